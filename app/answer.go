@@ -24,8 +24,8 @@ func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
 }
 
 // Decide approves or denies an approval that a run waits for. It returns the run's tip and the decided approval. run is
-// the whole id of the run. The error is run_not_found if no run has this id. See mailbox.Decide for the other codes of
-// errors.
+// the whole id of the run. The error is run_not_found if no run has this id. See mailbox.Decide for the other error
+// codes.
 func (d *Desk) Decide(ctx context.Context, run string, decision mailbox.Decision) (*timeline.Head, snapshot.Approval, error) {
 	head, err := OpenRun(ctx, d.Store, run)
 	if err != nil {

@@ -19,8 +19,8 @@ type command struct {
 	Env     []string `json:"env,omitempty"` // "NAME=value"
 }
 
-// A Consenter decides whether a workflow may run, because its commands were never run or confirmed in this clone. It
-// returns nil if the workflow may run, else an error such as unconfirmed.
+// A Consenter decides whether to run a workflow whose commands were never run or confirmed in this clone. It returns
+// nil if the workflow may run, else an error such as unconfirmed.
 type Consenter func(*workflow.Workflow) error
 
 // Agreed always returns nil. It is the Consenter for a user who has already agreed to the commands, with a flag or by
@@ -29,8 +29,8 @@ func Agreed(*workflow.Workflow) error { return nil }
 
 // askConsent asks for consent to run the commands of wf, and returns wf with this consent. If the commands were run or
 // confirmed in this clone before, askConsent does not call ask. Otherwise it calls ask. If ask returns nil, askConsent
-// notes the consent in the clone. If ask returns an error, askConsent returns this error. A nil ask counts as one that
-// returns unconfirmed.
+// notes the consent in the clone. If ask returns an error, askConsent returns this error. If ask is nil, the error is
+// unconfirmed.
 func askConsent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (consent.Workflow, error) {
 	return consent.Ask(store, wf.Snapshot(), func() error { return ask.decide(wf) })
 }
@@ -43,12 +43,12 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 	return c(wf)
 }
 
-// agree asks for consent to run the commands of wf, as askConsent does, and returns wf with this consent. head is the
-// tip of the run that continues with wf.
+// agree asks for consent to run the commands of wf, as askConsent does with ask, and returns wf with this consent. head
+// is the tip of the run that continues with wf.
 //
 // agree also merges opts.Input over the run's input, and checks the result against the workflow's schema. If the input
-// does not fit, the error is invalid_input. agree checks the input only after a person has consented, because a
-// stranger's schema may take long to check. It notes the consent only after this check, so that it notes nothing for a
+// does not fit, the error is invalid_input. agree checks the input only after the consent, because the schema of an
+// unknown workflow may take long to check. It notes the consent only after this check, so that it notes nothing for a
 // refused run.
 func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (consent.Workflow, error) {
 	checked := false
@@ -59,7 +59,7 @@ func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, as
 		checked = true
 		return engine.CheckInput(head, wf, opts)
 	})
-	// The commands were confirmed before, so askConsent did not call the function above.
+	// If the commands were confirmed before, askConsent has not called the function above.
 	if err == nil && !checked {
 		err = engine.CheckInput(head, wf, opts)
 	}
@@ -115,7 +115,7 @@ func ConsentLines(wf *workflow.Workflow) []string {
 }
 
 // worktreeLines returns one line that begins with start, and names the folder, the branch and the base of the worktree
-// w. It returns nil if w is nil or names none of them.
+// w. It returns nil if w is nil, or if w has no folder, branch or base.
 func worktreeLines(start string, w *workflow.Worktree) []string {
 	if w == nil || w.Path == "" && w.Branch == "" && w.Base == "" {
 		return nil

@@ -25,11 +25,12 @@ type Teller interface {
 	Note(context.Context, Note)
 	// Warn receives an error that does not harm the request.
 	Warn(error)
-	// While begins a wait. over ends the wait, and may be called twice.
+	// While begins a wait. over ends the wait, and may be called more than once.
 	While(Wait) (over func())
-	// Count begins a counted wait. update receives how much is done; a total of 0 is unknown.
+	// Count begins a wait with a counter. update receives the value of the counter and its end value, or 0 if the end
+	// value is unknown. over ends the wait.
 	Count(Wait) (update func(done, total int), over func())
-	// Tasks begins to show the tasks of a run. frame receives every new frame.
+	// Tasks begins to show the tasks of a run. frame receives every new frame. over ends the display.
 	Tasks(context.Context, *workflow.Workflow) (frame func(engine.Progress), over func())
 }
 

@@ -41,6 +41,7 @@ func (e *smithersEngine) check(ctx context.Context) error {
 	}
 	ask := exec.CommandContext(ctx, e.program[0], "-c", `command -v "$1"`, "sh", name) //nolint:gosec // the user's own words
 	ask.Dir, ask.Env = e.dir, e.env
+	// Only an exit status says that the program is missing. If the shell cannot be started, Smithers cannot either.
 	if err := ask.Run(); err != nil && ctx.Err() == nil {
 		if _, ended := errors.AsType[*exec.ExitError](err); ended {
 			return missing("there is no program %s", name)

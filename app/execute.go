@@ -56,13 +56,13 @@ type execution struct {
 	input        json.RawMessage   // changes members of the run's input; nil: none
 	files        *code.WorkingCopy // nil: the working copy of the request
 	captured     bool              // the run's tip has the current files
-	resumes      bool              // the teller is told from which frame the run continues
+	resumes      bool              // execute passes a ContinuedNote to the teller
 	baseFiles    bool              // new worktrees of tasks get the files of their base, not of the frame
-	bringFiles   string            // how to replay on the files of the frame, see engine.Options
+	bringFiles   string            // tells people how to replay on the files of the frame, see engine.Options
 	back         *filesBack        // restores the files of the newest frame first; nil: the files stay
 }
 
-// execute checks the run, asks for consent to the workflow's commands, claims the run, and runs the rest of it. If
+// execute checks the run, asks for consent to the workflow's commands, claims the run, and runs its remaining tasks. If
 // engine.Check finds no work left, for example because the run has finished or still waits, execute runs nothing, and
 // the result has Nothing set. If e.back is not nil, execute first checks that the files can be restored.
 //
@@ -104,9 +104,9 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 const maxClaims = 32
 
 // claimIfLeft asks for consent to the workflow's commands, and then claims the run. It asks first, because a claim
-// writes. It returns the workflow with the consent, and the claim. If the run has no work left, claimIfLeft asks
-// nobody, and the claim is nil. With an error, the claim is nil too. If another process moves the run's tip meanwhile,
-// claimIfLeft tries again, at most maxClaims times.
+// writes an entry. It returns the workflow with the consent, and the claim. If the run has no work left, claimIfLeft
+// does not ask, and the claim is nil. With an error, the claim is nil too. If another process moves the run's tip
+// meanwhile, claimIfLeft tries the claim again, at most maxClaims times in all.
 func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed consent.Workflow, _ *claim.Claim, _ error) {
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)
@@ -129,9 +129,9 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 	}
 }
 
-// executeClaimed runs the rest of a claimed run, and releases the claim, even after an error. agreed is the workflow to
-// run, with the consent to run its commands. held is the claim. If the claim cannot be released, executeClaimed only
-// warns.
+// executeClaimed runs the remaining tasks of a claimed run, and releases the claim, even after an error. agreed is the
+// workflow to run, with the consent to run its commands. held is the claim. If the claim cannot be released,
+// executeClaimed only warns.
 func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow, held *claim.Claim, opts engine.Options) error {
 	opts.Lost = held.Lost()
 	_, err := engine.Run(ctx, e.head, agreed, opts)
@@ -163,7 +163,7 @@ func (e *execution) options() (engine.Options, error) {
 	if e.back != nil {
 		opts.Before = e.back.bring
 	}
-	if e.files == nil && !e.captured { // a new run has its own worktree only if the workflow asks for one
+	if e.files == nil && !e.captured { // with e.captured, the run is new: no replay has made an own worktree for it
 		own, err := code.OwnWorktreeOf(e.Store, e.head)
 		if err != nil {
 			return opts, err

@@ -17,7 +17,7 @@ import (
 type filesBack struct {
 	*Desk
 	from    timeline.Address
-	names   []string            // the working copies: tasks with their own worktree, or "" for the one that tasks share
+	names   []string            // the working copies: the names of tasks' worktrees, and "" for the shared working copy
 	file    string              // the workflow file, which is not restored; "" for none
 	confirm code.ConfirmRemoval // nil: untracked files are removed unasked
 	done    []*code.Restored    // what bring has restored
@@ -43,8 +43,8 @@ func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*f
 	return back, nil
 }
 
-// check does a dry run of the restore, and returns the error with which the restore would fail, for example because a
-// file is in the way. It writes nothing.
+// check does a dry run of the restore, and returns the error with which the restore would fail. It writes nothing. head
+// is the tip of the run, and wf is the workflow with which the run continues.
 //
 // check returns nil without a dry run in three cases: b is nil, the run has no work left, or engine.Check returns an
 // error. claimIfLeft reports this last error.
@@ -59,8 +59,8 @@ func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *workflow
 	return err
 }
 
-// bring restores the files, and sets b.done to the restored working copies. It passes a note about each of them to the
-// teller, even if another working copy could not be restored.
+// bring restores the files, and sets b.done to the restored working copies. It passes a note about each restored
+// working copy to the teller, even if another working copy could not be restored.
 func (b *filesBack) bring(ctx context.Context) (err error) {
 	b.done, err = b.each(ctx, false, b.confirm)
 	for _, one := range b.done {

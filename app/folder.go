@@ -31,9 +31,9 @@ func (f Folder) RealPath(name string) string {
 	return filepath.Join(RealFolder(filepath.Dir(path)), filepath.Base(path))
 }
 
-// ReadFile reads the beginning of the file with the given name, at most limit+1 bytes. A result that is longer than
-// limit tells the caller that the file is too long. The file may be a pipe that nobody writes to: if ctx ends first,
-// ReadFile returns the error of ctx.
+// ReadFile reads the beginning of the file with the given name, at most limit+1 bytes. If the result is longer than
+// limit, the file is too long. If ctx ends first, for example because the file is a pipe without a writer, ReadFile
+// returns the error of ctx.
 func (f Folder) ReadFile(ctx context.Context, name string, limit int) ([]byte, error) {
 	type read struct {
 		data []byte
@@ -59,7 +59,7 @@ func (f Folder) ReadFile(ctx context.Context, name string, limit int) ([]byte, e
 }
 
 // RealFolder returns the path dir with all symbolic links resolved. If dir does not exist, RealFolder resolves only the
-// part of the path that exists. If this part cannot be resolved for another reason, RealFolder returns it unchanged.
+// part of the path that exists. A part that cannot be resolved for another reason stays unchanged.
 func RealFolder(dir string) string {
 	resolved, err := filepath.EvalSymlinks(dir)
 	switch parent := filepath.Dir(dir); {

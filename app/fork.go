@@ -22,14 +22,15 @@ type ForkResult struct {
 	From *timeline.Loaded
 }
 
-// Fork forks a run at a frame, and runs no task. It returns the fork's tip and the frame. If req.Input is not nil, and
-// the frame stores a workflow of git smithers, Fork checks the new input against the schema of this workflow.
+// Fork forks a run at a frame, and runs no task. If req.Input is not nil, and the frame stores a workflow of git
+// smithers, Fork checks the new input against the schema of this workflow. With an error, the result is nil.
 func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 	out := &ForkResult{}
 	var check func(json.RawMessage) error
 	fork := timeline.ForkRequest{
 		From: req.From, RunID: req.RunID, Nodes: req.Nodes, NoDeps: req.NoDeps, NamedOnly: req.NamedOnly,
 		Input: req.Input, Label: req.Label, Description: req.Description,
+		// Store.Fork calls Found before CheckInput.
 		Found: func(at *timeline.Loaded) (err error) {
 			if out.From = at; req.Input != nil {
 				check, err = keptInputCheck(at)

@@ -8,7 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// A Note is an event that a desk reports while it carries out a request.
+// A Note is an event that a desk reports while it carries out a request. The method note does nothing: it only marks
+// the types that are notes.
 type Note interface{ note() }
 
 // CreatedNote notes that a run was created.

@@ -16,9 +16,9 @@ import (
 // EngineSmithers is the name of Smithers' engine.
 const EngineSmithers = "smithers"
 
-// ForeignEngine returns the name of the other engine that runs the run of head, or "" if no other engine does. Another
-// engine runs a run in this case: the run has data that another engine stored, and the run stores no workflow of git
-// smithers. If several engines have stored data, the result is the first of them.
+// ForeignEngine returns the name of the other engine that runs the run of head, or "" if no other engine does. The run
+// belongs to another engine if that engine has stored data in the run, and the run stores no workflow of git smithers.
+// If several engines have stored data, the result is the first of them.
 func ForeignEngine(head *timeline.Head) (string, error) {
 	engines, err := head.Entry().ExtEngines()
 	if err != nil || len(engines) == 0 {
@@ -136,7 +136,7 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 // AfterFailure returns the hint with the command to type after a run has failed. row is the row of the run.
 // AfterFailure returns "" if the run has not failed, if git smithers never ran it, or if another engine runs it.
 func AfterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) (string, error) {
-	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // git-smithers never ran a run with epoch 0
+	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // git smithers never ran a run with epoch 0
 		return "", nil
 	}
 	head, err := store.Head(ctx, row.ID)

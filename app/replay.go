@@ -37,7 +37,7 @@ type ReplayRequest struct {
 // ReplayResult describes a fork that was executed.
 type ReplayResult struct {
 	*Result
-	Made *code.CheckedOut // the fork's own working copy; nil if it has none
+	Made *code.CheckedOut // the fork's own working copy; nil if the fork has no own working copy
 }
 
 // Replay forks a frame, adapts the state of the fork to the workflow, and executes the fork. If req.RestoreVCS is true,
@@ -65,7 +65,7 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 	if e.head, err = d.forkForReplay(ctx, wf, at.Address, id, req); err != nil {
 		return nil, errors.Join(err, discard(ctx, made))
 	}
-	if err := made.Settle(); err != nil {
+	if err := made.Settle(); err != nil { // made may be nil; Settle then does nothing
 		d.Teller.Warn(err)
 	}
 	d.Teller.Note(ctx, ForkedNote{id, at.Address})
@@ -80,8 +80,8 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 // workflow from this file. Otherwise it takes the workflow stored in the frame, and returns an error if the user does
 // not consent to it, see askConsent.
 //
-// The error is no_working_copy if tasks would run among git's own files. With an error, the caller must not use the
-// other results.
+// The error is no_working_copy if tasks would run inside git's own folder, see needWorkDir. With an error, the caller
+// must not use the other results.
 func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {

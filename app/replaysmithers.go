@@ -22,7 +22,7 @@ type SmithersReplayRequest struct {
 	Resets
 	RestoreVCS bool   // run on the files of the frame, in a new working copy
 	To         string // the folder of the new working copy; "" for a default folder
-	Database   string // "" for the database that Smithers uses by itself
+	Database   string // "" for the database that Smithers uses by default
 	Command    string // the shell command that starts Smithers; "" for the configured or installed one
 	Home       string // the home folder of the user: Smithers looks for projects only below it; "" for no limit
 }
@@ -95,7 +95,7 @@ func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckedOut) string {
 	return dir
 }
 
-// foreignPlay is a fork that Smithers shall run.
+// foreignPlay is a fork for Smithers to run.
 type foreignPlay struct {
 	id       string // the id of the fork
 	workflow string // the path of the workflow file
@@ -154,7 +154,7 @@ func (p foreignPlay) left(err error, next string) error {
 	if errors.Is(err, context.Canceled) {
 		err = fault.New(fault.Interrupted, "%w", err)
 	}
-	e := *explained(err)
+	e := *explained(err) // a copy, because err itself must not change
 	e.Hints = slices.Clone(e.Hints)
 	return e.Hint("the fork was made, as run %s: %s", p.id, next).Hint("%s", p.away())
 }
@@ -177,7 +177,7 @@ func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, e
 	if err != nil {
 		return foreignEnd{}, play.left(err, play.again())
 	}
-	ended := context.WithoutCancel(ctx) // the work of Smithers is imported even after Ctrl-C
+	ended := context.WithoutCancel(ctx) // the results of Smithers are imported even after Ctrl-C
 	imported, err := smithers.Import(ended, d.Store, play.db, smithers.ImportRequest{Runs: []string{play.id}, Files: true})
 	if err != nil {
 		return foreignEnd{}, play.left(err, play.takeIn())
@@ -187,7 +187,8 @@ func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, e
 			err = errors.Join(err, run.Err)
 		}
 	}
-	after, missing := d.Store.Head(ended, play.id) // a watch may have imported the run before
+	// imported.Runs may lack the fork, because a `watch` has already imported it. So read the run's tip instead.
+	after, missing := d.Store.Head(ended, play.id)
 	if err = errors.Join(err, missing); err != nil {
 		return foreignEnd{}, play.left(err, play.takeIn())
 	}
@@ -223,7 +224,7 @@ func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end for
 const mended = "if you fix the workflow, replay again: Smithers resumes a run only with the exported workflow"
 
 // check judges how Smithers left the run with the given row. If Smithers made no frame, the error is engine_failed.
-// Otherwise the status of the run decides: check returns nil for a finished run, run_failed for a failed run,
+// Otherwise the error depends on the status of the run: nil for a finished run, run_failed for a failed run,
 // run_cancelled for a cancelled run, and run_waiting for a waiting run. For any other status, the error is
 // engine_failed. The hints of each error say how to continue the run.
 func (r foreignEnd) check(row snapshot.Run) error {

@@ -27,8 +27,8 @@ type ResumeResult struct {
 	Restored []*code.Restored // the working copies whose files were restored
 }
 
-// Resume executes the rest of a run. If req.Restore is true, it first restores the files of the run's newest frame. The
-// workflow is the one in the file req.Workflow; if req.Workflow is "", it is the one that workflowOf finds.
+// Resume executes the remaining tasks of a run. If req.Restore is true, it first restores the files of the run's newest
+// frame. It reads the workflow from the file req.Workflow. If req.Workflow is "", workflowOf finds the workflow.
 //
 // The result is not nil if the run has finished, failed, was cancelled or waits. For the last three, the error is
 // run_failed, run_cancelled or run_waiting. With any other error, the result is nil. The error is foreign_run if
@@ -63,9 +63,9 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, er
 	return out, err
 }
 
-// resume executes the rest of the run. file is the workflow that the request names, as the request read it at its
-// beginning. If file is nil, resume finds the workflow of the run with workflowOf, and asks e.Consent about its
-// commands. resume returns the results of execute.
+// resume executes the remaining tasks of the run. file is the parsed workflow file that the request names, or nil if
+// the request names none. If file is nil, resume finds the workflow of the run with workflowOf, and asks e.Consent
+// about the commands of this workflow. resume returns the results of execute.
 func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Result, err error) {
 	e.workflow, e.ask = file, Agreed
 	if file == nil {

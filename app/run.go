@@ -51,8 +51,8 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	return e.execute(ctx)
 }
 
-// create creates a run and returns its tip. Frame 0 of the run has the files of the desk's working copy, if there is
-// one.
+// create creates a run and returns its tip. row is the row of the run, and draft is the content of frame 0. Frame 0
+// also gets the files of the desk's working copy, if the desk has a working copy.
 //
 // If the workflow asks for a worktree of the run, and the desk works in a working copy, create makes the worktree
 // first. Frame 0 then has the files of the worktree. If the run cannot be created, create removes the worktree again.
@@ -75,9 +75,10 @@ func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.R
 	return head, nil
 }
 
-// createOn creates a run whose frame 0 has the files of the working copy wc, and returns the run's tip. If wc has no
-// files to capture, createOn creates the run without files. If the capture fails, createOn warns, and also creates the
-// run without files. If ctx has ended, it creates no run and returns the error of ctx.
+// createOn creates a run whose frame 0 has the files of the working copy wc, and returns the run's tip. row is the row
+// of the run, and draft is the content of frame 0 without the files. If wc has no files to capture, createOn creates
+// the run without files. If the capture fails, createOn warns, and also creates the run without files. If ctx has
+// ended, it creates no run and returns the error of ctx.
 func (d *Desk) createOn(ctx context.Context, wc *code.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	over := d.Teller.While(ReadingFiles)
 	captured, err := wc.Capture(ctx)

@@ -52,6 +52,7 @@ func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error
 		command, _ = d.Store.Repo().Config.Get("smithers.engineCommand")
 	}
 	if command != "" {
+		// The shell puts the arguments of Smithers in place of "$@". The second "sh" is only the shell's $0.
 		out.program, out.command = []string{"sh", "-c", command + ` "$@"`, "sh"}, command
 		return out, nil
 	}
@@ -89,8 +90,8 @@ func withPath(env []string, folder string) []string {
 
 // database returns the path of the database that Smithers uses by default. It searches from e.dir upwards for the
 // nearest folder that contains a folder .smithers and is not itself inside of a folder .smithers. The database is in
-// this folder. If there is none below the folder home, the database is in e.dir. If home is "", the search goes up to
-// the top of the file system.
+// this folder. The search considers only folders inside of the folder home; if home is "", it considers all folders
+// except the top of the file system. If the search finds no folder, the database is in e.dir.
 func (e *smithersEngine) database(home string) string {
 	anchor := e.dir
 	for dir := e.dir; below(home, dir); dir = filepath.Dir(dir) {

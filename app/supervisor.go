@@ -121,7 +121,7 @@ func (v *supervisor) supervise(ctx context.Context) error {
 	if err == nil { // with Once: wait until the resumed runs have ended
 		err = v.await(ctx, 0)
 	}
-	// stop the runs that are still being executed, and wait for them
+	// Stop the runs that are still being executed, and wait until they have ended.
 	close(v.quit)
 	return errors.Join(err, v.await(context.WithoutCancel(ctx), 0))
 }
@@ -302,8 +302,8 @@ func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int6
 	return v.report(RunLeft, run, frame, cause)
 }
 
-// ready reports whether a wait of the run is over. It also looks at the run's timers that are not over: if the next of
-// them is due before v.due, or v.due is zero, ready sets v.due to the time of this timer.
+// ready reports whether a wait of the run is over. It also looks at the run's timers that are not over. If the next
+// timer is due before v.due, or if v.due is zero, ready sets v.due to the time of this timer.
 func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	now := v.Now()
 	waits, err := mailbox.WaitsOf(head, now)
@@ -350,12 +350,12 @@ func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*work
 	return nil, noWorkflow(head, err)
 }
 
-// execute runs the rest of a claimed run, releases the claim held, and returns how the execution ended. agreed is the
-// workflow to run, with the consent to run its commands.
+// execute runs the remaining tasks of a claimed run, releases the claim held, and returns how the execution ended. head
+// is the tip of the run. agreed is the workflow to run, with the consent to run its commands.
 //
-// The end of ctx does not stop the run, because the run would then be cancelled. The run stops if v.quit is closed, and
-// the error in the result is then interrupted. The run also stops if another process takes it over. A panic of the
-// execution becomes the error in the result.
+// The end of ctx does not stop the run, because the engine would then cancel the run. The run stops if v.quit is
+// closed; the error in the result is then interrupted. The run also stops if another process takes the run over. A
+// panic of the execution becomes the error in the result.
 func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *claim.Claim,
 	agreed consent.Workflow, opts engine.Options,
 ) executionEnd {
@@ -380,6 +380,7 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *cla
 		return err
 	})
 	close(over)
+	// Another process has taken the run over if the channel held.Lost() is closed.
 	taken := false
 	select {
 	case <-held.Lost():
@@ -389,6 +390,7 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *cla
 	if released := held.Release(ctx); released != nil {
 		v.Teller.Warn(fmt.Errorf("the claim on run %s could not be released: %w", run, released))
 	}
+	// v.quit closes opts.Lost, and engine.Run then returns conflict, as if the run had been taken over.
 	if v.stopping() && fault.CodeOf(err) == fault.Conflict && !taken {
 		err = fault.New(fault.Interrupted, "the supervisor was stopped")
 	}

@@ -45,7 +45,7 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 		return nil, err
 	}
 	fit := engine.ReconcileRequest{Workflow: file, NoDeps: req.NoDeps}
-	if req.Node != "" {
+	if req.Node != "" { // the run goes back to before an attempt of this node, so the node must run again
 		fit.Reset = []string{snapshot.Key(req.Node, req.Iteration)}
 	}
 	req.Redefinition = d.redefinition(req.Sequel, fit)
@@ -97,9 +97,9 @@ func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	}
 }
 
-// beforeSequel returns the workflow in the file that next names, or nil if next names none. If next names a file or
-// resumes the run, beforeSequel also checks the run, and returns foreign_run if another engine runs it. address is the
-// address of the run or of one of its frames.
+// beforeSequel returns the workflow in the file that next names, or nil if next names no file. If next names a file or
+// resumes the run, beforeSequel also opens the run, and returns foreign_run if another engine runs the run. address is
+// the address of the run or of one of its frames.
 func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*workflow.Workflow, error) {
 	file, err := d.Folder.namedWorkflow(ctx, next.Workflow)
 	if err != nil || !next.Resume && next.Workflow == "" {

@@ -48,7 +48,7 @@ func folderError(file string) error {
 	return out
 }
 
-// IsScript reports whether name ends like the name of a workflow of Smithers, such as .tsx.
+// IsScript reports whether name has the extension of a workflow file of Smithers, such as .tsx.
 func IsScript(name string) bool {
 	switch filepath.Ext(name) {
 	case ".tsx", ".ts", ".jsx", ".js", ".mjs":

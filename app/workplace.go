@@ -47,9 +47,9 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 	return kept, nil
 }
 
-// workflowFile returns the absolute path of a run's workflow file. If named is not "", it is the name of the file as
-// the request gives it. If named is "", the file is the one that the run's row names; workflowFile returns "" if the
-// row names no file, or a file outside of the working copy.
+// workflowFile returns the absolute path of a run's workflow file. named is the name of the file in the request, or "".
+// If named is "", workflowFile takes the file that the run's row names. It returns "" if the row names no file, or a
+// file outside of the working copy.
 func (d *Desk) workflowFile(row snapshot.Run, named string) string {
 	if named != "" {
 		return d.Folder.Path(named)
@@ -73,10 +73,10 @@ func (d *Desk) workflowFileToType(row snapshot.Run, named string) string {
 	return file
 }
 
-// relativeWorkflowFile returns named, the name of the workflow file in the request, if it is not "". Otherwise it
-// returns the path of the file that the run's row names. This path has slashes, and is relative to the desk's folder if
-// such a path exists. relativeWorkflowFile returns "" if the row names no file, or if its file does not exist or is a
-// folder.
+// relativeWorkflowFile returns the path of a run's workflow file. named is the name of the file in the request, or "".
+// If named is not "", the result is named. Otherwise the result is the path of the file that the run's row names, with
+// slashes, and relative to the desk's folder if possible. It is "" if the row names no file or a file outside of the
+// working copy, or if the file does not exist or is a folder.
 func (d *Desk) relativeWorkflowFile(row snapshot.Run, named string) string {
 	file := d.workflowFile(row, named)
 	if info, err := os.Stat(file); named != "" || err != nil || info.IsDir() {

@@ -41,6 +41,7 @@ func dispatch(ctx context.Context, s *session.Session, args []string) error {
 	case in.Help || in.Command.Run == nil:
 		return in.Command.PrintHelp(s.Out, in.All)
 	}
+	// Retyped adds a hint if the user has typed only the beginning of a run's id.
 	return session.Retyped(args, root.App(s).RunContext(ctx, in.Argv()))
 }
 

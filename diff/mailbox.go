@@ -32,8 +32,8 @@ func (r *Result) mailbox(a, b *snapshot.State) (err error) {
 }
 
 // compareMail compares the collection a, which is the earlier one, with the collection b. The keys of both must be keys
-// of nodes, as in the collections of approvals, human requests and waits. decode decodes a row. If there is no error,
-// the results are sorted by the bytes of their keys, and none of them is nil.
+// of nodes, as in the collections of approvals, human requests and waits. decode decodes a row. The results are sorted
+// by the bytes of their keys. They are all nil if there is an error, and otherwise not nil.
 func compareMail[T any](a, b *page.Collection, decode func(page.Row) (T, error)) (added, removed []Mail[T], changed []MailChange[T], err error) {
 	added, removed, changed = []Mail[T]{}, []Mail[T]{}, []MailChange[T]{}
 	for delta, err := range page.Diff(a, b) {

@@ -33,13 +33,13 @@ func (m mark) color() string {
 
 const (
 	valueIndent = "    "
-	// The largest numbers of lines and of bytes of a line in a shown value, unless RenderOptions.Full is set.
+	// A shown value has at most maxLines lines, of about maxColumns bytes each, unless RenderOptions.Full is set.
 	maxLines   = 40
 	maxColumns = 160
 )
 
-// printer collects the lines of a rendered Result in out. The text for line must be printable. The methods that
-// take values escape the values.
+// printer collects the lines of a rendered Result in out. The text that a caller passes to line must be printable. The
+// methods that take values escape the values.
 type printer struct {
 	options RenderOptions
 	out     []byte

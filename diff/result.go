@@ -6,10 +6,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Result lists the differences between two snapshots. No list is null in JSON. Outputs are sorted by table,
-// rows by node id and then by iteration, signals by seq. Nodes and their approvals, human requests and waits
-// are named by the node's key, "nodeId::iteration". Values share the stored bytes and must not be changed. An
-// encoder without HTML escaping keeps values unchanged.
+// Result lists the differences between two snapshots. Nodes and their approvals, human requests and waits are named by
+// the node's key, "nodeId::iteration". Outputs are sorted by table and then like rows; rows by node id and then by
+// iteration; signals by seq.
+//
+// No list is null in JSON. Values share the stored bytes and must not be changed. An encoder without HTML escaping
+// keeps values unchanged.
 type Result struct {
 	NodesAdded   []string     `json:"nodesAdded"`
 	NodesRemoved []string     `json:"nodesRemoved"`
@@ -76,7 +78,7 @@ type LoopChange struct {
 	To      snapshot.Loop `json:"to"`
 }
 
-// Mail is an approval, a human request or a wait that only one side has. In JSON it is its key.
+// Mail is an approval, a human request or a wait that only one side has. Its JSON is the key alone.
 type Mail[T any] struct {
 	Key string
 	Row T

@@ -95,6 +95,7 @@ func diffValues(from, to json.RawMessage) []valueLine {
 		case i == 0: // the rest of the first hunk's header
 		case strings.HasPrefix(line, "@@"):
 			lines = append(lines, valueLine{mark: plain, text: "..."})
+		// Every line of a hunk begins with a mark. This case only guards line[0].
 		case line == "":
 		default:
 			lines = append(lines, valueLine{mark: lineMark(line[0]), text: line[1:]})
@@ -122,9 +123,8 @@ func lineMark(c byte) mark {
 	return plain
 }
 
-// focusPairs sets the focus of each removed line and of the added line that replaces it. The focus is the offset of
-// the first byte that differs. focusPairs does so only for a block of removed lines that is followed by as many added
-// lines.
+// focusPairs sets the focus of removed lines, and of the added lines that replace them, to the offset of the first byte
+// that differs. It changes only a block of removed lines that is followed by as many added lines.
 func focusPairs(lines []valueLine) {
 	// count returns the number of successive lines with the mark m. The first of them is lines[from].
 	count := func(from int, m mark) int {
@@ -188,9 +188,9 @@ func shorten(text string, focus int) string {
 	return out
 }
 
-// printable returns s with all characters escaped that could control a terminal or deceive a reader. These are
-// control characters, direction marks, and bytes that are not UTF-8. The escapes are those of Go strings, such as
-// \x1b and \u202e.
+// printable returns s with all characters escaped that could control a terminal or deceive a reader. These are control
+// characters, direction marks, and bytes that are not UTF-8. It writes the escapes of Go strings, such as \x1b and
+// \u202e.
 func printable(s string) string {
 	if strings.IndexFunc(s, unprintable) < 0 && utf8.ValidString(s) {
 		return s

@@ -108,6 +108,7 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 	r.next.say(key.Name(t), verb+": "+why.text)
 	if spent <= t.Retries {
 		if !r.halted() { // otherwise this process starts no other attempt
+			// The event is about the next attempt.
 			p.Error = ""
 			p.Attempt++
 			r.next.event("NodeRetrying", p)
@@ -119,9 +120,8 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 }
 
 // fail records text as the reason why the run fails, unless the run has a reason already. t and key name the failed
-// task's node; for a loop, t is nil and key is zero. fail also records the frame from which a replay retries the
-// task. This frame is the frame before the attempt began. If the attempt did not begin in this process, it is the
-// frame of the tip.
+// task's node; for a loop, t is nil and key is zero. fail also records the frame from which a replay retries the task:
+// the frame before the attempt began or, if the attempt did not begin in this process, the newest frame.
 func (r *runner) fail(t *workflow.Task, key workflow.NodeKey, text string) {
 	if r.failure.text != "" {
 		return

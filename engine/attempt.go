@@ -120,7 +120,7 @@ func (j *job) command(ctx context.Context) outcome {
 		defer release()
 	}
 	log, unlogged := j.openLog()
-	live := j.live.stream(j.key.Name(j.task)) // shows only stderr, because stdout may become the output
+	live := j.live.stream(j.key.Name(j.task)) // gets only stderr, because stdout may become the output
 	stdout := &bounded{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
 	c := command{
 		line:   j.task.Run,
@@ -138,7 +138,7 @@ func (j *job) command(ctx context.Context) outcome {
 		c.began = func(leader int) { unnoted = commands.Began(name, leader) }
 		defer commands.Ended(name)
 	}
-	if j.schema == nil { // stdout does not become the output
+	if j.schema == nil { // stdout does not become the output, so its size is not limited
 		c.stdout = streamLog{log, stdoutStream}
 	}
 	end, err := c.run(ctx)
@@ -158,10 +158,12 @@ func (j *job) logOf(log *attemptLog, failed *reason) string {
 	return log.text(stdoutStream, stderrStream)
 }
 
-// judge returns the output of a finished attempt, or the reason why the attempt failed or was cancelled. The output
-// is nil if the task has no output table. An attempt whose command this process ended early has never finished,
-// whatever the command's exit status. end and startErr are the results of command.run. cause is the cause of the end
-// of the attempt's context. stdout is the command's output.
+// judge returns the output of a finished attempt, or the reason why the attempt failed or was cancelled. Both results
+// are nil if the attempt finished and the task has no output table. If this process ended the command early, the
+// attempt is failed or cancelled, whatever the command's exit status.
+//
+// end and startErr are the results of command.run. cause is the cause of the end of the attempt's context. stdout is
+// the command's output.
 func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
 	// A cause counts only if it cut the command short, because the context may also end after the command.
 	switch {

@@ -18,9 +18,9 @@ import (
 type captures map[string]*jjbridge.Captured
 
 // capture returns captures of the working copies in names. If names is empty or Options.Hurry has ended, it returns
-// nil. It leaves out a working copy that cannot be read; the next frame then keeps this working copy's files of the
-// frame before. If stopping is true, the run is cancelled, so the captures must end within the grace period. The
-// caller closes the result.
+// nil. It leaves out a working copy that cannot be read. For such a working copy, the next frame keeps the files of the
+// previous frame. If stopping is true, the run is being cancelled, so the captures must end within the grace period.
+// The caller closes the result.
 func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stopping bool) captures {
 	if len(names) == 0 || c.opts.Hurry.Err() != nil {
 		return nil

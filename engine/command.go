@@ -58,6 +58,7 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	}
 	defer held.abandon()
 	spare := func() {} // stops a KILL that cmd.Cancel has scheduled
+	// The closure calls the newest spare, because cmd.Cancel replaces spare.
 	defer func() { spare() }()
 	cmd.Cancel = func() error { //nolint:contextcheck // the grace period begins when ctx ends, so it has its own context
 		end.cut = true

@@ -16,14 +16,15 @@ var errMoved = errors.New("the tip has moved")
 
 // commit appends r.next as one frame, with captures of the working copies that may have changed, and begins a new
 // r.next. If people changed the shared files while no task ran, commit appends these changes before, as a frame of
-// their own. If the captures cannot be stored, commit warns and appends the frame without captures. The end of ctx
-// does not stop the append, because past changes must be recorded. If another process has taken over the run, the
-// error's code is conflict.
+// their own.
+//
+// If the captures cannot be stored, commit warns and appends the frame without captures. The end of ctx does not stop
+// the append, because past changes must be recorded. If another process has taken over the run, the error's code is
+// conflict.
 func (r *runner) commit(ctx context.Context) error { return r.commitIf(ctx, r.checkTip) }
 
-// commitIf does what commit does, but with check in the place of checkTip. Each time another process has moved the
-// tip before the append, commitIf calls check. If check returns an error, commitIf returns this error and does not
-// append r.next.
+// commitIf appends r.next like commit. Each time another process has moved the tip before the append, commitIf calls
+// check. If check returns an error, commitIf returns this error and does not append r.next.
 func (r *runner) commitIf(ctx context.Context, check func() error) error {
 	read := r.files.capture(ctx, r.toCapture(), r.stopping)
 	defer read.close(r.opts.Warn)
@@ -38,6 +39,7 @@ func (r *runner) commitIf(ctx context.Context, check func() error) error {
 	if err != nil {
 		return err
 	}
+	// The new number names the append of r.next; see tip.operation.
 	r.tip.appends++
 	add := func(read captures) error {
 		return r.tip.update(ctx, check, func() (snapshot.Draft, error) { return r.frame(read) })
@@ -62,10 +64,11 @@ func (r *runner) commitIf(ctx context.Context, check func() error) error {
 	return nil
 }
 
-// toCapture returns the names of the working copies to capture for the next frame. These are the working copies of
-// the attempts in r.next.ended. Before the first frame of this process, the tasks' own worktrees are not open yet, so
-// toCapture omits them. The name "" is the shared working copy. toCapture also adds "" after an idle wait, and for
-// the first frame of this process unless Options.Captured is set.
+// toCapture returns the names of the working copies to capture for the next frame. "" is the shared working copy.
+//   - The result has the working copies of the attempts in r.next.ended. Before the first frame of this process,
+//     toCapture omits the tasks' own worktrees, because they are not open yet.
+//   - The result has "" after an idle wait.
+//   - The result has "" for the first frame of this process, unless Options.Captured is set.
 func (r *runner) toCapture() map[string]bool {
 	due := make(map[string]bool)
 	if !r.begun && !r.opts.Captured || r.waitedIdle() {
@@ -80,8 +83,8 @@ func (r *runner) toCapture() map[string]bool {
 }
 
 // forgetLogs removes the live logs of the attempts in r.next.ended. It is called after the frame of these attempts is
-// appended. After the first frame of this process, forgetLogs removes all live logs, because they are those of
-// earlier processes. Without Options.Logs, it does nothing.
+// appended. After the first frame of this process, forgetLogs removes all live logs, because earlier processes left
+// these logs. Without Options.Logs, it does nothing.
 func (r *runner) forgetLogs() {
 	if r.opts.Logs == nil {
 		return

@@ -20,9 +20,12 @@ type dataReader struct {
 	input json.RawMessage // nil if the run has no input
 }
 
-// value returns the output of a task at its newest finished iteration, among the iterations from 0 to limit. limit
-// may be greater than the current iteration. value returns nil in these cases: the task has no output table; none of
-// these iterations is finished; a later one of these iterations is skipped; or the state lacks the output.
+// value returns the output of a task at its newest finished iteration, among the iterations from 0 to limit. limit may
+// be greater than the current iteration. value returns nil in these cases:
+//   - The task has no output table.
+//   - None of these iterations is finished.
+//   - A later one of these iterations is skipped.
+//   - The state lacks the output.
 func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error) {
 	if t.Output == "" {
 		return nil, nil
@@ -96,12 +99,13 @@ func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number in
 // entry for a task without an output so far. reader is the task with the expression, or nil for a loop's expression.
 // iteration is the current iteration.
 //
-// The value is the newest output of the referenced task. There is one exception: if reader reads a task of its own
-// loop without waiting for this task, the value comes from an earlier iteration. In the current iteration, the task
-// may be unfinished.
+// The value is the newest output of the referenced task. There is one exception: if the task is in the loop of reader,
+// and reader does not wait for it, the value comes from an earlier iteration. The reason is that the task may be
+// unfinished in the current iteration.
 func (d *dataReader) readRefs(refs []workflow.OutputRef, reader *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
 	outputs := make(map[workflow.OutputRef]any, len(refs))
 	for _, ref := range refs {
+		// A reference without a node is valid only if exactly one task writes the table.
 		writer := d.wf.Writers(ref.Table)[0]
 		if ref.Node != "" {
 			writer = d.wf.Task(ref.Node)

@@ -13,8 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// finish ends a run in which nothing can start or is running. If the run waits, and has not failed or been cancelled,
-// finish parks the run. Otherwise finish commits the last frame of the failed, finished or cancelled run.
+// finish ends a run in which no task is running and no task can start. If the run waits, and has not failed or been
+// cancelled, finish parks the run. Otherwise finish commits the last frame of the failed, finished or cancelled run.
 //
 // The error is nil if the run finished. Otherwise its code is run_failed, run_cancelled or run_waiting, or the code
 // of a failed commit. If unfinished tasks neither wait nor can start, the code is internal.
@@ -143,8 +143,8 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 }
 
 // phraseOf returns the waits of a run in words, such as "approval (review), a timer (pause)". It also returns the
-// status of the run while it waits. If the run waits for things of several kinds, the status is that of the first of
-// these kinds in kindsOfWaits. Both results are "" if waits is empty.
+// status of the run while it waits. If the run waits for things of several kinds, the first of these kinds in
+// kindsOfWaits determines the status. Both results are "" if waits is empty.
 func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting) (status snapshot.RunStatus, phrase string) {
 	var what []string
 	for _, k := range kindsOfWaits {

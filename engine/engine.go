@@ -94,7 +94,7 @@ type LogKeeper interface {
 	Last(attempt string) string
 	// Remove removes the log of an attempt.
 	Remove(attempt string)
-	// Clear removes all logs of the run, including those of killed processes.
+	// Clear removes all logs of the run, including the logs of killed processes.
 	Clear()
 }
 
@@ -114,8 +114,8 @@ type CommandKeeper interface {
 	Began(attempt string, leader int) error
 	// Ended removes the record of a command whose process group is gone.
 	Ended(attempt string)
-	// EndLeft ends all remaining processes of the run's commands, including those that other processes started, and
-	// returns the number of ended processes. It kills them after grace or when ctx ends.
+	// EndLeft ends all remaining processes of the run's commands, including processes that another process of the run
+	// started, and returns the number of ended processes. It kills them after grace or when ctx ends.
 	EndLeft(ctx context.Context, grace time.Duration) (int, error)
 }
 

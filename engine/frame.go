@@ -42,10 +42,10 @@ func (c captures) startsAt(row *snapshot.Run) {
 	}
 }
 
-// endedRows returns the journal rows of the attempts that ended. If the attempt's working copy is in read, the row
-// has the captured files and frame, the number of the next frame. The row then also has the keys of the other
-// attempts that shared the files, see beside. Otherwise the row has none of this. running holds the attempts that
-// still run.
+// endedRows returns the journal rows of the attempts that ended. frame is the number of the next frame. If the
+// attempt's working copy is in read, the row has the captured files and this number. The row then also has the keys of
+// the other attempts that shared the files, see beside. Otherwise the row has no files, no frame and no such keys.
+// running holds the attempts that still run.
 func (d *draft) endedRows(read captures, frame int64, running runningAttempts) []snapshot.Change {
 	rows := make([]snapshot.Change, 0, len(d.ended))
 	for _, a := range d.ended {
@@ -59,7 +59,7 @@ func (d *draft) endedRows(read captures, frame int64, running runningAttempts) [
 }
 
 // beside returns the sorted keys of the other attempts that shared the files of the ended attempt a: the running
-// attempts, and those that ended with the same frame.
+// attempts, and the attempts that ended with the same frame.
 func (d *draft) beside(a snapshot.Attempt, running runningAttempts) []string {
 	keys := running.in(a.Worktree)
 	for _, other := range d.ended {

@@ -35,10 +35,11 @@ func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
 	return &a.Error, nil
 }
 
-// lastIsCaptured reports whether the shared files were captured after the newest attempt of n in the journal. t is
-// n's task, or nil if the workflow no longer has the task. If there is nothing to capture, lastIsCaptured returns
-// true, too. The cases are: n has no attempt in the journal; the attempt has not ended; or t is nil, waits, or has a
-// worktree of its own.
+// lastIsCaptured reports whether the shared files were captured after the newest attempt of n in the journal. t is n's
+// task, or nil if the workflow no longer has the task. If there is nothing to capture, lastIsCaptured also returns
+// true:
+//   - n has no attempt in the journal, or the attempt has not ended.
+//   - t is nil, t is a waiting task, or t has a worktree of its own.
 func (j journal) lastIsCaptured(n snapshot.Node, t *workflow.Task) (bool, error) {
 	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
 		return true, nil

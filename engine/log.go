@@ -51,8 +51,8 @@ func (l *attemptLog) write(from streamName, p []byte) {
 	}
 }
 
-// text returns the ends of the given streams that the log keeps, in the form of logTail.text. Other goroutines may
-// write to the log at the same time.
+// text returns the ends of the given streams that the log keeps, in the order in which the bytes were written. A line
+// in the place of dropped bytes states their number. Other goroutines may write to the log at the same time.
 func (l *attemptLog) text(of ...streamName) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,8 +83,8 @@ func (s streamLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// liveLog writes the logs of tasks to out for people, in whole lines that begin with the task's name. It is safe
-// for concurrent use. After the first error it writes nothing more, because the reader is gone.
+// liveLog writes the logs of tasks to out for people, in whole lines that begin with the task's name. It is safe for
+// concurrent use. After the first error it writes nothing more, because the reader has closed the output.
 type liveLog struct {
 	mu   sync.Mutex
 	out  io.Writer
@@ -123,8 +123,9 @@ type lineWriter struct {
 	pending []byte
 }
 
-// Write writes the lines that p completes to the live log, and keeps the rest for the next call. It writes a rest of
-// more than maxLiveLine bytes as a line, too. If w is nil, Write drops p. It always returns len(p) and nil.
+// Write writes the lines that p completes to the live log, and keeps an unfinished line for the next call. It also
+// writes an unfinished line of more than maxLiveLine bytes. If w is nil, Write drops p. It always returns len(p) and
+// nil.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	if w == nil {
 		return len(p), nil

@@ -19,15 +19,15 @@ const (
 // String returns the stream's name: "stdout" or "stderr".
 func (s streamName) String() string { return [streamCount]string{"stdout", "stderr"}[s] }
 
-// logSlack is the multiple of its limit up to which a stream grows before its beginning is dropped. With the slack,
-// shifting the bytes costs a constant per byte, and a live copy of the log is rarely rewritten.
+// logSlack times its limit is the size to which a stream of a logTail may grow before its beginning is dropped. With
+// this slack, shifting the bytes costs a constant per byte, and a live copy of the log is rarely rewritten.
 const logSlack = 3
 
 // logTail keeps the last limit bytes of each stream, and the order of the bytes of both streams. A stream with much
 // output cannot displace the other stream.
 type logTail struct {
 	limit   int        // in bytes, of each stream
-	pieces  []logPiece // oldest first
+	pieces  []logPiece // oldest first; the pieces of a stream add up to its kept bytes
 	kept    [streamCount][]byte
 	missing [streamCount]int64 // number of dropped bytes before kept
 }
@@ -101,7 +101,7 @@ func (t *logTail) text(of ...streamName) string {
 		if !slices.Contains(of, p.from) {
 			continue
 		}
-		// The note stands on a line of its own, before the first kept piece of the stream.
+		// The note is a line of its own, before the first kept piece of the stream.
 		if begin == 0 && t.missing[p.from] > 0 {
 			if out.Len() > 0 && out.Bytes()[out.Len()-1] != '\n' {
 				out.WriteByte('\n')

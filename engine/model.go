@@ -153,8 +153,8 @@ func over(s snapshot.NodeState) bool {
 	return s == snapshot.NodeFinished || s == snapshot.NodeSkipped
 }
 
-// ready reports whether all loops that t waits for are done, and all tasks that t waits for are finished or skipped
-// at their newest iteration.
+// ready reports whether t can start: all loops that t waits for are done, and all tasks that t waits for are finished
+// or skipped at their newest iteration.
 func (m *model) ready(wf *workflow.Workflow, t *workflow.Task) bool {
 	for _, id := range t.Waits {
 		need := wf.Task(id)

@@ -18,13 +18,14 @@ const outsideSubject = "files changed outside the run"
 // shared files. Any change of the files is then a person's.
 func (r *runner) waitedIdle() bool { return r.begun && r.waited && len(r.running.in("")) == 0 }
 
-// commitOutside appends a separate frame if people changed the shared files while no task ran. The next frame then
-// does not attribute the changes to a task. commitOutside returns the captures that the next frame must store. These
-// are the captures in read, but without the shared working copy in two cases: the separate frame has its files; or
-// the run waited idly and the files did not change.
+// commitOutside appends a separate frame if people changed the shared files while no task ran. The next frame then does
+// not attribute the changes to a task. commitOutside returns the captures that the next frame must store. These are the
+// captures in read, but without the shared working copy in two cases:
+//   - The separate frame has the shared files.
+//   - The run waited idly, and no change of the files by people is known.
 //
-// If the separate frame cannot be stored, commitOutside returns read and no error, because the next frame can store
-// the files. But if another process has moved the tip, commitOutside returns the error of check or a conflict error.
+// If the separate frame cannot be stored, commitOutside returns read and no error, because the next frame can store the
+// files. But if another process has moved the tip, commitOutside returns the error of check or a conflict error.
 // commitOutside resets r.waited.
 func (r *runner) commitOutside(ctx context.Context, read captures, check func() error) (captures, error) {
 	waited := r.waitedIdle()
@@ -33,11 +34,12 @@ func (r *runner) commitOutside(ctx context.Context, read captures, check func() 
 	if err != nil || !changed && !waited {
 		return read, err
 	}
-	rest := maps.Clone(read) // without the shared files: no change by people is known, or they get their own frame
+	rest := maps.Clone(read) // without the shared files, which belong to the separate frame or have no known change
 	delete(rest, "")
 	if !changed {
 		return rest, nil
 	}
+	// The new number names the append of the separate frame; see tip.operation.
 	r.tip.appends++
 	err = r.tip.update(ctx, check, func() (snapshot.Draft, error) { return r.outsideFrame(captures{"": read[""]}) })
 	switch {
@@ -51,8 +53,8 @@ func (r *runner) commitOutside(ctx context.Context, read captures, check func() 
 	return rest, nil
 }
 
-// outsideFrame returns the draft of a frame on the tip that changes only the files, to those in read. If it is the
-// first frame of this process, it also records the revision in the run's row.
+// outsideFrame returns the draft of a frame on the tip that changes only the files. The captured files are in read. The
+// first frame of this process also records the revision in the run's row.
 func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	before, err := r.rec.Entry().VCSRevision()
 	if err != nil {
@@ -68,10 +70,12 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// changedOutside reports whether people changed the shared files. This is so if now, the capture of these files,
-// differs from the tip's files, and the files were captured after every ended attempt, so that no attempt can have
-// made the change. changedOutside returns false in these cases, too: now is nil; the run is new; a command runs in
-// the shared files; or the tip's files are unreadable or cannot be compared.
+// changedOutside reports whether people changed the shared files. now is the capture of these files. People changed the
+// files if now differs from the tip's files, and no attempt can have made the change, because the files were captured
+// after every ended attempt. changedOutside also returns false in these cases:
+//   - now is nil, or the run is new.
+//   - A command runs in the shared files.
+//   - The tip's files are unreadable or cannot be compared.
 func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 	if now == nil || !r.begun && !r.resumed || len(r.running.in("")) > 0 {
 		return false, nil

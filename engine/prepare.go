@@ -42,8 +42,8 @@ func (r *runner) prepare() error {
 	return nil
 }
 
-// takeInput returns the run's new input: the stored input, merged with the object over by inputOf. If over changes
-// the input, takeInput sets the new input in d.
+// takeInput returns the run's new input: the stored input with the changes in over, as inputOf returns it. If over
+// changes the input, takeInput sets the new input in d.
 func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	before, err := state.Input()
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *runner) release() error {
 			continue
 		}
 		if r.wf.Task(key.ID) == nil {
-			continue // dropped by fit
+			continue // fit drops the node later
 		}
 		n.State = snapshot.NodePending
 		r.setNode(r.next, n)
@@ -141,9 +141,9 @@ func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	return nil
 }
 
-// abandon ends a wait that cannot continue: it removes the node's mailbox rows, adds the event of a withdrawn request
-// or timer, and cancels the node's last attempt if the attempt has not ended. why is the attempt's reason. The caller
-// sets the node's new state.
+// abandon ends a wait that cannot continue. It removes the node's mailbox rows and adds the event of a withdrawn
+// request or timer. It also cancels the node's last attempt if the attempt has not ended. why is the attempt's reason.
+// The caller sets the node's new state.
 func (r *runner) abandon(key workflow.NodeKey, n snapshot.Node, why string) error {
 	if err := withdraw(r.next, r.rec.State(), n); err != nil {
 		return err

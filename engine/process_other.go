@@ -22,7 +22,7 @@ func killGroup(leader *os.Process) { _ = leader.Kill() }
 // running.
 func (c *command) endGroup(*os.Process) {}
 
-// lineGate is empty, because a process group cannot be identified later.
+// lineGate is empty, because there is no process group to record.
 type lineGate struct{}
 
 // hold returns an empty gate and does not delay the command. c.began is never called, because there is no process

@@ -76,8 +76,8 @@ func (c *command) hold(cmd *exec.Cmd) (*lineGate, error) {
 	return h, nil
 }
 
-// release records the group of the started leader and lets the leader run the line. It does nothing if hold did not
-// make the shell wait.
+// release records the group of the started leader, and then makes the waiting leader run the line. It does nothing if
+// hold did not make the shell wait.
 func (h *lineGate) release(leader *os.Process) {
 	if h.began == nil {
 		return

@@ -77,7 +77,7 @@ func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key wo
 
 // resets returns, by task id, the first iteration to reset of each task that req resets. It includes the dependents
 // unless req.NoDeps is set. A name in req.Reset is a task id, or a node's key that also names the iteration. resets
-// must find the same nodes as reset.Nodes.
+// must find the same nodes as reset.Nodes, which later makes the reset.
 func (req ReconcileRequest) resets() map[string]int {
 	from := make(map[string]int)
 	for _, name := range req.Reset {

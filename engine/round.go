@@ -146,8 +146,8 @@ func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string
 // advance ends the newest iteration of a loop.
 //   - If the loop's condition holds, the loop is done.
 //   - If the condition cannot be evaluated, the run fails.
-//   - If the loop has had its maximum of iterations, the loop is done with on_max: finish, and the run fails
-//     without it.
+//   - If the loop has had its maximum of iterations, the workflow's on_max decides: with on_max: finish, the loop is
+//     done; otherwise the run fails.
 //   - Otherwise the next iteration begins.
 func (r *runner) advance(l *workflow.Loop) error {
 	loop := r.loops[l.ID]
@@ -185,7 +185,7 @@ func (r *runner) iterate(l *workflow.Loop, loop snapshot.Loop) {
 	loop.Iteration++
 	r.setLoop(r.next, loop)
 	for _, t := range l.Tasks {
-		if _, ok := r.nodes[workflow.NodeKey{ID: t.ID, Iteration: loop.Iteration}]; ok { // kept when the loop went back
+		if _, ok := r.nodes[workflow.NodeKey{ID: t.ID, Iteration: loop.Iteration}]; ok { // kept by reopen
 			continue
 		}
 		r.setNode(r.next, r.wf.Node(t, loop.Iteration))

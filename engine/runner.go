@@ -37,7 +37,7 @@ type runner struct {
 	workers  sync.WaitGroup
 	live     *liveLog
 
-	waited   bool // the run has waited without a running command since the last frame
+	waited   bool // since the last frame, the run has waited while no command ran
 	failure  failure
 	stopping bool // the run is cancelled, and its commands are being ended
 }
@@ -60,9 +60,10 @@ type failure struct {
 }
 
 // newRunner returns a runner at the recorder's tip. opts must come from Options.withDefaults. The caller must call
-// prepare before loop.
+// prepare before it calls loop.
 func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 	row := rec.Row()
+	// The channel outcomes has room for every running command, so no worker blocks when it sends its outcome.
 	r := &runner{
 		rec: rec, wf: wf, opts: opts, runID: row.ID,
 		tip:      newTip(rec, opts.Lost),
@@ -116,10 +117,12 @@ func (r *runner) loop(ctx context.Context) error {
 	}
 }
 
-// step ends waits that are over and commits the changes since the last frame. If nothing has changed, step makes a
-// round of changes, commits the round and starts the round's commands with the context work. It returns true if it
-// committed a frame, so that the caller calls step again. It also returns true if another process has cancelled the
-// run. While this process cancels the run, step does nothing and returns false, because finish commits the last
+// step makes the next changes of the run. It first ends waits that are over and commits the changes since the last
+// frame. If nothing has changed, step makes a round of changes, commits the round and starts the round's commands with
+// the context work.
+//
+// step returns true if it committed a frame, or if another process has cancelled the run. The caller then calls step
+// again. While this process cancels the run, step does nothing and returns false, because finish commits the last
 // frame.
 func (r *runner) step(ctx, work context.Context) (bool, error) {
 	if r.stopping {

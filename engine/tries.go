@@ -19,7 +19,8 @@ type tries struct {
 // task. A node has as many tries as its task has retries, and one more.
 //
 // After the run has failed or been cancelled, a resume gives every task all its tries again. Interrupted attempts do
-// not count, because the machine failed and not the task. If the journal cannot be read, of records the error in d.
+// not count, because the machine failed and not the task. If the journal cannot be read, the error is recorded in d,
+// and the result is 0.
 func (c *tries) of(d *draft, t *workflow.Task, n snapshot.Node) int {
 	key := workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}
 	spent, known := c.spent[key]
@@ -36,7 +37,7 @@ func (c *tries) of(d *draft, t *workflow.Task, n snapshot.Node) int {
 // count returns the number of a node's failed tries by the journal. It returns 0 if c.anew is set or the node has no
 // attempt. Otherwise it counts failures back from the node's last attempt to an attempt that is missing, finished or
 // cancelled. If a task used up all its tries, the run failed, and a resume gave the task all its tries again. These
-// tries therefore do not count.
+// tries therefore do not count: the result is the remainder.
 func (c *tries) count(t *workflow.Task, key workflow.NodeKey, n snapshot.Node) (int, error) {
 	if c.anew || n.LastAttempt == nil {
 		return 0, nil

@@ -9,9 +9,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// settle ends the waits that the tip's mailbox or the clock has ended. Their nodes become finished, skipped or failed
-// in r.next. If the clock has ended a wait, settle first reads the tip again, because an answer may have come in
-// time. It then also appends the expiry of requests.
+// settle ends the waits that the tip's mailbox or the clock has ended. The nodes of these waits become finished,
+// skipped or failed in r.next; a failed node with a try left becomes pending. If the clock has ended a wait, settle
+// first reads the tip again, because an answer may have come in time. settle then also appends an entry that closes
+// expired requests.
 func (r *runner) settle(ctx context.Context) error {
 	waiting := r.waiting(r.wf)
 	if len(waiting) == 0 {
@@ -44,9 +45,9 @@ func (r *runner) catchUp(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// settleNode ends a node's wait if the mailbox or the clock has ended the wait. If neither has ended it, the node
-// keeps waiting. If the attempt or its mailbox row is missing, or the attempt has ended before, settleNode makes the
-// node pending, so that the node begins a new wait. now is the current time.
+// settleNode ends a node's wait if the mailbox or the clock has ended the wait. If neither has ended it, the node keeps
+// waiting. If the attempt or its mailbox row is missing, or the attempt has ended before, settleNode makes the node
+// pending. The node then begins a new wait. now is the current time.
 func (r *runner) settleNode(t *workflow.Task, key workflow.NodeKey, now time.Time) error {
 	n := r.nodes[key]
 	if n.LastAttempt == nil {

@@ -27,9 +27,10 @@ type waitEnd struct {
 	now     time.Time
 }
 
-// of returns the ending of an attempt's wait, or nil while the attempt still waits. For a signal or a timer, of also
-// records the end of the wait in w.next. If the mailbox has no row of this attempt, found is false. If the row of a
-// signal or a timer has ended before, found is false, too.
+// of returns the ending of an attempt's wait, or nil while the attempt still waits. The end of a wait for a signal or a
+// timer is also recorded in w.next. found is false in these cases:
+//   - The mailbox has no row of this attempt.
+//   - The row of a signal or a timer has ended before.
 func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found bool, err error) {
 	key := snapshot.Key(a.NodeID, a.Iteration)
 	switch t.WaitState() {
@@ -150,8 +151,8 @@ func checked(wf *workflow.Workflow, t *workflow.Task, end ending) ending {
 	return end
 }
 
-// withdraw adds the event that a waiting node's request or timer is cancelled. It does so only for a pending human
-// request and a running timer. For other waits, withdraw does nothing. The caller removes the mailbox row.
+// withdraw adds the event that a waiting node's request or timer is cancelled. withdraw adds an event only for a
+// pending human request or a running timer. For other waits, it does nothing. The caller removes the mailbox row.
 func withdraw(d *draft, state *snapshot.State, n snapshot.Node) error {
 	switch n.State {
 	case snapshot.NodeWaitingHuman:

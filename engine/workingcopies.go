@@ -28,9 +28,9 @@ type workingCopies struct {
 }
 
 // openShared sets the working copy that tasks share, and c.dir to its folder. If the tasks share a worktree of the
-// run's own, openShared makes or opens this worktree. Otherwise the tasks share Options.WorkingCopy, or no working
-// copy if it is nil. If the workflow asks for worktrees but Options.Worktree is nil, the error's code is
-// worktree_failed.
+// run's own, openShared makes or opens this worktree. Otherwise the tasks share Options.WorkingCopy. If
+// Options.WorkingCopy is nil, too, the tasks share no working copy. If the workflow asks for worktrees but
+// Options.Worktree is nil, the error's code is worktree_failed.
 func (c *workingCopies) openShared(ctx context.Context) error {
 	if c.opts.WorkingCopy != nil {
 		c.open[""] = c.opts.WorkingCopy
@@ -45,6 +45,7 @@ func (c *workingCopies) openShared(ctx context.Context) error {
 			return err
 		}
 		spec.Fill = fill
+		// A resume rebases a worktree onto its base only if the workflow asks for the worktree.
 		opened, err := c.opts.Worktree(ctx, spec, c.resumed && c.wf.Worktree != nil)
 		if err != nil {
 			return timeline.Explain(err)
@@ -67,9 +68,9 @@ func (c *workingCopies) ownWorktree() (code.WorktreeSpec, bool) {
 	return code.WorktreeSpec{}, c.opts.OwnWorktree && c.opts.Worktree != nil
 }
 
-// fillsShared reports whether the newest frame's files belong to the working copy that the tasks share. If the
-// workflow asks for a worktree, the files belong to it only after the run has an attempt. Before, they belong to the
-// working copy from which the run starts.
+// fillsShared reports whether the newest frame's files belong to the working copy that the tasks share. If the workflow
+// asks for a worktree, the files belong to this worktree only after the run has an attempt. Before the first attempt,
+// the files are those of the working copy from which the run started.
 func (c *workingCopies) fillsShared() (bool, error) {
 	if c.wf.Worktree == nil {
 		return true, nil
@@ -92,14 +93,15 @@ func (c *workingCopies) placeOf(t *workflow.Task) (dir string, open *worktreeOpe
 	return "", &worktreeOpener{one: &c.opening, open: c.opts.Worktree, spec: spec, rebase: c.resumed}
 }
 
-// hasFiles reports whether the newest frame has files of a task's own worktree. It returns true if the frame is
-// unreadable, because the attempt reports the error when it makes the worktree.
+// hasFiles reports whether the newest frame has files of a task's own worktree. task is the task's id. If the frame is
+// unreadable, hasFiles returns true, because the attempt reports the error when it makes the worktree.
 func (c *workingCopies) hasFiles(task string) bool {
 	vcs, err := c.rec.Entry().VCSRevision()
 	return err != nil || vcs != nil && slices.ContainsFunc(vcs.Worktrees, func(w snapshot.Worktree) bool { return w.Name == task })
 }
 
-// worktreeOpener makes or finds a task's own worktree.
+// worktreeOpener makes or finds a task's own worktree. Its fields open, spec and rebase are Options.Worktree and the
+// arguments for it.
 type worktreeOpener struct {
 	one    *sync.Mutex // held while a worktree is opened, because all worktrees share git's lock on its configuration
 	open   func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (WorkingCopy, error)
@@ -109,8 +111,8 @@ type worktreeOpener struct {
 
 var errNowhere = errors.New("the worktree has no folder")
 
-// run makes or opens the worktree and returns the worktree. If ctx has ended, the error is the cause of ctx's end. If
-// the opened worktree has no folder, the error is errNowhere. run is safe for concurrent use.
+// run makes or finds the worktree and returns it. If ctx has ended, the error is the cause of ctx's end. If the
+// worktree has no folder, the error is errNowhere. run is safe for concurrent use.
 func (o *worktreeOpener) run(ctx context.Context) (WorkingCopy, error) {
 	o.one.Lock()
 	defer o.one.Unlock()

@@ -54,8 +54,7 @@ func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, edits map[
 	if rules == "" {
 		return gitindex.AlteredFiles{}, nil
 	}
-	// A list that other rules made, or that belongs to another tree than the last captured one, does not
-	// count.
+	// The stored list counts only if the current rules made it, for the tree of the last capture.
 	known := c.state.Altered
 	if known.Rules != rules || known.Tree != c.state.Tree {
 		known = gitindex.AlteredFiles{Rules: rules}
@@ -78,7 +77,7 @@ func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, edits map[
 }
 
 // stillAltered returns the files in known that are the same in known.Tree and in tree. If known.Tree is zero, the
-// result is empty. stillAltered reads only trees that differ, and each of them once for all files.
+// result is empty. stillAltered reads only subtrees that differ, and each such subtree once for all files.
 func (b *treeBuilder) stillAltered(known gitindex.AlteredFiles, tree objstore.ID) ([]snapshot.Altered, error) {
 	if len(known.Files) == 0 || known.Tree.IsZero() {
 		return nil, nil
@@ -114,8 +113,8 @@ func (c *filesCapture) attributeFiles(edits map[string]treeFile) map[string]objs
 	return found
 }
 
-// alteredRules is the version of the rules by which compareStored finds altered files. It is a part of every
-// sum, so a list that another version stored is computed anew.
+// alteredRules is the version of the rules by which compareStored finds altered files. It is a part of every sum, so a
+// list that another version of the program stored is computed anew.
 const alteredRules = "2"
 
 // sum returns a hash, in hex, of the attributes and settings that decide how git stores files and checks them out.
@@ -171,7 +170,7 @@ func (r contentRules) attributePaths() []string {
 }
 
 // compareStored returns the files whose bytes a checkout would change if the user's filters did not run. files has the
-// captured files to check, by path. The result is not sorted, and lacks files that cannot be read.
+// captured files to check, by path. The result is not sorted, and lacks files of the working copy that cannot be read.
 func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeFile) ([]snapshot.Altered, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -214,9 +213,9 @@ type attributes map[string]string
 // given reports whether the attribute with the given name is set or has a value.
 func (a attributes) given(name string) bool { return a[name] != "" && a[name] != "unset" }
 
-// alteredBy returns the conversion by which a checkout changes the bytes of file, in the words of
-// snapshot.Altered.By. file is the captured file at path, and has holds the attributes of path. If a checkout does
-// not change the bytes, or the file cannot be read, by is "".
+// alteredBy returns the conversion by which a checkout changes the bytes of file, in the words of snapshot.Altered.By.
+// file is the captured file at path, and has holds the attributes of path. If a checkout does not change the bytes, the
+// file is a symbolic link or a submodule, or the file cannot be read, by is "".
 //
 // If only git can answer, undecided is true. by is then the conversion to name if git's answer is that the bytes
 // change.
@@ -240,6 +239,7 @@ func (r contentRules) alteredBy(path string, file treeFile, has attributes) (by 
 	stored := objstore.Hash(objstore.Blob, data) == file.id
 	switch {
 	case filter != "" && !stored:
+		// the filter has changed the bytes that git stored
 		return filter, false
 	case filter == "" && recoded:
 		return "encoding", true
@@ -251,8 +251,8 @@ func (r contentRules) alteredBy(path string, file treeFile, has attributes) (by 
 	return "", false
 }
 
-// filterOf returns the name of a file's filter. has holds the file's attributes. If the file has no filter, or the
-// configuration has neither a clean nor a process command for the filter, filterOf returns "".
+// filterOf returns the name of a file's filter. has holds the file's attributes. If the attributes name no filter, or
+// the configuration has neither a clean nor a process command for the filter, filterOf returns "".
 func (r contentRules) filterOf(has attributes) string {
 	name := has["filter"]
 	for _, command := range []string{"clean", "process"} {
@@ -263,7 +263,7 @@ func (r contentRules) filterOf(has attributes) string {
 	return ""
 }
 
-// askedFile is a captured file of which only a checkout by git shows whether the bytes change.
+// askedFile is a captured file for which only a checkout by git shows whether the bytes change.
 type askedFile struct {
 	entry gitindex.Entry
 	by    string // the conversion to name if the bytes change

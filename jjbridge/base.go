@@ -13,8 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// baseTimeout bounds the search for a base. If the two histories have nothing in common, git looks at every
-// commit, and the base would only save bytes in a push.
+// baseTimeout bounds the search for a base. If the two histories have nothing in common, git looks at every commit, and
+// a base only saves bytes in a push.
 const baseTimeout = 5 * time.Second
 
 // BaseCommit returns a commit that a remote already has: the working copy's commit, or an ancestor that a
@@ -32,7 +32,7 @@ func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID,
 }
 
 // findBase returns the commit that BaseCommit describes, without a limit of time. The id is zero if the working copy
-// has no commit yet or the repository has no such remote-tracking ref.
+// has no commit yet, or if no such remote-tracking ref reaches the commit or one of its ancestors.
 func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, error) {
 	tip, err := tipOf(ctx, w)
 	if err != nil {
@@ -53,6 +53,7 @@ func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, er
 	if len(ids) < 2 {
 		return objstore.ID{}, nil // no remote-tracking ref
 	}
+	// A boundary commit is an ancestor that a remote-tracking ref reaches.
 	out, err = w.RunGit(ctx, "rev-list", "--boundary", "--timestamp", ids[0], "--not", remotes)
 	if err != nil {
 		return objstore.ID{}, err
@@ -63,8 +64,8 @@ func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, er
 	return newestBoundary(out)
 }
 
-// tipOf returns a name by which git finds the working copy's commit. In a jj workspace that is not colocated, the
-// name is the id of @. Otherwise it is HEAD. In a colocated workspace, HEAD is the parent of @.
+// tipOf returns a name by which git finds the working copy's commit. In a jj workspace that is not colocated, the name
+// is the id of @, jj's working-copy commit. Otherwise it is HEAD, which is the parent of @ in a colocated workspace.
 func tipOf(ctx context.Context, w *Workspace) (string, error) {
 	if w.Type != snapshot.VCSJJ {
 		return "HEAD", nil
@@ -77,9 +78,9 @@ func tipOf(ctx context.Context, w *Workspace) (string, error) {
 }
 
 // newestBoundary returns the boundary commit with the latest date in out, the output of git rev-list --boundary
-// --timestamp. It returns zero if out has no boundary commit. A commit is normally no older than its ancestors, and
-// then no other boundary commit descends from the result. If dates are wrong, the result may be farther away than
-// necessary, which only makes a push larger.
+// --timestamp. If out has no boundary commit, newestBoundary returns the zero id. A commit is normally no older than
+// its ancestors, so no other boundary commit descends from the result. If dates are wrong, the result may be farther
+// away than necessary, which only makes a push larger.
 func newestBoundary(out []byte) (newest objstore.ID, err error) {
 	youngest := int64(-1)
 	for line := range bytes.Lines(out) {

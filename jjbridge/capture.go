@@ -20,11 +20,11 @@ type CaptureOptions struct {
 	MaxFile           int64  // bytes; a larger file is left out; 0 means DefaultMaxFile
 	MaxUntracked      int    // files; 0 means DefaultMaxUntracked
 	MaxUntrackedBytes int64  // bytes of all untracked files; 0 means DefaultMaxUntrackedBytes
-	// Leave has the paths of files that are left out unless the user tracks them. A path is relative to the
-	// top, with slashes. A path that ends in a slash stands for all files in the folder.
+	// Leave has the paths of files that are left out unless the user tracks them. A path is relative to the top, with
+	// slashes. A path that ends in a slash means all files in the folder.
 	Leave []string
-	// Objects is the repository's object store, if the caller has it open. A Plan for the capture reads
-	// through it, too. If Objects is nil, Capture and Plan open a store.
+	// Objects is the repository's object store, if the caller has it open. A Plan for the capture also reads objects
+	// through this store. If Objects is nil, Capture and Plan open a store.
 	Objects *objstore.Store
 	// Warn is called with each warning: a limit or a failed filter leaves files out, or a list of files
 	// cannot be read. If Warn is nil, warnings are dropped.
@@ -54,7 +54,7 @@ func (o CaptureOptions) withDefaults() CaptureOptions {
 	return o
 }
 
-// leaves reports whether an entry of Leave names path or a folder above path. If so, it also returns this entry.
+// leaves reports whether an entry of o.Leave names path or a folder above path. If so, it also returns this entry.
 // Otherwise entry is "".
 func (o *CaptureOptions) leaves(path string) (entry string, ok bool) {
 	for _, leave := range o.Leave {
@@ -65,17 +65,16 @@ func (o *CaptureOptions) leaves(path string) (entry string, ok bool) {
 	return "", false
 }
 
-// Captured is a captured working copy: VCS with its trees, and the new objects, which the repository does not
-// have yet. A Captured also pins the repository's objects, because a prune might otherwise remove objects
-// that the capture shares with an old run. The caller must close a Captured as soon as its objects are stored
-// or no longer needed.
+// Captured is a captured working copy: VCS with its trees, and the new objects, which the repository does not have yet.
+// A Captured also pins the repository's objects, because a prune might otherwise remove objects that the capture shares
+// with an old run. The caller must close a Captured as soon as the new objects are stored or no longer needed.
 type Captured struct {
 	VCS snapshot.VCS
 
 	repository *objstore.Store      // CaptureOptions.Objects, which may be nil
 	made       []madeObject         // the new objects outside the quarantine; the repository may have some of them
-	objects    string               // the quarantine's object directory; "" for none
-	quarantine *gitindex.Quarantine // nil for none
+	objects    string               // the quarantine's object directory; "" without a quarantine
+	quarantine *gitindex.Quarantine // nil if there is no quarantine
 	release    func()               // ends the pin; nil if nothing is pinned
 }
 
@@ -85,7 +84,7 @@ type madeObject struct {
 	data []byte
 }
 
-// Objects adds to w the objects that the capture has made, in memory and in its object directory. It has the
+// Objects adds to w the new objects of the capture, both those in memory and those in the quarantine. It has the
 // signature of snapshot.Draft.Objects.
 func (c *Captured) Objects(w objstore.Writer) error {
 	for _, o := range c.made {
@@ -104,8 +103,8 @@ func (c *Captured) AddTree(data []byte) {
 }
 
 // directory returns an object directory with all new objects of the capture, or "" if there are no new objects. It
-// moves the objects in memory into the quarantine. If all new objects are in memory, c may have no quarantine yet.
-// directory then creates a quarantine under the lock of w's private index.
+// moves the objects in memory into the quarantine. If c has no quarantine yet, directory creates one under the lock of
+// w's private index.
 func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) {
 	if len(c.made) == 0 {
 		return c.objects, nil

@@ -13,10 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// filesCapture is one capture of the files of a working copy, under the lock of its private folder. The
-// captured tree is HEAD's tree with the changes that git status lists. Apart from git status, the capture runs
-// git only for files that a plainReader does not read, and to find altered files. A file that has not changed
-// since the last capture read it is not read again.
+// filesCapture is one capture of the files of a working copy, under the lock of its private folder. The captured tree
+// is HEAD's tree with the changes that git status lists. Apart from git status, the capture runs git only for files
+// that a plainReader does not read, and to find altered files. The capture does not read a file that is unchanged since
+// the last capture.
 type filesCapture struct {
 	w       *Workspace
 	p       *gitindex.Folder // the private folder, locked
@@ -43,12 +43,13 @@ type capturedFiles struct {
 	q       *gitindex.Quarantine // the other new objects; nil if all are in made
 }
 
-// captureRounds limits how often git reads the same files if they change during a capture.
+// captureRounds limits how often git reads a file that changes during a capture.
 const captureRounds = 4
 
-// newFilesCapture returns a capture that continues from the last capture of the same working copy. The folder p has
-// the state and the index of changed files of the last capture. If objects lacks the tree of the last capture, the
-// last capture was not stored. Its contents may then be missing, too, so its tree and its index do not count.
+// newFilesCapture returns a capture that continues from the last capture of the same working copy. The folder p has the
+// state and the index of changed files of the last capture. If objects lacks the tree of the last capture, the last
+// capture was not stored. Its files may then be missing from objects, too, so newFilesCapture ignores the tree and the
+// index of the last capture.
 func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, opts CaptureOptions) *filesCapture {
 	c := &filesCapture{
 		w: w, p: p, opts: opts, objects: objects, scope: opts.Scope,
@@ -75,8 +76,8 @@ func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, 
 }
 
 // look brings the copy of the user's index up to date and returns the result of git status. If a filter fails, git
-// status runs once more without filters. After any other error, the copy may be damaged. If the copy is not new, look
-// then copies the user's index again and runs git status once more.
+// status runs once more without filters. Any other error may come from a damaged copy. If the copy was made before this
+// capture, look then copies the user's index again and runs git status once more.
 func (c *filesCapture) look(ctx context.Context) (*status, error) {
 	made, err := c.track(ctx, false)
 	if err != nil {
@@ -95,8 +96,8 @@ func (c *filesCapture) look(ctx context.Context) (*status, error) {
 	return found, err
 }
 
-// run captures the files. found is the result of git status. If there are too many files for one tree, the error is
-// an *objstore.TreeSizeError. After an error, only the private folder has leftover files, which do no harm.
+// run captures the files. found is the result of git status. If there are too many files for one tree, the error is an
+// *objstore.TreeSizeError. After an error, run leaves at most some files in the private folder, which do no harm.
 func (c *filesCapture) run(ctx context.Context, found *status) (capturedFiles, error) {
 	chosen := c.choose(found)
 	size := objstore.TreeSize{Paths: int64(c.state.Survey.Entries + len(found.untracked))}
@@ -113,9 +114,9 @@ func (c *filesCapture) run(ctx context.Context, found *status) (capturedFiles, e
 	return c.finish(ctx, base, chosen)
 }
 
-// finish reads the wanted files of chosen and applies the edits of chosen to the tree base. A zero base is
-// the empty tree. finish also stores the state for the next capture. The caller must close the quarantine of
-// the result. After an error, finish has closed it.
+// finish reads the wanted files of chosen and applies the edits of chosen to the tree base. A zero base is the empty
+// tree. finish also stores the state for the next capture. The caller must close the quarantine of the result. If
+// finish fails, it closes the quarantine itself.
 func (c *filesCapture) finish(ctx context.Context, base objstore.ID, chosen *choice) (_ capturedFiles, err error) {
 	defer func() {
 		if err != nil && c.q != nil {
@@ -162,16 +163,16 @@ func (c *filesCapture) remember(tree objstore.ID, altered gitindex.AlteredFiles)
 	return c.p.WriteState(c.state)
 }
 
-// readChosen reads the wanted files of chosen and adds them to the edits of chosen. It also writes the index of
-// changed files for the next capture, which has the files read and chosen.known. The index is dated before the first
-// file is read, so that the next capture sees later changes. readChosen reads the plain files itself, and git reads
-// the others.
+// readChosen reads the wanted files of chosen and adds them to the edits of chosen. It also writes the index of changed
+// files for the next capture, which has the files read and chosen.known. The date of this index is before the first
+// read, so that the next capture sees later changes. readChosen reads the plain files itself, and lets git read the
+// others.
 func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	// All known files are from c.before, so equal numbers mean that the index is up to date.
 	if len(chosen.wanted) == 0 && len(chosen.known) == len(c.before.Entries) {
 		return nil
 	}
-	// The index is dated before the first file is read: a file that changes from now on is not fresh.
+	// The index is dated before the first read: a file that changes after this date is read again by the next capture.
 	index := &gitindex.Index{Entries: chosen.known}
 	index.Sort()
 	if err := index.Write(c.p.ChangedPath()); err != nil {
@@ -184,7 +185,7 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	index.Made = info.ModTime()
 	left := c.readPlain(chosen, index)
 	for _, path := range left {
-		// Whether git converts line ends depends on the content in the index.
+		// git decides by the blob in the index whether to convert line ends, so the entry has the user's version.
 		if was := chosen.wanted[path]; was.exists() && !was.id.IsZero() {
 			index.Entries = append(index.Entries, gitindex.Entry{Path: path, Mode: was.mode, ID: was.id})
 		}
@@ -208,7 +209,7 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	if err := c.keepBlobs(now, left); err != nil {
 		return err
 	}
-	// git has written the index anew, with a date after the files were read.
+	// git has written the index with a date after the reads, so the index gets its earlier date back.
 	return os.Chtimes(c.p.ChangedPath(), index.Made, index.Made)
 }
 
@@ -238,8 +239,8 @@ func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []
 }
 
 // readAgain makes git read the files at paths into the index of changed files, and returns this index. If a file
-// changes meanwhile, git reads it again, at most captureRounds times in all. After the last time, the content counts
-// that git has read. readAgain warns of failed filters.
+// changes meanwhile, git reads it again, at most captureRounds times in all. Then the content of the last read counts.
+// readAgain warns of failed filters.
 func (c *filesCapture) readAgain(ctx context.Context, paths []string) (*gitindex.Index, error) {
 	var now *gitindex.Index
 	again := paths
@@ -323,9 +324,9 @@ func changedMeanwhile(w *Workspace, index *gitindex.Index, paths []string) []str
 	return changed
 }
 
-// keepBlobs copies blobs of the files at paths into the quarantine. It copies the blobs that the repository has
-// stored already, because git may drop such a blob before the capture is stored. index has the files at paths.
-// keepBlobs skips submodules, blobs that the last capture had at the same path, and blobs that c.objects cannot read.
+// keepBlobs copies the blobs of the files at paths into the quarantine if the repository has stored them already,
+// because git may drop such a blob before the capture is stored. index has the files at paths. keepBlobs skips
+// submodules, blobs that the last capture had at the same path, and blobs that c.objects cannot read.
 func (c *filesCapture) keepBlobs(index *gitindex.Index, paths []string) error {
 	for _, path := range paths {
 		i, found := index.Find(path)

@@ -62,8 +62,8 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 }
 
 // captureConflicted captures the files of a workspace in which the working-copy commit, rev, has conflicts. It reads
-// the files on disk, which have jj's conflict markers. The tree of such a commit is no use, because it has all sides
-// in folders that no checkout shows.
+// the files on disk, which have jj's conflict markers. It does not use the commit's tree, because this tree has all
+// sides of a conflict in folders that no checkout shows.
 func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reader, rev jjRevision, opts CaptureOptions) (_ capturedFiles, err error) {
 	p, err := w.lockIndex(ctx)
 	if err != nil {
@@ -94,9 +94,9 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 }
 
 // takeLarge returns the tree of a jj commit without the changed files that are larger than opts.MaxFile, and without
-// the new files that opts.Leave names. It adds the removed files to left. A file that a parent of the commit has
-// stays, because the repository keeps the file anyway. The quarantine holds the new trees. If no file is removed, the
-// quarantine is nil.
+// the new files that opts.Leave names. It records these files in left. A file stays if a parent of the commit has the
+// same file, because the repository keeps the file anyway. The quarantine holds the new trees. If no file is removed,
+// the quarantine is nil.
 func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *gitindex.Quarantine, err error) {
 	tree, parents, err := ReadCommit(objects, commit)
 	if err != nil {
@@ -159,7 +159,8 @@ func ReadCommit(objects objstore.Reader, commit string) (tree objstore.ID, paren
 	return tree, parents, nil
 }
 
-// largeFilter removes changed files above a limit, and new files that leaves names, from trees.
+// largeFilter removes from trees the changed files of more than limit bytes, and the new files for which leaves returns
+// true.
 type largeFilter struct {
 	w       *Workspace
 	objects objstore.Reader
@@ -171,7 +172,7 @@ type largeFilter struct {
 
 // tree filters the tree with the given id and returns the id of the filtered tree. It adds each new tree to f.made.
 // before has the ids of the parents' trees at the same path. prefix is this path with a final slash, or "" for the
-// root. tree does not read subtrees that a parent has.
+// root. tree does not read a subtree that a parent has unchanged.
 func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) (objstore.ID, error) {
 	entries, err := objstore.ReadTree(f.objects, id)
 	if err != nil {
@@ -202,8 +203,8 @@ func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) 
 }
 
 // entry filters e, the entry of a tree at path. It returns the filtered entry, and reports whether the entry stays.
-// others has the entries of the parents' trees. If a parent has the same entry, the entry stays. A subtree that
-// becomes empty is removed.
+// others has the entries of the parents' trees. If a parent has the same entry, the entry stays. An entry for an empty
+// subtree is removed.
 func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry, path string) (objstore.TreeEntry, bool, error) {
 	var before []objstore.ID
 	for _, entries := range others {
@@ -241,7 +242,7 @@ func isIn(trees [][]objstore.TreeEntry, name string) bool {
 	})
 }
 
-// refusedByJJ matches a warning of jj about a new file that jj left out because of its size: "  <path>:
+// refusedByJJ matches a warning of jj about a new file that jj left out because of its size, in the form " <path>:
 // 1.5MiB (1572864 bytes); the maximum size allowed is …".
 var refusedByJJ = regexp.MustCompile(`(?m)^  (.*): [^:]* \((\d+) bytes\); the maximum size allowed is `)
 

@@ -47,15 +47,15 @@ func (c *filesCapture) choose(found *status) *choice {
 	return ch
 }
 
-// tracked decides about f, a path of HEAD or of the user's index. If the file is the same as in the index, the
-// captured tree has the index's entry. If the file is missing, the captured tree lacks the path. Submodules and all
-// other files have functions of their own.
+// tracked decides about f, a path of HEAD or of the user's index. If the file is the same as in the index, the captured
+// tree has the index's entry. If the file is missing, the captured tree lacks the path. The method module decides about
+// a submodule, and modified about any other file.
 func (c *choice) tracked(f statusFile) {
 	switch {
 	case f.module.is:
 		c.module(f)
 	case f.same:
-		c.edits.files[f.path] = f.index // removes the path if the index lacks it
+		c.edits.files[f.path] = f.index // removes the path if the index lacks the path
 	case !f.exists:
 		c.edits.files[f.path] = treeFile{}
 	default:
@@ -63,9 +63,9 @@ func (c *choice) tracked(f statusFile) {
 	}
 }
 
-// module decides about the submodule f. The captured tree has the commit in the user's index. But if the submodule's
-// HEAD is another commit, git reads HEAD, and the captured tree has HEAD's commit. Changes inside the submodule are
-// recorded as left out.
+// module decides about the submodule f. The captured tree has the commit in the user's index. If the submodule's HEAD
+// is another commit, git later reads HEAD, and the captured tree has HEAD's commit instead. Changes inside the
+// submodule are recorded as left out.
 func (c *choice) module(f statusFile) {
 	c.edits.files[f.path] = f.index
 	if f.module.moved {
@@ -76,8 +76,8 @@ func (c *choice) module(f statusFile) {
 	}
 }
 
-// modified decides about a tracked path whose file may have changed. index is the file of the path in the user's
-// index. If the file is missing or left out, the captured tree lacks the path.
+// modified decides about a tracked file that may have changed. index is the file's entry in the user's index. If the
+// file is missing or left out, the captured tree lacks the path.
 func (c *choice) modified(path string, index treeFile) {
 	info, err := lstat(c.w.full(path))
 	if err != nil || !c.take(path, info, index) {
@@ -99,9 +99,9 @@ func (c *choice) unwatched() {
 	}
 }
 
-// take decides whether the capture has the file at path, and returns true if so. If the file has changed since the
-// last capture, take adds it to c.wanted. info describes the file, and index is the file of the same path in the
-// user's index, if any.
+// take decides whether the capture has the file at path, and returns true if so. If the file has changed since the last
+// capture, take adds it to c.wanted. info describes the file. index is the entry of path in the user's index, or zero
+// if the index lacks path.
 //
 // take returns false for a file that is neither regular nor a symbolic link. It also returns false for a file that is
 // too large or unreadable, and records this file as left out.
@@ -154,9 +154,9 @@ func (c *choice) underLeftOut(path string) bool {
 	})
 }
 
-// untracked decides about paths, the files that are neither tracked nor ignored. It captures those within the
-// limits, and records the others as left out: files that CaptureOptions.Leave excludes, repositories inside
-// the working copy, and folders with too many or too large files.
+// untracked decides about paths, the files that are neither tracked nor ignored. It captures the files within the
+// limits, and records the others as left out: files that CaptureOptions.Leave excludes, repositories inside the working
+// copy, and folders with too many or too large files.
 func (c *choice) untracked(paths []string) {
 	paths = slices.DeleteFunc(c.withoutRepositories(paths), c.leave)
 	sizes := c.sizes(paths)
@@ -180,7 +180,7 @@ func (c *choice) leave(path string) bool {
 // untrackedFile is an untracked file and its weight against the limits.
 type untrackedFile struct {
 	bytes int64       // 0 if the file is too large to be captured
-	info  fs.FileInfo // nil only in the zero value, which stands for a file that is gone
+	info  fs.FileInfo // nil only in the zero value, which means that the file is gone
 }
 
 // sizes returns the information about the files at paths, by path. A file that is larger than CaptureOptions.MaxFile

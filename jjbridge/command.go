@@ -32,10 +32,10 @@ func (w *Workspace) RunGit(ctx context.Context, args ...string) ([]byte, error) 
 	return w.gitWith(ctx, gitRun{args: args})
 }
 
-// gitWith runs git in Root, on this worktree's git directory and files, and returns git's standard output.
-// git takes no optional lock and runs no hook. Of the user's settings, only those about the content of files
-// apply: filters, attributes, line ends, ignore rules, core.fileMode. Without a working copy, git runs in the
-// git directory. The error is a *gitexec.Error.
+// gitWith runs git in Root and returns git's standard output. git works on this worktree's files and, unless run names
+// another, on this worktree's git directory. git takes no optional lock and runs no hook. Of the user's settings, only
+// those about the content of files apply: filters, attributes, line ends, ignore rules, core.fileMode. Without a
+// working copy, git runs in the git directory. The error is a *gitexec.Error.
 func (w *Workspace) gitWith(ctx context.Context, run gitRun) ([]byte, error) {
 	out, _, err := w.gitFull(ctx, run)
 	return out, err
@@ -46,8 +46,7 @@ func (w *Workspace) RunGitOnIndex(ctx context.Context, index string, args ...str
 	return w.gitWith(ctx, gitRun{args: args, env: []string{"GIT_INDEX_FILE=" + index}})
 }
 
-// gitFull runs git as gitWith does, and also returns git's standard error. run has the arguments. It may also name
-// another git directory, further settings and variables, and the standard input, and allow caches.
+// gitFull runs git as gitWith does, and also returns git's standard error.
 func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []byte, err error) {
 	gitDir := cmp.Or(run.gitDir, w.Repo.GitDir)
 	options := append(gitSettings(gitDir), "--git-dir="+gitDir)
@@ -126,9 +125,9 @@ func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr [
 // jjPathVariable is the name of the environment variable with the path of the jj to run.
 const jjPathVariable = "SMITHERS_JJ_PATH"
 
-// findJJ returns the path of the jj to run. This is the value of SMITHERS_JJ_PATH in env or, if the variable is not
-// set, the jj on PATH. The error wraps ErrNoJJ if PATH has no jj, or if SMITHERS_JJ_PATH is not the absolute path of
-// a program.
+// findJJ returns the path of the jj to run. This is the value of SMITHERS_JJ_PATH in env or, if the variable is empty
+// or not set, the jj on PATH. The error wraps ErrNoJJ if PATH has no jj, or if SMITHERS_JJ_PATH is not the absolute
+// path of a program.
 func findJJ(env []string) (string, error) {
 	for _, entry := range slices.Backward(env) {
 		if path, ok := strings.CutPrefix(entry, jjPathVariable+"="); ok && path != "" {

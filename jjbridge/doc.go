@@ -1,7 +1,7 @@
-// Package jjbridge pairs the frames of a run with their working copy: git's main or a linked
-// worktree, or a jj workspace, colocated or not. It finds working copies (Locate), reads them
-// (Pointer, Capture), and restores them (Plan, Restore). The package worktrees makes and removes
-// working copies; the package gitindex keeps a private index for each working copy.
+// Package jjbridge pairs the frames of a run with their working copy. A working copy is git's main worktree, a linked
+// worktree of git, or a jj workspace, colocated or not. The package finds working copies (Locate), reads them (Pointer,
+// Capture), and restores them (Plan, Restore). The package worktrees makes and removes working copies. The package
+// gitindex keeps a private index for each working copy.
 //
 // For other engines, the counterparts of Smithers' helpers:
 //
@@ -14,7 +14,7 @@
 //   - add a working copy at a revision: worktrees.Add with AddRequest.Base or AddRequest.Commit
 //   - remove a working copy: worktrees.Forget; worktrees.CheckRemoval returns Forget's refusal beforehand
 //
-// The package runs the commands git and jj, because only their view of a file counts. The user's index, HEAD,
-// stash, hooks and reflogs stay as they are, and so do files that were not captured. In a jj workspace, the
-// package makes jj record the working copy, as each command of jj does.
+// The package runs the commands git and jj, because git and jj decide which content of a file counts. The user's index,
+// HEAD, stash, hooks and reflogs stay as they are. Files that were not captured also stay as they are. In a jj
+// workspace, the package makes jj record the working copy, as each command of jj does.
 package jjbridge

@@ -20,7 +20,7 @@ type edit struct {
 	from, to treeFile
 }
 
-// treeFile is the entry of a tree at a path. Its mode is 0 if the tree has no entry there.
+// treeFile is the entry of a tree at a path. Its mode is 0 if the tree has no entry at the path.
 type treeFile struct {
 	mode objstore.Mode
 	id   objstore.ID
@@ -32,7 +32,7 @@ func (f treeFile) exists() bool { return f.mode != 0 }
 // isModule reports whether the entry is a submodule.
 func (f treeFile) isModule() bool { return f.mode == objstore.ModeCommit }
 
-// change returns e as a PathChange, without its content. The Op is OpAdd for a new file, OpRemove for a removed file,
+// change returns the PathChange for e, without content. The Op is OpAdd for a new file, OpRemove for a removed file,
 // and OpModify otherwise.
 func (e edit) change() PathChange {
 	switch {
@@ -44,9 +44,9 @@ func (e edit) change() PathChange {
 	return PathChange{Path: e.path, Op: OpModify}
 }
 
-// compare returns the edits that turn the files of p.From into those of p.To, sorted by path. git keeps the list of
-// all changes in memory. If there are too many changes, compare therefore does not run git, and returns the error of
-// checkChanges.
+// compare returns the edits that turn the files of p.From into those of p.To, sorted by path. If there are too many
+// changes, compare returns the error of checkChanges without running git, because git keeps the list of all changes in
+// memory.
 func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	if err := p.checkChanges(ctx, w); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func parseEdits(out []byte) ([]edit, error) {
 	return edits, nil
 }
 
-// parseTreeFile returns the treeFile with an octal mode and a hex id, as git prints them. If mode is 0, the
+// parseTreeFile returns the treeFile with an octal mode and a hex id, as git prints them. If the mode is zero, the
 // treeFile does not exist.
 func parseTreeFile(mode, id string) (treeFile, error) {
 	m, err := strconv.ParseUint(mode, 8, 32)
@@ -129,9 +129,9 @@ func parseTreeFile(mode, id string) (treeFile, error) {
 	return f, err
 }
 
-// present checks that the repository has every file that edits write, so that a missing object cannot
-// interrupt the restore. If an object is missing, the error wraps objstore.ErrNotFound. largest is the size
-// in bytes of the largest file that edits add, or 0.
+// present checks that the repository has every file that the given edits write, so that a missing object cannot
+// interrupt the restore. If an object is missing, the error wraps objstore.ErrNotFound. largest is the size in bytes of
+// the largest file among those that the edits add at new paths, or 0 if they add no file.
 func present(ctx context.Context, w *Workspace, edits []edit) (largest int64, err error) {
 	var ask bytes.Buffer
 	added := make(map[string]bool)

@@ -12,7 +12,7 @@ import (
 // such repositories without a message. Ignored folders are not searched.
 func embeddedInJJ(ctx context.Context, w *Workspace) ([]string, error) {
 	out, err := w.gitWith(ctx, gitRun{
-		// The index does not exist, so everything that is not ignored is listed.
+		// No index exists at this path, so git lists every file that is not ignored.
 		args: []string{"ls-files", "-z", "--others", "--exclude-standard", "--exclude=/.jj"},
 		env:  []string{"GIT_INDEX_FILE=" + w.full(".jj/no-index")},
 	})
@@ -49,7 +49,7 @@ func (l *leftOuts) addEmbedded(objects objstore.Reader, tree objstore.ID, folder
 	}
 }
 
-// isSubmodule reports whether tree has a submodule at path. It returns false if a tree on the way is missing.
+// isSubmodule reports whether tree has a submodule at path. It returns false if tree or a tree below it cannot be read.
 func isSubmodule(objects objstore.Reader, tree objstore.ID, path string) bool {
 	name, rest, inner := strings.Cut(path, "/")
 	entries, err := objstore.ReadTree(objects, tree)

@@ -31,7 +31,7 @@ var (
 	filterAbsent = regexp.MustCompile(`(?m)^error: (external filter '.*' failed 12[67]|cannot fork to run subprocess .*|initialization for subprocess '.*' failed)$`)
 )
 
-// filterHungUp is git's error if the process of a filter ends before it answers. The error does not name the
+// filterHungUp is git's error if the process of a filter ends before the process answers. The error does not name the
 // file.
 const filterHungUp = "fatal: the remote end hung up unexpectedly"
 
@@ -45,16 +45,16 @@ func filterFailure(err error) *gitexec.Error {
 }
 
 // isAboutOneFile reports whether err shows that git stopped because of one file, for instance because a filter failed
-// on it. git may then be able to read the other files.
+// on the file. git may then be able to read the other files.
 func isAboutOneFile(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	return ok && strings.Contains(failed.Stderr, "fatal: Unable to process path ") || filterFailure(err) != nil
 }
 
-// readApart reads files in smaller groups after git has failed with err at one of them. git stops at the first such
-// file and writes nothing. readApart first separates the files of each filter, and halves all other groups. A single
-// file that fails is left out. If the command of a filter cannot be started, all files of the filter are left out at
-// once.
+// readApart reads files in smaller groups after git has failed with err at one of the files. git stops at the first
+// such file and writes nothing. If a filter failed, readApart first separates the files of each filter. It halves any
+// other group. A single file that fails is left out. If the command of a filter cannot be started, all files of the
+// filter are left out at once.
 func (c *filesCapture) readApart(ctx context.Context, files []string, err error) error {
 	failed := filterFailure(err)
 	if failed != nil {
@@ -65,7 +65,7 @@ func (c *filesCapture) readApart(ctx context.Context, files []string, err error)
 		if len(groups) > 1 {
 			return c.readGroups(ctx, slices.Collect(maps.Values(groups)))
 		}
-		// All files have the same filter, name.
+		// All files have the same filter: the map has one key.
 		for name := range groups {
 			if len(files) == 1 || filterAbsent.MatchString(failed.Stderr) {
 				c.left.addFiltered(c.w, name, files, failed)
@@ -121,8 +121,8 @@ func (l *leftOuts) addFailed(w *Workspace, file string) {
 	}
 }
 
-// addFiltered records that git could not read files, because filter failed. It also remembers the files and the first
-// line of git's message for warnOfFilters. failed is git's error.
+// addFiltered records that git could not read files, because the filter with the name filter failed. It also remembers
+// the files and the first line of git's message for warnOfFilters. failed is git's error.
 func (l *leftOuts) addFiltered(w *Workspace, filter string, files []string, failed *gitexec.Error) {
 	for _, file := range files {
 		l.addFailed(w, file)

@@ -16,9 +16,9 @@ import (
 // ignoreFile is the name of the files that list patterns of files for git and jj to ignore.
 const ignoreFile = ".gitignore"
 
-// ignored returns the files that p would remove and that the .gitignore files of p.To ignore. The capture of
-// p.To may have left these files out, so p must not remove them. Files in git's index are not returned,
-// because a capture takes them even if they are ignored. If p writes no .gitignore file, the result is nil.
+// ignored returns the files that p would remove and that the .gitignore files of p.To ignore. The capture of p.To may
+// have left these files out, so p must not remove them. ignored does not return files in git's index, because a capture
+// takes such a file even if it is ignored. If p writes no .gitignore file, the result is nil.
 func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, error) {
 	var ask bytes.Buffer
 	for _, e := range p.edits {
@@ -49,9 +49,9 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 	then.Root = dir
 	args := []string{"check-ignore", "-z", "--stdin"}
 	if w.Type == snapshot.VCSJJ {
-		args = append(args, "--no-index") // in a jj workspace, git's index keeps whatever jj has seen
+		args = append(args, "--no-index") // in a jj workspace, git's index has all files that jj has seen
 	}
-	// The exit status is 1 if no file is ignored. Every error is ignored, unless ctx is done.
+	// git exits with status 1 if no file is ignored. So every error counts as no ignored file, unless ctx has ended.
 	out, err := then.gitWith(ctx, gitRun{args: args, stdin: &ask})
 	if err != nil && ctx.Err() != nil {
 		return nil, err
@@ -84,8 +84,8 @@ type ignoreFiles struct {
 	written int                  // the number of files written so far
 }
 
-// write writes the .gitignore files of tree, at all depths, into dir. It skips folders with a path that a
-// restore never writes. It adds a tree without a .gitignore file to f.none, and skips a tree in f.none.
+// write writes the .gitignore files of tree, at all depths, into dir. It skips folders with a name that a restore never
+// writes. It adds a tree without a .gitignore file to f.none, and skips a tree in f.none.
 func (f *ignoreFiles) write(ctx context.Context, dir string, tree objstore.ID) error {
 	if f.none[tree] {
 		return nil

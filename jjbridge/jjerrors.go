@@ -10,8 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// minJJ is the minor version of the oldest supported jj, 0.<minJJ>. That jj is the first with the option
-// --config.
+// minJJ is the minor version of the oldest supported jj, 0.25. jj 0.25 is the first version with the option --config.
 const minJJ = 25
 
 // whyJJ returns the cause of a failed jj command. The cause wraps ErrStale if the working copy is stale, and

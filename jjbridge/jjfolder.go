@@ -49,8 +49,8 @@ func readJJ(top string) (jjFolder, error) {
 	return link, nil
 }
 
-// follow reads a path from file and returns it without symbolic links. A relative path is relative to the
-// folder base. If the path does not exist, follow returns an error.
+// follow reads a path from file and returns the path without symbolic links. A relative path is relative to the folder
+// base. If the path does not exist, follow returns an error.
 func follow(base, file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -63,8 +63,8 @@ func follow(base, file string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// leadsTo reports whether jj stores the commits of l in repo: in its git directory, its common directory, or
-// the .git of its worktree.
+// leadsTo reports whether jj stores the commits of l in repo: in repo's git directory, in its common directory, or in
+// the directory to which .git in repo's worktree leads.
 func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	if l.target == repo.CommonDir || l.target == repo.GitDir {
 		return true
@@ -73,8 +73,8 @@ func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	return err == nil && l.target == dotGit
 }
 
-// colocated returns the jj workspace of a folder that is also git's worktree. If PATH has no jj and env does
-// not set SMITHERS_JJ_PATH, colocated returns git's worktree with NoJJ set.
+// colocated returns the jj workspace of a folder that is also git's worktree. If PATH has no jj and env does not set
+// SMITHERS_JJ_PATH, colocated returns git's worktree with NoJJ set. repo is the repository of the worktree.
 func (l jjFolder) colocated(repo gitexec.Repo, env []string) *Workspace {
 	named, _ := gitexec.LookupEnv(env, jjPathVariable)
 	if _, err := findJJ(env); err == nil || named != "" {
@@ -94,9 +94,9 @@ func (l jjFolder) workspace(repo gitexec.Repo, env []string) *Workspace {
 	}
 }
 
-// workspaceName returns the name that jj recorded when it last updated the workspace at top. If jj recorded no
-// name or the record cannot be read, workspaceName returns jj's default: "default" if first is true, otherwise
-// the name of the folder.
+// workspaceName returns the name that jj recorded when it last updated the workspace at top. If jj recorded no name or
+// the record cannot be read, workspaceName returns jj's default. This is "default" if first, which means the main
+// workspace, is true, and otherwise the name of the folder.
 func workspaceName(top string, first bool) string {
 	if data, err := os.ReadFile(filepath.Join(top, ".jj", "working_copy", "checkout")); err == nil {
 		// the field workspace_name of jj's Checkout message
@@ -119,7 +119,7 @@ func stringField(data []byte, number uint64) (value string, ok bool) {
 		if n <= 0 {
 			return "", false
 		}
-		// the length of a string, or the value of an integer
+		// size is the length of a string, or the value of an integer.
 		size, m := binary.Uvarint(data[n:])
 		if m <= 0 {
 			return "", false
@@ -149,9 +149,9 @@ func (w *Workspace) HasWorkspaceAt(dir, name string) bool {
 	return err == nil && link.repo == w.jjRepo && link.name == name
 }
 
-// WorkspacePaths returns the known folders of jj's workspaces by name. It reads jj's file of paths, which
-// exists since jj 0.36, because no command of jj prints a folder that is gone. Without the file, the result
-// has only the main workspace and w.
+// WorkspacePaths returns the known folders of jj's workspaces by name. It reads jj's file of paths, because no command
+// of jj prints a folder that is gone. jj has this file since version 0.36. Without the file, the result has only the
+// main workspace and w.
 func (w *Workspace) WorkspacePaths() map[string]string {
 	paths := map[string]string{"default": w.main}
 	if data, err := os.ReadFile(filepath.Join(w.jjRepo, "workspace_store", "index")); err == nil {
@@ -173,8 +173,8 @@ func (w *Workspace) WorkspacePaths() map[string]string {
 	return paths
 }
 
-// messages returns the messages in data, an encoded protocol buffer whose only field is repeated and has the
-// number 1. If data has another form, messages returns nil.
+// messages returns the messages in data, an encoded protocol buffer whose only field is repeated and has the number 1.
+// If data has another form, messages returns nil. If data is empty, it also returns nil.
 func messages(data []byte) [][]byte {
 	var found [][]byte
 	for len(data) > 0 {

@@ -21,15 +21,15 @@ func (l *leftOuts) add(path, reason string, size int64) {
 	l.all = append(l.all, snapshot.LeftOut{Path: path, Reason: reason, Bytes: size})
 }
 
-// sorted sorts l.all by path, removes duplicate paths and returns the result. Of several reasons for one path,
-// the one that was recorded first stays.
+// sorted sorts l.all by path, removes duplicate paths and returns the result. If a path has several reasons, the reason
+// that was recorded first stays.
 func (l *leftOuts) sorted() []snapshot.LeftOut {
 	slices.SortStableFunc(l.all, func(a, b snapshot.LeftOut) int { return cmp.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(l.all, func(a, b snapshot.LeftOut) bool { return a.Path == b.Path })
 }
 
-// keep removes from p every edit that would remove a file in leftOut, and adds the file's path to p.kept. The
-// capture of p.To left out the files in leftOut: the working copy may have had them, with unknown content.
+// keep removes from p every edit that would remove a file in leftOut, and adds the file's path to p.kept. The capture
+// of p.To left out the files in leftOut. The working copy may have had these files then, with unknown content.
 func (p *Plan) keep(leftOut []snapshot.LeftOut) {
 	if len(leftOut) == 0 {
 		return

@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// lineEnds describes how git converts the line ends of a file: when git stores the file, and when git checks
-// the file out. The rules are those of git's convert.c, because git itself would have to read every file once
-// more. The zero value leaves line ends as they are.
+// lineEnds describes how git converts the line ends of a file: when git stores the file, and when git checks the file
+// out. The rules are those of git's convert.c. They are repeated here because git itself would read every file once
+// more. The zero value leaves line ends unchanged.
 type lineEnds struct {
 	converts bool // git stores CRLF as LF
 	crlf     bool // git checks out LF as CRLF
@@ -56,8 +56,8 @@ func (r contentRules) textIsCRLF() bool {
 	return runtime.GOOS == "windows"
 }
 
-// lineEndsOf returns how git converts the line ends of a file with the attributes attrs. If git does not
-// convert the file, the result is the zero value.
+// lineEndsOf returns the conversion of line ends for a file with the attributes attrs. If git does not convert the
+// file, the result is the zero value.
 func (r contentRules) lineEndsOf(attrs attributes) lineEnds {
 	text, known := textAttribute(attrs["text"])
 	if !known {

@@ -16,9 +16,9 @@ import (
 // both .jj and .git, the working copy is jj's. As for git, GIT_DIR and similar variables in env take
 // precedence. In a bare repository and inside a git directory there is no working copy, and Type is "".
 //
-// The error wraps gitexec.ErrNoRepository if there is no repository, ErrBackend if jj stores its commits
-// outside git, and ErrNoStore if a jj workspace leads to no repository. If PATH has no jj, a colocated
-// workspace is git's; see Workspace.NoJJ. Locate runs git twice, side by side, and never runs jj.
+// The error wraps gitexec.ErrNoRepository if there is no repository, ErrBackend if jj stores its commits outside git,
+// and ErrNoStore if a jj workspace leads to no repository. If PATH has no jj, a colocated workspace counts as git's;
+// see Workspace.NoJJ. Locate usually runs two processes of git at the same time, and never runs jj.
 func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	// git may find another repository than walk: by GIT_DIR, or because a .git is not a repository.
+	// git may find another repository than walk, because of GIT_DIR, or because a .git is not a repository.
 	if repo.WorkTree != "" && isFolder(filepath.Join(repo.WorkTree, ".jj")) {
 		if link, err := readJJ(repo.WorkTree); err == nil && link.leadsTo(repo) {
 			return link.workspace(repo, env), nil
@@ -77,9 +77,9 @@ func walk(dir string) (top, kind string) {
 	}
 }
 
-// locateJJ returns the jj workspace at top. If top also has a .git of the same repository, the workspace is
-// colocated: git finds the repository, because git checks the repository's owner. Otherwise the repository is
-// the git directory that jj names, and top becomes its worktree.
+// locateJJ returns the jj workspace at top. If top also has a .git of the same repository, the workspace is colocated.
+// git then finds the repository, because git checks the repository's owner. Otherwise the repository is the git
+// directory that jj names, and top becomes its worktree.
 func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error) {
 	link, err := readJJ(top)
 	if err != nil {
@@ -88,7 +88,7 @@ func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error)
 	if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
 		repo, err := gitexec.Discover(ctx, top, env)
 		switch {
-		// top is colocated only if its .git is the one in which jj stores commits.
+		// top is colocated only if its .git leads to the repository in which jj stores commits.
 		case err == nil && repo.WorkTree == top && link.leadsTo(repo):
 			return link.colocated(repo, env), nil
 		case err != nil && !errors.Is(err, gitexec.ErrNoRepository):

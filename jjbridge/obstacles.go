@@ -20,11 +20,11 @@ type obstacles struct {
 	leftOut  map[string]string         // by path without a final slash: why the capture left the path out
 	folders  map[folderUse]folderState // the folders that were checked
 	refused  []Refusal                 // in the order of the edits
-	known    map[string]bool           // paths in refused
+	known    map[string]bool           // the paths that refused has
 }
 
-// folderUse is a folder and its use: if create is true, files are written into the folder; otherwise files
-// are only removed from it.
+// folderUse is a folder and its use. If create is true, files are written into the folder. Otherwise files are only
+// removed from the folder.
 type folderUse struct {
 	name   string
 	create bool
@@ -36,8 +36,8 @@ type folderState struct {
 	absent  bool     // the folder does not exist, and a file in its place is no obstacle
 }
 
-// newObstacles returns the obstacles of edits in the working copy at root, before any check. foldCase is true
-// if the file system ignores case. leftOut are the files that the capture left out.
+// newObstacles returns an obstacles for the given edits in the working copy at root. It checks nothing yet. foldCase is
+// true if the file system ignores case. leftOut has the files that the capture left out.
 func newObstacles(root string, edits []edit, foldCase bool, leftOut []snapshot.LeftOut) *obstacles {
 	o := &obstacles{
 		root: root, edits: edits, foldCase: foldCase,
@@ -57,11 +57,11 @@ func newObstacles(root string, edits []edit, foldCase bool, leftOut []snapshot.L
 	return o
 }
 
-// find checks every edit and fills o.refused, in the order of the edits. It changes no file. It refuses an edit
-// if its folder cannot be written to. It also refuses an edit that writes a file if the path is bad, if an
-// earlier edit writes the same path in other case, or if an uncaptured file is in the way.
+// find checks every edit and fills o.refused, in the order of the edits. It changes no file. It refuses an edit if the
+// edit's folder cannot be written to. It refuses an edit that writes a file in three more cases: the path is bad, an
+// earlier edit writes the same path in other case, or an uncaptured file exists at the path.
 func (o *obstacles) find() {
-	written := make(map[string]string) // by folded path: the path
+	written := make(map[string]string) // the path, by folded path
 	for _, e := range o.edits {
 		if !e.to.exists() {
 			o.refuse(o.folder(path.Dir(e.path), false).refusal)
@@ -78,7 +78,7 @@ func (o *obstacles) find() {
 		written[o.fold(e.path)] = e.path
 		in := o.folder(path.Dir(e.path), true)
 		o.refuse(in.refusal)
-		// At the path of a captured file there is no obstacle, and git itself looks for changes of the file.
+		// A captured file at the path is no obstacle. git itself looks for changes of the file.
 		if in.refusal == nil && !in.absent && !e.to.isModule() && (!e.from.exists() || e.from.isModule()) {
 			o.checkNew(e.path)
 		}
@@ -93,9 +93,8 @@ func (o *obstacles) refuse(r *Refusal) {
 	}
 }
 
-// inTheWay returns the refusal of a path at which an uncaptured file is in the way. name is the path, and kind
-// is the result of kindOf for the file. If the capture left the file out, the refusal also has the reason for
-// that.
+// inTheWay returns the refusal of a path at which an uncaptured file exists. name is the path, and kind is the result
+// of kindOf for the file. If the capture left the file out, the refusal also has the capture's reason.
 func (o *obstacles) inTheWay(name, kind string) *Refusal {
 	reason := unrecorded(kind)
 	if left, ok := o.leftOut[name]; ok {
@@ -104,11 +103,11 @@ func (o *obstacles) inTheWay(name, kind string) *Refusal {
 	return &Refusal{name, reason}
 }
 
-// folder checks whether files can be created in a folder or, if create is false, removed from it. name is the
-// path of the folder. Each folder from the top down to name must be writable; apart from the top, it must not
-// be a repository. If one of these folders is missing, the state is absent. The state is also absent if a file
-// has the place of one of these folders and either an edit removes the file or create is false. folder stores
-// the result in o.folders for the next call.
+// folder checks whether files can be created in a folder or, if create is false, removed from the folder. name is the
+// path of the folder. Each folder from the top down to name must be writable and, apart from the top, must not be a
+// repository. If one of these folders is missing, the state is absent. The state is also absent if a file has the place
+// of one of these folders, and either an edit removes the file or create is false. folder stores the result in
+// o.folders for the next call.
 func (o *obstacles) folder(name string, create bool) folderState {
 	use := folderUse{name, create}
 	found, ok := o.folders[use]
@@ -136,7 +135,7 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	case err != nil:
 		return refuse(err.Error())
 	case !info.IsDir() && (o.removed[o.fold(name)] || !create):
-		return folderState{absent: true} // if no edit removes the file, the folder has changed, and git refuses
+		return folderState{absent: true} // if no edit removes the file, git itself finds the change and refuses
 	case info.Mode()&fs.ModeSymlink != 0:
 		return refuse("a symbolic link is in the way of a folder")
 	case !info.IsDir():
@@ -150,9 +149,8 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	return folderState{}
 }
 
-// checkNew checks whether a file can be written at a path at which no file was captured. name is the path.
-// checkNew refuses the path if a file is there that no edit removes. If a folder is there, checkCleared
-// decides.
+// checkNew checks whether a file can be written at a path at which no file was captured. name is the path. checkNew
+// refuses the path if it has a file that no edit removes. If the path has a folder, checkCleared decides.
 func (o *obstacles) checkNew(name string) {
 	info, err := os.Lstat(o.full(name))
 	switch {
@@ -194,8 +192,7 @@ func (o *obstacles) checkCleared(name string) {
 	}
 }
 
-// unrecorded returns the reason of a refusal because an uncaptured file is in the way. kind is the result of
-// kindOf for the file.
+// unrecorded returns the reason for a refusal because of an uncaptured file. kind is the result of kindOf for the file.
 func unrecorded(kind string) string { return "a " + kind + " that was not recorded is in the way" }
 
 // full returns the file system path of name, a slash-separated path relative to the root of the working copy.
@@ -223,7 +220,7 @@ func kindOf(info fs.FileInfo) string {
 	return "special file"
 }
 
-// isRepository reports whether dir is the top of a repository's working copy, that is, contains .git or .jj.
+// isRepository reports whether dir contains .git or .jj, and so is the top of a repository's working copy.
 func isRepository(dir string) bool {
 	for _, name := range []string{".git", ".jj"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -233,9 +230,8 @@ func isRepository(dir string) bool {
 	return false
 }
 
-// badPath returns the reason why a restore never writes a file at the path name, or "" if the path is allowed.
-// A part of an allowed path is not empty, ".", "..", ".git" or ".jj", in any case. git itself refuses further
-// paths.
+// badPath returns the reason why a restore never writes a file at the path name, or "" if the path is allowed. A part
+// of an allowed path is not empty, ".", "..", ".git" or ".jj", in any case of letters. git itself refuses more paths.
 func badPath(name string) string {
 	for part := range strings.SplitSeq(name, "/") {
 		switch {

@@ -14,16 +14,17 @@ type plainGit struct {
 	options  []string // gitDir and settings, as options of git
 }
 
-// plainGitDir returns the configuration with which git stores and writes files byte for byte. It is for a git
-// directory of its own, the folder plain in dir. plainGitDir creates this git directory, or writes the files in
-// it that are missing or different. The attributes in this directory override all others. git reads and writes
-// objects in the repository of w.
+// plainGitDir returns the configuration with which git stores and writes files byte for byte. The configuration uses a
+// separate git directory, the folder plain in dir. plainGitDir writes each file of this git directory that is missing
+// or different. The attributes in the directory override all others. git reads and writes objects in the repository of
+// w.
 func plainGitDir(w *Workspace, dir string) (plainGit, error) {
 	gitDir := filepath.Join(dir, "plain")
 	format := "[core]\n\trepositoryFormatVersion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + w.Repo.ObjectFormat + "\n"
 	for _, file := range []struct{ name, content string }{
 		{"config", format},
 		{"info/attributes", "* -text -ident -filter !working-tree-encoding\n"},
+		// The file only makes the folder refs exist.
 		{"refs/.none", ""},
 		{"HEAD", "ref: refs/heads/none\n"}, // last, because it makes the folder a git directory
 	} {

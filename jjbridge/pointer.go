@@ -12,10 +12,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Pointer returns the revision of the working copy. With git, the revision is HEAD and the branch. With jj,
-// it is the change, commit, operation and first bookmark of @, after a snapshot by jj. Tree is zero, because
-// Pointer reads no files. The result is nil without a working copy, and before git's first commit. Pointer
-// runs one process.
+// Pointer returns the revision of the working copy. With git, the revision is HEAD and the branch. With jj, jj first
+// takes a snapshot, and the revision is the change, the commit, the operation and the first bookmark of @. Tree is
+// zero, because Pointer reads no files. The result is nil without a working copy, and before git's first commit.
+// Pointer runs one process.
 func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 	switch w.Type {
 	case snapshot.VCSJJ:
@@ -37,8 +37,8 @@ func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 	return nil, nil //nolint:nilnil // nil means that there is no revision, which is not an error
 }
 
-// Head returns the commit id of git's HEAD and the name of its branch. branch is "" if HEAD is detached.
-// Before the first commit, both are "". Head runs one process.
+// Head returns the commit id of git's HEAD and the name of HEAD's branch. branch is "" if HEAD is detached. Before the
+// first commit, both results are "". Head runs one process.
 func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error) {
 	out, err := w.RunGit(ctx, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
 	if isUnborn(err) {
@@ -73,9 +73,9 @@ type jjRevision struct {
 // calls methods, because the user may have redefined the keywords as aliases.
 const revisionTemplate = `self.change_id() ++ "\n" ++ self.commit_id() ++ "\n" ++ if(self.conflict(), "conflict") ++ "\n" ++ self.local_bookmarks().map(|b| b.name()).join("\n") ++ "\n"`
 
-// jjRevision makes jj take a snapshot of the working copy. It returns the working-copy commit @, and jj's
-// standard error, which has warnings. options are further options of jj. If jj prints an unknown format, the
-// error wraps ErrJJTooOld.
+// jjRevision makes jj take a snapshot of the working copy. It returns @, the working-copy commit, and jj's standard
+// error, which has warnings. options are further options of jj. If jj's output has an unknown form, the error wraps
+// ErrJJTooOld.
 func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRevision, stderr []byte, err error) {
 	out, stderr, err := w.RunJJ(ctx, append([]string{"log", "--revisions=@", "--no-graph", "--template=" + revisionTemplate}, options...)...)
 	if err != nil {

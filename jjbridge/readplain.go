@@ -20,8 +20,8 @@ const (
 	maxPlainBytes = 8 << 20 // of all files
 )
 
-// plainReader reads the files that git would store byte for byte. Without any other files, a capture need not
-// run git to read contents.
+// plainReader reads the files that git would store byte for byte. If a capture has no other files to read, it need not
+// run git for their contents.
 type plainReader struct {
 	c          *filesCapture
 	fileMode   bool            // core.fileMode: whether git takes executable bits from files
@@ -58,8 +58,8 @@ func (c *filesCapture) newPlainReader() *plainReader {
 }
 
 // systemAttributes returns the paths of all files in which git may look for the system's attributes. They are
-// /etc/gitattributes and ../etc/gitattributes, relative to the folder of the program git in env's PATH. If this
-// program is a symbolic link, the folder of its target counts, too. The files may be missing.
+// /etc/gitattributes, and ../etc/gitattributes relative to the folder of the program git in env's PATH. If this program
+// is a symbolic link, the folder of the link's target counts, too. The files may be missing.
 func systemAttributes(env []string) []string {
 	files := []string{"/etc/gitattributes"}
 	program, err := gitexec.Find(env, "git")
@@ -113,9 +113,9 @@ func (r *plainReader) read(file string, index treeFile) (_ gitindex.Entry, data 
 	return gitindex.NewEntry(file, mode, objstore.Hash(objstore.Blob, data), after), data, true
 }
 
-// mode returns the mode with which git stores the regular file that info describes. If core.fileMode is true,
-// the file is executable if its owner may execute it. Otherwise it is executable if index, the file in the
-// user's index, is.
+// mode returns the mode with which git stores the regular file that info describes. If core.fileMode is true, the file
+// is executable if its owner may execute it. Otherwise the file has the executable bit of index, the file's entry in
+// the user's index.
 func (r *plainReader) mode(info fs.FileInfo, index treeFile) objstore.Mode {
 	switch {
 	case !r.fileMode && index.mode == objstore.ModeExecutable, r.fileMode && info.Mode()&0o100 != 0:
@@ -124,8 +124,8 @@ func (r *plainReader) mode(info fs.FileInfo, index treeFile) objstore.Mode {
 	return objstore.ModeFile
 }
 
-// hasAttributes reports whether folder, or one above it in the working copy, has a .gitattributes file.
-// folder is relative to the top; "." is the top. If hasAttributes cannot look into a folder, it returns true.
+// hasAttributes reports whether folder, or a folder above it in the working copy, has a .gitattributes file. folder is
+// relative to the top; "." is the top. If hasAttributes cannot look into a folder, it returns true.
 func (r *plainReader) hasAttributes(folder string) bool {
 	if has, known := r.attributes[folder]; known {
 		return has

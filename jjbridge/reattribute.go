@@ -17,9 +17,9 @@ func contentAttributes() []string {
 	return []string{"text", "crlf", "eol", "ident", "filter", "working-tree-encoding"}
 }
 
-// reattributed returns the files whose attributes may change because edits have a .gitattributes file in their
-// folder or above. It leaves out the files of edits, files that the user has changed, and files outside a
-// sparse checkout. If edits have no .gitattributes file, the result is nil.
+// reattributed returns the files whose attributes may change because the edits have a .gitattributes file in the same
+// folder or in a folder above. It leaves out the files of the edits, files that the user has changed, and files outside
+// a sparse checkout. If the edits have no .gitattributes file, the result is nil.
 func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, error) {
 	args := []string{"ls-files", "-z", "-t", "--"}
 	theirs := make(map[string]bool) // files of edits, and files that the user has changed
@@ -54,8 +54,8 @@ func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, er
 	return names, nil
 }
 
-// attributes returns the attributes of files by path. names are the paths. The value for a file is one text
-// with the values of all contentAttributes. Equal texts mean equal values.
+// attributes returns the attributes of the files at the paths names, by path. The value for a file is one text with the
+// values of all contentAttributes. Equal texts mean equal values.
 func (g *filesGit) attributes(ctx context.Context, names []string) (map[string]string, error) {
 	out, err := g.runWith(ctx, paths(names), append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...)...)
 	if err != nil {
@@ -75,8 +75,8 @@ func paths(names []string) io.Reader {
 	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
 }
 
-// checkOutAgain writes those files again whose attributes have changed. names are the paths to look at, and
-// oldAttributes is an earlier result of attributes for them. tree has the content of the files.
+// checkOutAgain writes each of the files at the paths names whose attributes have changed. oldAttributes is an earlier
+// result of attributes for names. tree has the content of the files.
 func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []string, oldAttributes map[string]string) error {
 	after, err := g.attributes(ctx, names)
 	if err != nil {
@@ -86,7 +86,7 @@ func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []
 	if len(names) == 0 {
 		return nil
 	}
-	// git does not write a file that its index knows to be unchanged. A fresh index knows no file.
+	// git does not write a file that is unchanged according to git's index. A fresh index has no such file.
 	index := g.index.IndexPath() + ".attributes" + gitindex.Unfinished
 	defer os.Remove(index) //nolint:errcheck // the next process that locks the folder removes it
 	fresh := *g

@@ -10,7 +10,8 @@ import (
 )
 
 // refusals returns the reasons against the restore p, sorted by path. If there are no reasons, it returns the
-// submodules that p moves, which are none in a jj workspace. refusals reads the working copy anew at each call.
+// submodules that p moves. In a jj workspace there are no such submodules. refusals reads the working copy anew at each
+// call.
 func (p *Plan) refusals(ctx context.Context, w *Workspace) ([]moduleMove, []Refusal, error) {
 	found := newObstacles(w.Root, p.edits, foldsCase(w), p.leftOut)
 	found.find()
@@ -51,21 +52,21 @@ func jjRefusals(edits []edit) []Refusal {
 	return refused
 }
 
-// foldsCase reports whether git's setting core.ignoreCase is true: the file system ignores case. An invalid
-// setting counts as false.
+// foldsCase reports whether git's setting core.ignoreCase is true, which means that the file system ignores case. An
+// invalid setting counts as false.
 func foldsCase(w *Workspace) bool {
 	fold, err := w.Repo.Config.Bool("core.ignoreCase", false)
 	return err == nil && fold
 }
 
-// tellIgnored looks for refusals whose reason is an uncaptured file. If git ignores the file, tellIgnored
-// changes the reason in refused to say so. If git fails although ctx is not done, the reasons stay.
+// tellIgnored looks for refusals whose reason is an uncaptured file. If git ignores the file, tellIgnored changes the
+// reason in refused to an ignored file. If git fails although ctx has not ended, the reasons stay as they are.
 func tellIgnored(ctx context.Context, w *Workspace, refused []Refusal) error {
 	var ask bytes.Buffer
 	for _, r := range refused {
 		ask.WriteString("./" + r.Path + "\x00")
 	}
-	// The exit status is 1 if no file is ignored.
+	// git exits with status 1 if no file is ignored, so an error counts only if ctx has ended.
 	out, err := w.gitWith(ctx, gitRun{args: []string{"check-ignore", "-z", "--stdin", "--no-index"}, stdin: &ask})
 	if err != nil && ctx.Err() != nil {
 		return err

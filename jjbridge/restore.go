@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Plan describes how a restore turns the captured files of From into those of To. A restore does not touch a
-// path that is equal in both.
+// Plan describes how a restore turns the captured files of the tree From into those of the tree To. A restore does not
+// touch a path that is equal in both trees.
 type Plan struct {
 	From, To objstore.ID
 	Changes  []PathChange // sorted by path
@@ -23,7 +23,7 @@ type Plan struct {
 	kept       []string // paths of From that stay although To lacks them
 	modules    []moduleMove
 	leftOut    []snapshot.LeftOut
-	repository *objstore.Store // the caller's; nil if it has none open
+	repository *objstore.Store // the caller's store; nil if the caller has no open store
 	objects    string          // an object directory with those objects of From that the repository lacks
 	largest    int64           // bytes of the largest new file
 }
@@ -50,8 +50,8 @@ type Refusal struct {
 // RefusedError is the error of a restore that was refused and changed no file.
 type RefusedError struct{ Refused []Refusal }
 
-// Error returns the first reason with its path, and the number of the other reasons. Without a reason, it
-// returns the text of ErrRefused.
+// Error returns the first reason with its path, and the number of the other reasons. If e has no reason, Error returns
+// the text of ErrRefused.
 func (e *RefusedError) Error() string {
 	if len(e.Refused) == 0 {
 		return ErrRefused.Error()
@@ -70,15 +70,14 @@ func (e *RefusedError) Error() string {
 // Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
-// ErrUnfinished is wrapped by the error of a restore that began but did not finish: some files are those of
-// To, others are still those of From. Both trees are stored, so the restore of either tree repairs the
-// working copy.
+// ErrUnfinished is wrapped by the error of a restore that began but did not finish. Some files are then those of To,
+// and others are still those of From. Both trees are stored, so the restore of either tree repairs the working copy.
 var ErrUnfinished = errors.New("the working copy is restored only in part")
 
-// Plan returns the plan of a restore that turns the files of captured into those of the tree target. It changes
-// no file. captured is a new capture of this working copy, and not closed yet. The repository has the objects
-// of target. If target lacks a file, and the file is in leftOut or the .gitignore files of target ignore it,
-// the file stays. Reasons against the restore are in Plan.Refused, and are not an error.
+// Plan returns the plan of a restore that turns the files of captured into those of the tree target. It changes no
+// file. captured is a new capture of this working copy, and not closed yet. The repository must have the objects of
+// target. A file that target lacks stays if leftOut names the file, or if the .gitignore files of target ignore it.
+// Reasons against the restore are in Plan.Refused, and are not an error.
 //
 // The error wraps objstore.ErrNotFound if an object of target is missing. It wraps ErrNoWorkingCopy if there is
 // no working copy or captured has no tree, and objstore.ErrTreeSize if there are too many changes.
@@ -116,8 +115,8 @@ func (w *Workspace) Plan(ctx context.Context, captured *Captured, target objstor
 	return plan, nil
 }
 
-// Settled reports whether a capture after a successful Restore gives exactly the tree p.To, if filters change
-// no content. It returns false if p keeps a file that p.To lacks. It also returns false if p changes a
+// Settled reports whether a capture after a successful Restore gives exactly the tree p.To, provided that filters
+// change no content. It returns false if p keeps a file that p.To lacks. It also returns false if p changes a
 // submodule, .gitignore, .gitattributes or .gitmodules, because such a change affects other files.
 func (p *Plan) Settled() bool {
 	return len(p.kept) == 0 && !slices.ContainsFunc(p.edits, func(e edit) bool {
@@ -126,16 +125,16 @@ func (p *Plan) Settled() bool {
 	})
 }
 
-// Restore carries out plan. Afterwards the working copy has the files of plan.To as a checkout would write them, and
-// all files that were not captured or that the plan leaves in place. Restore writes no file outside of a sparse
+// Restore carries out plan. Afterwards the working copy has the files of plan.To as a checkout would write them. The
+// files that were not captured, or that the plan leaves in place, stay. Restore writes no file outside of a sparse
 // checkout. If the plan changes no path, Restore does nothing.
 //
-// If plan.Refused is not empty, a new reason against the restore is found, or a file has changed since the capture, the
-// error is a *RefusedError, and no file was touched. As soon as Restore writes files, the end of ctx no longer stops
-// it. If it cannot finish then, the error wraps ErrUnfinished.
+// The error is a *RefusedError, and no file was touched, if plan.Refused is not empty, if Restore finds a new reason,
+// or if a file has changed since the capture. As soon as Restore writes files, the end of ctx no longer stops it. If it
+// cannot finish then, the error wraps ErrUnfinished.
 //
-// HEAD, branch and the user's index stay as they are. In a jj workspace, Restore ends with one snapshot, an operation
-// that `jj undo` undoes. If it brings back files that jj ignores, it runs two more commands of jj, which can add
+// HEAD, the branch and the user's index stay as they are. In a jj workspace, Restore ends with one snapshot, an
+// operation that `jj undo` undoes. If it restores files that jj ignores, it runs two more commands of jj, which can add
 // operations.
 func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	if len(plan.Refused) > 0 {
@@ -153,7 +152,7 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	if err != nil {
 		return err
 	}
-	// The files may have changed since the plan, and git would overwrite an ignored file in the way.
+	// The files may have changed since the plan, and git would overwrite an ignored file at the path of a new file.
 	modules, refused, err := plan.refusals(ctx, w)
 	if err != nil {
 		return err
@@ -179,16 +178,16 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	return nil
 }
 
-// restoreFiles makes the files of the working copy equal to those of plan.To. With git, it also checks out each
-// other file whose attributes plan changes, except the files in plan.Stay. If a file has changed since the
-// capture, the error is a *RefusedError, and no file was touched. If git fails while it may write files, the
-// error wraps ErrUnfinished. Any other error of git comes before the first file is written.
+// restoreFiles makes the files of the working copy equal to those of plan.To. With git, it also checks out each other
+// file whose attributes plan changes, except the files in plan.Stay. If a file has changed since the capture, the error
+// is a *RefusedError, and no file was touched. If git fails while it may write files, the error wraps ErrUnfinished.
+// Any other error of git occurs before the first file is written.
 func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) error {
 	if err := git.begin(ctx, plan.From); err != nil {
 		return err
 	}
 	from := plan.From
-	// A zero from stands for the files of the index, which then differ from those of plan.From.
+	// A zero from means the files of the index, which then differ from those of plan.From.
 	if len(plan.kept) > 0 {
 		from = objstore.ID{}
 		if err := git.forget(ctx, plan.kept); err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// snapshot makes jj record the restored files in its working-copy commit, by one command and so as one
-// operation. If the restore brought back files that jj ignores, two more commands make jj track them. dir is a
-// folder for temporary files. Every error wraps ErrUnfinished.
+// snapshot makes jj record the restored files in its working-copy commit, with one command and so as one operation. If
+// the restore brought back files that jj ignores, two more commands make jj track these files. dir is a folder for
+// temporary files. Every error wraps ErrUnfinished.
 func (p *Plan) snapshot(ctx context.Context, w *Workspace, dir string) error {
 	err := p.track(ctx, w, dir)
 	if err != nil {
@@ -22,9 +22,9 @@ func (p *Plan) snapshot(ctx context.Context, w *Workspace, dir string) error {
 	return nil
 }
 
-// track makes jj take a snapshot that also tracks the files that p adds. If the snapshot lacks some of them,
-// because jj ignores them, track makes jj track these files and take another snapshot. It does not look for
-// such files if the snapshot has a conflict. dir is a folder for temporary files.
+// track makes jj take a snapshot that also tracks the files that p adds. If the snapshot lacks some of these files,
+// because jj ignores them, track makes jj track them and take another snapshot. If the first snapshot has a conflict,
+// track does not look for ignored files. dir is a folder for temporary files.
 func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	config := filepath.Join(dir, "jj.toml"+gitindex.Unfinished)
 	if err := os.WriteFile(config, snapshotConfig(p), 0o666); err != nil {
@@ -35,7 +35,7 @@ func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	if err != nil || rev.conflict || len(p.added()) == 0 {
 		return err
 	}
-	// jj's commit lacks the added files that jj ignores.
+	// The commit of the snapshot lacks the added files that jj ignores.
 	out, err := w.RunGit(ctx, diffTreeArgs(rev.commit, p.To.String())...)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	if _, _, err := w.RunJJ(ctx, append(args, missing...)...); err != nil {
 		return err
 	}
-	_, _, err = w.jjRevision(ctx, "--config-file="+config) // jj reads the files now
+	_, _, err = w.jjRevision(ctx, "--config-file="+config) // this snapshot reads the files
 	return err
 }
 
@@ -74,8 +74,8 @@ func (p *Plan) added() []string {
 	return files
 }
 
-// oneOf returns the union of filesets as one expression, or "none()" if filesets is empty. The expression is as
-// shallow as possible, because jj reads nested expressions by recursion.
+// oneOf returns the union of filesets as one expression, or "none()" if filesets is empty. Halving keeps the expression
+// shallow, because jj reads nested expressions by recursion.
 func oneOf(filesets []string) string {
 	switch n := len(filesets); n {
 	case 0:
@@ -115,8 +115,8 @@ func quoteTOML(s string) string {
 // written the files in conflict with their conflict markers. RestoreConflict makes jj record these files as
 // conflicts again, which adds one operation to jj's log, and returns true.
 //
-// RestoreConflict touches no file and returns false if w is not a jj workspace, if commit is not the id of a
-// commit in the repository, or if the commit has no conflict.
+// RestoreConflict touches no file and returns false if w is not a jj workspace, if commit is not the id of a commit in
+// the repository, or if the commit has no conflict. After an error, done is false, too.
 func RestoreConflict(ctx context.Context, w *Workspace, commit string) (done bool, err error) {
 	if w.Type != snapshot.VCSJJ || commit == "" || strings.Trim(commit, "0123456789abcdef") != "" {
 		return false, nil

@@ -10,11 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ResolveCommit returns the id of the commit that revision stands for, or "" if there is no such commit.
-// revision is any revision of git or, in a jj workspace, a revset with exactly one commit. If revision looks
-// like an option, git finds no commit. ResolveCommit makes jj take no snapshot.
+// ResolveCommit returns the id of the commit that revision names, or "" if there is no such commit. revision is any
+// revision of git or, in a jj workspace, a revset with exactly one commit. If revision looks like an option, git finds
+// no commit. ResolveCommit does not make jj take a snapshot.
 func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, error) {
-	if strings.HasPrefix(revision, ":/") { // the rest is a text to search for
+	if strings.HasPrefix(revision, ":/") { // in git's syntax, a text to search for follows
 		return w.OneID(ctx, revision)
 	}
 	commit, err := w.CommitOf(ctx, revision)
@@ -37,8 +37,8 @@ func (w *Workspace) CommitOf(ctx context.Context, revision string) (string, erro
 	return w.OneID(ctx, revision+"^{commit}")
 }
 
-// OneID returns the id of the object that git finds for name, any revision in git's syntax. It returns "" if
-// git finds no object, or if name is an option or a set of commits such as "^main".
+// OneID returns the id of the object that git finds for name, any revision in git's syntax. It returns "" if git finds
+// no object, or if name is an option or excludes commits, as "^main" does.
 func (w *Workspace) OneID(ctx context.Context, name string) (string, error) {
 	out, err := w.RunGit(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {

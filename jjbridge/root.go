@@ -8,10 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// vcsRoot returns the value of snapshot.VCS.Root. For the main working copy it is "". For a worktree inside or
-// beside the main working copy, it is the worktree's path relative to the top of the main working copy, with at
-// most one leading "..". For any other worktree a path would reveal the machine's folders, so vcsRoot returns
-// the worktree's name. It also returns the name if the path is not valid UTF-8.
+// vcsRoot returns the value of snapshot.VCS.Root. For the main working copy it is "". For a worktree inside or beside
+// the main working copy, it is the worktree's path relative to the top of the main working copy, with at most one
+// leading "..". For any other worktree, vcsRoot returns the worktree's name, because a path would reveal folders of the
+// machine. It also returns the name if the path is not valid UTF-8.
 func (w *Workspace) vcsRoot() string {
 	if w.Root == w.main || w.Root == "" {
 		return ""
@@ -27,10 +27,9 @@ func (w *Workspace) vcsRoot() string {
 // IsMain reports whether w is the repository's main working copy.
 func (w *Workspace) IsMain() bool { return w.Root == w.main }
 
-// mainTop returns the top of repo's main working copy, or "" if git does not know it. The top is the worktree
-// of repo if repo is not a linked worktree, or otherwise the value of core.worktree. Without this setting, the
-// top is the folder around .git. For a bare repository, which has only linked worktrees, mainTop returns the
-// folder around the repository.
+// mainTop returns the top of repo's main working copy, or "" if the top is unknown. If repo is not a linked worktree,
+// the top is repo's worktree. Otherwise it is the value of core.worktree or, without this setting, the folder around
+// .git. For a bare repository, which has only linked worktrees, mainTop returns the folder around the repository.
 func mainTop(repo gitexec.Repo) string {
 	if repo.GitDir == repo.CommonDir && repo.WorkTree != "" {
 		return repo.WorkTree

@@ -13,9 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// skip applies the edits of files outside of git's sparse checkout to the private index only. It writes no file
-// in the working copy. It marks the edited entries skip-worktree again. skip reports whether edits has such
-// files.
+// skip applies the edits of files outside of git's sparse checkout to the private index only. It writes no file in the
+// working copy. It marks the edited entries skip-worktree again. skip returns true if edits has such files.
 func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	if _, err := lstat(filepath.Join(g.w.Repo.GitDir, "info", "sparse-checkout")); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -52,7 +51,8 @@ func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	return true, err
 }
 
-// idAfter returns the id of the file's content after e, or the old id if e removes the file.
+// idAfter returns the id of the content that e gives to the file. If e removes the file, it returns the old id, because
+// the input of git update-index --index-info has an id on every line.
 func (e edit) idAfter() objstore.ID {
 	if e.to.exists() {
 		return e.to.id
@@ -80,8 +80,8 @@ func sparseRefusals(ctx context.Context, w *Workspace, edits []edit) ([]Refusal,
 	return refused, nil
 }
 
-// isBelowAny reports whether the path name is in folders, or is below one of folders. The folder "." contains
-// all paths.
+// isBelowAny reports whether the path name is one of folders, or is below one of folders. The folder "." contains all
+// paths.
 func isBelowAny(name string, folders []string) bool {
 	for _, folder := range folders {
 		if folder == "." || folder == name || strings.HasPrefix(name, folder+"/") {
@@ -104,7 +104,7 @@ func isSparse(w *Workspace) bool {
 	if !ok {
 		return false
 	}
-	// The prefix "" is the whole working copy.
+	// The prefix "" means the whole working copy.
 	first, ok := stringField([]byte(patterns), prefixes)
 	return !ok || first != ""
 }

@@ -23,7 +23,7 @@ type status struct {
 	unreadable     []string // folders that git could not read, each with a final slash
 }
 
-// statusFile is a path that is not the same in HEAD, in the index and in the working copy.
+// statusFile is a path whose file differs between HEAD, the index and the working copy.
 type statusFile struct {
 	path string
 	// index is the file in the index; it does not exist if the index lacks the path. In a conflict, it is the
@@ -42,11 +42,10 @@ type moduleStatus struct {
 	dirty bool // the submodule has changed or untracked files
 }
 
-// status runs git status on the copy of the user's index and returns the result. settings are more
-// configuration, as for git's -c. git status lists untracked files only if c.scope is snapshot.ScopeAll. git
-// also updates the copy, unless there are submodules: git would then write to the submodules' own indexes. If
-// HEAD moves while git runs, status runs it again, at most captureRounds times in all, and returns the last
-// result.
+// status runs git status on the copy of the user's index and returns the result. settings are more configuration, as
+// for git's -c. git status lists untracked files only if c.scope is snapshot.ScopeAll. git also updates the copy,
+// unless there are submodules, because git would then write to the submodules' own indexes. If HEAD moves while git
+// runs, status runs git again, at most captureRounds times in all, and returns the last result.
 func (c *filesCapture) status(ctx context.Context, settings ...string) (*status, error) {
 	untracked := "all"
 	if c.scope != snapshot.ScopeAll {
@@ -61,7 +60,7 @@ func (c *filesCapture) status(ctx context.Context, settings ...string) (*status,
 			"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=" + untracked,
 			"--ignore-submodules=none", "--no-renames", "--no-ahead-behind",
 		},
-		// git uses an untracked cache only for the listing that is configured.
+		// git uses the untracked cache only if status.showUntrackedFiles equals the option --untracked-files.
 		env: env, caches: true,
 		settings: append([]string{"core.ignoreStat=false", "status.showUntrackedFiles=" + untracked}, settings...),
 	}
@@ -111,7 +110,7 @@ func (w *Workspace) withoutFilters() []string {
 // names, and the size and time of each file that stores many refs. git status reads HEAD twice, so HEAD must
 // not move meanwhile.
 func (w *Workspace) headMark() string {
-	head, _ := os.ReadFile(filepath.Join(w.Repo.GitDir, "HEAD")) // if the file is missing, git status fails
+	head, _ := os.ReadFile(filepath.Join(w.Repo.GitDir, "HEAD")) // if HEAD is missing, git status fails
 	var mark strings.Builder
 	mark.Write(head)
 	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok {
@@ -158,7 +157,7 @@ func (s *status) parse(out string) error {
 
 var errUnexpectedFields = errors.New("unexpected fields")
 
-// header reads a header line, without its "# ", and sets s.commit or s.branch if the line has one of them.
+// header reads a header line without its "# ". It sets s.commit or s.branch if the line has the commit or the branch.
 func (s *status) header(text string) {
 	switch name, value, _ := strings.Cut(text, " "); {
 	case name == "branch.oid" && value != "(initial)":
@@ -191,7 +190,7 @@ func (s *status) unmerged(text string) error {
 		return errUnexpectedFields
 	}
 	var index treeFile
-	for _, stage := range []int{4, 3, 2} { // the last file that exists counts, so the lowest stage
+	for _, stage := range []int{4, 3, 2} { // the last file that exists counts, and so the lowest stage
 		side, err := parseTreeFile(fields[stage], fields[stage+4])
 		if err != nil {
 			return err
@@ -203,9 +202,9 @@ func (s *status) unmerged(text string) error {
 	return s.add(fields[9], index, false, fields[5], fields[1])
 }
 
-// add adds path to s.files. index is the file in the index, and unchanged is true if git finds no difference
-// between the index and the working copy. mode is the file's octal mode in the working copy, 0 if there is no
-// file. module is git's field sub: "N..." or, for a submodule, "S" and three letters.
+// add adds path to s.files. index is the file in the index. unchanged is true if git finds no difference between the
+// index and the working copy. mode is the file's octal mode in the working copy, or 0 if there is no file. module is
+// git's field sub: "N..." or, for a submodule, "S" and three letters.
 func (s *status) add(path string, index treeFile, unchanged bool, mode, module string) error {
 	now, err := strconv.ParseUint(mode, 8, 32)
 	if err != nil {
@@ -227,8 +226,8 @@ func splitPaths(out []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// unreadableFolders returns the folders, each with a final slash, that git could not read. stderr has git's
-// warnings about them.
+// unreadableFolders returns the folders, each with a final slash, that git could not read. It finds them in git's
+// warnings in stderr.
 func unreadableFolders(stderr []byte) []string {
 	var folders []string
 	for line := range strings.Lines(string(stderr)) {

@@ -16,10 +16,10 @@ type moduleMove struct {
 	commit objstore.ID
 }
 
-// moduleMoves returns the submodules, including nested ones, that edits move to another commit, and the reasons
-// against these moves. root is the top of the working copy with the edits. prefix is root's path in the
-// outermost working copy, with a final slash, or "". moduleMoves skips a submodule that is not checked out. If
-// the submodule is new, and a folder with files is at its path, this is a reason.
+// moduleMoves returns the submodules, including nested submodules, that the edits move to another commit, and the
+// reasons against these moves. root is the top of the working copy with the edits. prefix is root's path in the
+// outermost working copy, with a final slash, or "". moduleMoves skips a submodule that is not checked out. If an edit
+// adds such a submodule at the path of a folder with files, this folder is a reason against the restore.
 func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits []edit) ([]moduleMove, []Refusal, error) {
 	var moves []moduleMove
 	var refused []Refusal
@@ -43,13 +43,14 @@ func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits [
 	return moves, refused, nil
 }
 
-// movesOf returns the moves that bring the checked-out submodule at dir to the given commit: its own move, and
-// the moves of the submodules inside it. It also returns the reasons against them, such as uncommitted changes
-// or a missing commit. name is the submodule's path in these reasons. If the submodule is already at the
-// commit, there are no moves.
+// movesOf returns the moves that bring the checked-out submodule at dir to the given commit: the move of this
+// submodule, and the moves of the submodules inside it. It also returns the reasons against these moves, such as
+// uncommitted changes or a missing commit. name is the submodule's path in the reasons. If the submodule is already at
+// the commit, there are no moves.
 func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstore.ID) ([]moduleMove, []Refusal, error) {
 	git := moduleGit{dir: dir, env: w.gitEnv()}
 	refuse := func(reason string) ([]moduleMove, []Refusal, error) {
+		// git may also have failed because ctx has ended.
 		return nil, []Refusal{{name, reason}}, ctx.Err()
 	}
 	head, err := git.run(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
@@ -87,8 +88,8 @@ func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstor
 	return append([]moduleMove{{dir, commit}}, moves...), append(found.refused, refused...), err
 }
 
-// checkout moves the submodule to m.commit, with a detached HEAD. git leaves nested submodules alone, and fails
-// if it would overwrite an ignored file.
+// checkout moves the submodule to m.commit, with a detached HEAD. git does not change nested submodules, and fails if
+// it would overwrite an ignored file.
 func (m moduleMove) checkout(ctx context.Context, w *Workspace) error {
 	_, err := moduleGit{dir: m.dir, env: w.gitEnv()}.run(ctx,
 		"checkout", "--quiet", "--detach", "--no-overwrite-ignore", "--no-recurse-submodules", m.commit.String())

@@ -56,11 +56,10 @@ func (g *filesGit) runWith(ctx context.Context, stdin io.Reader, args ...string)
 	return g.w.gitWith(ctx, gitRun{args: args, env: g.env, stdin: stdin, settings: g.settings, gitDir: g.gitDir})
 }
 
-// switchTree turns the files of oldTree, for which begin was called, into the files of newTree. A zero oldTree
-// stands for the files of the index. If the working copy no longer has the files of oldTree, the error is a
-// *RefusedError, and no file was touched. If git fails in another way while it may write files, the error wraps
-// ErrUnfinished. If there is no git, or git cannot refresh the index, the error is git's, and no file was
-// touched.
+// switchTree turns the files of oldTree into the files of newTree. begin must have been called for oldTree. A zero
+// oldTree means the files of the index. If the working copy no longer has the files of oldTree, the error is a
+// *RefusedError, and no file was touched. If there is no git, or git cannot refresh the index, the error is git's, and
+// no file was touched. If git fails in another way, it may have written files, and the error wraps ErrUnfinished.
 func (g *filesGit) switchTree(ctx context.Context, oldTree, newTree objstore.ID) error {
 	err := g.readTree(ctx, oldTree, newTree)
 	if !errors.Is(err, ErrRefused) {
@@ -73,9 +72,9 @@ func (g *filesGit) switchTree(ctx context.Context, oldTree, newTree objstore.ID)
 	return g.readTree(ctx, oldTree, newTree)
 }
 
-// begin fills the private index with the files of tree. So that git need not read unchanged files, begin
-// starts from an index that has their times: the copy of the user's index or, in a jj workspace, the private
-// index of the last restore.
+// begin fills the private index with the files of tree. begin starts from an index with the times of the files, so that
+// git need not read unchanged files. This is the copy of the user's index or, in a jj workspace, the private index of
+// the last restore.
 func (g *filesGit) begin(ctx context.Context, tree objstore.ID) error {
 	if g.w.Type != snapshot.VCSJJ {
 		if err := g.index.UseTracked(); err != nil {
@@ -83,7 +82,7 @@ func (g *filesGit) begin(ctx context.Context, tree objstore.ID) error {
 		}
 	}
 	if _, err := g.run(ctx, "read-tree", "--reset", tree.String()); err != nil {
-		// The private index is only a cache, so begin makes a damaged one anew.
+		// The private index is only a cache, so begin replaces a damaged index.
 		if err := os.Remove(g.index.IndexPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -94,7 +93,7 @@ func (g *filesGit) begin(ctx context.Context, tree objstore.ID) error {
 	return g.refresh(ctx)
 }
 
-// forget removes paths from the index. Their files stay in the working copy.
+// forget removes paths from the index. The files at these paths stay in the working copy.
 func (g *filesGit) forget(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -104,8 +103,8 @@ func (g *filesGit) forget(ctx context.Context, paths []string) error {
 	return err
 }
 
-// refresh makes git read each file that may have changed, and note in the index which files are unchanged. A
-// file that differs from the index is no error.
+// refresh makes git read each file that may have changed, and record in the index which files are unchanged. A file
+// that differs from the index is not an error.
 func (g *filesGit) refresh(ctx context.Context) error {
 	_, err := g.run(ctx, "update-index", "-q", "--refresh")
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
@@ -114,9 +113,9 @@ func (g *filesGit) refresh(ctx context.Context) error {
 	return err
 }
 
-// readTree makes git turn the files of oldTree into those of newTree, once. A zero oldTree stands for the files
-// of the index. If git refuses the change before it touches a file, the error is a *RefusedError. If git fails
-// in another way, the error wraps ErrUnfinished. If there is no git, the error is git's.
+// readTree makes git turn the files of oldTree into those of newTree, with one command. A zero oldTree means the files
+// of the index. If git refuses the change before it touches a file, the error is a *RefusedError. If there is no git,
+// the error is git's. If git fails in another way, the error wraps ErrUnfinished.
 func (g *filesGit) readTree(ctx context.Context, oldTree, newTree objstore.ID) error {
 	trees := []string{oldTree.String(), newTree.String()}
 	if oldTree.IsZero() {
@@ -133,8 +132,8 @@ func (g *filesGit) readTree(ctx context.Context, oldTree, newTree objstore.ID) e
 	return fmt.Errorf("%w: %w", ErrUnfinished, err)
 }
 
-// readRefusals returns a refusal for each file that git refuses to change in stderr, its error output. If the
-// result is not empty, git has touched no file.
+// readRefusals returns a refusal for each file that git refuses to change according to stderr, git's error output. If
+// the result is not empty, git has touched no file.
 func readRefusals(stderr string) []Refusal {
 	var refused []Refusal
 	for line := range strings.SplitSeq(stderr, "\n") {

@@ -35,10 +35,10 @@ func (c *filesCapture) track(ctx context.Context, force bool) (made bool, err er
 	return true, c.p.WriteState(c.state)
 }
 
-// copyIndex copies the user's index to the private folder and returns the index's survey. data is the index
-// and id its fingerprint; both are zero if there is no index. If gitindex cannot read the index, git writes
-// the copy anew in a form that gitindex can read. If git cannot read it either, copyIndex warns, and the
-// files of HEAD count as tracked.
+// copyIndex copies the user's index to the private folder and returns the index's survey. data is the content of the
+// index, and id is its fingerprint; both are zero if there is no index. If gitindex cannot read the index, git writes
+// the copy anew in a form that gitindex can read. If git cannot read the index either, copyIndex warns, and the files
+// of HEAD count as tracked.
 func (c *filesCapture) copyIndex(ctx context.Context, id gitindex.Fingerprint, data []byte) (gitindex.Survey, error) {
 	if err := c.p.CopyTracked(id, data); err != nil || id == (gitindex.Fingerprint{}) {
 		return gitindex.Survey{}, err
@@ -49,7 +49,7 @@ func (c *filesCapture) copyIndex(ctx context.Context, id gitindex.Fingerprint, d
 		return survey, nil
 	}
 	env := []string{"GIT_INDEX_FILE=" + c.p.TrackedPath()}
-	// A split index becomes a whole one.
+	// git writes a split index as one file.
 	_, err = c.w.gitWith(ctx, gitRun{args: []string{"update-index", "--force-write-index"}, env: env, settings: readSettings})
 	if err != nil && ctx.Err() != nil {
 		return gitindex.Survey{}, err
@@ -113,15 +113,16 @@ func (w *Workspace) key() string {
 	return w.Type + "-" + escapeKey(w.Name)
 }
 
-// RemoveIndexOf removes the private index of the working copy with the given name and the type of w.
+// RemoveIndexOf removes the private index of the working copy with the given name and the type of w. If there is no
+// such index, it returns nil.
 func (w *Workspace) RemoveIndexOf(name string) error {
 	other := &Workspace{Type: w.Type, Name: name}
 	return os.RemoveAll(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesFolder), other.key()))
 }
 
-// escapeKey returns a file name for name. It writes each byte other than a lower-case letter, a digit, "-" and
-// "_" as "%" and its hexadecimal number. So different names have different file names, even if the file system
-// ignores case. If the result has more than 200 bytes, the file name is a hash.
+// escapeKey returns a file name for name. It writes each byte other than a lower-case letter, a digit, "-" and "_" as
+// "%" and the byte's hexadecimal number. So different names have different file names, even if the file system ignores
+// case. If the result has more than 200 bytes, escapeKey returns a hash of name instead.
 func escapeKey(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

@@ -13,10 +13,10 @@ import (
 // necessary, all untracked files are left out.
 const maxLeftFolders = 100
 
-// fewEnough returns those of the untracked paths that the capture takes. If paths exceed the limits, fewEnough
-// leaves out the heaviest folders until the rest fits. If it would have to leave out more than maxLeftFolders
-// folders, or no folder is left, it sets c.scope to snapshot.ScopeTracked and returns nil. It warns of
-// everything that it leaves out, and records it in c.left. sizes has the size of each path.
+// fewEnough returns the untracked paths that the capture takes, out of paths. If paths exceed the limits, fewEnough
+// leaves out the heaviest folders until the other files fit. If it would have to leave out more than maxLeftFolders
+// folders, or no folder is left, it sets c.scope to snapshot.ScopeTracked and returns nil. If it leaves out files, it
+// calls opts.Warn and records in c.left the folders, or "" for all untracked files. sizes has the size of each path.
 func (c *choice) fewEnough(paths []string, sizes map[string]untrackedFile) []string {
 	folders := newFolder(paths, sizes)
 	all := folders.weight
@@ -56,8 +56,8 @@ func (c *choice) tooMuch(w weight) bool {
 	return w.files > c.limits().files || w.bytes > c.limits().bytes
 }
 
-// excess returns w as one number: the number of files if total exceeds the limit for files, otherwise the
-// number of bytes. The caller calls it only if total exceeds a limit.
+// excess returns the part of w that counts: the number of files if total exceeds the limit for files, otherwise the
+// number of bytes. total must exceed at least one of the limits.
 func (c *choice) excess(total, w weight) int64 {
 	if total.files > c.limits().files {
 		return w.files
@@ -111,17 +111,16 @@ func (f *folder) add(path string, w weight) {
 	f.below[name].add(rest, w)
 }
 
-// spreadOver and concentrated define when few subfolders have most of a folder's weight: the subfolders with
-// at least 1/spreadOver of the weight each have at least concentrated percent of the weight together.
+// spreadOver and concentrated define when few subfolders have most of a folder's weight. A subfolder counts as large if
+// it has at least 1/spreadOver of the weight. The large subfolders together must have at least concentrated percent.
 const (
 	spreadOver   = 10
 	concentrated = 90
 )
 
-// heaviest removes the heaviest folder from f, and returns its path, with a final slash, and its weight.
-// measure turns a weight into the number that heaviest compares. path is "" if f has no folder with a positive
-// number. If holdsFew is true for the heaviest folder, heaviest does not remove this folder, but the heaviest
-// folder inside it.
+// heaviest removes the heaviest folder from f, and returns its path, with a final slash, and its weight. measure turns
+// a weight into the number that heaviest compares. If no subfolder of f has a positive number, path is "". If holdsFew
+// is true for the heaviest folder, heaviest removes the heaviest folder inside it instead.
 func (f *folder) heaviest(measure func(weight) int64) (path string, gone weight) {
 	name := f.largest(measure)
 	if name == "" {
@@ -140,10 +139,10 @@ func (f *folder) heaviest(measure func(weight) int64) (path string, gone weight)
 	return path, gone
 }
 
-// holdsFew reports whether few subfolders of f have most of f's weight. These are the subfolders that each have
-// at least 1/spreadOver of the weight, if together they have at least concentrated percent. measure turns a
-// weight into the number that holdsFew compares. If several such subfolders have all of f's weight, holdsFew
-// returns false, because then f itself can be left out.
+// holdsFew reports whether few subfolders of f have most of f's weight. These are the subfolders with at least
+// 1/spreadOver of the weight each; together they must have at least concentrated percent. measure turns a weight into
+// the number that holdsFew compares. If several such subfolders have all of f's weight, holdsFew returns false, because
+// then the capture can leave out f itself.
 func (f *folder) holdsFew(measure func(weight) int64) bool {
 	whole := measure(f.weight)
 	var inLarge int64
@@ -155,9 +154,9 @@ func (f *folder) holdsFew(measure func(weight) int64) bool {
 	return inLarge*100 >= whole*concentrated && (inLarge < whole || len(f.below) == 1)
 }
 
-// largest returns the name of the heaviest subfolder of f, or "" if no subfolder has a positive weight. measure
-// turns a weight into the number that largest compares. Of equally heavy subfolders, largest returns the first
-// by name.
+// largest returns the name of the heaviest subfolder of f. measure turns a weight into the number that largest
+// compares. If no subfolder has a positive number, largest returns "". If several subfolders are equally heavy, it
+// returns the first name in alphabetical order.
 func (f *folder) largest(measure func(weight) int64) string {
 	var largest string
 	for name, child := range f.below {

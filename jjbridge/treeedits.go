@@ -28,9 +28,9 @@ func (b *treeBuilder) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	return b.objects.Get(id)
 }
 
-// edited applies edits to the tree base and returns the id of the new tree. It adds new trees to b.made. A zero
-// base is the empty tree. If edits has a file and also paths below the file's path, the file wins. The new tree
-// has no empty folders. edited also enters the folders that edits removes into edits.files.
+// edited applies edits to the tree base and returns the id of the new tree. It adds new trees to b.made. A zero base is
+// the empty tree. If edits has a file and also paths below the file's path, edited ignores these paths. The new tree
+// has no empty folders. For each path in edits.folders, edited adds the removal of the folder to edits.files.
 func (b *treeBuilder) edited(base objstore.ID, edits treeEdits) (objstore.ID, error) {
 	for _, folder := range edits.folders {
 		for path := range edits.files {
@@ -67,10 +67,10 @@ func comparePaths(a, b string) int {
 	return len(a) - len(b)
 }
 
-// build applies edits to the tree base, and returns the id of the new tree, or a zero id if no entry is left.
-// prefix is the path of base: "", or a path with a final slash. paths are the edited paths that begin with
-// prefix, in the order of comparePaths. files has the edits of these paths and maybe of others. A zero base is
-// the empty tree.
+// build applies edits to the tree base, and returns the id of the new tree, or a zero id if no entry is left. prefix is
+// the path of base: "", or a path with a final slash. paths are the edited paths that begin with prefix, in the order
+// of comparePaths. files has the edits of these paths, and may have edits of other paths. A zero base is the empty
+// tree.
 func (b *treeBuilder) build(base objstore.ID, prefix string, paths []string, files map[string]treeFile) (objstore.ID, error) {
 	var entries []objstore.TreeEntry
 	if !base.IsZero() {
@@ -116,7 +116,7 @@ func (b *treeBuilder) entry(e objstore.TreeEntry, path string, paths []string, f
 		if file.exists() {
 			return objstore.TreeEntry{Mode: file.mode, ID: file.id}, nil
 		}
-		// A folder at the removed path stays if it has edited paths: they decide.
+		// A folder at the removed path stays if paths below it are edited, too. Their edits decide which files it has.
 		if e.Mode != objstore.ModeTree || len(paths) == 1 {
 			e = objstore.TreeEntry{}
 		}
@@ -125,7 +125,7 @@ func (b *treeBuilder) entry(e objstore.TreeEntry, path string, paths []string, f
 	if len(paths) == 0 {
 		return e, nil
 	}
-	// A file at path gives way to a folder with the edited paths.
+	// A folder with the edited paths replaces a file at path.
 	if e.Mode != objstore.ModeTree {
 		e = objstore.TreeEntry{}
 	}
@@ -166,11 +166,11 @@ func (b *treeBuilder) newFiles(oldID, newID objstore.ID) (map[string]treeFile, e
 	return files, err
 }
 
-// compare compares a new tree with an old tree. newID and oldID are their ids; oldID may be zero. prefix is the
-// path of both: "", or a path with a final slash. compare calls onTree with the id of each new tree that
-// differs from the old tree at the same path, the outermost first. If onTree returns true, compare also
-// compares the entries of that tree. It calls onFile with each file or submodule that is not the same in the
-// old tree. It does not report paths that only the old tree has.
+// compare compares a new tree with an old tree. newID and oldID are the ids of the trees; oldID may be zero. prefix is
+// the path of both trees: "", or a path with a final slash. compare calls onTree with the id of each new tree that
+// differs from the old tree at the same path, the outermost first. If onTree returns true, compare also compares the
+// entries of this tree. It calls onFile with each file or submodule that is not the same in the old tree. It does not
+// report paths that only the old tree has.
 func (b *treeBuilder) compare(oldID, newID objstore.ID, prefix string, onTree func(objstore.ID) bool, onFile func(path string, f treeFile)) error {
 	if oldID == newID || !onTree(newID) {
 		return nil

@@ -19,19 +19,19 @@ var (
 	ErrStale         = errors.New("stale working copy")
 )
 
-// Workspace is one working copy of a repository: git's main or a linked worktree, or a jj workspace,
+// Workspace is one working copy of a repository: git's main worktree, a linked worktree of git, or a jj workspace,
 // colocated with git's worktree or not. Its methods run git and jj in the top folder. A Workspace is safe for
 // concurrent use.
 type Workspace struct {
-	// Repo is the git repository. Its WorkTree is Root; in a jj workspace without a .git, its GitDir is its
-	// CommonDir.
+	// Repo is the git repository. Repo.WorkTree is Root. In a jj workspace without a .git, Repo.GitDir is
+	// Repo.CommonDir.
 	Repo gitexec.Repo
 	Type string // snapshot.VCSGit or snapshot.VCSJJ; "" without a working copy
 	Root string // the top; "" without a working copy
-	// Name is the name of a jj workspace, "default" for the first; git's id of a linked worktree; or "" for git's
-	// main worktree.
+	// Name is the name of a jj workspace, which is "default" for the first workspace. With git, Name is git's id of a
+	// linked worktree, or "" for the main worktree.
 	Name string
-	// NoJJ is true if the folder is also a colocated jj workspace, but PATH has no jj, so git alone is used.
+	// NoJJ is true if the folder is also a colocated jj workspace, but PATH has no jj, so the package uses only git.
 	NoJJ bool
 
 	main   string   // the top of the main working copy; "" if it is unknown
@@ -39,7 +39,7 @@ type Workspace struct {
 	env    []string // of git and jj
 }
 
-// Main returns the top folder of the main working copy, or "" if it is unknown.
+// Main returns the top folder of the main working copy, or "" if the top is unknown.
 func (w *Workspace) Main() string { return w.main }
 
 // JJRepo returns the folder .jj/repo of the main jj workspace, or "" with git.

@@ -2,5 +2,5 @@
 
 package jjbridge
 
-// writable returns nil, because this system shows only by a trial whether a folder is writable.
+// writable returns nil, because on this system only an attempt to write shows whether a folder is writable.
 func writable(string) error { return nil }

@@ -14,8 +14,8 @@ import (
 const maxAlternateDepth = 5
 
 // alternateDirs returns the object directories from which dir borrows objects, directly or indirectly, up to
-// maxAlternateDepth steps away. They are in the order of the info/alternates files and without duplicates. Like
-// git, alternateDirs skips a missing directory, because another directory may have the objects.
+// maxAlternateDepth steps away. The result has no duplicates, and has the order in which the info/alternates files name
+// the directories. Like git, alternateDirs skips a missing directory, because another directory may have the objects.
 func alternateDirs(dir string) ([]string, error) {
 	var dirs []string
 	seen := map[string]bool{filepath.Clean(dir): true}
@@ -33,6 +33,7 @@ func alternateDirs(dir string) ([]string, error) {
 			if path == "" || seen[path] {
 				continue
 			}
+			// A directory that two files name, or a cycle of directories, is followed only once.
 			seen[path] = true
 			if info, err := os.Stat(path); err != nil || !info.IsDir() {
 				continue

@@ -26,11 +26,10 @@ type anyPack struct {
 // missingFile is the packReason or indexReason of a missing file.
 const missingFile = "is missing"
 
-// openAnyway opens the pack with the given name, even if the pack is damaged, and verifies the checksums of its
-// files. It records what is wrong with the pack file in packReason, and with the index in indexReason; a
-// missing file is a reason, too. If the index is damaged or missing, openAnyway finds the entries in the pack
-// file. If both files are missing, the error is one for which vanished returns true. If there is no error, the
-// caller must close the pack.
+// openAnyway opens the pack with the given name, even if the pack is damaged, and verifies the checksums of its files.
+// It records the flaw of the pack file in packReason, and the flaw of the index in indexReason. A missing file is a
+// flaw, too. If the index is damaged or missing, openAnyway finds the entries in the pack file. If both files are
+// missing, vanished returns true for the error. If there is no error, the caller must close the pack.
 func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
 	r := newReading(newCache(mergeCache), d.maxObject)
 	p := &anyPack{pack: newPack(r, d.packDir(), name, time.Time{})}
@@ -90,9 +89,8 @@ func (p *anyPack) readIndex() error {
 	return nil
 }
 
-// readPack opens the pack file, and sets file, end and sum. If the pack is damaged, readPack sets packReason
-// and returns nil. The entries of a truncated pack reach to the end of the file, because the checksum is cut
-// off.
+// readPack opens the pack file, and sets file, end and sum. If the pack is damaged, readPack sets packReason and
+// returns nil. In a truncated pack, end is the end of the file, because the checksum at the end is missing.
 func (p *anyPack) readPack() error {
 	f, err := os.Open(p.packPath)
 	if err != nil {
@@ -118,7 +116,7 @@ func (p *anyPack) readPack() error {
 	switch {
 	case whole:
 		p.end -= packTailSize
-	// The index belongs to the complete pack, of which the end is missing.
+	// The index belongs to the complete pack, whose end is missing here.
 	case p.idx != nil && p.sum != p.idx.packSum && !p.reaches():
 		p.packReason = "truncated"
 	default:
@@ -131,8 +129,8 @@ func (p *anyPack) readPack() error {
 	return nil
 }
 
-// reaches reports whether the pack file seems to be complete: the last entry of the index starts before the
-// checksum, and the file ends with the checksum that the index records for the pack.
+// reaches reports whether the pack file seems to be complete. In a complete file, the last entry of the index starts
+// before the checksum, and the file ends with the checksum that the index records for the pack.
 func (p *anyPack) reaches() bool {
 	last := int64(packHeadSize)
 	for _, e := range p.entries {
@@ -146,8 +144,9 @@ func (p *anyPack) reaches() bool {
 	return err == nil && tail == p.idx.packSum
 }
 
-// scan sets entries and idx from the pack file alone. It finds the entries up to the first damaged one, and leaves out
-// each entry that cannot be read, for example a delta whose base is missing: its id cannot be computed.
+// scan sets entries and idx from the pack file alone. It finds the entries up to the first damaged entry. It leaves out
+// an entry whose object cannot be read, for example a delta whose base is missing, because the id of such an object
+// cannot be computed.
 func (p *anyPack) scan(ctx context.Context) error {
 	offsets, err := p.findEntries(ctx)
 	if err != nil {
@@ -185,9 +184,9 @@ func (p *anyPack) scan(ctx context.Context) error {
 	return nil
 }
 
-// identify returns the object whose entry starts at offset, without a check of its id. If p has no index yet,
-// identify cannot find a base by its id. Then the error wraps errNoBase if the entry is a delta with the id of
-// its base, or if the head of the entry cannot be read.
+// identify returns the object whose entry starts at offset, without a check of the object's id. If p has no index yet,
+// identify cannot find a base by its id. Then the error wraps errNoBase if the entry is a delta with the id of its
+// base, or if the head of the entry cannot be read.
 func (p *anyPack) identify(offset int64) (object, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -199,8 +198,8 @@ func (p *anyPack) identify(offset int64) (object, error) {
 	return p.readAt(c, offset, p.maxObject)
 }
 
-// findEntries returns the offset and the checksum of each entry, without its id, up to the first entry that is damaged
-// or has more than maxObject bytes. It inflates each entry to find the start of the next one.
+// findEntries returns the offset and the checksum of each entry, without its id. It stops before the first entry that
+// is damaged or has more than maxObject bytes. It inflates each entry to find the start of the next entry.
 func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -233,8 +232,8 @@ func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 	return found, nil
 }
 
-// withoutDoubles returns the entries sorted by id. Of several entries with the same id, it keeps
-// the entry with the lowest offset.
+// withoutDoubles returns the entries sorted by id. If several entries have the same id, it keeps only the entry with
+// the lowest offset.
 func withoutDoubles(entries []indexEntry) []indexEntry {
 	sorted := slices.SortedFunc(slices.Values(entries), func(a, b indexEntry) int {
 		return cmp.Or(a.id.Compare(b.id), cmp.Compare(a.offset, b.offset))

@@ -53,13 +53,12 @@ func (b *Batch) addDeferred(d deferred) error {
 	return nil
 }
 
-// Get returns the kind and the bytes of an object of the batch or, if the batch does not have it,
-// of the store.
+// Get returns the kind and the bytes of an object of the batch. If the batch does not have the object, Get reads it
+// from the store.
 func (b *Batch) Get(id ID) (Kind, []byte, error) { return b.GetAtMost(id, b.store.opts.MaxObject) }
 
-// GetAtMost returns an object as Get does. An object of the store that has more than limit bytes is
-// a [*CorruptError]. The objects of the batch have no limit, because this process made or captured
-// them.
+// GetAtMost returns an object as Get does. If an object of the store has more than limit bytes, the error is a
+// [*CorruptError]. The objects of the batch have no limit, because this process made or captured them.
 func (b *Batch) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
 	if i, ok := b.objects[id]; ok {
 		o, err := b.order[i].read()
@@ -83,16 +82,14 @@ func (b *Batch) Len() int { return len(b.order) }
 // Objects in files do not count.
 func (b *Batch) Bytes() int64 { return b.bytes }
 
-// Commit writes the batch as one pack, to stable storage unless the store is [Relaxed]. After that
-// it calls moveRefs, which moves the refs that make the objects reachable; moveRefs may be nil.
-// Commit protects the pack from a concurrent git gc until moveRefs returns. For an empty batch,
-// Commit writes no pack.
+// Commit writes the batch as one pack, to stable storage unless the store is [Relaxed]. After that it calls moveRefs,
+// which moves the refs that make the objects reachable; moveRefs may be nil. Commit protects the pack from a concurrent
+// git gc until moveRefs returns. For an empty batch, Commit writes no pack and calls moveRefs.
 //
-// Commit returns an error of moveRefs unchanged. After any other error, moveRefs has not run and the
-// batch is unchanged; [errors.Is] recognizes ENOSPC, EROFS and EACCES. Once moveRefs has run,
-// successful or not, the batch is empty and may be used again, and its objects are in the store. The
-// pack stays even if moveRefs failed, because a ref may have moved before the failure. git gc
-// removes the pack if no ref reaches its objects.
+// Commit returns an error of moveRefs unchanged. After any other error, moveRefs has not run and the batch is
+// unchanged; [errors.Is] recognizes ENOSPC, EROFS and EACCES. Once moveRefs has run, successful or not, the batch is
+// empty and may be used again, and its objects are in the store. The pack stays even if moveRefs failed, because a ref
+// may have moved before the failure. If no ref reaches its objects, git gc removes the pack later.
 func (b *Batch) Commit(ctx context.Context, moveRefs func() error) error {
 	if moveRefs == nil {
 		moveRefs = func() error { return nil }
@@ -117,10 +114,10 @@ func (b *Batch) Commit(ctx context.Context, moveRefs func() error) error {
 	return moveRefs()
 }
 
-// Flush writes the batch as one pack and empties the batch. It is for a write that is too large for memory. The
-// pack is protected from a concurrent git gc until the caller calls release. If the store is Durable, the next
-// Commit puts the pack's name on stable storage. After an error, the batch is unchanged and release is nil. For
-// an empty batch, Flush and release do nothing.
+// Flush writes the batch as one pack and empties the batch. A caller uses it for a write that is too large for memory.
+// The pack is protected from a concurrent git gc until the caller calls release. If the store is Durable, the next
+// Commit puts the pack's name on stable storage. After an error, the batch is unchanged and release is nil. For an
+// empty batch, Flush and release do nothing.
 func (b *Batch) Flush(ctx context.Context) (release func(), err error) {
 	if len(b.order) == 0 {
 		return func() {}, nil
@@ -134,8 +131,8 @@ func (b *Batch) Flush(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// syncNames puts the names of flushed packs on stable storage, if the store is Durable. It does
-// nothing if no pack was flushed since the last Commit.
+// syncNames puts the names of flushed packs on stable storage, if the store is Durable. If no pack was flushed since
+// the last Commit, it does nothing.
 func (b *Batch) syncNames() error {
 	if !b.flushed {
 		return nil
@@ -164,10 +161,9 @@ func (b *Batch) empty() {
 	b.order, b.bytes = nil, 0
 }
 
-// write writes the batch as a pack, under a name at which git and this store find the pack. git gc does not
-// remove the pack until the caller calls release. If the store is Durable, the pack's bytes are on stable
-// storage when write returns. If syncName is true, the pack's name is on stable storage, too. After an error,
-// release is nil.
+// write writes the batch as a pack, under a name at which git and this store find the pack. git gc does not remove the
+// pack until the caller calls release. If the store is Durable, the pack's bytes are on stable storage when write
+// returns. If syncName is true, the pack's name is on stable storage, too. After an error, release is nil.
 func (b *Batch) write(ctx context.Context, syncName bool) (release func(), err error) {
 	s := b.store
 	if err := s.enter(); err != nil {
@@ -205,8 +201,8 @@ func (b *Batch) write(ctx context.Context, syncName bool) (release func(), err e
 	}, nil
 }
 
-// fill adds the objects of the batch to w in the order of their Add, but all commits before the other objects:
-// the first object of a pack shows which program made the pack.
+// fill adds the objects of the batch to w in the order of their Add. It adds all commits before the other objects,
+// because the first object of a pack shows which program made the pack.
 func (b *Batch) fill(ctx context.Context, w *packWriter) error {
 	for _, commits := range []bool{true, false} {
 		for _, o := range b.order {

@@ -8,8 +8,8 @@ type object struct {
 	data []byte
 }
 
-// cacheKey names an object in the cache: a verified object by its id, or an unverified base of a
-// delta by the serial of its pack and its offset there.
+// cacheKey names an object in the cache. A verified object has its id as the key. An unverified base of a delta has the
+// serial number of its pack and its offset in the pack as the key.
 type cacheKey struct {
 	id     ID
 	pack   uint64

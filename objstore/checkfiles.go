@@ -28,9 +28,9 @@ type fileChecker struct {
 	files packFiles
 }
 
-// check returns the damage of all packs, indexes and loose objects. A file that is removed during the check is
-// not damaged. If progress is not nil, check calls it after each pack and each loose object, with their number
-// so far and in total.
+// check returns the damage of all packs, indexes and loose objects. A file that is removed during the check is not
+// damaged. If progress is not nil, check calls progress after each pack and each loose object. done is the number of
+// packs and loose objects checked so far, and total is the number of all.
 func (c fileChecker) check(ctx context.Context, progress func(done, total int)) ([]Damage, error) {
 	packs, err := allPackNames(c.files.dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c fileChecker) check(ctx context.Context, progress func(done, total int)) 
 	return found, nil
 }
 
-// reasonOf returns the text of err for a Damage. Of a CorruptError this is only the Reason, because the Damage
+// reasonOf returns the text of err for a Damage. If err is a CorruptError, this is only the Reason, because the Damage
 // already has the object and the file.
 func reasonOf(err error) string {
 	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
@@ -75,8 +75,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// checkPack returns the damage of one pack: at most one Damage for its index, and one for its pack file. If the
-// pack vanishes during the check, it is not damaged.
+// checkPack returns the damage of the pack with the given name: at most one Damage for its index, and one for its pack
+// file. If the pack vanishes during the check, it is not damaged.
 func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, error) {
 	p, err := c.dir.openAnyway(ctx, name)
 	if vanished(err) {
@@ -108,9 +108,8 @@ func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, erro
 	return found, nil
 }
 
-// allPackNames returns the sorted names of all packs in dir, even of packs without a pack file or
-// an index. It skips packs that are being written: those have a .keep file and no index yet. It
-// returns nil if dir does not exist.
+// allPackNames returns the sorted names of all packs in dir, even of packs without a pack file or an index. It skips a
+// pack that is being written, which has a .keep file and no index yet. If dir does not exist, allPackNames returns nil.
 func allPackNames(dir string) ([]string, error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,8 +165,8 @@ func looseIDs(dir string) ([]ID, error) {
 }
 
 // unreadable reads every object of the pack, and returns the sorted ids of objects that are damaged or do not match
-// their ids. If the pack file is missing, these are all objects that the index lists. If reading the pack file fails,
-// unreadable returns the error.
+// their ids. If the pack file is missing, these are all objects that the index lists. If the system fails to read the
+// pack file, or the file vanishes, unreadable returns the error.
 func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
 	var bad []ID
 	for _, e := range p.byOffset() {
@@ -185,9 +184,9 @@ func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
 	return bad, nil
 }
 
-// check reads the object of the entry e, and returns an error if the object is damaged or does not match its
-// id. It reads a large object piece by piece, unless the object is stored as a delta. If the pack file is
-// missing, the error is ErrNotFound.
+// check reads the object of the entry e, and returns an error if the object is damaged or does not match its id. It
+// reads a large object in pieces, unless the object is stored as a delta. If the pack file is missing, the error is
+// ErrNotFound.
 func (p *anyPack) check(e indexEntry) error {
 	if p.file == nil {
 		return ErrNotFound
@@ -204,9 +203,9 @@ func (p *anyPack) check(e indexEntry) error {
 	return err
 }
 
-// object returns the object of the entry e, for a check or for another pack. If the object has fewer than
-// streamedFrom bytes or is stored as a delta, object reads and verifies its bytes. Otherwise the bytes stay in
-// the pack file, and are verified when they are read.
+// object returns the object of the entry e, for a check or for another pack. If the object has fewer than streamedFrom
+// bytes or is stored as a delta, object reads and verifies its bytes. Otherwise the bytes stay in the pack file, and
+// the caller's read verifies them.
 func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -221,7 +220,7 @@ func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	open := func() (*objectReader, error) {
 		r, err := p.openEntry(e.offset)
 		if err == nil {
-			// The pack closes its file.
+			// The reader must not close the file, because the pack closes it.
 			r.close = func() error { return nil }
 		}
 		return r, err

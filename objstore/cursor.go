@@ -17,7 +17,7 @@ type packCursor struct {
 	rest  packRest
 }
 
-// packRest reads the entries of a pack from the offset next on.
+// packRest reads the entries of a pack, beginning at the offset next.
 type packRest struct {
 	file io.ReaderAt
 	next int64
@@ -25,12 +25,12 @@ type packRest struct {
 	err  error // the error of reading the file; nil if the file only ended
 }
 
-// readAhead is the number of bytes that a packCursor reads ahead: enough for a page of rows, a tree
-// or a delta of either.
+// readAhead is the number of bytes that a packCursor reads ahead. It is enough for a page of rows, a tree, or a delta
+// of a page or tree.
 const readAhead = 4 << 10
 
-// Read implements io.Reader. At the end of the entries it returns io.ErrUnexpectedEOF, because a sound entry
-// ends before. It also keeps an error of the file in r.err.
+// Read implements io.Reader. At r.end it returns io.ErrUnexpectedEOF, because a sound entry ends before r.end. It also
+// keeps an error of the file in r.err.
 func (r *packRest) Read(p []byte) (int, error) {
 	want := min(int64(len(p)), r.end-r.next)
 	if want <= 0 {
@@ -69,8 +69,7 @@ func (c *packCursor) seek(offset int64) {
 	c.ahead.Reset(&c.rest)
 }
 
-// entryHead returns the head of the entry at offset. The error is errTruncated if the entries end
-// before.
+// entryHead returns the head of the entry at offset. If the entries end within the head, the error is errTruncated.
 func (c *packCursor) entryHead(offset int64) (entryHead, error) {
 	c.seek(offset)
 	head, err := readEntryHead(c.ahead, offset)
@@ -80,12 +79,12 @@ func (c *packCursor) entryHead(offset int64) (entryHead, error) {
 	return head, err
 }
 
-// stream returns the inflated bytes of an entry, without resolving a delta. head must be the head that c read
-// last.
+// stream returns the inflated bytes of an entry. If the entry is a delta, these are the bytes of the delta. head must
+// be the head that c read last.
 func (c *packCursor) stream(head entryHead) ([]byte, error) { return c.inflate(c.ahead, head.size) }
 
-// cursorPool keeps cursors for reuse, because their tables for inflating are costly to make. It is
-// safe for concurrent use.
+// cursorPool keeps cursors for reuse, because it is costly to make their tables for inflating. It is safe for
+// concurrent use.
 type cursorPool struct{ pool sync.Pool }
 
 // get returns a cursor that reads file. end is the offset at which the entries of file end.
@@ -98,7 +97,7 @@ func (p *cursorPool) get(file io.ReaderAt, end int64) *packCursor {
 	return c
 }
 
-// put returns c to the pool. The caller must not use c afterwards.
+// put returns c to the pool, without a reference to the file. The caller must not use c afterwards.
 func (p *cursorPool) put(c *packCursor) {
 	c.use(nil, 0)
 	p.pool.Put(c)

@@ -42,8 +42,8 @@ func (d *deferred) inspect() error {
 	return r.close()
 }
 
-// reader opens the object. The reader verifies the bytes against the id while they are read. An
-// object of more than maxObject bytes is a [*CorruptError].
+// reader opens the object for reading. The reader verifies the bytes against the id while the caller reads them. If the
+// object has more than maxObject bytes, the error is a [*CorruptError].
 func (d *deferred) reader() (*verifiedReader, error) {
 	r, err := d.open()
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *deferred) reader() (*verifiedReader, error) {
 	return v, nil
 }
 
-// read returns the whole object, verified against its id.
+// read returns the whole object and verifies it against its id. After an error, the object is zero.
 func (d *deferred) read() (o object, err error) {
 	r, err := d.reader()
 	if err != nil {
@@ -73,8 +73,8 @@ func (d *deferred) read() (o object, err error) {
 	return object{r.kind, data.Bytes()}, nil
 }
 
-// verifiedReader reads an object. After the last byte it returns io.EOF if the bytes match the id,
-// and otherwise a [*CorruptError]. It returns errors of reading the file unchanged.
+// verifiedReader reads an object. After the last byte it returns io.EOF if the bytes match the id, and a
+// [*CorruptError] if they do not. It returns errors of reading the file unchanged.
 type verifiedReader struct {
 	*objectReader
 
@@ -102,7 +102,7 @@ func (r *verifiedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// corrupt returns a [*CorruptError] about the object.
+// corrupt returns a [*CorruptError] about the object, with the given reason.
 func (r *verifiedReader) corrupt(reason string) error {
 	return &CorruptError{ID: r.id, File: r.file, Reason: reason}
 }

@@ -16,9 +16,9 @@ const (
 	maxDeltify = 4 << 20
 )
 
-// deltify stores older versions of objects as deltas of newer versions, so that the latest state is read
-// without deltas. It compares each commit of the set with its first parent: the commits, their trees, and all
-// files and folders with the same path in both.
+// deltify stores older versions of objects as deltas of newer versions, so that the latest state can be read without
+// deltas. It compares each commit of the set with its first parent: the two commits, their trees, and all files and
+// folders with the same path in both trees.
 func (m *mergeSet) deltify(ctx context.Context) error {
 	d := deltifier{mergeSet: m, compared: make(map[[2]int32]bool)}
 	for o := range int32(len(m.objects)) {
@@ -43,8 +43,8 @@ type deltifier struct {
 	compared map[[2]int32]bool // the pairs of trees that compare has seen
 }
 
-// commitLinks returns the tree and the first parent of the commit with the bytes data. Each is zero
-// if the commit does not have it.
+// commitLinks returns the tree and the first parent of a commit. data has the bytes of the commit. If the commit lacks
+// one of them, that id is zero.
 func commitLinks(data []byte) (tree, parent ID) {
 	for line := range bytes.Lines(data) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
@@ -89,9 +89,9 @@ func (d *deltifier) compareCommit(commit int32) error {
 	return d.compare(TreeEntry{Mode: ModeTree, ID: oldTree}, TreeEntry{Mode: ModeTree, ID: newTree})
 }
 
-// compare pairs two versions of a path and, if both are trees, compares the paths below. If the path was a
-// folder and is a file now, compare pairs each file of the folder with the file. So when the chunks at the end
-// of a value become one file, the chunks cost hardly any space. compare does nothing in these cases:
+// compare pairs two versions of a path and, if both are trees, compares the paths below. If the older version is a
+// folder and the newer version is a file, compare pairs each file of the folder with the newer file. So the chunks of a
+// value need little space after they become one file. compare does nothing in these cases:
 //   - The set lacks one of the objects, or both versions are the same object.
 //   - A file became a folder.
 //   - compare has seen the two trees before.
@@ -133,9 +133,9 @@ func (d *deltifier) compareJoined(folder int32, newFile TreeEntry) error {
 	return nil
 }
 
-// compareTrees compares the entries of two versions of a tree: entries of the same name with each other, and
-// the rest by compareMoved. It skips each entry whose object is in both versions, because that object needs no
-// delta.
+// compareTrees compares the entries of two versions of a tree. It compares entries of the same name with each other,
+// and all other entries by compareMoved. It skips each entry whose object is in both versions, because this object
+// needs no delta.
 func (d *deltifier) compareTrees(older, newer int32) error {
 	oldEntries, err := d.entries(older)
 	if err != nil {
@@ -174,11 +174,11 @@ func (d *deltifier) compareTrees(older, newer int32) error {
 	return d.compareMoved(gone, fresh)
 }
 
-// compareMoved compares entries of an older tree with entries of a newer tree. oldEntries has the older entries
-// without a successor of the same name. newEntries has the newer entries whose objects are new. compareMoved
-// pairs entries of the same mode: the last with the last, the one before with the one before, and so on. When
-// one new entry is left, all remaining old entries are paired with it. This finds the next version of a renamed
-// file. It also finds the next version of a value's chunks after a chunk before them was added or removed.
+// compareMoved compares entries of an older tree with entries of a newer tree. oldEntries has the older entries without
+// a successor of the same name. newEntries has the newer entries whose objects are new. compareMoved pairs entries of
+// the same mode from the end: the last with the last, then the entries before them. When one new entry is left, it is
+// paired with all remaining old entries. This finds the next version of a renamed file. It also finds the next version
+// of a value's chunks after a chunk before them was added or removed.
 func (d *deltifier) compareMoved(oldEntries, newEntries []TreeEntry) error {
 	last := make(map[Mode][]TreeEntry)
 	for _, e := range newEntries {
@@ -199,8 +199,8 @@ func (d *deltifier) compareMoved(oldEntries, newEntries []TreeEntry) error {
 	return nil
 }
 
-// entries returns the entries of a tree. If the object is not a tree, or git would write the tree in another
-// form, entries returns none: the merge copies such an object, and makes no deltas below it.
+// entries returns the entries of a tree. If the object is not a tree, or git would write the tree in another form,
+// entries returns nil. The merge then copies the object, and makes no deltas of the objects below it.
 func (d *deltifier) entries(tree int32) ([]TreeEntry, error) {
 	o, err := d.read(tree)
 	if err != nil || o.kind != Tree {
@@ -217,7 +217,7 @@ func (d *deltifier) entries(tree int32) ([]TreeEntry, error) {
 // present entry. It does nothing in these cases:
 //   - The older object is a delta already, or the objects have different kinds.
 //   - One of the objects is larger than maxDeltify, or the chain would be longer than maxNewChain.
-//   - The delta would make a circle. A value that changes back is both older and newer than its other version.
+//   - The delta would make a circle. If a value changes back, one object is both older and newer than the other.
 func (d *deltifier) pair(older, newer int32) error {
 	o := &d.objects[older]
 	if o.base != noBase || o.size > maxDeltify || d.objects[newer].size > maxDeltify {

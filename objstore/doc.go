@@ -9,12 +9,11 @@
 //
 // # Living beside git
 //
-// Any number of processes, including git, may use the object directory at the same time, without a
-// lock. Each file appears complete, by rename, and never changes. A .keep file protects a new pack
-// until the refs to the pack have moved. If a pack vanishes during a read, another pack with the
-// same objects has replaced it, and the reader looks for packs again. Only the functions that remove
-// files, such as [Store.Merge] and [Store.Drop], take a lock, so that two processes do not do the
-// same work.
+// Any number of processes, including git, may use the object directory at the same time, without a lock. Each file
+// appears complete, by rename, and never changes. A .keep file protects a new pack until the refs to its objects have
+// moved. If a pack vanishes during a read, another pack with the same objects has replaced it, and the reader looks for
+// packs again. Only the functions that remove files, such as [Store.Merge] and [Store.Drop], take a lock, so that two
+// processes do not do the same work.
 //
 // Package objstore knows nothing of refs, runs or frames, and moves no ref.
 package objstore

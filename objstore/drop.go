@@ -12,11 +12,11 @@ import (
 
 // DropRequest selects the objects for [Store.Drop].
 type DropRequest struct {
-	// Choose returns the ids of the objects to drop, which nothing needs. Drop lists the packs
-	// before it calls Choose. So it notices if git uses an object of these packs after the choice.
+	// Choose returns the ids of the objects to drop. Nothing may need these objects. Drop lists the packs before it
+	// calls Choose. So it notices if git uses an object of these packs after the choice.
 	Choose func(context.Context) (map[ID]struct{}, error)
-	// Still reports whether nothing needs the objects now. Drop calls Still after Choose, while no
-	// process has a pin. Drop may call Still several times, or never.
+	// Still reports whether the objects are still not needed. Drop calls Still after Choose, while no process has a
+	// pin. Drop may call Still several times, or never.
 	Still func(context.Context, map[ID]struct{}) (bool, error)
 }
 
@@ -32,8 +32,8 @@ type DropResult struct {
 // or if another process used or removed a pack meanwhile.
 const dropAttempts = 5
 
-// dropShare limits the rewriting of large packs. A large pack is rewritten only if at least one in
-// dropShare of its objects is dropped: a gigabyte is not worth rewriting to free a few kilobytes.
+// dropShare limits the rewriting of large packs. A large pack is rewritten only if at least one in dropShare of its
+// objects is dropped. Otherwise a drop could rewrite a gigabyte to free a few kilobytes.
 const dropShare = 8
 
 // ErrInUse is wrapped by the error of [Store.Drop] if every attempt failed because an object was
@@ -76,13 +76,12 @@ func (d *dropper) drop(ctx context.Context, request DropRequest) (result DropRes
 	return result, err
 }
 
-// try makes one attempt to drop the objects that request.Choose returns. It holds the lock pins while it
-// replaces packs. If last is true, try leaves packs alone that another process has used, and replaces the
-// others.
+// try makes one attempt to drop the objects that request.Choose returns. It holds the lock pins while it replaces
+// packs. If another process has used a pack and last is true, try keeps this pack and replaces the others.
 //
-// If done is true, the drop is complete or err is final. If done is false, another attempt may succeed in two
-// cases: err is nil, because an object is needed again or another process used a pack; or vanished returns true
-// for err, because a pack was removed. Any other error is final.
+// If done is true, the drop is complete or err is final. If done is false, another attempt may succeed in two cases. In
+// one case err is nil, because an object is needed again or another process used a pack. In the other case vanished
+// returns true for err, because a pack was removed. Any other error is final.
 func (d *dropper) try(ctx context.Context, request DropRequest, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
 	packs, err := d.droppable()
 	if err != nil {
@@ -123,7 +122,7 @@ func (d *dropper) try(ctx context.Context, request DropRequest, pins *flock.Floc
 	}
 	defer func() { err = errors.Join(err, pins.Unlock()) }()
 	if still, err := request.Still(ctx, ids); err != nil || !still {
-		return DropResult{}, err != nil, err // without an error, the next attempt chooses anew
+		return DropResult{}, err != nil, err // if err is nil, the next attempt chooses anew
 	}
 	touched, err := d.touched(having)
 	if err != nil || len(touched) > 0 && !last {
@@ -149,9 +148,9 @@ func (d *dropper) touched(packs []mergePack) (map[string]bool, error) {
 	return touched, nil
 }
 
-// replace publishes the staged pack, unless staged is nil, and removes those of candidates whose names are not
-// in touched. It returns how many of ids are dropped, and how many are left. If git holds the lock of its
-// multi-pack-index for long, replace changes nothing, and all objects count as left.
+// replace publishes the staged pack, unless staged is nil, and removes the packs of candidates whose names are not in
+// touched. It returns how many of ids are dropped, and how many are left. If git holds the lock of its multi-pack-index
+// for long, replace changes nothing, and all objects count as left.
 func (d *dropper) replace(ctx context.Context, candidates []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}) (DropResult, error) {
 	holds, err := d.holdings(candidates, ids)
 	if err != nil {
@@ -172,7 +171,7 @@ func (d *dropper) replace(ctx context.Context, candidates []mergePack, touched m
 	return result, err
 }
 
-// holdings returns, by pack name, the ids that each of the packs has.
+// holdings returns, by pack name, the objects of ids that each of the packs has.
 func (d *dropper) holdings(packs []mergePack, ids map[ID]struct{}) (map[string][]ID, error) {
 	holds := make(map[string][]ID, len(packs))
 	for _, p := range packs {
@@ -204,8 +203,8 @@ func dropResult(packs []mergePack, holds map[string][]ID, removed map[string]boo
 	return out
 }
 
-// stageWithout writes the objects of packs, except ids, to one staged pack. It reads the pack back to verify
-// it. If no object remains, it returns nil.
+// stageWithout writes the objects of packs, except ids, to one staged pack. It reads the pack back to verify the pack.
+// If no object remains, it returns nil.
 func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[ID]struct{}) (_ *stagedPack, err error) {
 	set, err := openMergeSet(d.dir, packs)
 	if err != nil {
@@ -227,9 +226,9 @@ func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[I
 	return staged, nil
 }
 
-// droppable returns the packs that a drop may replace: packs that are in no multi-pack-index and have no file
-// that marks them as packs to keep. It reads only names, sizes and times of files. It returns no pack if the
-// multi-pack-index is unreadable.
+// droppable returns the packs that a drop may replace. These are the packs that are in no multi-pack-index and have no
+// file that marks them as packs to keep. droppable reads only names, sizes and times of files, and the
+// multi-pack-index. If the multi-pack-index is unreadable, it returns no pack.
 func (d *dropper) droppable() ([]mergePack, error) {
 	dir := d.files.dir
 	names, err := packNames(dir)
@@ -238,7 +237,7 @@ func (d *dropper) droppable() ([]mergePack, error) {
 	}
 	held, err := midxPacks(dir)
 	if errors.Is(err, errMidx) {
-		return nil, nil // a newer git may have written the multi-pack-index, and it may name any pack
+		return nil, nil // a newer git may have written the multi-pack-index, and any pack may be in it
 	}
 	if err != nil {
 		return nil, err

@@ -26,8 +26,8 @@ func (h entryHead) isDelta() bool { return h.kind == offsetDelta || h.kind == id
 // errEntryHead is the error about an entry head that does not have git's format.
 var errEntryHead = errors.New("malformed entry head")
 
-// readEntryHead reads the head of an entry. Its numbers must have their shortest form, as appendEntryHead
-// writes them. offset is the offset at which the entry starts. If the head is malformed, the error is
+// readEntryHead reads the head of an entry from r. The numbers in the head must have their shortest form, as
+// appendEntryHead writes them. offset is the offset at which the entry starts. If the head is malformed, the error is
 // errEntryHead. readEntryHead returns errors of r unchanged.
 func readEntryHead(r io.ByteReader, offset int64) (entryHead, error) {
 	b, err := r.ReadByte()
@@ -57,10 +57,10 @@ func readEntryHead(r io.ByteReader, offset int64) (entryHead, error) {
 	return entryHead{}, errEntryHead
 }
 
-// readBaseOffset reads the distance from an entry back to its base, and returns h with base and length set.
-// offset is the offset at which the entry starts. A byte has seven bits of the distance, the highest first.
-// Each continuation adds one, so every distance has only one encoding. If the base would be before the first
-// entry, the error is errEntryHead.
+// readBaseOffset reads the distance from an entry back to its base, and returns h with base and length set. offset is
+// the offset at which the entry starts. A byte has seven bits of the distance, the highest bits first. Each
+// continuation adds one, so every distance has only one encoding. If the base would be before the first entry of the
+// pack, or not before this entry, the error is errEntryHead.
 func readBaseOffset(r io.ByteReader, h entryHead, offset int64) (entryHead, error) {
 	var distance int64
 	for {
@@ -85,7 +85,7 @@ func readBaseOffset(r io.ByteReader, h entryHead, offset int64) (entryHead, erro
 	return h, nil
 }
 
-// readBaseID reads the id of the base, and returns h with baseID and length set. A zero id is
+// readBaseID reads the id of the base, and returns h with baseID and length set. If the id is zero, the error is
 // errEntryHead.
 func readBaseID(r io.ByteReader, h entryHead) (entryHead, error) {
 	var raw [idSize]byte
@@ -105,8 +105,8 @@ func readBaseID(r io.ByteReader, h entryHead) (entryHead, error) {
 	return h, nil
 }
 
-// appendEntryHead appends the head h of an entry to out, and returns the result. offset is the offset at which
-// the entry starts. h.length is ignored.
+// appendEntryHead appends the head h of an entry to out, and returns the result. offset is the offset at which the
+// entry starts. appendEntryHead ignores h.length.
 func appendEntryHead(out []byte, h entryHead, offset int64) []byte {
 	b := h.kind<<4 | uint8(h.size&15)
 	for rest := h.size >> 4; rest > 0; rest >>= 7 {

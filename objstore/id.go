@@ -15,17 +15,16 @@ const maxIDSize = 32
 // ErrMalformedID is wrapped by the errors of [ParseID] and [IDFromBytes].
 var ErrMalformedID = errors.New("malformed object id")
 
-// ID names an object. IDs are comparable; the zero ID names no object. An ID has room for the 32
-// bytes of a sha256 and contains its own size. So the packages above need not know which hash a
-// repository uses.
+// ID names an object. IDs are comparable; the zero ID names no object. An ID has room for the 32 bytes of a
+// sha256 and contains its own size, so packages that use this package need not know which hash a repository
+// uses.
 type ID struct {
 	sum  [maxIDSize]byte
 	size uint8
 }
 
-// ParseID returns the ID for 40 or 64 lower-case hex digits. For the id of all zeros, by which git
-// means "no such object", it returns the zero ID. Any other text is an error that wraps
-// [ErrMalformedID].
+// ParseID returns the ID for 40 or 64 lower-case hex digits. It returns the zero ID if all digits are 0,
+// because git means "no such object" by this id. For any other text the error wraps [ErrMalformedID].
 func ParseID(s string) (ID, error) {
 	if len(s) != 2*sha1.Size && len(s) != 2*maxIDSize {
 		return ID{}, fmt.Errorf("%w: %q", ErrMalformedID, s)
@@ -47,8 +46,8 @@ func ParseID(s string) (ID, error) {
 	return id, nil
 }
 
-// IDFromBytes returns the ID with these 20 or 32 raw bytes, or the zero ID if all bytes are zero.
-// Another length is an error that wraps [ErrMalformedID].
+// IDFromBytes returns the ID with these 20 or 32 raw bytes, or the zero ID if all bytes are zero. For another
+// number of bytes the error wraps [ErrMalformedID].
 func IDFromBytes(b []byte) (ID, error) {
 	if len(b) != sha1.Size && len(b) != maxIDSize {
 		return ID{}, fmt.Errorf("%w: %d bytes", ErrMalformedID, len(b))
@@ -69,17 +68,17 @@ func (id ID) String() string {
 	return hex.EncodeToString(id.sum[:id.size])
 }
 
-// Bytes returns a copy of the 20 or 32 raw bytes of the id. It returns no bytes for the zero ID.
+// Bytes returns a copy of the 20 or 32 raw bytes of the id, or an empty slice for the zero ID.
 func (id ID) Bytes() []byte { return bytes.Clone(id.sum[:id.size]) }
 
-// AppendTo appends the raw bytes of the id to b and returns the result. The zero ID has no bytes.
+// AppendTo appends the raw bytes of the id to b and returns the result. For the zero ID it returns b unchanged.
 func (id ID) AppendTo(b []byte) []byte { return append(b, id.sum[:id.size]...) }
 
 // IsZero reports whether id is the zero ID, which is the id of no object.
 func (id ID) IsZero() bool { return id.size == 0 }
 
-// Compare returns -1, 0 or 1 if git sorts id before, with or after other. git sorts ids by their
-// bytes.
+// Compare returns -1 if git sorts id before other, 0 if they are equal, and 1 if git sorts id after other. git
+// sorts ids by their bytes.
 func (id ID) Compare(other ID) int { return bytes.Compare(id.sum[:id.size], other.sum[:other.size]) }
 
 // MarshalText returns the id in lower-case hex, or an empty text for the zero ID. It never returns
@@ -91,8 +90,8 @@ func (id ID) MarshalText() ([]byte, error) {
 	return hex.AppendEncode(nil, id.sum[:id.size]), nil
 }
 
-// UnmarshalText sets id to the ID for text, which must have the form that MarshalText returns. If text has
-// another form, the error wraps [ErrMalformedID], and id stays unchanged.
+// UnmarshalText sets id to the ID that [ParseID] returns for text, or to the zero ID if text is empty. If text
+// is malformed, the error wraps [ErrMalformedID], and id stays unchanged.
 func (id *ID) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*id = ID{}

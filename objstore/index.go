@@ -43,8 +43,8 @@ type indexEntry struct {
 	offset int64  // of the entry in the pack file
 }
 
-// encodeIndex returns the bytes of the version 2 index of a pack with the checksum packSum. It
-// sorts entries by id in place. Ids must be unique.
+// encodeIndex returns the bytes of the version 2 index of a pack. packSum is the checksum of the pack.
+// encodeIndex sorts entries by id in place; no two entries may have the same id.
 func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
 	slices.SortFunc(entries, func(a, b indexEntry) int { return a.id.Compare(b.id) })
 	out := make([]byte, 0, indexTableAt+len(entries)*indexEntrySize+indexTailSize)
@@ -68,7 +68,8 @@ func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
 	var large []int64
 	for _, e := range entries {
 		offset := uint32(e.offset)
-		// An offset that is too large is stored in the last table, and its position there replaces the offset.
+		// An offset of 2^31 or more is stored in the last table. The entry then holds its position in the last
+		// table, marked with largeOffset.
 		if e.offset >= largeOffset {
 			offset = largeOffset | uint32(len(large))
 			large = append(large, e.offset)
@@ -85,7 +86,7 @@ func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
 
 // index finds objects in a pack's index. It is safe for concurrent use.
 type index struct {
-	fan     [256]uint32 // for each byte, the number of ids that begin with it or a smaller one
+	fan     [256]uint32 // for each byte b, the number of ids whose first byte is at most b
 	count   int64       // number of objects
 	large   int64       // number of 64-bit offsets
 	packSum [sha1.Size]byte
@@ -95,8 +96,8 @@ type index struct {
 	file  *os.File // the open file of a large index; nil if whole is set
 }
 
-// parseIndex decodes a complete index and verifies its checksum and the order of its ids. The
-// result keeps data, so the caller must not change data afterwards. The error wraps errIndex.
+// parseIndex decodes a complete index and verifies its checksum and the order of its ids. The returned index
+// keeps data, so the caller must not change data afterwards. If data is malformed, the error wraps errIndex.
 func parseIndex(data []byte) (*index, error) {
 	x := &index{size: int64(len(data)), whole: data}
 	if err := x.readLayout(); err != nil {
@@ -115,9 +116,9 @@ func parseIndex(data []byte) (*index, error) {
 	return x, nil
 }
 
-// openIndex opens the index file at path. It reads an index of at most indexWholeMax bytes
-// completely and verifies it. A larger index stays open until close; openIndex verifies its head
-// and its size. The error wraps errIndex if the index is malformed.
+// openIndex opens the index file at path. It reads an index of at most indexWholeMax bytes completely and
+// verifies it. A larger index stays open until close, and openIndex verifies only its head and its size. The
+// error wraps fs.ErrNotExist if the file is missing, and errIndex if the index is malformed.
 func openIndex(path string) (_ *index, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -156,8 +157,8 @@ func (x *index) close() error {
 	return x.file.Close()
 }
 
-// part returns size bytes of the index from offset. The caller must not change them. The error
-// wraps errIndex if the index ends before them.
+// part returns size bytes of the index from offset. The caller must not change the returned bytes. The error
+// wraps errIndex if the index has fewer bytes.
 func (x *index) part(offset, size int64) ([]byte, error) {
 	if offset < 0 || size < 0 || size > x.size-offset {
 		return nil, fmt.Errorf("%w: truncated", errIndex)
@@ -175,8 +176,8 @@ func (x *index) part(offset, size int64) ([]byte, error) {
 	return b, nil
 }
 
-// readLayout reads the head, the fan-out table and the pack's checksum into x. The error wraps
-// errIndex if they are malformed or do not fit the size of the index.
+// readLayout reads the head, the fan-out table and the pack's checksum into x. The error wraps errIndex if the
+// head or the fan-out table is malformed, or if the index has the wrong size for its number of objects.
 func (x *index) readLayout() error {
 	head, err := x.part(0, indexTableAt)
 	if err != nil {
@@ -208,12 +209,13 @@ func (x *index) readLayout() error {
 // find returns the offset of an object's entry in the pack file. found is false if the index does
 // not list the object. The error wraps errIndex if the index is malformed.
 func (x *index) find(id ID) (offset int64, found bool, err error) {
-	// The fan-out table has, for each first byte, the number of ids up to this byte.
+	// The ids with the same first byte as id have the numbers lo to hi-1.
 	lo, hi := int64(0), int64(x.fan[id.sum[0]])
 	if id.sum[0] > 0 {
 		lo = int64(x.fan[id.sum[0]-1])
 	}
-	// A large index is not in memory. Each step reads one id, until one read can fetch the remaining few ids.
+	// A large index is not in memory. A binary search reads one id in each step, until a single read can fetch
+	// the remaining few ids.
 	const few = 64
 	for x.whole == nil && hi-lo > few {
 		mid := (lo + hi) / 2
@@ -241,8 +243,8 @@ func (x *index) find(id ID) (offset int64, found bool, err error) {
 	return offset, err == nil, err
 }
 
-// offset returns the offset in the pack file of the object with number i. Objects are numbered from
-// 0 in the order of their ids.
+// offset returns the offset in the pack file of the object with number i. Objects are numbered from 0 in the
+// order of their ids. The error wraps errIndex if the index is malformed.
 func (x *index) offset(i int64) (int64, error) {
 	// The offsets follow the ids and the CRC-32s of four bytes each.
 	offsetsAt := indexTableAt + x.count*(idSize+4)
@@ -254,7 +256,7 @@ func (x *index) offset(i int64) (int64, error) {
 	if small < largeOffset {
 		return int64(small), nil
 	}
-	// The entry is a number in the table of 64-bit offsets.
+	// Without the bit largeOffset, the entry is the position in the table of 64-bit offsets.
 	at := int64(small - largeOffset)
 	if at >= x.large {
 		return 0, fmt.Errorf("%w: no such 64-bit offset", errIndex)
@@ -263,6 +265,7 @@ func (x *index) offset(i int64) (int64, error) {
 		return 0, err
 	}
 	offset := binary.BigEndian.Uint64(b)
+	// No pack is that large. The limit keeps sums with an offset from overflowing an int64.
 	if offset >= 1<<62 {
 		return 0, fmt.Errorf("%w: offset out of range", errIndex)
 	}

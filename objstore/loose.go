@@ -13,9 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 )
 
-// readLoose returns the loose object with the given id, verified. dir is the object directory. The
-// error wraps ErrNotFound if the file is missing. A damaged object and an object of more than
-// maxObject bytes are a [*CorruptError].
+// readLoose returns the loose object with the given id, verified. dir is the object directory. The error wraps
+// ErrNotFound if the file is missing. It is a [*CorruptError] if the object is damaged or has more than
+// maxObject bytes.
 func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	r, err := openLoose(dir, id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +32,7 @@ func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	if r.size < 0 || r.size > maxObject {
 		return bad("loose object: " + tooLarge(r.size, maxObject).Error())
 	}
-	// One byte more than the head claims shows whether the stream is longer.
+	// Read one byte more than the head claims, to detect a stream that is too long.
 	data, err := io.ReadAll(io.LimitReader(r, r.size+1))
 	if err != nil {
 		return bad("loose object: " + err.Error())
@@ -43,9 +43,9 @@ func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	return bad("loose object does not match its id")
 }
 
-// openLoose opens the file of the loose object with the given id, and returns an unverified reader
-// of the object's bytes. dir is the object directory. The error wraps fs.ErrNotExist if the file is
-// missing, and is a [*CorruptError] if the head of the object is damaged.
+// openLoose opens the file of the loose object with the given id, and returns an unverified reader of the
+// object's bytes. dir is the object directory. The error wraps fs.ErrNotExist if the file is missing, and is a
+// [*CorruptError] if the head of the object is damaged. The caller closes the reader.
 func openLoose(dir string, id ID) (_ *objectReader, err error) {
 	hex := id.String()
 	f, err := os.Open(filepath.Join(dir, hex[:2], hex[2:]))
@@ -71,11 +71,12 @@ func openLoose(dir string, id ID) (_ *objectReader, err error) {
 	return &objectReader{Reader: r, kind: Kind(kind), size: size, file: hex[2:], close: shut}, nil
 }
 
-// AddLoose adds every object in dir, one of git's object directories, to w, and verifies each
-// object against its id. Besides loose objects, AddLoose adds the objects of packs, because git
-// writes a file above core.bigFileThreshold as a pack. A [Batch] reads the bytes of an object only
-// for a Get, a Commit or a Flush, so dir must not change until the batch is written. Other writers
-// get the bytes at once.
+// AddLoose adds every object in dir to w. dir is one of git's object directories. AddLoose also adds the
+// objects of the packs in dir, because git writes a file above core.bigFileThreshold as a pack. Each object is
+// verified against its id when its bytes are read.
+//
+// If w is a [Batch], the bytes of an object are read only by a later Get, Commit or Flush, so dir must not
+// change until the batch is written. For any other Writer, AddLoose reads the bytes at once.
 func AddLoose(w Writer, dir string) error {
 	maxObject := int64(defaultMaxObject)
 	batch, _ := w.(*Batch)
@@ -102,8 +103,9 @@ func AddLoose(w Writer, dir string) error {
 	return nil
 }
 
-// eachLoose calls add for every loose object in dir, sorted by id, with a function that opens the object. It
-// stops at the first error. It ignores all other files, such as git's unfinished files.
+// eachLoose calls add for every loose object in dir, in the order of the ids. The opener that add gets opens
+// the object. eachLoose stops at the first error and returns it. It ignores all other files, such as git's
+// unfinished files.
 func eachLoose(dir string, add func(ID, opener) error) error {
 	for first := range 256 {
 		name := hex.EncodeToString([]byte{byte(first)})
@@ -128,8 +130,8 @@ func eachLoose(dir string, add func(ID, opener) error) error {
 	return nil
 }
 
-// eachPacked calls add for every object in the packs of dir, with a function that opens the object. It stops at
-// the first error. To read an object of more than maxObject bytes is an error.
+// eachPacked calls add for every object in the packs of dir. The opener that add gets opens the object; for an
+// object of more than maxObject bytes it returns an error. eachPacked stops at the first error and returns it.
 func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
 	r := newReading(newCache(0), maxObject)
 	dir = filepath.Join(dir, "pack")
@@ -154,7 +156,7 @@ func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
 	return nil
 }
 
-// entries returns every entry of the pack, sorted by id.
+// entries returns the index entry of every object in the pack, sorted by id.
 func (p *pack) entries() ([]indexEntry, error) {
 	idx, err := p.index()
 	if err != nil {
@@ -163,8 +165,9 @@ func (p *pack) entries() ([]indexEntry, error) {
 	return idx.all()
 }
 
-// reader returns an unverified reader of the object with the given id, whose entry starts at offset.
-// The pack is closed when the reader is closed, and also after an error.
+// reader returns an unverified reader of the object with the given id. offset is the start of the object's
+// entry in the pack file. Closing the reader closes the pack. After an error, the pack is closed already. The
+// error is a [*CorruptError] if the entry is damaged.
 func (p *pack) reader(id ID, offset int64) (*objectReader, error) {
 	r, err := p.openEntry(offset)
 	if err != nil {

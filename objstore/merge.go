@@ -9,13 +9,13 @@ import (
 const (
 	// mergeLock is the name of the lock that the merging process holds.
 	mergeLock = "merge.lock"
-	// mergeLots is the largest number of lots of one Merge. Merge continues while captures complete
-	// further lots, because processes that end during a merge leave the merging of their packs to
-	// it.
+	// mergeLots is the largest number of lots of one Merge. A lot is the packs that are replaced by one new
+	// pack. While a Merge runs, other processes write packs and cannot merge them, because the Merge holds the
+	// lock. So the Merge continues with these packs, up to this limit.
 	mergeLots = 256
 )
 
-// MergeResult is the result of a merge. It is zero if another process merges.
+// MergeResult is the result of a merge. It is zero if another process is merging.
 type MergeResult struct {
 	PacksBefore, PacksAfter int   // number of mergeable packs
 	Objects                 int   // number of objects in the written packs; 0 if no pack was written
@@ -23,7 +23,7 @@ type MergeResult struct {
 }
 
 // add adds lot, the result of the next lot of the same merge, to r. The objects and bytes add up. PacksBefore
-// becomes the greater of both numbers, and PacksAfter becomes that of lot.
+// becomes the greater of both numbers, and PacksAfter becomes lot.PacksAfter.
 func (r *MergeResult) add(lot MergeResult) {
 	r.PacksBefore, r.PacksAfter = max(r.PacksBefore, lot.PacksBefore), lot.PacksAfter
 	r.Objects += lot.Objects
@@ -44,11 +44,12 @@ type merger struct {
 
 // merge merges the packs that choose returns into one pack, and repeats this until choose returns no packs, but
 // at most lots times. Before that, it removes leftovers of dead processes, and a multi-pack-index that lists
-// missing packs. If another process holds the merge lock, merge does nothing.
+// missing packs. The result adds up all merges. If another process holds the merge lock, merge does nothing and
+// returns a zero result.
 //
-// merge ends without an error if git keeps removing the chosen packs. It also ends without an error if it
-// cannot take git's lock of the multi-pack-index: git holds the lock for long, a dead git left it, or ctx ends
-// while merge waits.
+// merge ends without an error if git removes the chosen packs in several attempts. It also ends without an
+// error if it cannot take git's lock of the multi-pack-index: git holds the lock for a long time, a dead git
+// left it, or ctx ends while merge waits.
 func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ MergeResult, err error) {
 	lock, err := m.temp.lock(mergeLock)
 	if err != nil {
@@ -81,7 +82,8 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 		}
 		result, removed, err := m.mergeChosen(ctx, chosen)
 		if vanished(err) {
-			// git gc removed an input. The next lot is smaller, so that it is done before the next removal.
+			// git gc removed a chosen pack. The next lot is smaller, so that its merge ends before git gc
+			// removes another pack.
 			failed, share = failed+1, share*mergeShare
 			continue
 		}
@@ -91,16 +93,17 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 		}
 		total.add(result)
 		if err != nil || removed == 0 {
-			return total, err // if err is nil, git has held the lock of its multi-pack-index for long
+			return total, err // if err is nil, git holds the lock of its multi-pack-index for a long time
 		}
 		lots--
 	}
 	return total, nil
 }
 
-// mergeChosen replaces the chosen packs by one pack, and returns how many of them it removed. If git holds the
-// lock of its multi-pack-index for long, mergeChosen changes nothing, and removed is 0. If a chosen pack is
-// gone, mergeChosen changes nothing, and vanished returns true for the error.
+// mergeChosen replaces the chosen packs by one pack. result has the objects and bytes of this merge, and
+// removed is the number of chosen packs that mergeChosen removed. If git holds the lock of its multi-pack-index
+// for a long time, mergeChosen changes nothing, and removed is 0. If a chosen pack no longer exists,
+// mergeChosen changes nothing, and vanished returns true for the error.
 func (m *merger) mergeChosen(ctx context.Context, chosen []mergePack) (result MergeResult, removed int, err error) {
 	set, err := openMergeSet(m.dir, chosen)
 	if err != nil {
@@ -110,8 +113,8 @@ func (m *merger) mergeChosen(ctx context.Context, chosen []mergePack) (result Me
 	if err := set.deltify(ctx); err != nil {
 		return MergeResult{}, 0, err
 	}
-	// Even if the policy is Relaxed now, the inputs may be on stable storage. So their replacement must
-	// be there before they are removed.
+	// The chosen packs may be on stable storage, even if the policy is Relaxed now. So the new pack must be on
+	// stable storage before the chosen packs are removed.
 	staged, err := m.packs.stage(ctx, len(set.objects), true, newestOf(chosen), set.write)
 	if err != nil {
 		return MergeResult{}, 0, err

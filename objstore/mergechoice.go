@@ -11,24 +11,25 @@ import (
 )
 
 const (
-	// mergeFresh is the number of packs from which the lowest tier is merged. Its packs are mostly
-	// single captures. mergeFull is the number of packs from which every other tier is merged.
+	// mergeFresh is the number of packs at which the lowest tier is merged. The packs of the lowest tier are
+	// mostly single captures. mergeFull is the number of packs at which any other tier is merged.
 	mergeFresh = 16
 	mergeFull  = 4
-	// freshObjects is the weight below which a pack is in the lowest tier. The limit of each further
-	// tier is tierFactor times higher. So there are at most 15 + 4·3 packs below the size at which
-	// merging ends, and a byte is rewritten about twice in each tier.
+	// freshObjects is the weight below which a pack is in the lowest tier. The limit of each further tier is
+	// tierFactor times higher. So at most 15 packs of the lowest tier and 3 packs of each of four further tiers
+	// stay unmerged, and a byte is rewritten about twice in each tier.
 	freshObjects = 128
 	tierFactor   = 8
 	// mergeMost is the number of all mergeable packs above which a merge also takes packs that a
 	// multi-pack-index names. It is above the usual number of packs outside a multi-pack-index.
 	mergeMost = 32
-	// mergeOnce is the largest number of packs in one lot. A lot is merged at once; the other packs
-	// follow lot by lot, because a long merge never ends beside a git that keeps removing packs. If
-	// there are very many packs, a lot is a mergeShare-th of them, because each lot lists all packs.
+	// mergeOnce is the largest number of packs in one lot, except if there are very many packs. The other packs
+	// follow in further lots. Lots are small because git may remove a chosen pack during a merge, and the merge
+	// then starts again. If there are very many packs, a lot has one mergeShare-th of the packs, because
+	// choosing a lot lists all packs.
 	mergeOnce  = 64
 	mergeShare = 4
-	// objectBytes is the packed size in bytes that counts as one object. So a pack of a few large
+	// objectBytes is the packed size in bytes that weighs as much as one object. So a pack of a few large
 	// objects is in the tier that fits the cost of copying the pack.
 	objectBytes = 512
 )
@@ -40,15 +41,15 @@ type mergeChooser struct {
 	maxBytes int64 // packs of at least this size are left alone
 }
 
-// mergeChoice returns the packs to merge into one pack, or nil. all is the number of mergeable
-// packs. The packs must not be young at the time now. If there are very many packs, chosen has
-// about a share-th of them.
+// mergeChoice returns the packs to merge into one pack, or nil. It leaves out packs that are young at the time
+// now. If there are very many packs, chosen has at most one share-th of them. all is the number of mergeable
+// packs.
 type mergeChoice func(now time.Time, share int) (chosen []mergePack, all int, err error)
 
-// choose returns the packs to merge into one pack, or nil if fewer than two packs are to be merged. They are
-// full tiers of packs of similar weight, and none is young at the time now. choose leaves out packs of other
-// programs. chosen has at most mergeOnce packs or a share-th of the mergeable packs, whichever is more. all is
-// the number of mergeable packs.
+// choose returns the packs to merge into one pack, or nil if fewer than two packs are to be merged. The packs
+// are full tiers of packs of similar weight. No chosen pack is young at the time now, and no chosen pack was
+// made by another program. chosen has at most mergeOnce packs or one share-th of the mergeable packs, whichever
+// is more. all is the number of mergeable packs.
 func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all int, err error) {
 	packs, err := c.mergeable()
 	if err != nil {
@@ -61,7 +62,8 @@ func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all 
 		if len(chosen) < 2 {
 			return nil, len(packs), nil
 		}
-		// Only the chosen packs are opened. If another program made some of them, choose again without these.
+		// Only the chosen packs are opened. If another program made some of the chosen packs, choose again
+		// without these.
 		others := make(map[string]bool)
 		for _, p := range chosen {
 			if !ours[p.name] {
@@ -78,8 +80,8 @@ func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all 
 	}
 }
 
-// oneLot returns the packs to merge first, at most lot of them. It prefers packs of low tiers. Within a tier it prefers
-// new packs, because git repacks the oldest first. It may reorder the slice packs.
+// oneLot returns the packs to merge first, at most lot of them. It prefers packs of low tiers. Within a tier it
+// prefers new packs, because git repacks the oldest packs first. oneLot may reorder the slice packs.
 func oneLot(packs []mergePack, lot int) []mergePack {
 	if len(packs) <= lot {
 		return packs
@@ -90,9 +92,9 @@ func oneLot(packs []mergePack, lot int) []mergePack {
 	return packs[:lot]
 }
 
-// mergeable returns the packs that may be merged, sorted by their number of objects and their name.
-// It reads only names, sizes and times of files, so the packs may be of another program. It returns
-// no pack if the multi-pack-index is unreadable.
+// mergeable returns the packs that may be merged, sorted by their number of objects and their name. It reads
+// only names, sizes and times of files, so some of the packs may be of another program. It returns no packs if
+// the folder does not exist or the multi-pack-index is malformed.
 func (c mergeChooser) mergeable() ([]mergePack, error) {
 	dir := c.files.dir
 	files, err := os.ReadDir(dir)
@@ -132,7 +134,7 @@ func (c mergeChooser) mergeable() ([]mergePack, error) {
 			} else {
 				found[name].bytes, found[name].made = info.Size(), info.ModTime()
 			}
-		// A .rev file does not prevent a merge, but any further file does.
+		// A .rev file does not prevent a merge, but a file with any other suffix does.
 		case "rev":
 		default:
 			held[name] = true
@@ -141,10 +143,9 @@ func (c mergeChooser) mergeable() ([]mergePack, error) {
 	return c.selectMergeable(found, held), nil
 }
 
-// selectMergeable returns those of the found packs that may be merged, sorted by their number of objects and
-// their name. held has the names of packs with another file, such as .keep. selectMergeable leaves out these
-// packs, packs of other programs, packs without objects or without a pack file, and packs of at least
-// c.maxBytes bytes.
+// selectMergeable returns the found packs that may be merged, sorted by their number of objects and their name.
+// held has the names of packs with another file, such as .keep. selectMergeable leaves out these packs, packs
+// of other programs, packs without objects or without a pack file, and packs of at least c.maxBytes bytes.
 func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[string]bool) []mergePack {
 	c.owners.mu.Lock()
 	defer c.owners.mu.Unlock()
@@ -153,8 +154,8 @@ func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[stri
 		if held[name] || c.owners.foreign[name] || p.objects <= 0 || p.bytes == 0 || p.bytes >= c.maxBytes {
 			continue
 		}
-		// A writer makes the .keep file before the index, but the listing of the folder may show the
-		// index without the .keep file. If the .keep file does not exist now, the refs have moved.
+		// A writer makes the .keep file before the index, and removes it after the refs have moved. The listing
+		// of the folder may contain the index without the .keep file, so look for the .keep file again.
 		if _, err := os.Lstat(c.files.path(name, ".keep")); err == nil {
 			continue
 		}
@@ -166,9 +167,9 @@ func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[stri
 	return packs
 }
 
-// planAll returns the packs to merge. It prefers packs that are in no multi-pack-index. If these are too few
-// and there are more than mergeMost packs, planAll chooses from all packs, although git's multi-pack-index then
-// becomes invalid.
+// planAll returns the packs to merge. It prefers packs that no multi-pack-index names. If fewer than two such
+// packs are to be merged and there are more than mergeMost packs, planAll chooses from all packs. Merging these
+// invalidates git's multi-pack-index.
 func planAll(packs []mergePack) []mergePack {
 	chosen := planMerge(unnamed(packs))
 	if len(chosen) < 2 && len(packs) > mergeMost {
@@ -177,14 +178,14 @@ func planAll(packs []mergePack) []mergePack {
 	return chosen
 }
 
-// unnamed returns a copy of packs without those that are in a multi-pack-index.
+// unnamed returns a copy of packs without the packs that a multi-pack-index names.
 func unnamed(packs []mergePack) []mergePack {
 	return slices.DeleteFunc(slices.Clone(packs), func(p mergePack) bool { return p.named })
 }
 
-// planMerge returns the packs of the lowest full tier, and of each higher tier that the new pack would fill.
-// Tier 0 is full with mergeFresh packs, and any other tier with mergeFull packs. planMerge returns nil if no
-// tier is full.
+// planMerge returns the packs of every full tier, or nil if no tier is full. Tier 0 is full with mergeFresh
+// packs, and any other tier with mergeFull packs. The pack that merging the lower full tiers makes counts as a
+// member of a tier unless its own tier is higher.
 func planMerge(packs []mergePack) []mergePack {
 	var tiers [][]mergePack
 	for _, p := range packs {
@@ -202,7 +203,7 @@ func planMerge(packs []mergePack) []mergePack {
 			full = mergeFresh
 		}
 		if len(chosen) > 0 && tier(objects, size) <= t {
-			count++ // the new pack is in this tier
+			count++ // the new pack of the lower tiers
 		}
 		if count < full {
 			continue

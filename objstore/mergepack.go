@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// backdated is the time by which a new pack is dated into the past. So the pack's replacement,
+	// backdated is the time by which the date of a new pack is before the present. So the pack's replacement,
 	// and the replacement's replacement, can have later dates that are not in the future.
 	backdated = 10 * time.Second
 	// gitPrecision is the precision of dates when git chooses between two copies of an object.
 	gitPrecision = time.Second
-	// ripe is the minimum age, by its date, of a replacing pack. So a pack that git writes from now
-	// on is newer by git's precision.
+	// ripe is the minimum age, by its date, of a pack that replaces others. So a pack that git writes from now
+	// on is newer, even when git compares whole seconds.
 	ripe = 2 * time.Second
 )
 
@@ -25,7 +25,8 @@ type mergePack struct {
 	named   bool      // a multi-pack-index names the pack
 }
 
-// weight returns the cost of copying the pack, measured in objects.
+// weight returns the cost of copying the pack: the number of objects, or the size in units of objectBytes if
+// that is more.
 func (p mergePack) weight() int64 { return max(p.objects, p.bytes/objectBytes) }
 
 // tier returns the tier of a pack with this number of objects and this size in bytes. Tier 0 has the packs with
@@ -54,14 +55,14 @@ func datedAfter(now, newest time.Time) time.Time {
 	return made
 }
 
-// isYoung reports whether the pack is too new to be replaced now: the replacement would have a date that is
-// less than ripe before now. git may pack the same objects at any moment, and git's pack must be newer than the
+// isYoung reports whether the pack is too new to be replaced now. The date of its replacement would be less
+// than ripe before now. git may pack the same objects at any moment, and git's pack must be newer than the
 // replacement.
 func (p mergePack) isYoung(now time.Time) bool {
 	return datedAfter(now, p.made).After(now.Add(-ripe))
 }
 
-// withoutYoung returns the packs without those for which isYoung returns true. It overwrites the slice packs.
+// withoutYoung returns the packs that are not young at the time now. It overwrites the slice packs.
 func withoutYoung(packs []mergePack, now time.Time) []mergePack {
 	return slices.DeleteFunc(packs, func(p mergePack) bool { return p.isYoung(now) })
 }

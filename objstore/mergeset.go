@@ -13,10 +13,10 @@ const (
 	// mergeCache is the size in bytes of the cache for inflated objects of a merge, a check or a
 	// verification.
 	mergeCache = 16 << 20
-	// maxKeptChain is the depth up to which a merge copies an existing delta. A merge writes a
-	// deeper object in full. Chains can become longer in a merge: if several packs have copies of
-	// an object, a chain can continue in another pack. git gc makes chains of at most this depth,
-	// so its deltas are kept.
+	// maxKeptChain is the depth up to which a merge copies an existing delta. A merge writes a deeper object in
+	// full. A merge can make chains longer: if several packs have a copy of an object, the chain that builds on
+	// the object can continue in another pack. git gc makes chains of at most this depth, so a merge keeps its
+	// deltas.
 	maxKeptChain = 50
 	noBase       = -1 // base of a mergeObject that is not a delta
 )
@@ -47,11 +47,11 @@ type mergeObject struct {
 	at int64 // offset in the output; 0 until the object is written
 }
 
-// openMergeSet opens the packs and reads the heads of their entries. If several packs have an object, the set
-// uses the copy in the pack with the most objects. So the base of a delta is in the same pack or in a larger
-// one, and chains of sound packs have no circles. If a pack is damaged or its deltas form a circle, the error
-// is a [*CorruptError]. If a pack is gone, the error is one for which vanished returns true. After an error the
-// packs are closed.
+// openMergeSet opens the chosen packs and reads the heads of their entries. If several packs have an object,
+// the set uses the copy in the pack with the most objects. So the base of a delta is in the same pack or in a
+// larger one, and chains of sound packs have no circles. If a pack is damaged or its deltas form a circle, the
+// error is a [*CorruptError]. If a pack no longer exists, vanished returns true for the error. After an error
+// the packs are closed.
 func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
 	set := &mergeSet{byID: make(map[ID]int32)}
 	defer func() {
@@ -91,9 +91,9 @@ func (m *mergeSet) close() error {
 	return errors.Join(errs...)
 }
 
-// load adds the objects of a pack to the set, except objects of earlier packs. input is the index of the pack
-// in m.inputs. For each delta, load adds the id of its base to bases; the key is the delta's index in
-// m.objects.
+// load adds the objects of a pack to the set. It leaves out objects that an earlier pack has added. input is
+// the index of the pack in m.inputs. For each delta, load adds the id of its base to bases; the key is the
+// delta's index in m.objects. If the pack is damaged, the error is a [*CorruptError].
 func (m *mergeSet) load(input int32, bases map[int32]ID) error {
 	p := m.inputs[input]
 	f, end, err := p.open()
@@ -149,13 +149,13 @@ func (m *mergeSet) load(input int32, bases map[int32]ID) error {
 	return nil
 }
 
-// measureChains sets the depth and the height of each object. An object deeper than maxKeptChain is
-// no longer a delta afterwards and will be written in full. If bases form a circle, the error is a
-// [*CorruptError].
+// measureChains sets the depth and the height of each object. An object deeper than maxKeptChain is no longer a
+// delta afterwards and will be written in full. If deltas form a circle, the error is a [*CorruptError].
 func (m *mergeSet) measureChains() error {
 	var chain []int32
 	for i := range m.objects {
 		chain = chain[:0]
+		// Walk to the first object that is full or already measured. A delta with depth 0 is not measured yet.
 		for o := int32(i); m.objects[o].base != noBase && m.objects[o].depth == 0; o = m.objects[o].base {
 			if len(chain) == len(m.objects) {
 				return m.corrupt(o, errChain)
@@ -172,8 +172,8 @@ func (m *mergeSet) measureChains() error {
 	return nil
 }
 
-// setDepth sets the depth of object o, whose base has a depth already. If the depth exceeds
-// maxKeptChain, setDepth cuts the chain: the object is written in full.
+// setDepth sets the depth of object o. The depth of the base of o must be set already. If the depth exceeds
+// maxKeptChain, setDepth cuts the chain: object o will be written in full.
 func (m *mergeSet) setDepth(o int32) {
 	object := &m.objects[o]
 	object.depth = m.objects[object.base].depth + 1
@@ -183,14 +183,15 @@ func (m *mergeSet) setDepth(o int32) {
 	}
 }
 
-// corrupt returns a [*CorruptError] about object o, which is damaged in its input.
+// corrupt returns a [*CorruptError] about object o in its input pack, with the text of reason.
 func (m *mergeSet) corrupt(o int32, reason error) error {
 	p := m.inputs[m.objects[o].input]
 	return p.corrupt(m.objects[o].id, p.packPath, reason.Error())
 }
 
-// raise increases the heights of the bases of o, so that each base is higher than the delta that builds on it.
-// It stops at a base that is high enough already, because the further bases are then high enough, too.
+// raise increases the heights of the objects on which o builds, so that each of them is higher than the delta
+// that builds on it. raise stops at a base that is high enough, because all further bases are then high enough
+// too.
 func (m *mergeSet) raise(o int32) {
 	height := m.objects[o].height
 	for b := m.objects[o].base; b != noBase; b = m.objects[b].base {
@@ -210,7 +211,7 @@ func (m *mergeSet) kindOf(o int32) Kind {
 	return Kind(m.objects[o].kind)
 }
 
-// read returns the bytes and the kind of object o, verified against its id. It caches the object.
+// read returns the kind and the bytes of object o, verified against its id. It caches the object.
 func (m *mergeSet) read(o int32) (object, error) {
 	from := m.objects[o]
 	p := m.inputs[from.input]
@@ -225,8 +226,9 @@ func (m *mergeSet) read(o int32) (object, error) {
 	return found, err
 }
 
-// write adds every object of the set to w, each base before its deltas. If the set has a commit of this program
-// that is not a delta, the commit comes first: the first object of a pack shows which program made the pack.
+// write adds every object of the set to w, each base before its deltas. If the set has a commit by [Author]
+// that is not a delta, this commit is written first: the first object of a pack shows which program made the
+// pack. write stops with an error when ctx ends.
 func (m *mergeSet) write(ctx context.Context, w *packWriter) error {
 	for o := range m.objects {
 		if m.objects[o].base != noBase || m.kindOf(int32(o)) != Commit {
@@ -255,8 +257,8 @@ func (m *mergeSet) write(ctx context.Context, w *packWriter) error {
 }
 
 // writeObject adds the object at index to w, after the bases that its delta needs. It does nothing if the
-// object is already written. It writes a new delta if there is one. Otherwise it copies the entry of the input
-// or, if o.inflate is true, writes the object in full.
+// object is already written. If the object has a new delta, writeObject writes the new delta. Otherwise it
+// writes the object in full if o.inflate is true, and copies the entry of the input if o.inflate is false.
 func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 	o := &m.objects[index]
 	if o.at != 0 {
@@ -289,10 +291,10 @@ func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 	return w.addEntry(o.id, appendEntryHead(nil, head, o.at), io.NewSectionReader(f, o.offset+o.head, stream), stream)
 }
 
-// remove removes the objects with the given ids from the set. A delta of a removed object will be
-// written in full.
+// remove removes the objects with the given ids from the set. A delta whose base is removed will be written in
+// full.
 func (m *mergeSet) remove(ids map[ID]struct{}) {
-	const gone = -2 // place of a removed object; unlike noBase, which means that an object is full
+	const gone = -2 // place of a removed object; differs from noBase, the base of a full object
 	places, kept := make([]int32, len(m.objects)), int32(0)
 	for o := range m.objects {
 		places[o] = gone

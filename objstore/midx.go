@@ -21,10 +21,12 @@ const (
 	midxChain  = "multi-pack-index-chain" // file in midxLayers that lists the chain
 )
 
-// midxPacks returns the names, without suffix, of the packs in the multi-pack-index of packDir, which may be a
-// chain of files. The result is empty if there is no multi-pack-index. The error wraps errMidx if a file is
-// malformed. While a multi-pack-index exists, its packs must not be removed: git looks for an object only in
-// the pack that the multi-pack-index lists for the object.
+// midxPacks returns the names, without suffix, of the packs in the multi-pack-index of packDir. The
+// multi-pack-index may be a chain of files. The result is empty if there is no multi-pack-index. The error
+// wraps errMidx if a file is malformed.
+//
+// While a multi-pack-index exists, its packs must not be removed: git looks for an object only in the pack that
+// the multi-pack-index lists for the object.
 func midxPacks(packDir string) (map[string]bool, error) {
 	paths := []string{filepath.Join(packDir, midxFile)}
 	layers := filepath.Join(packDir, midxLayers)
@@ -69,8 +71,9 @@ func readMidxNames(path string) (_ []string, err error) {
 	return names, nil
 }
 
-// parseMidxNames returns the pack names in a multi-pack-index of size bytes. It reads only the
-// head, the table of chunks and the names. The error wraps errMidx.
+// parseMidxNames returns the pack names in a multi-pack-index. r reads the file, and size is its size in bytes.
+// parseMidxNames reads only the head, the table of chunks and the names. If the multi-pack-index is malformed,
+// the error wraps errMidx.
 func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	const headSize, rowSize = 12, 12
 	head := make([]byte, headSize)
@@ -80,7 +83,7 @@ func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	if string(head[:4]) != "MIDX" || head[4] != 1 {
 		return nil, errMidx
 	}
-	// Bytes of the head: 6 is the number of chunks, 8 to 11 are the number of packs.
+	// Byte 6 of the head is the number of chunks. Bytes 8 to 11 are the number of packs.
 	chunks := int(head[6])
 	packs := int(binary.BigEndian.Uint32(head[8:]))
 	table := make([]byte, (chunks+1)*rowSize) // the additional last row holds the end of the last chunk
@@ -88,7 +91,7 @@ func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 		return nil, fmt.Errorf("%w: %w", errMidx, err)
 	}
 	for i := range chunks {
-		// A row is the name of a chunk and its offset. PNAM has the names of the packs.
+		// A row has the name of a chunk and its offset. The chunk PNAM has the names of the packs.
 		if string(table[i*rowSize:][:4]) != "PNAM" {
 			continue
 		}
@@ -106,8 +109,8 @@ func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	return nil, errMidx
 }
 
-// cutMidxNames returns the pack names at the start of text, without ".idx". count is the number of
-// names. Each name in text ends with a NUL. The error is errMidx if text has another form.
+// cutMidxNames returns the first count pack names in text, without ".idx". Each name in text ends with ".idx"
+// and a NUL. If text has another form, the error is errMidx.
 func cutMidxNames(text []byte, count int) ([]string, error) {
 	var names []string
 	for range count {

@@ -15,11 +15,11 @@ import (
 const (
 	// midxPatience is the number of attempts, lockRetry apart, to take a lock that git holds.
 	midxPatience = 100
-	// midxStale is the age from which a merge does not wait for a lock, because a dead git has most
-	// likely left the lock.
+	// midxStale is the age above which a merge does not wait for a lock. A git process that died has most
+	// likely left such a lock.
 	midxStale = time.Minute
-	// midxGrace is the number of checks, lockRetry apart, after which packs count as missing: git
-	// removes packs before it writes the multi-pack-index that no longer names them.
+	// midxGrace is the number of checks, lockRetry apart, after which packs count as missing. git removes packs
+	// first and then writes a multi-pack-index that no longer names these packs.
 	midxGrace = 20
 )
 
@@ -32,7 +32,8 @@ type multiIndex struct {
 }
 
 // missing returns the sorted names of the packs that are in the multi-pack-index but do not exist. It returns
-// nil if there is no multi-pack-index, or if its form is unknown, for example because a newer git wrote it.
+// nil if there is no multi-pack-index. It also returns nil if the multi-pack-index is malformed, because a
+// newer git may have written a form that this program does not know.
 func (x *multiIndex) missing() ([]string, error) {
 	dir := x.dir
 	named, err := midxPacks(dir)
@@ -59,9 +60,9 @@ func (x *multiIndex) missing() ([]string, error) {
 	return missing, nil
 }
 
-// mend removes the multi-pack-index if packs in it are missing. If asideDir is not "", mend does not remove the
-// multi-pack-index, but moves it to this folder. mend first removes the locks of dead merges, and waits a
-// while, because git may be about to write a new multi-pack-index. If git holds a lock for long, or ctx ends
+// mend removes the multi-pack-index if packs in it are missing. If asideDir is not "", mend moves the
+// multi-pack-index to this folder instead. mend first removes the locks of dead merges. Then it waits a while,
+// because git may be about to write a new multi-pack-index. If git holds a lock for a long time, or ctx ends
 // while mend waits, mend leaves the multi-pack-index in place and returns nil. The caller holds the merge lock.
 func (x *multiIndex) mend(ctx context.Context, asideDir string) error {
 	for _, path := range x.locks() {
@@ -95,8 +96,8 @@ func (x *multiIndex) locks() []string {
 }
 
 // lock takes git's locks of the multi-pack-index, so that git does not write a multi-pack-index until the
-// caller calls unlock. locked is false and unlock is nil if git holds a lock for long, if a dead git left a
-// lock, or if ctx ends. The caller holds the merge lock.
+// caller calls unlock. locked is false and unlock is nil if git holds a lock for a long time, if a dead git
+// left a lock, if ctx ends, or after an error. The caller holds the merge lock.
 func (x *multiIndex) lock(ctx context.Context) (unlock func(), locked bool, err error) {
 	var taken []string
 	unlock = func() {
@@ -115,8 +116,8 @@ func (x *multiIndex) lock(ctx context.Context) (unlock func(), locked bool, err 
 	return unlock, true, nil
 }
 
-// isStuck reports whether another program has a lock that is older than midxStale. It removes such a lock if a
-// dead merge of this program left it. The caller holds the merge lock.
+// isStuck reports whether a lock is older than midxStale and is not of this program. If a dead merge of this
+// program left an old lock, isStuck removes the lock. The caller holds the merge lock.
 func (x *multiIndex) isStuck() bool {
 	return slices.ContainsFunc(x.locks(), func(path string) bool { return isStale(path) && !x.free(path) })
 }
@@ -127,9 +128,9 @@ func isStale(path string) bool {
 	return err == nil && time.Since(info.ModTime()) > midxStale //nolint:forbidigo // The time is only compared with the time of a file.
 }
 
-// take creates the lock at path and returns true. If the lock exists, take waits for its removal, and removes a
-// lock that a dead merge left. It returns false if git holds the lock for long, if the lock is stale, or if ctx
-// ends.
+// take creates the lock at path and returns true. If the lock exists, take waits for its removal. It removes a
+// lock that a dead merge of this program left. It returns false if git holds the lock for a long time, if the
+// lock is stale, or if ctx ends.
 func (x *multiIndex) take(ctx context.Context, path string) (bool, error) {
 	for range midxPatience {
 		made, err := x.temp.keep(path)
@@ -143,15 +144,15 @@ func (x *multiIndex) take(ctx context.Context, path string) (bool, error) {
 	return false, nil
 }
 
-// free removes the lock at path if a dead process of this program left the lock, and reports
-// whether it removed the lock. The caller holds the merge lock. A living process takes git's locks
-// only under the merge lock, so any lock of this program belongs to a dead process.
+// free removes the lock at path if a dead process of this program left the lock, and reports whether it removed
+// the lock. The caller holds the merge lock. A process of this program takes git's locks only under the merge
+// lock, so any such lock belongs to a dead process.
 func (x *multiIndex) free(path string) bool {
 	return x.temp.isOurKeep(path) && x.temp.fs.Remove(path) == nil
 }
 
-// heldLocks returns the locks that this program has made, and the paths of all other locks, whether
-// these exist or not.
+// heldLocks returns the paths of the locks that this program has made in own. It returns the paths of all other
+// locks in others, even if these locks do not exist.
 func (x *multiIndex) heldLocks() (own, others []string) {
 	for _, path := range x.locks() {
 		if x.temp.isOurKeep(path) {
@@ -163,13 +164,13 @@ func (x *multiIndex) heldLocks() (own, others []string) {
 	return own, others
 }
 
-// hasOwnLock reports whether this program has made a lock that still exists, in a merge in progress
-// or in a merge that died.
+// hasOwnLock reports whether a lock exists that this program has made. The merge that made the lock may still
+// run or may have died.
 func (x *multiIndex) hasOwnLock() bool { return slices.ContainsFunc(x.locks(), x.temp.isOurKeep) }
 
-// remove removes all files of the multi-pack-index, as git repack does. If asideDir is not empty, remove moves
-// them to this folder. No object is lost, because the packs' own indexes list all objects. The caller holds
-// git's locks of the multi-pack-index.
+// remove removes all files of the multi-pack-index, as git repack does. If asideDir is not "", remove moves the
+// files to this folder instead. No object is lost, because the packs' own indexes list all objects. The caller
+// holds git's locks of the multi-pack-index.
 func (x *multiIndex) remove(asideDir string) error {
 	dir := x.dir
 	remove := func(path string) error {
@@ -181,7 +182,7 @@ func (x *multiIndex) remove(asideDir string) error {
 		}
 		return nil
 	}
-	// The multi-pack-index and the chain refer to the other files, so they are removed first.
+	// The multi-pack-index and the chain refer to the other files, so remove these two first.
 	errs := []error{remove(filepath.Join(dir, midxFile)), remove(filepath.Join(dir, midxLayers, midxChain))}
 	for _, folder := range []string{dir, filepath.Join(dir, midxLayers)} {
 		files, err := os.ReadDir(folder)
@@ -207,9 +208,12 @@ func waitFor(ctx context.Context) bool {
 	}
 }
 
-// clear removes the multi-pack-index if one of packs is in it, and returns true. If the multi-pack-index is
-// unreadable, clear removes nothing and returns false, because any pack may be in it. If the multi-pack-index
-// has packs, clear also sets used.
+// clear ensures that the multi-pack-index names none of packs, so that the caller can remove packs. If the
+// multi-pack-index names any of packs, clear removes the multi-pack-index. If the multi-pack-index names any
+// pack at all, clear also sets used.
+//
+// clear returns true if the caller can remove packs. If the multi-pack-index is unreadable, clear removes
+// nothing and returns false without an error, because the multi-pack-index may name any pack.
 func (x *multiIndex) clear(packs []mergePack) (bool, error) {
 	named, err := midxPacks(x.dir)
 	if err != nil {

@@ -39,7 +39,8 @@ var ErrNotFound = errors.New("object not found")
 // of them is a [*CorruptError].
 var ErrCorrupt = errors.New("corrupt object")
 
-// CorruptError is the error about an object or a file that is damaged or too large.
+// CorruptError is the error about an object or a file that is damaged or too large. For [errors.Is], it is
+// [ErrCorrupt].
 type CorruptError struct {
 	ID     ID     // the object; zero if the whole file is damaged
 	File   string // base name of the file; "" if it is unknown
@@ -63,14 +64,14 @@ func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
 // Reader returns objects by their ids.
 type Reader interface {
-	// Get returns the kind and the bytes of an object, verified against its id. The bytes are
-	// shared and must not be changed. The error wraps ErrNotFound or ErrCorrupt, or is about
-	// reading. Get is safe for concurrent use.
+	// Get returns the kind and the bytes of an object, verified against its id. The bytes are shared and must
+	// not be changed. The error wraps ErrNotFound if there is no such object, and ErrCorrupt if the object is
+	// damaged or too large. Any other error is about reading files. Get is safe for concurrent use.
 	Get(id ID) (Kind, []byte, error)
 }
 
-// Writer takes new objects. A reader of the Writer finds an added object at once. The
-// implementation decides when an object is on stable storage.
+// Writer takes new objects. Get returns an added object at once. The implementation decides when an object is
+// on stable storage.
 type Writer interface {
 	Reader
 	// Add adds an object and returns its id. The caller must not change data afterwards. Adding an
@@ -84,9 +85,9 @@ type boundedReader interface {
 	GetAtMost(id ID, limit int64) (Kind, []byte, error)
 }
 
-// GetAtMost returns an object as r.Get does, if the object has at most limit bytes. A larger object
-// is a [*CorruptError], except an uncommitted object of a [Batch]. A [Store] reads only the head of
-// a larger object; a reader without a GetAtMost method reads the whole object first.
+// GetAtMost returns an object as r.Get does, if the object has at most limit bytes. For a larger object the
+// error is a [*CorruptError]; only a [Batch] returns its uncommitted objects at any size. A [Store] reads only
+// the head of a larger object. A reader without a GetAtMost method reads the whole object first.
 func GetAtMost(r Reader, id ID, limit int64) (Kind, []byte, error) {
 	if bounded, ok := r.(boundedReader); ok {
 		return bounded.GetAtMost(id, limit)
@@ -98,13 +99,13 @@ func GetAtMost(r Reader, id ID, limit int64) (Kind, []byte, error) {
 	return kind, data, err
 }
 
-// GetBlob returns the content of the blob with the given id. A blob of more than limit bytes and an
-// object of another kind are a [*CorruptError].
+// GetBlob returns the content of the blob with the given id. For a blob of more than limit bytes, and for an
+// object of another kind, the error is a [*CorruptError].
 func GetBlob(r Reader, id ID, limit int64) ([]byte, error) { return getKind(r, id, Blob, limit) }
 
-// GetKind returns the bytes of the object with the given id. want is the expected kind. An object of
-// another kind, a tree of more than maxTreeBytes and a commit of more than maxCommitBytes are a
-// [*CorruptError]. For a blob of a known size, use [GetBlob].
+// GetKind returns the bytes of the object with the given id. want is the expected kind. For an object of
+// another kind, a tree of more than maxTreeBytes, and a commit of more than maxCommitBytes, the error is a
+// [*CorruptError]. To limit the size of a blob, use [GetBlob].
 func GetKind(r Reader, id ID, want Kind) ([]byte, error) {
 	limit := int64(math.MaxInt64)
 	switch want {
@@ -117,8 +118,8 @@ func GetKind(r Reader, id ID, want Kind) ([]byte, error) {
 	return getKind(r, id, want, limit)
 }
 
-// getKind returns the bytes of the object with the given id. An object of another kind than want and
-// an object of more than limit bytes are a [*CorruptError].
+// getKind returns the bytes of the object with the given id. For an object of another kind than want, and for
+// an object of more than limit bytes, the error is a [*CorruptError].
 func getKind(r Reader, id ID, want Kind, limit int64) ([]byte, error) {
 	kind, data, err := GetAtMost(r, id, limit)
 	if err != nil {

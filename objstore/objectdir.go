@@ -19,23 +19,24 @@ type objectDir struct {
 	reading
 
 	path   string
-	latest atomic.Pointer[pack] // the pack of the last object that was read; likely has the next object
+	latest atomic.Pointer[pack] // the pack of the last object that was read; the next object is likely in it, too
 
 	mu      sync.Mutex
-	packs   []*pack // the newest first; changes replace the slice, because readers keep it
+	packs   []*pack // the newest first; changes replace the slice, because readers use it without mu
 	scanned bool
 	added   int // packs added since the last scan
 }
 
 const (
-	// maxAdded is the number of packs that this process may add before the next scan. The scan
-	// forgets packs that were merged or collected meanwhile.
+	// maxAdded is the number of packs that this process may add before the next scan. The scan forgets packs
+	// that were merged or collected since the last scan.
 	maxAdded = 128
 	// maxScans is the number of times that a read looks again because packs are being replaced.
 	maxScans = 8
 )
 
-// newObjectDir returns the object directory at path. It reads nothing.
+// newObjectDir returns the object directory at path. It reads nothing. r is the state that object directories
+// of one store share.
 func newObjectDir(path string, r reading) *objectDir {
 	return &objectDir{reading: r, path: path}
 }
@@ -46,8 +47,10 @@ func (d *objectDir) packDir() string { return filepath.Join(d.path, "pack") }
 // read returns an object of at most limit bytes, verified against id. It looks in the known packs and then
 // among the loose objects. If neither has a readable copy, read scans the directory and looks again, until two
 // scans in a row find the same packs or maxScans is reached. git packs and unpacks objects at any time, and a
-// scan while packs are replaced may find neither the old packs nor the new packs. If there is no copy, the
-// error wraps ErrNotFound. If every copy is damaged or too large, the error is a [*CorruptError].
+// scan while packs are replaced may find neither the old packs nor the new packs.
+//
+// If there is no copy, the error wraps ErrNotFound. If every copy is damaged or too large, the error is a
+// [*CorruptError].
 func (d *objectDir) read(id ID, limit int64) (object, error) {
 	packs, err := d.known()
 	if err != nil {
@@ -70,6 +73,7 @@ func (d *objectDir) read(id ID, limit int64) (object, error) {
 		if packs, err = d.scan(); err != nil {
 			return object{}, err
 		}
+		// Two scans that find the same packs show that no pack is being replaced.
 		if vanished(failed) || !slices.Equal(before, packs) {
 			agreed = 0
 		} else if agreed++; agreed == 2 {
@@ -82,10 +86,10 @@ func (d *objectDir) read(id ID, limit int64) (object, error) {
 	return object{}, failed
 }
 
-// readPacked returns an object of at most limit bytes from the first of packs with a readable copy. It tries
-// the pack of the last object first. If packs have only damaged copies, the error is that of the first damaged
-// copy. If the packs with a copy are gone, vanished returns true for the error. If no pack lists the object,
-// the error wraps ErrNotFound.
+// readPacked returns an object of at most limit bytes from the first of packs with a readable copy. It first
+// tries d.latest, the pack of the previous object. If packs have only damaged copies, the error is about the
+// first damaged copy. If the packs with a copy no longer exist, vanished returns true for the error. If no pack
+// lists the object, the error wraps ErrNotFound.
 func (d *objectDir) readPacked(packs []*pack, id ID, limit int64) (object, error) {
 	var failed error
 	try := func(p *pack) (object, bool) {
@@ -100,6 +104,7 @@ func (d *objectDir) readPacked(packs []*pack, id ID, limit int64) (object, error
 				return o, true
 			}
 		}
+		// Keep the error about a damaged copy, and replace an error about a missing file.
 		if failed == nil || vanished(failed) {
 			failed = err
 		}
@@ -184,8 +189,8 @@ func (d *objectDir) scan() ([]*pack, error) {
 	return d.packs, nil
 }
 
-// packNames returns the names, without ".idx", of the packs in dir that have an index. The order is
-// random. It returns nil if dir does not exist.
+// packNames returns the names, without ".idx", of the packs in dir that have an index, in no particular order.
+// It returns nil if dir does not exist.
 func packNames(dir string) (_ []string, err error) {
 	f, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,11 +219,12 @@ func (d *objectDir) newPack(name string, made time.Time) *pack {
 	return newPack(d.reading, d.packDir(), name, made)
 }
 
-// openAside returns a separate reader of the pack with the given name. Closing this reader does not
-// disturb other readers of the pack.
+// openAside returns a separate reader of the pack with the given name. Closing this reader does not disturb
+// other readers of the pack. The caller closes the reader.
 func (d *objectDir) openAside(name string) *pack { return d.newPack(name, time.Time{}) }
 
-// eachIn calls f for each id of ids that the pack with the given name has.
+// eachIn calls f for each id of ids that the pack with the given name has. If the index of the pack is
+// unreadable, eachIn returns an error and does not call f.
 func (d *objectDir) eachIn(name string, ids map[ID]struct{}, f func(ID)) error {
 	p := d.openAside(name)
 	entries, err := p.entries()
@@ -240,6 +246,8 @@ func (d *objectDir) add(staged *stagedPack) {
 	known := slices.ContainsFunc(d.packs, func(p *pack) bool { return p.name == staged.name })
 	if !known {
 		p := d.newPack(staged.name, staged.made)
+		// The index is in memory. The pack keeps a small index, and opens the file of a large index at the
+		// first read.
 		if staged.idx.size <= indexWholeMax {
 			p.idx = staged.idx
 		}
@@ -253,8 +261,7 @@ func (d *objectDir) add(staged *stagedPack) {
 	}
 }
 
-// drop closes and forgets the packs with the given names, because their files have changed or are
-// gone.
+// drop closes and forgets the packs with the given names, because their files have changed or no longer exist.
 func (d *objectDir) drop(names map[string]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

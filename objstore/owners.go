@@ -25,7 +25,7 @@ func newPackOwners(dir *objectDir) *packOwners {
 }
 
 // isOurs reports whether this program made the pack with the given name. If another program made it, isOurs
-// marks the pack as foreign. If the pack is unreadable, isOurs only returns false.
+// marks the pack as foreign. If the pack is unreadable, isOurs returns false without marking the pack.
 func (o *packOwners) isOurs(name string) bool {
 	p := o.dir.openAside(name)
 	ours, err := p.firstIsOurs()
@@ -35,14 +35,15 @@ func (o *packOwners) isOurs(name string) bool {
 	return errors.Join(err, p.close()) == nil && ours
 }
 
-// isForeign reports whether the pack with the given name is marked as one that this process leaves alone.
+// isForeign reports whether the pack with the given name is marked as foreign, so that this process leaves the
+// pack alone.
 func (o *packOwners) isForeign(name string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.foreign[name]
 }
 
-// setForeign marks the pack with the given name as one that this process leaves alone.
+// setForeign marks the pack with the given name as foreign, so that this process leaves the pack alone.
 func (o *packOwners) setForeign(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,7 +70,7 @@ func (p *pack) firstIsOurs() (bool, error) {
 }
 
 // firstIsOurs reports whether the first object of the pack that c reads is a commit by [Author]. A commit that
-// is stored as a delta does not count.
+// is stored as a delta does not count. An error is about a damaged entry or about reading.
 func firstIsOurs(c *packCursor) (bool, error) {
 	const longestCommit = 1 << 20 // bytes; the commits of this program are far smaller
 	head, err := c.entryHead(packHeadSize)

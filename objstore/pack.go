@@ -36,15 +36,14 @@ type reading struct {
 	serials   *atomic.Uint64 // the serial of the newest pack
 }
 
-// newReading returns the state for a new group of packs, which share the cache c and the limit
-// maxObject.
+// newReading returns the state that a new group of packs shares. c is the shared cache, and maxObject is the
+// size in bytes of the largest object that is read.
 func newReading(c *cache, maxObject int64) reading {
 	return reading{cache: c, maxObject: maxObject, cursors: &cursorPool{}, serials: &atomic.Uint64{}}
 }
 
-// pack reads one pack. It opens the pack's files when a read first needs them, and keeps them open
-// until close. It is safe for concurrent use. If close interrupts a read, vanished returns true for
-// the read's error.
+// pack reads one pack. It opens the pack's files when a read first needs them, and keeps the files open until
+// close. It is safe for concurrent use. If close interrupts a read, vanished returns true for the read's error.
 type pack struct {
 	reading
 
@@ -73,20 +72,22 @@ func newPack(r reading, dir, name string, made time.Time) *pack {
 	}
 }
 
-// vanished reports whether err means that a file is missing or closed, for example because git or a
-// merge replaced the pack. A reader that looks for packs again finds the objects in another pack.
+// vanished reports whether err means that a file is missing or closed, for example because git or a merge
+// replaced the pack. A caller that gets such an error looks for packs again, and finds the objects in another
+// pack.
 func vanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed)
 }
 
-// corrupt returns a [*CorruptError] about an object of the pack. A zero id stands for the whole file. file is
-// the path of the pack file or of the index.
+// corrupt returns a [*CorruptError] about the object with the given id, or about the whole file if id is zero.
+// file is the path of the pack file or of the index.
 func (p *pack) corrupt(id ID, file, reason string) error {
 	return &CorruptError{ID: id, File: filepath.Base(file), Reason: reason}
 }
 
-// index returns the pack's index; the first call opens the index. The error is a [*CorruptError] if
-// the index is malformed, and fs.ErrClosed after close.
+// index returns the pack's index. The first call opens the index. The error is a [*CorruptError] if the index
+// is malformed, and fs.ErrClosed after close. If the index file is missing, vanished returns true for the
+// error.
 func (p *pack) index() (*index, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,9 +109,9 @@ func (p *pack) index() (*index, error) {
 	return idx, nil
 }
 
-// open returns the pack file and the offset at which its entries end. The first call opens the file
-// and checks that the file matches the index. The error is a [*CorruptError] if the pack or its
-// index is damaged, and fs.ErrClosed after close.
+// open returns the pack file and the offset at which its entries end. The first call opens the file and checks
+// that it matches the index. The error is a [*CorruptError] if the pack or its index is damaged, and
+// fs.ErrClosed after close. If a file is missing, vanished returns true for the error.
 func (p *pack) open() (*os.File, int64, error) {
 	idx, err := p.index()
 	if err != nil {
@@ -140,9 +141,9 @@ func (p *pack) open() (*os.File, int64, error) {
 	return f, end, nil
 }
 
-// checkPack compares the head and the checksum of the pack file f with its index. It returns the
-// offset at which the entries end, or, if the pack is damaged, a reason that is not empty. err is
-// not nil only if f cannot be read.
+// checkPack compares the head and the checksum of the pack file f with the index idx. It returns the offset at
+// which the entries end. If the pack is damaged, reason says why; otherwise reason is "". err is not nil only
+// if f cannot be read.
 func checkPack(f *os.File, idx *index) (end int64, reason string, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -190,8 +191,8 @@ func (p *pack) close() error {
 	return errors.Join(errs...)
 }
 
-// find returns the offset of an object's entry in the pack file. found is false if the pack does
-// not have the object. A damaged index is a [*CorruptError].
+// find returns the offset of an object's entry in the pack file. found is false if the pack does not have the
+// object. If the index is damaged, the error is a [*CorruptError].
 func (p *pack) find(id ID) (offset int64, found bool, err error) {
 	idx, err := p.index()
 	if err != nil {
@@ -204,8 +205,8 @@ func (p *pack) find(id ID) (offset int64, found bool, err error) {
 	return offset, found, err
 }
 
-// read returns the object whose entry starts at offset, verified against id. A damaged object, an
-// object of another id and an object of more than limit bytes are a [*CorruptError].
+// read returns the object whose entry starts at offset, verified against id. If the object is damaged, has
+// another id or has more than limit bytes, the error is a [*CorruptError].
 func (p *pack) read(id ID, offset, limit int64) (object, error) {
 	f, end, err := p.open()
 	if err != nil {
@@ -223,10 +224,10 @@ func (p *pack) read(id ID, offset, limit int64) (object, error) {
 	return o, nil
 }
 
-// explain returns the error to report if c failed with err while it read the object with the given id. If the
-// pack file could not be read, explain adds the file's name to that error. It returns a CorruptError unchanged,
-// and also an error for which vanished returns true. Any other error is about the content, and becomes a
-// [*CorruptError].
+// explain returns the error to report after c failed with err while it read the object with the given id. If
+// the pack file could not be read, explain adds the file's name to the error of that read. A [*CorruptError],
+// and an error for which vanished returns true, stay unchanged. Any other error is about the content, and
+// becomes a [*CorruptError].
 func (p *pack) explain(id ID, c *packCursor, err error) error {
 	if c.rest.err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(p.packPath), c.rest.err)
@@ -249,15 +250,15 @@ var (
 // smaller. git makes no delta whose base is more than 32 times as large as its target.
 const maxBase = 64 << 20
 
-// tooLarge returns an error about an object of size bytes where at most limit bytes are allowed. The
-// error wraps errTooLarge.
+// tooLarge returns an error that wraps errTooLarge. size is the size of an object in bytes, and limit is the
+// largest allowed size.
 func tooLarge(size, limit int64) error {
 	return fmt.Errorf("%w: %d bytes, the limit is %d", errTooLarge, size, limit)
 }
 
-// readAt returns the object whose entry starts at offset, without verification against its id. The
-// error wraps errTooLarge if the object has more than limit bytes, and is errChain if the chain of
-// deltas is longer than maxChain or too large for memory. readAt checks sizes before it inflates
+// readAt returns the object whose entry starts at offset, without verification against its id. The error wraps
+// errTooLarge if the object has more than limit bytes. The error is errChain if the chain of deltas is longer
+// than maxChain, or if the deltas together are too large for memory. readAt checks sizes before it inflates
 // anything, and caches the bases of deltas that it resolves.
 func (p *pack) readAt(c *packCursor, offset, limit int64) (object, error) {
 	type step struct {
@@ -307,6 +308,7 @@ func (p *pack) readAt(c *packCursor, offset, limit int64) (object, error) {
 			return object{}, err
 		}
 		o.data = data
+		// Cache only the bases. The caller caches the object itself after it has verified the object.
 		if i > 0 {
 			p.cache.put(p.key(step.offset), o)
 		}
@@ -369,8 +371,8 @@ func (p *pack) openEntry(offset int64) (*objectReader, error) {
 	return &objectReader{Reader: c.r, kind: Kind(head.kind), size: head.size}, nil
 }
 
-// baseOffset returns the offset of a delta's base. head is the head of the delta. If it has the id of the base,
-// and the pack does not have this id, the error is errNoBase.
+// baseOffset returns the offset of a delta's base. head is the head of the delta. If head has the id of the
+// base, and the pack does not have this object, the error is errNoBase.
 func (p *pack) baseOffset(head entryHead) (int64, error) {
 	if head.kind == offsetDelta {
 		return head.base, nil

@@ -47,8 +47,8 @@ func (f packFiles) isKept(name string) bool {
 // isKeptByUs reports whether a pack has a .keep file that this program made.
 func (f packFiles) isKeptByUs(name string) bool { return f.temp.isOurKeep(f.path(name, ".keep")) }
 
-// isMarked reports whether a pack has a .keep, .promisor, .mtimes or .bitmap file. Such a pack must
-// stay.
+// isMarked reports whether a pack has a .keep, .promisor, .mtimes or .bitmap file. Such a pack must not be
+// removed.
 func (f packFiles) isMarked(name string) bool {
 	return slices.ContainsFunc([]string{".keep", ".promisor", ".mtimes", ".bitmap"}, func(suffix string) bool {
 		_, err := os.Lstat(f.path(name, suffix))
@@ -56,8 +56,8 @@ func (f packFiles) isMarked(name string) bool {
 	})
 }
 
-// isGone reports whether both the pack file and the index of a pack are missing. git and merges
-// remove the index first, so a pack that has only lost its index is not gone yet.
+// isGone reports whether both the pack file and the index of a pack are missing. git and merges remove the
+// index first. A pack without an index but with its pack file is not gone yet.
 func (f packFiles) isGone(name string) bool {
 	return !isThere(f.path(name, ".idx")) && !isThere(f.path(name, ".pack"))
 }
@@ -68,8 +68,8 @@ func (f packFiles) dropKeep(name string) bool {
 	return f.isKeptByUs(name) && f.temp.fs.Remove(f.path(name, ".keep")) == nil
 }
 
-// remove removes the index, the .rev file and the pack file of a pack. Missing files are not an
-// error. The index goes first, because git finds packs by their indexes.
+// remove removes the index, the .rev file and the pack file of a pack. Missing files are not an error. remove
+// removes the index first, because git finds packs by their indexes.
 func (f packFiles) remove(name string) error {
 	for _, suffix := range []string{".idx", ".rev", ".pack"} {
 		err := f.temp.fs.Remove(f.path(name, suffix))
@@ -80,8 +80,8 @@ func (f packFiles) remove(name string) error {
 	return nil
 }
 
-// setAside moves all files of a pack to the folder asideDir. If the pack is in git's multi-pack-index, setAside
-// also moves the files of the multi-pack-index.
+// setAside moves all files of a pack to the folder asideDir. If git's multi-pack-index names the pack, setAside
+// also moves the files of the multi-pack-index. If the multi-pack-index is malformed, it stays in place.
 func (f packFiles) setAside(name, asideDir string) error {
 	held, err := midxPacks(f.dir)
 	if err != nil && !errors.Is(err, errMidx) {
@@ -93,13 +93,13 @@ func (f packFiles) setAside(name, asideDir string) error {
 	}
 	var names []string
 	for _, file := range files {
-		// the name of the pack, if file belongs to a pack
+		// If file belongs to a pack, its name without the extension is the name of the pack.
 		of := strings.TrimSuffix(file.Name(), filepath.Ext(file.Name()))
 		if of == name || held[name] && strings.HasPrefix(file.Name(), midxFile) {
 			names = append(names, file.Name())
 		}
 	}
-	// All other files go before the pack file, because git finds packs by their indexes.
+	// Move all other files before the pack file, because git finds packs by their indexes.
 	for _, index := range []bool{true, false} {
 		for _, file := range names {
 			if (filepath.Ext(file) != ".pack") == index {
@@ -112,10 +112,10 @@ func (f packFiles) setAside(name, asideDir string) error {
 	return nil
 }
 
-// sync puts the names of the files in the folder on stable storage. The bytes of the files are not synced.
+// sync puts the names of the files in the folder on stable storage. It does not sync the bytes of the files.
 func (f packFiles) sync() error { return f.temp.fs.SyncDir(f.dir) }
 
-// moveAside moves a file into a folder, under a name that no other file has, and creates the folder if
+// moveAside moves a file into a folder, under a name that no other file has there. It creates the folder if
 // necessary. A missing file is not an error.
 func moveAside(files fsx.FS, path, folder string) error {
 	if err := files.MkdirAll(folder, 0o777); err != nil {
@@ -128,7 +128,8 @@ func moveAside(files fsx.FS, path, folder string) error {
 	return err
 }
 
-// freeName returns path, or path with the first number from 2 as a suffix for which no file exists.
+// freeName returns path if no file exists there. Otherwise it appends ".2", ".3" and so on, and returns the
+// first path without a file.
 func freeName(path string) string {
 	free := path
 	for n := 2; isThere(free); n++ {
@@ -137,7 +138,8 @@ func freeName(path string) string {
 	return free
 }
 
-// isThere reports whether a file exists. It returns true if the file system cannot tell.
+// isThere reports whether a file exists. It returns true if the file system returns any error other than
+// fs.ErrNotExist.
 func isThere(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)

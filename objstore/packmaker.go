@@ -28,8 +28,8 @@ type stagedPack struct {
 	made  time.Time // modification time of the pack file
 }
 
-// discard removes the temporary files that publish has not renamed. It ignores errors, because a
-// later process removes a file that stays.
+// discard removes the temporary files that publish has not renamed. It ignores errors, because a later process
+// removes a remaining file.
 func (p *stagedPack) discard() {
 	for _, path := range []string{p.pack, p.index} {
 		if path != "" {
@@ -50,8 +50,8 @@ type packMaker struct {
 
 // stage writes a pack and its index to the temporary directory. fill must add exactly count entries to the
 // writer. If sync is true, both files are on stable storage when stage returns. newest is the time of the
-// newest pack that the new pack replaces, or zero. If newest is not zero, stage gives the new pack a later
-// date. After an error, no file is left.
+// newest pack that the new pack replaces, or zero if the new pack replaces none. stage dates the new pack as
+// datedAfter says. After an error, stage leaves no file.
 func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time.Time, fill func(context.Context, *packWriter) error) (_ *stagedPack, err error) {
 	pack, err := m.temp.create()
 	if err != nil {
@@ -65,8 +65,8 @@ func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time
 	staged := &stagedPack{fs: m.temp.fs, pack: pack.Name(), index: index.Name()}
 	err = m.fill(ctx, staged, pack, index, count, fill)
 	if err == nil {
-		// Some file systems refuse to set a time. The pack then counts as young, and a merge leaves it
-		// alone until it is older.
+		// Some file systems refuse to set a time. The pack then keeps the present time and counts as young, so
+		// merges leave it alone until it is older.
 		if made := datedAfter(staged.made, newest); m.temp.fs.Date(staged.pack, made) == nil {
 			staged.made = made
 		}
@@ -113,8 +113,8 @@ func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fs
 	return err
 }
 
-// syncBoth puts two files on stable storage at the same time. On a journaling file system, two
-// files hardly take longer than one.
+// syncBoth puts two files on stable storage at the same time. On a journaling file system, syncing two files at
+// once takes hardly longer than syncing one.
 func syncBoth(a, b fsx.File) error {
 	var wait sync.WaitGroup
 	var first error
@@ -126,8 +126,8 @@ func syncBoth(a, b fsx.File) error {
 
 // publish renames a staged pack into the repository, so that git and this store find it. It renames the index
 // last, because git finds packs by their indexes. If sync is true, the names are on stable storage when publish
-// returns. publish calls the failpoints of a write. After an error the renamed files stay: an identical pack
-// may have existed before and be in use.
+// returns. failpoints are the points at which tests stop a write. After an error the renamed files stay,
+// because an identical pack may have existed before and be in use.
 func (m *packMaker) publish(staged *stagedPack, sync bool, failpoints failpoints) error {
 	defer staged.discard()
 	if err := m.temp.rename(staged.pack, m.files.path(staged.name, ".pack")); err != nil {
@@ -153,8 +153,8 @@ func (m *packMaker) publish(staged *stagedPack, sync bool, failpoints failpoints
 	return nil
 }
 
-// verify reads the index and every object of a staged pack back. It returns an error if anything
-// differs from the bytes written.
+// verify reads the index and every object of a staged pack back. It returns an error if the index differs from
+// the bytes written, or if an object is unreadable or does not match its id.
 func (m *packMaker) verify(ctx context.Context, staged *stagedPack) (err error) {
 	p := newPack(newReading(newCache(mergeCache), m.main.maxObject), "", staged.name, time.Time{})
 	p.idx, p.packPath = staged.idx, staged.pack
@@ -182,9 +182,9 @@ func (m *packMaker) verify(ctx context.Context, staged *stagedPack) (err error) 
 	return nil
 }
 
-// rewriteIndex restores the index of a pack that was just published, if git gc has removed the
-// index. gc may have read the folder before the pack file appeared, and then removed the index as
-// an orphan. rewriteIndex ignores errors, because the next sweep writes a missing index.
+// rewriteIndex restores the index of a pack that was just published, if git gc has removed the index. git gc
+// may have read the folder before the pack file appeared, and then removed the index as an orphan. rewriteIndex
+// ignores errors, because the next sweep writes a missing index.
 func (m *packMaker) rewriteIndex(staged *stagedPack) {
 	path := m.files.path(staged.name, ".idx")
 	if isThere(path) || !isThere(m.files.path(staged.name, ".pack")) {

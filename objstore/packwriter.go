@@ -22,8 +22,8 @@ type packWriter struct {
 	scratch []byte // memory of the last entry, for reuse
 }
 
-// start begins a pack in w with exactly count entries. It returns an error if w fails or a pack cannot have so many
-// entries. A packWriter may be started again after finish or after an error.
+// start begins a pack in w with exactly count entries. It returns an error if w fails or a pack cannot have
+// count entries. A packWriter may be started again after finish or after an error.
 func (p *packWriter) start(w io.Writer, count int) error {
 	if int64(count) > 1<<31 {
 		return fmt.Errorf("a pack cannot hold %d objects", count)
@@ -52,8 +52,9 @@ func (p *packWriter) addObject(id ID, o object) error {
 	return p.addEntry(id, entry, nil, 0)
 }
 
-// addStream adds an object of size bytes in full, not as a delta. It reads r to the end, and deflates the bytes
-// meanwhile. r must have exactly size bytes.
+// addStream adds an object of size bytes in full, not as a delta. id must be the id of the object. addStream
+// deflates the bytes while it reads r to the end. r must have exactly size bytes; addStream does not check
+// this.
 func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error {
 	out := &crcWriter{w: p.out}
 	if _, err := out.Write(appendEntryHead(p.scratch[:0], entryHead{kind: uint8(kind), size: size}, p.offset)); err != nil {
@@ -67,8 +68,8 @@ func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error 
 	return nil
 }
 
-// addEntry adds an entry that is already encoded. The entry consists of prefix and of size bytes that addEntry
-// reads from rest. rest may be nil if size is 0.
+// addEntry adds the entry of the object with the given id. The entry is already encoded: prefix, followed by
+// size bytes that addEntry reads from rest. rest may be nil if size is 0.
 func (p *packWriter) addEntry(id ID, prefix []byte, rest io.Reader, size int64) error {
 	e := indexEntry{id: id, offset: p.offset, crc: crc32.ChecksumIEEE(prefix)}
 	if _, err := p.out.Write(prefix); err != nil {
@@ -86,14 +87,14 @@ func (p *packWriter) addEntry(id ID, prefix []byte, rest io.Reader, size int64) 
 	return nil
 }
 
-// crcWriter writes to w, and counts and sums up the written bytes.
+// crcWriter passes bytes on to w. It counts the bytes and computes their CRC-32.
 type crcWriter struct {
 	w    io.Writer
 	sum  uint32 // CRC-32
 	size int64
 }
 
-// Write passes b on to c.w, and adds it to the checksum c.sum and to the number of bytes c.size.
+// Write writes b to c.w. It adds b to the checksum c.sum, and the length of b to c.size.
 func (c *crcWriter) Write(b []byte) (int, error) {
 	c.sum = crc32.Update(c.sum, crc32.IEEETable, b)
 	c.size += int64(len(b))

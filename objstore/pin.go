@@ -17,11 +17,10 @@ const (
 	lockRetry = 10 * time.Millisecond
 )
 
-// Pin blocks [Store.Drop] in every process until the caller calls release. Call Pin before you look
-// for objects that a ref will reach, and release after the ref has moved. Any number of pins may
-// exist at once, and release may be called more than once. Pin waits for a drop in progress, and
-// returns an error if ctx ends first. If this process may not write to the repository, Pin does
-// nothing and returns no error.
+// Pin blocks [Store.Drop] in every process until the caller calls release. Call Pin before you look for objects
+// that a ref will reach, and call release after the ref has moved. Any number of pins may exist at once, and
+// release may be called more than once. Pin waits for a drop in progress, and returns an error if ctx ends
+// first. If this process may not write to the repository, Pin does nothing, and release does nothing either.
 func (s *Store) Pin(ctx context.Context) (release func(), err error) {
 	lock, err := s.temp.lock(dropLock, flock.SetPermissions(0o666))
 	if err == nil {

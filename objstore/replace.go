@@ -17,17 +17,17 @@ type replacer struct {
 	failpoints failpoints
 }
 
-// replacement is the result of a replacer. If git holds the lock of its multi-pack-index for long,
-// it is zero, and nothing has changed.
+// replacement is the result of a replacer. It is zero if nothing has changed, because git holds the lock of its
+// multi-pack-index for a long time.
 type replacement struct {
 	done    bool            // the new pack, if any, is published
 	removed map[string]bool // the names of the removed packs
 }
 
-// replace publishes the staged pack, unless staged is nil, and removes the inputs. Before that, it takes git's
-// lock of the multi-pack-index and calls ready. If git holds the lock for long, replace changes nothing and
-// returns a zero replacement. If ready returns an error, replace changes nothing and returns the error.
-// published is the name of the failpoint between publishing and removing.
+// replace publishes the staged pack and removes the inputs. If staged is nil, it only removes the inputs.
+// Before that, it takes git's lock of the multi-pack-index and calls ready. If git holds the lock for a long
+// time, replace changes nothing and returns a zero replacement. If ready returns an error, replace changes
+// nothing and returns the error. published is the name of the failpoint between publishing and removing.
 func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mergePack, ready func() error, published string) (out replacement, err error) {
 	unlock, locked, err := r.midx.lock(ctx)
 	if err != nil || !locked {
@@ -56,10 +56,11 @@ func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mer
 	return out, err
 }
 
-// removeMerged removes the inputs that the pack with the name output replaces, and returns their names. output
-// is "" if no pack replaces them. removeMerged leaves an input alone that got a .keep file or a new date
-// meanwhile. If git has removed the output, or the multi-pack-index is unreadable, it removes no pack. The
-// caller has held git's lock of the multi-pack-index since before output was published.
+// removeMerged removes the inputs that the pack with the name output replaces, and returns the names of the
+// removed packs. output is "" if no pack replaces the inputs. removeMerged does not remove an input that has a
+// .keep file by now, or that is no longer dated before the output. If git has removed the output, or the
+// multi-pack-index is unreadable, it removes no pack. The caller has held git's lock of the multi-pack-index
+// since before output was published.
 //
 // Beside git gc and git repack, this is safe without a .keep file for the output. The objects come from packs
 // without .keep files, so the refs to them have moved. A repack that has seen the output packs all reachable
@@ -68,8 +69,8 @@ func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mer
 //
 // Beside git multi-pack-index, this is safe for two reasons. The output is in no multi-pack-index yet, so git
 // multi-pack-index expire does not remove it. And the output is dated after every pack that it replaces, so a
-// later multi-pack-index with both lists the objects in the output. A pack to which git has given a new date
-// stays.
+// later multi-pack-index with both lists the objects in the output. If git gives an input a new date,
+// removeMerged does not remove the input.
 //
 // git may also have read the folder before the removal, and then write a multi-pack-index with removed packs.
 // The next [Store.Merge] removes such a multi-pack-index (decision 33).
@@ -82,6 +83,8 @@ func (r *replacer) removeMerged(inputs []mergePack, output string) (_ map[string
 			return nil, err
 		}
 	}
+	// goes reports whether the input may be removed. The dates are compared by whole seconds, as git compares
+	// them.
 	goes := func(input mergePack) bool {
 		at, err := r.files.madeAt(input.name)
 		return err == nil && input.name != output && !r.files.isKept(input.name) &&
@@ -96,6 +99,7 @@ func (r *replacer) removeMerged(inputs []mergePack, output string) (_ map[string
 	}
 	gone := make(map[string]bool)
 	for _, input := range inputs {
+		// The input may have got a .keep file or a new date since the first call of goes.
 		if !goes(input) {
 			continue
 		}

@@ -15,7 +15,7 @@ type SalvageResult struct {
 	Indexed bool // the pack was sound and has a new index; false if a new pack was written or nothing changed
 }
 
-// salvager saves the readable objects of damaged files.
+// salvager saves the readable objects of damaged packs, and moves damaged files out of the object directory.
 type salvager struct {
 	dir        *objectDir
 	files      packFiles
@@ -26,7 +26,7 @@ type salvager struct {
 // salvage saves the readable objects of the pack with the given name, if the pack or its index is damaged. If
 // only the index is damaged, and every object is readable, the pack gets a new index. Otherwise salvage writes
 // the readable objects to a new pack, and moves the old files to the folder asideDir. It does not change an
-// undamaged pack.
+// undamaged pack; the result then has only the number of objects.
 func (s salvager) salvage(ctx context.Context, name, asideDir string) (SalvageResult, error) {
 	p, err := s.dir.openAnyway(ctx, name)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s salvager) salvage(ctx context.Context, name, asideDir string) (SalvageRe
 	return SalvageResult{Objects: len(good), Lost: bad}, s.setAside(name, asideDir)
 }
 
-// without returns the pack's entries, except those whose ids are in bad, in the order of their offsets. Of several
-// entries with the same id, it keeps the first.
+// without returns the pack's entries, except the entries whose ids are in bad, sorted by offset. If several
+// entries have the same id, without returns the first of them.
 func (p *anyPack) without(bad []ID) []indexEntry {
 	lost := make(map[ID]bool, len(bad))
 	for _, id := range bad {
@@ -73,8 +73,8 @@ func (p *anyPack) without(bad []ID) []indexEntry {
 	return good
 }
 
-// writeAgain writes the good objects of the pack p to a new pack and publishes the new pack. If p has a .promisor file,
-// the new pack gets one too.
+// writeAgain writes the objects of the pack p that have the entries good to a new pack, and publishes the new
+// pack. If p has a .promisor file, the new pack gets a .promisor file, too.
 func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry) error {
 	staged, err := s.packs.stage(ctx, len(good), true, time.Time{}, func(ctx context.Context, w *packWriter) error {
 		for _, e := range good {
@@ -95,7 +95,8 @@ func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry)
 		return err
 	}
 	if isThere(s.files.path(p.name, ".promisor")) {
-		// Without this file, git in a partial clone would report objects as lost that were never fetched.
+		// In a partial clone, git never fetches some objects. Without the .promisor file, git would report
+		// these objects as lost.
 		f, err := s.files.temp.fs.OpenFile(s.files.path(staged.name, ".promisor"), os.O_WRONLY|os.O_CREATE, 0o444)
 		if err == nil {
 			err = f.Close()
@@ -108,7 +109,7 @@ func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry)
 	return s.packs.publish(staged, true, s.failpoints)
 }
 
-// setAside moves the files of a pack to the folder asideDir, and removes the pack from the known packs.
+// setAside moves the files of the pack with the given name to the folder asideDir, and forgets the pack.
 func (s salvager) setAside(name, asideDir string) error {
 	if err := s.files.setAside(name, asideDir); err != nil {
 		return err

@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// sealShare is the largest weight, in objects for each commit, of the packs that a sparing seal
-	// merges. A heavier pack has mostly objects of other runs, or files that do not become deltas.
+	// sealShare is the largest weight, for each commit, of the packs that a sparing seal merges. A heavier pack
+	// has mostly objects of other runs, or files that do not become deltas.
 	sealShare = 64
-	// sealGrowth is the largest weight of a pack that a sparing seal merges, as a multiple of the
-	// weight of all lighter packs together. So a run that is sealed again after a small addition is
-	// not rewritten completely.
+	// sealGrowth limits the weight of a pack that a sparing seal merges: the pack may be at most sealGrowth
+	// times as heavy as the packs chosen before it together. So a run that is sealed again after a small
+	// addition is not rewritten completely.
 	sealGrowth = 32
-	// sealFew is the number of packs below which a sparing seal does nothing. A seal would take
-	// most of the time of a short run, and the next merge does the same work for many packs at
-	// once.
+	// sealFew is the number of packs below which a sparing seal does nothing. For a short run, the seal would
+	// take most of the time, and the next merge does the same work for many packs at once.
 	sealFew = 8
 )
 
 // chooseSeal returns the packs that a seal merges into one pack, and the number of packs that it considered.
 // Each chosen pack was made by this program, has at least one of the commits, is not young at the time now, and
-// is in no multi-pack-index. A single pack is chosen only if it has at least two of the commits and no deltas,
-// as a batch writes it.
+// is in no multi-pack-index. If only one pack has these properties, it is chosen only if it has at least two of
+// the commits and no deltas, as a batch writes it.
 //
-// If spare is true, the seal must be cheap: chooseSeal leaves out packs that are heavy by the limits sealShare
-// and sealGrowth, and chooses no packs if fewer than sealFew are left.
+// If spare is true, the seal must be cheap: chooseSeal leaves out packs that are too heavy by sealShare and
+// sealGrowth, and chooses no packs if fewer than sealFew are left.
 func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
 	packs, err := c.mergeable()
 	if err != nil {

@@ -44,18 +44,17 @@ type Options struct {
 	// CacheBytes is the memory in bytes that the store keeps for objects that were read or written;
 	// 0 means 32 MiB.
 	CacheBytes int64
-	// MaxObject is the size in bytes of the largest object that the store reads; 0 means 1 GiB. A
-	// larger object is a [*CorruptError].
+	// MaxObject is the size in bytes of the largest object that the store reads; 0 means 1 GiB. For a larger
+	// object, the error is a [*CorruptError].
 	MaxObject int64
-	// MaxMergePack is the size in bytes from which a pack is too large to be merged; 0 means 64
-	// MiB.
+	// MaxMergePack is the size in bytes from which a pack is too large to be merged; 0 means 64 MiB.
 	MaxMergePack int64
-	// Failpoint, if not nil, is called at named points of a write, a merge or a drop. If it returns
-	// an error, the operation ends there with the error. Tests kill the process in Failpoint. A
-	// write calls after-pack-temp, after-pack-rename, after-idx-rename and before-refs, in this
-	// order. A merge calls merge-staged, merge-after-rename, merge-before-removes and
-	// merge-between-removes; a drop calls drop-staged and drop-after-rename instead of the first
-	// two.
+	// Failpoint, if not nil, is called at named points of a write, a merge or a drop. If it returns an error,
+	// the operation stops there and returns the error. Tests kill the process in Failpoint.
+	//
+	// A write calls after-pack-temp, after-pack-rename, after-idx-rename and before-refs, in this order. A
+	// merge calls merge-staged, merge-after-rename, merge-before-removes and merge-between-removes. A drop
+	// calls drop-staged and drop-after-rename instead of the first two points of a merge.
 	Failpoint func(name string) error
 	// FS performs the store's writes. nil means the real file system. Tests use FS to inject failed
 	// writes and power cuts.
@@ -89,8 +88,8 @@ type Store struct {
 	alternatesErr  error
 }
 
-// Open returns a Store with the given options. It neither reads nor creates a file. It returns an
-// error if ObjectsDir or TempDir is empty, or if TempDir is inside ObjectsDir.
+// Open returns a Store with the given options. It neither reads nor creates a file. It returns an error if
+// ObjectsDir or TempDir is empty, or if TempDir is ObjectsDir or is inside ObjectsDir.
 func Open(opts Options) (*Store, error) {
 	if opts.ObjectsDir == "" || opts.TempDir == "" {
 		return nil, errors.New("open object store: no object directory or no temporary directory")
@@ -144,8 +143,8 @@ func defaultTo(value, fallback int64) int64 {
 	return value
 }
 
-// Close waits for calls in progress, such as a merge, and closes the files. Later calls that need
-// files fail with [ErrClosed]. A second Close does nothing.
+// Close waits for calls in progress, such as a merge, and closes the files. Later calls that need files fail
+// with [ErrClosed]. A second Close does nothing and returns nil.
 func (s *Store) Close() error {
 	s.life.Lock()
 	defer s.life.Unlock()
@@ -177,21 +176,22 @@ func (s *Store) Begin() *Batch {
 	return &Batch{store: s, objects: make(map[ID]int)}
 }
 
-// Get returns the kind and the bytes of an object, verified against its id. The bytes are shared
-// and must not be changed. Get looks in packs, among loose objects and in alternates. The error
-// wraps [ErrNotFound] if there is no copy. A damaged copy is a [*CorruptError] only if there is no
-// sound copy.
+// Get returns the kind and the bytes of an object, verified against its id. The bytes are shared and must not
+// be changed. Get looks in packs, among loose objects and in alternates. If there is no copy, the error wraps
+// [ErrNotFound]. If every copy is damaged, or the object has more than MaxObject bytes, the error is a
+// [*CorruptError].
 func (s *Store) Get(id ID) (Kind, []byte, error) { return s.GetAtMost(id, s.opts.MaxObject) }
 
-// GetAtMost returns the kind and the bytes of an object as Get does. An object of more than limit
-// bytes is a [*CorruptError]; GetAtMost checks the size before it takes memory for the object or
-// for bases of deltas.
+// GetAtMost returns the kind and the bytes of an object as Get does. For an object of more than limit bytes,
+// the error is a [*CorruptError]. GetAtMost checks the size before it takes memory for the object or for bases
+// of deltas.
 func (s *Store) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
 	return s.getThrough(s.cache, id, limit)
 }
 
-// getThrough returns an object of at most limit bytes from the cache c or, if c does not have it, from files.
-// It adds an object from files to c. An object of more than limit or MaxObject bytes is a [*CorruptError].
+// getThrough returns an object of at most limit bytes from the cache c or, if c does not have the object, from
+// files. It adds an object from files to c. For an object of more than limit or MaxObject bytes, the error is a
+// [*CorruptError].
 func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
 	limit = min(limit, s.opts.MaxObject)
 	if o, ok := c.get(cacheKey{id: id}); ok && int64(len(o.data)) <= limit {
@@ -209,12 +209,11 @@ func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// read returns an object of at most limit bytes from the files of the store or, if they have no sound copy,
+// read returns an object of at most limit bytes from the files of the store or, if these have no sound copy,
 // from an alternate. If there are only damaged copies, the error is about the first of them. If there is no
-// copy, the error wraps ErrNotFound, unless the list of alternates is unreadable: then the error is about the
-// list.
+// copy, the error wraps ErrNotFound. But if the list of alternates is unreadable, the error is about the list.
 func (s *Store) read(id ID, limit int64) (object, error) {
-	if id.size != idSize { // the zero id or a sha256; the store has only sha1 objects
+	if id.size != idSize { // id is zero or a sha256, but the store has only sha1 objects
 		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)
 	}
 	o, err := s.main.read(id, limit)
@@ -238,7 +237,7 @@ func (s *Store) read(id ID, limit int64) (object, error) {
 }
 
 // openAlternates sets s.alternates. If the list of alternates is unreadable, openAlternates sets
-// s.alternatesErr, which becomes the error about an object that is not found.
+// s.alternatesErr. s.read returns s.alternatesErr for an object that it does not find.
 func (s *Store) openAlternates() {
 	var paths []string
 	paths, s.alternatesErr = alternateDirs(s.opts.ObjectsDir)
@@ -261,8 +260,8 @@ func (f failpoints) at(name string) error {
 	return nil
 }
 
-// stopped returns nil until ctx ends. After that it returns the error of ctx, with work as a prefix. work says
-// what was stopped.
+// stopped returns nil until ctx ends. After that it returns the error of ctx, with work as a prefix. work names
+// the stopped work, for example "write pack".
 func stopped(ctx context.Context, work string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", work, err)

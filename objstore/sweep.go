@@ -17,8 +17,10 @@ type sweeper struct {
 }
 
 // sweep removes the remains of processes that died during a write or a merge: .keep files of this program, and
-// its packs without an index. A write with a .keep file was never acknowledged, so sweep may remove its pack. A
-// pack of this program without both a .keep file and an index gets a new index at once, unless other files have
+// its packs without an index. A write whose pack has a .keep file was never acknowledged, so sweep may remove a
+// pack with a .keep file and without an index.
+//
+// A pack of this program without a .keep file and without an index gets a new index, unless other files have
 // all of its objects: git gc may have removed the index, and the pack may have the only copy of a run.
 //
 // The caller holds the merge lock. sweep removes a .keep file only if its pack is older than staleKeep by the
@@ -31,9 +33,9 @@ func (s *sweeper) sweep(ctx context.Context) {
 }
 
 // sweepBefore removes the remains of dead processes for sweep. A pack is old if its file time is not after
-// limit. sweepBefore removes the .keep file of an old pack if this program made the file. It removes the pack
-// as well if the pack has no index. It calls mendLost for a pack of this program without both a .keep file and
-// an index. It ignores errors.
+// limit. If an old pack has a .keep file of this program, sweepBefore removes the .keep file, and also removes
+// the pack if the pack has no index. It calls mendLost for a pack of this program, old or not, that has neither
+// a .keep file nor an index. It ignores errors.
 func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 	files, err := os.ReadDir(s.files.dir)
 	if err != nil {
@@ -54,13 +56,13 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 			continue
 		}
 		old := !info.ModTime().After(limit)
-		// The process may be alive, or the .keep file is of another program.
+		// Leave the pack alone: its process may be alive, or the .keep file is of another program.
 		if present[name+".keep"] && (!old || !s.files.dropKeep(name)) {
 			continue
 		}
 		switch {
 		case present[name+".idx"] || !headIsOurs(s.files.path(name, ".pack")):
-		case present[name+".keep"]: // the write died between the .keep file, which is gone now, and the index
+		case present[name+".keep"]: // the write died before it made the index; dropKeep has removed the .keep file
 			_ = s.files.temp.fs.Remove(s.files.path(name, ".pack")) // the next merge tries again
 		default:
 			s.mendLost(ctx, name, old)
@@ -68,10 +70,10 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 	}
 }
 
-// mendLost writes the index of a pack that lost it, unless other files have all objects of the pack. If they
-// do, mendLost removes the pack if old is true, and otherwise marks the pack with setForeign for later. It does
-// not touch a damaged pack, which [Store.Salvage] can save, nor a pack that has a .keep file or an index by
-// now. It ignores errors; the next sweep tries again.
+// mendLost writes the index of the pack with the given name, which lost its index, unless other files have all
+// objects of the pack. If other files have all objects, mendLost removes the pack if old is true, and otherwise
+// marks the pack with setForeign. It does not touch a damaged pack, which [Store.Salvage] can save, nor a pack
+// that has a .keep file or an index by now. It ignores errors; the next sweep tries again.
 func (s *sweeper) mendLost(ctx context.Context, name string, old bool) {
 	if s.files.isKept(name) || isThere(s.files.path(name, ".idx")) {
 		return // a process made the file after sweepBefore read the folder
@@ -129,8 +131,8 @@ func (s *sweeper) hasLostIndex() bool {
 	return false
 }
 
-// leftKeeps returns the number of packs older than staleKeep at the time now that have a .keep file
-// of this program. Their processes have died.
+// leftKeeps returns the number of packs that have a .keep file of this program and are older than staleKeep at
+// the time now. The processes that made these .keep files have died.
 func (s *sweeper) leftKeeps(now time.Time) (int, error) {
 	names, err := packNames(s.files.dir)
 	if err != nil {

@@ -20,15 +20,15 @@ import (
 
 const (
 	tempPrefix = "unfinished-"
-	// emptyFile is the name of a permanent file in the temporary directory. The .keep files of this
-	// program are hard links to it. Making a link takes a fifth of the time of creating a file, and
-	// the link shows that this program made the .keep file.
+	// emptyFile is the name of a permanent file in the temporary directory. The .keep files of this program are
+	// hard links to this file. Making a link takes a fifth of the time of creating a file, and the link shows
+	// that this program made the .keep file.
 	emptyFile = "empty"
 	// keepText is the content of a .keep file that cannot be made as a hard link.
 	keepText = "git-smithers: refs to this pack are about to move\n"
 	// staleTemp is the age from which a temporary file of a dead process is removed.
 	staleTemp = time.Hour
-	// staleKeep is the age of a pack from which the process that made the pack's .keep file counts
+	// staleKeep is the age of a pack with a .keep file from which the process that made the .keep file counts
 	// as dead.
 	staleKeep = 24 * time.Hour
 )
@@ -62,8 +62,8 @@ func (t *tempDir) create() (fsx.File, error) {
 		if _, err := os.Lstat(f.Name()); err == nil {
 			return f, nil
 		}
-		// A process that could not see that this process is alive has removed the file as
-		// abandoned.
+		// Another process has removed the file as abandoned, because it could not see that this process is
+		// alive.
 		_ = f.Close() // nothing was written
 	}
 }
@@ -80,10 +80,10 @@ func (t *tempDir) takeSpare() fsx.File {
 	return f
 }
 
-// refill makes spare files for the next write, in the background. The first call does nothing,
-// because most processes write only once. Spare files save time where files are deleted often, for
-// example by merges: ext4 then takes up to a millisecond to find a free inode. refill ignores
-// errors, because the next write makes its own files and reports them.
+// refill makes spare files for the next write, in the background. The first call does nothing, because most
+// processes write only once. Spare files save time where files are deleted often, for example by merges: ext4
+// then takes up to a millisecond to find a free inode. refill ignores errors, because the next write makes its
+// own files and returns their errors.
 func (t *tempDir) refill() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,8 +123,8 @@ func (t *tempDir) close() {
 	}
 }
 
-// remove closes and removes a temporary file. It ignores errors, because a later process removes a
-// file that stays.
+// remove closes and removes a temporary file. It ignores errors, because a later process removes a remaining
+// file.
 func (t *tempDir) remove(f fsx.File) {
 	_ = f.Close()             // the content is not needed
 	_ = t.fs.Remove(f.Name()) // a later process removes the file
@@ -152,10 +152,10 @@ func (t *tempDir) makeFile() (fsx.File, error) {
 	}
 }
 
-// discardStale removes the temporary files of dead processes from the directory. It keeps a file
-// that is less than staleTemp older than justMade. justMade must be a new file: its time is the
-// time of the file system's clock, which can differ from this machine's clock. discardStale ignores
-// errors: a leftover file is no reason to fail a write, and a later process tries again.
+// discardStale removes the temporary files of dead processes from the directory. It keeps a file that is less
+// than staleTemp older than justMade. justMade must be a new file: its time is the time of the file system's
+// clock, which can differ from this machine's clock. discardStale ignores errors, because a later process tries
+// again.
 func (t *tempDir) discardStale(justMade fsx.File) {
 	info, err := justMade.Stat()
 	if err != nil {
@@ -179,10 +179,10 @@ func (t *tempDir) discardStale(justMade fsx.File) {
 	}
 }
 
-// keep creates a file at path that isOurKeep recognizes: a .keep file or a lock of the
-// multi-pack-index. The file is a hard link to the file emptyFile of the directory. If the link
-// cannot be made, keep writes a new file with the content keepText. made is false if path exists
-// already. The file at path then belongs to another process, and the caller must not remove it.
+// keep creates a file at path that isOurKeep recognizes: a .keep file or a lock of the multi-pack-index. The
+// file is a hard link to the file emptyFile of the directory. If the link cannot be made, keep writes a new
+// file with the content keepText. If path exists already, made is false without an error. The file at path then
+// belongs to another process, and the caller must not remove it.
 func (t *tempDir) keep(path string) (made bool, err error) {
 	empty := filepath.Join(t.path, emptyFile)
 	err = t.fs.Link(empty, path)
@@ -197,7 +197,7 @@ func (t *tempDir) keep(path string) (made bool, err error) {
 	case errors.Is(err, fs.ErrExist):
 		return false, nil
 	}
-	// The file system has no hard links, or the file has too many.
+	// The file system has no hard links, or emptyFile has as many links as the file system allows.
 	f, createErr := t.fs.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if errors.Is(createErr, fs.ErrExist) {
 		return false, nil
@@ -207,14 +207,13 @@ func (t *tempDir) keep(path string) (made bool, err error) {
 	}
 	_, err = f.Write([]byte(keepText))
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = t.fs.Remove(path) // a file without the text could not be recognized
+		_ = t.fs.Remove(path) // isOurKeep would not recognize a file with other content
 		return false, err
 	}
 	return true, nil
 }
 
-// makeParents creates the folder that contains path. It also creates the permanent file of the
-// directory, which is called emptyFile. emptyPath is the path of this file. makeParents changes
+// makeParents creates the folder that contains path, and the permanent file emptyFile at emptyPath. It changes
 // nothing that exists.
 func (t *tempDir) makeParents(emptyPath, path string) error {
 	if err := t.fs.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -230,8 +229,8 @@ func (t *tempDir) makeParents(emptyPath, path string) error {
 	return f.Close()
 }
 
-// isOurKeep reports whether this process or another one made the file at path with keep. It returns
-// false if the file is missing or unreadable.
+// isOurKeep reports whether this program, in any process, made the file at path with keep. It returns false if
+// the file is missing or unreadable.
 func (t *tempDir) isOurKeep(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -257,8 +256,8 @@ func (t *tempDir) rename(oldPath, newPath string) error {
 	return err
 }
 
-// isAlive reports whether a process with the decimal id pid may exist. It returns true if the
-// process exists and this user may not signal it. It returns false if pid is not a positive number.
+// isAlive reports whether a process with the decimal id pid may exist. It also returns true if the process
+// exists but this user may not signal it. It returns false if pid is not a positive number.
 func isAlive(pid string) bool {
 	n, err := strconv.Atoi(pid)
 	if err != nil || n <= 0 {
@@ -271,8 +270,8 @@ func isAlive(pid string) bool {
 	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// now returns the time of the file system's clock, which can differ from this machine's. It reads
-// the time from a temporary file that it makes and removes.
+// now returns the time of the file system's clock, which can differ from this machine's clock. To read the
+// time, it makes a temporary file and removes it.
 func (t *tempDir) now() (time.Time, error) {
 	clock, err := t.makeFile()
 	if err != nil {

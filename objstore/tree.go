@@ -27,8 +27,8 @@ type TreeEntry struct {
 	ID   ID
 }
 
-// Compare returns a negative number, zero or a positive number if git sorts e before, with or after
-// other. git sorts by name, and adds a slash to the name of a tree.
+// Compare returns a negative number if git sorts e before other, a positive number if git sorts e after other,
+// and zero otherwise. git sorts by name, and adds a slash to the name of a tree.
 func (e TreeEntry) Compare(other TreeEntry) int {
 	n := min(len(e.Name), len(other.Name))
 	if c := strings.Compare(e.Name[:n], other.Name[:n]); c != 0 {
@@ -48,8 +48,8 @@ func (e TreeEntry) sortByte(i int) int {
 	return -1
 }
 
-// EncodeTree returns the bytes of the tree object with the given entries, in any order. Names must
-// be unique, not empty, and without slashes and NULs; ids must not be zero.
+// EncodeTree returns the bytes of the tree object with the given entries. The entries may be in any order.
+// Names must be unique, not empty, and without slashes and NULs; ids must not be zero.
 func EncodeTree(entries []TreeEntry) []byte {
 	sorted := slices.SortedFunc(slices.Values(entries), TreeEntry.Compare)
 	size := 0
@@ -67,26 +67,26 @@ func EncodeTree(entries []TreeEntry) []byte {
 	return out
 }
 
-// DecodeTree returns the entries of a tree, in git's order. data is the tree's bytes, and id is its
-// id, for errors; the ids in the tree have the size of id. DecodeTree accepts only bytes that
-// [EncodeTree] writes; other bytes are a [*CorruptError]. A tree of more than MaxTreePaths entries is
-// a [*TreeSizeError].
+// DecodeTree returns the entries of a tree, in git's order. data has the tree's bytes. id is the tree's id;
+// errors name it, and the ids in the tree have its size. DecodeTree accepts only bytes that [EncodeTree]
+// writes; for other bytes the error is a [*CorruptError]. For a tree of more than MaxTreePaths entries, the
+// error is a [*TreeSizeError].
 func DecodeTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, true) }
 
-// DecodeForeignTree returns the entries of a tree that another program may have written. It is as
-// tolerant as git: entries may be in any order, and modes may have leading zeros. It replaces a
-// mode that git does not write by the mode that git uses: see canonical. Otherwise it is like
-// [DecodeTree], and it returns the same errors.
+// DecodeForeignTree returns the entries of a tree that another program may have written. It is as tolerant as
+// git: entries may be in any order, and modes may have leading zeros. If a mode is not a mode that git writes,
+// the entry has the mode that git uses instead; see canonical. Otherwise it is like [DecodeTree], and it
+// returns the same errors.
 func DecodeForeignTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, false) }
 
-// decodeTree decodes a tree as DecodeTree does if strict is true, and otherwise as
-// DecodeForeignTree does.
+// decodeTree returns the result of DecodeTree if strict is true, and the result of DecodeForeignTree if strict
+// is false.
 func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
 	bad := func(reason string) ([]TreeEntry, error) {
 		return nil, &CorruptError{ID: id, Reason: "tree: " + reason}
 	}
 	size := int(id.size)
-	text := string(data) // one copy, which the names share
+	text := string(data) // the names share this one copy of data
 	var entries []TreeEntry
 	for rest := 0; rest < len(data); {
 		mode, digits, ok := cutMode(data[rest:], strict)
@@ -122,25 +122,25 @@ func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
 	return entries, nil
 }
 
-// follows reports whether a tree may have the entry e directly after entries. entries must be in
-// git's order. e must sort after the last of them, and no entry may have the same name as e.
+// follows reports whether a tree may have the entry e directly after entries. entries must be in git's order.
+// The result is true if e sorts after the last of entries, and none of entries has the same name as e.
 func follows(entries []TreeEntry, e TreeEntry) bool {
 	n := len(entries)
 	if n > 0 && entries[n-1].Compare(e) >= 0 {
 		return false
 	}
-	// An entry with the name of e would sort with or after e, so the check above suffices.
+	// If e is not a tree, an entry with the same name sorts with or after e, so the check above has rejected e.
 	if e.Mode != ModeTree {
 		return true
 	}
-	// Other entries can lie between a file and a tree of the same name: "a", "a.txt", "a/".
+	// A tree can sort after a file of the same name with other entries between them: "a", "a.txt", "a/".
 	_, doubled := slices.BinarySearchFunc(entries, TreeEntry{Name: e.Name, Mode: ModeFile}, TreeEntry.Compare)
 	return !doubled
 }
 
-// cutMode returns the octal mode at the start of a tree entry, and the length in bytes of the mode
-// and the space after it. ok is false if there is no mode of 1 to 6 octal digits with a space after
-// it. If strict is true, ok is also false for a mode with a leading zero.
+// cutMode returns the octal mode at the start of a tree entry, and the length in bytes of the mode and the
+// following space. ok is false if b does not begin with 1 to 6 octal digits and a space. If strict is true, ok
+// is also false for a mode with a leading zero.
 func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 	for i, c := range b {
 		switch {
@@ -158,7 +158,7 @@ func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 // permissions. A regular file becomes ModeExecutable if its owner may execute it, and otherwise
 // ModeFile. Every other kind of file becomes ModeCommit, a submodule.
 func (m Mode) canonical() Mode {
-	// kinds is the mask of the bits that hold the kind of file
+	// kinds is the mask of the bits that hold the kind of file.
 	const kinds = 0o170000
 	switch kind := m & kinds; {
 	case kind == ModeTree, kind == ModeSymlink:
@@ -171,7 +171,8 @@ func (m Mode) canonical() Mode {
 	return ModeFile
 }
 
-// FindEntry returns the entry with the given name, and whether entries has such an entry.
+// FindEntry returns the first of entries with the given name. The second result is false if there is no such
+// entry.
 func FindEntry(entries []TreeEntry, name string) (TreeEntry, bool) {
 	i := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == name })
 	if i < 0 {

@@ -52,8 +52,8 @@ type TreeSize struct {
 	Depth int   // levels of folders below the tree
 }
 
-// Check returns nil if s is within the limits, and otherwise a [*TreeSizeError]. id is the id of the
-// tree, for the error; a zero id stands for the working copy.
+// Check returns nil if s is within the limits, and otherwise a [*TreeSizeError]. The error names id, the id of
+// the tree; a zero id means the working copy.
 func (s TreeSize) Check(id ID) error {
 	switch {
 	case s.Depth > MaxTreeDepth:
@@ -72,8 +72,8 @@ func tooDeep(id ID) error {
 	return &TreeSizeError{id, fmt.Sprintf("folders nested more than %d levels deep", MaxTreeDepth)}
 }
 
-// manyPaths is the number at which the counts of a TreeSize stop growing. Two such numbers can be
-// added, and one can be multiplied by the length of a name, without overflow.
+// manyPaths is the number at which the counts of a TreeSize stop growing. The sum of two such counts, and the
+// product of such a count and the length of a name, do not overflow.
 const manyPaths = 1 << 31
 
 // Add adds one entry of a tree to s, the size of the tree so far. e is the entry. below is the size
@@ -87,11 +87,11 @@ func (s *TreeSize) Add(e TreeEntry, below TreeSize) {
 	}
 }
 
-// With returns s plus one path for each of the entries, and plus the bytes of their names. It does
-// not count the trees below. Paths and Bytes stop growing at manyPaths.
+// With returns s plus one path for each of the entries, and plus the bytes of the entries' names. It does not
+// count the trees below the entries. Paths and Bytes stop growing at manyPaths.
 //
-// A walk that reads trees inside each other uses With to measure the entries that it holds in
-// memory. This measure never exceeds the limits if the outermost tree does not.
+// A walk that reads nested trees uses With to measure the entries that it holds in memory. This measure never
+// exceeds the limits if the outermost tree does not.
 func (s TreeSize) With(entries []TreeEntry) TreeSize {
 	for _, e := range entries {
 		s.Paths, s.Bytes = s.Paths+1, s.Bytes+int64(len(e.Name))
@@ -104,7 +104,7 @@ func (s TreeSize) With(entries []TreeEntry) TreeSize {
 // paths lead to the tree, and caches the size. It must be used by one goroutine at a time.
 type TreeMeter struct {
 	r     Reader
-	sizes map[string]TreeSize // by the ids of the tree and of the trees that it is compared with
+	sizes map[string]TreeSize // sizes that were measured already, by treeKey
 	// lenient makes a missing tree count as empty. Otherwise a missing tree is an error.
 	lenient bool
 }
@@ -114,21 +114,21 @@ func NewTreeMeter(r Reader) *TreeMeter {
 	return &TreeMeter{r: r, sizes: make(map[string]TreeSize)}
 }
 
-// Added returns the size of the changed entries of a tree and of all trees below it. tree is the id
-// of the tree, and before has the ids of the trees to compare it with. An entry is unchanged if any
-// tree of before has an equal entry at the same path. Added does not read unchanged trees.
+// Added returns the size of the changed entries of a tree and of all trees below it. tree is the id of the
+// tree, and before has the ids of the trees to compare it with. An entry is unchanged if any tree of before has
+// an equal entry at the same path. Added does not read unchanged trees.
 //
-// A zero id stands for an empty tree. A missing tree of before counts as empty. Added does not
-// compare the result with the limits; see [TreeSize.Check]. It returns a [*TreeSizeError] only if
-// the entries of nested trees that Added holds in memory exceed the limits.
+// A zero id means an empty tree. A missing tree of before counts as empty. Added does not compare the result
+// with the limits; see [TreeSize.Check]. It returns a [*TreeSizeError] only if the entries of nested trees that
+// Added holds in memory exceed the limits.
 func (m *TreeMeter) Added(ctx context.Context, tree ID, before ...ID) (TreeSize, error) {
 	return m.added(ctx, tree, before, TreeSize{})
 }
 
-// CheckChanges compares the trees with the ids from and to. It returns a [*TreeSizeError] if the
-// paths that only to has exceed the limits of one tree, or if the paths that only from has exceed
-// them. A missing tree counts as empty, because the caller notices a missing tree when it reads the
-// tree.
+// CheckChanges compares the trees with the ids from and to. It returns a [*TreeSizeError] if the paths that
+// only the tree to has exceed the limits of one tree, or if the paths that only the tree from has exceed these
+// limits. A missing tree counts as empty, because the caller gets an error when it reads the missing tree
+// itself.
 func CheckChanges(ctx context.Context, r Reader, from, to ID) error {
 	m := NewTreeMeter(r)
 	m.lenient = true
@@ -146,9 +146,9 @@ func CheckChanges(ctx context.Context, r Reader, from, to ID) error {
 	return err
 }
 
-// added returns the results of [TreeMeter.Added] for the trees tree and before. above measures the
-// trees that contain tree and that the walk holds in memory: Paths and Bytes count their entries,
-// and Depth is their number. added keeps its result in m.sizes.
+// added returns the results of [TreeMeter.Added] for the trees tree and before. above measures the trees that
+// contain tree and whose entries the walk holds in memory: Paths and Bytes count these entries, and Depth is
+// the number of these trees. added keeps its result in m.sizes.
 func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, above TreeSize) (TreeSize, error) {
 	if tree.IsZero() || slices.Contains(before, tree) {
 		return TreeSize{}, nil
@@ -194,8 +194,8 @@ func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, above TreeS
 	return size, nil
 }
 
-// byName returns the entries of all trees with the given ids, grouped by the name of the entry. A
-// zero id stands for an empty tree. A missing tree counts as empty.
+// byName returns the entries of all trees with the given ids, grouped by the name of the entry. A zero id means
+// an empty tree. A missing tree counts as empty.
 func (m *TreeMeter) byName(trees []ID) (map[string][]TreeEntry, error) {
 	var out map[string][]TreeEntry
 	for _, tree := range trees {

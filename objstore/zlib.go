@@ -28,8 +28,8 @@ const (
 	// Nine in ten delta scripts of captures are shorter, and have few repetitions. The writer for the
 	// best compression clears large tables for each stream, and so takes five times as long.
 	huffmanMax = 256
-	// incompressible is the compress.Estimate below which bytes are stored. Random bytes have up to
-	// 0.14, hex digits 0.27 and JSON 0.38.
+	// incompressible is the value of compress.Estimate below which bytes are stored. The estimate is up to 0.14
+	// for random bytes, 0.27 for hex digits and 0.38 for JSON.
 	incompressible = 0.15
 )
 
@@ -41,10 +41,10 @@ type deflater struct {
 	short    *zlib.Writer // for data of at most huffmanMax
 }
 
-// appendObject appends the zlib stream of an object to out and returns the longer slice. data is
-// the object's content. appendObject deflates the data, with two exceptions. It stores data of at
-// most storedMax bytes. It also stores data of at most storedBlockMax bytes that does not compress
-// well: to deflate a tree of ids, for example, takes 25 µs and saves only 6 %.
+// appendObject appends the zlib stream of an object to out and returns the longer slice. data is the object's
+// content. appendObject deflates the data, with two exceptions. It stores data of at most storedMax bytes. It
+// also stores data of at most storedBlockMax bytes that does not compress well: for example, deflating a tree
+// of ids takes 25 µs and saves only 6 %.
 func (d *deflater) appendObject(out []byte, kind Kind, data []byte) ([]byte, error) {
 	if len(data) <= storedBlockMax && (len(data) <= storedMax || !worthDeflating(kind, data)) {
 		return appendStored(out, data), nil
@@ -52,10 +52,10 @@ func (d *deflater) appendObject(out []byte, kind Kind, data []byte) ([]byte, err
 	return d.appendDeflated(out, data)
 }
 
-// appendSmallest appends a zlib stream of data to out and returns the longer slice. It deflates the
-// data with the best compression, but data of at most huffmanMax bytes without a search for
-// repetitions. If the stream with the stored data is shorter and the data fits in one block,
-// appendSmallest appends that stream instead.
+// appendSmallest appends a zlib stream of data to out and returns the longer slice. It deflates the data with
+// the best compression. It does not search data of at most huffmanMax bytes for repetitions. If data fits in
+// one stored block and the stored stream is shorter than the deflated stream, appendSmallest appends the stored
+// stream.
 func (d *deflater) appendSmallest(out, data []byte) ([]byte, error) {
 	start := len(out)
 	buf := bytes.NewBuffer(out)
@@ -95,9 +95,9 @@ func worthDeflating(kind Kind, data []byte) bool {
 	return len(data) > 1<<10 || compress.Estimate(data) >= incompressible
 }
 
-// treeNamesDominate reports whether more than half of the bytes of a tree belong to modes and
-// names. The other bytes are ids, which do not compress. data is the tree. If data is damaged, the
-// bytes from the damage on count as names.
+// treeNamesDominate reports whether more than half of the bytes of a tree belong to modes and names. All other
+// bytes are ids, which do not compress. data is the content of the tree. If data is damaged, the bytes after
+// the damage count as names.
 func treeNamesDominate(data []byte) bool {
 	ids := 0
 	for rest := data; len(rest) > 0; {
@@ -161,7 +161,9 @@ const storedOverhead = 2 + 5 + 4
 // longer slice. data must have at most storedBlockMax bytes.
 func appendStored(out, data []byte) []byte {
 	n := uint16(len(data))
-	out = append(out, 0x78, 0x01, 1) // the zlib head, and the head of the last block, which is stored
+	// The first two bytes are the zlib head. The third byte is the head of a stored block that is the last
+	// block.
+	out = append(out, 0x78, 0x01, 1)
 	out = binary.LittleEndian.AppendUint16(out, n)
 	out = binary.LittleEndian.AppendUint16(out, ^n)
 	out = append(out, data...)
@@ -190,7 +192,7 @@ func (f *inflater) inflate(src byteSource, size int64) ([]byte, error) {
 	if err := f.start(src); err != nil {
 		return nil, fmt.Errorf("%w: %w", errInflate, err)
 	}
-	// trusted is the greatest size for which inflate allocates all memory at once
+	// trusted is the largest size for which inflate allocates all memory at once.
 	const trusted = 1 << 20
 	data := make([]byte, min(size, trusted))
 	if _, err := io.ReadFull(f.r, data); err != nil {

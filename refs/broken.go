@@ -9,7 +9,7 @@ import (
 
 // RemoveBroken removes the file of a ref if the file is empty or holds no object id. git itself cannot remove such a
 // ref. If the ref is also packed, its packed value becomes visible again. RemoveBroken does not change a sound or
-// missing ref. It does not remove a symbolic ref, which a person must have made, and returns a *BrokenError.
+// missing ref. For a symbolic ref, which only a person can have made, it changes nothing and returns a *BrokenError.
 //
 // The error wraps ErrMalformed if name is invalid, and ErrLocked if another process holds the ref's lock for longer
 // than Options.Patience.
@@ -34,6 +34,7 @@ const removal = "git-smithers:removes-broken-ref"
 // ref. For a symbolic ref, it returns the *BrokenError. It tries once: if another process holds the lock, the error
 // is a *heldError.
 func (w *fileWriter) removeBroken(name Name) (err error) {
+	// If this process dies, the note tells other processes that the lock is dead.
 	if err := w.owner.note([]Update{{Name: name}}, []string{removal}); err != nil {
 		return err
 	}

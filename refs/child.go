@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// childLife is the number of transactions after which a child is replaced. git keeps every pack that it has
-// used in its memory map, even a deleted pack, so a child must not live for ever.
+// childLife is the number of transactions after which a new child replaces a child. git keeps every pack that it has
+// used mapped into memory, even a deleted pack, so a child must not run for ever.
 const childLife = 500
 
 // child is a running git update-ref --stdin. It makes transactions until its input ends. It exits at the
@@ -59,8 +59,8 @@ func (c *child) start(ctx context.Context, git *gitexec.Git, args []string) erro
 }
 
 // transact makes the updates in one transaction of git. When git has locked all refs, transact calls prepared. If
-// prepared returns an error, transact aborts the transaction and returns this error. A *childError means that git
-// refused the transaction or died. Then the child has ended. If ctx ends, the child ends too.
+// prepared returns an error, transact aborts the transaction and returns this error. If git refuses the transaction or
+// dies, the error is a *childError, and the child has ended. If ctx ends, the child ends too.
 func (c *child) transact(ctx context.Context, updates []Update, prepared func() error) error {
 	c.used++
 	stop := context.AfterFunc(ctx, c.cancel)
@@ -93,8 +93,8 @@ func (c *child) transact(ctx context.Context, updates []Update, prepared func() 
 	return nil
 }
 
-// exchange writes commands to git and reads one line for each of answers. It returns an error if a line
-// differs.
+// exchange writes commands to git and reads one line for each of answers. It returns an error if a line differs from
+// its answer.
 func (c *child) exchange(commands string, answers ...string) error {
 	if _, err := io.WriteString(c.in, commands); err != nil {
 		return err

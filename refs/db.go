@@ -129,8 +129,8 @@ func (db *DB) Close() error {
 	return errors.Join(db.files.close(), db.native.close())
 }
 
-// Apply makes all updates or none. It makes them in order: after a crash or an I/O error, only the first of them may
-// have been made. After any other error, no ref has moved. Each New must be an object of the repository that is
+// Apply makes all updates or none. It makes the updates in order: after a crash or an I/O error, only the first updates
+// may have been made. After any other error, no ref has moved. Each New must be an object of the repository that is
 // already on stable storage. After Apply, a tip and a frame ref that moved to the same value may share one file, so
 // neither file may be written in place.
 //
@@ -146,7 +146,7 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 		return err
 	}
 	defer db.unlock()
-	err := errStepBack // with Backend Native, no writer but native git is tried
+	err := errStepBack // with Backend Native, only native git writes
 	if db.opts.Backend == Auto {
 		err = db.files.apply(ctx, updates)
 	}
@@ -171,8 +171,8 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	return db.opts.Failpoint(FailRefsDone)
 }
 
-// lock waits until no other goroutine writes refs of db, and then keeps other writers out until unlock. It returns an
-// error if ctx ends first or the DB is closed.
+// lock waits until no other goroutine writes refs of db. From then on, no other goroutine can write until unlock is
+// called. If ctx ends first or the DB is closed, lock returns an error.
 func (db *DB) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (db *DB) lock(ctx context.Context) error {
 	return nil
 }
 
-// unlock lets the next writer in. The caller must hold the lock: see lock.
+// unlock allows the next write. The caller must hold the lock: see lock.
 func (db *DB) unlock() { <-db.writing }
 
 var errClosed = errors.New("already closed")

@@ -9,8 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// Settle puts the current value of a ref on stable storage. Call Settle before acknowledging a ref that another
-// process moved: this process may have died before it synced the ref. Without Options.Fsync, Settle does nothing.
+// Settle puts the current value of a ref on stable storage. A caller must call Settle before acknowledging a ref that
+// another process moved, because that process may have died before it synced the ref. Without Options.Fsync, Settle
+// does nothing.
 func (db *DB) Settle(ctx context.Context, name Name) error {
 	if !db.opts.Fsync {
 		return nil
@@ -52,8 +53,8 @@ func (n Name) isFrame() bool {
 	return err == nil && frame != NoFrame
 }
 
-// syncFolders puts the file names in all folders on stable storage, in parallel. A missing folder is not an
-// error: git removed the folder after packing its refs.
+// syncFolders puts the file names in all folders on stable storage, in parallel. A missing folder is not an error: git
+// has removed the folder after it packed the folder's refs.
 func syncFolders(files fsx.FS, folders []string) error {
 	errs := make(chan error, len(folders))
 	for _, folder := range folders {

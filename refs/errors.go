@@ -44,7 +44,7 @@ func (e *ConflictError) Unwrap() error { return ErrConflict }
 type BrokenError struct {
 	Name     Name
 	Path     string // the path of the ref's file or of packed-refs
-	Reason   string // the flaw, for a person
+	Reason   string // the reason why the value is invalid, in words for a person
 	Symbolic bool   // the file holds a symbolic ref, which git can read
 }
 

@@ -11,10 +11,9 @@ import (
 // errStepBack means that the file writer leaves a transaction to native git. No ref has moved.
 var errStepBack = errors.New("left to native git")
 
-// fileWriter moves refs by the protocol of git's files backend: the process that creates
-// <ref>.lock owns the ref. It may then check the ref's value and replace it by renaming the lock
-// to the ref. The lock of a frame ref is a hard link to the lock of the tip that moves to the same value
-// (decision 42).
+// fileWriter moves refs by the protocol of git's files backend. The process that creates <ref>.lock owns the ref. The
+// owner may then check the ref's value, and replace the value by renaming the lock to the ref. The lock of a frame ref
+// is a hard link to the lock of the tip that moves to the same value (decision 42).
 type fileWriter struct {
 	db    *DB
 	rules stepBackRules
@@ -58,6 +57,7 @@ func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
 // another process holds a lock, the error is a *heldError. If a ref does not permit its update, the error is that of
 // verify. After these two errors, no ref has moved. After an error of a rename, the first refs may have moved.
 func (w *fileWriter) once(updates []Update, contents []string) (err error) {
+	// If this process dies, the note tells other processes that the locks are dead.
 	if err := w.owner.note(updates, contents); err != nil {
 		return err
 	}

@@ -1,10 +1,9 @@
 package refs
 
-// Folders of refs, for patterns and lists. Names in them come from Tip, Frame, Gone, Held, Older,
-// Remote and RemoteGone, or from a folder and a component.
+// The folders of this package's refs, for patterns and lists. The names in these folders come from Tip, Frame, Gone,
+// Held, Older, Remote and RemoteGone, or consist of a folder and a component.
 const (
-	// Folder contains all refs of runs, which git may push; RemotesFolder contains a folder
-	// for each remote.
+	// Folder has all refs of runs. git may push these refs. RemotesFolder has one folder for each remote.
 	Folder        = prefix
 	TipsFolder    = tipPrefix
 	GoneFolder    = gonePrefix

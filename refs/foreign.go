@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// foreignBroken reads the ref files outside the folders of this program. It returns an error for each file that git
-// cannot read as a ref, sorted by name.
+// foreignBroken reads the ref files outside the folders of this program. It returns a *BrokenError for each file that
+// git cannot read as a ref, sorted by name. It skips locks, files whose names begin with ".", and files that disappear.
 func (db *DB) foreignBroken(ctx context.Context) ([]*BrokenError, error) {
 	var broken []*BrokenError
 	top := filepath.Join(db.reader.dir, "refs")
@@ -54,6 +54,7 @@ func (db *DB) foreignBroken(ctx context.Context) ([]*BrokenError, error) {
 // foreignFlaw returns the reason why git cannot read content, the content of a ref's file, or "" if git can
 // read it. Like git, it accepts a symbolic ref, and ignores the text after white space that follows an id.
 func (r reader) foreignFlaw(content []byte) string {
+	// short ends one byte after the id, so parseLoose accepts an id with a line feed and any text after the line feed.
 	short := content[:min(len(content), r.hexLen+1)]
 	if _, reason := parseLoose(short, r.hexLen); reason == "" || reason == symbolic {
 		return ""

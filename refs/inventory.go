@@ -19,7 +19,7 @@ import (
 // Item is one file or packed ref under refs/smithers/ or refs/smithers-remote/.
 type Item struct {
 	Name   Name
-	File   string      // the path of its file in the common directory; "" if the ref is packed
+	File   string      // the path of the ref's file, relative to the common directory; "" if the ref is packed
 	ID     objstore.ID // zero if the ref is broken
 	Broken error       // a *BrokenError, or nil if the ref is sound
 	Ours   bool        // the name is a name that this package gives
@@ -27,7 +27,7 @@ type Item struct {
 
 // LockFile is the lock of a ref or of packed-refs. Any process may have made it.
 type LockFile struct {
-	File string    // path in the common directory
+	File string    // the path of the lock, relative to the common directory
 	Made time.Time // the modification time
 	Dead bool      // a process of this program made the lock and has died
 }
@@ -72,8 +72,8 @@ func (db *DB) Inventory(ctx context.Context) (*Inventory, error) {
 	return found, nil
 }
 
-// walkFolder adds the ref files and locks below folder to found. dead holds the paths of locks of dead
-// processes.
+// walkFolder adds the ref files and locks below folder to found. dead has the paths of the locks of dead processes. A
+// file that disappears during the walk is not an error.
 func (db *DB) walkFolder(ctx context.Context, folder string, dead map[string]bool, found *Inventory) error {
 	top := filepath.Join(db.reader.dir, filepath.FromSlash(folder))
 	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {

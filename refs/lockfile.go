@@ -26,15 +26,15 @@ type heldLocks struct {
 // heldLock is the lock of one ref, which this process holds.
 type heldLock struct {
 	name    Name
-	path    string   // of the ref; the lock's is path + lockSuffix
+	path    string   // the path of the ref's file; the path of the lock file is path + lockSuffix
 	content string   // without the final line feed
 	file    fsx.File // nil when closed, or if the lock is a link to an earlier lock
 }
 
-// take creates the lock file of a ref, and adds the lock to h. content is the text of the file. If an earlier lock in
-// h has the same text, the lock file of a frame ref is a hard link to it, unless the file system refuses the link. If
-// another process holds the lock, the error is a *heldError. If the name of another ref is a folder of this name, the
-// error wraps ErrObstructed.
+// take creates the lock file of a ref, and adds the lock to h. content is the text of the lock file. If an earlier lock
+// in h has the same text, the lock file of a frame ref is a hard link to the earlier lock file, unless the file system
+// refuses the link. If another process holds the lock, the error is a *heldError. If the name of another ref is a
+// folder of name, the error wraps ErrObstructed.
 func (h *heldLocks) take(name Name, content string) error {
 	path := h.reader.path(name)
 	linked, err := h.linkLock(name, path, content)
@@ -74,7 +74,7 @@ func (h *heldLocks) linkLock(name Name, path, content string) (linked bool, err 
 	case held != nil, errors.Is(err, syscall.ENOTDIR):
 		return false, err
 	default:
-		return false, nil // the file system refuses links, or one more link; if the disk fails, so does createLock
+		return false, nil // the file system refuses the link; if the disk itself fails, createLock fails too
 	}
 }
 

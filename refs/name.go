@@ -18,10 +18,10 @@ const (
 	goneFolder = "_gone"
 	gonePrefix = prefix + goneFolder + "/"
 	heldPrefix = prefix + "_held/"
-	// olderPrefix is for refs of an older format that were moved out of the way; see Older.
+	// olderPrefix is the folder of refs in an older format, which Older renames.
 	olderPrefix = prefix + "_older/"
-	// remotePrefix is for tracking refs. It has a folder for each remote, with tips and, in the folder
-	// goneFolder, tombstones.
+	// remotePrefix is the folder of tracking refs. It has a folder for each remote. A remote's folder has the tips and,
+	// in the folder goneFolder, the tombstones.
 	remotePrefix = "refs/smithers-remote/"
 	// hashPrefix is the start of the component of a run whose id is too long.
 	hashPrefix = "_h-"
@@ -40,8 +40,8 @@ const NoFrame int64 = -1
 // Name is a full ref name under refs/smithers/ or refs/smithers-remote/.
 type Name string
 
-// Base is the name of the ref for the newest commit that holds only code. A run builds on that commit if the
-// remote has none of the code. The ref belongs to no run.
+// Base is the name of the ref for the newest commit that this program has made only to store code. A run builds on that
+// commit if the remote has none of the code. The ref belongs to no run.
 const Base Name = prefix + "_base"
 
 // Tip returns the name of a run's tip ref. For an empty run id, the error wraps ErrMalformed.
@@ -154,8 +154,8 @@ func EscapeRun(run string) (string, error) {
 }
 
 // UnescapeRun returns the run id for which EscapeRun returns component. If component has only the hash of the id, run
-// is "" and ok is false: the id is then in run.json. If EscapeRun cannot return component, the error wraps
-// ErrMalformed.
+// is "" and ok is false. The id of such a run is only in the run's run.json. If EscapeRun cannot return component, the
+// error wraps ErrMalformed.
 func UnescapeRun(component string) (run string, ok bool, err error) {
 	malformed := func() (string, bool, error) {
 		return "", false, fmt.Errorf("%w: run %q", ErrMalformed, component)

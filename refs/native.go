@@ -32,6 +32,7 @@ func newNativeWriter(db *DB) *nativeWriter {
 		fsync = "core.fsync=reference"
 	}
 	global := append([]string{"-c", fsync}, hooksArgs(db.opts.Repo, db.opts.Env)...)
+	// Clip makes each later append to global copy the options.
 	return &nativeWriter{db: db, global: slices.Clip(global)}
 }
 
@@ -80,6 +81,7 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 				return w.apply(context.WithoutCancel(ctx), left)
 			}
 		}
+		// No ref has moved.
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -92,9 +94,10 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	}
 }
 
-// lockOf returns the path of the lock file that stopped updates. If git's message names a lock file, lockOf returns
-// its path: it may be the lock of packed-refs. Otherwise it returns the first lock file of updates that exists. If
-// none exists, it returns the path that the lock file of the first update would have.
+// lockOf returns the path of the lock file that stopped updates. failure is git's error. If git's message names a lock
+// file, lockOf returns the path in the message, which may be the lock of packed-refs. Otherwise it returns the first
+// lock file of updates that exists. If none exists, it returns the path that the lock file of the first update would
+// have.
 func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 	if lock := failure.lock(); filepath.IsAbs(lock) {
 		return filepath.Clean(lock)
@@ -139,9 +142,9 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	return err
 }
 
-// remaining returns the updates that git did not make before it ended: none, the last ones or all. git must have
-// locked all refs. failure is git's error. If a ref has neither its old nor its new value, remaining returns an
-// error. For the first update, the error is a *ConflictError; for a later update, it wraps failure.
+// remaining returns the updates that git did not make before it ended: none, the last updates, or all. git must have
+// locked all refs. failure is git's error. If a ref has neither its old nor its new value, remaining returns an error.
+// For the first update, the error is a *ConflictError. For a later update, the error wraps failure.
 func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Update, error) {
 	for i, u := range updates {
 		actual, err := w.db.reader.resolve(u.Name)

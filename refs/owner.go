@@ -29,12 +29,12 @@ const (
 // file before its flock is held, and remove it as a dead owner's file.
 const ownerAttempts = 10
 
-// owner is the file in which a DB notes ref locks, with their contents, before it creates the locks. The DB
-// holds the flock of the file as long as the DB is open. So a process that gets the flock knows that the
-// owner is dead, and that the noted locks which still exist are the owner's.
+// owner is the file in which a DB notes ref locks, with their contents, before it creates the locks. The DB holds the
+// flock of the file as long as the DB is open. So if a process gets the flock, the owner is dead, and the noted locks
+// that still exist belong to the dead owner.
 //
-// The file is "idle.\n", or it is "locks\n", a line "<content> <ref name>\n" for each lock, and "end\n". Any
-// text after that is left over from a longer note.
+// The content of the file is "idle.\n", or it is "locks\n", a line "<content> <ref name>\n" for each lock, and "end\n".
+// Text after this content is left over from a longer note.
 type owner struct {
 	fs   fsx.FS
 	path string
@@ -111,9 +111,9 @@ func (o *owner) isCurrent() bool {
 	return errors.Join(err1, err2, err3) == nil && os.SameFile(locked, open) && os.SameFile(open, named)
 }
 
-// note writes into the owner file that the DB will create the locks of updates. contents[i] is the content of the
-// lock of updates[i]. Call note before the first lock is created, so that another process can remove the locks if
-// this process dies.
+// note writes into the owner file that the DB will create the locks of updates. contents[i] is the content of the lock
+// of updates[i]. The caller must call note before it creates the first lock, so that another process can remove the
+// locks if this process dies.
 func (o *owner) note(updates []Update, contents []string) error {
 	var b strings.Builder
 	b.WriteString(noteLocked)
@@ -143,7 +143,7 @@ type notedLock struct {
 }
 
 // parseNote returns the locks that are noted in file, the content of an owner file. It returns nil if the owner holds
-// no locks. It also returns nil for an incomplete note: its owner died while it wrote the note, so it created no
+// no locks. It also returns nil for an incomplete note: the owner died while writing the note, before it created a
 // lock.
 func parseNote(file string) []notedLock {
 	body, locked := strings.CutPrefix(file, noteLocked)

@@ -17,7 +17,7 @@ import (
 const (
 	packedHeader = "# pack-refs with:"
 	// packedBlock is the number of bytes that one read takes from a big packed-refs. A packed-refs of at most
-	// packedWhole bytes is read at once.
+	// packedWhole bytes is read in one read.
 	packedBlock = 2 << 10
 	packedWhole = 64 << 10
 	// packedLinear is the number of bytes up to which linear search is faster than binary search.
@@ -65,8 +65,8 @@ func (r reader) openPacked() (*packedRefs, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// newPacked returns the refs of a packed-refs file, after it has read the file's header. size is the size of the file
-// in bytes, path is the path of the file, for errors, and hexLen is the length of an id in hex digits.
+// newPacked returns the refs of a packed-refs file. It reads the header of the file. size is the size of the file in
+// bytes. path is the path of the file, for errors. hexLen is the length of an id in hex digits.
 func newPacked(file io.ReaderAt, size int64, path string, hexLen int) (*packedRefs, error) {
 	p := &packedRefs{file: file, path: path, size: size, hexLen: hexLen, blockSize: packedBlock}
 	if size <= packedWhole {
@@ -105,6 +105,7 @@ func (p *packedRefs) lookup(name Name) (objstore.ID, error) {
 		if ref.Name == name {
 			return ref.ID, nil
 		}
+		// The scan of a sorted file begins at name, so only the first ref can have this name.
 		if p.sorted {
 			break
 		}
@@ -146,7 +147,8 @@ func (p *packedRefs) scan(prefix string) iter.Seq2[Ref, error] {
 // sorted.
 func (p *packedRefs) search(name string) (int64, error) {
 	lo, hi := p.begin, p.size
-	// The binary search keeps this rule: every ref before lo is less than name, and no ref at or after hi is less.
+	// The binary search keeps this rule: every ref before lo is less than name, and no ref at or after hi is less than
+	// name.
 	for hi-lo > packedLinear {
 		mid := lo + (hi-lo)/2
 		at, err := p.lineStart(mid)
@@ -176,8 +178,8 @@ func (p *packedRefs) search(name string) (int64, error) {
 	return p.size, nil
 }
 
-// record is the line of a ref. Its slices point into a block. The name is nil if the line belongs to the ref
-// before it.
+// record is the line of a ref. Its slices point into a block. The name is nil for a line "^<id>", which belongs to the
+// ref in the line before.
 type record struct {
 	id, name []byte
 }

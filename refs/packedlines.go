@@ -24,7 +24,7 @@ type PackedLine struct {
 // SoundPacked drops the line if the ref's line is invalid. An element of broken has the ref's name if the invalid
 // line has one.
 func SoundPacked(data []byte) (sound []byte, broken []PackedLine) {
-	// kept means that the previous line is in sound; met means that the previous line was a ref's.
+	// kept means that the previous line is in sound. met means that a line "^<id>" may follow the previous line.
 	number, kept, met := 0, false, false
 	for line := range bytes.Lines(data) {
 		number++
@@ -61,9 +61,9 @@ func isID(text string) bool {
 	return err == nil && !id.IsZero()
 }
 
-// checkPacked returns the invalid lines of packed-refs. If there are any, the error is a *BrokenError for the first.
-// If all lines are valid, or the file is missing, checkPacked returns nil. It also checks the refs of other programs,
-// because any invalid line stops git.
+// checkPacked returns the invalid lines of packed-refs. If the file has invalid lines, the error is a *BrokenError for
+// the first of these lines. If all lines are valid, or the file is missing, checkPacked returns nil. It also checks the
+// refs of other programs, because any invalid line stops git.
 func (r reader) checkPacked() ([]PackedLine, error) {
 	path := filepath.Join(r.dir, "packed-refs")
 	data, err := os.ReadFile(path)

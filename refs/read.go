@@ -47,6 +47,7 @@ func (r reader) resolve(name Name) (objstore.ID, error) {
 // symbolic ref, the error is a *BrokenError.
 func (r reader) loose(name Name) (objstore.ID, error) {
 	path := r.path(name)
+	// A valid file has the id and a line feed. The second extra byte shows that a file is too long.
 	var buf [2*32 + 2]byte
 	n, err := fsx.ReadSmall(path, buf[:r.hexLen+2])
 	if err != nil {

@@ -16,11 +16,11 @@ func Gone(run string) (Name, error) { return named(gonePrefix, run) }
 // wraps ErrMalformed.
 func Held(run string) (Name, error) { return named(heldPrefix, run) }
 
-// Remote returns the name of the tracking ref for a remote's tip of a run. remote is a RemoteComponent. For
+// Remote returns the name of the tracking ref for the tip that a run has in a remote. remote is a RemoteComponent. For
 // an empty run id, the error wraps ErrMalformed.
 func Remote(remote, run string) (Name, error) { return named(remotePrefix+remote+"/", run) }
 
-// RemoteGone returns the name of the tracking ref for a remote's tombstone of a run. remote is a
+// RemoteGone returns the name of the tracking ref for the tombstone that a run has in a remote. remote is a
 // RemoteComponent. For an empty run id, the error wraps ErrMalformed.
 func RemoteGone(remote, run string) (Name, error) {
 	return named(remotePrefix+remote+"/"+goneFolder+"/", run)

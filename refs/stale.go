@@ -12,8 +12,8 @@ import (
 )
 
 // RecoverLocks removes the ref locks that killed processes of this program left behind. It removes no other lock. An
-// incomplete lock may belong to a living process: RecoverLocks waits for Options.Patience, and then removes the lock
-// if it is unchanged. Apply does the same if a lock is in its way.
+// incomplete lock may belong to a living process. So RecoverLocks waits for Options.Patience, and then removes the
+// incomplete lock if it is unchanged. Apply removes such a lock in the same way if the lock stops Apply.
 func (db *DB) RecoverLocks(ctx context.Context) error {
 	if err := db.lock(ctx); err != nil {
 		return err
@@ -25,6 +25,7 @@ func (db *DB) RecoverLocks(ctx context.Context) error {
 	}
 	wait := newWaiter(ctx, db.opts.Patience)
 	defer wait.stop()
+	// The wait ends with ErrLocked when the patience has ended.
 	for err == nil {
 		err = wait.wait("")
 	}

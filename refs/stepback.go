@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// stepBackRules holds the conditions under which moving refs must do more than rename lock files, so that
-// native git must move them.
+// stepBackRules has the conditions under which native git must move refs, because the move needs more than a renamed
+// lock file.
 type stepBackRules struct {
 	always bool   // the configuration requires native git for every transaction
 	hook   string // the path of the hook that git would run, if the hook exists

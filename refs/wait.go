@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// firstDelay is the average pause before the first repetition. The pause doubles each time, up to maxDelay.
+// firstDelay is the average length of a waiter's first pause. The length doubles each time, up to maxDelay.
 const (
 	firstDelay = time.Millisecond
 	maxDelay   = 50 * time.Millisecond
 )
 
-// waiter pauses between the attempts to get a lock of another process.
+// waiter pauses between attempts to take a lock that another process holds.
 type waiter struct {
 	ctx      context.Context    // the context of the caller
 	patience context.Context    // ends after limit; nil until the first wait
@@ -24,14 +24,14 @@ type waiter struct {
 	delay    time.Duration      // the average length of the next pause
 }
 
-// newWaiter returns a waiter whose waits may take patience in all. The caller must stop it.
+// newWaiter returns a waiter whose waits may take at most patience in total. The caller must call stop.
 func newWaiter(ctx context.Context, patience time.Duration) *waiter {
 	return &waiter{ctx: ctx, limit: patience, delay: firstDelay}
 }
 
-// wait pauses before the next attempt to take a lock. The pauses grow up to about maxDelay. If w.limit has passed
-// since the first wait, the error wraps ErrLocked and names the lock: what is the lock's path. If the caller's
-// context ends first, wait returns the error of this context.
+// wait pauses before the next attempt to take a lock. what is the path of the lock, for the error. If w.limit has
+// passed since the first wait, the error wraps ErrLocked. If the caller's context ends first, wait returns the error of
+// this context.
 func (w *waiter) wait(what string) error {
 	if w.patience == nil {
 		w.patience, w.cancel = context.WithTimeout(w.ctx, w.limit)
@@ -63,20 +63,20 @@ type heldError struct{ path string }
 // Error returns a message with the path of the lock.
 func (e *heldError) Error() string { return e.path + " exists" }
 
-// looks is how often lookForStale looks for locks of dead processes. While another process inspects the note
-// of a dead owner, the owner seems to be alive.
+// looks is the maximum number of times that lookForStale looks for locks of dead processes. One time is not enough:
+// while another process inspects the note of a dead owner, the owner seems to be alive.
 const looks = 5
 
-// patiently calls attempt, and calls it again as long as it returns a *heldError: a lock of another process is in its
-// way. patiently returns any other result of attempt.
+// patiently calls attempt, and repeats the call as long as attempt returns a *heldError, which means that another
+// process holds a lock. patiently returns any other result of attempt.
 //
-// Between two calls, patiently removes the locks of dead processes or waits. Before each wait, it compares the refs
-// with the expected values of updates. If a ref differs, it returns a *ConflictError; if a ref is broken, it returns
-// a *BrokenError. If a lock stays for longer than Options.Patience, the error wraps ErrLocked. If the lock in the way
-// is incomplete and new, the time begins anew. If ctx ends first, patiently returns the error of ctx.
+// After each call that fails in this way, patiently compares the refs with the expected values of updates. If a ref
+// differs, it returns a *ConflictError. If a ref is broken, it returns a *BrokenError. Otherwise, it removes the locks
+// of dead processes or waits. If the waits take longer than Options.Patience, the error wraps ErrLocked. But if the
+// lock is incomplete and new, the waiting time begins again. If ctx ends first, patiently returns the error of ctx.
 func (db *DB) patiently(ctx context.Context, updates []Update, attempt func() error) error {
 	wait := newWaiter(ctx, db.opts.Patience)
-	defer func() { wait.stop() }()
+	defer func() { wait.stop() }() // stops the last waiter, because the loop below replaces wait
 	var torn map[string]fs.FileInfo
 	for first := true; ; first = false {
 		err := attempt()
@@ -114,9 +114,9 @@ func (db *DB) patiently(ctx context.Context, updates []Update, attempt func() er
 	}
 }
 
-// lookForStale calls removeStaleLocks with seen several times, with pauses between the calls. It stops when a call
-// removes a lock or fails. The constant looks is the maximum number of calls. lookForStale returns the results of the
-// last call. If ctx ends during a pause, it returns the error of ctx.
+// lookForStale calls removeStaleLocks with the argument seen up to looks times, with pauses between the calls. It stops
+// when a call removes a lock or fails. It returns the results of the last call. If ctx ends during a pause, it returns
+// the error of ctx.
 func (db *DB) lookForStale(ctx context.Context, seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
 	pause := newWaiter(ctx, time.Minute)
 	defer pause.stop()

@@ -13,12 +13,12 @@ import (
 type Draft struct {
 	Frame     *FrameDraft                 // nil means that the entry is not a frame
 	Mailbox   []Change                    // changes of the mailbox, in an entry of any kind
-	Journal   []Change                    // rows to set in "attempts", "logs" and "ops"; a removal is an error
+	Journal   []Change                    // rows to set in the journal's collections; a removal is an error
 	Events    []Event                     // the entry's events, in order; Append assigns each Seq
-	Ext       *ExtDraft                   // nil leaves ext/ unchanged
+	Ext       *ExtDraft                   // changes of one other engine's data; nil leaves ext/ unchanged
 	Run       func(*Run)                  // edits the run's row in place; nil leaves the row unchanged
 	VCS       *VCS                        // the captured working copy; nil leaves vcs.json, worktree/ and worktrees/ unchanged
-	Objects   func(objstore.Writer) error // adds the objects of VCS's trees that the store lacks, if vcs.json changes; may be nil
+	Objects   func(objstore.Writer) error // adds the missing objects of VCS's trees if vcs.json changes; may be nil
 	Workflow  *Workflow                   // nil leaves the workflow unchanged; otherwise Append also sets the row's WorkflowHash
 	Subject   string                      // Append reduces the subject to one line of at most 200 bytes
 	AtMs      int64                       // the time of the entry, in milliseconds since 1970
@@ -50,19 +50,20 @@ func (d *Draft) StateChanges() []Change {
 	return slices.Concat(d.Frame.State, d.Mailbox)
 }
 
-// Append builds the entry that follows prev and writes its objects to w, the commit last. For the first entry of a
-// run, prev is nil and draft.Run must fill in the run's row. w must be able to read everything that prev and
-// draft.Frame.Restore read. frames reconstructs prev's rendered tree and caches the new tree. It may be nil. The
-// returned entry reads through w, and has the same content as the entry that ReadEntry reads later.
+// Append builds the entry that follows prev and writes its objects to w, the commit last. For the first entry of a run
+// that is not a fork, prev is nil and draft.Run must fill in the run's row. w must be able to read everything that prev
+// and draft.Frame.Restore read. frames reconstructs prev's rendered tree and caches the new tree. frames may be nil.
+// The returned entry reads through w, and has the same content as the entry that ReadEntry reads later.
 //
 // If draft.Run changes the run's id, the entry is the first entry of a fork. The rules for first entries are:
 //   - The first entry of a run must be a frame.
-//   - The first entry of a fork must be a frame, unless prev itself is the fork's frame 0.
+//   - The first entry of a fork must be a frame, unless prev itself is the fork's frame 0. Append does not check this.
 //   - If the fork has an extension, its first entry must follow the extension and must not be a frame.
 //   - Only the first entry of a fork can follow a view: see Entry.IsView.
 //
-// Append sets Frame and NextSeq of the row, and ignores the values that draft.Run sets. In a first entry, both begin
-// at 0. But with an extension, Frame is prev's Frame minus Parent.Frame. In other entries, both continue from prev.
+// Append sets Frame and NextSeq of the row, and ignores the values that draft.Run sets. In the first entry of a run or
+// fork, both begin at 0. But if the fork has an extension, Frame is the Frame of prev's row minus Parent.Frame. In all
+// other entries, both continue from prev's row.
 //
 // If the error wraps ErrInvalid, the draft cannot be stored. After any error, the objects written to w are useless.
 func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
@@ -103,9 +104,9 @@ type appender struct {
 	parts  []objstore.TreeEntry
 }
 
-// put adds an object to the entry's tree. name is the object's name in the tree, and id is its id. If the tree
-// already has an object with this name, put replaces it. If id is zero, put only removes the object with this name.
-// name must be a name for which kindOf returns a file or a folder.
+// put adds the object with the given id to the entry's tree under the given name. If the tree already has an object
+// with this name, put replaces the object. If id is zero, put only removes the object. For the name, kindOf must return
+// filePart or folderPart.
 func (a *appender) put(name string, id objstore.ID) {
 	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return e.Name == name })
 	if id.IsZero() {
@@ -132,9 +133,9 @@ func (a *appender) base() error {
 	return err
 }
 
-// numberEntry sets a.fork, Frame and NextSeq of the run's row, and the entry's header. In the header, writeState sets
-// ContentHash and writeCommit sets Tree. VCS is that of prev until writeVCS replaces it. If the entry cannot follow
-// prev or, without prev, cannot be the first entry of a run, the error wraps ErrInvalid.
+// numberEntry sets a.fork, Frame and NextSeq of the run's row, and the entry's header. Later steps set the header's
+// ContentHash, NextSeq and Tree. The header's VCS is prev's until writeVCS replaces it. If the entry cannot follow prev
+// or, without prev, cannot be the first entry of a run, the error wraps ErrInvalid.
 func (a *appender) numberEntry() error {
 	a.fork = a.prev != nil && a.run.ID != a.before.ID // draft.Run has changed the run's id
 	switch {
@@ -170,7 +171,7 @@ func (a *appender) numberEntry() error {
 	return nil
 }
 
-// extend sets Frame in the run's row if the entry is the first of a fork with an extension: it is the Frame of prev's
+// extend sets Frame in the run's row of the first entry of a fork with an extension. The value is the Frame of prev's
 // row minus Parent.Frame. If the row names no extension, extend does nothing. If the entry does not follow the
 // extension, or is a frame, the error wraps ErrInvalid.
 func (a *appender) extend() error {
@@ -186,8 +187,8 @@ func (a *appender) extend() error {
 }
 
 // takeIn validates the draft before any step writes an object. It sets a.stored to the form in which the draft is
-// stored, and a.run to the row that draft.Run edited. The rendered tree and the row are checked later, by writeFrame
-// and writeRun.
+// stored, and a.run to the row that draft.Run edited. The rendered tree, the working copy and the row are checked
+// later, by writeFrame, writeVCS and writeRun.
 func (a *appender) takeIn() (err error) {
 	in := intake{a.next.known, a.draft.Limits}
 	a.run = in.run(a.before, a.draft.Run)
@@ -195,9 +196,9 @@ func (a *appender) takeIn() (err error) {
 	return err
 }
 
-// writeState applies the draft's changes to a state: the one that the draft restores or, if it restores none, prev's.
-// The parts of the result replace prev's parts in the entry's tree. The content hash of the result goes into the
-// header.
+// writeState applies the draft's changes to the state that the draft restores or, if the draft restores no state, to
+// prev's state. The parts of the result replace the parts of prev's state in the entry's tree. The content hash of the
+// result goes into the header.
 func (a *appender) writeState() error {
 	before := a.next.known.emptyState()
 	if a.prev != nil {
@@ -232,7 +233,7 @@ func (a *appender) writeJournal() error {
 			return err
 		}
 	}
-	anew := false
+	anew := false // takenOver has emptied a collection, so the journal must be stored again
 	if a.fork {
 		before.rowSet, anew = before.takenOver()
 	}
@@ -259,8 +260,8 @@ func (s rowSet) takenOver() (taken rowSet, anew bool) {
 	return taken, anew
 }
 
-// putJournal stores the non-empty collections of j as the tree of the entry's journal. It also stores the entries of
-// j that this version cannot read. If there is nothing to store, the entry has no journal.
+// putJournal stores the non-empty collections of j, and the tree entries in j.unread, as the tree of the entry's
+// journal. If there is nothing to store, the entry has no journal.
 func (a *appender) putJournal(j journal) {
 	entries := append(j.parts(), j.unread...)
 	if len(entries) == 0 {
@@ -294,8 +295,8 @@ func (a *appender) writeFrame() error {
 }
 
 // writeEvents numbers the entry's events from NextSeq of the run's row on. It then advances NextSeq in the row and
-// sets NextSeq in the header. It stores the events in the form of encodeEvents. If they have more than maxEvents
-// bytes, the error wraps ErrLimit.
+// sets NextSeq in the header. It stores the events in the form of encodeEvents. If the stored form has more than
+// maxEvents bytes, the error wraps ErrLimit.
 func (a *appender) writeEvents() error {
 	events := a.events()
 	for i := range events {

@@ -16,8 +16,8 @@ const (
 	ApprovalDenied    = "denied"
 )
 
-// Approval is a gate at which a run waits for a person's yes or no. The key of its row in the collection
-// "approvals" is its node's key.
+// Approval is a request for a person's yes or no, with the decision. The run waits for the decision. In the collection
+// "approvals", the key of the approval's row is the key of its node: see Key.
 type Approval struct {
 	NodeID        string  `json:"nodeId"`
 	Iteration     int     `json:"iteration"`

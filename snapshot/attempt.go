@@ -108,8 +108,8 @@ func (a Attempt) check() error {
 	return a.checkPointer()
 }
 
-// checkPointer returns an error if the attempt's pointer to the files that it left cannot be stored: CommitID, Frame,
-// Worktree or Beside is invalid.
+// checkPointer returns an error if the attempt's pointer cannot be stored: CommitID, Frame, Worktree or Beside is
+// invalid.
 func (a Attempt) checkPointer() error {
 	if err := checkAttemptKeys(a.Beside); err != nil {
 		return fmt.Errorf("beside: %w", err)

@@ -8,8 +8,8 @@ import (
 // hexDigits lists the hex digits in the order of their values.
 const hexDigits = "0123456789abcdef"
 
-// escape returns s with each byte that is not plain replaced by a percent sign and two lower-case hex digits. plain
-// reports whether a byte stays unescaped.
+// escape returns s in escaped form: each byte for which plain returns false is replaced by a percent sign and the two
+// lower-case hex digits of the byte.
 func escape(s string, plain func(byte) bool) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -35,8 +35,8 @@ func unescape(s string, plain func(byte) bool) (string, bool) {
 	return text, true
 }
 
-// percentDecode returns s with each percent sign and the two hex digits after it replaced by their byte. If a
-// percent sign lacks its digits, the result is "" and false. Digits may be in any case.
+// percentDecode returns s, with each percent sign and the two hex digits after the sign replaced by the byte, and true.
+// Digits may be in any case. If a percent sign is not followed by two hex digits, the result is "" and false.
 func percentDecode(s string) (string, bool) {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -57,8 +57,8 @@ func percentDecode(s string) (string, bool) {
 	return string(out), true
 }
 
-// plainRun reports whether a byte of a run id stays unescaped in a trailer. The same bytes stay unescaped in a
-// ref.
+// plainRun reports whether a byte of a run id stays unescaped in a trailer of a commit message. The same bytes stay
+// unescaped in the name of a ref.
 func plainRun(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 }

@@ -31,9 +31,9 @@ type Walk struct {
 	from   *Entry
 	across bool // the walk continues in the parent of a fork
 
-	lines  lines  // the runs from the run that the walk shows to at's run
+	lines  lines  // the runs from the run for which the walk shows entries to the run that stores the entry at
 	at     *Entry // the last entry that Next returned, as stored; nil before the first call
-	newest *Entry // the newest entry of at's run that was read; its row names the run's parent
+	newest *Entry // the newest entry of at's run that the walk has read; its row names the run's parent
 	forked *Entry // the result of Forked
 }
 
@@ -47,9 +47,9 @@ func NewWalk(r objstore.Reader, from *Entry) *Walk {
 }
 
 // Next returns the next entry of the walk. The first call returns the entry given to NewWalk. Next returns nil after
-// the run's first entry or, if the walk continues in parents, after the oldest entry of all. The error wraps
-// objstore.ErrCorrupt if a fork has an extension, but its first entry does not follow the extension, or the extension
-// does not reach the frame that the fork was made from.
+// the run's first entry or, if the walk continues in parents, after the oldest entry of all. If a fork has an
+// extension, the fork's first entry must follow the extension, and the extension must reach back to the frame that the
+// fork was made from. Otherwise, the error wraps objstore.ErrCorrupt.
 func (w *Walk) Next() (*Entry, error) {
 	if w.at == nil {
 		w.at = w.from.stored()
@@ -78,12 +78,12 @@ func (w *Walk) Next() (*Entry, error) {
 	return w.lines.view(before)
 }
 
-// Forked returns the entry of the parent run that the first entry of the run follows. Call it after Next has returned
-// nil; before, it returns nil. It also returns nil if the run is not a fork.
+// Forked returns the entry of the parent run that precedes the run's oldest entry. If the run is not a fork, or Next
+// has not yet returned nil, Forked returns nil.
 func (w *Walk) Forked() *Entry { return w.forked }
 
-// step prepares the move from w.at to before, the entry that w.at follows: it updates w.newest and w.lines. ended is
-// true if before belongs to the parent run and the walk must not enter the parent. For the errors, see Next.
+// step updates w.newest and w.lines for the step from w.at to before, the entry that w.at follows. ended is true if
+// before belongs to the parent run and the walk must not continue in the parent. For the errors, see Next.
 func (w *Walk) step(before *Entry) (ended bool, err error) {
 	forked := before.Run != w.newest.Run
 	if forked {
@@ -100,7 +100,8 @@ func (w *Walk) step(before *Entry) (ended bool, err error) {
 			forked = false
 		}
 	}
-	// At the frame from which the first run was forked, its extension ends. Several runs may begin at the same frame.
+	// The extension of the first run in w.lines ends at the frame from which that run was forked. The next run in
+	// w.lines may be forked from the same frame.
 	for len(w.lines) > 1 && before.ID == w.lines[0].parent.Commit {
 		if !w.across {
 			return true, nil
@@ -143,17 +144,17 @@ type line struct {
 // run has the entries of the next run. A value of lines is never modified.
 type lines []line
 
-// extended returns a copy of l with one more run at the end. by is Parent in the row of the run that is now last in
-// l. run is the id of the added run.
+// extended returns a copy of l with one more run at the end. run is the id of the added run. by is the Parent in the
+// row of the last run in l, and names the added run.
 func (l lines) extended(by *Parent, run string) lines {
 	l = slices.Clone(l)
 	l[len(l)-1].parent = by
 	return append(l, line{run: run})
 }
 
-// checkEnd returns an error that wraps objstore.ErrCorrupt if l still has more than one run at the end of a walk.
-// Then the walk has not reached the frame that the first run was forked from. last is the id of the walk's last
-// entry.
+// checkEnd returns an error that wraps objstore.ErrCorrupt if l still has more than one run when no earlier entry of
+// the run is left. The walk has then not reached the frame that the first run was forked from. last is the id of the
+// walk's last entry.
 func (l lines) checkEnd(last objstore.ID) error {
 	if len(l) > 1 {
 		return corrupt(last, "entry: does not follow the frame that run %q was forked from", l[0].run)
@@ -161,8 +162,8 @@ func (l lines) checkEnd(last objstore.ID) error {
 	return nil
 }
 
-// shift returns the number of a frame in the last run minus its number in the first run. ok is false if the
-// difference is larger than row.MaxInteger.
+// shift returns the number of a frame in the last run minus the number of the same frame in the first run. If the
+// difference is larger than row.MaxInteger, shift returns 0 and false.
 func (l lines) shift() (sum int64, ok bool) {
 	for _, one := range l[:len(l)-1] {
 		if sum += one.parent.Frame; sum > row.MaxInteger {
@@ -172,9 +173,9 @@ func (l lines) shift() (sum int64, ok bool) {
 	return sum, true
 }
 
-// view returns the entry e of the last run of l in the form that it has in the first run of l, which extends the last
-// run. If l has only one run, the result is e itself. Otherwise, the result is a view, with the run id and the frame
-// numbers of the first run. If the number of e's frame would be less than 1, the error wraps objstore.ErrCorrupt.
+// view returns e, an entry of the last run in l, as the first run in l shows the entry. If l has only one run, the
+// result is e itself. Otherwise, the result is a view with the run id and the frame numbers of the first run. If the
+// number of e's frame would be less than 1, the error wraps objstore.ErrCorrupt.
 func (l lines) view(e *Entry) (*Entry, error) {
 	if len(l) == 1 {
 		return e, nil
@@ -189,7 +190,7 @@ func (l lines) view(e *Entry) (*Entry, error) {
 		seen.Frame -= shift
 	}
 	if e.Based != nil {
-		// A base before the extension is not a frame of the first run.
+		// A base before the fork's frame 0 is not a frame of the first run. So it becomes NoFrame.
 		seen.Based = new(max(*e.Based-shift, NoFrame))
 		if *e.Based == NoFrame {
 			*seen.Based = NoFrame

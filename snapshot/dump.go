@@ -11,9 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// DumpState returns a state as the JSON of a [Whole], with all members of every row. Rows are sorted by key,
-// signals by Seq. The JSON is compact, except that the user's values are byte for byte as the user gave them.
-// DumpState does not use encoding/json, which would compact these values too.
+// DumpState returns a state as the JSON of a [Whole], with all members of every row. Signals are sorted by Seq, and
+// other rows by key. The user's values are byte for byte as the user gave them, and the other JSON is compact.
+// DumpState does not use encoding/json, which would compact the user's values too. If a row cannot be decoded,
+// DumpState returns an error.
 func DumpState(s *State) (json.RawMessage, error) {
 	var d dumper
 	for _, c := range s.core {
@@ -42,7 +43,7 @@ func memberOf(collection string) string {
 	return strings.Join(words, "")
 }
 
-// dumper appends the members of a whole state to b. After an error, which err has, it appends no more members.
+// dumper appends the members of a whole state to b. err is the first error, after which no more members are appended.
 type dumper struct {
 	b   []byte
 	err error
@@ -70,8 +71,8 @@ func (d *dumper) next() {
 	}
 }
 
-// dumpRows writes the rows of c as an array with the given name. Each element has the members of the row's key,
-// then the members of its value. An error is stored in d.err.
+// dumpRows writes the rows of c, which have the given kind, as an array with the given name. Each element has the
+// members of the row's key, then the members of the row's value. An error is stored in d.err.
 func dumpRows[T any](d *dumper, name string, c *page.Collection, kind *row.Kind[T]) {
 	d.array(name, func() {
 		for r, err := range c.Rows() {

@@ -20,7 +20,7 @@ func (s *State) Edit(w objstore.Writer, changes []Change) (*State, error) {
 	return s.EditWithin(Limits{}, w, changes)
 }
 
-// EditWithin edits a state as Edit does, with the given limits instead of the default limits.
+// EditWithin returns an edited copy of s as Edit does, with the given limits instead of the default limits.
 func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (*State, error) {
 	taken, err := intake{s.known, limits}.state(changes)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	attachmentsName = "attachments" // reserved: entries carry the part unchanged
 )
 
-// partKind is the kind of part for which a name in an entry's tree stands.
+// partKind is the kind of a part of an entry. The name of the part in the entry's tree determines the kind.
 type partKind int
 
 const (
@@ -33,7 +33,7 @@ const (
 	filePart
 	folderPart
 	statePart   // a part of the state: the input, an output table or a collection
-	carriedPart // any object, which entries take over unchanged
+	carriedPart // any object, which Append copies unchanged from the previous entry
 )
 
 // kindOf returns the kind of the part that has the given name in an entry's tree, or unknownPart if the format has no
@@ -149,8 +149,9 @@ func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 	return id, data, err
 }
 
-// RunRow returns the run's row at this entry, which the caller may modify. For a view, it returns the row of the
-// fork. If run.json and the commit have different run ids, the error wraps objstore.ErrCorrupt.
+// RunRow returns the run's row at this entry, which the caller may modify. For a view, some fields of the row have the
+// values of the fork: see IsView. If run.json and the commit have different run ids, the error wraps
+// objstore.ErrCorrupt.
 func (e *Entry) RunRow() (Run, error) {
 	run, err := e.run.get(func() (Run, error) {
 		id, data, err := e.blob(runName, maxDocument)
@@ -281,11 +282,11 @@ func (e *Entry) journalRows(name string) (*page.Collection, error) {
 	return j.at(name), nil
 }
 
-// journal has an entry's collections in the journal.
+// journal has the collections of an entry's journal.
 type journal struct {
 	rowSet
 
-	unread []objstore.TreeEntry // collections of a newer version, which entries take over unchanged
+	unread []objstore.TreeEntry // collections of a newer version, which Append copies unchanged from the previous entry
 }
 
 // readJournal opens the collections of the journal. A collection that the journal lacks is empty. A collection that

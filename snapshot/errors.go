@@ -28,7 +28,7 @@ var ErrOlderFormat = errors.New("written in an older format")
 // ErrOlderFormat.
 type OlderFormatError struct {
 	Format int64  // the version in the commit's message
-	Run    string // the run id in the commit's message; "" if the message has no valid one
+	Run    string // the run id in the commit's message; "" if the message has no valid run id
 }
 
 // Error returns a message with the version of the format.

@@ -107,8 +107,8 @@ func encodeEvents(events []Event, h Header) (data []byte, stored bool) {
 	return encodeLines(events), len(events) > 0 || h.Frame != NoFrame && !own
 }
 
-// encodeLines returns the events as JSON objects, each with its members in a fixed order and on a line of its own. It
-// leaves out a payload without members. The payloads must be normalized.
+// encodeLines returns the events as lines. Each line is one event as a JSON object, with the members in a fixed order.
+// The members of the payload come last. The payloads must be normalized.
 func encodeLines(events []Event) []byte {
 	var b []byte
 	for _, e := range events {
@@ -134,7 +134,8 @@ func decodeEvents(id objstore.ID, data []byte, h Header) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	// own reports whether the frame's event SnapshotCaptured is missing at the end, because it is not stored.
+	// own is true if the frame's last event is SnapshotCaptured, which is not stored: the file is then missing, or its
+	// last event is the event before SnapshotCaptured.
 	own := h.Frame != NoFrame && (id.IsZero() || len(events) > 0 && events[len(events)-1].Seq == h.NextSeq-2)
 	if own {
 		events = append(events, h.capturedEvent())

@@ -13,13 +13,13 @@ import (
 // extName is the folder of an entry for the data of other engines.
 const extName = "ext"
 
-// ExtDraft changes the data of one other engine in an entry: the folder ext/<engine>/. A name is a path with
-// slashes. The tree escapes each part of the path like the name of an output table. Every part of a path but
-// the last must name a folder.
+// ExtDraft changes the data of one other engine in an entry: the folder ext/<engine>/. The name of a file or collection
+// is a path with slashes below this folder. In the entry's tree, each part of the path is escaped like the name of an
+// output table. Every part of a path but the last must name a folder.
 type ExtDraft struct {
 	Engine string
-	Files  map[string][]byte        // by name; nil removes the file
-	Rows   map[string][]page.Change // by the name of a collection; a value is any JSON, and nil removes the row
+	Files  map[string][]byte        // the content of each file, by name; nil removes the file
+	Rows   map[string][]page.Change // by the name of a collection; a row's value is any JSON, and nil removes the row
 }
 
 // ExtFile returns the content of a file in ext/<engine>/, or nil if the file does not exist. An empty file is
@@ -172,8 +172,8 @@ type extEdit struct {
 	rows     []page.Change
 }
 
-// at returns the edit of the file or folder at path, a list of names below x. It creates the edits of path that do
-// not exist yet. If an element of path cannot be a name, the error wraps ErrInvalid.
+// at returns the edit of the file, collection or folder at path, a list of names below x. It creates the missing edits
+// along the path. If an element of path cannot be a name, the error wraps ErrInvalid.
 func (x *extEdit) at(path []string) (*extEdit, error) {
 	for _, part := range path {
 		if err := checkTable(part); err != nil {
@@ -192,8 +192,9 @@ func (x *extEdit) at(path []string) (*extEdit, error) {
 }
 
 // write applies the edit x to a file, a collection or a folder below ext/. before is the current tree entry, and the
-// result is the new one. A tree entry with the zero ID means that nothing is stored there. If x changes the same
-// entry as more than one of a file, a collection and a folder, the error wraps ErrInvalid.
+// result is the new tree entry, or before itself if x has no changes. A tree entry with the zero ID means that nothing
+// is stored there. If x changes the same entry as more than one of a file, a collection and a folder, the error wraps
+// ErrInvalid.
 func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	switch {
 	case x.isFile && (len(x.rows) > 0 || x.children != nil), len(x.rows) > 0 && x.children != nil:

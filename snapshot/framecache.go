@@ -25,7 +25,7 @@ func (c *FrameCache) Rendered(r objstore.Reader, e *Entry) (json.RawMessage, err
 	return c.known().Read(r, id)
 }
 
-// known returns the cache of trees in c. If c is nil, known returns nil, which is a cache that keeps nothing.
+// known returns the cache of trees in c. If c is nil, known returns nil, which is a valid cache that keeps nothing.
 func (c *FrameCache) known() *rendered.Cache {
 	if c == nil {
 		return nil

@@ -20,24 +20,25 @@ const NoFrame int64 = -1
 // formatVersion is the version of the format that this package writes and reads.
 const formatVersion = 2
 
-// author is the author and committer of every entry. It does not identify the machine, and the same history
-// written twice has the same ids.
+// author is the author and committer of every entry. It does not depend on the machine or the user, so a history that
+// is written twice has the same ids.
 const author = "git-smithers <git-smithers@localhost.invalid>"
 
 // MaxOperation is the largest size of an operation's id in bytes.
 const MaxOperation = 1024
 
-// Header is the data in an entry's commit. It suffices to list a run without reading a tree.
+// Header is the data in an entry's commit. It suffices to list a run without reading a tree. A frame drops the frames
+// between Based and itself.
 type Header struct {
 	Run         string      // run id
 	Frame       int64       // the frame's number; NoFrame for an entry that is not a frame
-	Newest      int64       // the number of the run's newest frame, which is Frame in a frame
+	Newest      int64       // the number of the run's newest frame; equal to Frame if the entry is a frame
 	NextSeq     int64       // the Seq of the run's next event: the number of events so far
 	ContentHash page.Sum    // the hash of the entry's state; see State.ContentHash
 	AtMs        int64       // milliseconds since 1970; the commit's dates are the whole seconds, in UTC
 	Subject     string      // one line for git log
 	VCS         string      // summary of vcs.json: "git:<commit>" or "jj:<change>@<commit>"; "" if there is none
-	Based       *int64      // the frame that this frame continues; nil means the previous frame, NoFrame no frame. Frames between are dropped
+	Based       *int64      // the frame that this frame continues; nil for the previous frame, NoFrame for no frame
 	IDs         []string    // the ids that the writer gave the frame, sorted, each once; only a frame has ids
 	Operation   string      // the id of the append that wrote the entry, to recognize a repeated append; "" if there is none
 	Parent      objstore.ID // the previous entry; zero for a run's first
@@ -102,7 +103,7 @@ func (h Header) encode() []byte {
 	return b
 }
 
-// noBased is the trailer's value for a frame that continues no other frame.
+// noBased is the value of the trailer Smithers-Based for a frame that continues no other frame.
 const noBased = "none"
 
 // basedText returns the value of the trailer Smithers-Based: the frame's number, or "none" for NoFrame.
@@ -253,6 +254,8 @@ func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	at, atErr := strconv.ParseInt(lines.field("Smithers-Time: "), 10, 64)
 	h.AtMs = at
 	sum, sumErr := hex.DecodeString(lines.field("Smithers-Content-Hash: "))
+	// The result of copy is too small if the hash is too short. DecodeHeader detects a hash that is too long, because
+	// it compares the encoding of h with the commit.
 	if !runOK || !idsOK || frameErr != nil || basedErr != nil || nextErr != nil || atErr != nil || sumErr != nil || copy(h.ContentHash[:], sum) != len(h.ContentHash) {
 		return errNotEntry
 	}
@@ -285,7 +288,7 @@ func (h *Header) decodeFrame(lines *lineReader) (err error) {
 	return err
 }
 
-// lineReader takes lines from the front of a text.
+// lineReader reads lines from the front of a text. rest is the part of the text that is still unread.
 type lineReader struct{ rest string }
 
 // field removes the next line from the text if the line begins with prefix, and returns the rest of the line.

@@ -27,8 +27,8 @@ const (
 	HumanExpired   = "expired"
 )
 
-// HumanRequest is a question to people. The key of its row in the collection "human-requests" is its node's
-// key.
+// HumanRequest is a question to people, with the answer. In the collection "human-requests", the key of the request's
+// row is the key of its node: see Key.
 type HumanRequest struct {
 	NodeID        string          `json:"nodeId"`
 	Iteration     int             `json:"iteration"`

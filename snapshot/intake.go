@@ -40,9 +40,9 @@ type stateChanges struct {
 	input   *page.Change // nil leaves the input unchanged; a nil Value removes it
 }
 
-// draft validates d and returns it in the form in which an entry stores it. The result lacks the rendered tree and
-// the run's row, which writeFrame and run convert. draft does not modify d. If d cannot be stored, the error wraps
-// ErrInvalid.
+// draft validates d and returns d in the form in which an entry stores it. The result lacks the rendered tree and the
+// run's row, which writeFrame and run convert. draft only normalizes the working copy: writeVCS validates it. draft
+// does not modify d. If d cannot be stored, the error wraps ErrInvalid.
 func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	for _, c := range d.Mailbox {
 		if !in.known.has(inMailbox, c) {
@@ -86,9 +86,9 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	return t, nil
 }
 
-// run returns the edited row of a run. before is the row to edit, and stays unchanged. edit changes a copy of it, and
-// run then brings VCSRoot into its shortest spelling. If edit is nil, the result is an unchanged copy. run does not
-// check the row, and numberEntry sets Frame and NextSeq later.
+// run returns the edited row of a run. before is the row to edit, and stays unchanged. edit changes a copy of before,
+// and run then gives VCSRoot its shortest spelling. If edit is nil, the result is an unchanged copy. run does not check
+// the row, and does not set Frame and NextSeq: writeRun and numberEntry do this later.
 func (in intake) run(before Run, edit func(*Run)) Run {
 	run := before.clone()
 	if edit != nil {
@@ -99,8 +99,8 @@ func (in intake) run(before Run, edit func(*Run)) Run {
 }
 
 // state converts changes of the state and of the mailbox to the form in which they are stored, and groups them by
-// collection or output table. If several changes concern the input, the last change wins. If a change cannot be
-// stored, or concerns another collection, the error wraps ErrInvalid.
+// collection or output table. If several changes concern the input, the last change wins. If a change cannot be stored,
+// or concerns a collection of the journal or an unknown collection, the error wraps ErrInvalid.
 func (in intake) state(changes []Change) (stateChanges, error) {
 	s := stateChanges{rows: make(map[string][]page.Change), outputs: make(map[string][]page.Change)}
 	for _, c := range changes {
@@ -127,7 +127,7 @@ func (in intake) state(changes []Change) (stateChanges, error) {
 }
 
 // journal converts changes of the journal to the form in which they are stored, and groups them by collection. If a
-// change cannot be stored, removes a row, or concerns another collection, the error wraps ErrInvalid.
+// change cannot be stored, removes a row, or concerns a collection outside the journal, the error wraps ErrInvalid.
 func (in intake) journal(changes []Change) (map[string][]page.Change, error) {
 	rows := make(map[string][]page.Change)
 	for _, c := range changes {
@@ -159,9 +159,9 @@ func (in intake) row(c Change) (page.Change, error) {
 	return page.Change(row), nil
 }
 
-// encode returns the row that the change c sets, in the form in which its collection stores it. For a removal, the
-// row has only the key. encode returns an error in these cases: the op is unknown, a removal has a value, a set has
-// no value, or the row cannot be stored. In an output, it checks only the key, the size and the nesting, because
+// encode returns the row that the change c sets, in the form in which the collection of c stores it. For a removal, the
+// row has only the key. encode returns an error in these cases: the op is unknown, a removal has a value, a set has no
+// value, or the row cannot be stored. For an output, it checks only the key, the size and the nesting, because
 // Collection.Edit checks the JSON later.
 func (in intake) encode(c Change) (page.Row, error) {
 	switch {

@@ -21,7 +21,7 @@ func IsEngineJournal(collection string) bool {
 // collection for which IsEngineJournal returns false. Append then accepts or refuses c.
 func EngineChange(limits Limits, prev *Entry, c Change) (Change, error) {
 	if c.Op != OpSet || c.Value == nil || !IsEngineJournal(c.Collection) {
-		return c, nil // Append refuses the change, or knows where it belongs
+		return c, nil // Append checks the change
 	}
 	if err := limits.CheckValue(c.Value); err != nil {
 		return Change{}, c.invalid(err)
@@ -39,9 +39,9 @@ func EngineChange(limits Limits, prev *Entry, c Change) (Change, error) {
 	return SetRow(c.Collection, stored), nil
 }
 
-// carryInto returns a copy of a row with the members that this version does not know. now is the row. The unknown
-// members come from e's row with the same key. If e has no such row, carryInto returns the row unchanged. of
-// describes the row's collection in the journal. of.carry must not be nil.
+// carryInto returns a copy of the row now with the unknown members of e's row with the same key: the members that this
+// version does not know. If e has no such row, carryInto returns now unchanged. of describes the row's collection in
+// the journal. of.carry must not be nil.
 func (e *Entry) carryInto(of *collection, now page.Row) (page.Row, error) {
 	rows, err := e.journalRows(of.name)
 	if err != nil {
@@ -54,10 +54,8 @@ func (e *Entry) carryInto(of *collection, now page.Row) (page.Row, error) {
 	return of.carry(page.Row{Key: now.Key, Value: value}, now)
 }
 
-// carryRows returns the function carry for a collection whose rows have the given kind. This function takes two rows
-// with the same key: before, which may have members that this version does not know, and now. It returns a copy of
-// the second row with the unknown members of the first. If rows of this kind cannot have unknown members, carryRows
-// returns nil.
+// carryRows returns the function carry for a collection whose rows have the given kind; see collection. If rows of this
+// kind must not have members that this version does not know, carryRows returns nil.
 func carryRows[T any](kind *row.Kind[T]) func(before, now page.Row) (page.Row, error) {
 	if kind.Carried == nil {
 		return nil

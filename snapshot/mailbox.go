@@ -29,8 +29,8 @@ func SameCore(a, b *State) bool {
 		})
 }
 
-// decoded decodes each row of c with decode and yields the results, in the order of the keys. After the first error,
-// it ends.
+// decoded decodes each row of c with decode and yields the results in the order of the keys. It ends with the first
+// error.
 func decoded[T any](c *page.Collection, decode func(page.Row) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for row, err := range c.Rows() {

@@ -40,8 +40,8 @@ type Op struct {
 	UndoneBy  int         `json:"undoneBy,omitempty"`  // the number of the undo of this op; 0 if the op was not undone
 }
 
-// ByEngine reports whether another engine made the op, and an import found it in the engine's history. Two kinds of
-// ops are an engine's:
+// ByEngine reports whether another engine made the op, and an import found the op in the engine's history. Two kinds of
+// ops are made by engines:
 //   - A travel with To and without NodeID: the engine went back to a frame.
 //   - An undo with To: the engine continued from a frame before the undone op.
 func (o Op) ByEngine() bool {
@@ -77,7 +77,8 @@ var opKind = row.Kind[Op]{
 	Check: Op.check,
 }
 
-// opRows describes the collection "ops" of the journal. A fork begins without ops, because an op belongs to one run.
+// opRows describes the collection "ops" of the journal. A fork does not take over the parent's ops, because an op
+// belongs to one run.
 func opRows() *collection {
 	c := rowsOf(CollectionOps, inJournal, &opKind)
 	c.ownToRun = true

@@ -32,9 +32,9 @@ type collection struct {
 	place place
 	// ownToRun means that the collection of a fork begins empty.
 	ownToRun bool
-	// carry returns a copy of now with the unknown members of before: the members that this version does not know. now
-	// has none, and before is the stored row of the same key. carry is nil if rows must not have unknown members: such
-	// a member is then an error that wraps ErrNewerFormat.
+	// carry returns a copy of now with the unknown members of before: the members that this version does not know.
+	// before is the stored row with the key of now, and now has no unknown members. carry is nil if rows must not have
+	// unknown members. An unknown member in a stored row is then an error that wraps ErrNewerFormat.
 	carry func(before, now page.Row) (page.Row, error)
 	// encode returns the stored row of a key and a value that an engine wrote, or an error if the row is invalid.
 	encode func(key string, value json.RawMessage) (page.Row, error)
@@ -45,8 +45,9 @@ type collection struct {
 	dump func(d *dumper, member string, rows *page.Collection)
 	// edited returns an error if changes must not turn before into after. It is nil if all changes are allowed.
 	edited func(before, after *page.Collection, changes []page.Change) error
-	// together returns an error if the rows of c, each valid alone, are invalid together. known is a valid version
-	// of the collection. together is nil if valid rows are always valid together.
+	// together returns an error if the rows of c are invalid together. Each of the rows must be valid by itself. known
+	// is a valid version of the collection: together may skip the rows that c shares with known. together is nil if
+	// rows that are valid by themselves are always valid together.
 	together func(known, c *page.Collection) error
 }
 
@@ -73,8 +74,9 @@ func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 // registry lists collections. Collections of one place are written in this order.
 type registry []*collection
 
-// registered lists every collection of an entry, besides the output tables and the input. An entry with any
-// other collection is an error that wraps ErrNewerFormat, because a newer version wrote it.
+// registered lists every collection of an entry, besides the output tables and the input. Any other collection of the
+// state is an error that wraps ErrNewerFormat, because a newer version wrote the collection. Other collections of the
+// journal stay unread: see journal.
 var registered = registry{
 	rowsOf(CollectionNodes, inState, &nodeKind),
 	rowsOf(CollectionLoops, inState, &loopKind),
@@ -116,7 +118,7 @@ func (known registry) empty(in place) rowSet {
 	return s
 }
 
-// rows is one collection with its rows.
+// rows is one collection of an entry: its description and its rows.
 type rows struct {
 	of *collection
 	*page.Collection
@@ -204,8 +206,8 @@ func (s rowSet) all() iter.Seq2[string, *page.Collection] {
 	}
 }
 
-// verify reads and checks the rows of all collections, and returns the first error. sound remembers the collections
-// that were found valid before: verify skips the parts that a collection shares with them. It adds each collection
+// verify reads and checks the rows of all collections, and returns the first error. sound has the collections that were
+// found valid before: verify skips the parts that a collection shares with such a collection. It adds each collection
 // that it finds valid to sound.
 func (s rowSet) verify(sound *Sound) error {
 	for _, c := range s {

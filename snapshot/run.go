@@ -69,8 +69,8 @@ type Run struct {
 	StartedAtMs  *int64    `json:"startedAtMs,omitempty"`
 	FinishedAtMs *int64    `json:"finishedAtMs,omitempty"`
 
-	// The working copy when the run was last started: git or jj, VCS.Root, and the
-	// commit id (VCS.Pointer). "" if there is no working copy.
+	// The working copy when the run was last started: VCSType is git or jj, VCSRoot is the VCS.Root, and VCSRevision
+	// is the VCS.Pointer. All three are "" if there was no working copy.
 	VCSType     string `json:"vcsType,omitempty"`
 	VCSRoot     string `json:"vcsRoot,omitempty"`
 	VCSRevision string `json:"vcsRevision,omitempty"`
@@ -95,8 +95,8 @@ type Parent struct {
 // MaxRunID is the largest size of a run id in bytes.
 const MaxRunID = 4096
 
-// runFields declares the members of run.json. Frame and NextSeq are in the commit, so that an entry that changes only
-// these two keeps the run.json of the entry before.
+// runFields declares the members of run.json. Frame and NextSeq are stored in the commit. So an entry that changes only
+// these two fields keeps the run.json of the previous entry.
 var runFields = []row.Field[Run]{
 	row.Int("createdAtMs", func(r *Run) *int64 { return &r.CreatedAtMs }),
 	row.Int("epoch", func(r *Run) *int64 { return &r.Epoch }),
@@ -230,8 +230,8 @@ func checkRunID(id string) error {
 	return nil
 }
 
-// checkPath returns an error if p, the path of a workflow, is absolute on Unix or Windows, or begins with a drive
-// letter. A stored path must not name a place on one machine.
+// checkPath returns an error if p, the path of a workflow, is absolute on Unix or Windows, or has a colon after its
+// first byte, as after a drive letter. A stored path must not depend on one machine.
 func checkPath(p string) error {
 	if path.IsAbs(p) || strings.HasPrefix(p, `\`) || len(p) > 1 && p[1] == ':' {
 		return fmt.Errorf("workflowPath: absolute path %q", p)

@@ -100,7 +100,8 @@ func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 			return checkAllSeqs(after)
 		}
 	}
-	// No signal is removed, so the new signals must have the next Seqs.
+	// No signal is removed, so the new signals must have the next Seqs. The key of a signal is the digest of all its
+	// members but Seq. So a changed row of a known signal has another Seq, which is an error.
 	counts := seqCounter{from: int64(before.Len()), to: int64(after.Len())}
 	for _, c := range news {
 		signal, err := DecodeSignal(page.Row(c))

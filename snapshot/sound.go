@@ -28,9 +28,10 @@ func (s *Sound) Verify(name string, c *page.Collection, decode func(page.Row) er
 	return s.verify(name, c, decode, nil)
 }
 
-// verify checks the collection c as Verify does. After it has checked each row, verify calls together, unless that is
-// nil. together checks all rows as a whole. Its argument known is the last valid collection of the name, or an empty
-// collection. If c is empty, or s has already verified c under this name, verify calls neither decode nor together.
+// verify checks the collection c as Verify does. After it has checked each row, verify calls together, unless together
+// is nil. together checks all rows as a whole. The argument known of together is the last valid collection of the name,
+// or an empty collection. If c is empty, or s has already verified c under this name, verify calls neither decode nor
+// together.
 func (s *Sound) verify(name string, c *page.Collection, decode func(page.Row) error, together func(known, c *page.Collection) error) error {
 	if c.Len() == 0 {
 		return nil

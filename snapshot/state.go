@@ -201,7 +201,7 @@ func (s *State) findTable(name string) *table {
 	return nil
 }
 
-// Tables returns the names of the output tables with rows, sorted. The caller owns the slice.
+// Tables returns the names of the output tables with rows, sorted. The caller may modify the slice.
 func (s *State) Tables() []string {
 	names := make([]string, 0, len(s.tables))
 	for _, t := range s.tables {
@@ -233,7 +233,7 @@ func (s *State) Input() (json.RawMessage, error) {
 func (s *State) InputID() objstore.ID { return s.input.ID }
 
 // ContentHash returns the SHA-256 over the names and ids of the parts nodes, outputs, loops and input, as
-// docs/format.md defines it. It reads no object, because an id stands for the content of its object.
+// docs/format.md defines it. It reads no object, because an id identifies the content of its object.
 func (s *State) ContentHash() page.Sum {
 	parts := s.coreParts()
 	slices.SortFunc(parts, func(a, b objstore.TreeEntry) int { return strings.Compare(a.Name, b.Name) })
@@ -245,9 +245,9 @@ func (s *State) ContentHash() page.Sum {
 	return sha256.Sum256(text)
 }
 
-// Verify reads and checks all rows and the input, and returns the first flaw. It skips the parts that a collection
-// shares with a collection that the parameter sound remembers as valid, and lets sound remember each valid
-// collection. If sound is nil, Verify skips nothing.
+// Verify reads and checks all rows and the input, and returns the first flaw. sound has the collections that were found
+// valid before: Verify skips the parts that a collection shares with such a collection. It adds each collection that it
+// finds valid to sound. If sound is nil, Verify skips nothing.
 func (s *State) Verify(sound *Sound) error {
 	if sound == nil {
 		sound = new(Sound)

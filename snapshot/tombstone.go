@@ -76,7 +76,8 @@ func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
 var errNotTombstone = errors.New("not the commit of a tombstone")
 
 // parseTombstone parses the message of a tombstone's commit. If a line is missing or invalid, the error is
-// errNotTombstone. DecodeTombstone rejects other deviations.
+// errNotTombstone. parseTombstone accepts other spellings and further lines: DecodeTombstone rejects them when it
+// compares the encoding of the tombstone with the commit.
 func parseTombstone(message string) (t Tombstone, err error) {
 	lines := lineReader{message}
 	if lines.field("") != tombstoneSubject || lines.field("") != "" || lines.field("Smithers-Format: ") == "" {

@@ -18,7 +18,7 @@ const (
 	ToolCallIntended  = "intended"  // the call was about to begin; a call that never ends keeps the status
 	ToolCallSucceeded = "succeeded" // the call has returned its output
 	ToolCallFailed    = "failed"    // the call has failed, without an effect
-	ToolCallUnknown   = "unknown"   // the call has ended, and may have had its effect or not
+	ToolCallUnknown   = "unknown"   // the call has ended, but it is unknown whether the call had its effect
 )
 
 // The kinds of tool calls.
@@ -36,7 +36,7 @@ const (
 )
 
 // ToolCall is one call of a tool in an attempt. The key of its row in the journal's collection "tool-calls" is its
-// ToolCallKey. A field is zero if the writer did not say it.
+// ToolCallKey. An optional field is zero if the writer of the row left it out.
 type ToolCall struct {
 	NodeID    string `json:"nodeId"`
 	Iteration int    `json:"iteration"`
@@ -50,8 +50,8 @@ type ToolCall struct {
 	FinishedAtMs *int64 `json:"finishedAtMs,omitempty"` // nil while Status is intended
 	CallToken    string `json:"callToken,omitempty"`    // the writer's own id of the call
 
-	// Input and Output are any JSON value, byte for byte; JSON null is a value. InputAt and OutputAt say instead where
-	// the value is in a transcript. Of each pair, at least one is nil.
+	// Input and Output are any JSON value, byte for byte; JSON null is a value. Instead of Input, InputAt can name the
+	// place of the value in a transcript. Instead of Output, OutputAt can do so.
 	Input    json.RawMessage  `json:"input,omitempty"`
 	InputAt  *TranscriptRange `json:"inputAt,omitempty"`
 	Output   json.RawMessage  `json:"output,omitempty"`
@@ -59,15 +59,15 @@ type ToolCall struct {
 	Error    json.RawMessage  `json:"error,omitempty"` // any JSON value, byte for byte
 
 	SideEffect            *bool  `json:"sideEffect,omitempty"`            // the call has an effect outside the run
-	Idempotent            *bool  `json:"idempotent,omitempty"`            // a repeated call has its effect once
+	Idempotent            *bool  `json:"idempotent,omitempty"`            // a repeated call does not repeat the effect
 	AcceptsIdempotencyKey *bool  `json:"acceptsIdempotencyKey,omitempty"` // the tool takes IdempotencyKey
 	IdempotencyKey        string `json:"idempotencyKey,omitempty"`
-	HasRevert             *bool  `json:"hasRevert,omitempty"` // the tool can take its effect back
+	HasRevert             *bool  `json:"hasRevert,omitempty"` // the tool can revert the effect of the call
 
 	RevertStatus string          `json:"revertStatus,omitempty"`
 	RevertedAtMs *int64          `json:"revertedAtMs,omitempty"`
 	RevertError  json.RawMessage `json:"revertError,omitempty"` // any JSON value, byte for byte
-	ForcedPast   json.RawMessage `json:"forcedPast,omitempty"`  // the operations that went back past the call by force: any JSON value, byte for byte
+	ForcedPast   json.RawMessage `json:"forcedPast,omitempty"`  // the forced operations that went back past the call: any JSON value
 
 	// Carried has the members of the row that this version does not know. They are written back with the row.
 	Carried row.Carried `json:"-"`
@@ -209,8 +209,8 @@ func (c ToolCall) checkMeaning() error {
 	return nil
 }
 
-// check returns an error if the range cannot be stored. name is the name of its member, for the error. A nil range is
-// valid.
+// check returns an error if the range cannot be stored. name is the name of the member with the range, for the error. A
+// nil range is valid.
 func (t *TranscriptRange) check(name string) error {
 	switch {
 	case t == nil:
@@ -223,9 +223,9 @@ func (t *TranscriptRange) check(name string) error {
 	return checkTexts(&t.Transcript)
 }
 
-// checkWord returns an error unless word, the value of the member called name, is in the list known. The empty word
-// stands for a missing member: a member may be left out only if the list contains "". In the error case, checkWord may
-// modify the list.
+// checkWord returns an error unless word, the value of the member called name, is in the list known. An empty word
+// means that the member is missing, which is valid only if the list contains "". If the word is not in the list,
+// checkWord may modify the list.
 func checkWord(name, word string, known ...string) error {
 	if slices.Contains(known, word) {
 		return nil

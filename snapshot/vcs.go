@@ -13,8 +13,8 @@ const (
 	VCSJJ  = "jj"
 )
 
-// VCS is the content of vcs.json: the working copy at an entry. Ids are lower-case letters and digits. A path is
-// any bytes, as in git; EscapePath returns its spelling in JSON.
+// VCS is the content of vcs.json: the working copy at an entry. Ids are lower-case letters and digits. The path of a
+// file is any bytes, as in git; EscapePath returns the spelling of the path in JSON.
 type VCS struct {
 	Type      string `json:"type"` // git or jj
 	CommitID  string `json:"commitId,omitempty"`
@@ -26,7 +26,7 @@ type VCS struct {
 	// Root is the path of the working copy's top, with slashes, relative to the top of the repository's main
 	// working copy; "" is the main working copy itself.
 	Root string `json:"root,omitempty"`
-	// Tree is the git tree of the captured files; zero if only the revision is known. Append stores it in the
+	// Tree is the git tree of the captured files; zero if only the revision is known. Append stores the tree in the
 	// entry as worktree/.
 	Tree objstore.ID `json:"treeId,omitzero"`
 	// Scope is the set of files in Tree: ScopeAll or ScopeTracked; "" without a tree.
@@ -57,8 +57,9 @@ const (
 	ScopeTracked = "tracked" // tracked files
 )
 
-// LeftOut is a file, or a folder with a slash at its end, that a capture leaves out. Its path is any bytes, as
-// in git; EscapePath returns its spelling in JSON.
+// LeftOut is a file, or a folder with a slash at its end, that a capture leaves out. For the reason LeftUntracked, a
+// folder means its untracked files, and the path "" means all untracked files. The path is any bytes, as in git;
+// EscapePath returns the spelling of the path in JSON.
 type LeftOut struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // one of the Left… constants
@@ -69,14 +70,14 @@ type LeftOut struct {
 const (
 	LeftTooLarge   = "too-large"           // larger than smithers.worktreeMaxFile
 	LeftEmbedded   = "embedded-repository" // a repository that is not a submodule
-	LeftUntracked  = "untracked"           // one untracked file, the untracked files of a folder, or all untracked files if the path is "": too many files, too large together, or excluded
+	LeftUntracked  = "untracked"           // untracked files: too many, too large together, or excluded
 	LeftByJJ       = "left-out-by-jj"      // new, and larger than jj's snapshot.max-new-file-size
 	LeftUnreadable = "unreadable"          // the capture could not read the file
 	LeftDirty      = "dirty-submodule"     // the submodule's commit is captured, but not the changes in its files
 )
 
-// Altered is a file whose stored form differs from the file in the working copy. Its path is any bytes, as in
-// git; EscapePath returns its spelling in JSON.
+// Altered is a file whose stored form differs from the file in the working copy. The path is any bytes, as in git;
+// EscapePath returns the spelling of the path in JSON.
 type Altered struct {
 	Path string `json:"path"`
 	By   string `json:"by"` // the conversion: the name of a filter such as "lfs", or "eol", "ident", "encoding"
@@ -138,7 +139,7 @@ func isRevision(s string) bool {
 	return len(s) <= maxRevision
 }
 
-// clone returns a copy of v. Changes of the copy do not affect v. Empty lists become nil.
+// clone returns a copy of v. Changes of the copy do not affect v. In the copy, empty lists are nil.
 func (v *VCS) clone() *VCS {
 	c := *v
 	c.Attempts, c.LeftOut = append([]string(nil), v.Attempts...), append([]LeftOut(nil), v.LeftOut...)
@@ -181,14 +182,14 @@ func cleanRoot(root string) string {
 // validText returns s with U+FFFD for each run of bytes that are not UTF-8.
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// date sets v.Frame to the number of the frame that first captured this content. The parameter before is the working
-// copy in the previous entry, or nil. If v has the same content, v.Frame becomes before.Frame. Otherwise, v.Frame
-// becomes now, the number of the new frame. date then sets the Frame of each of v.Worktrees in the same way. It
-// compares the worktree with the worktree of the same name in before.
+// date sets v.Frame to the number of the first frame with the content of v. The parameter before is the working copy in
+// the previous entry, or nil. If v and before have the same content, v.Frame becomes before.Frame. Otherwise, v.Frame
+// becomes now, the number of the run's newest frame. date then sets the Frame of each of v.Worktrees in the same way,
+// by a comparison with the worktree of the same name in before.
 func (v *VCS) date(before *VCS, now int64) {
 	v.Frame = now
 	if before != nil {
-		v.Frame = before.Frame // sameCopy compares Frame, too
+		v.Frame = before.Frame // because sameCopy compares Frame, too
 		if !v.sameCopy(before) {
 			v.Frame = now
 		}

@@ -22,7 +22,7 @@ var worktreeFields = slices.Concat(
 	row.Part(copyFields[copyName:], (*Worktree).copy),
 )
 
-// copyName is the index of "name" among the sorted members of a working copy.
+// copyName is the index in copyFields at which "name" belongs, because members are sorted by name.
 const copyName = 10
 
 // copyFields declares the members of every working copy.
@@ -57,15 +57,15 @@ var leftOutFields = []row.Field[LeftOut]{
 	row.Text("reason", func(l *LeftOut) *string { return &l.Reason }),
 }
 
-// copy returns the worktree's working copy. It is not a duplicate: changes of the result affect w.
+// copy returns a pointer to the working copy in w. The result is not a duplicate: changes of the result affect w.
 func (w *Worktree) copy() *VCS { return &w.VCS }
 
 // encodeVCS returns the content of vcs.json.
 func encodeVCS(v VCS) []byte { return row.Document(vcsFields, &v) }
 
-// decodeVCS decodes data, the content of vcs.json. id is the id of the file's blob. If encodeVCS would not have
-// written data, or the working copy cannot be stored, the error wraps objstore.ErrCorrupt. If data has an unknown
-// member, the error wraps ErrNewerFormat.
+// decodeVCS decodes data, the content of vcs.json. id is the id of the file's blob, for errors. If data has an unknown
+// member, the error wraps ErrNewerFormat. If encodeVCS would not have written data for any other reason, or the working
+// copy cannot be stored, the error wraps objstore.ErrCorrupt.
 func decodeVCS(id objstore.ID, data []byte) (*VCS, error) {
 	v, err := row.ReadDocument(vcsFields, data)
 	if err == nil {

@@ -23,7 +23,8 @@ const (
 	WaitExpired  = "expired"  // the signal did not arrive in time
 )
 
-// Wait is a node's wait for a signal or a time. The key of its row in the collection "waits" is its node's key.
+// Wait is a node's wait for a signal or a time. In the collection "waits", the key of the wait's row is the key of its
+// node: see Key.
 type Wait struct {
 	NodeID         string  `json:"nodeId"`
 	Iteration      int     `json:"iteration"`
@@ -36,7 +37,7 @@ type Wait struct {
 	StartedAtMs    int64   `json:"startedAtMs"`
 	DueAtMs        *int64  `json:"dueAtMs"`             // when the timer fires or the wait for a signal ends; nil means never
 	EndedAtMs      *int64  `json:"endedAtMs"`           // nil during the wait
-	SignalSeq      *int64  `json:"signalSeq,omitempty"` // the Seq of the received signal; while waiting, the Seq of the signal that the node's previous attempt received
+	SignalSeq      *int64  `json:"signalSeq,omitempty"` // the Seq of the received signal; during the wait, of the previous attempt's signal
 }
 
 // waitKind declares the rows of the collection "waits".

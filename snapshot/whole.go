@@ -32,9 +32,9 @@ type Output struct {
 //	 "signals":[{"seq":0,"name":"s",…}],
 //	 "waits":[{"nodeId":"a","iteration":0,"kind":"timer",…}]}
 //
-// If a collection of the mailbox is nil, because the JSON does not have its member, ChangesTo leaves the collection
-// unchanged. So an engine need not know the mailbox. If the collection is empty but not nil, ChangesTo removes its
-// rows.
+// If the JSON does not have the member for a collection of the mailbox, the field is nil, and ChangesTo leaves the
+// collection unchanged. So an engine need not know the mailbox. If the field is empty but not nil, ChangesTo removes
+// all rows of the collection.
 type Whole struct {
 	Nodes   []Node
 	Outputs []Output
@@ -47,10 +47,10 @@ type Whole struct {
 	Waits         []Wait
 }
 
-// ParseWhole reads the JSON of a whole state. The size and depth in limits apply to data as a whole. Members may be
-// in any order or left out; a missing iteration is 0. Values are kept byte for byte, and share memory with data. An
-// unknown member, a repeated row, or a row that cannot be stored is an error that wraps ErrInvalid and names the
-// member or row.
+// ParseWhole reads the JSON of a whole state. The size and depth in limits apply to data as a whole. Members may be in
+// any order or left out; a missing iteration is 0. Values are kept byte for byte, and share memory with data. If a
+// member is unknown, a row is repeated, or a row cannot be stored, the error wraps ErrInvalid and names the member or
+// row.
 func ParseWhole(limits Limits, data []byte) (Whole, error) {
 	data = bytes.Trim(data, " \t\r\n")
 	if err := limits.CheckValue(data); err != nil {
@@ -200,8 +200,8 @@ func (w *Whole) rows() (wholeRows, error) {
 	return rows, err
 }
 
-// leaves reports whether ChangesTo must ignore a collection, because w says nothing about the collection. w says
-// nothing about a collection of the mailbox if its field is nil.
+// leaves reports whether ChangesTo must leave a collection unchanged: whether the collection belongs to the mailbox,
+// and its field in w is nil.
 func (w *Whole) leaves(collection string) bool {
 	switch collection {
 	case CollectionApprovals:

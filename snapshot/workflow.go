@@ -19,8 +19,8 @@ const (
 	schemaSuffix   = ".json"
 )
 
-// Workflow is the definition with which a run was started: the bytes of its file, and the schemas of its output
-// tables, byte for byte.
+// Workflow is the definition with which a run was started: the bytes of the workflow's file, and the schemas of the
+// workflow's output tables, byte for byte.
 type Workflow struct {
 	Definition []byte
 	Schemas    map[string]json.RawMessage // output table -> JSON Schema
@@ -107,7 +107,7 @@ func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 }
 
 // readSchemas reads the schemas of a workflow. The keys of the result are the names of the output tables. id is the id
-// of the tree with the schemas. A schema or a name that write would not have written is an error that wraps
+// of the tree with the schemas. If write would not have written a name or a schema in the tree, the error wraps
 // objstore.ErrCorrupt.
 func readSchemas(r objstore.Reader, id objstore.ID) (map[string]json.RawMessage, error) {
 	entries, err := objstore.ReadTree(r, id)

@@ -76,7 +76,7 @@ func (a *appender) writeVCS() error {
 	a.next.vcs.set(now)
 	a.next.VCS = now.summary()
 	data := encodeVCS(*now)
-	if before != nil && string(data) == string(encodeVCS(*before)) { // a.parts has these already
+	if before != nil && string(data) == string(encodeVCS(*before)) { // a.parts already has vcs.json and the trees
 		return nil
 	}
 	if err := a.putFile(vcsName, data, maxDocument); err != nil {

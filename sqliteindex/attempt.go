@@ -14,7 +14,7 @@ func readAttempts(r objstore.Reader, head *snapshot.Entry, base objstore.ID) ([]
 	if err != nil {
 		return nil, err
 	}
-	before, err := page.Open(r, objstore.ID{})
+	before, err := page.Open(r, objstore.ID{}) // the empty collection
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,9 @@
 package sqliteindex
 
-// baseTables is the schema of the tables that every list needs. docs/index.md documents it. Tables have the
-// names of Smithers' tables, with Smithers' columns first and additional columns after them. A generated
-// column takes no space; it stands for a constant or for a value that another column has.
+// baseTables is the schema of the tables that every list of runs or frames needs. docs/index.md documents the schema.
+// The tables and views called _smithers_… have the names of Smithers' tables, with Smithers' columns first and
+// additional columns after them. A generated column takes no space: its value is a constant, or is computed from other
+// columns.
 const baseTables = `
 CREATE TABLE _smithers_runs (
 	run_id                         TEXT NOT NULL PRIMARY KEY,

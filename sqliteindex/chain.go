@@ -17,11 +17,11 @@ type tip struct {
 
 // chain is the part of a run's entries that the index lacks, with the row of the run.
 type chain struct {
-	ref     string          // the run's ref component
+	ref     string          // the escaped run id, which the names of the run's refs contain
 	head    snapshot.Header // the header of the tip
 	tip     objstore.ID
 	run     snapshot.Run // run.json of the tip
-	base    objstore.ID  // the indexed tip before these entries; zero means that the entries are the whole run
+	base    objstore.ID  // the indexed tip, which precedes these entries; zero if the entries are the whole run
 	frames  []frame      // sorted by number
 	latest  int64        // number of the run's newest frame; snapshot.NoFrame if the run has no frame
 	entries int          // number of entries that were read
@@ -38,11 +38,11 @@ type frame struct {
 	tag
 }
 
-// readChain returns the chain of a run. ref is the component of the run's ref name, and id is the run's tip. indexed
-// is the tip of the run in the index. If the chain contains the indexed tip, readChain reads only the entries after
-// the indexed tip. Otherwise, it reads all entries of the run. It reads run.json and the new attempts from the tip.
-// From the other entries, it reads only the commits, and vcs.json if it changed. If the tip belongs to another run,
-// the error wraps objstore.ErrCorrupt.
+// readChain returns the chain of a run. ref is the escaped run id in the tip's ref name, and id is the run's tip.
+// indexed is the tip of the run in the index. If the run's entries include the indexed tip, readChain reads only the
+// entries after the indexed tip. Otherwise, it reads all entries of the run. It reads run.json and the new attempts
+// from the tip. From the other entries, it reads only the commits, and vcs.json if it changed. If the tip belongs to
+// another run, the error wraps objstore.ErrCorrupt.
 func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.ID, indexed tip) (*chain, error) {
 	head, err := snapshot.ReadEntry(r, id)
 	if err != nil {
@@ -67,13 +67,15 @@ func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.I
 	return c, nil
 }
 
-// walk reads the entries from head back to the indexed tip or to the run's first entry. It appends the frames of the
-// entries to c.frames, newest first, and sets c.entries and c.latest. If it reaches the indexed tip, it sets c.base.
-// If it reaches the first entry of a fork, it also appends the fork's frame 0.
+// walk reads the entries from head back to the entry after the indexed tip or, if the run does not contain the indexed
+// tip, to the run's first entry. It appends the frames among these entries to c.frames, newest first, and sets
+// c.entries and c.latest. If it ends at the indexed tip, it sets c.base. If it ends at the first entry of a fork, it
+// also appends the fork's frame 0.
 func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entry, indexed tip) error {
 	var first *snapshot.Entry // the oldest entry read so far
 	entries := snapshot.NewWalk(r, head)
 	for {
+		// head is already in memory, so the walk yields it even if ctx has ended.
 		if err := ctx.Err(); err != nil && first != nil {
 			return context.Cause(ctx)
 		}
@@ -118,8 +120,8 @@ func (c *chain) add(number int64, e *snapshot.Entry) error {
 	return nil
 }
 
-// join ends the walk at the indexed tip: it sets c.base, and raises c.latest to the newest indexed frame. If a
-// new frame's number is not greater than that of the newest indexed frame, the error wraps objstore.ErrCorrupt.
+// join ends the walk at the indexed tip: it sets c.base, and raises c.latest to the newest indexed frame. If the number
+// of a new frame is not greater than the number of the newest indexed frame, the error wraps objstore.ErrCorrupt.
 func (c *chain) join(indexed tip) error {
 	if n := len(c.frames); n > 0 && c.frames[n-1].number <= indexed.latestFrame {
 		return malformed(c.frames[n-1].commit, "frame numbers do not rise along the chain")
@@ -129,9 +131,10 @@ func (c *chain) join(indexed tip) error {
 	return nil
 }
 
-// fork ends the walk at the beginning of a fork. The entry first is the fork's first own entry, and the entry point is
-// the parent's entry before it. fork appends the entry point to c.frames as the fork's frame 0. If the entry first is
-// a frame with a number of its own, fork appends nothing. If run.json names no parent, fork returns an error.
+// fork ends the walk at the beginning of a fork. The entry first is the oldest entry of the walk, and the entry point
+// is the parent's entry before first. fork appends point to c.frames as the fork's frame 0. But if first is a frame and
+// not a view, first itself is frame 0, and fork appends nothing. If run.json names no parent, the error wraps
+// objstore.ErrCorrupt.
 func (c *chain) fork(first, point *snapshot.Entry) error {
 	if c.run.Parent == nil {
 		return malformed(c.tip, "run.json names no parent, but the chain continues the chain of another run")

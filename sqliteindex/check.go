@@ -18,10 +18,10 @@ type Flaw struct {
 	What  string // the problem, for a person
 }
 
-// Check returns the flaws of the index databases: damage of a file, and differences from the refs. With runIDs, it
-// compares only the rows of these runs. A missing database is not a flaw, and neither are the rows of a run that has
-// moved since it was indexed. Check changes nothing and, unlike the index, never rebuilds a database. It returns an
-// error if the refs or objects cannot be read, or if a database is busy.
+// Check returns the flaws of the index databases: damage of a file, and differences from the refs. If runIDs are given,
+// Check compares only the rows of these runs. A missing database is not a flaw. Check ignores the rows of a run whose
+// tip has moved since the run was indexed. It changes nothing and, unlike the index, never rebuilds a database. If the
+// refs or objects cannot be read, or a database is busy, Check returns an error.
 func Check(ctx context.Context, opts Options, runIDs ...string) ([]Flaw, error) {
 	var flaws []Flaw
 	for _, part := range []struct {
@@ -65,7 +65,7 @@ func (c *checker) note(runID, format string, args ...any) {
 func (c *checker) run(ctx context.Context) error {
 	err := c.look(ctx)
 	if err == nil || ctx.Err() != nil {
-		return context.Cause(ctx)
+		return context.Cause(ctx) // nil if ctx has not ended
 	}
 	if _, ofDatabase := errors.AsType[*databaseError](err); ofDatabase && !isTransient(err) {
 		c.note("", "%v", errors.Unwrap(err))
@@ -81,12 +81,12 @@ func (c *checker) look(ctx context.Context) (err error) {
 	if err != nil {
 		return &databaseError{err}
 	}
-	defer func() { _ = db.Close() }() // opened for reading
+	defer func() { _ = db.Close() }() // opened for reading, so an error of Close loses nothing
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return &databaseError{err}
 	}
-	defer func() { _ = conn.Close() }() // opened for reading
+	defer func() { _ = conn.Close() }() // as for db.Close
 	// All reads are in one transaction, so that all rows have the state of one moment.
 	if _, err := conn.ExecContext(ctx, "BEGIN DEFERRED"); err != nil {
 		return &databaseError{err}
@@ -99,8 +99,8 @@ func (c *checker) look(ctx context.Context) (err error) {
 	return c.compare(ctx, stored)
 }
 
-// integrity runs SQLite's integrity check, records at most 10 problems, and reports whether the file is
-// sound.
+// integrity runs SQLite's integrity check, records at most 10 problems as flaws, and reports whether the file has no
+// problem.
 func (c *checker) integrity(ctx context.Context, stored table) (bool, error) {
 	answer, err := stored.read(ctx, "PRAGMA integrity_check(10)")
 	if err != nil {
@@ -117,8 +117,8 @@ func (c *checker) integrity(ctx context.Context, stored table) (bool, error) {
 }
 
 // compare checks the stored digest (see compareDigest). It then compares the rows of each requested run with rows that
-// are read from the refs, table by table, and records the flaws. It skips a run whose tip has moved since the run was
-// indexed. If c.runIDs is nil, all indexed runs are requested.
+// are read from the refs, table by table, and records the flaws. It skips a run whose tip has moved, or whose ref was
+// removed, since the run was indexed. If c.runIDs is nil, all indexed runs are requested.
 func (c *checker) compare(ctx context.Context, stored table) error {
 	if err := c.compareDigest(ctx, stored); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	}
 	for _, runID := range asked {
 		if want[runID] != have[runID] {
-			continue // the run has moved since it was indexed
+			continue // the tip has moved, or the ref was removed, since the run was indexed
 		}
 		for _, name := range names {
 			if err := c.compareRows(ctx, runID, name, stored, truth); err != nil {
@@ -202,8 +202,8 @@ func only(answer *Answer) any {
 	return answer.Rows[0][0]
 }
 
-// compareRows compares the rows of one run in the table called name, and records the first difference. stored
-// is the checked database; truth is the database that was read from the refs.
+// compareRows compares the rows of one run in the table called name, and records the first difference. stored is the
+// checked database. truth is the database in memory that was built from the refs.
 func (c *checker) compareRows(ctx context.Context, runID, name string, stored, truth table) error {
 	have, err := stored.rowsOf(ctx, name, runID)
 	if err != nil {
@@ -229,7 +229,7 @@ func (c *checker) compareRows(ctx context.Context, runID, name string, stored, t
 // the requested runs. The caller closes the index.
 func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 	x := newIndex(withDefaults(opts), baseSchema())
-	if err := x.conn.degrade(ctx, nil); err != nil {
+	if err := x.conn.degrade(ctx, nil); err != nil { // degrade creates the database in memory
 		return nil, err
 	}
 	if _, err := x.sync(ctx, nil); err != nil {
@@ -238,10 +238,10 @@ func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 	return x, nil
 }
 
-// freshDetails returns an index in memory with the details of the given runs. The caller closes it.
+// freshDetails returns an index in memory with the details of the given runs. The caller closes the index.
 func freshDetails(ctx context.Context, opts Options, runIDs []string) (*Index, error) {
 	d := &details{Index: newIndex(withDefaults(opts), detailSchema()), asked: runIDs}
-	if err := d.conn.degrade(ctx, nil); err != nil {
+	if err := d.conn.degrade(ctx, nil); err != nil { // degrade creates the database in memory
 		return nil, err
 	}
 	if err := d.fill(ctx, nil); err != nil {

@@ -20,7 +20,7 @@ func (t table) read(ctx context.Context, query string, args ...any) (*Answer, er
 	if err != nil {
 		return nil, &databaseError{err}
 	}
-	defer func() { _ = rows.Close() }() // Err returns the same error
+	defer func() { _ = rows.Close() }() // readAnswer has already returned the same error, from rows.Err
 	answer, err := readAnswer(rows)
 	if err != nil {
 		return nil, &databaseError{err}
@@ -29,7 +29,8 @@ func (t table) read(ctx context.Context, query string, args ...any) (*Answer, er
 }
 
 // tips returns the commit id of the indexed tip of each run, by run id. s is the schema of the database. In the
-// database of details, tips leaves out a run whose details are missing or at another entry than its base row.
+// database of details, tips leaves out a run whose details are missing, or were read at another tip than the run's row
+// in _smithers_runs.
 func (t table) tips(ctx context.Context, s schema) (map[string]string, error) {
 	query := "SELECT run_id, git_tip FROM _smithers_runs"
 	if s.applicationID == detailSchema().applicationID {
@@ -80,8 +81,8 @@ func (t table) rowsOf(ctx context.Context, name, runID string) ([]string, error)
 	return rows, nil
 }
 
-// describeRow returns a row as text: the name, type and value of each column, sorted by name. It leaves out
-// NULL columns, because the outputs of other runs add columns to a table and remove them.
+// describeRow returns a row as text: the name, type and value of each column, sorted by name. It leaves out the columns
+// that are NULL, because the outputs of other runs can add columns to a table or remove them.
 func describeRow(columns []Column, row []any) string {
 	var parts []string
 	for i, value := range row {

@@ -2,9 +2,10 @@ package sqliteindex
 
 import "context"
 
-// The parent of a fork is the run in the fork's row if the forked frame still belongs to that run. If the
-// frame now belongs to an extension, the fork with the extension is the parent. If the run with that id in
-// this repository has another history, the fork has no parent.
+// These queries find the children and the parent of a fork. The parent of a fork is the run in the fork's row if the
+// forked frame still belongs to that run. If the forked frame now belongs to an extension, the run with the extension
+// is the parent. If this repository has another run with the parent's id, without the forked frame, the fork has no
+// parent.
 const (
 	sqlChildren    = sqlForks + ` AND NOT fork_undone` + sqlMovedForks + ` AND NOT fork_undone` + sqlOldestFork
 	sqlAllChildren = sqlForks + sqlMovedForks + sqlOldestFork
@@ -12,14 +13,17 @@ const (
 
 	sqlForks = sqlRuns + ` WHERE parent_run_id = ?1 AND ` + sqlOwnFrame
 
+	// sqlOwnFrame is true if the forked frame still belongs to the run in the fork's row.
 	sqlOwnFrame = `EXISTS (SELECT 1 FROM _smithers_snapshots AS s
 			WHERE s.run_id = parent_run_id AND s.frame_no = parent_frame_no AND s.git_commit = parent_commit)`
 
-	// If this repository has no run with the parent's id, the parent is still the run in the fork's row.
+	// sqlParentRun and sqlParentFrame are the parent's id and the number of the forked frame. If this repository has no
+	// run with the parent's id, both are as in the fork's row.
 	sqlParentRun   = `CASE WHEN ` + sqlAsStored + ` THEN parent_run_id ELSE (SELECT s.run_id ` + sqlMovedTo + `) END`
 	sqlParentFrame = `CASE WHEN ` + sqlAsStored + ` THEN parent_frame_no ELSE (SELECT s.frame_no ` + sqlMovedTo + `) END`
 	sqlAsStored    = `parent_run_id IS NULL OR ` + sqlOwnFrame + `
 			OR NOT EXISTS (SELECT 1 FROM _smithers_runs AS p WHERE p.run_id = _smithers_runs.parent_run_id)`
+	// sqlMovedTo finds the forked frame in an extension: the frame there with the same commit.
 	sqlMovedTo = `FROM _smithers_runs AS x JOIN _smithers_snapshots AS s ON s.run_id = x.run_id
 			WHERE x.extension IS NOT NULL AND x.run_id <> _smithers_runs.run_id AND s.frame_no > 0
 				AND s.git_commit = _smithers_runs.parent_commit ORDER BY s.run_id LIMIT 1`

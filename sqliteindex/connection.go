@@ -191,6 +191,7 @@ func (c *connection) follow(ctx context.Context) error {
 	return c.open(ctx)
 }
 
+// isClosed reports whether close was called.
 func (c *connection) isClosed() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -96,7 +96,8 @@ func readOnlyMode(path string) openMode {
 	return readImmutable
 }
 
-// dsn returns SQLite's URI for the file at path. busy is how long SQLite waits for a lock, at least 1 ms.
+// dsn returns SQLite's URI for the file at path. busy is how long SQLite waits for a lock, at least 1 ms. With _txlock,
+// a transaction takes the write lock at its start. With _dqs=0, a word in double quotes is always a name, never a text.
 func dsn(path string, mode openMode, busy time.Duration) string {
 	return fmt.Sprintf("file:%s?%s&_txlock=immediate&_dqs=0&_busy_timeout=%d&_synchronous=NORMAL",
 		(&url.URL{Path: path}).EscapedPath(), mode, max(busy.Milliseconds(), 1))
@@ -189,8 +190,8 @@ func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.
 // and changes nothing if mayGo returns false: a file that another process has created in the meantime is better than an
 // empty file.
 //
-// SQLite leaves the log of a moved file alone. So processes that have the old file open keep the file and its
-// log until they notice the new file (see moved).
+// Processes that have the old file open use the old file and its log until they notice the new file (see moved). When
+// they close the old file, SQLite does not delete the log at path, because another file is now at path.
 func replaceFile(ctx context.Context, path string, s schema, mayGo func(fs.FileInfo) bool) (err error) {
 	lock, err := lockFile(ctx, path, (*flock.Flock).TryLockContext)
 	if err != nil {
@@ -238,8 +239,8 @@ func createFile(ctx context.Context, path string, s schema) (err error) {
 	return err
 }
 
-// removeDatabase deletes the database at path and its logs. A missing file is not an error. The database goes
-// last, so that no log is left without its database.
+// removeDatabase deletes the database at path and its logs. A missing file is not an error. removeDatabase deletes the
+// database last, so that no log is left without its database.
 func removeDatabase(path string) error {
 	var errs []error
 	for _, suffix := range []string{"-journal", "-wal", "-shm", ""} {

@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ends reads the new details that follow from two states alone: the state at the indexed entry and the state at the
-// tip. These are mailbox, ops, input, outputs and declarations. ends stores them in d.detail. Without an indexed
-// entry, all rows of the tip are new.
+// ends reads the new details for which it compares only the indexed entry and the tip: the mailbox, ops, input and
+// outputs. It also reads the columns of the output tables. It stores all of them in d.detail. Without an indexed entry,
+// all rows of the tip are new.
 func (d *detailReader) ends() error {
 	before, opsBefore := snapshot.EmptyState(), (*page.Collection)(nil)
 	if d.from != nil {
@@ -96,8 +96,8 @@ func decodeSide[T any](key string, value []byte, decode func(page.Row) (T, error
 	return &row, err
 }
 
-// opRow is an op with from, the newest frame before the op. from is nil if the op has no frame before it, or if
-// that entry cannot be read.
+// opRow is an op with the number of the newest frame that the run had before the op. from is nil if frameAt finds no
+// such frame.
 type opRow struct {
 	snapshot.Op
 
@@ -189,6 +189,7 @@ func newOutputDelta(key string, value []byte) (outputDelta, error) {
 // workflowSet is a set of workflow definitions, by the ids of their trees.
 type workflowSet map[objstore.ID]struct{}
 
+// add adds the workflow definition of e. It does nothing if e has none.
 func (w workflowSet) add(e *snapshot.Entry) error {
 	id, err := e.WorkflowID()
 	if err == nil && !id.IsZero() {
@@ -197,17 +198,19 @@ func (w workflowSet) add(e *snapshot.Entry) error {
 	return err
 }
 
+// addAll adds the workflow definitions with the given tree ids.
 func (w workflowSet) addAll(ids []objstore.ID) {
 	for _, id := range ids {
 		w[id] = struct{}{}
 	}
 }
 
+// sorted returns the ids of all definitions in w, sorted.
 func (w workflowSet) sorted() []objstore.ID {
 	return slices.SortedFunc(maps.Keys(w), objstore.ID.Compare)
 }
 
-// addChain adds the workflow definitions of e and of all entries before e, because outputs may be as old as
+// addChain adds the workflow definitions of e and of all entries before e, because the run's outputs may be as old as
 // these entries. It does nothing if e is nil.
 func (w workflowSet) addChain(ctx context.Context, r objstore.Reader, e *snapshot.Entry) (err error) {
 	for e != nil && err == nil {

@@ -13,9 +13,9 @@ type frameHash struct {
 	hash  string
 }
 
-// hashReader reads the workflow hashes of a run's frames and caches them by definition. Equal definitions
-// have equal hashes, so hashReader reads run.json only for a new definition, and for an entry without a
-// definition.
+// hashReader reads the workflow hashes of a run's frames. It caches the hashes by the id of the workflow definition,
+// because equal definitions have equal hashes. So it reads run.json only for a new definition, and for an entry without
+// a definition.
 type hashReader map[objstore.ID]string
 
 // of returns the workflow hash of an entry, or "" if run.json has no hash. It keeps the hash in h, so that it reads
@@ -50,11 +50,11 @@ func (d *detailReader) takeHash(e *snapshot.Entry, frame int64) error {
 
 const sqlClearHashes = `UPDATE _smithers_snapshots SET workflow_hash = NULL WHERE run_id = ?`
 
-// sqlSetHash keeps an existing hash. A fork's frame 0 is usually the parent's entry; if the fork has its own frame
-// 0, its hash is written first.
+// sqlSetHash keeps an existing hash. detail.hashes may have two hashes for frame 0 of a fork: first the hash of the
+// fork's own frame 0, then the hash of the forked frame. The first one remains.
 const sqlSetHash = `UPDATE _smithers_snapshots SET workflow_hash = ? WHERE run_id = ? AND frame_no = ? AND workflow_hash IS NULL`
 
-// hashes writes the workflow hashes of the run's frames into the base table of frames.
+// hashes writes the workflow hashes in d.hashes into _smithers_snapshots, the base table of frames.
 func (w *detailWriter) hashes(ctx context.Context, d *detail) error {
 	for _, h := range d.hashes {
 		if err := w.exec(ctx, sqlSetHash, h.hash, d.runID, h.frame); err != nil {

@@ -27,6 +27,7 @@ const (
 	sqlDropWait = `DELETE FROM _smithers_waits WHERE run_id = ? AND node_id = ? AND iteration = ?`
 )
 
+// approvals writes the added and changed approvals in d, and deletes the rows of removed approvals.
 func (w *detailWriter) approvals(ctx context.Context, d *detail) error {
 	return applyDeltas(d.approvals, func(a snapshot.Approval) error {
 		return w.exec(ctx, sqlDropApproval, d.runID, a.NodeID, a.Iteration)
@@ -36,6 +37,7 @@ func (w *detailWriter) approvals(ctx context.Context, d *detail) error {
 	})
 }
 
+// humanRequests writes the added and changed human requests in d, and deletes the rows of removed human requests.
 func (w *detailWriter) humanRequests(ctx context.Context, d *detail) error {
 	return applyDeltas(d.humans, func(h snapshot.HumanRequest) error {
 		return w.exec(ctx, sqlDropHuman, d.runID, h.NodeID, h.Iteration)
@@ -58,6 +60,7 @@ func options(h snapshot.HumanRequest) json.RawMessage {
 	return form.Enum
 }
 
+// signals writes the added and changed signals in d, and deletes the rows of removed signals.
 func (w *detailWriter) signals(ctx context.Context, d *detail) error {
 	return applyDeltas(d.signals, func(s snapshot.Signal) error {
 		return w.exec(ctx, sqlDropSignal, d.runID, s.Seq)
@@ -66,6 +69,7 @@ func (w *detailWriter) signals(ctx context.Context, d *detail) error {
 	})
 }
 
+// waits writes the added and changed waits in d, and deletes the rows of removed waits.
 func (w *detailWriter) waits(ctx context.Context, d *detail) error {
 	return applyDeltas(d.waits, func(v snapshot.Wait) error {
 		return w.exec(ctx, sqlDropWait, d.runID, v.NodeID, v.Iteration)

@@ -57,7 +57,8 @@ type outputDelta struct {
 	value     []byte
 }
 
-// detailReader reads the details of one run.
+// detailReader reads the details of one run. nodes, loops and known collect the changed nodes, the changed loops and
+// the workflow definitions.
 type detailReader struct {
 	r       objstore.Reader
 	schemas *columns.Cache
@@ -194,7 +195,7 @@ func (d *detailReader) takeRows(before, after core, atMs int64) error {
 	return d.loops.diff(d.r, before.loops, after.loops, atMs)
 }
 
-// core holds the ids of the two collections whose rows have the time of their last change.
+// core holds the ids of the collections of nodes and loops. The index rows of both have the time of their last change.
 type core struct{ nodes, loops objstore.ID }
 
 // readCore returns the core of an entry. It reads only the entry's tree. The id of a collection without rows is
@@ -209,6 +210,7 @@ func readCore(e *snapshot.Entry) (c core, err error) {
 // timed holds changed rows by key, each with its newest value.
 type timed map[string]timedValue
 
+// timedValue is the newest value of a changed row.
 type timedValue struct {
 	value []byte // nil means that the row was removed
 	atMs  int64  // the time of the entry that made the change, in Unix milliseconds

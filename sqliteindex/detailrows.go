@@ -41,6 +41,7 @@ func (w *detailWriter) rows(ctx context.Context, d *detail) error {
 	return nil
 }
 
+// nodes writes the added and changed nodes in d, and deletes the rows of removed nodes.
 func (w *detailWriter) nodes(ctx context.Context, d *detail) error {
 	for _, n := range d.nodes {
 		if n.row == nil {
@@ -53,6 +54,7 @@ func (w *detailWriter) nodes(ctx context.Context, d *detail) error {
 			}
 			continue
 		}
+		// A node without needs has the JSON text [], not null.
 		needs, err := json.Marshal(append([]string{}, n.row.Needs...))
 		if err != nil {
 			return err
@@ -65,6 +67,7 @@ func (w *detailWriter) nodes(ctx context.Context, d *detail) error {
 	return nil
 }
 
+// loops writes the added and changed loops in d, and deletes the rows of removed loops.
 func (w *detailWriter) loops(ctx context.Context, d *detail) error {
 	for _, l := range d.loops {
 		err := error(nil)
@@ -90,6 +93,7 @@ func (w *detailWriter) events(ctx context.Context, d *detail) error {
 	return nil
 }
 
+// ops writes the added and changed ops in d. A column without a value, such as the node of an op on the run, is NULL.
 func (w *detailWriter) ops(ctx context.Context, d *detail) error {
 	for _, o := range d.ops {
 		var before, iteration, attempt any

@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// details is an index with the rows that only some commands need: nodes, loops, events, mailboxes, ops and
-// outputs. It is a separate database, so that other commands do not pay for it. It repeats the base tables,
-// so that one query can use both.
+// details is an index with the rows that only some commands need: nodes, loops, events, mailboxes, ops and outputs. The
+// details are in a separate database, so that other commands need no time for them. This database repeats the base
+// tables, so that one query can use both.
 type details struct {
 	*Index
 
@@ -117,8 +117,8 @@ func (d *details) syncBase(ctx context.Context) (problems []error, err error) {
 	return problems, nil
 }
 
-// syncDetails updates the details of the runs in d.asked, or of all runs if d.asked is empty, and removes the details
-// of runs that no longer exist. It reads only runs whose details are not at the tip in their base row. It returns a
+// syncDetails updates the details of the runs in d.asked, or of all runs if d.asked is empty. It reads only runs whose
+// details are not at the tip in their base row. It also removes the details of runs that no longer exist. It returns a
 // problem for each run that cannot be read. progress may be nil.
 func (d *details) syncDetails(ctx context.Context, progress func(done, total int)) ([]error, error) {
 	behind, err := d.runsBehind(ctx)
@@ -133,7 +133,7 @@ func (d *details) syncDetails(ctx context.Context, progress func(done, total int
 }
 
 // withoutRepeats returns the errors in problems without repeated messages: of several errors with the same message,
-// only the first remains. It changes the array of problems.
+// only the first remains. It reuses the array of problems, so the caller must use only the result.
 func withoutRepeats(problems []error) []error {
 	said := make(map[string]bool)
 	return slices.DeleteFunc(problems, func(err error) bool {

@@ -36,6 +36,7 @@ const (
 // or at all runs if d.asked is empty. It also returns all runs that have details but no longer exist.
 func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
 	err = d.conn.use(ctx, func(db *database) error {
+		// use may call this function again after a temporary error.
 		runs = nil
 		add := func(query string, args ...any) error {
 			rows, err := collect(ctx, db, scanBehind, query, args...)

@@ -21,6 +21,7 @@ func (x *Index) Ended(ctx context.Context, runID string) ([]EndedRow, error) {
 	return list(ctx, x, scanEnded, sqlEnded, runID)
 }
 
+// scanEnded converts the current row of sqlEnded.
 func scanEnded(rows *sql.Rows) (r EndedRow, err error) {
 	err = rows.Scan(&r.State, &r.StartedAtMs, &r.FinishedAtMs, &r.FrameNo)
 	return r, err

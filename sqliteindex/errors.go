@@ -29,8 +29,8 @@ func (e *RunError) Error() string { return fmt.Sprintf("run %s: %v", e.Ref, e.Er
 // Unwrap returns e.Err, the reason.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// errDamaged means that the database file must be rebuilt. It leaves this package only if
-// rebuilding did not help.
+// errDamaged means that the database file must be rebuilt. A caller of this package gets it only if rebuilding did not
+// help.
 var errDamaged = errors.New("index is damaged")
 
 // databaseError is an error of the database itself, not of the refs or objects
@@ -43,8 +43,8 @@ func (e *databaseError) Error() string { return "index: " + e.err.Error() }
 // Unwrap returns the error of SQLite or of the file system.
 func (e *databaseError) Unwrap() error { return e.err }
 
-// Is reports whether target is the system error that SQLite's result code stands for: ENOSPC for a full disk,
-// EACCES for a missing permission, or EIO for a failing disk.
+// Is reports whether target is the system error for SQLite's result code: ENOSPC for a full disk, EACCES for a missing
+// permission, or EIO for a failing disk.
 func (e *databaseError) Is(target error) bool {
 	switch code(e.err) {
 	case sqlite3.SQLITE_FULL:
@@ -61,6 +61,7 @@ func (e *databaseError) Is(target error) bool {
 // writing, or one of its runs is marked as outdated.
 var errOvertaken = errors.New("index was changed by another process")
 
+// damaged returns an error that wraps errDamaged. what describes the damage.
 func damaged(what string) error { return fmt.Errorf("%w: %s", errDamaged, what) }
 
 // code returns SQLite's primary result code of err, or 0 if err is not an error of SQLite.

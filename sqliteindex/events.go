@@ -99,20 +99,22 @@ func (q EventQuery) where() (clause string, args []any) {
 	return clause, args
 }
 
+// scanEvent converts the current row of the query in Events.
 func scanEvent(rows *sql.Rows) (e EventRow, err error) {
 	err = rows.Scan(&e.RunID, &e.Seq, &e.TimestampMs, &e.Type, &e.Payload)
 	return e, err
 }
 
+// scanCount converts the current row of a query that returns one number.
 func scanCount(rows *sql.Rows) (n int64, err error) {
 	err = rows.Scan(&n)
 	return n, err
 }
 
-// eventRow returns e as a row of the run runID. As in Smithers, the payload of the row also has the members type,
-// runId and timestampMs. If the payload of e already has a runId, that one remains. nodeID is the member nodeId of the
-// payload, or "" if the payload has no such member or the member is not a string. If the payload of e is not a JSON
-// object, eventRow returns an error.
+// eventRow returns e as a row of the run runID. As in Smithers, the payload of the row also has the members type, runId
+// and timestampMs. If the payload of e already has the member runId, the row keeps that member. nodeID is the member
+// nodeId of the payload, or "" if the payload has no such member or the member is not a string. If the payload of e is
+// not a JSON object, eventRow returns an error.
 func eventRow(runID string, e snapshot.Event) (row EventRow, nodeID string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(e.Payload, &members); err != nil {

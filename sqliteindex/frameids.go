@@ -27,11 +27,14 @@ const (
 	sqlInsertID  = `INSERT INTO _smithers_frame_ids (run_id, frame_no, id) VALUES (?, ?, ?)`
 	sqlDeleteIDs = `DELETE FROM _smithers_frame_ids WHERE run_id = ?`
 
-	// Hexadecimal digits keep ids apart, which may contain any character.
+	// sqlIDsOfFrame joins the ids of the frame s with commas. The ids are in hexadecimal, because an id may contain a
+	// comma.
 	sqlIDsOfFrame = `(SELECT group_concat(hex(i.id)) FROM _smithers_frame_ids AS i
 		WHERE i.run_id = s.run_id AND i.frame_no = s.frame_no)`
 
-	// The frames with the id, and the steps back that may drop one of them. At the same number, the frame itself is first.
+	// sqlWithID selects the frames with the id, and the frames that are a step back: each is based on an older frame
+	// than the frame before it, so it may drop frames with the id. The newest frame comes first. A frame that has the
+	// id and is a step back has two rows; the row for its id comes first.
 	sqlWithID = `SELECT frame_no, NULL AS based_on FROM _smithers_frame_ids WHERE run_id = ?1 AND id = ?2 AND frame_no <= ?3
 		UNION ALL
 		SELECT frame_no, based_on FROM _smithers_snapshots
@@ -40,22 +43,22 @@ const (
 		ORDER BY frame_no DESC, based_on NULLS FIRST`
 )
 
-// FrameWithID finds a frame of a run by one of its ids. The parameter from is the number of the frame where the search
-// begins. The line of this frame consists of the frame, the frame that it is based on, the base of that frame, and so
-// on. The result frame is the number of the newest frame of the line that has the id. The result dropped is the number
-// of the newest frame that has the id, is not on the line, and lies between these two frames. Each result is
-// snapshot.NoFrame if there is no such frame.
+// FrameWithID finds a frame of a run by one of its ids. from is the number of the frame where the search begins. The
+// line of this frame consists of the frame, the frame that it is based on, the base of that frame, and so on. The
+// result frame is the number of the newest frame of the line that has the id. The result dropped is the number of the
+// newest frame between frame and from that has the id and is not on the line. Each result is snapshot.NoFrame if there
+// is no such frame.
 func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (frame, dropped int64, err error) {
 	rows, err := list(ctx, x, scanStep, sqlWithID, runID, id, from)
 	if err != nil {
 		return snapshot.NoFrame, snapshot.NoFrame, err
 	}
 	dropped = snapshot.NoFrame
-	reached := from // the newest frame of the line that the steps so far have not passed
+	reached := from // the frames of the line that the loop has not passed have at most this number
 	for _, row := range rows {
 		switch {
 		case row.based != nil && row.frame <= reached:
-			reached = *row.based // the frames between the two are not on the line
+			reached = *row.based // the frames between *row.based and row.frame are not on the line
 		case row.based != nil: // a step back of a frame that is not on the line
 		case row.frame <= reached: // the frame has the id and is on the line
 			return row.frame, dropped, nil
@@ -72,6 +75,7 @@ type stepRow struct {
 	based *int64 // nil: the frame has the id
 }
 
+// scanStep converts the current row of sqlWithID.
 func scanStep(rows *sql.Rows) (r stepRow, err error) {
 	err = rows.Scan(&r.frame, &r.based)
 	return r, err

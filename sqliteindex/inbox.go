@@ -73,6 +73,7 @@ func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 	return list(ctx, d.Index, scanInbox, query+sqlInboxOrder, args...)
 }
 
+// scanInbox converts the current row of sqlInbox.
 func scanInbox(rows *sql.Rows) (r InboxRow, err error) {
 	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.RunStatus, &r.NodeID, &r.NodeLabel, &r.Iteration, &r.Kind, &r.Status,
 		&r.RequestID, &r.Prompt, &r.Summary, &r.Form, &r.CorrelationID, &r.RequestedAtMs, &r.TimeoutAtMs)

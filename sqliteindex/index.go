@@ -23,7 +23,7 @@ type Index struct {
 	detailMu sync.Mutex
 	detail   *details // nil until requested
 
-	syncing chan struct{} // holds one token while no Sync, SyncRun or Rebuild runs
+	syncing chan struct{} // capacity 1; holds an element while a Sync, SyncRun, SyncDetails or Rebuild runs
 
 	problemsMu sync.Mutex
 	problems   []error // see Problems

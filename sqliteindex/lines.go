@@ -27,6 +27,7 @@ const (
 // TreePair names the trees before and after a change.
 type TreePair struct{ From, To objstore.ID }
 
+// key returns the text that the column trees of _index_lines has for p.
 func (p TreePair) key() string { return p.From.String() + ".." + p.To.String() }
 
 // Lines is the number of lines by which two trees differ.
@@ -80,6 +81,7 @@ type linesRow struct {
 	Lines
 }
 
+// scanLines converts the current row of sqlLines.
 func scanLines(rows *sql.Rows) (r linesRow, err error) {
 	err = rows.Scan(&r.key, &r.Added, &r.Removed)
 	return r, err

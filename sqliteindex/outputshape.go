@@ -13,7 +13,7 @@ const (
 		(table_name, column_name, kind, output_key, workflow_name, property, json_type) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	sqlDropColumns = `DELETE FROM _smithers_output_schema_columns WHERE table_name = ?`
 
-	// All other views belong to the schema and begin with _smithers_.
+	// sqlKeyViews finds the views with the names of schema keys. All other views have names that begin with _smithers_.
 	sqlKeyViews = `SELECT name FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_smithers_*'`
 )
 
@@ -21,9 +21,9 @@ const (
 const setAside = "_index_set_aside"
 
 // reshape changes the output tables so that they match the schemas of all runs, and sets u.tables and u.refilled. It
-// does nothing if the set of declarations is unchanged. It drops each table that no schema needs any more, and leaves
-// a table that already matches as it is. If columns of a table only come or go, reshape copies the rows to a new
-// table. Every other table is made anew from the stored entries.
+// does nothing if the set of declarations is unchanged. It drops each table that no schema needs any more, and does not
+// change a table that already matches. If columns are only added to or removed from a table, reshape copies the rows to
+// a new table. It makes every other table anew from the stored entries.
 func (u *outputUpdate) reshape(ctx context.Context) error {
 	if !u.moved {
 		return nil
@@ -132,8 +132,7 @@ func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
 	return nil
 }
 
-// makeAnew creates a table, fills it with the outputs of the runs that declare it, and marks it in
-// u.refilled.
+// makeAnew creates the table t, fills t with the outputs of the runs that declare it, and sets u.refilled for t.
 func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
 	u.refilled[t.name] = true
 	if err := u.create(ctx, t); err != nil {

@@ -73,8 +73,8 @@ func kindOf(declaration string) string {
 // catalog is a list of output tables.
 type catalog []outputTable
 
-// find returns the table for a schema key and a workflow, or nil if the catalog has no such table. The table
-// belongs to the catalog.
+// find returns the table for a schema key and a workflow, or nil if the catalog has no such table. The result points
+// into c.
 func (c catalog) find(key, workflow string) *outputTable {
 	for i := range c {
 		if t := &c[i]; t.key == key && (t.shared || t.workflow == workflow) {
@@ -84,8 +84,7 @@ func (c catalog) find(key, workflow string) *outputTable {
 	return nil
 }
 
-// named returns the table with the given name, or nil if the catalog has no such table. The table belongs to
-// the catalog.
+// named returns the table with the given name, or nil if the catalog has no such table. The result points into c.
 func (c catalog) named(name string) *outputTable {
 	for i := range c {
 		if c[i].name == name {
@@ -109,8 +108,8 @@ func (t *outputTable) sameOutputs(other *outputTable) bool {
 const sqlCatalog = `SELECT table_name, output_key, workflow_name, column_name, property, json_type
 	FROM _smithers_output_schema_columns ORDER BY table_name, column_name`
 
-// readCatalog returns the existing output tables, sorted by name. Their field view is not set, because the database
-// does not store it.
+// readCatalog returns the existing output tables, sorted by name. The field view of the tables is not set, because the
+// database does not store the names of views.
 func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
 	_, err = collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
 		var t outputTable

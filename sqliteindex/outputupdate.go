@@ -107,8 +107,8 @@ func (u *outputUpdate) writeAnew(runID, key string) {
 	u.anew[runID][key] = true
 }
 
-// change runs statement, which adds or removes the declaration d of the run runID, with args as its arguments.
-// It sets u.moved if no other run has the same declaration.
+// change runs statement, which adds or removes the declaration d of the run runID, with args as its arguments. It sets
+// u.moved if no other run has the same declaration, because the set of declarations has then changed.
 func (u *outputUpdate) change(ctx context.Context, statement string, d declaredOutput, runID string, args ...any) error {
 	if err := u.exec(ctx, statement, args...); err != nil || u.moved {
 		return err

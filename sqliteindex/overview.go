@@ -27,8 +27,8 @@ const (
 		ORDER BY created_at_ms DESC, run_id`
 )
 
-// ReadOverview returns an overview of all runs. Overview.Runs has at most limit of the newest runs, at most limit of
-// the running runs, at most limit of the waiting runs, and the run that failed last.
+// ReadOverview returns an overview of all runs. Overview.Runs has the newest runs, the newest running runs and the
+// newest waiting runs, at most limit of each, and the run that failed last.
 func ReadOverview(ctx context.Context, x *Index, limit int) (Overview, error) {
 	type count struct {
 		status string

@@ -25,8 +25,8 @@ type RunRow struct {
 	Tip                          objstore.ID
 }
 
-// FrameRow is a frame in the index. Frame 0 of a fork may be a commit of its parent. RunID, FrameNo, Based
-// and Dropped are then the fork's, and the other columns describe that commit.
+// FrameRow is a frame in the index. Frame 0 of a fork may be a commit of its parent. RunID, FrameNo, Based and Dropped
+// are then the fork's, and the other fields describe that commit.
 type FrameRow struct {
 	RunID       string
 	FrameNo     int64
@@ -40,7 +40,7 @@ type FrameRow struct {
 	Tree        objstore.ID // the tree of the captured files; zero if no files were captured
 	Based       *int64      // as in snapshot.Header
 	IDs         []string    // as in snapshot.Header
-	Dropped     bool        // no frame on the way from the newest frame back continues from it
+	Dropped     bool        // true if the newest frame does not build on this frame
 }
 
 // Counts is the size of the index. Branches counts the forks that were not undone.
@@ -73,8 +73,8 @@ const (
 		(SELECT count(*) FROM _smithers_snapshots)`
 )
 
-// Queries use the state of the last Sync, or of a later one by another process.
-// If a query finds the database damaged, the index is rebuilt from the refs first.
+// Queries use the state of the last Sync, or of a later Sync by another process. If a query finds the database damaged,
+// the index is rebuilt from the refs first.
 
 // Runs returns all runs, sorted by creation time, newest first.
 func (x *Index) Runs(ctx context.Context) ([]RunRow, error) {
@@ -91,8 +91,8 @@ func (x *Index) Lookup(ctx context.Context, component string) (row RunRow, ok bo
 	return first(list(ctx, x, scanRun, sqlLookup, component))
 }
 
-// RunsWithPrefix returns the run ids that begin with prefix, sorted, at most limit of them. A limit of 0 or less means
-// all. No character of prefix is a wildcard.
+// RunsWithPrefix returns the run ids that begin with prefix, sorted. It returns at most limit ids, or all if limit is 0
+// or less. No character of prefix is a wildcard.
 func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([]string, error) {
 	if limit <= 0 {
 		limit = -1
@@ -172,8 +172,8 @@ func list[T any](ctx context.Context, x *Index, scan func(*sql.Rows) (T, error),
 	return all, err
 }
 
-// collect runs a query on q and returns all rows, each converted by scan. If scan fails, collect stops and returns the
-// error that scanError makes of it.
+// collect runs a query on q and returns all rows, each converted by scan. If scan fails, collect stops and returns
+// scanError of the error.
 func collect[T any](ctx context.Context, q queryer, scan func(*sql.Rows) (T, error), query string, args ...any) (all []T, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -208,6 +208,7 @@ func first[T any](rows []T, err error) (row T, ok bool, _ error) {
 	return rows[0], true, nil
 }
 
+// scanRun converts the current row of a query that selects the columns of sqlRuns.
 func scanRun(rows *sql.Rows) (r RunRow, err error) {
 	var id string
 	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.Status, &r.ParentRunID, &r.ParentFrameNo, &r.BranchLabel,
@@ -220,6 +221,7 @@ func scanRun(rows *sql.Rows) (r RunRow, err error) {
 	return r, err
 }
 
+// scanFrame converts the current row of a query that selects the columns of sqlFrameColumns.
 func scanFrame(rows *sql.Rows) (f FrameRow, err error) {
 	var id, tree, ids string
 	err = rows.Scan(&f.RunID, &f.FrameNo, &id, &f.ContentHash, &f.CreatedAtMs, &f.Subject, &f.VCS, &f.VCSRoot,
@@ -239,11 +241,13 @@ func scanFrame(rows *sql.Rows) (f FrameRow, err error) {
 	return f, err
 }
 
+// scanString converts the current row of a query that returns one text.
 func scanString(rows *sql.Rows) (s string, err error) {
 	err = rows.Scan(&s)
 	return s, err
 }
 
+// scanCounts converts the current row of sqlCounts.
 func scanCounts(rows *sql.Rows) (c Counts, err error) {
 	err = rows.Scan(&c.Runs, &c.Branches, &c.Frames)
 	return c, err

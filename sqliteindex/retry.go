@@ -13,7 +13,7 @@ const (
 	maxRetries = 6
 	firstDelay = 50 * time.Millisecond // doubled after each retry
 	maxDelay   = 2 * time.Second
-	jitter     = 0.25 // largest random part of a delay, up or down, so that two processes do not collide again
+	jitter     = 0.25 // a delay varies by at most this part, up or down, so that two processes do not collide again
 )
 
 // retrier repeats operations that fail for a temporary reason. It is safe for concurrent use.
@@ -24,7 +24,7 @@ type retrier struct {
 }
 
 // do calls fn, and repeats the call while fn fails for a temporary reason (see isTransient), at most maxRetries times.
-// Before each repetition, it sleeps, about twice as long as the last time. It returns fn's last error. If sleep
+// It sleeps before each repetition, each time about twice as long, up to maxDelay. It returns fn's last error. If sleep
 // returns an error, do returns both errors.
 func (r *retrier) do(ctx context.Context, fn func() error) error {
 	delay := firstDelay

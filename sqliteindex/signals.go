@@ -58,6 +58,7 @@ func (x *Index) Signals(ctx context.Context, q SignalQuery) ([]SignalRow, error)
 	return list(ctx, d.Index, scanSignal, query+" ORDER BY seq LIMIT ?", append(args, limit)...)
 }
 
+// scanSignal converts the current row of the query in Signals.
 func scanSignal(rows *sql.Rows) (s SignalRow, err error) {
 	err = rows.Scan(&s.RunID, &s.Seq, &s.Name, &s.CorrelationID, &s.Payload, &s.ReceivedAtMs, &s.ReceivedBy)
 	return s, err

@@ -93,7 +93,7 @@ func readOnlyQuery(ctx context.Context, db *database, query string) (answer *Ans
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // Err returns the same error
+	defer func() { _ = rows.Close() }() // readAnswer returns rows.Err(), which has the same error
 	return readAnswer(rows)
 }
 

@@ -16,7 +16,7 @@ func checkQuery(query string) error {
 	if strings.ContainsRune(query, 0) {
 		return errors.New("NUL characters are not allowed")
 	}
-	var first []string // the first words of the statement
+	var first []string // the first four words: EXPLAIN QUERY PLAN and the word after it
 	ended := false
 	for token := range tokens(query) {
 		switch {
@@ -105,8 +105,8 @@ func nextToken(text string) (n int, space bool) {
 	return word, false
 }
 
-// quotedLength returns the length of the quoted text at the start of text, in bytes. A doubled quote stands
-// for a quote inside the text.
+// quotedLength returns the length of the quoted text at the start of text, in bytes. Two quotes in a row are one quote
+// character inside the quoted text. A text without a closing quote extends to the end.
 func quotedLength(text string) int {
 	quote := text[:1]
 	n := 1

@@ -72,7 +72,7 @@ func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, 
 		return Stats{}, err
 	}
 	defer release()
-	if err := x.conn.follow(ctx); err != nil { // the index may be closed
+	if err := x.conn.follow(ctx); err != nil { // ErrClosed if the index is closed
 		return Stats{}, err
 	}
 	if err := x.conn.renew(ctx, func(fs.FileInfo) bool { return true }); err != nil {
@@ -181,9 +181,9 @@ func compare(tips []refs.TipRef, indexed map[string]tip) (changed []pending, gon
 	return changed, gone
 }
 
-// syncRunOnce makes one attempt of a SyncRun. If the run does not exist, it drops the run from the index. If
-// the run cannot be read, it drops the run and returns the reason. If another process changed the indexed run,
-// it returns errOvertaken.
+// syncRunOnce makes one attempt of a SyncRun. If the indexed run is already at its tip, it changes nothing. If the run
+// does not exist, it drops the run from the index. If the run cannot be read, it drops the run and returns the reason.
+// If another process changed the indexed run, it returns errOvertaken.
 func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
 	name, err := refs.Tip(runID)
 	if err != nil {
@@ -199,7 +199,7 @@ func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
 	}
 	c := change{ref: ref, from: indexed.id}
 	switch id, err := x.opts.Refs.Resolve(ctx, name); {
-	case errors.Is(err, refs.ErrNotFound):
+	case errors.Is(err, refs.ErrNotFound): // the run does not exist, so c drops the run from the index
 	case errors.Is(err, refs.ErrBroken):
 		c.problem = err
 	case err != nil:

@@ -137,14 +137,15 @@ func readEach[P, C any](ctx context.Context, runs []P, read func(context.Context
 	return nil
 }
 
-// readSideBySide yields the result of read for each run, in the order in which the results become ready. It
-// uses at most GOMAXPROCS goroutines, which have all ended when the loop over the results ends. If ctx is
-// done, it yields fewer results.
+// readSideBySide yields the result of read for each run, in the order in which the results become ready. It uses at
+// most GOMAXPROCS goroutines, which have all ended when the loop over the results ends. If ctx is done, it yields fewer
+// results.
 func readSideBySide[P, C any](ctx context.Context, runs []P, read func(context.Context, P) C) iter.Seq[C] {
 	return func(yield func(C) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		results := make(chan C)
 		var reading sync.WaitGroup
+		// cancel runs before the wait, so that no reader waits for ever to send its result.
 		defer reading.Wait()
 		defer cancel()
 		reading.Go(func() {

@@ -26,8 +26,9 @@ const (
 		(run_id, frame_no, content_hash, created_at_ms, vcs, vcs_root, operation_id, tree_id, based_on, subject, git_commit)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	// sqlDropFrames marks the frames on which the newest frame does not build. Each step of the recursion goes to a
-	// lower frame number, so the recursion ends even with damaged data.
+	// sqlDropFrames marks the frames on which the newest frame does not build as dropped, and unmarks the others. It
+	// changes only rows with a wrong mark. Each step of the recursion goes to a lower frame number, so the recursion
+	// ends even with damaged data.
 	sqlDropFrames = `WITH RECURSIVE live (frame_no, next) AS (
 			SELECT frame_no, based_on FROM _smithers_snapshots WHERE run_id = ?1
 				AND frame_no = (SELECT max(frame_no) FROM _smithers_snapshots WHERE run_id = ?1)
@@ -76,17 +77,17 @@ func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = insertFrame.Close() }() // the end of the transaction closes it, too
+	defer func() { _ = insertFrame.Close() }() // the end of the transaction also closes the statement
 	insertAttempt, err := tx.PrepareContext(ctx, sqlInsertAttempt)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = insertAttempt.Close() }() // the end of the transaction closes it, too
+	defer func() { _ = insertAttempt.Close() }() // the end of the transaction also closes the statement
 	insertID, err := tx.PrepareContext(ctx, sqlInsertID)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = insertID.Close() }() // the end of the transaction closes it, too
+	defer func() { _ = insertID.Close() }() // the end of the transaction also closes the statement
 	w := writer{tx, insertFrame, insertAttempt, insertID}
 	var stored []byte
 	if err := tx.QueryRowContext(ctx, sqlDigest).Scan(&stored); err != nil {
@@ -124,9 +125,9 @@ type writer struct {
 	insertID      *sql.Stmt
 }
 
-// apply makes the change and returns true. If the change has no chain, it removes the run's rows. If its chain is the
-// whole chain of the run, it replaces the run's rows; otherwise, it adds to them. If the run is no longer indexed at
-// c.from, because another process updated the index, apply changes nothing and returns false.
+// apply makes the change and returns true. If the change has no chain, apply removes the run's rows. If the chain is
+// the whole chain of the run, apply replaces the run's rows; otherwise, apply adds the chain's rows. If the run is no
+// longer indexed at c.from, because another process updated the index, apply changes nothing and returns false.
 func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	var runID, tipText string
 	err := w.tx.QueryRowContext(ctx, sqlIndexed, c.ref).Scan(&runID, &tipText)
@@ -137,7 +138,7 @@ func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	if err == nil && tipText != c.from.String() || err != nil && !c.from.IsZero() {
 		return false, nil
 	}
-	// A chain with a base adds to the run's rows. In all other cases, the old rows go.
+	// A chain with a base adds to the run's rows. In all other cases, delete the old rows.
 	if !c.from.IsZero() && (c.chain == nil || c.chain.base.IsZero()) {
 		for _, statement := range []string{sqlDeleteFrames, sqlDeleteIDs, sqlDeleteAttempts, sqlDeleteRun} {
 			if _, err := w.tx.ExecContext(ctx, statement, runID); err != nil {
@@ -185,7 +186,8 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 		}
 		stepsOver = stepsOver || f.Based != nil
 	}
-	// Nearly all frames continue the frame before them. Such a frame changes no dropped mark.
+	// Nearly all frames continue the frame before them. Such a frame changes no dropped mark, so the query is not
+	// needed.
 	if stepsOver {
 		if _, err := w.tx.ExecContext(ctx, sqlDropFrames, run.ID); err != nil {
 			return err
@@ -199,6 +201,7 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 	return nil
 }
 
+// attempt writes the row of an attempt of the run runID, in place of an earlier row.
 func (w writer) attempt(ctx context.Context, runID string, a snapshot.Attempt) error {
 	_, err := w.insertAttempt.ExecContext(ctx, runID, a.NodeID, a.Iteration, a.Attempt, a.State, a.StartedAtMs,
 		a.FinishedAtMs, nullable(a.Error), a.ExitStatus, nullable(a.CommitID), treeID(a.Tree), a.Frame, nullable(a.Worktree))
@@ -302,6 +305,7 @@ type tipRow struct {
 	tip
 }
 
+// scanTip converts the current row of sqlTips or sqlTip.
 func scanTip(rows *sql.Rows) (r tipRow, err error) {
 	var id string
 	if err := rows.Scan(&r.ref, &id, &r.latestFrame); err != nil {

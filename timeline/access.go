@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/owner"
 )
 
-// The accessors below return the parts of a store, for the packages that are built on it. The parts stay valid until
-// the store is closed.
+// The accessors below return the parts of a store, for packages that use the store. The parts stay valid until the
+// store is closed.
 
 // Repo returns the repository's folders and configuration.
 func (s *Store) Repo() gitexec.Repo { return s.repo }
@@ -36,8 +36,8 @@ func (s *Store) Now() time.Time { return s.now() }
 // Warn passes an error that does not harm stored history to Options.Warn.
 func (s *Store) Warn(err error) { s.warn(err) }
 
-// WarnOnce passes an error to Options.Warn, as Warn does, but only the first error with the same text. Without
-// this, successive captures would warn about the same files again.
+// WarnOnce passes an error to Options.Warn, as Warn does, but only if no earlier error had the same text. Without
+// WarnOnce, successive captures would warn about the same files again.
 func (s *Store) WarnOnce(err error) {
 	if _, told := s.told.LoadOrStore(err.Error(), true); !told {
 		s.warn(err)

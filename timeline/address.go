@@ -47,7 +47,7 @@ type Loaded struct {
 //
 // A run id may contain ":" and "@". Load tries the whole address as a run id first. It then splits the address at the
 // last colon, and then at each "@" from the left, until the part before is a run. The run is given by its id or a
-// unique prefix of its id; a run with exactly the given id precedes runs whose ids begin with it.
+// unique prefix of its id. If a run has exactly the given id, Load ignores runs whose ids begin with it.
 //
 // Codes: invalid_run_id, invalid_address, run_not_found, run_ambiguous, run_pruned for the id of a pruned run, and
 // frame_not_found.
@@ -110,9 +110,9 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 	return &Loaded{at, entry, false}, nil
 }
 
-// AsFrame returns the entry of a frame as the frame's run shows it. The address at is the frame's, entry is the value
-// of the frame's ref, and tip is the run's tip. If the frame belongs to the extension of a fork, the result is a view
-// (see snapshot.AsFrame). Frame 0 of a fork stays the parent run's entry.
+// AsFrame returns the entry of a frame as the frame's run shows it. The parameter at is the address of the frame, entry
+// is the value of the frame's ref, and tip is the run's tip. If the frame belongs to the extension of a fork, the
+// result is a view (see snapshot.AsFrame). Frame 0 of a fork stays the parent run's entry.
 func AsFrame(s *Store, at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if at.Frame == 0 || entry.Run == at.Run && entry.Frame == at.Frame {
 		return entry, nil

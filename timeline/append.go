@@ -70,9 +70,9 @@ func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 // above the tip that h knows for an entry with the id of next, or with the same operation. If there is no such entry,
 // or the search fails, findAppended returns cause.
 //
-// If there is such an entry, findAppended puts the run's tip on stable storage, makes the found entry the tip that h
-// knows, repairs the newest frame's ref and returns nil. Unless cause is a conflict, it becomes a warning. If the tip
-// cannot be put on stable storage, findAppended returns cause.
+// If there is such an entry, findAppended puts the run's tip on stable storage and makes the found entry the tip that h
+// knows. It then repairs the newest frame's ref and returns nil. Unless cause is a conflict, it becomes a warning. If
+// the tip cannot be put on stable storage, findAppended returns cause.
 func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause error) error {
 	conflict := fault.CodeOf(cause) == fault.Conflict
 	if conflict && next.Operation == "" {
@@ -113,7 +113,7 @@ func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 			return nil
 		case h.entry != nil && entry.ID == h.entry.ID:
 			return found
-		case found != nil: // go on: the entry that h knows must follow
+		case found != nil: // the walk continues, because the chain must reach the entry that h knows
 		case entry.ID == next.ID || next.Operation != "" && entry.Operation == next.Operation:
 			found = entry
 		}
@@ -125,11 +125,11 @@ func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 	return nil
 }
 
-// Update calls build and appends the draft that build returns. If another process has moved the tip, Update
-// pauses, refreshes h and calls build again, until the append succeeds or ctx ends. If build returns a nil draft,
-// Update appends nothing and puts the run's tip on stable storage. If build returns an error, Update appends
-// nothing and returns the error. If the draft has an Operation, the appended entry is not necessarily the tip
-// afterwards; see Append.
+// Update calls build and appends the draft that build returns. If another process has moved the tip, Update pauses,
+// refreshes h and calls build again, until the append succeeds or ctx ends. It returns every other error of Append at
+// once. If build returns a nil draft, Update appends nothing and puts the run's tip on stable storage. If build returns
+// an error, Update appends nothing and returns the error. If the draft has an Operation, the appended entry is not
+// necessarily the tip afterwards; see Append.
 func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
 	for try := 1; ; try++ {
 		draft, err := build()

@@ -18,15 +18,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// explanation maps an error of the packages below to a code and a hint.
+// explanation maps an error of a package that timeline imports to a code and a hint.
 type explanation struct {
 	target error      // compared with errors.Is
 	code   fault.Code // the code of an error that is target
 	hint   string     // "" adds no hint
 }
 
-// explanations are tried in their order, and the first match decides. So specific causes stand before general
-// causes.
+// explanations are tried in order, and the first match decides. Specific causes therefore come before general causes.
 var explanations = []explanation{
 	{context.Canceled, fault.Interrupted, ""},
 	{context.DeadlineExceeded, fault.Interrupted, ""},
@@ -68,8 +67,8 @@ var explanations = []explanation{
 // cases, the first rule that applies gives the code:
 //   - If err wraps a [fault.Error], Explain returns the wrapped error, without the text around it.
 //   - A refused restore is restore_refused, and an entry of an older format is older_format.
-//   - A git or jj command that was stopped is interrupted.
-//   - An error in the list explanations has the code and the hint of the list.
+//   - A git or jj command that SIGINT or SIGTERM ended is interrupted.
+//   - An error that wraps a target in explanations has the code and the hint that belong to this target.
 //   - Another failed git or jj command is git_failed or jj_failed.
 //   - An error of the operating system is write_failed.
 //
@@ -109,8 +108,8 @@ func Explain(err error) error {
 	return fault.New(fault.Internal, "%w", err)
 }
 
-// explainRefused returns restore_refused for a restore that jjbridge refused. If more than one path stands in the
-// way, hints name the first five paths with their reasons.
+// explainRefused returns restore_refused for a restore that jjbridge refused. If refused lists several paths, hints
+// name the first five paths with their reasons.
 func explainRefused(refused *jjbridge.RefusedError) *fault.Error {
 	const shown = 5
 	out := fault.New(fault.RestoreRefused, "%w", refused).
@@ -126,9 +125,9 @@ func explainRefused(refused *jjbridge.RefusedError) *fault.Error {
 	return out
 }
 
-// explainProgram returns git_failed or jj_failed for a failed command, in the words of git or jj. For jj, the
-// message is the first line of jj's error output, followed by the cause, and a hint has the other lines. For git,
-// see explainGit.
+// explainProgram returns git_failed or jj_failed for a failed command, in the words of git or jj. For jj, the message
+// is the first line of jj's error output, followed by the cause, and a hint has the other lines. If jj wrote no error
+// output, the message is failed's text. For git, see explainGit.
 func explainProgram(failed *gitexec.Error) *fault.Error {
 	if failed.Program != "jj" {
 		return explainGit(fault.GitFailed, failed)

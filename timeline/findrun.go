@@ -87,6 +87,7 @@ func (f runFinder) find(ctx context.Context, run string, purpose Purpose) (id st
 // with a code other than run_not_found. Code: run_not_found, without a hint about similar names.
 func (f runFinder) lookUp(ctx context.Context, name string, purpose Purpose) (id string, tip objstore.ID, err error) {
 	for _, way := range f.ways(purpose) {
+		// The code of a nil error is internal, so a run that was found ends the loop, too.
 		if id, tip, err = way.find(ctx, name); fault.CodeOf(err) != fault.RunNotFound {
 			break
 		}
@@ -170,9 +171,10 @@ func listRuns(ids []string) string {
 	return list
 }
 
-// unknown returns run_not_found for a name that no run has. If the run was pruned and is still held, a hint has
-// the command that brings the run back. Otherwise, if purpose is ToChange and the ids of some runs begin with the
-// name, a hint names these runs. If the refs cannot be listed, unknown returns that error instead.
+// unknown returns run_not_found for a name that no run has. If the run was pruned and is still held, a hint has the
+// command that brings the run back. Otherwise, if purpose is ToChange and the ids of some runs begin with the name, a
+// hint names these runs. The hint leaves out broken refs. If the refs cannot be listed, unknown returns that error
+// instead.
 func (f runFinder) unknown(ctx context.Context, name string, purpose Purpose) error {
 	if f.isHeld(ctx, name) {
 		return RunNotFound(name).Hint("`git smithers prune --undo %s` brings the pruned run back", fault.Word(name))

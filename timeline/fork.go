@@ -80,8 +80,10 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	}
 	op := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: s.now().UnixMilli()}
 	if len(changes) > 0 {
+		// The fork makes a frame of its own: the child's frame 0.
 		op.Frame = new(int64)
 	}
+	// The list gets the op before the fork exists; see DoneHere.
 	s.Here().Op(id, op)
 	batch := s.objects.Begin()
 	entry, err := snapshot.Append(batch, s.frames, from.Entry, job.draft(from, id, op, changes))
@@ -122,9 +124,9 @@ func (j forkJob) point(ctx context.Context) (*Loaded, error) {
 	return j.store.Load(ctx, from.Address.String())
 }
 
-// changes returns the changes of the child's state, in the order in which they are made: those of Prepare, the
-// merged input, and the resets. changes computes the resets from the parent's state after the other changes. If
-// Prepare or CheckInput fails, changes returns that error. Codes: invalid_input, node_not_found.
+// changes returns the changes of the child's state, in the order in which they are made: the changes of Prepare, the
+// merged input, and the resets. changes computes the resets from the parent's state after the other changes. If Prepare
+// or CheckInput fails, changes returns that error. Codes: invalid_input, node_not_found.
 func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	state, err := parent.State()
 	if err != nil {
@@ -175,9 +177,9 @@ func hintNodes(err error, at Address) error {
 	return err
 }
 
-// resets returns the changes of state that reset the nodes of the request. By default, it also resets all nodes
-// that need these nodes. With NoDeps, it resets these nodes alone. With NamedOnly, it resets these nodes as
-// Smithers does; see [reset.Named].
+// resets returns the changes of state that reset the nodes of the request. By default, the changes also reset all nodes
+// that need these nodes, directly or indirectly. With NoDeps, the changes reset the named nodes alone. With NamedOnly,
+// they reset the named nodes as Smithers does; see [reset.Named].
 func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) {
 	if req.NamedOnly {
 		return reset.Named(state, req.Nodes)
@@ -185,9 +187,9 @@ func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) 
 	return reset.Nodes(state, req.Nodes, req.NoDeps)
 }
 
-// draft returns the draft of the child's first entry. from is the parent's frame, id the child's id, and op the
-// child's op of the fork. The child's row keeps only the workflow of the parent's row. The child is pending, and
-// its Parent is the frame. If changes is not empty, the entry is a frame.
+// draft returns the draft of the child's first entry. from is the parent's frame, id is the child's id, and op is the
+// record of the fork in the child. Of the parent's row, the child's row keeps only the workflow. The child is pending,
+// and its field Parent names the frame. If changes is not empty, the entry is a frame.
 func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapshot.Change) snapshot.Draft {
 	at := op.AtMs
 	subject := fmt.Sprintf("forked from %s", from.Address)

@@ -61,8 +61,9 @@ func readFrames(ctx context.Context, r objstore.Reader, tip *snapshot.Entry, dow
 	return f, nil
 }
 
-// At returns the commit of a frame, or the zero id if the run has no such frame.
+// At returns the commit of a frame, or the zero id if f has no such frame.
 func (f *RunFrames) At(frame int64) objstore.ID {
+	// The newest frame comes first, so the operands of Compare are in reverse order.
 	at, ok := slices.BinarySearchFunc(f.Frames, frame, func(ref refs.FrameRef, frame int64) int { return cmp.Compare(frame, ref.Frame) })
 	if !ok {
 		return objstore.ID{}
@@ -84,8 +85,8 @@ func framesOf(ctx context.Context, r objstore.Reader, tip objstore.ID) (*RunFram
 	return run, nil
 }
 
-// FrameRefs makes, repairs and drops the frame refs of a store's runs. Frame refs are a projection of the runs'
-// chains, and smithers.frameRefs bounds their number.
+// FrameRefs makes, repairs and drops the frame refs of a store's runs. Frame refs can be made again from the runs'
+// chains at any time. The setting smithers.frameRefs limits their number.
 type FrameRefs struct {
 	refs    *refs.DB
 	objects *objstore.Store
@@ -148,8 +149,9 @@ func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
 	return f.make(ctx, run, room)
 }
 
-// make makes missing frame refs of a run, those of the newest frames first, and returns the number of new refs.
-// limit is the largest number of refs to make; make ignores smithers.frameRefs. It does not replace broken refs.
+// make makes at most limit missing frame refs of a run and returns the number of new refs. If more refs are missing,
+// make chooses the refs of the newest frames. It makes the chosen refs oldest first. make ignores smithers.frameRefs,
+// and does not replace broken refs.
 func (f FrameRefs) make(ctx context.Context, run *RunFrames, limit int64) (int, error) {
 	list, err := f.refs.Frames(ctx, run.Row.ID)
 	broken, err := BrokenRefs(err)

@@ -44,9 +44,9 @@ func (f runFinder) checkPruned(ctx context.Context, run, collected string) error
 	return out.Hint("%s", collected).Detail("collected", true)
 }
 
-// collectedStone returns the name of a run's tombstone ref and the value of the ref. The value is zero if the run
-// has no tombstone. If the history of a pruned run is still held, the error is run_pruned, since `prune --undo`
-// can bring the run back.
+// collectedStone returns the name of a run's tombstone ref and the value of the ref. The value is zero if the run has
+// no tombstone. If the history of the pruned run is still held, the error is run_pruned, since `prune --undo` can bring
+// the run back.
 func (f runFinder) collectedStone(ctx context.Context, run string) (refs.Name, objstore.ID, error) {
 	name, err := refs.Gone(run)
 	if err != nil {

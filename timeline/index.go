@@ -73,6 +73,8 @@ func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)
 		stats, err = index.Rebuild(ctx, progress)
 		s.WarnOf(index.Problems())
 		err = Explain(err)
+		// If the index is in memory because its files cannot be replaced, that cause explains the failure. CodeOf(nil)
+		// is internal, so the condition also holds if the rebuild in memory succeeded.
 		if code := fault.CodeOf(err); index.Degraded() != nil && (code == fault.Internal || code == fault.WriteFailed) {
 			err = fault.New(fault.WriteFailed, "%w", index.Degraded()).
 				Hint("remove the file at the path of the index: the index holds no history")
@@ -106,8 +108,8 @@ func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index
 	return index, nil
 }
 
-// isRef reports whether component, the part of a ref name that stands for a run, stands for the run with the id
-// run.
+// isRef reports whether component is the ref component of the run with the id run: the part of a ref name that names
+// the run.
 func isRef(run, component string) bool {
 	own, err := refs.EscapeRun(run)
 	return err == nil && own == component

@@ -42,8 +42,8 @@ func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// set puts the member m into list and returns the new list. If list has members with m's name, m replaces the
-// first of them and the others are removed. Otherwise m is appended. The result reuses the memory of list.
+// set puts the member m into list and returns the new list. If list has members with m's name, m replaces the first
+// such member, and set removes the others. Otherwise set appends m. The result reuses the memory of list.
 func set(list []member, m member) []member {
 	name := unquote(m.name)
 	out, placed := list[:0], false
@@ -90,6 +90,7 @@ func members(object json.RawMessage) ([]member, error) {
 		if _, err := dec.Token(); err != nil {
 			return nil, err
 		}
+		// The bytes before the name are the comma after the last member, and white space.
 		name := bytes.TrimLeft(object[start:dec.InputOffset()], " \t\r\n,")
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {

@@ -69,8 +69,8 @@ func (d DoneHere) add(mark string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Lines returns the line numbers of the list by mark. If a mark has several lines, the number is that of the last
-// line. The first line has number 1. Lines returns nil if the clone has no list.
+// Lines maps each mark in the list to its line number. If a mark has several lines, Lines returns the number of the
+// last line. The first line has number 1. Lines returns nil if the clone has no list.
 func (d DoneHere) Lines() (_ map[string]int, err error) {
 	f, err := os.Open(d.path)
 	if errors.Is(err, fs.ErrNotExist) {

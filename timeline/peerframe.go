@@ -35,8 +35,8 @@ type PeerMark struct {
 	Found  string `json:"found"`  // the value that the import computed, or an error
 }
 
-// peerFrames and peerMarks are the collections, and peerPass is the file, of ext/<engine>/ that describe a run's
-// frames.
+// peerFrames and peerMarks are the collections in ext/<engine>/ that describe a run's frames. peerPass is the file in
+// ext/<engine>/ with the newest frame of the engine.
 const (
 	peerFrames = "frames"
 	peerMarks  = "marks"
@@ -81,10 +81,10 @@ func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) 
 	return found, nil
 }
 
-// ownNumber returns the address of a frame with git-smithers' own frame number. r is one possible meaning of
-// an address that a user gave. If it names no engine, its address already has this number. Otherwise,
-// r.Frame is the engine's number, and ownNumber finds the newest frame with this number in the run's
-// timeline. tip is the run's tip. Codes: invalid_address if the run has no data of the engine, frame_not_found.
+// ownNumber returns the address of a frame with git-smithers' own frame number. r is one possible meaning of an address
+// that a user gave. If r names no engine, r's address already has this number. Otherwise, r.Frame is the engine's
+// number, and ownNumber finds the newest frame with this number in the run's timeline. tip is the run's tip. Codes:
+// invalid_address if the run has no data of the engine, frame_not_found.
 func ownNumber(ctx context.Context, s *Store, r reading, tip objstore.ID) (Address, error) {
 	if r.engine == "" {
 		return r.Address, nil
@@ -150,10 +150,9 @@ func (p *peerRows) number(frame int64) int64 {
 	return frame
 }
 
-// framesOf returns git-smithers' numbers of the frames that have the given number in the engine, newest first.
-// Several frames may have the same number in the engine. A frame without a recorded number has the same number in
-// the engine, unless it is newer than p.newest. framesOf leaves out frames whose number in git-smithers is above
-// maxFrame.
+// framesOf returns git-smithers' numbers of the frames that have the given number in the engine, newest first. Several
+// frames may have the same number in the engine. A frame without a recorded number has the same number in the engine,
+// unless the frame is newer than p.newest. framesOf leaves out frames whose number in git-smithers is above maxFrame.
 func (p *peerRows) framesOf(number, maxFrame int64) []int64 {
 	var frames []int64
 	for frame, other := range p.numbers {
@@ -240,9 +239,9 @@ func eachOwnRow(tip, from *snapshot.Entry, engine, name string, read func(page.R
 	return nil
 }
 
-// readPass sets p.newest to the number of the newest frame that the engine has. It reads this number from the file
-// pass of the engine. tip is the entry at the run's tip. If the file or its member frame is missing, p.newest is
-// unchanged.
+// readPass sets p.newest to the number of the newest frame that the engine has. It reads this number from the file pass
+// of the engine. tip is the entry at the run's tip. If the file or its member frame is missing, p.newest is unchanged,
+// and every frame may be a frame of the engine.
 func (p *peerRows) readPass(tip *snapshot.Entry, engine string) error {
 	data, err := tip.ExtFile(engine, peerPass)
 	if err != nil || data == nil {

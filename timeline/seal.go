@@ -41,9 +41,8 @@ type sealer struct{ store *Store }
 // graph returns git's commit-graph of the store's repository.
 func (s sealer) graph() commitGraph { return commitGraph{s.store.repo, s.store.env} }
 
-// seal packs the entries of runs, drops their frame refs, and updates git's commit-graph; [Seal] has the rules. If
-// runs is empty, seal takes the runs that unsealed returns. If several runs are given and one has a live owner,
-// seal changes nothing.
+// seal packs the entries of runs, drops their frame refs, and updates git's commit-graph; [Seal] has the rules. If runs
+// is empty, seal takes the runs that unsealed returns. If a given run has a live owner, seal changes nothing.
 func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 	var tips []objstore.ID
 	var err error
@@ -118,7 +117,7 @@ func (s sealer) unseal(ctx context.Context, runs []string) (*Sealed, error) {
 	return out, nil
 }
 
-// tipsNamed returns the tips of runs, each once and in their order. runs are whole ids. Codes: those of FindRun.
+// tipsNamed returns the tips of runs in the order of runs, each once. runs are whole ids. Codes: those of FindRun.
 func (s sealer) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, error) {
 	var ids []string
 	var tips []objstore.ID

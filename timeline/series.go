@@ -170,6 +170,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 		s.warn(fmt.Errorf("cannot record that frame refs of run %q are being made: %w", next.Run, err))
 	}
 	defer note.leave() //nolint:errcheck // the lock ends when the note is removed, or with the process
+	// went is true if the run is new or had not ended before this Commit.
 	went := !h.row.Status.Ended()
 	if err := s.Commit(ctx, b.batch, updates); err != nil {
 		if b.run != nil && fault.CodeOf(err) == fault.Conflict {

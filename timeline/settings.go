@@ -12,14 +12,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Settings has the configuration that the core obeys. The environment overrides git's configuration, which
+// Settings has the settings of git-smithers for one store. The environment overrides git's configuration, which
 // overrides the defaults.
 type Settings struct {
 	Fsync   bool            // writes are put on stable storage
 	Limits  snapshot.Limits // the limits of a run's state; a 0 means the default
 	Scope   string          // which files are captured: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
 	MaxFile int64           // the size limit of a captured file, in bytes
-	Remote  string          // the remote whose code runs build on; "" means any remote
+	Remote  string          // smithers.remote, the default remote, on whose code runs build; "" means that none is set
 
 	StaleAfter time.Duration // the time after which a process without a heartbeat no longer owns its run
 
@@ -177,7 +177,7 @@ var variables = map[string]string{
 	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",
 }
 
-// withEnvironment returns a copy of config in which the settings of the environment replace those of config. A
+// withEnvironment returns a copy of config in which the settings of the environment replace the settings of config. A
 // variable with an empty value replaces its setting, too. The result is never nil.
 func withEnvironment(config gitexec.Config, env []string) gitexec.Config {
 	out := maps.Clone(config)

@@ -58,10 +58,10 @@ type Store struct {
 	index heldIndex
 }
 
-// Open opens the run history of the repository that contains opts.Dir. If there is no such repository, it opens
-// the store that InitBare made in opts.Dir or the nearest folder above. Open writes nothing and reads no history.
-// The caller closes the store. Codes: no_repository; unsupported_repository if the repository's object or ref
-// format is unsupported; usage if a setting is invalid.
+// Open opens the run history of the repository that contains opts.Dir. If no repository contains opts.Dir, it opens the
+// store that InitBare made in opts.Dir or the nearest folder above. Open writes nothing and reads no history. The
+// caller closes the store. Codes: no_repository; unsupported_repository if the repository's object or ref format is
+// unsupported; usage if a setting is invalid.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	workspace, err := discover(ctx, opts.Dir, opts.Env)
 	if err != nil {

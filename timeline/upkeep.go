@@ -82,9 +82,9 @@ func (u *upkeep) round(ctx context.Context) {
 	}
 }
 
-// finish waits for a running round. If the store has written anything, finish then runs a last round, and brings
-// the index up to date at the same time. After the round, it removes a multi-pack-index of git that names removed
-// packs. finish returns when all of this is done. Errors are warnings.
+// finish waits for a running round. If the store has written anything, finish then runs a last round, and brings the
+// index up to date at the same time. After the round, it removes a multi-pack-index of git that names removed packs.
+// finish returns when all this work is done. Errors are warnings.
 func (u *upkeep) finish() {
 	u.rounds.Wait()
 	if u.appends == 0 {

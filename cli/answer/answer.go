@@ -22,8 +22,8 @@ import (
 // answerOptions has the options of answer.
 type answerOptions struct {
 	of     requestName     // the request to answer
-	value  json.RawMessage // the answer; nil: see words, else ask
-	words  *string         // the answer, as it would be typed at a terminal; nil for none
+	value  json.RawMessage // the answer as JSON; nil: use words
+	words  *string         // the answer as a person types it at a terminal; nil: ask for it
 	cancel bool            // cancel the request
 	by     *string         // nil: git's user.name
 }
@@ -35,7 +35,7 @@ type requestDocument struct {
 	RequestID   string `json:"requestId"`
 	RequestKind string `json:"requestKind"`
 	snapshot.HumanRequest
-	Running bool `json:"running"` // a process runs the run, and continues by itself
+	Running bool `json:"running"` // a live process executes the run, and continues the run without a command
 }
 
 func answerCommand() *arg.Command {
@@ -85,6 +85,8 @@ Prints the run's id.`,
 	}
 }
 
+// parseAnswer reads the options from the command line. The error is usage if the command line has more than one answer.
+// The other errors are those of arg.ParsePlace and arg.ReadValue.
 func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 	place, err := arg.ParsePlace(c)
 	opts := answerOptions{of: requestName{c.Args().First(), place}, cancel: c.Bool("cancel"), by: arg.ParseWho(c)}
@@ -127,7 +129,7 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 	if err != nil {
 		return err
 	}
-	if opts.value == nil { // the request's form says how to read what a person types
+	if opts.value == nil { // the form of the request is needed to convert typed text to a value
 		request, err := mailbox.Request(head, place, s.Now())
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// noteWhoContinues tells the user how a run goes on after it has received an answer or a signal. running is true if a
+// noteWhoContinues tells the user how a run continues after it has received an answer or a signal. running is true if a
 // live process executes the run. There are four cases:
 //   - A live process executes the run. This process continues the run.
 //   - The run has finished. The answer or signal has no effect.

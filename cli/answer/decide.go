@@ -30,14 +30,16 @@ type approvalDocument struct {
 	Kind  string `json:"kind"`
 	RunID string `json:"runId"`
 	snapshot.Approval
-	Running bool `json:"running"` // a process runs the run, and continues by itself
+	Running bool `json:"running"` // a live process executes the run, and continues the run without a command
 }
 
+// decideFlags returns the flags of approve and deny.
 func decideFlags() []urfave.Flag {
 	return append(arg.PlaceFlags(),
 		&urfave.StringFlag{Name: "note", Usage: "store `TEXT` with the decision, for later tasks to read"}, arg.WhoFlag())
 }
 
+// parseDecide reads the options from the command line. approved is true for approve, and false for deny.
 func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
 	place, err := arg.ParsePlace(c)
 	return decideOptions{c.Args().First(), place, approved, c.String("note"), arg.ParseWho(c)}, err

@@ -30,13 +30,14 @@ type formValue struct {
 	required bool
 }
 
-// A form describes the answer to a human request, as a person can be asked for it line by line: one value, or the
-// fields of an object in the order of the schema.
+// A form describes an answer that a person can type line by line. The answer is one value, or an object whose fields
+// are in the order of the schema.
 type form struct {
 	value  formValue
 	fields []formField // nil for one value
 }
 
+// A formField is one field of a form for an object.
 type formField struct {
 	name  string
 	value formValue
@@ -53,9 +54,9 @@ type formSchema struct {
 	Required    []string          `json:"required"`
 }
 
-// parseForm turns h.Form, a JSON Schema, into a form. Without a schema, the form is one text. A schema for one value
-// gives a form of one value. A schema for an object whose properties are all single values gives a form with one field
-// a property. For any other schema, the error is usage, because a person cannot answer it line by line.
+// parseForm turns h.Form, a JSON Schema, into a form. Without a schema, the form is one required text. A schema for one
+// value gives a form of one value. A schema for an object whose properties are all single values gives a form with one
+// field for each property. For any other schema, the error is usage, because a person cannot answer it line by line.
 func parseForm(h snapshot.HumanRequest) (form, error) {
 	if len(h.Form) == 0 {
 		return form{value: formValue{kind: formText, required: true}}, nil

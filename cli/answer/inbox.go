@@ -49,9 +49,9 @@ request open, inbox lists it as "not told", with the command that passes the ans
 	}
 }
 
-// runInbox prints a line for everything that query selects: requests, signals and timers that runs wait for.
-// query.RunID may be a unique prefix of a run's id. If query selects nothing, runInbox notes this. If query also names
-// a run that has failed, it notes what to type. With --json, it prints a document for each line, and no notes.
+// runInbox prints a line for each request, signal and timer that query selects. query.RunID may be a unique prefix of a
+// run's id. If query selects nothing, runInbox notes this; if query.RunID is also a failed run, it notes the command to
+// type. With --json, runInbox prints a document for each line, and no notes.
 func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) error {
 	if query.RunID != "" {
 		id, err := store.ResolveRun(ctx, query.RunID)
@@ -79,7 +79,7 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 	return printInbox(ctx, s, list)
 }
 
-// noteFailure notes what to type after a run has failed, if git smithers runs this run. In all other cases, it notes
+// noteFailure notes the command to type if the run has failed and git smithers runs it. In all other cases, it notes
 // nothing. run is the id of the run, or "" for no run.
 func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
 	if run == "" {
@@ -102,7 +102,7 @@ func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store,
 // A pending request whose deadline has passed counts as expired. inbox also records this in the run, except for a run
 // that has ended or that another engine runs. If a request cannot be recorded as expired, inbox warns.
 func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
-	query.Settled = true // the engine may not have been told of a settled request
+	query.Settled = true // the list also has the settled requests of which the run's engine was not told
 	list, err := listInbox(ctx, s, store, query)
 	if err != nil {
 		return nil, err

@@ -24,8 +24,8 @@ type requestName struct {
 // run. The place is then n.place, and open does not check that the run has a request there. If no run has this id, open
 // reads n.run as the id of a request.
 //
-// The error is run_not_found if n.run is no such id, and run_pruned if the run was pruned. It is usage if n.run is the
-// id of a request and n.place is not empty.
+// The error is run_not_found if n.run is neither the id of a run nor of a request, and run_pruned if the run was
+// pruned. It is usage if n.run is the id of a request and n.place is not empty.
 func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, mailbox.Place, error) {
 	head, err := app.OpenRun(ctx, store, n.run)
 	if fault.CodeOf(err) != fault.RunNotFound {
@@ -43,9 +43,9 @@ func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline
 }
 
 // openRequest returns the tip of the first run in names that has the request, and the place of the request. If no run
-// has the request, openRequest returns the first run that exists. If no run exists, it returns the error missing,
-// unless it knows a better one. Better errors are run_pruned, and a run_not_found whose details have runs with similar
-// ids.
+// has the request, openRequest returns the tip of the first run that exists, and the place in names. If no run exists,
+// it returns the error missing, or a more precise error: run_pruned, or a run_not_found whose details have runs with
+// similar ids.
 func openRequest(ctx context.Context, store *timeline.Store, names []requestName, missing error) (*timeline.Head, mailbox.Place, error) {
 	var first *timeline.Head
 	var firstPlace mailbox.Place
@@ -57,7 +57,7 @@ func openRequest(ctx context.Context, store *timeline.Store, names []requestName
 			continue
 		case code == fault.RunNotFound:
 			if known, ok := errors.AsType[*fault.Error](err); ok && known.Details["runs"] != nil {
-				missing = err // names the runs whose ids begin like this
+				missing = err // its details have the runs whose ids begin with name.run
 			}
 			continue
 		case err != nil:

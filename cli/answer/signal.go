@@ -111,6 +111,8 @@ type signalLine struct {
 	ReceivedBy    *string         `json:"receivedBy"`
 }
 
+// parseSignal reads the options from the command line. The error is usage if the signal has no name, or if flags
+// contradict each other.
 func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts signalOptions, err error) {
 	for _, flag := range signalListFlags() {
 		if name := arg.LongName(flag); c.IsSet(name) {
@@ -171,7 +173,7 @@ func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, o
 		return s.WriteJSON(sent)
 	case *sent.Known:
 		s.Note("run %s has already received this signal", plain.Text(row.ID))
-	case !foreign && !noteWaitsOn(s, to):
+	case !foreign && !noteWaitsOn(s, to): // noteWaitsOn has noted nothing, so the run continues
 		noteWhoContinues(s, store, head, store.Owner(row).Live)
 	}
 	return s.Printf("%d\n", sent.Seq)
@@ -183,9 +185,9 @@ type signalSender struct {
 	sender *mailbox.Sender
 }
 
-// send sends the signal that line describes, and returns the JSON document of the sent signal. If line has no payload,
-// the payload is {}. If line has no time, the time is now. If the sender in line is "", the signal has no sender. If no
-// task of the run waits for signals of this name, send warns.
+// send sends the signal that line describes to the run of to, and returns the JSON document of the sent signal. If line
+// has no payload, the payload is {}. If line has no time, the time is now. If the sender in line is "", the signal has
+// no sender. If no task of the run waits for signals of this name, send warns.
 func send(ctx context.Context, s *session.Session, to *signalSender, line signalLine) (*signalDocument, error) {
 	signal := snapshot.Signal{
 		Name: line.Name, CorrelationID: line.CorrelationID, Payload: line.Payload,
@@ -213,10 +215,10 @@ func send(ctx context.Context, s *session.Session, to *signalSender, line signal
 	return doc, nil
 }
 
-// signalBatch reads signals from standard input, one on each line, and sends them. It skips empty lines. For each
-// signal, it prints the JSON document of the sent signal, or of the error if the signal could not be sent; it then
-// continues with the next line. It returns an error only if ctx ends, or if reading or printing fails. If a line names
-// no sender, the sender is that of unsaid.
+// signalBatch reads signals from standard input, one on each line, and sends them to the run of to. It skips empty
+// lines. For each signal, it prints the JSON document of the sent signal, or of the error if the signal could not be
+// sent; it then continues with the next line. It returns an error only if ctx ends, or if reading or printing fails. If
+// a line names no sender, the sender is unsaid.ReceivedBy.
 func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsaid signalLine) error {
 	for data, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {
@@ -246,8 +248,8 @@ func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsa
 }
 
 // parseSignalLine reads the signal in data, which is one line of the input of --batch. If the line names no sender, the
-// sender is that of unsaid. The error is limit_exceeded if the line is too long, and invalid_input if the line is not
-// the JSON object of a signal.
+// sender is unsaid.ReceivedBy. The error is limit_exceeded if the line is too long, and invalid_input if the line is
+// not the JSON object of a signal.
 func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
 	var line signalLine
 	if len(data) > term.MaxDocument {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// warnUnknownSignal warns if no task of the run waits for signals with the given name. Such a signal is kept
+// warnUnknownSignal warns if no task of the run of to waits for signals with the given name. Such a signal is kept
 // nevertheless, because the workflow of the run may change. If the run stores no workflow, warnUnknownSignal does
 // nothing. If the workflow cannot be read, it warns about this error instead.
 func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
@@ -33,8 +33,9 @@ func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	s.Warn(fault.New(fault.InvalidInput, "%s", text))
 }
 
-// noteWaitsOn notes what a run still waits for after a signal, and how to end the wait, and returns true. If the run
-// does not wait any more, or if its workflow is unknown or cannot be read, it notes nothing and returns false.
+// noteWaitsOn reports whether the run of to still waits after a signal. If it returns true, it has noted what the run
+// waits for and how to end the wait. If the run does not wait any more, or if its workflow is unknown or cannot be
+// read, noteWaitsOn notes nothing and returns false.
 func noteWaitsOn(s *session.Session, to *signalSender) bool {
 	wf, err := to.sender.Workflow()
 	if err != nil || wf == nil {
@@ -46,7 +47,7 @@ func noteWaitsOn(s *session.Session, to *signalSender) bool {
 	}
 	waits := s.Describe(err)
 	s.Note("the signal is kept; %s", plain.Text(waits.Msg))
-	for _, hint := range waits.Hints[:len(waits.Hints)-1] { // the last hint is resume, which comes later
+	for _, hint := range waits.Hints[:len(waits.Hints)-1] { // the last hint is to resume, which is not possible yet
 		s.Note("  %s", plain.Text(hint))
 	}
 	return true

@@ -76,6 +76,7 @@ func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *u
 // is the first argument, exactly as the user typed it. With --uncorrelated, the query selects only signals without a
 // correlation id. The error is usage if flags contradict each other, or if a value is invalid.
 func parseSignals(s *session.Session, cmd *arg.Command, c *urfave.Context) (sqliteindex.SignalQuery, error) {
+	// Correlated without a CorrelationID selects the signals that have no correlation id.
 	query := sqliteindex.SignalQuery{RunID: c.Args().First(), Name: c.String("name"), Correlated: c.Bool("uncorrelated")}
 	if c.IsSet("correlation") {
 		if query.Correlated {
@@ -95,8 +96,8 @@ func parseSignals(s *session.Session, cmd *arg.Command, c *urfave.Context) (sqli
 	return query, err
 }
 
-// runSignals prints the signals that query selects, one per line. query.RunID may be a unique prefix of a run's id. A
-// terminal gets a note if no signal matches.
+// runSignals prints the signals that query selects, one per line. query.RunID may be a unique prefix of a run's id. At
+// a terminal, runSignals notes if no signal matches.
 func runSignals(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.SignalQuery) error {
 	id, err := store.ResolveRun(ctx, query.RunID)
 	if err != nil {
@@ -131,6 +132,7 @@ func runSignals(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return t.Write(s.Terminal)
 }
 
+// writeSignals prints a JSON document for each signal in list.
 func writeSignals(s *session.Session, list []sqliteindex.SignalRow) error {
 	for _, row := range list {
 		signal := snapshot.Signal{

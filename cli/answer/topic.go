@@ -1,4 +1,4 @@
-// Package answer shows what runs wait for, and answers: a topic of the help.
+// Package answer has the commands that list what runs wait for, and that answer. They are a topic of the help.
 package answer
 
 import "github.com/git-smithers/git-smithers/cli/arg"

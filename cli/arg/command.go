@@ -1,5 +1,5 @@
-// Package arg describes commands. Parsing, help, the man page and shell completion derive from the descriptions. The
-// package also has the flags and arguments that several commands take.
+// Package arg describes commands. Parsing, help, the man page and shell completion use the descriptions. The package
+// also has the flags and arguments that several commands take.
 package arg
 
 import (
@@ -21,26 +21,26 @@ const AnyNumber = math.MaxInt
 // wholeIDs ends the help of every command that changes the named runs.
 const wholeIDs = `Type the whole id of the run: a prefix works only for commands that read.`
 
-// Program is the program, as people type it before the name of a command.
+// Program is the text that people type before the name of a command.
 const Program = fault.Program
 
-// A Command describes one command, or a group of them. Parsing, help, the man
-// page and shell completion all derive from it.
+// A Command describes one command, or a group of commands. Parsing, help, the man page and shell completion all use
+// this description.
 type Command struct {
 	Name     string
 	Summary  string   // one line for lists: imperative, no period
 	Usage    []string // what may follow the name, one line for each form
 	About    string   // paragraphs, separated by empty lines; already wrapped
 	MinArgs  int
-	MaxArgs  int      // AnyNumber for no limit
+	MaxArgs  int      // AnyNumber: no limit
 	Required []string // names of flags that must be given
 	Flags    []urfave.Flag
 	Examples []Example
-	Changes  bool  // the command changes the named runs or their files: it takes whole ids, and its help says so
+	Changes  bool  // the command changes the named runs or their files, so its help says that it takes whole ids
 	Exits    []int // the exit statuses of the command besides 0, 4, 70, 130 and 143
 	Hidden   bool
-	Topics   []Topic    // of the root: its children in the order in which help lists them
-	Children []*Command // of a group; if Run is nil, the command line must name one of them
+	Topics   []Topic    // only for the root: the children in the order in which help lists the commands
+	Children []*Command // the commands of a group; if Run is nil, the command line must name a command of the group
 	Run      func(context.Context, *session.Session, *urfave.Context) error
 
 	Path string // the names from the first group to this command; set by Link
@@ -73,9 +73,9 @@ func commonFlags() []urfave.Flag {
 	}
 }
 
-// Link sets the Path of the command c and of all commands below c, and adds the common flags to each of them. It adds
-// the note about whole ids to each command that changes runs. parent is the Path of the group that has c, or "" for the
-// root. Link must be called only once for a command.
+// Link sets the Path of the command c and of all commands below c, and adds the common flags to each of these commands.
+// It adds the note about whole ids to the help of each command that changes runs. parent is the Path of the group that
+// has c, or "" for the root. Link must be called only once for a command.
 func (c *Command) Link(parent string) {
 	c.Path = strings.TrimSpace(parent + " " + c.Name)
 	c.Flags = append(c.Flags, commonFlags()...)
@@ -159,6 +159,8 @@ func (c *Command) App(s *session.Session) *urfave.App {
 	return app
 }
 
+// build returns the urfave command for c and the commands below c. Before it calls c.Run, the urfave command sets the
+// common flags in s, and checks the arguments.
 func (c *Command) build(s *session.Session) *urfave.Command {
 	out := &urfave.Command{Name: c.Name, Flags: c.Flags, HideHelp: true, OnUsageError: c.usageError}
 	for _, child := range c.Children {
@@ -189,7 +191,7 @@ func (c *Command) usageError(_ *urfave.Context, err error, _ bool) error {
 func (c *Command) describeFlagError(err error) string {
 	text := err.Error()
 	value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -")
-	if !ok { // the flag package has other words for a boolean
+	if !ok { // the flag package has a different message for a boolean
 		value, rest, ok = strings.Cut(strings.TrimPrefix(text, "invalid boolean value "), " for -")
 	}
 	if !ok {

@@ -52,6 +52,7 @@ func bashWords(root *Command) string {
 	return b.String()
 }
 
+// bashTemplate is a format for fmt.Sprintf. Its only argument is the text that bashWords returns.
 const bashTemplate = `# bash completion for git-smithers
 _git_smithers_words() {
 	case "$1" in
@@ -98,8 +99,10 @@ _git_smithers() {
 complete -o default -F _git_smithers git-smithers
 `
 
+// bashCompletion returns the completion script for bash.
 func bashCompletion(root *Command) string { return fmt.Sprintf(bashTemplate, bashWords(root)) }
 
+// zshTemplate is a format for fmt.Sprintf. Its only argument is the text that bashWords returns.
 const zshTemplate = `#compdef git-smithers
 _git_smithers_words() {
 	case "$1" in
@@ -135,8 +138,10 @@ else
 fi
 `
 
+// zshCompletion returns the completion script for zsh.
 func zshCompletion(root *Command) string { return fmt.Sprintf(zshTemplate, bashWords(root)) }
 
+// fishValues is the beginning of the fish script: the function that completes runs, addresses and other values.
 const fishValues = `# fish completion for git-smithers
 function __git_smithers_values
 	set -l words (commandline -opc) (commandline -ct)
@@ -148,12 +153,12 @@ end
 `
 
 // fishCompletion returns the completion script for fish. The script has lines for every visible command and flag below
-// root. It has them twice: for the program git-smithers, and for git with the subcommand smithers.
+// root. It has these lines twice: for the program git-smithers, and for git with the subcommand smithers.
 func fishCompletion(root *Command) string {
 	var b strings.Builder
 	b.WriteString(fishValues)
 	for _, program := range []string{"git-smithers", "git"} {
-		within := "" // a condition that begins every other condition
+		within := "" // the beginning of the condition in every line
 		if program == "git" {
 			within = "__fish_seen_subcommand_from smithers; and "
 			fmt.Fprintf(&b, "complete -c git -n __fish_use_subcommand -f -a smithers -d %s\n", fishQuote(root.Summary))
@@ -174,8 +179,8 @@ func fishCompletion(root *Command) string {
 }
 
 // fishCommand writes the lines of the fish script that complete the words after the name of the command c: the names of
-// its commands, its values and its flags. program is the program whose words fish completes. within is the text of a
-// condition that begins every other condition, or "".
+// its commands, its values and its flags. program is the program whose words fish completes. within is the beginning of
+// the condition in every line, or "".
 func fishCommand(b *strings.Builder, program, within string, c *Command) {
 	for _, child := range c.visible() {
 		fmt.Fprintf(b, "complete -c %s -n '%s__fish_seen_subcommand_from %s' -f -a %s -d %s\n",
@@ -199,6 +204,7 @@ func fishCommand(b *strings.Builder, program, within string, c *Command) {
 	}
 }
 
+// commandNames returns the names of the visible commands of root, separated by spaces.
 func commandNames(root *Command) string {
 	var names []string
 	for _, c := range root.visible() {
@@ -207,6 +213,7 @@ func commandNames(root *Command) string {
 	return strings.Join(names, " ")
 }
 
+// fishQuote returns s as a quoted word of fish.
 func fishQuote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

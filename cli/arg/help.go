@@ -97,8 +97,8 @@ func (c *Command) flagHelps() []flagHelp {
 	return out
 }
 
-// placeholder splits the usage of a flag. name is the word in backquotes, which stands for the value of the flag, or ""
-// if usage has no backquotes. text is the usage without the backquotes.
+// placeholder splits the usage of a flag. name is the word in backquotes, the placeholder for the value of the flag; it
+// is "" if usage has no backquotes. text is the usage without the backquotes.
 func placeholder(usage string) (name, text string) {
 	before, rest, ok := strings.Cut(usage, "`")
 	if !ok {
@@ -121,8 +121,8 @@ func (h flagHelp) spelling() string {
 	return s
 }
 
-// PrintHelp prints the help of a command or a group to w. If all is true, the list of commands includes the commands
-// that few people type.
+// PrintHelp prints the help of a command or a group to w. If all is true, the list of commands includes the commands in
+// Topic.More.
 func (c *Command) PrintHelp(w io.Writer, all bool) error {
 	var b strings.Builder
 	title := c.Summary
@@ -167,7 +167,7 @@ func (c *Command) commandLines(all bool) []string {
 		return columns(c.visible(), line)
 	}
 	var listed []*Command
-	first := make(map[*Command]string) // by the first command of a topic: its title
+	first := make(map[*Command]string) // by the first command of a topic: the title of the topic
 	for _, t := range c.Topics {
 		commands := slices.Clone(t.Commands)
 		if all {
@@ -219,6 +219,8 @@ func columns[T any](items []T, pair func(T) (string, string)) []string {
 	return lines
 }
 
+// exampleLines returns two lines for each example, its purpose and its command line, with an empty line between two
+// examples.
 func exampleLines(examples []Example) []string {
 	var lines []string
 	for i, e := range examples {

@@ -36,6 +36,7 @@ type Value struct {
 	Example string // how to type the value, for a hint
 }
 
+// hint returns a sentence that says how to type the value.
 func (v Value) hint() string {
 	return v.Name + " takes JSON, @<file>, or - for standard input, for example " + v.Example
 }
@@ -49,7 +50,7 @@ func ReadValue(ctx context.Context, s *session.Session, v Value) (json.RawMessag
 		return nil, err
 	}
 	data = bytes.TrimSpace(data)
-	// The store checks its own limits when it stores the value.
+	// The depth has no limit here: the store checks its own limits when it stores the value.
 	deepest := snapshot.Limits{Depth: math.MaxInt}
 	if err := deepest.CheckSize(data); err != nil {
 		return nil, fault.New(fault.LimitExceeded, "%s: %w", source, err).Hint("`git smithers help format` lists the limits")
@@ -61,6 +62,8 @@ func ReadValue(ctx context.Context, s *session.Session, v Value) (json.RawMessag
 	return data, nil
 }
 
+// notJSON returns invalid_input for a value that is not JSON. source names where the value was read. err is the error
+// of the json package; for a syntax error, its offset becomes a detail.
 func notJSON(source string, err error) *fault.Error {
 	out := fault.New(fault.InvalidInput, "%s is not JSON: %w", source, err)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -69,6 +72,8 @@ func notJSON(source string, err error) *fault.Error {
 	return out
 }
 
+// valueBytes reads the bytes of the value that v describes. source names where the bytes were read, for messages. The
+// error is invalid_input if a file cannot be read, and limit_exceeded if a file is too long.
 func valueBytes(ctx context.Context, s *session.Session, v Value) (data []byte, source string, err error) {
 	if v.Text == "-" {
 		data, err := s.ReadStdin(snapshot.DefaultValue)

@@ -11,8 +11,8 @@ import (
 // position after the last word:
 //   - cmd is the command that the words name, or root.
 //   - place is the number of arguments of cmd among the words.
-//   - run is the last run or address among the words, given as an argument or as the value of a flag. It is "" if there
-//     is none.
+//   - run is the last run or address among the words, given as an argument or as the value of a flag. It is "" if the
+//     words have no run or address.
 //   - flag is the long name of the last word, if that word is a flag that still needs its value. Otherwise flag is "".
 func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, flag string) {
 	cmd = root
@@ -46,8 +46,8 @@ func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, fl
 	return cmd, place, run, flag
 }
 
-// placeholders matches the arguments in a usage line: whether the argument is optional, its kind, and whether a
-// frame may follow.
+// placeholders returns the regular expression that matches an argument in a usage line. Its groups are "[" if the
+// argument is optional, the kind of the argument, and "[:<frame>]" if a frame may follow.
 var placeholders = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\[?)<(\w+)>(\[:<frame>\])?`) })
 
 // completesValues reports whether shells can complete the first argument of c, because it may be a run, an address or a

@@ -62,6 +62,7 @@ func (c *Command) writeMan(b *strings.Builder) {
 	}
 }
 
+// roffFlags writes a paragraph in roff for each flag.
 func roffFlags(b *strings.Builder, flags []flagHelp) {
 	for _, h := range flags {
 		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace(h.spelling())), roff(h.usage))

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// helpPages has the file of each page of the documentation that help shows, by the name to type. Hints name these
-// pages, since the folder docs is not installed.
+// helpPages maps the name that a user types to the file of a page of the documentation. Hints use these names, because
+// the folder docs is not installed.
 var helpPages = map[string]string{
 	"back": "back.md", "errors": "errors.md", "format": "format.md", "glossary": "glossary.md", "jj": "jj.md", "keeping": "keeping.md",
 	"limitations": "limitations.md", "scripting": "scripting.md", "sharing": "sharing.md", "smithers": "smithers.md",

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// An Invocation is a parsed command line. urfave/cli would read flags after the first argument as arguments. So
-// Parse finds the flags anywhere, and Argv puts them in front.
+// An Invocation is a parsed command line. urfave/cli would read flags after the first argument as arguments. So Parse
+// finds the flags anywhere, and Argv puts the flags before the arguments.
 type Invocation struct {
 	Command *Command
 	Flags   []string // in their order, each "--name" or "--name=value"
@@ -84,7 +84,7 @@ func Parse(root *Command, args []string) (*Invocation, error) {
 	return in, nil
 }
 
-// readFlag adds the flag at the beginning of args to in, with its value, and returns the rest of args. The value
+// readFlag adds the flag at the beginning of args to in, with its value, and returns the remaining args. The value
 // follows a = or is the next word. The error is usage if the command has no such flag, or if the value is missing.
 func (in *Invocation) readFlag(args []string) ([]string, error) {
 	if !strings.HasPrefix(args[0], "--") {
@@ -139,6 +139,8 @@ func (in *Invocation) readShort(args []string) ([]string, error) {
 	return args[1:], nil
 }
 
+// add adds a flag to in.Flags. text is the flag without the leading "--", with its value. For the flag help, add sets
+// in.Help instead.
 func (in *Invocation) add(flag urfave.Flag, text string) {
 	if LongName(flag) == "help" {
 		in.Help = true
@@ -163,9 +165,11 @@ func takesValue(flag urfave.Flag) bool {
 	return ok && documented.TakesValue()
 }
 
-// LongName returns the first name of a flag, under which it was declared.
+// LongName returns the first name of a flag: the name in its declaration, without the aliases.
 func LongName(flag urfave.Flag) string { return flag.Names()[0] }
 
+// unknownFlag returns the usage error for a flag that c does not have. flag is the flag as the user typed it. The hint
+// is the flag with the nearest name, if there is one.
 func (c *Command) unknownFlag(flag string) error {
 	if c.Path == "" {
 		return fault.New(fault.Usage, "unknown flag %s", flag).Hint("`%s -h` lists the commands and flags", Program)
@@ -181,6 +185,8 @@ func (c *Command) unknownFlag(flag string) error {
 	return err.Hint("`%s -h` lists the flags of the command", c.line())
 }
 
+// unknownChild returns unknown_command for a name that no command of the group c has. The hint is the nearest name, or
+// the help page with this name, if there is one.
 func (c *Command) unknownChild(name string) error {
 	err := fault.New(fault.UnknownCommand, "%q is not a command of %s", name, c.line()).Detail("command", name)
 	var names []string
@@ -209,11 +215,11 @@ func Nearest(name string, candidates []string) (string, bool) {
 	return found, found != ""
 }
 
-// edits returns the distance between the texts a and b: the smallest number of edits that turn one into the other. An
-// edit inserts, removes or replaces one byte, or swaps two neighbouring bytes.
+// edits returns the distance between the texts a and b: the smallest number of edits that turn a into b. An edit
+// inserts, removes or replaces one byte, or swaps two neighbouring bytes.
 func edits(a, b string) int {
-	// row[j] is the distance between the bytes of a so far and the first j bytes of b. last is the row above row, and
-	// before is the row above last.
+	// row[j] is the distance between the first i+1 bytes of a and the first j bytes of b. last is the row for one byte
+	// less of a, and before is the row for two bytes less.
 	var before, last []int
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -14,7 +14,7 @@ func IterationFlag() urfave.Flag {
 }
 
 // PlaceFlags returns the flags --node and --iteration, which name one node of a run. The flag --node means the same as
-// a second argument; it exists because Smithers has it.
+// a second argument; it exists because Smithers has the same flag.
 func PlaceFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "the node `ID`, in place of the second argument"}, IterationFlag(),
@@ -39,9 +39,9 @@ func ParseIteration(c *urfave.Context) (*int, error) {
 	return &n, nil
 }
 
-// ParsePlace returns the node that the second argument or --node names, and the iteration that --iteration names. The
-// node is "" and the iteration nil if the command line has none. The error is usage if --node is empty or differs from
-// the argument, or if the iteration is negative.
+// ParsePlace returns the node that the second argument or --node names, and the iteration that --iteration names. If
+// the command line names no node, the node is "". If it names no iteration, the iteration is nil. The error is usage if
+// --node is empty or differs from the argument, or if the iteration is negative.
 func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 	node := c.Args().Get(1)
 	if c.IsSet("node") {
@@ -61,7 +61,7 @@ func ParsePlace(c *urfave.Context) (mailbox.Place, error) {
 }
 
 // Who returns the name of the user who called the command. by is the result of ParseWho. If by is nil, the name is
-// git's user.name; otherwise it is the text to which by points.
+// git's user.name. Otherwise the name is *by, which may be "".
 func Who(by *string, store *timeline.Store) string {
 	if by != nil {
 		return *by

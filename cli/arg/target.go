@@ -13,14 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A Target is the run or frame to which travel, reset, revert or replay goes, and the workflow file.
+// A Target is the run or frame that travel, reset, revert or replay acts on, and the workflow file.
 type Target struct {
 	Workflow string // the workflow file; "" if the command line names none
 	Address  string // a run, or one of its frames
 }
 
-// TargetFlags returns the flags --run-id and --frame, which name a run and a frame. They mean the same as an address as
-// an argument, and exist because Smithers has them.
+// TargetFlags returns the flags --run-id and --frame, which name a run and a frame. They mean the same as an argument
+// that is an address, and exist because Smithers has the same flags.
 func TargetFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, in place of the argument"},
@@ -38,9 +38,9 @@ func NodeFlag(usage string) urfave.Flag {
 //   - With --run-id, this flag names the run, and the only argument is the workflow file, if there is one.
 //   - A lone argument without --run-id is the run, even if a file has that name.
 //   - Of two arguments, the first is the workflow file and the second is the run. The other order is also allowed if
-//     the first is not a workflow file, and the second ends like the name of one.
+//     the first is not a workflow file, and the second has the extension of a workflow file.
 //
-// The error is usage if the run is missing or named twice, or if a lone argument ends like the name of a workflow file.
+// The error is usage if the run is missing or named twice, or if a lone argument has the extension of a workflow file.
 // The error is workflow_not_found if there is no such workflow file, and invalid_address for a negative frame.
 func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, error) {
 	out := Target{Address: c.String("run-id")}
@@ -57,7 +57,7 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 			Hint("if the run's id looks like the name of a file, use --run-id")
 	case len(args) == 1:
 		out.Address = args[0]
-	case !meansWorkflow(s, args[0]) && IsWorkflowName(args[1]): // resume takes the run first, so this order is read, too
+	case !meansWorkflow(s, args[0]) && IsWorkflowName(args[1]): // the order of the arguments of resume
 		out.Address, out.Workflow = args[0], args[1]
 	default:
 		out.Workflow, out.Address = args[0], args[1]
@@ -75,14 +75,14 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 	return out, nil
 }
 
-// meansWorkflow reports whether an argument means a workflow file and not a run. This is so if a file has the given
-// name, or if the name ends like the name of a workflow file.
+// meansWorkflow reports whether an argument means a workflow file and not a run. It returns true if a file with the
+// given name exists, or if the name has the extension of a workflow file.
 func meansWorkflow(s *session.Session, name string) bool {
 	return IsWorkflowName(name) || IsFile(s, name)
 }
 
-// IsWorkflowName reports whether name ends like the name of a workflow file of git smithers or Smithers, such as
-// .yaml or .tsx.
+// IsWorkflowName reports whether name has the extension of a workflow file of git smithers or Smithers, such as .yaml
+// or .tsx.
 func IsWorkflowName(name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml", ".json":

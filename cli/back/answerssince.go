@@ -12,8 +12,8 @@ import (
 )
 
 // noteAnswersSince notes the answers and signals that a run received after the forked frame, because the fork does not
-// have them. If there are none, it notes nothing. tip is the newest entry of the run. at is the address of the forked
-// frame.
+// have them. If there are no such answers and signals, it notes nothing. tip is the newest entry of the run. at is the
+// address of the forked frame.
 func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.Store, tip *snapshot.Entry, at timeline.Address) error {
 	frame, err := store.Load(ctx, at.String())
 	if err != nil || frame.Entry.ID == tip.ID {
@@ -72,8 +72,8 @@ func answersSince(before, now *snapshot.State) (names []string, err error) {
 	return names, nil
 }
 
-// rowAt returns the row of the collection with the given key, decoded by decode. It returns nil if the collection has
-// no such row.
+// rowAt returns the row with the given key in the collection rows, decoded by decode. It returns nil if the collection
+// has no such row.
 func rowAt[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (*T, error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

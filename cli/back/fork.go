@@ -72,6 +72,8 @@ func resetFlags() []urfave.Flag {
 	}
 }
 
+// parseFork reads the request from the command line. The error is invalid_run_id if --run-id is empty. The other errors
+// are those of parseResets.
 func parseFork(s *session.Session, c *urfave.Context) (app.ForkRequest, error) {
 	req := app.ForkRequest{From: c.Args().First(), Description: c.String("description")}
 	var err error
@@ -83,7 +85,8 @@ func parseFork(s *session.Session, c *urfave.Context) (app.ForkRequest, error) {
 }
 
 // parseResets returns the changes to the state of the new run that the flags of resetFlags describe. The error is usage
-// if --no-deps or --named-only is given without --node, or if both are given.
+// if --no-deps or --named-only is given without --node, or if both flags are given. For --input, the errors are those
+// of arg.ReadInput.
 func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	out := app.Resets{
 		Nodes: c.StringSlice("node"), NoDeps: c.Bool("no-deps"), NamedOnly: c.Bool("named-only"), Label: c.String("label"),
@@ -120,7 +123,7 @@ func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req
 		return err
 	}
 	s.Note("forked from %s; %s", plain.Text(at.String()), next)
-	if made.From.Bare {
+	if made.From.Bare { // the request names no frame, so made.From is the tip of the parent
 		if err := noteAnswersSince(ctx, s, store, made.From.Entry, at); err != nil {
 			return err
 		}

@@ -90,6 +90,8 @@ Prints the new run's id.`,
 	return cmd
 }
 
+// parseReplay reads the request from the command line. The error is usage if --to is empty or given without
+// --restore-vcs. The other errors are those of arg.ParseTarget, desk.ParseSettings and parseResets.
 func parseReplay(s *session.Session, cmd *arg.Command, c *urfave.Context) (req app.ReplayRequest, err error) {
 	of, err := arg.ParseTarget(s, cmd, c)
 	if err != nil {
@@ -133,8 +135,8 @@ func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 	return doc
 }
 
-// bringByReplay returns the end of a warning. It says that the typed command with the flag --restore-vcs would replay
-// the frame on the frame's own files. If the typed command is unknown, the text names only the flag.
+// bringByReplay returns the end of a warning, which says how to replay the frame on its own files. The text is the
+// typed command with the flag --restore-vcs. If the typed command is unknown, the text names only the flag.
 func bringByReplay(s *session.Session) string {
 	command := s.TypedWith("--restore-vcs")
 	if command == "" {

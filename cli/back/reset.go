@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// resetDocument is what reset prints with --json.
+// resetDocument is the document of reset --json.
 type resetDocument struct {
 	Kind string `json:"kind"`
 	desk.TraveledDocument

@@ -81,7 +81,7 @@ func runRestore(ctx context.Context, s *session.Session, store *timeline.Store, 
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // the files are restored: print that, even after Ctrl-C
+	ctx = context.WithoutCancel(ctx) // the files are restored, so print the changes, even after Ctrl-C
 	if s.JSON {
 		return s.WriteJSON(restoreDocument{kind, desk.DescribeRestored(done, opts.dryRun)})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// revertDocument is what revert prints with --json.
+// revertDocument is the document of revert --json with a node.
 type revertDocument struct {
 	Kind      string `json:"kind"`
 	NodeID    string `json:"nodeId"`
@@ -68,6 +68,8 @@ add, modify or remove.`,
 	return cmd
 }
 
+// parseRevert reads the request from the command line. The error is usage if --iteration or --attempt is invalid or
+// given without --node. The other errors are those of arg.ParseTarget.
 func parseRevert(s *session.Session, cmd *arg.Command, c *urfave.Context) (code.RevertRequest, error) {
 	of, err := arg.ParseTarget(s, cmd, c)
 	if err == nil {
@@ -101,7 +103,7 @@ func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, r
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // the files are restored: print that, even after Ctrl-C
+	ctx = context.WithoutCancel(ctx) // the files are restored, so print the changes, even after Ctrl-C
 	if s.JSON {
 		return s.WriteJSON(revertDocument{"revert", req.Node, req.Iteration, done.Attempt, desk.DescribeRestored(done, req.DryRun)})
 	}

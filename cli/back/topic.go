@@ -1,4 +1,5 @@
-// Package back takes runs and files back, and tries another way: a topic of the help.
+// Package back has the commands that set runs and files back to an earlier state, and that fork and replay runs. They
+// are a topic of the help.
 package back
 
 import "github.com/git-smithers/git-smithers/cli/arg"

@@ -95,6 +95,8 @@ Prints the address of the new frame; with --resume, the run's id.`,
 	return cmd
 }
 
+// parseTravel reads the request from the command line. The error is usage if --iteration, --attempt or --no-deps is
+// given without --node, or if a number is invalid. The other errors are those of arg.ParseTarget and parseSequel.
 func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req app.TravelRequest, err error) {
 	of, err := arg.ParseTarget(s, cmd, c)
 	if err == nil {
@@ -118,7 +120,7 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	}
 	hint := desk.YesRemoves
 	if req.Resume && req.Workflow == "" {
-		// With --resume, --yes would also run commands that were never shown.
+		// With --resume, --yes also runs commands that were never shown. So the hint offers --yes without --resume.
 		hint = "without --resume, --yes saves the files in a frame, removes them and runs nothing"
 	}
 	req.Confirm = desk.ConfirmRemoval(s, c.Bool("yes"), hint)
@@ -159,14 +161,15 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 	if req.Attempt != 0 {
 		doc.Attempt = &req.Attempt
 	}
+	// req.Run may be an address or a prefix; the details of the error have the whole id.
 	if run, ok := known.Details["runId"].(string); ok {
 		doc.RunID = run
 	}
 	return s.WriteJSON(doc)
 }
 
-// sequelFlags returns the flags with which travel and reset continue the run. One of them is yes, which must be the
-// flag --yes of the command.
+// sequelFlags returns the flags with which travel and reset continue the run. The parameter yes is the flag --yes of
+// the command, and becomes one of these flags.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
 	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes}, desk.EngineFlags()...)
 }
@@ -198,11 +201,11 @@ func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workfl
 	return out, nil
 }
 
-// tellWentBack prints the result of a travel or reset. resumes is true if the command line has --resume. err is the
-// error of resuming the run. describe returns the document for --json. The argument of describe is the document of the
-// resumed run, or nil if the run was not resumed.
+// tellWentBack prints done, the result of a travel or reset. resumes is true if the command line has --resume. err is
+// the error of resuming the run. describe returns the document for --json. The argument of describe is the document of
+// the resumed run, or nil if the run was not resumed.
 //
-// Without --resume, tellWentBack prints the address of the new frame, and ignores err. With --resume, it prints how the
+// Without --resume, err is nil, and tellWentBack prints the address of the new frame. With --resume, it prints how the
 // resumed run ended or why it waits, and returns err. If the run could not be resumed, tellWentBack returns err, and
 // prints only the document for --json.
 func tellWentBack(ctx context.Context, s *session.Session, store *timeline.Store, done *app.TravelResult, err error, resumes bool,

@@ -23,7 +23,8 @@ type undoDocument struct {
 	PassedOver []passedDocument `json:"passedOver,omitempty"`
 }
 
-// passedDocument is an op that undo without a run passed over, in the document of undo.
+// passedDocument describes an operation that undo skipped, in the document of undo. Only an undo without a run skips
+// operations.
 type passedDocument struct {
 	opDocument
 	Reason string `json:"reason"`
@@ -66,8 +67,8 @@ A second undo takes back the operation before. Prints the address of the new fra
 	}
 }
 
-// runUndo takes an operation back and prints the address of the new frame. It also notes this operation, and the newer
-// operations that undo skipped. If yes is true, it removes untracked files without asking.
+// runUndo takes an operation back and prints the address of the new frame. It also notes this operation, the newer
+// operations that undo skipped, and how to continue the run. If yes is true, it removes untracked files without asking.
 func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req travel.UndoRequest, yes bool) error {
 	req.Confirm = desk.ConfirmRemoval(s, yes, desk.YesRemoves)
 	done, err := desk.Open(s, store).Undo(ctx, req)
@@ -88,11 +89,11 @@ func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req
 	return desk.PrintTraveled(s, done, doc)
 }
 
-// mostPassed is how many of the ops that undo passed over notePassedOver lists, if there are at least two more.
+// mostPassed is how many operations notePassedOver lists before it only counts the others.
 const mostPassed = 3
 
-// notePassedOver notes each operation that undo skipped, with the reason. If there are more than mostPassed+1 of them,
-// it notes only the first mostPassed operations, and the number of the others.
+// notePassedOver notes each operation that undo skipped, with the reason. If undo skipped more than mostPassed+1
+// operations, notePassedOver notes only the first mostPassed operations, and the number of the others.
 func notePassedOver(s *session.Session, passed []travel.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {

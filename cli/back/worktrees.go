@@ -115,6 +115,7 @@ func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.
 	})
 }
 
+// writeWorktrees prints a JSON document for each worktree of list.
 func writeWorktrees(s *session.Session, list []code.RunWorktree) error {
 	for _, worktree := range list {
 		if err := s.WriteJSON(worktreeDocument{"worktree", worktree}); err != nil {

@@ -33,11 +33,13 @@ func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store)
 
 // HandOver runs git with args, and waits until git ends. Git writes to the output of this process, and has no input.
 //
-// HandOver ignores interrupts (Ctrl-C), because the terminal also sends them to git and its pager, which decide what to
-// do. It passes SIGTERM on to git, because only this process receives it. The errors are those of gitDiffFailed.
+// HandOver ignores interrupts (Ctrl-C), because the terminal also sends each interrupt to git and its pager, which
+// decide whether to end. It passes SIGTERM on to git, because only this process receives SIGTERM. The errors are those
+// of gitDiffFailed.
 func HandOver(ctx context.Context, s *session.Session, args []string) error {
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
+	// The call at the end of this statement stops AfterFunc when HandOver returns.
 	defer context.AfterFunc(ctx, func() {
 		if sig, ok := errors.AsType[*interrupt.Error](context.Cause(ctx)); ok && sig.Signal == syscall.SIGTERM {
 			end()

@@ -1,4 +1,4 @@
-// Package compare finds how the states and the files of two frames differ, and lets git show it.
+// Package compare finds the differences between the states and the files of two frames, and runs git to show them.
 package compare
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Sides are the two sides of a diff. From is nil if To is a run's first frame.
+// Sides has the two entries that a diff compares. From is nil if To is a run's first frame.
 type Sides struct{ From, To *timeline.Loaded }
 
 // Load loads the frames From and To at two addresses. If addresses has only one address, To is the frame at this

@@ -27,9 +27,9 @@ type fileWords struct {
 	before *timeline.Address // the frame with the previous files; nil for none
 }
 
-// tellFiles notes the result of a restore that was part of another command, such as a travel. It notes the changed
-// files, the files that were not restored, the edits that the restore has overwritten, and the frame that has the
-// previous files. words has the texts that differ between commands, and says which of these notes appear.
+// tellFiles notes done, the result of a restore that was part of another command, such as a travel. It notes the
+// changed files, the files that were not restored, the edits that the restore has overwritten, and the frame that has
+// the previous files. words has the texts and the choices that differ between commands.
 func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, words fileWords) {
 	in := ""
 	if done.Name != "" {
@@ -81,8 +81,9 @@ func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, 
 }
 
 // editedPaths returns the restored paths that differed from the run's newest frame before the restore, and the address
-// of this frame. done.Saved must not be nil: it is the frame that the restore saved, with the files as they were. If
-// the run has no frame before this one, or that frame has no files, editedPaths returns no paths and the zero address.
+// of this newest frame. done.Saved must not be nil: it is the frame that the restore saved, with the previous files. If
+// there is no frame before done.Saved, or if that frame has no files, editedPaths returns no paths and the zero
+// address.
 func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) (since timeline.Address, paths []string, err error) {
 	saved, err := store.Load(ctx, done.Saved.String())
 	if err != nil {
@@ -104,7 +105,7 @@ func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store,
 		return since, nil, err
 	}
 	changes, err := compare.PathChanges(ctx, s, where, trees, nil)
-	// A changed path counts only if the restore changed it, too.
+	// changes has all paths that differ between the two frames. Keep only the paths that the restore has changed.
 	restored := make(map[string]bool, len(done.Changes))
 	for _, change := range done.Changes {
 		restored[change.Path] = true
@@ -117,10 +118,10 @@ func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store,
 	return newest.Address, paths, err
 }
 
-// leavingFiles returns the end of a note about edited files, after a travel or reset. It has two commands: one brings
-// the edits back, and the other is the typed command with the flag --no-vcs, which restores no files. If the typed
-// command is unknown, the note names only the flag. After an undo, leavingFiles returns "", because a second undo does
-// not take back the first.
+// leavingFiles returns the end of a note about edited files, after the travel or reset in done. The text has two
+// commands: one command brings the edits back, and the other is the typed command with the flag --no-vcs, which
+// restores no files. If the typed command is unknown, the text names only the flag. After an undo, leavingFiles returns
+// "", because a second undo does not take back the first.
 func leavingFiles(s *session.Session, done *travel.Result) string {
 	if done.Op.Kind == snapshot.OpUndo {
 		return ""

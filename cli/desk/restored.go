@@ -67,6 +67,7 @@ func DescribeAll(list []*code.Restored) []RestoredDocument {
 	return docs
 }
 
+// addressText returns at as text, or nil if at is nil.
 func addressText(at *timeline.Address) *string {
 	if at == nil {
 		return nil
@@ -190,6 +191,7 @@ func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Stor
 	return nil
 }
 
+// orNone returns text without control characters, or "none" if text is "".
 func orNone(text string) string {
 	if text == "" {
 		return "none"

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// RunDocument is the document of run --json and resume --json, and a part of that of replay.
+// RunDocument is the document of run --json and resume --json, and a part of the document of replay --json.
 type RunDocument struct {
 	Kind         string            `json:"kind"`
 	RunID        string            `json:"runId"`
@@ -43,8 +43,9 @@ func DescribeResult(kind string, r *app.Result) RunDocument {
 	return doc
 }
 
-// TellResult prints the result of a run with PrintResult. err is the error of the run. If err is nil, TellResult first
-// notes that the run has finished, now or earlier. It returns err joined with an error of printing.
+// TellResult prints the result r of a run, or doc with --json, see PrintResult. err is the error of the run. If err is
+// nil, TellResult first notes that the run has finished, now or earlier. It returns err joined with an error of
+// printing.
 func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	switch {
 	case err != nil:
@@ -56,14 +57,15 @@ func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	return errors.Join(err, PrintResult(s, r, doc))
 }
 
-// PrintResult prints doc with --json, and otherwise the id of the run. If standard output is a terminal and a person
-// reads the notes, PrintResult prints no id, because a note has already shown it. A closed output is not an error.
+// PrintResult prints doc with --json, and otherwise the id of the run in r. If standard output is a terminal and a
+// person reads the notes, PrintResult prints no id, because a note has already shown the id. A closed output is not an
+// error.
 func PrintResult(s *session.Session, r *app.Result, doc any) error {
 	var err error
 	switch {
 	case s.JSON:
 		err = s.WriteJSON(doc)
-	case s.OutTTY && s.TalksToPerson(): // the person has read the id above
+	case s.OutTTY && s.TalksToPerson(): // a note has already shown the id
 	default:
 		err = s.Printf("%s\n", plain.Text(r.Run.ID))
 	}

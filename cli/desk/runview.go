@@ -21,12 +21,12 @@ import (
 const (
 	// widestTask is the largest width of the column of tasks.
 	widestTask = 24
-	// widestLine is the largest width of the line that is rewritten in place: the line must not wrap.
+	// widestLine is the largest width of the line that showRunning overwrites: the line must not wrap.
 	widestLine = 79
 )
 
-// runView shows a person at a terminal the progress of a run: a line for each task that waits or has ended and, in
-// place, one line for the running tasks. It is safe for concurrent use.
+// runView shows a person at a terminal the progress of a run. It prints a line for each task that waits or has ended,
+// and one line for all running tasks, which it overwrites. It is safe for concurrent use.
 type runView struct {
 	s     *session.Session
 	p     display.Painter

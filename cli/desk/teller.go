@@ -28,7 +28,7 @@ type teller struct {
 	store *timeline.Store
 }
 
-// Note prints what note reports about the request, on standard error. It ignores a note of an unknown type.
+// Note prints the event note of the request on standard error. It ignores a note of an unknown type.
 func (t teller) Note(ctx context.Context, note app.Note) {
 	s := t.s
 	switch note := note.(type) {
@@ -106,8 +106,8 @@ func tellEngineLine(s *session.Session, text string) {
 	}
 }
 
-// noteEscaped notes the name of the run's git ref if the user cannot guess it from the run's id. Git does not allow
-// some ids in the name of a ref; the name then has the id in an escaped form. id is the id of the run.
+// noteEscaped notes the name of the run's git ref if this name does not end with the run's id. Git does not allow some
+// ids in the name of a ref; the name then has the id in an escaped form. id is the id of the run.
 func noteEscaped(s *session.Session, id string) {
 	if name, err := refs.Tip(id); err == nil && !strings.HasSuffix(string(name), "/"+id) {
 		s.Note("the git ref of run %s is %s", fault.Word(plain.Text(id)), name)

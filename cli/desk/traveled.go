@@ -65,8 +65,8 @@ func PrintTraveled(s *session.Session, done *travel.Result, doc any) error {
 	return s.Printf("%s\n", plain.Text(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
 }
 
-// TellTraveled notes what a travel, reset or undo changed in the run and in its files. It then notes next, a sentence
-// with the command that continues the run. If next is "", it notes no sentence.
+// TellTraveled notes the changes that the travel, reset or undo in done made to the run and to its files. It then notes
+// next, a sentence with the command that continues the run. If next is "", it notes no sentence.
 //
 // After a travel or reset, TellTraveled adds to next the command that takes the travel or reset back. After an undo, it
 // notes next only if the run can continue: the run has not ended, or a node is pending again.
@@ -101,8 +101,9 @@ func AfterTravel(ctx context.Context, store *timeline.Store, done *travel.Result
 	return app.NextCommand(head, " continues the run")
 }
 
-// tellTraveledFiles notes which files a travel, reset or undo restored, in each working copy. If it restored no files,
-// tellTraveledFiles notes the reason in done.NoFiles. It also notes the worktrees that no longer exist.
+// tellTraveledFiles notes the files that the travel, reset or undo in done restored, in each working copy. If
+// done.NoFiles is not "", it is the reason why no files were restored, and tellTraveledFiles notes this reason. It also
+// notes the worktrees that no longer exist.
 func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result) {
 	if done.NoFiles != "" {
 		s.Note("the files stay as they are: %s", plain.Text(done.NoFiles))

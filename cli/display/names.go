@@ -44,5 +44,5 @@ func LeftOutNames(list []snapshot.LeftOut) []string {
 	return names
 }
 
-// ValueShown is the number of characters of a value that people see in a list.
+// ValueShown is the largest number of characters of a value that a list at a terminal shows.
 const ValueShown = 100

@@ -7,24 +7,25 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Op describes an operation on a run in a few words, such as "travel to before fix::0::1" or "back to frame 3". Some
-// operations were made by another engine, which runs the run; they have words of their own.
+// Op describes an operation on a run in a few words, such as "travel to before fix::0::1" or "back to frame 3". An
+// operation made by another engine, which runs the run, is described in other words.
 func Op(op snapshot.Op) string {
 	text := op.Kind
 	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)
-	switch {
+	switch { // the cases of an engine come first, because an engine's operations have the same kinds
 	case op.ByEngine() && op.Kind == snapshot.OpUndo:
-		text = fmt.Sprintf("undo of op %d: the engine continued from frame %d", op.Undoes, *op.To) // op.Undoes is an op of this program
+		// The operation op.Undoes was made with git smithers. The engine took it back.
+		text = fmt.Sprintf("undo of op %d: the engine continued from frame %d", op.Undoes, *op.To)
 	case op.ByEngine():
 		text = "rewound to frame " + strconv.FormatInt(*op.To, 10)
 	case op.Kind == snapshot.OpUndo:
 		text += " of op " + strconv.Itoa(op.Undoes)
-	case op.Kind == snapshot.OpReset && op.To != nil && *op.To > 0:
+	case op.Kind == snapshot.OpReset && op.To != nil && *op.To > 0: // a reset to the beginning has To 0
 		text = "back to frame " + strconv.FormatInt(*op.To, 10)
 	case op.Kind == snapshot.OpRevert:
 		text += " to after " + key
 	case op.NoDeps:
-		// only this node is pending again, without the nodes that need it
+		// only this node is pending again, and not the nodes that need it
 		text = snapshot.Key(op.NodeID, op.Iteration) + " again, alone"
 	case op.Kind == snapshot.OpTravel:
 		text += " to before " + key

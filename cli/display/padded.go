@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Padded returns painted with spaces added at its end, so that it is width columns wide. text must be the same text
-// without colours: Padded measures text, because colours have no width. If text is wider than width, Padded returns
-// painted unchanged.
+// Padded adds spaces to the end of painted, up to a width of width columns. text must be the same text without colours:
+// Padded measures text, because colours have no width. If text is wider than width, Padded returns painted unchanged.
 func Padded(painted, text string, width int) string {
 	return painted + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
 }

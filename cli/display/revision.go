@@ -6,8 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// RevisionShown is how many characters of a change or commit id people see: as many
-// as jj prints.
+// RevisionShown is how many characters of a change id or commit id people see. jj prints the same number.
 const RevisionShown = 8
 
 // ShortRevision returns a short form of a revision of the working copy, for people. For kind jj, it shortens change,
@@ -23,8 +22,8 @@ func ShortRevision(kind, commit, change string) string {
 // ShortID returns the first RevisionShown bytes of id, a change id or a commit id. It returns a shorter id unchanged.
 func ShortID(id string) string { return id[:min(RevisionShown, len(id))] }
 
-// RevisionCell returns a cell of a table with the short revision of tag. change is jj's change id, or nil if there is
-// none. The cell is empty if tag is nil.
+// RevisionCell returns a cell of a table with the short revision of tag. change is jj's change id, or nil if the
+// revision has no change id. The cell is empty if tag is nil.
 func (p Painter) RevisionCell(tag *jjbridge.Tag, change *string) term.Cell {
 	if tag == nil {
 		return term.Cell{}

@@ -22,9 +22,9 @@ func (e *Error) Error() string { return "got signal " + e.Signal.String() }
 // error.
 func (e *Error) Unwrap() error { return context.Canceled }
 
-// echo is the time after the first signal in which a second signal of the same kind does not count. git, which runs
-// this program as "git smithers", passes on the SIGINT that a terminal has sent to both; timeout sends SIGTERM to
-// its child and to the child's group.
+// echo is the time after the first signal in which a second signal of the same kind does not count. One cause can send
+// two signals: git, which runs this program as "git smithers", passes on the SIGINT that a terminal has sent to both.
+// The program timeout sends SIGTERM to its child, and again to the process group of the child.
 const echo = 500 * time.Millisecond
 
 // Catch catches SIGINT and SIGTERM, and returns two contexts. The first signal cancels ctx; the cause is then an Error
@@ -40,6 +40,7 @@ func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	hurry, now := context.WithCancel(context.WithoutCancel(parent))
 	ends := make(chan os.Signal, 2)
 	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
+	// The channel pipes is never read: with a channel for SIGPIPE, Go does not end the process after a failed write.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	go func() {
@@ -90,8 +91,7 @@ func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, don
 // command returned. If a signal cancelled ctx, and err only says that the command was cancelled or interrupted, the
 // result has the code interrupted for SIGINT or terminated for SIGTERM. It also has the hints of err.
 //
-// In all other cases, Explain returns err itself. For example, the code run_cancelled says more than that the command
-// was cancelled.
+// In all other cases, Explain returns err itself. For example, it keeps the code run_cancelled, which is more precise.
 func Explain(ctx context.Context, err error) error {
 	var sig *Error
 	if err == nil || !errors.As(context.Cause(ctx), &sig) {

@@ -25,7 +25,7 @@ type Document struct {
 	RequestedAtMs int64           `json:"requestedAtMs"`
 	TimeoutAtMs   *int64          `json:"timeoutAtMs"`
 	Engine        *string         `json:"engine"` // the other engine that runs the run; null for none
-	Untold        bool            `json:"untold"` // the request was answered in this repository, and the engine still asks
+	Untold        bool            `json:"untold"` // the engine was not told of the answer given in this repository
 	Tell          *string         `json:"tell"`   // the command that passes the answer to the engine
 }
 

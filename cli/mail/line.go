@@ -1,4 +1,4 @@
-// Package mail shows what runs wait for: the lines of the inbox, and the answers that Smithers has not been told.
+// Package mail shows what runs wait for: the lines of the inbox, and the answers of which Smithers was not told.
 package mail
 
 import (
@@ -20,13 +20,13 @@ import (
 type Line struct {
 	sqliteindex.InboxRow
 
-	Engine string // the other engine that runs the run and asks; "" for none
-	Untold bool   // the answer or signal was given in this repository, and the engine has not been told
+	Engine string // the other engine that runs the run and waits for the answer; "" for none
+	Untold bool   // the engine was not told of the answer or signal that was given in this repository
 	tell   string // the command that passes the answer to the engine, or ""
 }
 
-// Open reports whether the inbox shows the line as open. This is so if the run still waits for the answer, or if the
-// answer was given but the engine that runs the run was not told of it.
+// Open reports whether the inbox shows the line as open. It returns true if the run still waits for the answer, or if
+// the engine that runs the run was not told of the answer.
 func (l *Line) Open() bool {
 	switch l.Status {
 	case snapshot.ApprovalRequested, snapshot.HumanPending, snapshot.WaitWaiting:
@@ -103,16 +103,16 @@ func (l *Line) ask(untold *smithers.Untold) {
 	}
 }
 
-// untoldRequest returns the human request of a node's iteration, and true, if Smithers was not told how the request was
-// settled: with an answer, or by a cancellation. Otherwise it returns false. It also returns false for an expired
-// request, because there is nothing to tell.
+// untoldRequest returns the human request of the given node and iteration, and true, if untold has this request: it was
+// answered or cancelled, and Smithers was not told. Otherwise untoldRequest returns false. It also returns false for an
+// expired request, because there is nothing to tell.
 func untoldRequest(untold *smithers.Untold, nodeID string, iteration int) (snapshot.HumanRequest, bool) {
 	h, ok := untold.HumanRequest(nodeID, iteration)
 	return h, ok && h.Status != snapshot.HumanExpired
 }
 
-// askSignal does for a line that waits for a signal what ask does for other lines: it sets l.Untold, and the command
-// that sends the signal to Smithers. If the wait is over, askSignal does nothing.
+// askSignal sets the command that sends the signal of the line to Smithers. If untold has the signal, it also sets
+// l.Untold. The line must wait for a signal; if the wait is over, askSignal does nothing.
 func (l *Line) askSignal(untold *smithers.Untold) {
 	if l.Status != snapshot.WaitWaiting {
 		return
@@ -142,8 +142,9 @@ func Prompt(l Line) string {
 	return l.Prompt
 }
 
-// HowToSettle returns the command that answers the request of the line l, or sends the signal that l waits for. If an
-// approval is open, the result ends with ", or deny". HowToSettle returns "" if there is nothing to answer.
+// HowToSettle returns the command that answers the request of the line l, or sends the signal that l waits for. If
+// Smithers runs the run, this is a command of Smithers. If an approval is open, the result ends with ", or deny".
+// HowToSettle returns "" if there is nothing to answer.
 func HowToSettle(l Line) string {
 	deny := ""
 	if l.Status == snapshot.ApprovalRequested {

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// NotTold follows the status of an answer or signal that was given in this repository and that the engine of the
-// run has not been told.
+// NotTold is the text after the status of an answer or signal that was given in this repository, if the run's engine
+// was not told of the answer or signal.
 const NotTold = ", not told"
 
 // An untoldAnswer is an answer or signal that was given in this repository, while the engine that runs the run
@@ -23,12 +23,13 @@ type untoldAnswer struct {
 	Tell        string `json:"tell"`   // the command that passes the answer to the engine
 }
 
-// UntoldAnswers has the answers at a run's tip that another engine has not been told. It is empty for a run that
-// git-smithers runs and for a run that has ended.
+// UntoldAnswers has the answers at a run's tip of which another engine was not told. It is empty for a run that git
+// smithers runs, and for a run that has ended.
 type UntoldAnswers []untoldAnswer
 
-// Untold returns the answers in a run of which Smithers was not told. If they cannot be read, Untold warns and returns
-// nil, so that the rest of the run is still shown. run is the id of the run.
+// Untold returns the answers in a run of which Smithers was not told. If the answers cannot be read, Untold warns and
+// returns nil, so that the caller can still show the run. If ctx has ended, it returns nil without a warning. run is
+// the id of the run.
 func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run string) UntoldAnswers {
 	list, err := readUntold(ctx, store, run)
 	if err != nil && ctx.Err() == nil {
@@ -38,7 +39,8 @@ func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run 
 }
 
 // readUntold returns the answers in a run of which Smithers was not told. It returns nil if the run has ended, or if
-// Smithers does not run it. Unlike Untold, it returns an error if the answers cannot be read. run is the id of the run.
+// Smithers does not run the run. Unlike Untold, it returns an error if the answers cannot be read. run is the id of the
+// run.
 func readUntold(ctx context.Context, store *timeline.Store, run string) (UntoldAnswers, error) {
 	of, err := untoldOf(ctx, store, run)
 	if of == nil || err != nil {
@@ -85,8 +87,7 @@ func listUntold(untold *smithers.Untold, run string, state *snapshot.State) (lis
 	return list, nil
 }
 
-// Mark returns NotTold if l has an answer to the request with the given kind, node and iteration. Otherwise it returns
-// "".
+// Mark returns NotTold if l has an answer to the request with the given kind, node and iteration, and "" otherwise.
 func (l UntoldAnswers) Mark(requestKind, nodeID string, iteration int) string {
 	for _, u := range l {
 		if u.RequestKind == requestKind && u.NodeID == nodeID && u.Iteration == iteration {

@@ -18,9 +18,9 @@ import (
 
 // exportOptions has the options of export.
 type exportOptions struct {
-	runs     []string // ids or unique prefixes; none for all runs imported from Smithers and their forks
+	runs     []string // ids or unique prefixes; empty for all runs imported from Smithers and their forks
 	to       string
-	root     string // the folder in which the runs continue; "" for that of the database
+	root     string // the folder in which the runs continue; "" for a default folder
 	workflow string // the workflow file; "" for the files of the runs
 }
 
@@ -74,7 +74,7 @@ of their file. If Smithers would refuse a run, a warning names the reason.`,
 }
 
 // runExport exports runs, and prints a line for each exported run. It then warns of runs that Smithers would refuse to
-// resume. With --json, it prints one document in place of the lines and warnings.
+// resume. With --json, it prints one document and no lines or warnings.
 func runExport(ctx context.Context, s *session.Session, store *timeline.Store, opts exportOptions) error {
 	req, err := exportRequest(s, opts)
 	if err != nil {

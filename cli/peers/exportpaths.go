@@ -13,8 +13,8 @@ import (
 
 // exportRequest returns the request for an export that opts describes. The paths in the request are absolute, and their
 // folders have no symbolic links, as in Smithers. The error is workflow_not_found or invalid_workflow if the workflow
-// cannot be used. The error is usage if the root is not a folder. It is database_not_found if the name of the database
-// ends in a slash, but there is no such folder.
+// cannot be used, and usage if the root is not a folder. The error is database_not_found if the name of the database
+// ends in a slash and no folder has this name.
 func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportRequest, error) {
 	req := smithers.ExportRequest{Runs: opts.runs, To: s.Folder().RealPath(opts.to)}
 	if err := needNameOfFile(s, opts.to); err != nil {
@@ -36,7 +36,7 @@ func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportReque
 	return req, nil
 }
 
-// needNameOfFile returns database_not_found if name ends in a slash but there is no such folder. In all other cases, it
+// needNameOfFile returns database_not_found if name ends in a slash and no folder has this name. In all other cases, it
 // returns nil. If name is an existing folder, the export itself reports the error.
 func needNameOfFile(s *session.Session, name string) error {
 	if !strings.HasSuffix(filepath.ToSlash(name), "/") {

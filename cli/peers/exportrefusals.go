@@ -12,18 +12,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// hint prints a hint after a warning, for people.
+// hint notes a hint after a warning. format and args make the text of the hint, as in fmt.Sprintf.
 func hint(s *session.Session, format string, args ...any) {
 	s.Note("git-smithers: hint: "+format, args...)
 }
 
 // warnOfRefusals warns of the exported runs that Smithers would refuse to resume, and notes the commands that make
-// Smithers resume them. It prints one warning for each reason, with all runs that have this reason. Finished runs do
-// not count. If there is no such run, it prints nothing.
+// Smithers resume these runs. It prints one warning for each reason, with all runs that have this reason. It ignores
+// finished runs. If Smithers would refuse no run, it prints nothing.
 func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
 	var reasons, words []string
 	refused := make(map[string][]string)
-	accepts := true // whether all runs are refused only because their workflow or its modules changed
+	accepts := true // every refusal is because a workflow file or its modules have changed
 	for _, run := range runs {
 		if run.Finished || len(run.Refusals) == 0 {
 			continue
@@ -47,7 +47,7 @@ func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
 		s.Warn(fmt.Errorf("Smithers would refuse to resume %s: %s", display.List(refused[reason]), reason)) //nolint:staticcheck // a name
 	}
 	if len(words) > 1 {
-		// a placeholder for several ids
+		// RUN... is a placeholder for the ids of several runs.
 		words = []string{"RUN..."}
 	}
 	hint(s, "`%s export %s --to NEW.db --workflow WORKFLOW.tsx` makes Smithers resume the run with that file", arg.Program, words[0])

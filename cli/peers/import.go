@@ -33,17 +33,17 @@ type importDocument struct {
 type importedRun struct {
 	RunID   string  `json:"runId"`
 	Outcome string  `json:"outcome"`
-	Frames  int64   `json:"frames"` // how many are new
-	Frame   *int64  `json:"frame"`  // the newest; null if this repository does not have the run
+	Frames  int64   `json:"frames"` // how many frames are new
+	Frame   *int64  `json:"frame"`  // the number of the newest frame; null if this repository does not have the run
 	Tip     *string `json:"tip"`
 	Rewound bool    `json:"rewound"`
-	// Rendered counts the rendered frames of a run without snapshots. They are stored, but timeline does not list them.
+	// Rendered counts the rendered frames of a run without snapshots. timeline does not list these frames.
 	Rendered  int64                `json:"rendered"`
 	Marks     []smithers.Mark      `json:"marks"`
 	Overruled []smithers.Overruled `json:"overruled"`
 	Dropped   []smithers.Dropped   `json:"dropped"`
 	Overtaken []smithers.Overtaken `json:"overtaken,omitempty"`
-	Code      *string              `json:"code"` // of the error; null if there is none
+	Code      *string              `json:"code"` // the code of the error; null if the import has no error
 	Message   *string              `json:"message"`
 }
 
@@ -106,6 +106,7 @@ func refuseEmptyRuns(runs []string) error {
 // runImport imports runs from the database at path, and prints the outcome for each run, including the runs that could
 // not be imported. If runs could not be imported, it returns the error of refusedImports. runImport sets req.Progress.
 func runImport(ctx context.Context, s *session.Session, store *timeline.Store, path string, req smithers.ImportRequest) error {
+	// begun ends the display "reading the database". The first call of req.Progress calls begun.
 	bar, begun := s.Progress("importing"), sync.OnceFunc(s.While("reading the database"))
 	req.Progress = func(run string, done, total int) {
 		begun()
@@ -149,6 +150,8 @@ func describeImported(s *session.Session, run smithers.ImportedRun) importedRun 
 	return doc
 }
 
+// writeImported prints a line for each run in doc, and then warns of mismatches and of answers without effect. With
+// --json, it prints only doc.
 func writeImported(ctx context.Context, s *session.Session, doc importDocument) error {
 	if s.JSON {
 		return s.WriteJSON(doc)
@@ -195,7 +198,7 @@ func (r importedRun) note() string {
 	return ""
 }
 
-// mostMarks is how many mismatches of a run warnOfMarks lists, if there are at least two more.
+// mostMarks is how many mismatches of a run warnOfMarks lists before it only counts the others.
 const mostMarks = 5
 
 // warnOfMarks warns of each mismatch that the import found in a run. If there are more than mostMarks+1 mismatches, it
@@ -238,8 +241,8 @@ func warnOfAnswers(s *session.Session, run importedRun) {
 	}
 }
 
-// refusedImports returns the error for the runs that could not be imported, or nil if there are none. named has the run
-// ids that the user gave with --run.
+// refusedImports returns the error for the runs that could not be imported, or nil if no import failed. named has the
+// run ids that the user gave with --run. These are the rules:
 //   - The error is run_not_found if the only failure is that the database lacks some runs in named.
 //   - Otherwise the error is import_refused.
 //   - A pruned run is a failure only if its id is in named, because the database still has all pruned runs.
@@ -251,7 +254,7 @@ func refusedImports(s *session.Session, imported *smithers.Imported, named []str
 		case run.Err == nil:
 		case fault.CodeOf(run.Err) == fault.RunPruned && !slices.Contains(named, run.RunID):
 		case len(named) > 0 && !slices.Contains(named, run.RunID):
-			s.Warn(run.Err) // an ancestor of a named run, whose import does not depend on it
+			s.Warn(run.Err) // the run is an ancestor of a named run; the named run is imported without the ancestor
 		case fault.CodeOf(run.Err) == fault.RunNotFound:
 			missing = append(missing, run)
 		default:

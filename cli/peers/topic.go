@@ -1,4 +1,4 @@
-// Package peers exchanges runs with databases of Smithers: a topic of the help.
+// Package peers has the commands that exchange runs with databases of Smithers. They are a topic of the help.
 package peers
 
 import "github.com/git-smithers/git-smithers/cli/arg"

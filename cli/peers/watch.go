@@ -18,13 +18,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// watchDocument is what watch prints with --json for a run that it imported or refused.
+// watchDocument is the document of watch --json for a run that watch imported or refused.
 type watchDocument struct {
 	Kind string `json:"kind"`
 	importedRun
 }
 
-// watchingDocument is printed with --json when everything in the database is imported.
+// watchingDocument is the document that watch --json prints when all runs in the database are imported, or if the
+// database does not exist yet.
 type watchingDocument struct {
 	Kind     string `json:"kind"`
 	Database string `json:"database"` // as it was typed
@@ -71,6 +72,7 @@ func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, na
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	var failed error
+	// told stops the watch after an error of printing, and keeps the first such error.
 	told := func(err error) {
 		if err != nil {
 			failed = cmp.Or(failed, err)
@@ -101,8 +103,8 @@ func tellWatching(s *session.Session, name string) error {
 }
 
 // tellWatched prints the result of an import during a watch. With --json, it prints a document for each run. Otherwise
-// it prints a line for each imported run, warns of its mismatches and lost answers, and warns of the runs that could
-// not be imported.
+// it prints a line for each imported run, and warns of mismatches, of answers without effect, and of the runs that
+// could not be imported.
 func tellWatched(s *session.Session, imported *smithers.Imported) error {
 	for _, run := range imported.Runs {
 		doc := describeImported(s, run)

@@ -68,7 +68,7 @@ A repeated "id" gets the same answer as the first time.`,
 }
 
 // runCapture reads one capture from standard input or, with --batch, one capture from each line. It appends each
-// capture to the run as a frame, and prints a document with the result of each.
+// capture to the run as a frame, and prints a document for each capture.
 func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, opts captureOptions) error {
 	capturer, err := door.Open(ctx, store, opts.run)
 	if err != nil {
@@ -101,9 +101,9 @@ func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door
 	return capturer.Capture(ctx, req)
 }
 
-// captureBatch captures each line of standard input, and prints a document with the result of each, until the input
-// ends. It skips empty lines. If a line cannot be captured, the document has the error, and captureBatch continues with
-// the next line. It returns an error only if ctx ends, or if reading or printing fails.
+// captureBatch captures each line of standard input, and prints a document for each line, until the input ends. It
+// skips empty lines. If a line cannot be captured, the document has the error, and captureBatch continues with the next
+// line. It returns an error only if ctx ends, or if reading or printing fails.
 func captureBatch(ctx context.Context, s *session.Session, capturer *door.Capturer) error {
 	for line, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {

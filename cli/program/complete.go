@@ -38,7 +38,7 @@ func completeCommand(tree func() *arg.Command) *arg.Command {
 					continue // a line feed would make two candidates
 				}
 				if strings.HasPrefix(candidate, "-") && !strings.HasPrefix(words[len(words)-1], "-") {
-					continue // a command would take the candidate for a flag
+					continue // the command line would read the candidate as a flag
 				}
 				if err := s.Printf("%s\n", candidate); err != nil {
 					return err
@@ -101,11 +101,12 @@ func (c completion) values(ctx context.Context, kind string) []string {
 	return slices.DeleteFunc(all, func(value string) bool { return !strings.HasPrefix(value, c.word) })
 }
 
-// stored returns the values of the given kind that the history has. For kind node, these are the ids of nodes, and for
-// kind frame, the numbers of frames. For kind run, they are the ids of runs. For kind address, it depends on c.word:
-//   - If c.word has a colon, the values are the addresses of the frames of a run. The id of this run is the text before
-//     the last colon.
-//   - Otherwise the values are the ids of runs.
+// stored returns the values of the given kind that the history has:
+//   - For kind node, the values are the ids of the nodes of c.run.
+//   - For kind frame, the values are the numbers of the frames of c.run.
+//   - For kind run, the values are the ids of all runs.
+//   - For kind address, if c.word has a colon, the values are the addresses of the frames of a run. The id of this run
+//     is the text before the last colon. If c.word has no colon, the values are the ids of all runs.
 func (c completion) stored(ctx context.Context, store *timeline.Store, kind string) []string {
 	switch kind {
 	case "node":
@@ -189,6 +190,8 @@ func (c completion) workflows() []string {
 	return files
 }
 
+// isFolder reports whether entry is a folder or a symbolic link to a folder. in is the path of the folder that has the
+// entry.
 func isFolder(in string, entry fs.DirEntry) bool {
 	info, err := os.Stat(filepath.Join(in, entry.Name())) // follows links
 	return err == nil && info.IsDir()

@@ -9,6 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 )
 
+// completionCommand returns the command that prints the completion script for a shell. tree returns the root of all
+// commands.
 func completionCommand(tree func() *arg.Command) *arg.Command {
 	return &arg.Command{
 		Name:    "completion",

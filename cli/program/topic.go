@@ -1,5 +1,5 @@
-// Package program has the commands for programs: captures, completion, the man page and the version: a topic of the
-// help.
+// Package program has the commands for programs: captures, completion, the man page and the version. They are a topic
+// of the help.
 package program
 
 import "github.com/git-smithers/git-smithers/cli/arg"

@@ -44,8 +44,8 @@ works outside of a repository, too, and needs no confirmation.`,
 }
 
 // runCheck checks every file, and prints a line for each valid file. A file with errors does not stop the check of the
-// other files. runCheck returns the last error, which the caller prints. It prints the earlier errors itself. If ctx
-// ends, or if the reader closes the output, runCheck returns at once.
+// other files. runCheck returns the last error, which the caller prints, and prints the earlier errors itself. If all
+// files are valid, the error is nil. If ctx ends, or if the reader closes the output, runCheck returns at once.
 func runCheck(ctx context.Context, s *session.Session, files []string) error {
 	var failed error
 	for _, file := range files {
@@ -62,7 +62,7 @@ func runCheck(ctx context.Context, s *session.Session, files []string) error {
 			return err
 		case failed == nil:
 			failed = err
-		default: // the caller prints one error; the earlier ones are printed here
+		default: // the caller prints only the last error
 			s.Report(failed)
 			failed = err
 		}
@@ -70,6 +70,7 @@ func runCheck(ctx context.Context, s *session.Session, files []string) error {
 	return failed
 }
 
+// printChecked prints a line about a valid workflow file or, with --json, a document. wf is the workflow in the file.
 func printChecked(s *session.Session, file string, wf *workflow.Workflow) error {
 	if s.JSON {
 		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash()})

@@ -76,6 +76,7 @@ ends its tasks when it notices, and writes nothing more.`,
 	}
 }
 
+// parseResume reads the request from the command line. The errors are those of desk.ParseSettings and arg.ReadInput.
 func parseResume(s *session.Session, c *urfave.Context) (app.ResumeRequest, error) {
 	req := app.ResumeRequest{
 		Run: c.Args().Get(0), Workflow: c.Args().Get(1), AcceptChange: c.Bool("accept-workflow-change"), Force: c.Bool("force"),
@@ -89,8 +90,8 @@ func parseResume(s *session.Session, c *urfave.Context) (app.ResumeRequest, erro
 	return req, err
 }
 
-// runResume continues a run, and prints how the run ended or why it waits. For some errors that a small change of the
-// command line avoids, runResume adds a hint with the changed command line. See hintOrder and acceptAsTyped.
+// runResume continues a run, and prints how the run ended or why it waits. For two errors, the hint is the typed
+// command line with a correction, see hintOrder and acceptAsTyped.
 func runResume(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest) error {
 	done, err := desk.Open(s, store).Resume(ctx, req)
 	if done != nil {
@@ -101,8 +102,8 @@ func runResume(ctx context.Context, s *session.Session, store *timeline.Store, r
 }
 
 // hintOrder adds a hint to the error run_not_found if the user has typed the workflow file before the run. The hint is
-// the typed command line with these two words exchanged. In all other cases, hintOrder returns err unchanged. err is
-// the error of resuming the run.
+// the typed command line with the file and the run exchanged. In all other cases, hintOrder returns err unchanged. err
+// is the error of resuming the run, or nil.
 func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound || req.Workflow == "" || !arg.IsFile(s, req.Run) {

@@ -22,7 +22,7 @@ const (
 	defaultSupervised = 4
 	// defaultInterval is the longest time between two searches for runs; a due timer starts a search earlier.
 	defaultInterval = 10 * time.Second
-	minInterval     = 100 * time.Millisecond
+	minInterval     = 100 * time.Millisecond // the smallest value of --interval
 )
 
 func superviseCommand() *arg.Command {
@@ -67,6 +67,8 @@ supervise looks once, and returns when every run that it resumed has ended or wa
 	}
 }
 
+// parseSupervise reads the request from the command line, without the field Report. The error is usage if a number or
+// the interval is too small.
 func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest, error) {
 	settings, err := desk.ParseSettings(s, c)
 	settings.Consent = nil // a supervisor has no person to ask
@@ -89,8 +91,8 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 	return req, nil
 }
 
-// runSupervise resumes runs, and prints a report about each of them. With --once, it returns after every resumed run
-// has ended or waits. Otherwise it continues until ctx ends or an error occurs.
+// runSupervise resumes runs, and prints a report about each run. With --once, it returns after every resumed run has
+// ended or waits. Otherwise it continues until ctx ends or an error occurs.
 func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest) error {
 	req.Report = (&supervisionView{s: s, told: make(map[string]string)}).tell
 	return desk.Open(s, store).Supervise(ctx, req)
@@ -103,21 +105,21 @@ type supervisedDocument struct {
 	RunID   string  `json:"runId"`
 	Status  string  `json:"status"`
 	Frame   int64   `json:"frame"`
-	Code    *string `json:"code"` // of the error; null if there is none
+	Code    *string `json:"code"` // the code of the error; null if the report has no error
 	Message *string `json:"message"`
-	// Hints say what to type after a run has failed.
+	// Hints have the commands to type after a run has failed.
 	Hints []string `json:"hints,omitempty"`
 }
 
 // supervisionView prints the reports of a supervisor.
 type supervisionView struct {
 	s    *session.Session
-	told map[string]string // by run id: the reason printed last for leaving the run alone
+	told map[string]string // by run id: the last reason printed why the run cannot be resumed
 }
 
-// tell prints a report of the supervisor. With --json, it prints a document. Otherwise, it prints a line if a run was
-// resumed, was stopped or has ended, and warns if a run cannot be resumed. If the last report about a run had the same
-// reason why the run cannot be resumed, tell prints nothing.
+// tell prints did, a report of the supervisor. With --json, it prints a document. Otherwise, it prints a line if a run
+// was resumed, was stopped or has ended, and warns if a run cannot be resumed. If the last reason that tell printed for
+// this run is the same, and the run was not resumed in between, tell prints nothing.
 func (v *supervisionView) tell(did app.SupervisorReport) error {
 	doc := supervisedDocument{
 		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,
@@ -133,7 +135,7 @@ func (v *supervisionView) tell(did app.SupervisorReport) error {
 		text = ": " + e.Msg
 	}
 	if did.Action == app.RunResumed {
-		// the same reason is news again after this
+		// If the run cannot be resumed later, print the reason again, even if it is the same.
 		delete(v.told, did.Run)
 	}
 	if did.Action == app.RunLeft {

@@ -1,4 +1,4 @@
-// Package run runs tasks of workflow files: a topic of the help.
+// Package run has the commands that run, check and cancel workflows. They are a topic of the help.
 package run
 
 import "github.com/git-smithers/git-smithers/cli/arg"

@@ -32,7 +32,7 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 		}
 		return number
 	})
-	iteration := q.iteration // if nil, the iteration of the newest attempt, which the loop meets first
+	iteration := q.iteration // if nil, the loop sets iteration to that of the newest attempt, which comes first
 	for _, a := range slices.Backward(all) {
 		if q.node != "" && a.NodeID != q.node {
 			continue

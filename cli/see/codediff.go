@@ -29,7 +29,7 @@ type codeDiffDocument struct {
 	FromTree string                `json:"fromTree"`
 	ToTree   string                `json:"toTree"`
 	Changes  []jjbridge.PathChange `json:"changes"`
-	// FromBehind and ToBehind describe files that are older than the state of their frame; nil if they are not older.
+	// FromBehind and ToBehind describe files that are older than the state of the same frame; nil if no file is older.
 	FromBehind *code.Behind `json:"fromBehind,omitempty"`
 	ToBehind   *code.Behind `json:"toBehind,omitempty"`
 }
@@ -61,6 +61,7 @@ func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store,
 		return err
 	}
 	if !s.JSON {
+		// With --color auto, git decides by the terminal and the user's settings.
 		args := append(where, "diff")
 		if s.Color != "auto" {
 			args = append(args, "--color="+s.Color)
@@ -91,9 +92,9 @@ func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return args[:2], args[2:]
 }
 
-// warnBehindSides warns if the files of two.From or two.To are older than the state of the same frame. out[0] says how
-// much older the files of two.From are, or is nil if they are not older. out[1] does the same for two.To. worktree is
-// the name of the task whose own worktree has the files, or "" for the files that tasks share.
+// warnBehindSides warns if the files of two.From or two.To are older than the state of the same frame. out[0] describes
+// how the files of two.From are older, or is nil if they are not older. out[1] describes two.To in the same way.
+// worktree is the name of the task whose own worktree has the files, or "" for the files that tasks share.
 func warnBehindSides(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, worktree string) (out [2]*code.Behind, err error) {
 	for i, at := range []*timeline.Loaded{two.From, two.To} {
 		if out[i], err = code.FilesBehind(ctx, store, at, worktree); err != nil {

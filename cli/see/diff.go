@@ -83,10 +83,10 @@ have the same meaning as for git diff.`,
 // withoutWorkflow returns args without the workflow file that users of Smithers type before the addresses. The first
 // argument is a workflow file in these cases:
 //   - There are two or more arguments, and a file has the name of the first.
-//   - There are three or more arguments, and the name of the first ends like the name of a workflow file.
+//   - There are three or more arguments, and the first has the extension of a workflow file.
 //
-// If withoutWorkflow removes a name that does not end like the name of a workflow file, it notes this, because the user
-// may have meant a run.
+// If withoutWorkflow removes a name without the extension of a workflow file, it notes this, because the user may have
+// meant a run.
 func withoutWorkflow(s *session.Session, args []string) []string {
 	switch {
 	case len(args) < 2 || !arg.IsFile(s, args[0]) && (len(args) == 2 || !arg.IsWorkflowName(args[0])):
@@ -111,7 +111,7 @@ func codeDiffFormats(c *urfave.Context) []string {
 // diffDocument is the document of diff --json: the two addresses, and the differences in the shape of Smithers.
 type diffDocument struct {
 	Kind string  `json:"kind"`
-	From *string `json:"from"` // nil: nothing comes before the run's first frame
+	From *string `json:"from"` // nil if To is the run's first frame
 	To   string  `json:"to"`
 	*diff.Result
 	// Files counts the changed files and lines. It is left out if no file differs, or if a side has no captured files.
@@ -136,7 +136,7 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 		return s.WriteJSON(diffDocument{"diff", two.FromAddress(), compare.AddressOf(two.To), result, files})
 	}
 	return s.Paged(ctx, func() error {
-		if !result.Empty() || len(files) == 0 {
+		if !result.Empty() || len(files) == 0 { // if only files differ, do not print that the states are equal
 			if err := result.Render(s.Out, diff.RenderOptions{Colors: display.NewPainter(ctx, s).On(), Full: full}); err != nil {
 				return err
 			}
@@ -162,8 +162,8 @@ func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides
 }
 
 // fileChangesOf returns the end of the line about f, the changes in one working copy. For the own worktree of a task,
-// it names the task. It then has the command that shows the changes between the addresses from and to. There is no
-// command if the worktree did not exist yet at the address from.
+// the text names the task. It then has the command that shows the changes between the addresses from and to. The text
+// has no command if the worktree did not exist yet at the address from.
 func fileChangesOf(f code.FileChanges, from, to string) string {
 	if f.Began {
 		return ", in the worktree of " + plain.Text(f.Worktree) + " since it was made"

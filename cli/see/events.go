@@ -64,6 +64,8 @@ the last event that you have read, pass its number to --after.`,
 	return cmd
 }
 
+// parseEvents reads the options from the command line. The error is usage if --follow and --count are both given, or if
+// a value is invalid. --after -1 is valid: it excludes no event.
 func parseEvents(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts eventsOptions, err error) {
 	opts = eventsOptions{
 		query:  sqliteindex.EventQuery{RunID: c.Args().First(), Types: c.StringSlice("type"), Node: c.String("node")},

@@ -17,8 +17,8 @@ import (
 )
 
 // writeEvents prints each event as one JSON object. The object has the members "kind":"event" and seq, the number of
-// the event, and then the members of the payload. If the payload has a member kind of its own, the object has only this
-// one. A payload that is not a JSON object is an error.
+// the event, and then the members of the payload. If the payload has a member kind of its own, this member replaces
+// "kind":"event". A payload that is not a JSON object is an error.
 func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
 	for _, event := range list {
 		members, ok := strings.CutPrefix(strings.TrimSpace(event.Payload), "{")
@@ -44,7 +44,7 @@ func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
 // saysKind reports whether payload is a JSON object with a member called kind.
 func saysKind(payload string) bool {
 	var members jsontext.Members
-	// Most payloads do not contain the word, so they need not be decoded.
+	// Most payloads do not contain the word kind, so saysKind need not decode these payloads.
 	return strings.Contains(payload, "kind") && json.Unmarshal([]byte(payload), &members) == nil &&
 		slices.ContainsFunc(members, func(m jsontext.Member) bool { return m.Name == "kind" })
 }

@@ -14,7 +14,7 @@ import (
 
 // warnOfTypes warns if query names types of events, but the run has no event of any of these types. The warning has the
 // type of the run's events that is most similar to the first type in query. If no type is similar, the warning lists
-// all types of the run's events.
+// all types of the run's events. The error is not nil only if the types cannot be read.
 func warnOfTypes(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.EventQuery) error {
 	if len(query.Types) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 // eventsEvery is how often events --follow looks for a new tip of the run.
 const eventsEvery = 250 * time.Millisecond
 
-// An eventFollower prints the events of a run as they come.
+// An eventFollower prints the events of a run, and each new event soon after it was stored.
 type eventFollower struct {
 	s      *session.Session
 	store  *timeline.Store
@@ -24,11 +24,11 @@ type eventFollower struct {
 	widths []int                  // the widths of the columns so far
 }
 
-// follow prints the events that the query selects, and then each new one. It returns when the run has ended, or when
-// the limit of the query is reached.
+// follow prints the events that the query selects, and then each new event that the query selects. It returns when the
+// run has ended, or when the limit of the query is reached.
 func (f *eventFollower) follow(ctx context.Context) error {
 	for {
-		// The row is read before the events: if it says that the run has ended, the events are complete.
+		// Read the row before the events. If the row says that the run has ended, the events are then complete.
 		ended := f.head.Row().Status.Ended()
 		enough, err := f.print(ctx)
 		if err != nil || enough || ended {
@@ -90,7 +90,7 @@ func (f *eventFollower) printLines(list []sqliteindex.EventRow) error {
 	return f.s.Printf("%s", b.String())
 }
 
-// wait waits until the run has a new tip, which it reads every eventsEvery. It returns the error of ctx if ctx ends
+// wait waits until the run has a new tip. It reads the tip every eventsEvery. It returns the error of ctx if ctx ends
 // first, or the error of reading the tip.
 func (f *eventFollower) wait(ctx context.Context) error {
 	ticker := time.NewTicker(eventsEvery)

@@ -68,15 +68,15 @@ func printLogLine(s *session.Session, line string) error {
 	return s.Printf("%s\n", strings.Join(plain.Lines(line), "\n"))
 }
 
-// A lineWriter splits text into lines and calls line with each one, without its line feed.
+// A lineWriter splits text into lines, and calls the function line with each line, without the line feed.
 type lineWriter struct {
 	line    func(text string) error
 	begun   []byte // the beginning of a line that has not ended
 	written bool   // something was written
 }
 
-// Write calls w.line with every line that ends in p, without its line feed. It keeps an unfinished line at the end of p
-// for the next call. It returns the error of w.line.
+// Write calls w.line with every line that ends in p, without the line feed. It keeps an unfinished line at the end of p
+// for the next call. If w.line returns an error, Write stops and returns this error.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	w.written = w.written || len(p) > 0
 	n := len(p)

@@ -59,8 +59,8 @@ files in it. The newest run comes first. With --json, prints one object per line
 }
 
 // parseFrames reads the flags of the command `frames` into a query. The command line must have exactly one of
-// --change, --commit and --path, and its value must not be empty; otherwise the error is usage. Path stays as the user
-// typed it.
+// --change, --commit and --path, and the value of this flag must not be empty; otherwise the error is usage. The field
+// Path of the query is the path exactly as the user typed it.
 func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 	asked := 0
 	for _, name := range []string{"change", "commit", "path"} {

@@ -68,6 +68,8 @@ the task's output: show prints the output.`,
 	return cmd
 }
 
+// parseLogs reads the options from the command line. The error is usage if --attempt or --iteration is invalid or given
+// without a node.
 func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
 	opts := logsOptions{c.Args().First(), attemptQuery{node: c.Args().Get(1), attempt: c.Int("attempt")}, c.Bool("follow")}
 	var err error
@@ -92,7 +94,7 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return err
 	}
 	log := attemptLog{store: store, run: at.Address.Run, entry: at.Entry}
-	if strings.HasPrefix(log.run, opts.address) { // the newest state, not a frame
+	if strings.HasPrefix(log.run, opts.address) { // the address names only the run, by its id or a prefix
 		if log.head, err = store.Head(ctx, log.run); err != nil {
 			return err
 		}
@@ -126,11 +128,12 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 type attemptLog struct {
 	store *timeline.Store
 	run   string
-	head  *timeline.Head // nil for an attempt at an older frame
+	head  *timeline.Head // the run's tip, from which refresh reads; nil: only entry is read
 	entry *snapshot.Entry
 	row   snapshot.Attempt
 }
 
+// key returns the key of the attempt.
 func (l *attemptLog) key() string {
 	return snapshot.AttemptKey(l.row.NodeID, l.row.Iteration, l.row.Attempt)
 }
@@ -189,7 +192,7 @@ func (l *attemptLog) text(ctx context.Context) (text string, known bool, err err
 }
 
 // stored returns the log of the attempt in the journal of l.entry, or "" if the journal has no such log. known is true
-// if the journal has the log, or if the attempt has ended: such an attempt has written no log.
+// if the journal has the log, or if the attempt has ended: an ended attempt without a log in the journal wrote no log.
 func (l *attemptLog) stored() (text string, known bool, err error) {
 	logs, err := l.entry.Logs()
 	if err != nil {

@@ -30,9 +30,9 @@ type patch struct {
 	where []string       // the options with which git finds the repository
 }
 
-// patchOf returns the changes that the loaded entry at made to the frame before it. These are the differences in state
-// and, if both have files, the differences in files. If there is no frame before the entry, the state is compared with
-// an empty state.
+// patchOf returns the changes from the frame before the loaded entry at to this entry. These are the differences in
+// state and, if both have files, the differences in files. If there is no frame before the entry, the state is compared
+// with an empty state.
 func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at *timeline.Loaded) (*patch, error) {
 	before, err := code.Before(ctx, store, at)
 	if err != nil {
@@ -78,6 +78,7 @@ func (p *patch) print(ctx context.Context, s *session.Session) error {
 			return err
 		}
 		view.heading(p.To.Address, row, p.To.Entry)
+		// The heading ends with a line about p.From: before is the name of the line, and since is the value.
 		before, since := "before it", "the first frame of the run"
 		if p.From != nil {
 			since = compare.AddressOf(p.From)

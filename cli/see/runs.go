@@ -40,7 +40,7 @@ per line.`,
 	}
 }
 
-// runRuns prints a line for each run, the newest run first. A run is marked as stale if list.Stale says so.
+// runRuns prints a line for each run, the newest run first. It marks a run as stale if list.Stale returns true.
 func runRuns(ctx context.Context, s *session.Session, store *timeline.Store) error {
 	runs, err := list.Runs(ctx, store)
 	if err != nil {

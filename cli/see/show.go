@@ -88,7 +88,7 @@ type showDocument struct {
 	SteppedOver *timeline.SteppedOver `json:"steppedOver,omitempty"`
 	// Engines has the frame's counterpart in each engine from which the run was imported.
 	Engines []timeline.PeerFrame `json:"engines,omitempty"`
-	// Untold has the answers that were given in this repository and that the engine of the run has not been told.
+	// Untold has the answers that were given in this repository, and of which the run's engine was not told.
 	Untold mail.UntoldAnswers `json:"untold,omitempty"`
 	VCS    *snapshot.VCS      `json:"vcs"`
 	VCSTag *jjbridge.Tag      `json:"vcsTag"`
@@ -121,7 +121,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return err
 	}
 	if standing.engines, err = timeline.PeerFrames(ctx, store, at.Address); err != nil {
-		s.Warn(err) // unreadable data of another engine; the rest is still shown
+		s.Warn(err) // the other facts are still shown
 	}
 	if at.Bare {
 		standing.untold = mail.Untold(ctx, s, store, at.Address.Run)
@@ -163,7 +163,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	})
 }
 
-// standing has the facts that show prints about an entry and that the entry itself does not hold.
+// standing has the facts that show prints about an entry, and that the entry itself does not store.
 type standing struct {
 	owner string // the process that owns the run, in words; "" if unknown or the address names a frame
 	stale bool   // the run's row says running, and no live process owns the run; false for a frame
@@ -171,7 +171,7 @@ type standing struct {
 	frame string // the subject of the newest frame if the entry is newer, else ""
 	// over names the frame that dropped this frame from the timeline; nil if the timeline has this frame.
 	over *timeline.SteppedOver
-	// untold has the answers that the engine of the run has not been told; nil for a frame.
+	// untold has the answers of which the run's engine was not told; nil for a frame.
 	untold mail.UntoldAnswers
 	// engines has the frame's counterpart in each engine from which the run was imported.
 	engines []timeline.PeerFrame
@@ -183,10 +183,10 @@ type standing struct {
 	before []forkedCopy
 }
 
-// standingOf returns facts about the place of a loaded entry in its run, for show. If the address names only the run,
-// these are the owner of the run, whether the run is stale, and what to type after a failure. If the address names a
-// frame, the only fact is the frame that dropped this frame from the timeline, if there is one. The caller must set the
-// other fields.
+// standingOf returns facts about the loaded entry at and its run, for show. If the address of at names only the run,
+// these are the owner of the run, whether the run is stale, and the hint after a failure. If the address names a frame,
+// the only fact is the frame that dropped this frame from the timeline, if there is one. The caller must set the other
+// fields.
 func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (standing, error) {
 	if !at.Bare {
 		over, err := timeline.FindSteppedOver(ctx, store, at.Address)
@@ -215,9 +215,9 @@ func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Load
 	return frame.Entry.Subject, nil
 }
 
-// describeOwner returns a text for people about the process that executes a run, or about the lack of such a process.
-// It returns "" if it is unknown whether there is such a process, because the engine of the run claims no runs. It also
-// returns "" if the run has no live process and its status is not running, because nothing is unusual then.
+// describeOwner returns a text for people about the process that executes a run. If no live process executes the run
+// and its status is running, the text says so. describeOwner returns "" if the run does not run, and if the engine of
+// the run claims no runs, because it is then unknown whether a process executes the run.
 func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	switch {
 	case row.Epoch == 0: // the run of an engine that claims no runs

@@ -47,9 +47,8 @@ func (v *stateView) waits(state *snapshot.State) error {
 	return nil
 }
 
-// signalWaited returns the name of the signal that the wait w is for, and then the condition on the correlation id of
-// the signal: a certain id, or none. If any correlation id ends the wait, signalWaited returns only the name. For a
-// timer, it returns "".
+// signalWaited returns the name of the signal that ends the wait w. If the signal must have a certain correlation id,
+// or no correlation id, the text also says so. For a timer, signalWaited returns "".
 func signalWaited(w snapshot.Wait) string {
 	switch {
 	case w.Kind != snapshot.WaitSignal || w.AnyCorrelation:
@@ -107,7 +106,7 @@ func (v *stateView) requests(state *snapshot.State) error {
 	return nil
 }
 
-// signals writes how many signals the run has received. It writes nothing if there are none.
+// signals writes how many signals the run has received. It writes nothing if the run has received no signal.
 func (v *stateView) signals(state *snapshot.State) error {
 	if n := state.Signals().Len(); n > 0 {
 		v.title("Signals")

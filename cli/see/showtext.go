@@ -145,10 +145,13 @@ func (v *stateView) field(name, value string) {
 	}
 }
 
+// printf writes text, formatted as fmt.Sprintf does.
 func (v *stateView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder, format, args...) }
 
+// title writes an empty line, and the title of a part of the view.
 func (v *stateView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
 
+// input writes the beginning of the run's input. It writes nothing if the run has no input.
 func (v *stateView) input(state *snapshot.State) error {
 	input, err := state.Input()
 	if err != nil || input == nil {
@@ -159,6 +162,7 @@ func (v *stateView) input(state *snapshot.State) error {
 	return nil
 }
 
+// nodes writes a table of all nodes.
 func (v *stateView) nodes(state *snapshot.State) error {
 	t := term.Table{Header: []string{"NODE", "ITERATION", "STATE", "ATTEMPT", "NEEDS", "LABEL"}}
 	for row, err := range state.Nodes().Rows() {
@@ -180,6 +184,7 @@ func (v *stateView) nodes(state *snapshot.State) error {
 	return nil
 }
 
+// loops writes a table of all loops.
 func (v *stateView) loops(state *snapshot.State) error {
 	t := term.Table{Header: []string{"LOOP", "ITERATION", "DONE"}}
 	for row, err := range state.Loops().Rows() {
@@ -196,6 +201,7 @@ func (v *stateView) loops(state *snapshot.State) error {
 	return nil
 }
 
+// outputs writes a table of the outputs in all output tables.
 func (v *stateView) outputs(state *snapshot.State) error {
 	t := term.Table{Header: []string{"OUTPUT", "NODE", "ITERATION", "VALUE"}}
 	for _, name := range state.Tables() {
@@ -215,6 +221,7 @@ func (v *stateView) outputs(state *snapshot.State) error {
 	return nil
 }
 
+// table writes a table under a title. It writes nothing if the table has no rows.
 func (v *stateView) table(title string, t *term.Table) {
 	if len(t.Rows) > 0 {
 		v.title(title)

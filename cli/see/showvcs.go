@@ -33,9 +33,9 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	return nil
 }
 
-// filesBehind returns descriptions of the files of a loaded entry that are older than the entry's state. The key in the
-// map is the name of the task whose own worktree has the files, or "" for the files that tasks share. The map is nil if
-// no files are older.
+// filesBehind returns descriptions of the working copies of the loaded entry at whose files are older than the entry's
+// state. The key in the map is the name of the task that has its own worktree, or "" for the working copy that tasks
+// share. The map is nil if no files are older.
 func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*code.Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -68,8 +68,8 @@ type forkedCopy struct {
 }
 
 // forkedCopies returns the working copies with which a fork began, one for each ancestor. The first is the working copy
-// at the frame of the parent from which the run was forked. The next is the one at the frame from which the parent was
-// forked, and so on. row is the row of the fork. For a run that is not a fork, the list is nil.
+// at the frame from which the run was forked. The second is the working copy at the frame from which the run's parent
+// was forked, and so on. row is the row of the fork. For a run that is not a fork, the list is nil.
 //
 // The list ends before an ancestor whose frame has no working copy. It also ends before a run of another repository,
 // and at a run that continues the frames of its parent (see snapshot.Parent).
@@ -95,7 +95,9 @@ func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		run := from.ID // the parent's parent, if the parent had no frame of its own when it was forked
+		// from.ID is an older ancestor if the parent had no frame of its own when the run was forked from it. Otherwise
+		// from.ID is the parent, but a split may have moved the frame to the run in origin.
+		run := from.ID
 		if run == row.Parent.RunID {
 			run = origin.At.Run
 		}
@@ -109,7 +111,8 @@ func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 // the files, or "" for the files that tasks share.
 func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
 	at := fmt.Sprintf("frame %d", vcs.Frame)
-	// As long as an ancestor had the same capture, the ancestor made it, and the frame's number is one of the ancestor.
+	// If an ancestor has the same capture, the run did not make the capture, and vcs.Frame is the number of a frame of
+	// the ancestor. The last such ancestor made the capture.
 	for _, before := range v.before {
 		had := before.vcs
 		if worktree != "" {
@@ -182,9 +185,9 @@ func (v *stateView) id(name, id string) {
 	}
 }
 
-// pointer writes the frame that has the files as they were after the attempt a, and what is known about these files:
-// their commit, their worktree, and the other attempts that changed them. It writes nothing if no frame has these
-// files.
+// pointer writes the frame that has the files as they were after the attempt a. If they are known, it also writes the
+// commit and the worktree of the files, and the other attempts that changed the files. It writes nothing if no frame
+// has the files.
 func (v *stateView) pointer(a snapshot.Attempt) {
 	if a.Frame == nil || a.Tree.IsZero() {
 		return

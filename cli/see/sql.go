@@ -39,6 +39,7 @@ type tableDocument struct {
 	Columns []columnDocument `json:"columns"`
 }
 
+// columnDocument describes one column of a table.
 type columnDocument struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
@@ -140,8 +141,8 @@ func sqlText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// writeRows prints each row as a JSON object. Its first member is "kind":"row", and the columns follow in their order.
-// If a column is called kind, the object has only the kind of this column.
+// writeRows prints each row as a JSON object. The first member is "kind":"row", and the columns follow in their order.
+// If a column is called kind, this column replaces "kind":"row".
 func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
 	names, err := memberNames(answer.Columns)
 	if err != nil {
@@ -180,6 +181,7 @@ func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
 	names := make([]json.RawMessage, len(columns))
 	for i, column := range columns {
 		name := column.Name
+		// A name in taken is not free, even if its value is false: a later column keeps this name.
 		for n, known := 2, taken[name]; known; n++ {
 			name = column.Name + "_" + strconv.Itoa(n)
 			_, known = taken[name]

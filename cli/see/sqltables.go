@@ -9,7 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// sqlTables selects the columns of the tables and views that are for people.
+// sqlTables selects the columns of all tables and views, except those of SQLite and of the index itself. The tables
+// whose names begin with _smithers_ come first.
 const sqlTables = `SELECT t.name, c.name, c.type
 	FROM sqlite_schema AS t JOIN pragma_table_xinfo(t.name) AS c
 	WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT LIKE '\_index\_%' ESCAPE '\'

@@ -64,16 +64,16 @@ type waitingLine struct {
 // runningRun is a run whose row says running, and its tasks in progress.
 type runningRun struct {
 	runDocument
-	Tasks   []string `json:"tasks"` // that are in progress
+	Tasks   []string `json:"tasks"` // the tasks in progress
 	foreign bool     // another engine runs the run
 }
 
-// failedRun is a run that failed, and why.
+// failedRun is a run that failed, and the reason.
 type failedRun struct {
 	runDocument
 	Error   string   `json:"error"`
 	NodeID  *string  `json:"nodeId"` // the node whose attempt failed last; nil if no attempt failed
-	Log     []string `json:"log"`    // the end of that attempt's log
+	Log     []string `json:"log"`    // the last lines of the log of this attempt
 	foreign bool     // another engine runs the run
 }
 
@@ -99,8 +99,9 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 }
 
 // gatherStatus returns the document of status, and the inbox lines of the waiting runs, the oldest line first. It first
-// reads an overview of all runs. It then reads the tips of some runs: all running and waiting runs, the run that failed
-// last, and the newest run. If a tip cannot be read, gatherStatus warns, and leaves out what only the tip has.
+// reads an overview of the runs. It then reads the tips of some runs: the running and waiting runs in the overview, the
+// run that failed last, and the newest run. If a tip cannot be read, gatherStatus warns, and leaves out the facts that
+// only the tip has.
 func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store) (*statusDocument, []mail.Line, error) {
 	overview, err := list.ReadOverview(ctx, store, statusShown)
 	if err != nil {
@@ -154,7 +155,7 @@ func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (b
 		return false, nil
 	}
 	head, err := store.Head(ctx, run.RunID)
-	if err != nil || head.Row().Epoch == 0 { // git-smithers never ran a run with epoch 0
+	if err != nil || head.Row().Epoch == 0 { // git smithers never ran a run with epoch 0
 		return false, err
 	}
 	engine, err := app.ForeignEngine(head)
@@ -171,7 +172,7 @@ func endedAt(run list.RunInfo) int64 {
 }
 
 // readGoing reads the tip of a running or waiting run. It returns the run with its tasks in progress, and the open
-// lines of the inbox for the run, see mail.Open. With an error, it returns what it could read before the error.
+// lines of the inbox for the run, see mail.Open. With an error, the results have only the facts read before the error.
 func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
 	head, err := store.Head(ctx, run.RunID)
@@ -204,8 +205,8 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 }
 
 // readFailed reads the tip of a failed run. It returns the run with its error. If an attempt failed, the result also
-// has the node of the attempt that failed last, and the last lines of its log. With an error, readFailed returns what
-// it could read before the error.
+// has the node of the attempt that failed last, the last lines of the attempt's log and, if the run has no error text,
+// the error of the attempt. With an error, the result has only the facts read before the error.
 func readFailed(ctx context.Context, store *timeline.Store, run runDocument) (*failedRun, error) {
 	out := &failedRun{runDocument: run, Log: []string{}}
 	head, err := store.Head(ctx, run.RunID)

@@ -24,7 +24,7 @@ const statusWidth = 80
 //   - resume for a stale run, and logs for a run with running tasks
 //   - resume and show for the run that failed last
 //   - if there are no runs at all: run and help
-//   - if there is nothing else: commands for the newest run
+//   - if none of these commands applies: timeline for the newest run, and resume if this run is pending or cancelled
 //
 // waiting has the inbox lines of the waiting runs, the oldest line first.
 func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
@@ -97,6 +97,7 @@ func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 		v.WriteString(howToBegin)
 	} else {
 		v.printf("%s\n", countsText(doc))
+		// status reads only some of the running and waiting runs. The third argument of part counts the others.
 		running := doc.Counts[string(snapshot.RunRunning)]
 		v.part("Running", runningRows(doc.Running), running-len(doc.Running), "runs")
 		v.part("Waiting", waitingRows(waiting), waitingRuns(doc)-statusShown, "inbox")
@@ -143,7 +144,7 @@ func countsText(doc *statusDocument) string {
 	return plain.Count(total, "run") + ": " + strings.Join(parts, ", ")
 }
 
-// waitingRuns counts the runs that wait.
+// waitingRuns returns how many runs in doc.Counts have a waiting status.
 func waitingRuns(doc *statusDocument) int {
 	waiting := 0
 	for status, n := range doc.Counts {
@@ -154,6 +155,7 @@ func waitingRuns(doc *statusDocument) int {
 	return waiting
 }
 
+// runningRows returns a row for each running run.
 func runningRows(list []runningRun) []statusRow {
 	rows := make([]statusRow, len(list))
 	for i, run := range list {
@@ -165,6 +167,7 @@ func runningRows(list []runningRun) []statusRow {
 	return rows
 }
 
+// waitingRows returns a row for each line of the inbox, with the command that answers under it.
 func waitingRows(list []mail.Line) []statusRow {
 	rows := make([]statusRow, len(list))
 	for i, l := range list {
@@ -180,6 +183,8 @@ func waitingRows(list []mail.Line) []statusRow {
 	return rows
 }
 
+// failedRows returns one row for the run f, with more lines of its error and its log under it. It returns nil if f is
+// nil.
 func failedRows(f *failedRun) []statusRow {
 	if f == nil {
 		return nil
@@ -192,6 +197,7 @@ func failedRows(f *failedRun) []statusRow {
 	return []statusRow{row}
 }
 
+// newestRows returns a row for each of the newest runs.
 func newestRows(list []runDocument) []statusRow {
 	rows := make([]statusRow, len(list))
 	for i, run := range list {
@@ -203,13 +209,15 @@ func newestRows(list []runDocument) []statusRow {
 	return rows
 }
 
+// printf writes text, formatted as fmt.Sprintf does.
 func (v *statusView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder, format, args...) }
 
+// title writes an empty line, and the title of a part of the status.
 func (v *statusView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
 
-// part writes rows under a title, at most statusShown of them. It writes nothing if there are no rows. unread is the
-// number of runs that have no row; a negative number counts as 0. If rows or runs are missing, part also writes how
-// many, and the command of git smithers that lists them. command is the name of this command.
+// part writes at most statusShown rows under a title. It writes nothing if there are no rows. unread is the number of
+// runs that have no row; a negative number counts as 0. If rows or runs are left out, part also writes their number,
+// and the command of git smithers that lists them. command is the name of this command.
 func (v *statusView) part(title string, rows []statusRow, unread int, command string) {
 	if len(rows) == 0 {
 		return
@@ -224,7 +232,7 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 			status = max(status, len(row.status)+2)
 		}
 	}
-	// The last but one column gets the room that the other columns and the gaps leave, but at least 20 columns.
+	// The column before the last gets the width that the other columns and the gaps leave, but at least 20 characters.
 	room := max(statusWidth-2-id-2-status-2-when, 20)
 	for _, row := range rows {
 		pad := strings.Repeat(" ", status-len(row.status))

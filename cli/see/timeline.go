@@ -16,13 +16,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// timelineDocument is the document of timeline --json: the shape of Smithers, and the kind.
+// timelineDocument is the document of timeline --json. It has the members of Smithers' document, and the member kind.
 type timelineDocument struct {
 	Kind     string       `json:"kind"`
 	Timeline timelineNode `json:"timeline"`
 }
 
-// timelineNode has the timeline of a run, and in it the timelines of its forks.
+// timelineNode has the timeline of a run, and the timelines of its forks.
 type timelineNode struct {
 	list.RunTimeline
 	Children []timelineNode `json:"children"`
@@ -32,11 +32,11 @@ type timelineNode struct {
 type timelineOptions struct {
 	run       string
 	tree, all bool
-	long      bool // with hashes and whole times
+	long      bool // also print dates, content hashes and revisions
 }
 
-// countLinesFor is how long timeline counts changed lines. Later frames get only the mark, and the next call counts
-// their lines.
+// countLinesFor is how long timeline counts changed lines. After this time, the other frames get only the mark, and the
+// next call of timeline counts their lines.
 const countLinesFor = 3 * time.Second
 
 func timelineCommand() *arg.Command {
@@ -131,6 +131,7 @@ func eachTimeline(t *list.Tree, f func(*list.RunTimeline) error) error {
 	return nil
 }
 
+// nestTimeline converts t to the form of the JSON document.
 func nestTimeline(t *list.Tree) timelineNode {
 	node := timelineNode{t.Timeline, make([]timelineNode, len(t.Children))}
 	for i := range t.Children {

@@ -18,7 +18,7 @@ import (
 const (
 	// hashShown is how many digits of a content hash people see.
 	hashShown = 8
-	// codeMark stands at a frame that changed files.
+	// codeMark marks a frame that changed files.
 	codeMark = "▪"
 )
 
@@ -26,7 +26,7 @@ const (
 type timelineText struct {
 	p       display.Painter
 	zone    *time.Location
-	long    bool                     // with hashes and whole times
+	long    bool                     // show content hashes and revisions, and the date in each line
 	waits   map[string]string        // by run id: what the run waits for, in words
 	effects map[string][]list.Effect // by run id: the effects of its frames, in the order of the frames
 
@@ -34,15 +34,16 @@ type timelineText struct {
 	line bytes.Buffer // the line of the frame that is being written
 }
 
-// frameColumns are the widths of the columns of a run. A column of width 0 is left out.
+// frameColumns has the widths of the columns in the timeline of a run: the frame number, the duration, and the changes
+// of files. A column of width 0 is left out.
 type frameColumns struct {
 	number, took, code int
-	revised            bool // a frame has a revision
+	revised            bool // whether any frame has a revision; otherwise the column of revisions is left out
 }
 
-// write writes the timeline of a run. It writes each fork below the frame at which the fork starts. If tree has the
-// timeline of the fork, this timeline follows, with a larger indent. At the end, write writes what the run waits for.
-// Every line begins with indent.
+// write writes the timeline of a run to b: a header line, a line for each frame, and a line about everything the run
+// waits for. Below a frame, write adds a line for each fork that starts there. If tree has the timeline of the fork,
+// this timeline follows with a larger indent. Every line begins with indent.
 func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
 	run := tree.Timeline
 	b.WriteString(indent + t.p.Paint(term.Bold, plain.Text(run.RunID)))
@@ -107,9 +108,9 @@ func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 	}
 }
 
-// frame writes the line of the frame f. at is the time of the frame, in the zone in which it is shown. effect says what
-// the frame changed, and columns has the widths of the columns. The text of a failed step is red. A dropped frame is
-// faint, and has no other colour.
+// frame writes the line of the frame f. at is the time of the frame, in the zone in which it is shown. effect has the
+// changes of the frame, and columns has the widths of the columns. The text of a failed step is red. A dropped frame is
+// faint, and has no other colour. The line begins with indent.
 func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time, effect list.Effect, columns frameColumns, indent string) {
 	paint, mark := t.p, ""
 	if f.Dropped {
@@ -173,8 +174,8 @@ func codeText(p display.Painter, effect list.Effect) string {
 }
 
 // forkedAt returns words about the frame at which a fork starts. It adds a remark if this frame was dropped, and a
-// remark if the fork was undone. f is the frame below which the timeline lists the fork; for a dropped frame, this is
-// another frame.
+// remark if the fork was undone. f is the frame below which the timeline lists the fork. If the timeline does not show
+// the frame at which the fork starts, f is an earlier frame.
 func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
 	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
 	if fork.ParentFrameNo != f.FrameNo {

@@ -32,8 +32,9 @@ func waitsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *
 }
 
 // foreignWaits returns a text about what a run of another engine waits for. The timeline shows this text because
-// another engine may wait without making a frame. The text marks the answers of which the engine was not told.
-// foreignWaits returns "" if the run waits for nothing, has ended, or is run by git smithers. run is the id of the run.
+// another engine may wait without making a frame. The text also has each answer that was given but not yet delivered to
+// the engine, with a mark. foreignWaits returns "" if the run waits for nothing, has ended, or is run by git smithers.
+// run is the id of the run.
 func foreignWaits(ctx context.Context, s *session.Session, store *timeline.Store, run string, status snapshot.RunStatus) (string, error) {
 	if status.Ended() {
 		return "", nil
@@ -70,6 +71,7 @@ func foreignWaits(ctx context.Context, s *session.Session, store *timeline.Store
 			add("an answer", h.NodeID, h.Iteration, "")
 		}
 	}
+	// Waits for signals come before waits for timers.
 	for _, kind := range []string{snapshot.WaitSignal, snapshot.WaitTimer} {
 		for w, err := range head.State().AllWaits() {
 			if err != nil {

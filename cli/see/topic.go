@@ -1,4 +1,5 @@
-// Package see shows what happened: runs, frames, logs, events and differences: a topic of the help.
+// Package see has the commands that show what happened: runs, frames, logs, events and differences. These commands are
+// one topic of the help.
 package see
 
 import "github.com/git-smithers/git-smithers/cli/arg"

@@ -26,7 +26,7 @@ type ErrorDocument struct {
 }
 
 // Report prints the error err on standard error, and returns the exit status of the process. With --json, it prints err
-// as a document. If err is nil, or says that the reader has closed the output, Report prints nothing and returns 0.
+// as a document. If err is nil or wraps term.ErrOutputClosed, Report prints nothing and returns 0.
 func (s *Session) Report(err error) int {
 	if err == nil || errors.Is(err, term.ErrOutputClosed) {
 		return fault.ExitOK
@@ -84,10 +84,10 @@ func DocumentOf(e *fault.Error) ErrorDocument {
 	return doc
 }
 
-// Describe returns the error with a code that err wraps, or an error with a code that explains err. The result has a
-// message of one line. An error that has no code is a bug, because every expected error has a code. For a bug, the code
-// is internal, and the hints say how to report the bug. If GIT_SMITHERS_DEBUG is 1, Describe also prints the stack of a
-// panic.
+// Describe returns err as an error with a code and a message of one line. If timeline.Explain finds no code for err, or
+// the code internal, err is a bug, because every expected error has a code of its own. For a bug, the code is internal,
+// and the hints say how to report the bug. If GIT_SMITHERS_DEBUG is 1 and the bug is a panic, Describe also prints the
+// stack of the panic.
 func (s *Session) Describe(err error) *fault.Error {
 	known, ok := errors.AsType[*fault.Error](timeline.Explain(err))
 	if !ok {

@@ -9,11 +9,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Retyped adds a hint to err if a command needs the whole id of a run, but the user has typed only its beginning. The
-// hint is the typed command line with the whole id. args has the words after the name of the program.
+// Retyped adds a hint to err if a command needs the whole id of a run, but the user has typed only its beginning. Such
+// an error has the code run_not_found or nothing_pruned. The hint is the typed command line with the whole id. args has
+// the words after the name of the program.
 //
-// Retyped adds no hint if several ids begin like this, if the beginning occurs more than once in args, or if the hint
-// would be longer than maxRetyped. For any other error, Retyped returns err unchanged.
+// Retyped adds no hint in these cases:
+//   - Several ids have this beginning.
+//   - The beginning occurs in no word of args, or in several.
+//   - The hint would be longer than maxRetyped.
+//
+// Retyped always returns err.
 func Retyped(args []string, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RunNotFound && known.Code != fault.NothingPruned {

@@ -1,4 +1,5 @@
-// Package session holds what one command line uses: its terminal, the history of its repository, and its errors.
+// Package session has the parts that every command uses: the terminal, the history of the repository, and the report of
+// errors.
 package session
 
 import (
@@ -15,11 +16,12 @@ type Session struct {
 	*term.Terminal
 
 	Args  []string        // the words after the program's name, as they were typed
-	Hurry context.Context // ends with the second signal
+	Hurry context.Context // ends when the process gets a second signal to stop
 }
 
-// WithStore opens the history of the repository in which the command was called, calls f with it, and closes it. It
-// returns the error of opening the history. Otherwise it returns the error of f joined with the error of closing.
+// WithStore opens the history of the repository in which the command was called, calls f with the history, and closes
+// the history. If the history cannot be opened, WithStore returns this error and does not call f. Otherwise it returns
+// the error of f joined with the error of closing.
 func (s *Session) WithStore(ctx context.Context, f func(*timeline.Store) error) error {
 	store, err := timeline.Open(ctx, timeline.Options{Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn})
 	if err != nil {

@@ -76,7 +76,7 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // runBundle writes a bundle of runs to file, and prints the ids of the runs. If file is "-", it calls pipeBundle
 // instead. runBundle first writes a draft of the bundle. It puts the draft in the place of file when the draft is
-// complete, so that a failure leaves no partial file.
+// complete, so that a failure leaves no partial file. The error is usage if file already exists.
 func runBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, file string, runs []string) error {
 	if file == "-" {
 		return pipeBundle(ctx, s, sharer, runs)

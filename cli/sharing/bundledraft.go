@@ -16,16 +16,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// bundleDraftMark begins the name of a draft, which is written in the folder of its bundle; 16 hexadecimal digits
-// follow. The writer locks the draft: an unlocked draft was left by a process that was killed.
+// bundleDraftMark is the beginning of a draft's file name. 16 hexadecimal digits follow. A draft is in the folder of
+// its bundle. The writer locks the draft, so an unlocked draft was left by a process that was killed.
 const bundleDraftMark = ".git-smithers-bundle-"
 
-// bundleDraft is a bundle that is being written.
+// bundleDraft is a bundle that is being written. The embedded File is the draft.
 type bundleDraft struct {
 	*os.File
 
-	path  string // the path of the bundle
-	shown string // path as it was typed
+	path  string // the path at which the complete bundle will be
+	shown string // path as the user typed it, for messages
 	lock  *flock.Flock
 }
 
@@ -53,7 +53,7 @@ func newBundleDraft(path, shown string) (*bundleDraft, error) {
 
 // lockedDraft makes a draft in the folder of path and locks the draft. Another process may take the new draft for a
 // leftover draft, and remove it before it is locked. lockedDraft then returns nil without an error, and the caller must
-// try again. The error is usage if the folder does not exist. shown is path as the user typed it.
+// try again. The error is usage if the folder does not exist. shown is path as the user typed it, for messages.
 func lockedDraft(path, shown string) (*bundleDraft, error) {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // the name need not be secret
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask decides who may read it
@@ -81,6 +81,7 @@ func isBundleDraft(name string) bool {
 	return ok && err == nil && len(number) == 8
 }
 
+// isThere reports whether path exists. A symbolic link exists even if its target does not.
 func isThere(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
@@ -96,6 +97,7 @@ func removeLeftDraft(path string) {
 	_ = lock.Close()
 }
 
+// bundleIsThere returns the usage error for a bundle whose file already exists. shown is the path as the user typed it.
 func bundleIsThere(shown string) error {
 	return fault.New(fault.Usage, "%s already exists", shown).Hint("choose another file name, or remove the file")
 }

@@ -82,6 +82,8 @@ func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *
 	return err
 }
 
+// writeFetched prints a table of the fetched runs, or a document of the given kind with --json. If there are no runs,
+// it prints a note with the reason.
 func writeFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched) error {
 	if s.JSON {
 		return s.WriteJSON(fetchDocument{kind, fetched})
@@ -107,6 +109,8 @@ func writeFetched(ctx context.Context, s *session.Session, kind string, fetched 
 	return t.Write(s.Terminal)
 }
 
+// noteOnFetched returns the note about a fetched run: the id of the fork that has the local continuation, the id of
+// --as, or the reason for the state.
 func noteOnFetched(run share.FetchedRun) string {
 	switch {
 	case run.State == share.StateSplit:

@@ -78,6 +78,8 @@ func runPush(ctx context.Context, s *session.Session, sharer *share.Sharer, req 
 	return err
 }
 
+// writePushed prints a table of the pushed runs, or the document with --json. If there are no runs, it prints a note.
+// If dryRun is true, the table says that the runs would be pushed.
 func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, dryRun bool) error {
 	if s.JSON {
 		return s.WriteJSON(pushDocument{"push", dryRun, pushed})
@@ -104,10 +106,9 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, 
 	return t.Write(s.Terminal)
 }
 
-// confirmFiles returns a function that asks the person at the terminal whether untracked files may be pushed to a
-// remote. The function returns true if they may be pushed. If yes is true, the user has already agreed, so the function
-// returns true without asking. If yes is false and there is no terminal to ask at, confirmFiles returns nil, which
-// refuses the push of such files.
+// confirmFiles returns a function that reports whether untracked files may be pushed to a remote. If the parameter yes
+// is true, the user has already agreed, and the function returns true. Otherwise the function asks the person at the
+// terminal. If there is no terminal, confirmFiles returns nil, and the push refuses such files.
 func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFile) (bool, error) {
 	const shown = 50
 	if yes {

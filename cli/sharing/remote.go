@@ -85,8 +85,11 @@ func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 }
 
 // runRemote prints the runs that differ between this repository and each remote, and a summary line for each remote.
-// remotes has the names of the remotes. If it is empty, runRemote prints all known remotes, but lists no runs of a
-// remote that is not configured. With --json, it prints a document for each remote, with all runs that differ.
+// remotes has the names of the remotes. If remotes is empty, runRemote prints all known remotes, but lists no runs of a
+// remote that is not configured.
+//   - At a terminal, the runs of a remote follow its summary.
+//   - For scripts, one table has the runs of all remotes, and the summaries go to standard error.
+//   - With --json, runRemote prints a document for each remote, with all runs that differ.
 func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, remotes []string) error {
 	states, err := sharer.Remotes(ctx, remotes...)
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
-// withSharer calls f with the sharer of the repository in which the command was called. It returns the error of f, with
-// the hint of hintRunAsRemote. A person at a terminal sees the progress of f, unless --quiet or --json is given.
+// withSharer calls f with the sharer of the repository in which the command was called. It returns the error of f. The
+// error gets a hint if the user has typed a run in place of the remote. A person at a terminal sees the progress of f,
+// unless --quiet or --json is given.
 func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
@@ -35,7 +36,7 @@ func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) e
 // lateTalk shows the progress messages of git, but not before the time from.
 type lateTalk struct {
 	s    *session.Session
-	from time.Time // earlier messages are held back until then
+	from time.Time // messages before this time are kept until then
 
 	mu   sync.Mutex
 	held strings.Builder // the messages that are not shown yet
@@ -56,9 +57,9 @@ func (l *lateTalk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hintRunAsRemote adds a hint to the error remote_not_found if the user has typed the id of a run in place of the
-// remote of push or fetch. The hint is the typed command line with a remote before the run. In all other cases,
-// hintRunAsRemote returns err unchanged.
+// hintRunAsRemote adds a hint to the error remote_not_found if the user has typed the whole id of a run in place of the
+// remote of push or fetch. The hint is the typed command line with a remote before the run: the default remote, or
+// origin if there is none. In all other cases, hintRunAsRemote returns err unchanged.
 func hintRunAsRemote(ctx context.Context, s *session.Session, store *timeline.Store, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RemoteNotFound {

@@ -1,4 +1,5 @@
-// Package sharing brings runs to other repositories and back: a topic of the help.
+// Package sharing has the commands that take runs to other repositories and bring them back. These commands are one
+// topic of the help.
 package sharing
 
 import "github.com/git-smithers/git-smithers/cli/arg"

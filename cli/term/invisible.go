@@ -53,7 +53,7 @@ func isInvisible(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
-		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // visible signs that are drawn below digits
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // visible, although of category Cf
 }
 
 // isEmojiBase reports whether r becomes an emoji if a style selector follows it. This is so for symbols, and for the

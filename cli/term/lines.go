@@ -37,8 +37,9 @@ func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 const maxAhead = 4 << 20
 
 // readLine reads one line and returns it without its line feed. Of a long line, it returns only the first limit+1
-// bytes. If the last line has no line feed, readLine returns it with io.EOF. size is the expected length of the line,
-// which is the length of the previous line: a line longer than the buffer of in gets a little more space than size.
+// bytes. At the end of the input, it returns io.EOF, and the last line if that line has no line feed. size is the
+// expected length of the line, which is the length of the previous line: a line longer than the buffer of in gets a
+// little more space than size.
 func readLine(in *bufio.Reader, limit, size int) ([]byte, error) {
 	var line []byte
 	for {

@@ -10,8 +10,8 @@ import (
 )
 
 // Paged runs f and returns the error of f. If standard output is a terminal, the output of f goes through the pager
-// that git chooses, if git chooses one. Paged ignores the exit status of the pager. If the pager fails in another way,
-// Paged joins its error with the error of f. With --json, there is no pager.
+// that git chooses. There is no pager with --json, or if git names no pager or cat. Paged ignores the exit status of
+// the pager. If the pager fails in another way, Paged joins this error with the error of f.
 func (s *Terminal) Paged(ctx context.Context, f func() error) error {
 	if s.JSON || !s.OutTTY {
 		return f()
@@ -25,7 +25,8 @@ func (s *Terminal) Paged(ctx context.Context, f func() error) error {
 
 // through runs f, and sends the output of f through pager, a shell command. It waits until the pager ends. If the pager
 // cannot be started, f writes to standard output. An interrupt does not end this process while the pager runs, because
-// Ctrl-C is one of the pager's keys. The errors are those of Paged.
+// Ctrl-C is one of the pager's keys. through returns the error of f, joined with an error of the pager that is not an
+// exit status.
 func (s *Terminal) through(ctx context.Context, pager string, f func() error) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
 	cmd.Dir, cmd.Env = s.Dir, slices.Clone(s.Env)
@@ -44,6 +45,7 @@ func (s *Terminal) through(ctx context.Context, pager string, f func() error) er
 		return f()
 	}
 	keys := make(chan os.Signal, 1)
+	// The channel is never read: signal.Notify alone keeps an interrupt from ending this process.
 	signal.Notify(keys, os.Interrupt)
 	defer signal.Stop(keys)
 

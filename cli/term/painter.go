@@ -31,8 +31,8 @@ func (p Painter) Paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[m"
 }
 
-// Status returns text in a colour. If text is the status of a run, or the state of a node or attempt, this state
-// decides the colour. Any other text is faint.
+// Status returns text, the status of a run or the state of a node or attempt, in the colour of this state. A state
+// without a colour, and any other text, is faint.
 func (p Painter) Status(text string) string {
 	switch text {
 	case "finished":
@@ -49,9 +49,12 @@ func (p Painter) Status(text string) string {
 	return p.Paint(Dim, text)
 }
 
-// Painter returns the painter for standard output. The first of these that decides determines whether it adds colours:
-// the flag --color, the variable NO_COLOR, whether standard output is a terminal that shows colours, and git's settings
-// color.smithers and color.ui.
+// Painter returns the painter for standard output. The first of these rules that applies decides whether the painter
+// adds colours:
+//   - --color=always turns the colours on, and --color=never turns them off.
+//   - If NO_COLOR is set and not empty, the colours are off.
+//   - If standard output is not a terminal, or TERM is dumb, the colours are off.
+//   - Otherwise git's settings color.smithers and color.ui decide.
 func (s *Terminal) Painter(ctx context.Context) Painter {
 	switch s.Color {
 	case "always":
@@ -80,6 +83,7 @@ func (s *Terminal) IsTerminalOut() bool {
 // gitAllowsColor reports whether git's settings allow colours. The setting color.smithers decides, or color.ui if
 // color.smithers is not set. If git cannot be asked, gitAllowsColor returns true.
 func (s *Terminal) gitAllowsColor(ctx context.Context) bool {
+	// The last argument tells git that standard output is a terminal.
 	answer, err := s.Git(ctx, "config", "--get-colorbool", "color.smithers", "true")
 	return err != nil || answer != "false"
 }

@@ -53,7 +53,7 @@ func (p *Progress) Update(done, total int) {
 // Finish removes the progress line from the terminal. The caller must call it after the last Update.
 func (p *Progress) Finish() { p.s.EndHalfway() }
 
-// While shows the activity what, for which the user waits, until the caller calls done. It shows the activity only
+// While shows the text what, an activity for which the user waits, until the caller calls done. The text appears only
 // after ProgressAfter, and only if a person reads standard error at a terminal. The caller must call done exactly once.
 func (s *Terminal) While(what string) (done func()) {
 	if s.Quiet || !s.AtTerminal(s.Err) {
@@ -68,6 +68,7 @@ func (s *Terminal) While(what string) (done func()) {
 		if timer.Stop() { // nothing was shown
 			return
 		}
+		// The timer has fired: wait until its function has written the line.
 		<-shown
 		s.EndHalfway()
 	}

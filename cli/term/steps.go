@@ -10,8 +10,8 @@ type Steps struct {
 // Steps returns a new progress line for several activities that follow each other. It shows nothing yet.
 func (s *Terminal) Steps() *Steps { return &Steps{s: s} }
 
-// Update shows that done of total steps of an activity are done. what is the activity in words; another activity than
-// in the last call gets a new progress line. If total is 0, the total is unknown.
+// Update shows that done of total steps of an activity are done. what is the activity in words. If what differs from
+// the last call, Update begins a new progress line. If total is 0, the total is unknown.
 func (p *Steps) Update(what string, done, total int) {
 	if p.step == nil || p.what != what {
 		p.Finish()

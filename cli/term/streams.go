@@ -28,8 +28,8 @@ type Streams struct {
 	IsTTY func(stream any) bool
 }
 
-// AtTerminal reports whether a stream is a terminal. stream must be s.In, s.Out or s.Err. If s.IsTTY is set, it answers
-// the question.
+// AtTerminal reports whether a stream is a terminal. stream must be s.In, s.Out or s.Err. If s.IsTTY is set, AtTerminal
+// returns its answer. Otherwise it asks the operating system.
 func (s *Streams) AtTerminal(stream any) bool {
 	if s.IsTTY != nil {
 		return s.IsTTY(stream)
@@ -53,16 +53,16 @@ func (s *Streams) LookupEnv(name string) (string, bool) {
 // closed the output. It is not a failure.
 var ErrOutputClosed = errors.New("output closed by its reader")
 
-// dataWriter is standard output. Write first removes a line of progress. It escapes invisible characters if a
-// person reads at a terminal. It returns ErrOutputClosed if the reader has gone, and write_failed for any other
-// failure.
+// dataWriter is standard output. Write first removes a line of progress. It escapes invisible characters if a person
+// reads at a terminal.
 type dataWriter struct {
 	io.Writer
 
 	s *Terminal
 }
 
-// Write removes a line of progress and then writes p to standard output. See dataWriter for the errors.
+// Write removes a line of progress and then writes p to standard output. It returns ErrOutputClosed if the reader has
+// closed the output, and write_failed for any other error.
 func (w dataWriter) Write(p []byte) (int, error) {
 	w.s.EndHalfway()
 	n, err := w.write(p)
@@ -95,8 +95,8 @@ func (s *Terminal) RawOut() io.Writer {
 	return s.Out
 }
 
-// inputReader is standard input whose Read ends with ctx. Read then returns the error of ctx and leaves the pending
-// read of r behind, whose data is lost. Only one goroutine may use it at a time.
+// inputReader is standard input. When ctx ends, Read returns the error of ctx. A pending read of r then continues in
+// its goroutine, and its data is lost. Only one goroutine may use an inputReader at a time.
 type inputReader struct {
 	ctx context.Context // a field, because Read takes no context
 	r   io.Reader

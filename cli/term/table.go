@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// A Table has rows of cells. Add removes control characters from cells.
+// A Table has rows of cells. Add escapes control characters in cells.
 type Table struct {
 	Header []string // the titles of the columns
 	Rows   [][]Cell
@@ -21,6 +21,7 @@ type Cell struct {
 	Paint func(string) string
 }
 
+// painted returns the text of the cell in its colour, or unchanged if c.Paint is nil.
 func (c Cell) painted() string {
 	if c.Paint == nil {
 		return c.Text
@@ -92,9 +93,8 @@ func (t *Table) separate(b *strings.Builder) {
 	}
 }
 
-// AlignedLine returns the cells of a row as a line. Spaces follow each cell except the last, so that the cell has its
-// width in widths and a gap of two columns follows. No text may be wider than its width. Empty cells at the end are
-// left out.
+// AlignedLine returns the cells of a row as a line. Each cell except the last is padded with spaces to its width in
+// widths, and two more spaces follow. No text may be wider than its width. Empty cells at the end are left out.
 func AlignedLine(row []Cell, widths []int) string {
 	last := len(row) - 1
 	for last > 0 && row[last].Text == "" {

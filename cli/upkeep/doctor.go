@@ -17,7 +17,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
-// mendRounds is how often doctor repairs and looks again in one call, because damage may hide other damage.
+// mendRounds is the largest number of rounds of repair in one call of doctor. Each round repairs and examines the
+// history again, because damage may hide other damage.
 const mendRounds = 6
 
 // doctorDocument is the document of doctor --json.
@@ -85,9 +86,10 @@ With --undo it brings them back, until git smithers prune --collect deletes them
 	return cmd
 }
 
-// runDoctor examines the history, prints the problems, and repairs what it can repair. It repairs if repair is true. If
-// repair is false, it asks the person at the terminal, and repairs only if the person agrees. It asks nothing if there
-// is no terminal, or with --json. The error is verify_failed if a serious problem remains.
+// runDoctor examines the history and prints the problems. If repair is true, it makes all possible repairs. If repair
+// is false, it asks the person at the terminal first, and repairs only if the person agrees. It does not ask, and
+// repairs nothing, if no problem can be repaired, if there is no terminal, or with --json. The error is verify_failed
+// if a serious problem remains.
 func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, repair bool) error {
 	bar := s.Progress("looking")
 	d := doctor.New(store, func(_ string, done, total int) { bar.Update(done, total) })
@@ -122,7 +124,7 @@ func canBeMended(f doctor.Finding) bool { return f.Repair != "" && !f.Fixed }
 
 // mend makes all possible repairs, and then looks for damage again, because a repair may reveal more. It ends when a
 // round repairs nothing, or after mendRounds rounds. It returns the repaired findings, and then the findings that
-// remain. If a repair fails, mend warns and continues.
+// remain. If a repair fails, mend warns and continues, unless ctx has ended.
 func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []doctor.Finding) ([]doctor.Finding, error) {
 	mended := []doctor.Finding{}
 	for range mendRounds {
@@ -175,6 +177,7 @@ func leftOver(findings []doctor.Finding) error {
 	return err.Hint("`git smithers help keeping` explains each kind of problem")
 }
 
+// printFindings prints the problems with their repairs, or the document with --json.
 func printFindings(s *session.Session, findings []doctor.Finding) error {
 	if s.JSON {
 		return s.WriteJSON(doctorDocument{"doctor", findings})

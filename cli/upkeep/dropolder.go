@@ -24,7 +24,8 @@ type dropOptions struct{ undo, dryRun bool }
 
 // runDropOlder moves the runs of format 1 out of the way or, if opts.undo is true, back to their places. If opts.dryRun
 // is true, it changes nothing, and prints the outcome that it would have. It prints a line for each run, including the
-// runs that stay where they are.
+// runs that stay where they are. It then returns the error of the job, if any. If the job fails before it has a result,
+// runDropOlder only returns the error.
 func runDropOlder(ctx context.Context, s *session.Session, k *keep.Keeper, opts dropOptions) error {
 	job := k.DropOlder
 	if opts.undo {

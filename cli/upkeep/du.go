@@ -95,7 +95,8 @@ func usageName(title, name string) string {
 }
 
 // separateUsage prints lines for scripts. Each line has four values with tabs between them: the kind, the name, the
-// number of bytes and the number of objects.
+// number of bytes and the number of objects. The kind is run, alone (the part that only this run needs), collection,
+// worktree, together (all runs) or held (pruned, but not collected). The last two kinds have no name.
 func separateUsage(s *session.Session, usage *keep.DiskUsage) error {
 	var b strings.Builder
 	line := func(what, name string, u keep.Usage) {

@@ -59,8 +59,8 @@ Prints the git directory that stores the runs.`,
 	}
 }
 
-// runInit prints the git directory in which runs are stored, and does what is missing. yes and jj are the flags --yes
-// and --jj.
+// runInit sets up the store or the alias if it is missing, and prints the git directory in which runs are stored. yes
+// and jj are the flags --yes and --jj.
 //   - Outside of a repository, it makes a store for runs. It first asks the person at the terminal, unless yes is true.
 //     The error is no_repository if the person does not agree, or if there is no terminal.
 //   - In a jj working copy, it sets the alias for "jj smithers". It first asks the person at the terminal, unless yes

@@ -29,11 +29,12 @@ smithers = 'builtin_log_compact ++ "jj frames " ++ change_id.shortest(8) ++ "\n"
 // offerJJ sets the alias that makes "jj smithers" work, unless the alias is set already. If want is false, offerJJ
 // first asks the person at the terminal. If want is true, it does not ask, and returns an error if jj is not installed.
 //
-// The result reports whether the alias is set now. It is nil outside of a jj working copy, and after an error of jj.
+// The result reports whether the alias is set now. It is false if jj is not installed, or if the person does not agree.
+// It is nil outside of a jj working copy, and after an error of jj.
 func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
-		return nil, nil // a store for run history alone
+		return nil, nil // outside of any repository, except for a store of run history
 	}
 	if err != nil {
 		return nil, timeline.Explain(err)

@@ -86,10 +86,12 @@ type pruneOptions struct {
 	policy  keep.Policy
 	undo    bool
 	collect bool
-	there   bool // prune at a remote: the first of runs or, if there is none, the default remote
+	there   bool // delete pruned runs at a remote; the first of runs names the remote, if there is one
 	dryRun  bool
 }
 
+// parsePrune returns the options of prune from the flags and arguments in c. The error is usage if a value is invalid,
+// if flags and arguments do not go together, or if nothing says what to prune.
 func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	opts := pruneOptions{
 		runs: c.Args().Slice(), undo: c.Bool("undo"), collect: c.Bool("collect"), there: c.Bool("remote"),
@@ -127,14 +129,14 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	return opts, nil
 }
 
-// parseAge returns the length of time in text, such as 30d, 2w or 12h. The units d and w are days and weeks; other
-// units are those of time.ParseDuration. The error is usage if text has no such length, or one that is not above 0.
-// flag is the name of the flag, for the message of the error.
+// parseAge returns the length of time in text, such as 30d, 2w or 12h. The units d and w are days and weeks; text may
+// also be a duration for time.ParseDuration. The error is usage if text is no such length, or if the length is not
+// above 0. flag is the name of the flag, for the message of the error.
 func parseAge(flag, text string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day} {
 		if number, ok := strings.CutSuffix(text, unit); ok {
-			if n, err := strconv.Atoi(number); err == nil && n > 0 && n < 100_000 { // more might overflow
+			if n, err := strconv.Atoi(number); err == nil && n > 0 && n < 100_000 { // a larger number might overflow
 				return time.Duration(n) * length, nil
 			}
 		}
@@ -146,8 +148,8 @@ func parseAge(flag, text string) (time.Duration, error) {
 		Hint("use a length of time, such as 30d, 2w or 12h")
 }
 
-// runPrune does one of four things that opts selects. It restores pruned runs, collects pruned runs, deletes pruned
-// runs at a remote, or else prunes runs. It prints a line for each run. If opts.dryRun is true, it changes nothing.
+// runPrune does the job that opts selects: it restores pruned runs, frees the space of pruned runs, deletes pruned runs
+// at a remote, or otherwise prunes runs. It prints a line for each run. If opts.dryRun is true, it changes nothing.
 func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	switch {
 	case opts.undo:
@@ -270,8 +272,8 @@ func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pr
 
 // runPruneRemote deletes at a remote the runs that were pruned in this repository. The first element of opts.runs is
 // the remote, and the others are the runs. If opts.runs is empty, the remote is the default remote. runPruneRemote
-// prints the outcome for each run, including the runs that stay at the remote. If opts.dryRun is true, it deletes
-// nothing.
+// prints the outcome for each run, including the runs that stay at the remote. If the remote still has a run, it then
+// returns push_refused. After any other error, it prints nothing. If opts.dryRun is true, it deletes nothing.
 func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	remote, runs := arg.RemoteAndRuns(s, opts.runs)
 	there, err := k.PruneRemote(ctx, remote, opts.dryRun, runs...)

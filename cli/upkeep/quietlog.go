@@ -15,7 +15,8 @@ type quietTool struct {
 	Set  string `json:"set"` // a command for the shell, or lines of a file
 }
 
-// withoutRuns has the options of git log for all refs except the refs of runs. --exclude must stand before --all.
+// withoutRuns has the options of git log for all refs except the refs of runs. --exclude must precede --all, because
+// git applies --exclude only to the options after it.
 const withoutRuns = "--exclude=refs/smithers/* --exclude=refs/smithers-remote/* --all"
 
 // quietTools returns a quietTool for each tool that shows run history because it shows all refs.

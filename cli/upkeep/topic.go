@@ -1,4 +1,5 @@
-// Package upkeep keeps history in order: it sets up, checks, packs and removes: a topic of the help.
+// Package upkeep has the commands that keep history in order: they set up, check, pack and remove. These commands are
+// one topic of the help.
 package upkeep
 
 import "github.com/git-smithers/git-smithers/cli/arg"

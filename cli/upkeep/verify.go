@@ -84,6 +84,8 @@ func failedVerify(report *verify.Report) error {
 	return out
 }
 
+// verifyReport does the checks of runVerify, and shows a progress line while it works. It returns the report of all
+// problems.
 func verifyReport(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) (*verify.Report, error) {
 	if !deep {
 		defer s.While("verifying")()
@@ -94,6 +96,7 @@ func verifyReport(ctx context.Context, s *session.Session, store *timeline.Store
 	return verify.Deep(ctx, store, bar.Update, runs...)
 }
 
+// printReport prints a line for each problem, and then the numbers of verified runs, entries and frames.
 func printReport(s *session.Session, report *verify.Report) error {
 	if s.JSON {
 		return s.WriteJSON(verifyDocument{"verify", report})

@@ -39,9 +39,12 @@ func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapsh
 }
 
 // CancelRequest cancels a human request that is pending at the time at, and returns the cancelled request. by is the
-// name of the person who cancels the request, or "" if unknown. If by is not valid UTF-8, the error's code is
-// invalid_input. CancelRequest returns the codes request_not_found, usage and not_pending in the same cases as
-// Answer. With an error, CancelRequest changes nothing.
+// name of the person who cancels the request, or "" if unknown. With an error, CancelRequest changes nothing. The
+// error's code is:
+//   - request_not_found, if p has no request;
+//   - usage, if p names no node and several nodes wait;
+//   - not_pending, if the request is closed or has expired;
+//   - invalid_input, if by is not valid UTF-8.
 func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
 	return closeRequest(ctx, rec, p, by, at, func(h *snapshot.HumanRequest) (string, error) {
 		h.Status = snapshot.HumanCancelled
@@ -51,8 +54,11 @@ func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at tim
 
 // closeRequest closes the pending request at p and returns the closed request. edit changes the request's row and
 // returns the kind of the event. If edit returns an error, closeRequest changes nothing and returns this error. by is
-// the person's name, or "" if unknown. If by is not valid UTF-8, the error's code is invalid_input. closeRequest
-// returns the codes request_not_found, usage and not_pending in the same cases as Answer.
+// the person's name, or "" if unknown, and at is the time of the close. The codes of other errors are:
+//   - request_not_found, if p has no request;
+//   - usage, if p names no node and several nodes wait;
+//   - not_pending, if the request is closed or has expired;
+//   - invalid_input, if by is not valid UTF-8.
 func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
@@ -153,9 +159,9 @@ func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 	return ExpireAtTip(ctx, rec, at, func() error { return nil })
 }
 
-// ExpireAtTip closes the same requests as Expire and returns their number, but it begins at the tip that rec has
-// read. It calls check before each attempt to append. If check returns an error, ExpireAtTip appends nothing and
-// returns this error.
+// ExpireAtTip closes the pending human requests whose timeout has passed at the given time, and returns their number.
+// Unlike Expire, it begins at the tip that rec has read. It calls check before each attempt to append. If check returns
+// an error, ExpireAtTip appends nothing and returns this error.
 func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() error) (int, error) {
 	count, operation := 0, newOperation()
 	err := rec.Update(ctx, func() (*snapshot.Draft, error) {

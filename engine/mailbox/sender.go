@@ -17,7 +17,7 @@ import (
 type Sender struct {
 	rec  Recorder
 	kept objstore.ID        // the id of the run's definition, from which wf was parsed
-	wf   *workflow.Workflow // nil if the run has no definition or one of another engine
+	wf   *workflow.Workflow // nil if the run has no definition, or a definition of another engine
 }
 
 // NewSender returns a Sender for a run.
@@ -157,10 +157,13 @@ func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now
 			return false, false, err
 		}
 		wants := filterOf(w)
+		// The wait takes the signal if it accepts any correlation id, or exactly the signal's correlation id or lack of
+		// one.
 		return wants.any && wants.name == signal.Name || wants == correlated(signal.Name, false, signal.CorrelationID), false, nil
 	}
 	if done := n.State == snapshot.NodeFinished || n.State == snapshot.NodeSkipped; done && (t.Loop == "" || over) {
 		return false, false, nil
 	}
+	// The correlation id of a later wait is not known yet. Only its presence can be compared.
 	return false, t.WaitFor.AnyCorrelation || (t.WaitFor.Correlation == nil) == (signal.CorrelationID == nil), nil
 }

@@ -24,8 +24,8 @@ type Waiting struct {
 	Ready         bool    `json:"ready"` // the wait can end, so a resume continues the run
 }
 
-// WaitsOf returns the waits of a run at the tip that rec has read, sorted by node id and iteration. at is the
-// current time, by which timeouts and timers are judged.
+// WaitsOf returns the waits of a run at the tip that rec has read, sorted by node id and iteration. at is the current
+// time, which decides whether a timeout or a timer is over.
 func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 	state := rec.State()
 	nodes, err := waitingNodes(state)

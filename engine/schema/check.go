@@ -23,7 +23,8 @@ const (
 	anyValues                   // values that are not schemas
 )
 
-// schemaKeywords maps keywords to the kinds of their values. A keyword that is missing has a value of another kind.
+// schemaKeywords maps keywords to the kinds of their values. A keyword that is not in the map has a value of another
+// kind, without schemas.
 var schemaKeywords = map[string]int{
 	"allOf": schemaOrList, "anyOf": schemaOrList, "oneOf": schemaOrList,
 	"not": schemaOrList, "if": schemaOrList, "then": schemaOrList, "else": schemaOrList,
@@ -44,7 +45,7 @@ var (
 )
 
 // foldedKeywords maps the keywords to inspect from lower case to their correct case. The schema library accepts a
-// keyword in any case, so keyword refuses a wrong case.
+// keyword in any case, so the method keyword refuses a wrong case.
 var foldedKeywords = func() map[string]string {
 	folded := make(map[string]string)
 	for _, key := range append(slices.Collect(maps.Keys(schemaKeywords)), "$ref", "$dynamicRef", "type", "pattern", "required", "dependentRequired") {
@@ -187,8 +188,8 @@ func (in schemaInspector) keyword(at, key string, value any) error {
 // schemas, or an object whose members are schemas or lists of property names. key and value are the keyword's name
 // and value, pointer is its JSON pointer, and kind is its kind in schemaKeywords.
 func (in schemaInspector) nested(node *node, pointer string, kind int, key string, value any) error {
-	// visit checks and links one schema. suffix is the rest of its JSON pointer. step is its property name or pattern,
-	// or "" if the keyword has no names.
+	// visit checks and links one schema. suffix is the part of the schema's JSON pointer after pointer. step is the
+	// schema's property name or pattern, or "" if the keyword has no names.
 	visit := func(suffix, step string, value any) error {
 		to := pointer + suffix
 		if key == "patternProperties" {
@@ -228,6 +229,7 @@ func (in schemaInspector) nested(node *node, pointer string, kind int, key strin
 		}
 		return nil
 	default:
+		// A boolean is a schema. The method schema refuses any other value.
 		return visit("", "", value)
 	}
 }

@@ -1,3 +1,3 @@
 // Package schema checks JSON values against JSON Schemas. The schema library cannot be interrupted, so this package
-// limits its work beforehand.
+// limits the library's work beforehand.
 package schema

@@ -51,8 +51,8 @@ type patternNode struct {
 }
 
 // note records in n what the keyword key adds to the costs of a validation. value is the keyword's value, which holds
-// no schemas. Depending on the keyword, note records a default, the size of the value, that the items are compared,
-// or that a message quotes the checked value. note ignores keywords without costs.
+// no schemas. Depending on the keyword, note records a default or the size of the value. For some keywords, it records
+// that the items are compared, or that a message quotes the checked value. note ignores keywords without costs.
 func (n *node) note(key string, value any) {
 	switch key {
 	case "default":

@@ -41,7 +41,8 @@ func Compile(text []byte, bounds *Bounds) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library must read the inspected values. If a key occurs twice, that is the last value.
+	// The library must read the values that were inspected. If a key occurs twice in text, only the last value was
+	// inspected.
 	inspected, err := json.Marshal(root)
 	if err != nil {
 		return nil, err
@@ -105,8 +106,8 @@ func Misfit(err error) *fault.Error {
 	return fault.New(fault.InvalidInput, "%w", err)
 }
 
-// locate splits an error of the library, which has the form "validating <schema>: validating <schema>: … reason".
-// path is the path of the value to which the innermost schema applies. reason is the rest of the text.
+// locate splits an error of the library, which has the form "validating <schema>: validating <schema>: … reason". path
+// is the path of the value to which the innermost schema applies. reason is the text after the names of the schemas.
 func locate(err error) (path, reason string) {
 	at := ""
 	for {
@@ -161,9 +162,9 @@ func valuePath(pointer string) string {
 }
 
 // CheckOutput decodes printed, the output of a task for a table, and checks the output against the schema. It returns
-// the output's bytes without surrounding white space. If printed is not valid JSON, the error begins with "stdout".
-// If the output does not fit, the error names the table and the path of the flaw. The check may take maxOutputWork
-// steps.
+// the output's bytes without surrounding white space. If printed is not valid JSON, the error begins with "stdout". If
+// the output does not fit, the error names the table and the path of the flaw. If the check may take more than
+// maxOutputWork steps, the error wraps a *LimitError.
 func (s *Schema) CheckOutput(table string, printed []byte) (json.RawMessage, error) {
 	text, value, err := DecodeValue(printed)
 	if err != nil {

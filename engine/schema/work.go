@@ -49,8 +49,9 @@ func (c *cost) try(part *cost) { c.steps += part.steps + part.failing/messagesPe
 
 // value returns the cost of applying each schema in asked to a value, and the size of the value. The cost of a schema
 // includes the costs of the schemas that it applies in turn. The map also has an entry for each of these schemas that
-// applies to the same value. If asked is empty, the map is nil. If w.spent exceeds w.most, counting has ended, and
-// the results are incomplete.
+// applies to the same value.
+//
+// If asked is empty, the map is nil. If w.spent exceeds w.most, counting has ended, and the results are incomplete.
 func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	if len(asked) == 0 {
 		return nil, sizeOf(value)
@@ -137,7 +138,7 @@ func (w *worker) parts(value any, order []*node, costs map[*node]*cost) size {
 // it applies to the part. part returns the size of the part. kind is the kind of the whole value, and order lists the
 // schemas that apply to the whole value. schemasOf returns the schemas that one of these schemas applies to the part.
 func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cost, schemasOf func(*node) edges) size {
-	var applied []edges // by the schemas in order that accept the kind
+	var applied []edges // one element for each schema in order that accepts the kind
 	var asked []*node
 	for _, n := range order {
 		if !n.takes(kind) {

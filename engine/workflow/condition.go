@@ -111,10 +111,11 @@ func describe(value any) string {
 	}
 }
 
-// reading returns the values of the two names by which the expression reads outputs. tables is the value of the name
-// outputs: by table, the output of each reference that names no node. read is the function output(), which returns
-// the output of a reference that names a node. read returns nil if the parameter outputs lacks the reference. The
-// parameter outputs maps references to their outputs.
+// reading returns the values of the two names by which the expression reads outputs. The parameter outputs maps
+// references to their outputs.
+//   - tables is the value of the name outputs. It has, by table, the output of each reference that names no node.
+//   - read is the function output(). It returns the output of a reference that names a node, or nil if the parameter
+//     outputs lacks the reference.
 func (e *expression) reading(outputs map[OutputRef]any) (tables map[string]any, read func(table, node string) any) {
 	tables = make(map[string]any)
 	for _, ref := range e.Refs {

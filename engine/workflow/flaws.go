@@ -22,12 +22,12 @@ type Flaw struct {
 	Hint    string `json:"hint"` // "" if the flaw has no hint
 }
 
-// errToldBefore ends a part with a missing key if the mapping has an unknown key. The unknown key, which is
-// reported already, may be a misspelling of the missing key. People never see this error.
+// errToldBefore is the error of a part that lacks a required key, if the mapping also has an unknown key. The unknown
+// key is already reported, and may be a misspelling of the required key. People never see this error.
 var errToldBefore = errors.New("the missing key may be misspelt")
 
-// part calls read to read a part of the file, and moves an error to the flaws, so that the next part can be read.
-// If r.err is set, part does nothing.
+// part calls read to read a part of the file. If read sets r.err, part moves this error to r.flaws, so that the next
+// part can be read. If r.err is already set, part does nothing.
 func (r *reader) part(read func()) {
 	if r.err != nil {
 		return

@@ -26,7 +26,7 @@ func (p *parser) resolveNeeds() {
 			case !ok && need == t.Loop:
 				p.failLine(t.line, "name tasks of the loop instead of the loop itself", "task %s needs loop %s, which contains the task", t.ID, need)
 			}
-			if p.err != nil { // keep the flaw, and go on with the next need
+			if p.err != nil { // keep the flaw, and continue with the next need
 				p.settle()
 				continue
 			}
@@ -37,8 +37,8 @@ func (p *parser) resolveNeeds() {
 	}
 }
 
-// edges returns the ids of the tasks and loops that a task waits for or, for the id of a loop, the ids of the loop's
-// tasks.
+// edges returns the ids of the tasks and loops that the task with the given id waits for. For the id of a loop, it
+// returns the ids of the loop's tasks.
 func (w *Workflow) edges(id string) []string {
 	if t, ok := w.tasks[id]; ok {
 		return t.Waits
@@ -84,8 +84,9 @@ func (p *parser) findCycle() {
 	}
 }
 
-// before returns the ids of all tasks and loops that must be done before the task with the given id starts. For the
-// id of a loop, it returns the ids of all that must be done before the loop ends, including the loop's own tasks.
+// before returns the ids of all tasks and loops that must be done before the task with the given id starts. For the id
+// of a loop, it returns the ids of all tasks and loops that must be done before the loop ends, including the loop's own
+// tasks.
 func (w *Workflow) before(id string) map[string]bool {
 	seen := make(map[string]bool)
 	queue := slices.Clone(w.edges(id))

@@ -101,7 +101,7 @@ func (p *parser) tasks(top *yaml.Node, fields map[string]*yaml.Node) {
 		p.lacks(top, taskHint, "the workflow has no tasks")
 		return
 	}
-	before := len(p.flaws) // a flawed task is missing in p.wf, but not in the file
+	before := len(p.flaws) // distinguishes a list with only flawed tasks from an empty list
 	p.entries(fields["tasks"], nil)
 	if p.err == nil && len(p.wf.Tasks) == 0 && len(p.flaws) == before {
 		p.fail(fields["tasks"], taskHint, "the workflow has no tasks")
@@ -157,7 +157,7 @@ func (p *parser) loop(n *yaml.Node) {
 	if p.err != nil {
 		return
 	}
-	before := len(p.flaws) // a flawed task is missing in loop.Tasks, but not in the file
+	before := len(p.flaws) // distinguishes a list with only flawed tasks from an empty list
 	p.part(func() { loop.Until = p.required(n, fields, what, "until") })
 	p.part(func() {
 		if fields["max"] == nil {
@@ -260,8 +260,8 @@ func (p *parser) env(n *yaml.Node) []string {
 	return env
 }
 
-// required returns the text of a key that must be present. It reports a missing key and returns "". what names the
-// mapping n in messages.
+// required returns the text of a key that must be present. If the key is missing, required reports a flaw and returns
+// "". It also returns "" after an earlier error. what names the mapping n in messages.
 func (p *parser) required(n *yaml.Node, fields map[string]*yaml.Node, what, key string) string {
 	if p.err != nil {
 		return ""

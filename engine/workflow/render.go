@@ -48,7 +48,7 @@ func (w *Workflow) Render(done func(loop string) bool) (json.RawMessage, error) 
 	return json.Marshal(root)
 }
 
-// renderTask returns the element of a task. Its properties are the id and, if the workflow file sets them, the
+// renderTask returns the element of a task. The element has the properties that the workflow file sets: the id, the
 // output, the label, the needs, the retries, the timeout, the worktree and the properties of the wait.
 func renderTask(t *Task) element {
 	props := map[string]string{"id": t.ID}

@@ -8,7 +8,8 @@ import (
 // suggest returns the hint for an unknown word: the nearest known word or, if no word is near, all known words. It
 // returns "" if no word is near and known has no words or more than 12.
 func suggest(word string, known []string) string {
-	// A known word is near if at most half of the bytes differ, or two bytes of a short word.
+	// A known word is near if at most half of the bytes differ, or two bytes of a short word. In any case, fewer bytes
+	// must differ than word has.
 	best, distance := "", min(len(word), max(3, len(word)/2+1))
 	for _, k := range known {
 		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < distance {

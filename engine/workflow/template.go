@@ -121,8 +121,9 @@ func compileTemplate(text string) (*Template, error) {
 	return t, nil
 }
 
-// templateEnv returns the names that a placeholder can use, with their values. It can use the names of a condition in
-// a loop, and also run, the run's id, and task, the task's id. read is the function output(), as for conditionEnv.
+// templateEnv returns the names that a placeholder can use, with their values. It can use the names of a condition in a
+// loop, and also run, the run's id, and task, the task's id. read is the function output(). If read is nil, output()
+// returns null for every output.
 func templateEnv(input, outputs map[string]any, read func(table, node string) any, run string, key NodeKey) map[string]any {
 	env := conditionEnv(input, outputs, read, true, key.Iteration)
 	env["run"], env["task"] = run, key.ID

@@ -45,12 +45,12 @@ type Task struct {
 	Env     []string      // "NAME=value", sorted
 	Loop    string        // the id of the loop that contains the task; "" at the top level
 
-	Worktree *Worktree // the task's own worktree; nil means the run's
+	Worktree *Worktree // the task's own worktree; nil means the working copy that tasks share
 
 	line   int             // in the file
 	when   *Condition      // nil if When is ""
 	Waits  []string        // ids of the tasks and whole loops to wait for
-	Before map[string]bool // the same ids, transitively; nil if the task has neither a condition nor a template
+	Before map[string]bool // the same ids, transitively; nil if no condition or placeholder of the task needs them
 }
 
 // Loop is a loop of a workflow: its tasks repeat until a condition holds.

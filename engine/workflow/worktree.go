@@ -29,8 +29,9 @@ var (
 	placeholder  = regexp.MustCompile(`\{[^{}]*\}`)
 )
 
-// worktree returns a worktree, or nil after a flaw. n is true, or a mapping with the optional keys path, branch and
-// base. task is the id of the task that asks for the worktree, or "" if the workflow asks.
+// worktree returns the worktree that the node n describes, or nil after a flaw. n is true, or a mapping with the
+// optional keys path, branch and base. task is the id of the task that asks for the worktree, or "" if the workflow
+// asks.
 func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	if n = p.follow(n); n == nil {
 		return nil
@@ -64,8 +65,9 @@ func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	return p.taken(n, w, task)
 }
 
-// taken returns w, and records w's path and branch, with {task} replaced by task. If another worktree of the file has
-// the same path or branch, taken reports a flaw and returns nil. task is the task's id, or "".
+// taken records the path and the branch of w, with {task} replaced by task, and returns w. If another worktree of the
+// file has the same path or branch, taken reports a flaw. After any flaw, taken returns nil. n is the node of w. task
+// is the task's id, or "".
 func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 	for _, name := range []struct{ what, value string }{{"path", w.Path}, {"branch", w.Branch}} {
 		if name.value == "" {
@@ -84,8 +86,8 @@ func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 	return w
 }
 
-// checkPlaceholders reports unknown placeholders in a text. {task} is known only if task is not "". what names the
-// text in messages.
+// checkPlaceholders reports an unknown placeholder in text. at is the node of text. {task} is known only if task, the
+// task's id, is not "". what names the text in messages.
 func (p *parser) checkPlaceholders(at *yaml.Node, what, text, task string) {
 	known := []string{runPlaceholder, taskPlaceholder}
 	if task == "" {
@@ -99,7 +101,8 @@ func (p *parser) checkPlaceholders(at *yaml.Node, what, text, task string) {
 	}
 }
 
-// checkPath reports unknown placeholders and control characters in a worktree's path. task is the task's id, or "".
+// checkPath reports unknown placeholders and control characters in a worktree's path. at is the path's node. task is
+// the task's id, or "".
 func (p *parser) checkPath(at *yaml.Node, path, task string) {
 	p.checkPlaceholders(at, "path", path, task)
 	if p.err == nil && strings.ContainsFunc(path, isControl) {
@@ -110,15 +113,16 @@ func (p *parser) checkPath(at *yaml.Node, path, task string) {
 // branchPattern matches invalid branch names, and names that look like options.
 var branchPattern = regexp.MustCompile(`^[-/.@]$|^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(/|$)|[/.]$`)
 
-// checkBranch reports an invalid branch name. The caller has replaced each placeholder by a sample text.
+// checkBranch reports a branch that is not a valid branch name. The caller has replaced each placeholder by a sample
+// text.
 func (p *parser) checkBranch(at *yaml.Node, branch string) {
 	if p.err == nil && branchPattern.MatchString(branch) { // the pattern matches invalid names
 		p.fail(at, "`git help check-ref-format` lists the rules", "branch %q cannot be the name of a branch", branch)
 	}
 }
 
-// checkBase reports a base that looks like an option, or that has a control character or a placeholder. The braces of
-// Git's own forms, such as main@{1} and v1^{}, are not placeholders.
+// checkBase reports a base that looks like an option, or that has a control character or a placeholder. A base with one
+// of git's own forms with braces, such as main@{1} and v1^{}, is not searched for placeholders.
 func (p *parser) checkBase(at *yaml.Node, base string) {
 	switch {
 	case p.err != nil:
@@ -160,11 +164,11 @@ func (w *Worktree) Spec(run, task string) code.WorktreeSpec {
 	return code.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
 }
 
-// expand returns a text with the placeholders replaced by a run's and a task's id. It escapes the run's id as in ref
-// names. The id may be any text of a foreign repository, and a path with the id must not lead out of its folder.
+// expand returns text with {run} replaced by the run's id and {task} by the task's id. It escapes the run's id as ref
+// names do. In a fetched run the id may be any text, and must not lead a path out of its folder.
 func (w *Worktree) expand(text, run, task string) string {
 	escaped, err := refs.EscapeRun(run)
-	if err != nil { // no run has an empty id
+	if err != nil { // an empty id, which no run has
 		escaped = ""
 	}
 	return strings.NewReplacer(runPlaceholder, escaped, taskPlaceholder, task).Replace(text)

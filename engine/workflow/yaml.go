@@ -25,9 +25,9 @@ const (
 	maxYAMLDepth = 100     // levels of a schema
 )
 
-// reader reads YAML nodes strictly. After an error, every method returns a zero
-// value, so callers check err once, at the end of a part of the file. The next part begins
-// without the error, so that all flaws of a file are found at once.
+// reader reads YAML nodes strictly. After an error, its methods read no further node and return a zero or incomplete
+// value, so callers check err once, at the end of a part of the file. The next part begins without the error, so that
+// all flaws of a file are found at once.
 type reader struct {
 	file  string // the name of the file, for messages
 	nodes int    // number of nodes that follow has counted
@@ -39,8 +39,8 @@ type reader struct {
 	strange map[*yaml.Node]bool // mappings with unknown keys, which may be misspelt required keys
 }
 
-// document reads the only document of a file and returns the document's top node. If the file is too large, is not
-// YAML, or does not have exactly one document, it records the error and returns nil.
+// document reads data, the content of a file, and returns the top node of its only YAML document. If the file is too
+// large, is not YAML, or does not have exactly one document, document records the error and returns nil.
 func (r *reader) document(data []byte) *yaml.Node {
 	if len(data) > MaxFile {
 		r.failLine(0, "", "the file is larger than %d bytes", MaxFile)
@@ -95,8 +95,8 @@ func tabbed(data []byte, line int) bool {
 	return bytes.ContainsRune(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], '\t')
 }
 
-// fail records an error at a node, unless the part has an error already. hint may be "". at may be nil, for the
-// whole file.
+// fail records an error at the node at, unless the part has an error already. If at is nil, the error is about the
+// whole file. If hint is "", the error has no hint. format and args are the message.
 func (r *reader) fail(at *yaml.Node, hint, format string, args ...any) {
 	line := 0
 	if at != nil {
@@ -126,7 +126,8 @@ func (r *reader) failLine(line int, hint, format string, args ...any) {
 }
 
 // follow returns n or, if n is an alias, the node that the alias names. It counts each node that it visits, and the
-// node's text. If the counts exceed a limit of the file, follow records a fatal error. It returns nil after an error.
+// bytes of the node's text. If a count exceeds its limit, follow records a fatal error. If n is nil or the part has an
+// error, follow returns nil.
 func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	if r.nodes++; r.nodes > maxYAMLNodes {
 		r.fatal = true
@@ -188,8 +189,8 @@ func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yam
 	return keys, fields
 }
 
-// list returns the items of a sequence. Any other node is an error, and list returns nil. what names the sequence in
-// messages.
+// list returns the items of the sequence n. For any other node, it records an error and returns nil. what names the
+// sequence in messages.
 func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
 	n = r.follow(n)
 	if n == nil {
@@ -202,8 +203,8 @@ func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
 	return n.Content
 }
 
-// text returns a scalar as written. An empty scalar, a scalar with a tag of its own, and any other node are errors,
-// and text returns "". what names the scalar in messages.
+// text returns the scalar n as written. An empty scalar, a scalar with a tag of its own, and any other node are errors,
+// for which text returns "". what names the scalar in messages.
 func (r *reader) text(n *yaml.Node, what string) string {
 	n = r.follow(n)
 	if n == nil {
@@ -222,8 +223,8 @@ func (r *reader) text(n *yaml.Node, what string) string {
 	return ""
 }
 
-// integer returns a whole number, at least low and at most high. For any other text, it records an error and returns
-// 0. what names the number in messages.
+// integer returns the whole number in n, which must be from low to high. For any other node, it records an error and
+// returns 0. what names the number in messages.
 func (r *reader) integer(n *yaml.Node, what string, low, high int) int {
 	text := r.text(n, what)
 	if r.err != nil {
@@ -237,8 +238,8 @@ func (r *reader) integer(n *yaml.Node, what string, low, high int) int {
 	return number
 }
 
-// duration returns a positive duration such as 90s, 10m or 1h30m. For any other text, it records an error and returns
-// 0. what names the duration in messages.
+// duration returns the positive duration in n, such as 90s, 10m or 1h30m. For any other node, it records an error and
+// returns 0. what names the duration in messages.
 func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	text := r.text(n, what)
 	if r.err != nil {
@@ -252,8 +253,8 @@ func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	return d
 }
 
-// json returns the JSON value of a node in a schema. depth is the number of mappings and lists around the node. If
-// depth exceeds maxYAMLDepth, json records an error. After an error, the value is incomplete.
+// json returns the JSON value of n, a node in a schema. depth is the number of mappings and lists around n. If depth
+// exceeds maxYAMLDepth, json records an error. After an error, the value is incomplete.
 func (r *reader) json(n *yaml.Node, depth int) any {
 	n = r.follow(n)
 	if n == nil {
@@ -282,8 +283,8 @@ func (r *reader) json(n *yaml.Node, depth int) any {
 	}
 }
 
-// scalar returns the JSON value of a scalar. A date stays a text, and a number keeps its spelling if the spelling
-// is valid JSON. A tag or a value without a meaning in JSON is an error.
+// scalar returns the JSON value of the scalar n. A date stays a text, and a number keeps its spelling if the spelling
+// is valid JSON. If the tag or the value of n has no meaning in JSON, scalar records an error and returns nil.
 func (r *reader) scalar(n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!null":
@@ -311,7 +312,8 @@ func (r *reader) scalar(n *yaml.Node) any {
 	return value
 }
 
-// kindName returns words for a node in a message: "a mapping", "a list", "nothing" for null, or the quoted text.
+// kindName returns the words for n in a message: "a mapping", "a list", "nothing" for null, or the quoted text of a
+// scalar.
 func kindName(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// FS is the file system through which objstore and refs create, change, rename and remove files and put
-// them on stable storage. They read files without it. [OS] is the real file system. Tests use other
-// file systems, which fail or record the writes.
+// FS is the file system through which objstore and refs create, change, rename and remove files and put them on stable
+// storage. They read files without an FS. [OS] is the real file system. Tests use file systems that record the writes
+// or make them fail.
 type FS interface {
 	// OpenFile opens a file for writing, with the arguments of os.OpenFile.
 	OpenFile(path string, flag int, perm fs.FileMode) (File, error)
@@ -38,7 +38,8 @@ type OS struct{}
 
 var _ FS = OS{}
 
-// OpenFile opens a file as os.OpenFile does. If it fails, the File is nil.
+// OpenFile opens a file as os.OpenFile does. If it fails, the File is the nil interface, not an interface with a nil
+// *os.File.
 func (OS) OpenFile(path string, flag int, perm fs.FileMode) (File, error) {
 	f, err := os.OpenFile(path, flag, perm)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// ReadSmall reads the beginning of the file at path into buf and returns the number of bytes read. It ignores the
-// rest of a file that is longer than buf. Unlike the version for Unix, it uses only portable calls.
+// ReadSmall reads the beginning of the file at path into buf and returns the number of bytes read. It ignores the bytes
+// of the file that do not fit into buf. Unlike the version for Unix, it uses only portable calls.
 func ReadSmall(path string, buf []byte) (int, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// ReadSmall reads the beginning of the file at path into buf and returns the number of bytes read. It ignores the
-// rest of a file that is longer than buf. ReadSmall needs three system calls, half as many as [os.ReadFile], which
-// saves time for thousands of refs. The error is an [*os.PathError].
+// ReadSmall reads the beginning of the file at path into buf and returns the number of bytes read. It ignores the bytes
+// of the file that do not fit into buf. ReadSmall needs three system calls, half as many as [os.ReadFile], which saves
+// time for thousands of refs. The error is an [*os.PathError].
 func ReadSmall(path string, buf []byte) (int, error) {
 	fd, err := open(path)
 	if err != nil {
@@ -25,7 +25,8 @@ func ReadSmall(path string, buf []byte) (int, error) {
 	return n, nil
 }
 
-// open opens the file at path for reading. It tries again if a signal interrupts the call.
+// open opens the file at path for reading and returns its file descriptor. It tries again if a signal interrupts the
+// call.
 func open(path string) (int, error) {
 	for {
 		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
@@ -43,6 +44,7 @@ func fill(fd int, buf []byte) (int, error) {
 		if err == syscall.EINTR {
 			continue
 		}
+		// After an error, syscall.Read returns -1.
 		return max(n, 0), err
 	}
 }

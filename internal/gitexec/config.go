@@ -10,9 +10,9 @@ import (
 // ErrConfig is wrapped by the errors about configuration values that git would refuse.
 var ErrConfig = errors.New("bad configuration value")
 
-// Config is git configuration: a list of values for each key. A key is in the form in which git prints
-// it, with section and name in lower case. The last value has the highest precedence. A key without a
-// value, which means true in git, has the value "true".
+// Config is git configuration: a list of values for each key. git prints each key with its section and its name in
+// lower case, and Config has the keys as printed. The last value has the highest precedence. A key without a value,
+// which means true in git, has the value "true".
 type Config map[string][]string
 
 // Get returns the effective value of a key, which is its last value. ok is false if the key is not set.
@@ -25,9 +25,9 @@ func (c Config) Get(key string) (value string, ok bool) {
 	return values[len(values)-1], true
 }
 
-// Bool returns the value of a key as a git boolean, or def if the key is not set. Booleans are true, yes, on, false,
-// no, off, the empty text, and integers, of which only 0 is false. The error wraps [ErrConfig] if the value is not a
-// boolean.
+// Bool returns the value of a key as a git boolean, or def if the key is not set. The booleans are true, yes, on,
+// false, no, off and the empty text, in any case of letters, and integers. The empty text and the integer 0 are false,
+// and any other integer is true. The error wraps [ErrConfig] if the value is not a boolean.
 func (c Config) Bool(key string, def bool) (bool, error) {
 	value, ok := c.Get(key)
 	if !ok {
@@ -89,9 +89,9 @@ func parseInt(s string) (int64, error) {
 	return n << shift, nil
 }
 
-// IsPartial reports whether the repository is a partial clone. In a partial clone, git fetches missing objects from a
-// remote when it needs them. The configuration then names the extension partialClone, or has a remote with the option
-// promisor.
+// IsPartial reports whether the repository is a partial clone, in which git fetches missing objects from a remote when
+// it needs them. The configuration of a partial clone sets extensions.partialClone, or the option promisor of a remote.
+// IsPartial ignores a promisor that is not a boolean.
 func (c Config) IsPartial() bool {
 	if _, ok := c["extensions.partialclone"]; ok {
 		return true
@@ -106,9 +106,8 @@ func (c Config) IsPartial() bool {
 	return false
 }
 
-// parseConfig returns the configuration in out, the output of git config --list -z. An entry of out is a key,
-// followed by a line feed and the value if the key has a value, and ends in a NUL. A key without a value gets the
-// value "true", as in git.
+// parseConfig returns the configuration in out, the output of git config --list -z. Each entry of out is a key, then a
+// line feed and a value if the key has a value, then a NUL. A key without a value gets the value "true", as in git.
 func parseConfig(out []byte) Config {
 	config := make(Config)
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {

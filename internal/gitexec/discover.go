@@ -42,7 +42,7 @@ func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 func DiscoverGitDir(ctx context.Context, gitDir string, env []string) (Repo, error) {
 	git := Process{Dir: filepath.Dir(gitDir), Env: PlumbingEnv(env), Options: []string{"--git-dir=" + gitDir}}
 	repo, err := discover(ctx, git)
-	repo.WorkTree = "" // git takes the folder in which it runs for the working copy
+	repo.WorkTree = "" // for git, its current directory is the working copy
 	return repo, err
 }
 
@@ -71,14 +71,15 @@ func discover(ctx context.Context, git Process) (Repo, error) {
 	return repo, nil
 }
 
-// locate asks git for the directories of a repository, and returns a Repo with only these. In a repository without a
-// working copy, WorkTree is "". If git's answer has an unknown form, the error is an *Error that wraps ErrGitTooOld.
+// locate asks git for the directories of a repository, and returns a Repo with only these directories. In a repository
+// without a working copy, WorkTree is "". If git's answer has an unknown form, the error is an *Error that wraps
+// ErrGitTooOld.
 func locate(ctx context.Context, git Process) (Repo, error) {
 	args := []string{"rev-parse", "--absolute-git-dir", "--git-common-dir", "--is-inside-work-tree", "--show-toplevel"}
 	out, err := git.run(ctx, args...)
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	// Without a working copy, git answers the first questions and refuses the last. An old git
-	// echoes questions that it does not know, so the shape of each answer is checked.
+	// Without a working copy, git answers the first three questions and refuses --show-toplevel. An old git prints
+	// questions that it does not know as they are, so the form of each answer is checked.
 	answered := len(lines) >= 3 && filepath.IsAbs(lines[0]) && !strings.HasPrefix(lines[1], "--") &&
 		(lines[2] == "true" || lines[2] == "false")
 	if !answered || (err != nil && (len(lines) != 3 || lines[2] != "false")) {
@@ -106,8 +107,8 @@ func resolve(dir, path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// formats returns the object format and the ref format of a repository. The defaults are "sha1" and "files". If
-// config names no ref format, but commonDir has a folder reftable, the ref format is "reftable".
+// formats returns the object format and the ref format of a repository. The defaults are "sha1" and "files". If config
+// does not have extensions.refStorage, but commonDir has a folder reftable, the ref format is "reftable".
 func formats(config Config, commonDir string) (objects, refs string) {
 	objects, refs = "sha1", "files"
 	if value, ok := config.Get("extensions.objectformat"); ok {

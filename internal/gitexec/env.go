@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// locating lists the variables that name a repository and its parts. It has no variables with
-// configuration, because `git -c key=value smithers` passes settings in such variables, and they must
-// have their effect.
+// locating lists the variables that name a repository and its parts. The variables with configuration are not in the
+// list, because they carry the settings of `git -c key=value smithers`, which must have their effect.
 var locating = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE",
 	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",

@@ -25,8 +25,7 @@ var (
 	ErrUnknownFormat = errors.New("unknown repository format")
 )
 
-// killDelay is the time that a process has to end and to remove its lock files after it was asked to
-// end.
+// killDelay is the time that a process has to remove its lock files and end after it was asked to end.
 const killDelay = 2 * time.Second
 
 // Error is the error about a failed run of git or of another program.
@@ -42,8 +41,8 @@ type Error struct {
 	stopped bool // see Stopped
 }
 
-// ofOurSettings is the warning of a newer git about a setting of this program that only an older git
-// needs. It says nothing about the failure, so NewError removes it.
+// ofOurSettings is the warning of a newer git about a setting that this program passes for older versions of git. The
+// warning says nothing about the failure, so NewError removes it.
 const ofOurSettings = "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead\n"
 
 // NewError returns the error of a call of git with the arguments args that failed with err. state is nil if git did
@@ -75,8 +74,8 @@ func NewError(args []string, state *os.ProcessState, stderr string, err error) *
 	return e
 }
 
-// Error returns the program's name, the first argument, and the standard error. If the standard error is empty, the
-// text has the cause instead.
+// Error returns the program's name, the first argument if there is any, and the standard error. If the standard error
+// is empty, the text ends with the cause instead.
 func (e *Error) Error() string {
 	what := cmp.Or(e.Program, "git")
 	if len(e.Args) > 0 {
@@ -114,8 +113,9 @@ func New(repo Repo, env []string) *Git {
 // Apart returns a copy of g for commands that lock the repository. The copy sets [Process].Apart for each command.
 func (g *Git) Apart() *Git { return &Git{dir: g.dir, env: g.env, apart: true} }
 
-// Command returns a git command that is ready to start, with directory, environment and global options. The caller
-// sets its streams. When ctx ends, git gets the signal to end. If git has not ended after killDelay, it is killed.
+// Command returns a git command that is ready to start, with its directory, environment and global options. The caller
+// sets the streams of the command. When ctx ends, git is asked to end, and is killed if it still runs after killDelay.
+// The error wraps [ErrNoGit] if git is not on PATH.
 func (g *Git) Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return g.process(args).command(ctx)
 }
@@ -136,7 +136,7 @@ func (g *Git) RunWith(ctx context.Context, stdin io.Reader, args ...string) ([]b
 
 // process returns the Process that runs git with args in the repository of g.
 func (g *Git) process(args []string) Process {
-	// If core.warnAmbiguousRefs is on, git looks for a ref with the name of each given id, in a dozen places.
+	// With core.warnAmbiguousRefs on, git looks in a dozen places for a ref that has a given id as its name.
 	options := []string{"-c", "core.warnAmbiguousRefs=false", "--git-dir=."}
 	return Process{Dir: g.dir, Env: g.env, Options: options, Args: args, Apart: g.apart}
 }

@@ -11,14 +11,15 @@ import (
 	"slices"
 )
 
-// noMonitor is the setting that keeps git from starting a user's file system monitor when it reads
-// an index, even for history alone. Only a Process with Monitor runs without it.
+// noMonitor is the setting that keeps git from starting the user's file system monitor. Without it, git starts the
+// monitor whenever it reads an index, even for a command that reads only history. Only a Process with Monitor leaves
+// noMonitor out.
 const noMonitor = "core.fsmonitor=false"
 
 // Process describes one run of git or of another program.
 type Process struct {
 	Program string    // an absolute path; "" means the git on Env's PATH
-	Dir     string    // the directory in which the program runs; "" means that of this process
+	Dir     string    // the directory in which the program runs; "" means the directory of this process
 	Env     []string  // the whole environment of the program
 	Options []string  // the program's own options, which precede Args and are left out of errors
 	Args    []string  // the command
@@ -28,14 +29,14 @@ type Process struct {
 	// Monitor lets git ask the file system monitor that the user has configured, if any, which files
 	// have changed.
 	Monitor bool
-	// Apart runs the process in a process group of its own. If a signal kills our group, the
-	// process can still remove its lock files. It must not need the terminal.
+	// Apart runs the process in a process group of its own. If a signal ends the process group of this program, the
+	// process can still remove its lock files. A process with Apart must not need the terminal.
 	Apart bool
 }
 
 // Run runs the process until it ends, and returns its standard output and its standard error. If p.Stdout is set,
-// stdout is empty. The error is an [*Error] if the process did not run or failed. When ctx ends, the process gets the
-// signal to end. If it has not ended after killDelay, it is killed. The error then wraps the cause of ctx's end.
+// stdout is empty. The error is an [*Error] if the process did not run or failed. When ctx ends, the process is asked
+// to end, and is killed if it still runs after killDelay. The error then wraps the cause of ctx's end.
 func (p Process) Run(ctx context.Context) (stdout, stderr []byte, err error) {
 	name := ""
 	if p.Program != "" {

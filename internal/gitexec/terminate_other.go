@@ -14,5 +14,5 @@ func terminate(p *os.Process) error { return p.Kill() }
 // stopped returns false, because this system does not show whether a signal ended a process.
 func stopped(*os.ProcessState) bool { return false }
 
-// setApart does nothing, because this system sends signals to single processes.
+// setApart does nothing, because process groups exist only on Unix.
 func setApart(*exec.Cmd) {}

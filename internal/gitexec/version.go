@@ -21,7 +21,7 @@ func (v Version) Less(other Version) bool {
 // String returns the version as people write it, for example "2.39".
 func (v Version) String() string { return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) }
 
-// Version runs git and returns its version. The error wraps [ErrGitTooOld] if the output has an unknown form. Running
+// Version runs git and returns git's version. The error wraps [ErrGitTooOld] if the output has an unknown form. Running
 // git takes time, so Version is meant only for explaining a failure.
 func (g *Git) Version(ctx context.Context) (Version, error) {
 	out, err := g.Run(ctx, "version")
@@ -31,8 +31,7 @@ func (g *Git) Version(ctx context.Context) (Version, error) {
 	return parseVersion(string(out))
 }
 
-// CheckVersion returns an error that wraps [ErrGitTooOld] if git is older than [MinVersion]. It runs
-// git.
+// CheckVersion runs git and returns an error that wraps [ErrGitTooOld] if git is older than [MinVersion].
 func (g *Git) CheckVersion(ctx context.Context) error {
 	v, err := g.Version(ctx)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 // maxDepth is the largest depth of nested arrays and objects. encoding/json has the same limit.
 const maxDepth = 10000
 
-// Valid reports whether b is exactly one JSON value in UTF-8 without white space around it. Apart from
-// these two conditions, it accepts the same texts as json.Valid. It is faster than json.Valid, because
-// each edit checks whole pages.
+// Valid reports whether b is exactly one JSON value in UTF-8 without white space around the value. Apart from these two
+// conditions, it accepts the same texts as json.Valid. It is faster than json.Valid, because each edit of a collection
+// checks whole pages.
 func Valid(b []byte) bool {
 	return utf8.Valid(b) && scanValue(b, 0, 0) == len(b)
 }
@@ -24,7 +24,7 @@ func Valid(b []byte) bool {
 // DeeperThan reads b without recursion.
 func DeeperThan(b []byte, limit int) bool {
 	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= limit {
-		return false // counting is much faster than what follows
+		return false // counting brackets is much faster than the loop below
 	}
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -42,8 +42,8 @@ func DeeperThan(b []byte, limit int) bool {
 	return false
 }
 
-// textEnd returns the offset of the quote that ends the string whose text begins at b[i], or len(b). Searching for
-// quotes alone is much faster than skipPlain where texts are long.
+// textEnd returns the offset of the quote that ends a string, or len(b) if b ends first. i is the offset after the
+// opening quote. For long texts, a search for quotes alone is much faster than skipPlain.
 func textEnd(b []byte, i int) int {
 	for start := i; ; i++ {
 		n := bytes.IndexByte(b[min(i, len(b)):], '"')
@@ -83,9 +83,9 @@ func SkipSpace(b []byte, i int) int {
 	return i
 }
 
-// scanValue returns the offset after the value that begins at b[i], or -1 if no valid value begins there. depth is
-// the number of arrays and objects around the value. An array or object is too deep if more than maxDepth levels are
-// nested.
+// scanValue returns the offset after the value that begins at b[i], or -1 if no valid value begins there. depth is the
+// number of arrays and objects around the value. Arrays and objects nested more than maxDepth levels deep are not
+// valid.
 func scanValue(b []byte, i, depth int) int {
 	if i >= len(b) {
 		return -1
@@ -179,19 +179,20 @@ func scanString(b []byte, i int) int {
 	return -1
 }
 
-// Words of eight equal bytes.
+// Words of eight equal bytes: 0x01 in ones, and 0x80 in highs.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x80 * ones
 )
 
-// skipPlain returns the offset of the first special byte of a string, at i or later in b, or len(b) if there is none.
-// A special byte is a quote, a backslash or a control character.
+// skipPlain returns the offset of the first special byte of a string, at i or later in b, or len(b) if b has no such
+// byte. A special byte is a quote, a backslash or a control character.
 func skipPlain(b []byte, i int) int {
 	// The loop tests eight bytes at once. For a byte x below 0x80, (x-n) &^ x has its high bit set if x < n.
-	// So n = ' ' finds control characters, and n = 1 finds zeros. The xor with a quote or a backslash makes
-	// equal bytes zero. A borrow can mark a byte by mistake, but only after a byte that is special, and the
-	// first marked byte counts.
+	// The loop tests eight bytes at once. For a byte x below 0x80, (x-n) &^ x has its high bit set if x < n. So n = ' '
+	// finds control characters, and n = 1 finds zeros. The xor with a quote or a backslash makes equal bytes zero. The
+	// subtraction can also mark a plain byte by mistake, but only after a special byte. Only the first marked byte
+	// counts, so the mistake does no harm.
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		quote, slash := x^'"'*ones, x^'\\'*ones
@@ -235,7 +236,7 @@ func scanNumber(b []byte, i int) int {
 	return i
 }
 
-// scanWord returns the offset after word if word begins at b[i], and otherwise -1.
+// scanWord returns the offset after word if word begins at b[i]. Otherwise it returns -1.
 func scanWord(b []byte, i int, word string) int {
 	if len(b)-i < len(word) || string(b[i:i+len(word)]) != word {
 		return -1
@@ -243,7 +244,8 @@ func scanWord(b []byte, i int, word string) int {
 	return i + len(word)
 }
 
-// skipDigits returns the offset of the first byte from b[i] on that is not a digit, or len(b).
+// skipDigits returns the offset of the first byte of b, at i or later, that is not a digit, or len(b) if b has no such
+// byte.
 func skipDigits(b []byte, i int) int {
 	for i < len(b) && isDigit(b[i]) {
 		i++

@@ -9,14 +9,14 @@ import (
 // Members lists the members of a JSON object in their written order. A name may occur more than once.
 type Members []Member
 
-// A Member is a decoded name of a JSON object and its value as written.
+// A Member is one member of a JSON object: its decoded name, and its value as written.
 type Member struct {
 	Name  string
 	Value json.RawMessage
 }
 
 // UnmarshalJSON appends the members of the JSON object data to o, in their written order. If data is null,
-// UnmarshalJSON does nothing. If data is neither an object nor null, the error is a *json.UnmarshalTypeError.
+// UnmarshalJSON does nothing. If data is another JSON value, the error is a *json.UnmarshalTypeError.
 func (o *Members) UnmarshalJSON(data []byte) error {
 	in := json.NewDecoder(bytes.NewReader(data))
 	switch open, err := in.Token(); {

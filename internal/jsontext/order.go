@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// CompareUTF16 compares two texts by their UTF-16 code units, as JavaScript and RFC 8785 do. It returns -1, 0
-// or 1. Only the order of characters above U+FFFF and of U+E000 to U+FFFF differs from the order of bytes.
+// CompareUTF16 compares two texts by their UTF-16 code units, as JavaScript and RFC 8785 do. It returns -1, 0 or 1. The
+// result differs from a comparison of bytes only where a character above U+FFFF meets one from U+E000 to U+FFFF.
 func CompareUTF16(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -19,8 +19,8 @@ func CompareUTF16(a, b string) int {
 	}
 	x, _ := utf8.DecodeRuneInString(a[i:])
 	y, _ := utf8.DecodeRuneInString(b[i:])
-	// A character from bmpEnd on begins with a surrogate in UTF-16. Every surrogate sorts before U+E000 and after the
-	// characters below firstSurrogate.
+	// In UTF-16, a character from bmpEnd on begins with a surrogate. Every surrogate sorts before U+E000 and after the
+	// characters below firstSurrogate. So firstSurrogate is compared in place of such a character.
 	const bmpEnd = 0x10000
 	if (x >= bmpEnd) != (y >= bmpEnd) && i < len(a) && i < len(b) {
 		const firstSurrogate = 0xd800

@@ -15,8 +15,8 @@ func OneLine(text string) string {
 }
 
 // Text returns s as text that is safe to show on one line, so that fetched history cannot control a terminal. It
-// escapes control characters, line ends, bytes that are not UTF-8, and characters that change the direction of
-// writing. The escapes are those of Go.
+// escapes control characters, line ends, bytes that are not UTF-8, and characters that change the direction of writing.
+// The escapes are those of Go's string literals.
 func Text(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -57,8 +57,8 @@ func Lines(s string) []string {
 	return lines
 }
 
-// unsafeRune reports whether Text must look at r. It must if r is a control character, changes the direction of
-// writing, ends a line, or may stand for a byte that is not UTF-8.
+// unsafeRune reports whether r, a rune of a string, needs a closer look by Text. Such a rune is a control character,
+// changes the direction of writing, ends a line, or is utf8.RuneError, which may come from a byte that is not UTF-8.
 func unsafeRune(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) ||
 		r == '\u2028' || r == '\u2029'
@@ -81,8 +81,8 @@ func Count(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// Cut returns s unchanged if s has at most n bytes. Otherwise it returns the characters that fit into the first n
-// bytes, and "…".
+// Cut returns s unchanged if s has at most n bytes. Otherwise it returns the whole characters in the first n bytes of
+// s, and "…".
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// poll is the time between two checks of End for remaining processes.
+// poll is the time between two searches of End for the remaining processes.
 const poll = 5 * time.Millisecond
 
 // Of returns the Mark of the process group whose leader has the process id leader. The caller must not have waited
@@ -41,9 +41,9 @@ func machine() (string, error) {
 }
 
 // End sends SIGTERM to the processes of the group. After grace, or after the end of ctx, it sends SIGKILL to the
-// processes that still exist. It waits until all are gone and returns the number of processes that it signaled. It
-// waits for about twice the grace and two seconds at most. If a process still exists then, the error wraps
-// [ErrStays].
+// processes that still exist. It waits until all processes are gone, at most for about twice the grace plus two
+// seconds. It returns the number of processes that it signaled. If a process still exists after this time, the error
+// wraps [ErrStays].
 //
 // If the leader is gone, a process counts as a member only if its environment has all of env. End does nothing if the
 // Mark is from another machine or an earlier start of this machine, or if this process is in the group.
@@ -70,9 +70,9 @@ func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, 
 	return len(asked), fmt.Errorf("process group %d: %w", m.PID, ErrStays)
 }
 
-// signal sends SIGKILL to every member if kill is true. Otherwise it sends SIGTERM to each member that is not in
-// asked. It adds the signaled members to asked. Then it releases all members, whose handles the caller must not use
-// again.
+// signal sends SIGKILL to every member if kill is true. Otherwise it sends SIGTERM to each member that is not in asked.
+// It adds the signaled members to asked. Then it releases the handles of all members, and the caller must not use these
+// handles again. The error joins the failures; a member that has ended is not a failure.
 func signal(members []member, asked map[stat]bool, kill bool) error {
 	var errs []error
 	for _, p := range members {
@@ -100,7 +100,7 @@ type member struct {
 
 // members returns the living processes of the group. If the group's leader is gone, a process counts only if its
 // environment has all of env, or if it is in known. known has the members that End has signaled. They stay members,
-// because a process that is exiting has no environment. The caller must release the members.
+// because a process that is exiting has no environment. The caller must release the handles of the members.
 func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -131,8 +131,8 @@ func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	if err != nil {
 		return member{}, false
 	}
-	// The handle stays with one process. If the process id still has the same start time now, the handle
-	// belongs to the process that the first look saw.
+	// The handle stays with one process. If the process id still has the same start time now, the handle belongs to the
+	// process that the first statOf saw.
 	if after, err := statOf(pid); err == nil && after == before && (known[before] || m.led() || hasEnv(pid, env)) {
 		return member{before, process}, true
 	}
@@ -170,7 +170,7 @@ func hasEnv(pid int, env []string) bool {
 	return false
 }
 
-// containsAll reports whether given has every entry of env.
+// containsAll reports whether given, the entries of an environment, has every entry of env.
 func containsAll(given [][]byte, env []string) bool {
 	return !slices.ContainsFunc(env, func(want string) bool {
 		return !slices.ContainsFunc(given, func(have []byte) bool { return string(have) == want })

@@ -10,9 +10,9 @@ const (
 	DetailIndexID = 0x67736d64 // "gsmd"
 )
 
-// SnakeName returns the name of the table that Smithers makes for the key of a schema, or of the column that it makes
-// for a property. Each capital letter becomes an underscore and the small letter, so "reviewNote" becomes
-// "review_note".
+// SnakeName returns the name of the table that Smithers makes for a key of a schema, or of the column for a property of
+// a schema. name is the key or the property. Each ASCII capital letter becomes an underscore and the small letter, so
+// "reviewNote" becomes "review_note".
 func SnakeName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {

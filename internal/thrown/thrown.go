@@ -15,13 +15,13 @@ type Error struct {
 // Error returns the value of the panic as text.
 func (e *Error) Error() string { return fmt.Sprint(e.Value) }
 
-// Catch calls f and returns its error. If f panics, Catch recovers and returns an *Error. If f panics
-// with an *Error, Catch returns this *Error, which has the stack of the first panic.
+// Catch calls f and returns f's error. If f panics, Catch recovers and returns an *Error. If f panics with an *Error,
+// Catch returns this *Error, which has the stack of the first panic.
 func Catch(f func() error) (err error) {
 	defer func() {
 		switch value := recover().(type) {
 		case nil:
-		case *Error: // Catch recovered the panic in another goroutine before
+		case *Error: // another Catch has recovered this panic before
 			err = value
 		default:
 			err = &Error{value, debug.Stack()}

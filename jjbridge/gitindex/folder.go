@@ -19,15 +19,15 @@ const lockPoll = 5 * time.Millisecond
 // Folder is the private folder of one working copy, locked against every other process and goroutine. The files of
 // the last capture make the next capture cheap:
 //
-//	tracked    a copy of the user's index, in which git keeps what it finds out about files
+//	tracked    a copy of the user's index, in which git records the state of the files
 //	changed    an index of the captured files that may differ from the user's index
 //	index      the index with which a restore changes files
-//	state      what the files above were made from; see State
+//	state      the sources of the files above; see State
 //	lock       the lock
 //	objects-*  quarantines; see Quarantine
 //
-// Any of these files may be damaged or missing, and is then made anew. Only captures and restores use the folder, so
-// the user's own git never waits for the lock.
+// If one of these files is damaged or missing, the next capture or restore makes it anew. Only captures and restores
+// use the folder, so the user's own git never waits for the lock.
 type Folder struct {
 	Dir  string // the path of the folder
 	lock *flock.Flock
@@ -66,9 +66,9 @@ func (f *Folder) ChangedPath() string { return filepath.Join(f.Dir, "changed") }
 // TrackedPath returns the path of the copy of the user's index. The file may be missing.
 func (f *Folder) TrackedPath() string { return filepath.Join(f.Dir, "tracked") }
 
-// clear removes the files that dead processes have left in the folder: quarantines, git's lock files and
-// unfinished files. The caller must have locked f. A quarantine that a live process uses stays, and so does one
-// that cannot be removed. If another file cannot be removed, clear returns the error.
+// clear removes the files that dead processes have left in the folder: quarantines, git's lock files and unfinished
+// files. The caller must have locked f. A quarantine stays if a live process uses it, or if it cannot be removed. If
+// another file cannot be removed, clear returns the error.
 func (f *Folder) clear() error {
 	files, err := os.ReadDir(f.Dir)
 	if err != nil {

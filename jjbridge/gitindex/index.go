@@ -222,8 +222,8 @@ func (p *parser) compressedPath(e *Entry, length int) error {
 	return p.check(e)
 }
 
-// offsetVarint decodes the integer at the start of b, in git's offset encoding, and returns its length n in
-// bytes. n is 0 if b does not begin with a complete integer of at most 9 bytes.
+// offsetVarint decodes the integer at the start of b, in git's offset encoding. It returns the integer and the number n
+// of its bytes. If b does not begin with a complete integer of at most 9 bytes, both results are 0.
 func offsetVarint(b []byte) (value uint64, n int) {
 	for i, c := range b {
 		if i > 8 {

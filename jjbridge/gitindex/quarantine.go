@@ -19,8 +19,8 @@ import (
 // quarantinePrefix is the start of the names of quarantines in a Folder.
 const quarantinePrefix = "objects-"
 
-// Quarantine is an object directory for the new objects of one capture, until they are stored with the
-// capture. Its process holds a lock in the directory. If the lock is free, the process is dead.
+// Quarantine is an object directory for the new objects of one capture, until they are stored with the capture. The
+// process that captures holds a lock in the directory. If the lock is free, this process is dead.
 type Quarantine struct {
 	Dir  string
 	lock *flock.Flock
@@ -40,12 +40,12 @@ func (f *Folder) NewQuarantine() (*Quarantine, error) {
 	return q, nil
 }
 
-// Close removes the quarantine with its objects and releases its lock.
+// Close removes the quarantine with its objects and releases the quarantine's lock.
 func (q *Quarantine) Close() error {
 	err := os.RemoveAll(q.Dir)
 	if errors.Is(err, fs.ErrExist) {
-		// The folder is not empty, because another capture found it after its lock file was removed. That
-		// capture has made a lock file, and removes the folder, too.
+		// The folder is not empty, because another capture found it after RemoveAll had removed the lock file. The
+		// other capture has made a new lock file, and removes the folder, too.
 		err = nil
 	}
 	return errors.Join(err, q.lock.Close())

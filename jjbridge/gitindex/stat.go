@@ -14,9 +14,9 @@ const (
 	coarseTick = 2 * time.Second       // on other file systems
 )
 
-// Fresh reports whether the file that info describes surely has the content in e, an entry of x. Its times,
-// size, kind and inode must be those in e. If the file changed shortly before x was written, Fresh returns
-// false, because the file may have changed once more without a new modification time.
+// Fresh reports whether the file that info describes surely has the content in e, an entry of x. The file's times,
+// size, kind and inode must be those in e. If the file changed shortly before x was written, Fresh returns false,
+// because the file may have changed once more without a new modification time.
 func (x *Index) Fresh(e *Entry, info fs.FileInfo) bool {
 	link, late := info.Mode()&fs.ModeSymlink != 0, tick
 	if e.word(statNano) == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// State records what the files of a Folder were made from. It is stored as JSON.
+// State records the sources of the files of a Folder. It is stored as JSON.
 type State struct {
 	Version int
 	Root    string      // the top of the working copy; a state for another top does not count
@@ -29,7 +29,7 @@ type State struct {
 
 // AlteredFiles lists the files of a capture whose bytes a checkout would change.
 type AlteredFiles struct {
-	Rules string             // hash of the attributes and settings by which git stores files; "" for none
+	Rules string             // hash of the attributes and settings by which git stores files; "" if there are none
 	Tree  objstore.ID        // the captured tree that has Files
 	Files []snapshot.Altered // sorted by path
 }
@@ -85,6 +85,7 @@ func ReadFingerprint(path string, wantData func(Fingerprint) bool) (_ Fingerprin
 		return Fingerprint{}, nil, err
 	}
 	id := Fingerprint{Size: info.Size(), Time: info.ModTime().UTC()}
+	// An index file ends with its checksum.
 	sum := make([]byte, min(sha1.Size, id.Size))
 	if _, err := f.ReadAt(sum, id.Size-int64(len(sum))); err != nil && !errors.Is(err, io.EOF) {
 		return Fingerprint{}, nil, err

@@ -31,9 +31,9 @@ type Unwatched struct {
 	Skipped bool // true for skip-worktree: then a missing file counts as unchanged
 }
 
-// SurveyOf returns the survey of data, an index file, which may be a sparse index. An entry with skip-worktree
-// counts as unwatched, unless sparseCheckout is true: git status then looks for its file. The error wraps
-// ErrUnreadable if the index is damaged or split.
+// SurveyOf returns the survey of data, an index file, which may be a sparse index. An entry with skip-worktree counts
+// as unwatched only if sparseCheckout is false, because git status looks at such files in a sparse checkout. The error
+// wraps ErrUnreadable if the index is damaged or split.
 func SurveyOf(data []byte, sparseCheckout bool) (Survey, error) {
 	var s Survey
 	err := parse(data, true, func(count uint32) { s.Entries = int(count) }, func(e *Entry) { s.add(e, sparseCheckout) })
@@ -53,7 +53,7 @@ func (s *Survey) add(e *Entry, sparseCheckout bool) {
 	if e.flags&flagAssume == 0 && !skipped && !attributes {
 		return
 	}
-	// The clone does not keep the text of the whole index in memory.
+	// The clone of the path does not keep the text of the whole index in memory.
 	file := File{Path: strings.Clone(e.Path), Mode: e.Mode, ID: e.ID}
 	if attributes {
 		s.Attributes = append(s.Attributes, file)

@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// abandonSaved abandons the change of a workspace before the workspace is removed, because jj would keep
-// showing the change. savedTree is the id of a tree in a frame. abandonSaved does nothing if savedTree is zero,
-// or in one of these cases:
+// abandonSaved abandons the change of a workspace before the workspace is removed, because jj would keep showing the
+// change. info describes the workspace. savedTree is the id of a tree in a frame. abandonSaved does nothing if
+// savedTree is zero, or in one of these cases:
 //   - The change's files are not exactly those of savedTree, so a frame may lack them.
 //   - The change is empty or in conflict, or has a description.
 //   - The change has a bookmark, a tag or a child, or another workspace builds on it.
@@ -20,7 +20,7 @@ func abandonSaved(ctx context.Context, w *jjbridge.Workspace, info Info, savedTr
 	}
 	own := quote(info.Name) + "@"
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", `--template=if(!description && !empty && !conflict, commit_id)`,
-		// The revset leaves out the change if anything else reaches it.
+		// The revset leaves out the change if another commit or a name reaches the change.
 		"--revisions=present("+own+") ~ ::(bookmarks() | remote_bookmarks() | tags() | (visible_heads() ~ present("+own+"))"+
 			" | (working_copies() ~ present("+own+")))")
 	commit := strings.TrimSpace(string(out))

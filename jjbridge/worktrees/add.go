@@ -49,9 +49,9 @@ func addGit(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []I
 	return added, nil
 }
 
-// addAndLocate runs git with args, a git worktree add at path, and returns the new worktree. It returns an
-// *Error if the start commit contains jj's own files. After every failure it removes git's record and the
-// content of the folder, if the folder still exists.
+// addAndLocate runs git with args, the arguments of a git worktree add at path, and returns the new worktree. If the
+// start commit contains jj's own files, the error is an *Error. After every failure, addAndLocate removes git's record
+// and the content of the folder, unless git itself has cleared the folder.
 func addAndLocate(ctx context.Context, w *jjbridge.Workspace, path string, args []string) (*jjbridge.Workspace, error) {
 	if _, err := w.RunGit(ctx, args...); err != nil {
 		// After a failure git itself may have removed the folder.
@@ -70,8 +70,8 @@ func addAndLocate(ctx context.Context, w *jjbridge.Workspace, path string, args 
 	return added, nil
 }
 
-// dropGit removes the linked worktree at path, which was just created. If the folder is empty, dropGit does
-// nothing.
+// dropGit removes the new linked worktree at path. If the folder is empty, dropGit does nothing, because git has not
+// made the worktree or has already removed it.
 func dropGit(ctx context.Context, w *jjbridge.Workspace, path string) error {
 	if isEmptyFolder(path) {
 		return nil
@@ -90,9 +90,9 @@ func putBack(ctx context.Context, w *jjbridge.Workspace, ref, newID, oldID strin
 	_, _ = w.RunGit(ctx, args...)
 }
 
-// startCommit returns the id of the start commit for req: the first commit that exists among req.Commit, the
-// branches that bases returns, and HEAD. Of each branch, the local one comes before that of origin. If none
-// exists, the error is an *Error. startCommit runs one process for each revision that it tries.
+// startCommit returns the id of the start commit for req: the first commit that exists among req.Commit, the branches
+// that bases returns, and HEAD. For each name of a branch, it tries the local branch before the branch of origin. If
+// there is no such commit, the error is an *Error. startCommit runs one process for each revision that it tries.
 func startCommit(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	var revisions []string
 	if !req.Commit.IsZero() {
@@ -110,8 +110,7 @@ func startCommit(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (st
 	return "", &Error{Path: req.Path, Reason: "the repository has no commit yet to start from"}
 }
 
-// bases returns the names of branches to start from, in the order of preference: base, if it is not "", and
-// main.
+// bases returns the names of branches to start from, in the order of preference: base, unless base is "", and main.
 func bases(base string) []string {
 	if base == "" || base == defaultBase {
 		return []string{defaultBase}
@@ -119,10 +118,10 @@ func bases(base string) []string {
 	return []string{base, defaultBase}
 }
 
-// checkBranch checks whether req.Branch can be created at the commit startID, or reset to it. It returns the
-// branch's present commit, or "" if the branch does not exist. If git does not accept the name, the error is an
-// *Error. If only the branch has some commits that the reset would drop, the error is an *UnsavedError, because
-// a reflog would keep them for a limited time only.
+// checkBranch checks whether req.Branch can be created at the commit startID, or reset to startID. It returns the
+// branch's present commit, or "" if the branch does not exist. If git does not accept the name, the error is an *Error.
+// If the reset would drop commits that only this branch reaches, the error is an *UnsavedError, because a reflog would
+// keep these commits for a limited time only.
 func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, startID string) (string, error) {
 	if out, err := w.RunGit(ctx, "check-ref-format", "--branch", req.Branch); err != nil || strings.TrimSpace(string(out)) != req.Branch {
 		if ctx.Err() != nil {
@@ -142,10 +141,10 @@ func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	return before, err
 }
 
-// forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or
-// empty. list has the present worktrees. If the branch is checked out in another folder, the error is an
-// *Error. If a record must stay, the error is that of checkMissing. The commit startID needs no record at
-// req.Path, because the new worktree has this commit again.
+// forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or empty. list
+// has the present worktrees. If req.Branch is checked out in another folder, the error is an *Error. If a record must
+// stay, the error is that of checkMissing. A record at req.Path is not needed to keep startID, because the new worktree
+// starts at this commit.
 func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, startID string, list []Info) error {
 	for _, info := range list {
 		here := info.Path == req.Path // checkPath has checked that the folder is missing or empty
@@ -167,8 +166,8 @@ func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	return nil
 }
 
-// forgetMissing removes git's record of a worktree whose folder is missing or empty, and an empty folder as
-// well. If the record must stay, the error is that of checkMissing.
+// forgetMissing removes git's record of a worktree whose folder is missing or empty. It also removes an empty folder.
+// If the record must stay, the error is that of checkMissing.
 func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if err := checkMissing(ctx, w, info); err != nil {
 		return err
@@ -182,9 +181,9 @@ func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error 
 	return err
 }
 
-// checkMissing checks whether git's record of a worktree without a folder may be removed. It returns an *Error
-// for the main working copy. It returns an *UnsavedError if the worktree is locked, or if only its detached
-// HEAD reaches some commits. The lock of a git that died while it created the worktree does not count.
+// checkMissing checks whether git's record of a worktree without a folder may be removed. It returns an *Error for the
+// main working copy. It returns an *UnsavedError if the worktree is locked, or if only its detached HEAD reaches some
+// commits. It ignores the lock of a git process that died while it created the worktree.
 func checkMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Name == "" {
 		return &Error{Path: info.Path, Reason: "is the main working copy"}
@@ -211,11 +210,12 @@ func adminDir(w *jjbridge.Workspace, info Info) string {
 	return filepath.Join(w.Repo.CommonDir, "worktrees", info.Name)
 }
 
-// unfinishedLock is lockReason's result while git creates a worktree. git's lock stays if git dies.
+// unfinishedLock is the result of lockReason while git creates a worktree. If git dies meanwhile, its lock stays.
 const unfinishedLock = "is locked: initializing"
 
-// lockReason returns "" if the worktree with the administrative folder admin is not locked. Otherwise it
-// returns "is locked" and the reason that was given to git worktree lock.
+// lockReason returns "" if the worktree with the administrative folder admin is not locked. Otherwise it returns "is
+// locked" and the reason that was given to git worktree lock, if any. If the reason cannot be read, it returns "is
+// locked" and the error.
 func lockReason(admin string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(admin, "locked"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -46,13 +46,14 @@ func addWorkspaceJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, 
 	if err != nil || req.Branch == "" {
 		return added, err
 	}
-	// The bookmark is set at the workspace's own commit, so the bookmark moves on with the work, as a branch does.
-	// jj still shows the commits that had the bookmark before.
+	// The bookmark is set at the workspace's own commit, so that the bookmark follows the work, as a branch does. jj
+	// still shows the commits to which the bookmark pointed before.
 	_, _, err = added.RunJJ(ctx, "bookmark", "set", "--allow-backwards", "--revision=@", "--", req.Branch)
 	return added, err
 }
 
-// dropJJ forgets the workspace of req, if jj has created it already, and removes the content of its folder.
+// dropJJ forgets the workspace of req, if jj has created the workspace already, and removes the content of the folder
+// req.Path.
 func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
 	list, err := jjWorkspaces(ctx, w)
 	if err != nil {
@@ -68,9 +69,9 @@ func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
 	return removeContent(req.Path)
 }
 
-// forgetStaleJJ forgets the workspaces with the name or the path of req. No commit is lost, because jj still
-// shows the commits. If such a workspace is w, or if its folder exists at another path than that of req, the
-// error is an *Error. A folder that jj does not know counts as missing. list has the present workspaces.
+// forgetStaleJJ forgets the workspaces with the name or the path of req. No commit is lost, because jj still shows the
+// commits. If such a workspace is w, or if its folder exists at a path other than req.Path, the error is an *Error. A
+// folder that jj does not know counts as missing. list has the present workspaces.
 func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) error {
 	for _, info := range list {
 		switch {
@@ -86,9 +87,9 @@ func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, l
 	return nil
 }
 
-// startRevision returns the id of the start commit for req. If git has req.Commit, the start commit is the
-// newest one that nearest finds for it. Otherwise it is the first that exists of the branches that bases
-// returns and @-, the parent of @. Of each branch, the local bookmark comes before the remote one. If there is
+// startRevision returns the id of the start commit for req. If git has req.Commit, the start commit is the newest
+// commit in the revset of nearest. Otherwise it is the first commit that exists among the branches that bases returns
+// and @-, the parent of @. For each name of a branch, the local bookmark comes before the remote bookmark. If there is
 // no start commit, the error is an *Error.
 func startRevision(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	if !req.Commit.IsZero() {
@@ -121,10 +122,10 @@ func oneRevision(ctx context.Context, w *jjbridge.Workspace, path, revset string
 // maxAncestors is the number of commits among which nearest looks for a commit that jj still shows.
 const maxAncestors = 200
 
-// nearest returns a revset of the commit, or of its nearest ancestors that jj shows, or "" if git has no such commit.
-// jj would make a hidden commit visible again beside its successor, so nearest leaves out hidden commits. It also
-// leaves out each workspace's own commit, which keeps changing. If no commit is left among the first maxAncestors, the
-// revset is jj's root commit.
+// nearest returns a revset of the given commit, or of its nearest ancestors that jj shows. If git has no such commit,
+// it returns "". nearest leaves out hidden commits, because jj would show such a commit again beside its successor. It
+// also leaves out each workspace's own commit, which keeps changing. If no commit is left among the first maxAncestors,
+// the revset is jj's root commit.
 func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string, error) {
 	out, err := w.RunGit(ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxAncestors), commit)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
@@ -140,8 +141,8 @@ func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string,
 	return "heads(::(" + strings.Join(known, "|") + ") & ::visible_heads() ~ working_copies())", nil
 }
 
-// local returns a revset that is empty if jj does not know base. If base is a name, the revset is the commit of
-// this bookmark, tag or id. If base is "HEAD", the revset is @-. Any other text is a revset already.
+// local returns a revset for base that is empty if jj does not know base. If base is a name, the revset is the commit
+// of the bookmark, tag or id with this name. If base is "HEAD", the revset is @-. Any other base is a revset already.
 func local(base string) string {
 	switch {
 	case base == "HEAD":
@@ -152,9 +153,9 @@ func local(base string) string {
 	return "present(" + base + ")"
 }
 
-// remote returns a revset that is empty if there is no such bookmark. The revset is the bookmark base on
-// origin. If origin lacks it, and base is <remote>/<bookmark> as in git, the revset is the bookmark on the
-// remote. If base is not a single name, remote returns none().
+// remote returns a revset of the bookmark base on origin. If origin lacks the bookmark, and base is <remote>/<bookmark>
+// as in git, the revset is the bookmark on this remote. If no such bookmark exists, the revset is empty. If base is not
+// a single name, remote returns none().
 func remote(base string) string {
 	if !isSymbol(base) {
 		return "none()"
@@ -166,8 +167,8 @@ func remote(base string) string {
 	return revset
 }
 
-// isSymbol reports whether s is a single name in a revset, not an expression. A final - or +, and two dots,
-// would be operators.
+// isSymbol reports whether s is a single name in a revset, not an expression. A final - or +, and two dots, are
+// operators of an expression.
 func isSymbol(s string) bool {
 	outside := func(r rune) bool {
 		return r < 0x80 && !strings.ContainsRune("-+./_", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

@@ -15,14 +15,14 @@ import (
 )
 
 // Forget removes the folder of an added working copy, its ignored files and the repository's record of it. If the
-// folder is missing, Forget removes the record. The branch stays. saved is the id of a tree whose files a frame has, or
-// zero. With jj, Forget also abandons the workspace's change if its files are exactly those of this tree, and the
-// change has no description, name or child; `jj op revert` takes this back.
+// folder is missing, Forget removes the record. The branch stays. saved is zero, or the id of a tree whose files a
+// frame has. With jj, Forget also abandons the workspace's change if the change's files are exactly those of this tree,
+// and the change has no description, name or child; `jj op revert` undoes this.
 //
-// If work would be lost, Forget leaves the folder and the record and returns an *UnsavedError. Such work is a commit
+// If work would be lost, Forget keeps the folder and the record and returns an *UnsavedError. Such work is a commit
 // that no branch, bookmark, tag or remote has, an unfinished operation of git, a checked-out submodule, another working
-// copy inside the folder, or uncommitted files other than those of the tree. git's lock has the same effect. If the
-// working copy is the main working copy, is w, or is unknown, the error is an *Error.
+// copy inside the folder, or uncommitted files other than those of the tree. A lock of git on the worktree also
+// prevents the removal. If the working copy is the main working copy, is w, or is unknown, the error is an *Error.
 func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
@@ -48,9 +48,10 @@ func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstor
 	return forgetRecord(ctx, w, info)
 }
 
-// CheckRemoval returns the error with which Forget would refuse, or nil if Forget would remove the working
-// copy. CheckRemoval removes nothing.
+// CheckRemoval returns the error with which Forget would refuse to remove the working copy, or nil if Forget would
+// remove it. CheckRemoval removes nothing. The parameters are those of Forget.
 func CheckRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) error {
+	// If ctx has ended, CheckRemoval continues without the lock, and the commands below return the error.
 	defer shareWorktrees(ctx, w)()
 	info, err := checkRemoval(ctx, w, info, saved)
 	if err == nil && info.Missing && w.Type != snapshot.VCSJJ {
@@ -59,8 +60,8 @@ func CheckRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return err
 }
 
-// checkRemoval returns the current Info of a working copy that Forget may remove. Otherwise the error is
-// Forget's refusal.
+// checkRemoval returns the current Info of the working copy that info describes, if Forget may remove the working copy.
+// Otherwise the error is Forget's refusal. saved is as for Forget.
 func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (Info, error) {
 	list, err := list(ctx, w)
 	if err != nil {
@@ -81,9 +82,10 @@ func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return info, err
 }
 
-// removable finds the working copy target in list, and returns its current Info. The error is an *Error if list
-// does not have target, if target is the main working copy, or if target contains the folder of w. The error is
-// an *UnsavedError if another working copy is inside the folder of target.
+// removable finds the working copy target in list, and returns its current Info. The names must be equal and, if both
+// paths are known, the paths, too. The error is an *Error if list does not have target, if target is the main working
+// copy, or if target contains the folder of w. The error is an *UnsavedError if another working copy is inside the
+// folder of target.
 func removable(w *jjbridge.Workspace, target Info, list []Info) (Info, error) {
 	found := false
 	var info Info
@@ -111,8 +113,7 @@ func removable(w *jjbridge.Workspace, target Info, list []Info) (Info, error) {
 	return info, nil
 }
 
-// open returns the working copy that info describes. If another folder, or a link, is at info.Path, the error
-// is an *Error.
+// open returns the working copy that info describes. If info.Path has another folder or a link, the error is an *Error.
 func open(ctx context.Context, w *jjbridge.Workspace, info Info) (*jjbridge.Workspace, error) {
 	opened, err := jjbridge.Locate(ctx, info.Path, gitexec.PlumbingEnv(w.Environ()))
 	if err != nil {
@@ -124,9 +125,9 @@ func open(ctx context.Context, w *jjbridge.Workspace, info Info) (*jjbridge.Work
 	return opened, nil
 }
 
-// forgetRecord removes what is left of a working copy: the renamed folder, if it exists, the private index, and
-// then the repository's record. The record goes last, so an interrupted removal can be repeated. If git's
-// record must stay, the error is that of checkMissing.
+// forgetRecord removes the rest of a working copy: the renamed folder, if it exists, the private index, and then the
+// repository's record. It removes the record last, so that an interrupted removal can be repeated. If git's record must
+// stay, the error is that of checkMissing.
 func forgetRecord(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Path != "" && isRemoved(w, info) {
 		if err := removeContent(removedPath(info.Path)); err != nil {
@@ -173,7 +174,7 @@ func gitFile(dir, content string) string {
 	return path
 }
 
-// removeContent removes everything in the folder dir. .git and .jj, which mark a working copy, go last. It
+// removeContent removes everything in the folder dir. It removes .git and .jj, which mark a working copy, last. It
 // follows no symbolic link. If dir is missing, removeContent returns nil.
 func removeContent(dir string) error {
 	entries, err := os.ReadDir(dir)

@@ -13,11 +13,11 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// usageStatus is git's exit status if an option is unknown.
+// usageStatus is git's exit status for an unknown option.
 const usageStatus = 129
 
-// gitWorktrees returns git's worktrees, the main worktree first. Each linked worktree has its id in git as
-// Name. gitWorktrees leaves out a bare repository, which has no files.
+// gitWorktrees returns git's worktrees, the main worktree first. The Name of each linked worktree is its id in git.
+// gitWorktrees leaves out a bare repository, which has no files.
 func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	end := "\x00"
 	out, err := w.RunGit(ctx, "worktree", "list", "--porcelain", "-z")
@@ -41,7 +41,7 @@ func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 		case i > 0:
 			info.Name = names[info.Path]
 		case w.Main() != "":
-			info.Path = w.Main() // git prints the git directory if it is not in the main worktree
+			info.Path = w.Main() // if git does not run in the main worktree, it may print the git directory
 		}
 		info.Missing = isGone(info.Path)
 		list = append(list, info)
@@ -58,7 +58,7 @@ func parseWorktree(record, lineEnd string) (info Info, bare bool) {
 		case "worktree":
 			info.Path = filepath.Clean(filepath.FromSlash(value))
 		case "HEAD":
-			if strings.Trim(value, "0") != "" { // zeros before the first commit
+			if strings.Trim(value, "0") != "" { // the id is all zeros before the first commit
 				info.CommitID = value
 			}
 		case "branch":
@@ -105,7 +105,7 @@ func isWithin(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// sortWorkspaces sorts list: first the main working copy, whose path is main, then the others by name.
+// sortWorkspaces sorts list: first the main working copy, whose path is main, then the other working copies by name.
 func sortWorkspaces(list []Info, main string) {
 	slices.SortFunc(list, func(a, b Info) int {
 		switch {

@@ -9,14 +9,14 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// workspacesTemplate prints a commit that is the working copy of workspaces: the workspaces' names, each
-// followed by @, and the commit id, change id and bookmarks. If the repository has a single workspace, the
-// names are empty. Each field ends with a NUL. The template is used with jj log, because the options and the
-// output of jj workspace list differ between versions.
+// workspacesTemplate prints the fields of one working-copy commit, each with a NUL at its end: the names of its
+// workspaces, each followed by @, the commit id, the change id and the bookmarks. If the repository has a single
+// workspace, jj prints no names. The template is for jj log, because the options and the output of jj workspace list
+// differ between versions.
 const workspacesTemplate = `working_copies ++ "\0" ++ commit_id ++ "\0" ++ change_id ++ "\0" ++ local_bookmarks.map(|b| b.name()).join("\n") ++ "\0"`
 
-// jjWorkspaces returns jj's workspaces, the main workspace first. If jj prints another format, the error
-// wraps jjbridge.ErrJJTooOld.
+// jjWorkspaces returns jj's workspaces, the main workspace first. If jj's output has another form, the error wraps
+// jjbridge.ErrJJTooOld.
 func jjWorkspaces(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions=working_copies()", "--template="+workspacesTemplate)
 	if err != nil {
@@ -46,8 +46,8 @@ func jjWorkspaces(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return list, nil
 }
 
-// workspaceNames returns the names in s, each of which is followed by @ and separated from the next by a
-// space. jj quotes a name that is not a symbol in revsets.
+// workspaceNames returns the names in s. In s, each name is followed by @, and a space separates the names. jj quotes a
+// name that is not a symbol in revsets.
 func workspaceNames(s string) []string {
 	var names []string
 	for s != "" {

@@ -13,9 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// worktreesLock is the lock file, below the common directory. The lock is held while working copies are
-// added, removed or rebased, and shared while they are listed: git fails if another git writes or removes a
-// record at the same time.
+// worktreesLock is the path of the lock file below the common directory. The lock is held while working copies are
+// added, removed or rebased, and shared while working copies are listed. Without it, git fails if two of its processes
+// write or remove records at the same time.
 const worktreesLock = "smithers/worktrees.lock"
 
 // retryEvery is the time between two attempts to take the lock.
@@ -35,9 +35,9 @@ func lockWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func() er
 	return lock.Close, nil
 }
 
-// shareWorktrees waits until no other caller adds, removes or rebases working copies. Several callers may list
-// at once. If the lock cannot be taken, as in a read-only repository, shareWorktrees continues without it. The
-// caller must call unlock.
+// shareWorktrees waits until no other caller adds, removes or rebases working copies. Several callers may list working
+// copies at once. If the lock cannot be taken, as in a read-only repository, or ctx ends first, shareWorktrees
+// continues without the lock. The caller must call unlock.
 func shareWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func()) {
 	lock := flock.New(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesLock)), flock.SetPermissions(0o666))
 	_, _ = lock.TryRLockContext(ctx, retryEvery)

@@ -12,10 +12,10 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// checkPath checks whether a working copy can be created at path, and returns path without symbolic links in
-// the folders above it. list has the present working copies. The error is an *Error if path is not absolute, is
-// a file or a folder with files, is inside the repository's own folder, or is inside another working copy that
-// does not ignore path.
+// checkPath checks whether a working copy can be created at path, and returns path without symbolic links in the
+// folders above it. list has the present working copies. The error is an *Error if path is not absolute, is a file or a
+// folder with files, or is inside the repository's own folder. It is also an *Error if path is inside another working
+// copy that does not ignore path.
 //
 // Inside another working copy, the new files would be untracked files, and a git add would add the new working
 // copy as an embedded repository.
@@ -48,8 +48,8 @@ func checkPath(ctx context.Context, w *jjbridge.Workspace, path string, list []I
 	return path, err
 }
 
-// around returns the top of the innermost known working copy that contains path, or "" if no known working
-// copy does. list has the known working copies besides w and the main one.
+// around returns the top of the innermost known working copy that contains path, or "" if no known working copy
+// contains path. list has the known working copies besides w and the main working copy.
 func around(w *jjbridge.Workspace, path string, list []Info) string {
 	tops := []string{w.Root, w.Main()}
 	for _, info := range list {
@@ -75,7 +75,7 @@ func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool
 	if err != nil {
 		return false, err
 	}
-	// For a missing folder, a pattern that ends in a slash matches only paths below the folder.
+	// A pattern with a final slash does not match a missing folder, but it matches paths below the folder.
 	_, err = at.RunGit(ctx, "check-ignore", "--quiet", "--no-index", "--", filepath.ToSlash(rel)+"/x")
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
 		return false, nil
@@ -83,8 +83,8 @@ func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool
 	return err == nil, err
 }
 
-// resolveNew returns path without symbolic links in the folders above it, which may be missing. It does not
-// resolve path itself.
+// resolveNew returns path without symbolic links in the folders above path, which may be missing. It does not resolve
+// the last part of path.
 func resolveNew(path string) (string, error) {
 	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
@@ -105,8 +105,8 @@ type newFolder struct {
 	made []string // the folders that makeFolder created, innermost first; nil if path was an empty folder
 }
 
-// makeFolder creates the folder path and the missing folders above it. If that fails, it removes the new
-// folders again. If path exists, makeFolder creates nothing.
+// makeFolder creates the folder path and the missing folders above it. If makeFolder fails, it removes the new folders
+// again. If path exists, makeFolder creates nothing.
 func makeFolder(path string) (newFolder, error) {
 	p := newFolder{path: path}
 	for dir := path; isGone(dir) && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
@@ -121,9 +121,9 @@ func makeFolder(path string) (newFolder, error) {
 	return p, nil
 }
 
-// putBack restores the folders as makeFolder found them. If makeFolder created no folder, putBack creates
-// p.path again if it is missing. Otherwise putBack removes the created folders, the innermost first, up to the
-// first that is not empty. It ignores errors, because the caller already returns an error.
+// putBack restores the folders as makeFolder found them. If makeFolder created no folder, putBack creates p.path again
+// if p.path is missing. Otherwise putBack removes the created folders, the innermost first, and stops at a folder that
+// is not empty. It ignores errors, because the caller already returns an error.
 func (p newFolder) putBack() {
 	if len(p.made) == 0 {
 		_ = os.Mkdir(p.path, 0o777) // git may have removed the folder; otherwise Mkdir fails and changes nothing

@@ -14,14 +14,14 @@ import (
 )
 
 // Rebase fetches from the remote, if there is one, and rebases the working copy's commits on the present commit of
-// base. base is a name as in AddRequest.Base; origin's branch counts if it is ahead of the local branch. If there is no
-// base, or the commits are based on it already, Rebase only fetches. It runs jj git fetch and jj rebase -d, or git
-// fetch and git rebase, and keeps uncommitted work.
+// base. base is a name as in AddRequest.Base. If origin's branch is ahead of the local branch, Rebase uses origin's
+// branch. If there is no base, or the commits are based on it already, Rebase only fetches. It runs jj git fetch and jj
+// rebase -d, or git fetch and git rebase, and keeps uncommitted work.
 //
-// If the rebase fails, would overwrite uncommitted work or would cause conflicts, Rebase undoes it and returns an
-// *Error. If only the fetch fails, the rebase is done and the error is a *FetchError. Without a working copy, the error
-// is jjbridge.ErrNoWorkingCopy. Rebase never prompts, and does not sign commits in git, because signing may ask for a
-// passphrase.
+// If the rebase fails, would overwrite uncommitted work or would cause conflicts, Rebase undoes the rebase and returns
+// an *Error. If only the fetch fails, the rebase is done and the error is a *FetchError. Without a working copy, the
+// error is jjbridge.ErrNoWorkingCopy. Rebase never prompts, and does not sign commits in git, because signing may ask
+// for a passphrase.
 func Rebase(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	if w.Type == "" {
 		return jjbridge.ErrNoWorkingCopy
@@ -41,8 +41,8 @@ func Rebase(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	return errors.Join(rebaseGit(ctx, w, base), fetched)
 }
 
-// unattended returns w in an environment in which git, jj, ssh and editors do not prompt: each request for a
-// password fails, and each editor keeps the text.
+// unattended returns a copy of w in whose environment git, jj, ssh and editors do not prompt. Each request for a
+// password fails, and each editor keeps the text as it is.
 func unattended(w *jjbridge.Workspace) *jjbridge.Workspace {
 	return w.WithEnv(
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force", "GCM_INTERACTIVE=never",
@@ -66,8 +66,8 @@ func fetchGit(ctx context.Context, w *jjbridge.Workspace) error {
 
 // rebaseGit rebases the worktree's commits on base. If there is no base, or the commits are based on it already, it
 // does nothing. The commits are rebased in a separate worktree, so conflicts never touch the user's files. Then git
-// checkout switches the files: uncommitted changes stay, or prevent the switch. If the rebase is not possible, the
-// error is an *Error.
+// checkout switches the user's files, and keeps uncommitted changes or refuses the switch because of them. If the
+// rebase is not possible, the error is an *Error.
 func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
@@ -102,10 +102,11 @@ func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err err
 	return switchTo(ctx, w, branch, next)
 }
 
-// switchTo moves the files to the given commit, and with them the branch, or a detached HEAD if branch is "".
-// If uncommitted work is in the way, switchTo changes nothing and returns an *Error.
+// switchTo changes the files to those of the given commit and moves the branch to the commit. If branch is "", it moves
+// the detached HEAD instead. If the switch would overwrite uncommitted work, switchTo changes nothing and returns an
+// *Error.
 func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, commit string) error {
-	// No commit has an ignored file, so git must not overwrite ignored files.
+	// A user cannot restore an ignored file from a commit, so git must not overwrite ignored files.
 	args := []string{"checkout", "--quiet", "--no-overwrite-ignore", "--detach", commit, "--"}
 	if branch != "" {
 		args = []string{"checkout", "--quiet", "--no-overwrite-ignore", "-B", branch, commit, "--"}
@@ -119,9 +120,9 @@ func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, commit string)
 	return nil
 }
 
-// currentBase returns the present commit of the branch base. The branch is the local one or, if the local
-// branch is missing or behind, origin's branch. If neither exists, currentBase looks for main in the same way.
-// The result is "" if main does not exist either.
+// currentBase returns the present commit of the branch base. It uses the local branch or, if the local branch is
+// missing or behind, origin's branch. If both branches are missing, currentBase looks for main in the same way. If main
+// is missing, too, the result is "".
 func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	for _, name := range bases(base) {
 		here, err := w.CommitOf(ctx, name)
@@ -147,7 +148,7 @@ func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (strin
 	return "", nil
 }
 
-// isAncestor reports whether descendant is equal to commit or descends from it. Both are commit ids.
+// isAncestor reports whether descendant is equal to commit or descends from commit. Both are commit ids.
 func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, descendant string) (bool, error) {
 	_, err := w.RunGit(ctx, "merge-base", "--is-ancestor", commit, descendant)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
@@ -156,12 +157,12 @@ func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, descendant s
 	return err == nil, err
 }
 
-// rebaseFolder is the folder, below the common directory, in which commits are rebased. It exists only during
-// a rebase, or after a process died in a rebase.
+// rebaseFolder is the folder, below the common directory, in which commits are rebased. It exists only during a rebase,
+// or if a process died during a rebase.
 const rebaseFolder = "smithers/rebase"
 
-// rebaseAside rebases the commits of head on the commit baseID, and returns the new head. It works in a
-// separate worktree, which it then removes, and moves no ref. The caller holds the lock of lockWorktrees.
+// rebaseAside rebases the commits of head on the commit baseID, and returns the new head. It works in a separate
+// worktree, moves no ref, and then removes the worktree. The caller holds the lock of lockWorktrees.
 func rebaseAside(ctx context.Context, w *jjbridge.Workspace, head, baseID string) (string, error) {
 	dir := filepath.Join(w.Repo.CommonDir, filepath.FromSlash(rebaseFolder))
 	commit, err := rebaseIn(ctx, w, dir, head, baseID)
@@ -181,7 +182,7 @@ func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, baseID stri
 	if err != nil {
 		return "", err
 	}
-	// The settings leave branches at the rebased commits alone, because such branches belong to other work.
+	// The settings keep git from moving branches at the rebased commits, because such branches belong to other work.
 	_, err = aside.RunGit(ctx, "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false", "rebase", baseID)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -193,7 +194,7 @@ func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, baseID stri
 	return commit, err
 }
 
-// whyNotRebased returns an *Error that lists the files in conflict in w, the worktree of the rebase. Without a
+// whyNotRebased returns an *Error that lists the files in conflict in w, the worktree of the rebase. If there is no
 // conflict, the error wraps cause. root is the path of the user's working copy, for the error.
 func whyNotRebased(ctx context.Context, w *jjbridge.Workspace, root string, cause error) error {
 	out, err := w.RunGit(ctx, "diff", "--name-only", "--diff-filter=U", "-z")

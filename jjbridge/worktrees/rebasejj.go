@@ -9,7 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// fetchJJ fetches the remotes that jj fetches by default. Without a remote it does nothing. The error is a
+// fetchJJ fetches from the remotes from which jj fetches by default. Without a remote it does nothing. The error is a
 // *FetchError.
 func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 	for key := range w.Repo.Config {
@@ -24,8 +24,8 @@ func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 	return nil
 }
 
-// rebaseJJ rebases the workspace's commits, including the working copy's own commit, on base, as one operation.
-// In these cases it does not rebase:
+// rebaseJJ rebases the workspace's commits, including the working copy's own commit, on base, as one operation. It does
+// not rebase in these cases:
 //   - If there is no base, it does nothing.
 //   - If another working copy is based on the same commits, it returns an *Error.
 //   - If the commits are based on base already, it does nothing.
@@ -71,14 +71,14 @@ func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	return &Error{Path: w.Root, Reason: "not rebased, because there would be conflicts"}
 }
 
-// currentBaseJJ returns the present commit of the bookmark base. The bookmark is the local one or, if the local
-// bookmark is missing or behind, the remote one. If neither exists, currentBaseJJ looks for main in the same
-// way. The result is "" if main does not exist either. jj takes a snapshot first.
+// currentBaseJJ returns the present commit of the bookmark base. It uses the local bookmark or, if the local bookmark
+// is missing or behind, the remote bookmark. If both bookmarks are missing, currentBaseJJ looks for main in the same
+// way. If main is missing, too, the result is "". jj takes a snapshot first.
 func currentBaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	var revsets []string
 	for _, name := range bases(base) {
 		here, there := local(name), remote(name)
-		revsets = append(revsets, there+" & "+here+"::", here, there) // the remote's if it is ahead, the local one, the remote's
+		revsets = append(revsets, there+" & "+here+"::", here, there) // remote if it is ahead, then local, then remote
 	}
 	out, _, err := w.RunJJ(ctx, "log", "--no-graph", "--limit=1", "--template=commit_id",
 		"--revisions=latest(coalesce("+strings.Join(revsets, ", ")+"))")
@@ -96,8 +96,8 @@ type ownCommits struct {
 // ownTemplate prints a line for each commit: "shared" or "", a space, and "conflict" or "".
 const ownTemplate = `if(self.contained_in("::(working_copies() ~ @)"), "shared") ++ " " ++ if(conflict, "conflict") ++ "\n"`
 
-// findOwn returns the facts about the workspace's own commits: the commits that @ has and the commit baseID
-// lacks. It takes no snapshot, because the caller has just taken one.
+// findOwn returns the facts about the workspace's own commits: the commits that @ reaches and the commit baseID does
+// not reach. findOwn takes no snapshot, because the caller has just taken one.
 func findOwn(ctx context.Context, w *jjbridge.Workspace, baseID string) (ownCommits, error) {
 	var own ownCommits
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+baseID+"..@", "--template="+ownTemplate)
@@ -116,8 +116,8 @@ func findOwn(ctx context.Context, w *jjbridge.Workspace, baseID string) (ownComm
 	return own, err
 }
 
-// revertRebase reverts the newest rebase in the operation log, and the files with it. The newest rebase is this
-// package's, unless another process rebased at the same moment. If the last ten operations have no rebase,
+// revertRebase reverts the newest rebase in the operation log, and the files with it. The newest rebase is the rebase
+// of rebaseJJ, unless another process rebased at the same moment. If the last ten operations have no rebase,
 // revertRebase returns an error.
 func revertRebase(ctx context.Context, w *jjbridge.Workspace) error {
 	out, _, err := w.RunJJ(ctx, "operation", "log", "--ignore-working-copy", "--no-graph", "--limit=10",

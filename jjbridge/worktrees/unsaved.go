@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// The reasons against the removal of a working copy. A path follows a colon.
+// The reasons against the removal of a working copy. If a reason ends with a colon, a path follows.
 const (
 	reasonDetached    = "has commits that no branch, tag or remote has"
 	reasonAnonymous   = "has commits that no bookmark, tag or remote has"
@@ -24,9 +24,8 @@ const (
 	reasonSubmodules  = "has submodules that are checked out"
 )
 
-// unsaved returns, in words, the work that the removal of the working copy would lose, or "" if no work would
-// be lost. savedTree is the id of a tree in a frame, or zero. If the files are exactly those of this tree, they
-// are not lost.
+// unsaved returns, in words, the work that the removal of the working copy would lose, or "" if no work would be lost.
+// savedTree is the id of a tree in a frame, or zero. If the files are exactly those of this tree, they are not lost.
 func unsaved(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) (string, error) {
 	if w.Type == snapshot.VCSJJ {
 		return unsavedJJ(ctx, w, savedTree)
@@ -34,10 +33,10 @@ func unsaved(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) 
 	return unsavedGit(ctx, w, savedTree)
 }
 
-// unsavedGit returns the result of unsaved for a git worktree. It looks, in this order, for git's lock, an
-// operation in progress, checked-out submodules, commits that would be lost, and changed files. Changed files
-// count, unless the files are exactly those of savedTree. If git did not finish creating the worktree, the
-// result is that of unsavedUnfinished.
+// unsavedGit returns the result of unsaved for a git worktree. It looks, in this order, for git's lock, an operation in
+// progress, checked-out submodules, commits that would be lost, and changed files. It ignores changed files if all
+// files are exactly those of savedTree. If git did not finish creating the worktree, the result is that of
+// unsavedUnfinished.
 func unsavedGit(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) (string, error) {
 	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
 		if reason == unfinishedLock && err == nil {
@@ -76,9 +75,9 @@ func unsavedGit(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.I
 	return reason, nil
 }
 
-// isSaved reports whether the files are exactly those of the tree with the id savedTree. If savedTree is zero,
-// or a capture would leave out a file, same is false. If same is false, reason says in words why files would be
-// lost.
+// isSaved reports whether the files are exactly those of the tree with the id savedTree. If savedTree is zero, or a
+// capture would leave out a file, same is false. If same is false and err is nil, reason says in words why files would
+// be lost.
 func isSaved(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) (same bool, reason string, err error) {
 	if savedTree.IsZero() {
 		return false, reasonUncommitted, nil
@@ -104,7 +103,8 @@ func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, erro
 		{"diff-files", "--name-only", "--diff-filter=d", "-z"},
 		{"ls-files", "--others", "--exclude-standard", "-z"},
 	} {
-		// Only the last two commands print paths: changed files, and files that HEAD lacks and does not ignore.
+		// Of these commands, only the last two print paths that count: changed files, and files that HEAD lacks and git
+		// does not ignore.
 		out, err := w.RunGitOnIndex(ctx, index, args...)
 		if err != nil && args[0] != "update-index" {
 			return "", err
@@ -116,9 +116,9 @@ func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, erro
 	return "", nil
 }
 
-// Ignored returns the path, relative to the top, of the first ignored file or folder in the working copy that
-// info describes. It returns "" if nothing is ignored, and leaves out .jj. It compares the files with a
-// temporary index of the commit alone. So a file that only the user's index has can be an ignored file, too.
+// Ignored returns the path, relative to the top, of the first ignored file or folder in the working copy that info
+// describes. It returns "" if nothing is ignored, and leaves out .jj. It compares the files with a temporary index of
+// the commit alone. So a file that only the user's index has counts as ignored if a pattern matches the file.
 func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, error) {
 	opened, err := open(ctx, w, info)
 	if err != nil {
@@ -142,9 +142,9 @@ func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, err
 // ignoredIndex is the name of the temporary index of Ignored, which has only the files of the commit.
 const ignoredIndex = "smithers-ignored-index"
 
-// isUnreachable reports whether the removal of the worktree would lose commit: no branch, tag or remote-tracking branch
-// reaches it, nor does the commit with which the worktree began. If commit is "", isUnreachable returns false. admin is
-// git's administrative folder for the worktree.
+// isUnreachable reports whether the removal of the worktree would lose commit. This is so if no branch, tag or
+// remote-tracking branch reaches commit, and the commit with which the worktree began does not reach it either. If
+// commit is "", isUnreachable returns false. admin is git's administrative folder for the worktree.
 func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin string) (bool, error) {
 	if commit == "" {
 		return false, nil
@@ -157,9 +157,9 @@ func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin str
 	return len(out) > 0, err
 }
 
-// firstCommit returns the id of the commit with which a worktree began, as the reflog of its HEAD shows. If
-// the reflog does not go back that far, firstCommit returns "". admin is git's administrative folder for the
-// worktree.
+// firstCommit returns the id of the commit with which a worktree began. It reads this id from the reflog of the
+// worktree's HEAD. If the reflog lacks its first entry or cannot be read, firstCommit returns "". admin is git's
+// administrative folder for the worktree.
 func firstCommit(admin string) string {
 	data, err := os.ReadFile(filepath.Join(admin, "logs", "HEAD"))
 	if err != nil {
@@ -199,9 +199,9 @@ type gitStatus struct {
 	staged   string // a path whose staged content is neither HEAD's nor the file's; "" without such a path
 }
 
-// status returns what git status says about changes, conflicts, staged content and HEAD of w. If several paths
-// have staged content that differs from HEAD and from the file, status returns the last one. It looks into
-// submodules.
+// status returns the result of git status about changes, conflicts, staged content and HEAD of w. If several paths have
+// staged content that differs from HEAD and from the file, status returns the last such path. git also looks for
+// changes in submodules.
 func status(ctx context.Context, w *jjbridge.Workspace) (gitStatus, error) {
 	var status gitStatus
 	out, err := w.RunGit(ctx, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=none", "--no-renames")
@@ -233,10 +233,10 @@ const lostRevset = `::@ ~ ::(bookmarks() | remote_bookmarks() | tags() | (visibl
 // the commit has changes or a description.
 const lostTemplate = `if(current_working_copy, "@", "-") ++ if(empty && !description, "", "work") ++ "\n"`
 
-// unsavedJJ returns the result of unsaved for a jj workspace. It looks for files that a capture leaves out. It
-// also looks for changes or descriptions in the commits that only this workspace reaches. The commit @ counts
-// only if its files are not exactly those of savedTree. jj still shows commits with changes after a removal,
-// but without the workspace's name.
+// unsavedJJ returns the result of unsaved for a jj workspace. It looks for files that a capture leaves out, and for
+// changes or descriptions in the commits that only this workspace reaches. The commit @ counts only if its files are
+// not exactly those of savedTree. After a removal, jj still shows commits with changes, but without the workspace's
+// name.
 func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) (string, error) {
 	captured, err := w.Capture(ctx, jjbridge.CaptureOptions{})
 	if err != nil {
@@ -255,7 +255,7 @@ func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID
 	}
 	for line := range strings.SplitSeq(string(out), "\n") {
 		switch {
-		// lostTemplate prints "@" for the workspace's own commit, "-" for each other commit, and "work".
+		// In a line of lostTemplate, "@" means the workspace's own commit, and "-" another commit.
 		case line == "@work" && vcs.Tree != savedTree:
 			return reasonUncommitted, nil
 		case line == "-work":

@@ -26,15 +26,16 @@ type AddRequest struct {
 	// working copy, that working copy must ignore Path.
 	Path string
 	Name string // the name of a jj workspace; "" means the folder's name; not used with git
-	// Branch is the branch to create at the start commit, or to reset to it, as by git worktree add -B. With jj,
-	// Branch is a bookmark to set at the new workspace's commit. If Branch is "", git's HEAD is detached.
+	// Branch is the branch to create at the start commit, or to reset to the start commit, as by git worktree add -B.
+	// With jj, Branch is a bookmark to set at the new workspace's commit. If Branch is "", git's HEAD is detached, and
+	// jj sets no bookmark.
 	Branch string
-	// Base names the start commit: the first that exists of Base, origin/<Base>, main, origin/main, HEAD. "" means
-	// "main". With jj, Base may be a revset.
+	// Base names the start commit, which is the first that exists of Base, origin/<Base>, main, origin/main and HEAD.
+	// If Base is "", the search begins with main. With jj, Base may be a revset.
 	Base string
-	// Commit, if not zero, is the start commit in place of Base. With jj, the start commit is the nearest of Commit
-	// and its ancestors that jj shows and that is not a workspace's own commit, because such a commit keeps
-	// changing. If git has no object Commit, Base counts.
+	// Commit, if not zero, is the start commit in place of Base. With jj, the start commit is the nearest commit, among
+	// Commit and its ancestors, that jj shows and that is not a workspace's own commit, because such a commit keeps
+	// changing. If the repository has no commit with this id, Base counts.
 	Commit objstore.ID
 }
 
@@ -95,7 +96,7 @@ func List(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return list(ctx, w)
 }
 
-// list returns the result of List. The caller holds the lock.
+// list returns the result of List. The caller holds the lock of shareWorktrees or lockWorktrees.
 func list(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	if w.Type == snapshot.VCSJJ {
 		return jjWorkspaces(ctx, w)
@@ -103,14 +104,12 @@ func list(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return gitWorktrees(ctx, w)
 }
 
-// Add creates the working copy that req describes and returns it. It runs git worktree add or jj workspace add,
-// runs no hook, and leaves submodules as in a fresh clone. Several processes may add working copies side by
-// side.
+// Add creates the working copy that req describes and returns it. It runs git worktree add or jj workspace add, runs no
+// hook, and leaves submodules as in a fresh clone. Several processes may call Add at the same time.
 //
-// First, Add forgets a working copy of the same name, path or branch whose folder is missing. If req cannot be
-// fulfilled, for example because its folder is not empty, the error is an *Error. If the reset of the branch or
-// the forgotten working copy would lose commits, the error is an *UnsavedError. If Add fails, it removes the
-// new working copy again.
+// First, Add forgets a working copy of the same name, path or branch whose folder is missing. If Add cannot fulfill
+// req, for example because the folder is not empty, the error is an *Error. If the reset of the branch or the forgotten
+// working copy would lose commits, the error is an *UnsavedError. If Add fails, it removes the new working copy again.
 func Add(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (added *jjbridge.Workspace, err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package delta makes and applies git's deltas: instructions that build one sequence of bytes from
-// another, by copying ranges of it and inserting new bytes.
+// Package delta makes and applies git's deltas. A delta has instructions that build a sequence of bytes, the target,
+// from another sequence, the base. The instructions copy ranges of the base and insert new bytes.
 package delta
 
 import "errors"
@@ -21,9 +21,8 @@ const (
 	maxCopy = 1 << 16
 )
 
-// Apply returns the target that delta builds from base. It returns [ErrMalformed] if delta does not
-// fit base or if the target has more than limit bytes. It checks all sizes and ranges before it
-// takes memory for the target.
+// Apply returns the target that delta builds from base. It returns [ErrMalformed] if delta does not fit base, or if the
+// target has more than limit bytes. It checks all sizes and ranges before it allocates memory for the target.
 func Apply(base, delta []byte, limit int64) ([]byte, error) {
 	if len(delta) < MinSize {
 		return nil, ErrMalformed
@@ -64,8 +63,8 @@ func Apply(base, delta []byte, limit int64) ([]byte, error) {
 	return out, nil
 }
 
-// TargetSize returns the size in bytes of the target that the delta's head claims. It returns false
-// if the head is malformed.
+// TargetSize returns the size of the target in bytes, as the head of delta claims, and true. If the head is malformed,
+// it returns false.
 func TargetSize(delta []byte) (int64, bool) {
 	_, rest, ok := cutNumber(delta)
 	if !ok {
@@ -82,8 +81,8 @@ type instruction struct {
 	offset, size int64
 }
 
-// cutInstruction returns the first instruction in b and the rest of b. b must not be empty. It
-// returns false if the instruction is malformed.
+// cutInstruction returns the first instruction in b, the bytes of b after this instruction, and true. b must not be
+// empty. If the instruction is malformed, cutInstruction returns false.
 func cutInstruction(b []byte) (instruction, []byte, bool) {
 	op := b[0]
 	b = b[1:]
@@ -97,8 +96,8 @@ func cutInstruction(b []byte) (instruction, []byte, bool) {
 		}
 		return instruction{insert: b[:n], size: int64(n)}, b[n:], true
 	}
-	// A bit of op says whether a byte of the offset (4 bits) or of the size (3 bits) follows; other bytes are
-	// 0.
+	// Each of the low seven bits of op says whether one byte follows: four bits for the bytes of the offset, three for
+	// those of the size. A byte that does not follow is 0.
 	var in instruction
 	for i := range 7 {
 		if op&(1<<i) == 0 {
@@ -114,15 +113,16 @@ func cutInstruction(b []byte) (instruction, []byte, bool) {
 		}
 		b = b[1:]
 	}
+	// The format writes maxCopy as the size 0.
 	if in.size == 0 {
 		in.size = maxCopy
 	}
 	return in, b, true
 }
 
-// cutNumber returns the size at the start of b and the rest of b. Each byte has seven bits of the size, the
-// lowest first; the eighth bit is set if another byte follows. cutNumber returns false if the size is
-// incomplete or not below maxNumber.
+// cutNumber returns the size at the start of b, the bytes of b after the size, and true. Each byte has seven bits of
+// the size, the lowest bits first; the eighth bit is set if another byte follows. If the size is incomplete or not
+// below maxNumber, cutNumber returns false.
 func cutNumber(b []byte) (int64, []byte, bool) {
 	var n int64
 	for i, c := range b {

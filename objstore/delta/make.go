@@ -20,9 +20,9 @@ const (
 	maxPlaces = 1 << 16
 )
 
-// Make returns a delta that builds target from base. The delta copies the common prefix and suffix of both, and between
-// them the longest runs of target that Make finds in base. It inserts all other bytes. The delta is valid, but not
-// always the shortest possible delta.
+// Make returns a delta that builds target from base. The delta copies the common prefix and the common suffix of base
+// and target. For the bytes between them, it copies the longest runs that Make finds in base, and inserts all other
+// bytes. The delta is valid, but not always the shortest possible delta.
 func Make(base, target []byte) []byte {
 	out := appendNumber(nil, int64(len(base)))
 	out = appendNumber(out, int64(len(target)))
@@ -49,8 +49,8 @@ type maker struct {
 	prev  []int32 // by number of a place: 1 + the number of the previous place with the same hash, or 0
 }
 
-// index sets last and prev, with which find looks up places of the base by the hash of the minCopy bytes at the
-// place. In a large base, only every step-th offset is a place, so that there are at most about maxPlaces.
+// index sets last and prev. With them, find looks up places of the base by a hash of the minCopy bytes at the place. In
+// a large base, only every step-th offset is a place, so that there are at most about maxPlaces places.
 func (m *maker) index() {
 	m.step = 1 + len(m.base)/maxPlaces
 	places := 0
@@ -67,8 +67,10 @@ func (m *maker) index() {
 	}
 }
 
-// hash returns the index in last for the first minCopy bytes of b.
+// hash returns the index in last for the first minCopy bytes of b. b must have at least minCopy bytes.
 func (m *maker) hash(b []byte) uint64 {
+	// Multiplicative hashing: the highest bits of the product depend on all bytes. 2^64 divided by the golden ratio is
+	// the usual factor.
 	const fibonacci = 0x9e3779b97f4a7c15
 	return binary.LittleEndian.Uint64(b) * fibonacci >> m.shift
 }
@@ -94,9 +96,9 @@ func (m *maker) appendMiddle(out []byte) []byte {
 	return appendInsert(out, m.target[m.done:])
 }
 
-// find looks in the base for a long run of bytes that the target has at the offset i. It looks at the offset
-// that continues the last copy, and at up to maxTries places with the same hash. It returns the longest run's
-// offset in the base and its length. run is 0 if no run is long enough for a copy.
+// find looks in the base for a long run of bytes that the target has at the offset i. It looks at the offset that
+// continues the last copy, and at up to maxTries places with the same hash as the bytes at i. It returns the offset of
+// the longest run in the base, and the length of this run. If no run is long enough for a copy, run is 0.
 func (m *maker) find(i int) (at, run int) {
 	rest := m.target[i:]
 	if aligned := i + m.distance; aligned >= 0 && aligned < len(m.base) {

@@ -10,11 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// cutter is a rule that cuts bytes into pieces by content. A cut is eight times as likely once a piece has avg bytes as
-// before, so that most pieces have about avg bytes.
+// cutter is a rule that cuts bytes into pieces by their content. From avg bytes on, a cut is eight times as
+// likely as before, so most pieces have about avg bytes.
 type cutter struct {
-	least, avg, most int // bytes; a piece is longer than least, except at the end
-	before, after    int // leading zero bits of the rolling hash at a cut before avg bytes, and from there on
+	least, avg, most int // bytes; a piece is longer than least, except the last piece
+	before, after    int // leading zero bits of the rolling hash at a cut: before avg bytes, and after
 }
 
 // A value is cut into parts, and its last part into chunks. If bytes are appended to the value, only the last part
@@ -29,7 +29,8 @@ const (
 	tailDigits   = 2 // digits for parts.most/chunks.least chunks
 )
 
-// gear is the table of the rolling hash: a random number for each byte.
+// gear is the table of the rolling hash: a random number for each byte. The numbers must never change, because
+// they decide where values are cut.
 var gear = sync.OnceValue(func() *[256]uint64 {
 	var table [256]uint64
 	for b := range table {
@@ -39,10 +40,10 @@ var gear = sync.OnceValue(func() *[256]uint64 {
 	return &table
 })
 
-// next returns the length of the first piece of value, which must not be empty. The piece ends at the first
+// next returns the length of the first piece of value. value must not be empty. The piece ends at the first
 // place after c.least bytes where the rolling hash has enough leading zero bits: c.before bits up to about
-// c.avg bytes, and then c.after bits. If there is no such place, the piece ends after c.most bytes or with the
-// value. The bytes after a cut have no influence on the cut.
+// c.avg bytes, and then c.after bits. If there is no such place, the piece ends after c.most bytes or at the
+// end of value. The bytes after a cut have no influence on the cut.
 func (c *cutter) next(value []byte) int {
 	table := gear()
 	end := min(len(value), c.most)
@@ -70,7 +71,7 @@ type piece struct {
 }
 
 // cutValue returns the objects that store value. Each object comes before the tree that contains it, so the
-// last object is the root. A value of at most maxInline bytes is a single blob, and a larger one is a tree.
+// last object is the root. A value of at most maxInline bytes is a single blob, and a larger value is a tree.
 func cutValue(value []byte) []piece {
 	var c cut
 	if len(value) > maxInline {
@@ -81,10 +82,10 @@ func cutValue(value []byte) []piece {
 	return c.pieces
 }
 
-// rootOf returns the root of pieces, which cutValue returned.
+// rootOf returns the root of pieces, a result of cutValue.
 func rootOf(pieces []piece) piece { return pieces[len(pieces)-1] }
 
-// entry returns a tree entry with the given name for the piece p.
+// entry returns the tree entry of the piece p, with the given name.
 func (p *piece) entry(name string) objstore.TreeEntry {
 	mode := objstore.ModeFile
 	if p.kind == objstore.Tree {
@@ -116,9 +117,9 @@ func (c *cut) put(kind objstore.Kind, data []byte) objstore.ID {
 	return id
 }
 
-// parts appends the objects of value to c.pieces. value must have more than maxInline bytes. parts cuts the
-// value into parts, and appends a tree of all parts last. Each part is a blob, except a last part of more than
-// chunks.most bytes: it is a tree of chunks. If the value is a single part, this tree of chunks is the root.
+// parts cuts value into parts and appends the objects of value to c.pieces. value must have more than maxInline
+// bytes. Each part is a blob, except a last part of more than chunks.most bytes, which is a tree of chunks. The
+// last object is the root: a tree of all parts or, if value is a single part, the tree of its chunks.
 func (c *cut) parts(value []byte) {
 	var nodes []objstore.TreeEntry
 	for len(value) > 0 {
@@ -144,8 +145,8 @@ func (c *cut) parts(value []byte) {
 	}
 }
 
-// tail appends to c.pieces the chunks of the last part of a value and then a tree of them. It returns the id of
-// the tree. part must have more than chunks.most bytes.
+// tail appends the chunks of part to c.pieces, and then the tree of these chunks. It returns the id of the
+// tree. part is the last part of a value, and must have more than chunks.most bytes.
 func (c *cut) tail(part []byte) objstore.ID {
 	var entries []objstore.TreeEntry
 	for len(part) > 0 {
@@ -162,8 +163,10 @@ func tailName(i int) string { return digits[i/fanOut:i/fanOut+1] + digits[i%fanO
 
 // reach adds to known the id of e and the ids of all objects below e. It does not look below an id that is in
 // known already, and reads only trees. e is the root of a stored value or an entry below the root, and level is
-// the number of trees above e. If trees are nested more deeply than in any value that cutValue cuts, the error
-// is a [*objstore.CorruptError]. Other errors are those of reading a tree.
+// the number of trees above e.
+//
+// If trees are nested more deeply than cutValue nests them, the error is a [*objstore.CorruptError]. Any other
+// error is about reading a tree.
 func (known objects) reach(r objstore.Reader, e objstore.TreeEntry, level int) error {
 	if _, ok := known[e.ID]; ok {
 		return nil
@@ -172,7 +175,7 @@ func (known objects) reach(r objstore.Reader, e objstore.TreeEntry, level int) e
 	if e.Mode != objstore.ModeTree {
 		return nil
 	}
-	if level > maxPartDepth { // the tail is a level of its own
+	if level > maxPartDepth { // below maxPartDepth levels of parts, the tail is one more tree
 		return corrupt(e.ID, "value: more than %d levels of parts", maxPartDepth)
 	}
 	children, err := objstore.ReadTree(r, e.ID)

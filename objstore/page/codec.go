@@ -11,47 +11,50 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// ErrInvalid is wrapped by the error that [Collection.Edit] returns if a collection cannot hold a change: the key is
-// not UTF-8, the value is not JSON, or a size or the number of rows is beyond the limits.
+// ErrInvalid is wrapped by the error of [Collection.Edit] if a collection cannot store a change: the key is not
+// UTF-8, the value is not JSON, or a size or the number of rows exceeds its limit.
 var ErrInvalid = errors.New("invalid row")
 
-// maxInline is the size in bytes of the largest value that is kept in its row, and of the largest
+// maxInline is the size in bytes of the largest value that a row holds itself, and of the largest value apart
 // that is a single blob.
 const maxInline = 16 << 10
 
-// maxPage bounds a page that is read. It has about eight rows, of at most 41 KiB each.
+// maxPage is the size in bytes of the largest page that is read. A page has about eight rows of at most 41 KiB
+// each.
 const maxPage = 64 << 20
 
 // line is one row as its page holds it. The zero line means that there is no row.
 type line struct {
 	key   string
 	raw   []byte // the whole line with its LF
-	at    int32  // offset in raw of the value or of the reference to it
+	at    int32  // offset in raw of the value or its reference
 	apart bool   // the value is stored apart, and the row has a reference
 }
 
 const lineEnd = "]\n"
 
 // body returns the bytes after the key in the row: the value or, if the value is stored apart, the reference to
-// it.
+// the value.
 func (l *line) body() []byte {
 	end := len(l.raw) - len(lineEnd)
 	return l.raw[l.at:end:end]
 }
 
-// reference returns the size in bytes and the id of the value of l, which must be stored apart.
+// reference returns the size in bytes and the id of the value of l. The value must be stored apart.
 func (l *line) reference() (size int, id objstore.ID) {
 	size, id, _ = cutReference(l.body())
 	return size, id
 }
 
-// storedApart reports whether a value is stored outside of its row: it has more than maxInline bytes or a line feed.
+// storedApart reports whether value is stored outside of its row, because it has more than maxInline bytes or a
+// line feed.
 func storedApart(value []byte) bool {
 	return len(value) > maxInline || bytes.IndexByte(value, '\n') >= 0
 }
 
-// newLine encodes a row whose key passes checkKey. If the value is stored apart, pieces are the objects of the value,
-// and otherwise pieces is nil. If the value is not JSON or has more than MaxValue bytes, the error wraps ErrInvalid.
+// newLine encodes a row. checkKey must have accepted the key. pieces are the objects of a value that is stored
+// apart; pieces is nil if the row holds the value itself. If the value is not JSON or has more than MaxValue
+// bytes, the error wraps ErrInvalid.
 func newLine(key string, value []byte) (l line, pieces []piece, err error) {
 	switch {
 	case len(value) > MaxValue:
@@ -73,7 +76,8 @@ func newLine(key string, value []byte) (l line, pieces []piece, err error) {
 	return l, pieces, nil
 }
 
-// checkKey returns an error that wraps ErrInvalid if a key is not UTF-8 or has more than MaxKey bytes.
+// checkKey returns nil if key is a valid key. If key is not UTF-8 or has more than MaxKey bytes, the error
+// wraps ErrInvalid.
 func checkKey(key string) error {
 	switch {
 	case len(key) > MaxKey:
@@ -84,7 +88,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// encodePage returns the bytes of a page. Its lines must be sorted by key.
+// encodePage returns the bytes of the page with these lines. The lines must be sorted by key.
 func encodePage(lines []line) []byte {
 	size := 0
 	for i := range lines {
@@ -97,9 +101,9 @@ func encodePage(lines []line) []byte {
 	return out
 }
 
-// decodePage decodes data, the page with the given id. index is the number of the page in a collection with the
-// given numbers of pages and rows. If encodePage would not write these bytes for the page, the error is a
-// [*objstore.CorruptError]. The lines share memory with data.
+// decodePage returns the lines of data, the page with the given id. index is the number of the page in a
+// collection with the given numbers of pages and rows. If encodePage would not write data for this page, the
+// error is a [*objstore.CorruptError]. The lines share memory with data.
 func decodePage(id objstore.ID, data []byte, index, pages, rows int) ([]line, error) {
 	lines := make([]line, 0, rowsPerPage+rowsPerPage/2)
 	for rest := data; len(rest) > 0; {
@@ -127,8 +131,8 @@ func decodePage(id objstore.ID, data []byte, index, pages, rows int) ([]line, er
 	return lines, nil
 }
 
-// decodeLine decodes raw, one line with its LF. If the line is malformed, reason says why, and otherwise reason
-// is "". decodeLine does not check whether the key belongs to the page. It does not read a value that is stored
+// decodeLine decodes raw, one line with its LF. If the line is malformed, reason says why; otherwise reason is
+// "". decodeLine does not check whether the key belongs to the page, and does not read a value that is stored
 // apart.
 func decodeLine(raw []byte) (l line, reason string) {
 	key, n, ok := cutKey(raw[1:])
@@ -157,8 +161,8 @@ func decodeLine(raw []byte) (l line, reason string) {
 	return l, ""
 }
 
-// cutReference decodes b as the reference to a value that is stored apart, `<size>,"<id>"`. ok is false if
-// newLine does not write a reference in this way.
+// cutReference decodes b as the reference to a value that is stored apart: `<size>,"<id>"`. ok is false if
+// newLine would not write these bytes.
 func cutReference(b []byte) (size int, id objstore.ID, ok bool) {
 	number, quoted, _ := bytes.Cut(b, []byte{','})
 	size, err := strconv.Atoi(string(number))
@@ -197,8 +201,8 @@ func AppendString(b []byte, s string) []byte {
 }
 
 // cutKey decodes the JSON string at the start of b as a key. n is the length in bytes of the string with its
-// quotes. ok is false if b does not begin with a string, if AppendString writes the key in another way, or if
-// checkKey returns an error for the key.
+// quotes. ok is false if b does not begin with a string, if AppendString would write the key with other bytes,
+// or if checkKey rejects the key.
 func cutKey(b []byte) (key string, n int, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return "", 0, false
@@ -222,7 +226,7 @@ func cutKey(b []byte) (key string, n int, ok bool) {
 	if checkKey(key) != nil {
 		return "", 0, false
 	}
-	// Only the spelling of AppendString is accepted.
+	// A key must be spelled as AppendString spells it.
 	var buf [128]byte
 	if !bytes.Equal(AppendString(buf[:0], key), b[:end+1]) {
 		return "", 0, false
@@ -230,9 +234,9 @@ func cutKey(b []byte) (key string, n int, ok bool) {
 	return key, end + 1, true
 }
 
-// unescape returns the key from s, the text that AppendString has written between the quotes. If AppendString
-// does not write s for any key, the result is some other text. The caller notices this, because AppendString
-// writes that text in another way.
+// unescape returns the key whose text, as AppendString writes it between the quotes, is s. If AppendString
+// never writes s, the result is some other text. The caller detects this, because AppendString does not encode
+// that text as s.
 func unescape(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -271,4 +275,5 @@ func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }
 
+// isDigit reports whether c is a decimal digit.
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

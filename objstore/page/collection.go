@@ -31,8 +31,8 @@ const (
 	valuesName = "values"
 )
 
-// Collection is an immutable set of rows with unique keys. It holds a few ids, or its only page,
-// and reads the rest on demand. Safe for concurrent use.
+// Collection is an immutable set of rows with unique keys. It keeps a few ids, or its only page, in memory, and
+// reads all other objects when they are needed. It is safe for concurrent use.
 type Collection struct {
 	r        objstore.Reader
 	id       objstore.ID
@@ -42,9 +42,9 @@ type Collection struct {
 	valuesID objstore.ID   // zero if no value is stored apart
 }
 
-// Open opens the collection whose object is id, read through r. The zero id is the empty collection; r may be
-// nil for it. Open reads only this one object. If [Collection.Edit] would not write such an object, the error
-// is a [*objstore.CorruptError]. Damage in a row, or in an object below this one, is found when the row or
+// Open opens the collection whose object is id, read through r. The zero id is the empty collection, for which
+// r may be nil. Open reads only this object. If [Collection.Edit] would not write such an object, the error is
+// a [*objstore.CorruptError]. Damage in a row, or in an object below this object, is found when the row or the
 // object is read.
 func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	c := &Collection{r: r, id: id}
@@ -63,8 +63,9 @@ func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	return nil, corrupt(id, "collection: expected a tree or a page")
 }
 
-// openSmall makes c the collection whose only page has the bytes data. It checks the size and the number of lines; rows
-// are checked when they are read.
+// openSmall makes c the collection whose only page has the bytes data. It checks the size and the number of
+// lines, and the error is a [*objstore.CorruptError] if either is out of range. Rows are checked when they are
+// read.
 func (c *Collection) openSmall(data []byte) error {
 	c.small, c.rows = data, bytes.Count(data, []byte{'\n'})
 	if len(data) > smallBytes || c.rows < 1 || c.rows > smallRows {
@@ -101,8 +102,8 @@ func (c *Collection) openTree(data []byte) error {
 	return nil
 }
 
-// encodeTree returns the bytes of the collection's tree: its children, a file named for the number of rows and, if a
-// value is stored apart, the tree of values.
+// encodeTree returns the bytes of the collection's tree: its children, an empty file whose name is the number
+// of rows, and the tree of values if a value is stored apart.
 func (c *Collection) encodeTree() []byte {
 	data := appendChildren(make([]byte, 0, (len(c.top)+2)*(len(blobMode)+len(rowsPrefix)+maxIDSize)), c.top, depthFor(pagesFor(c.rows)))
 	data = appendEntry(data, blobMode, rowsPrefix+strconv.Itoa(c.rows), objstore.EmptyBlob)
@@ -129,9 +130,10 @@ func (c *Collection) Entry(name string) objstore.TreeEntry {
 // Len returns the number of rows.
 func (c *Collection) Len() int { return c.rows }
 
-// Get returns the value of the row with the given key, and whether there is such a row. It reads at most one page, the
-// directories above it, and the value if this is stored apart. The bytes are shared and must not be changed. An error
-// is a [*objstore.CorruptError] or that of the reader.
+// Get returns the value of the row with the given key. The second result is false if there is no such row. Get
+// reads at most one page, the directories above the page, and the value if the value is stored apart. The bytes
+// are shared and must not be changed. If an object is damaged, the error is a [*objstore.CorruptError]. Any
+// other error is about reading.
 func (c *Collection) Get(key string) ([]byte, bool, error) {
 	if c.rows == 0 {
 		return nil, false, nil
@@ -149,8 +151,9 @@ func (c *Collection) Get(key string) ([]byte, bool, error) {
 	return value, err == nil, err
 }
 
-// Rows yields every row in the order of the bytes of keys. It reads all pages before the first row, and each value that
-// is stored apart when it yields the row. After the first error it ends; the row that comes with the error is zero.
+// Rows yields every row, sorted by the bytes of the key. It reads all pages before it yields the first row, and
+// each value that is stored apart when it yields the row. After the first error Rows ends; the row that it
+// yields with the error is zero.
 func (c *Collection) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		lines, err := c.lines()
@@ -172,9 +175,9 @@ func (c *Collection) Rows() iter.Seq2[Row, error] {
 	}
 }
 
-// lines reads every row of the collection, sorted by key. The error is a [*objstore.CorruptError] if the pages
-// do not have c.rows rows. It is also a [*objstore.CorruptError] if the collection is a single page although
-// Edit would write these rows as a tree, or the other way round.
+// lines returns every row of the collection, sorted by key. The error is a [*objstore.CorruptError] if a page
+// is damaged or the pages do not have c.rows rows. It is also a [*objstore.CorruptError] if the collection is a
+// single page although Edit would write these rows as a tree, or the other way round.
 func (c *Collection) lines() ([]line, error) {
 	pages, err := c.directory().allPages()
 	if err != nil {
@@ -191,8 +194,8 @@ func (c *Collection) lines() ([]line, error) {
 	return lines, nil
 }
 
-// isSmall reports whether a collection of these lines, at least one, is stored as a single page: it has at most
-// smallRows rows and smallBytes bytes, and no value is stored apart.
+// isSmall reports whether a collection of these lines is stored as a single page: it has at most smallRows rows
+// and smallBytes bytes, and no value is stored apart. lines must not be empty.
 func isSmall(lines []line) bool {
 	if len(lines) > smallRows {
 		return false

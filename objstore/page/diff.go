@@ -5,17 +5,20 @@ import (
 	"iter"
 )
 
-// Delta is one difference between two collections. From is nil for an added row, To for a removed
-// one. The bytes are shared and must not be changed.
+// Delta is one difference between two collections. From is the value of the row in the first collection, or nil
+// if the row was added. To is the value in the second collection, or nil if the row was removed. The bytes are
+// shared and must not be changed.
 type Delta struct {
 	Key      string
 	From, To []byte
 }
 
-// Diff yields the rows that differ from a to b, in the order of the bytes of keys. If both collections have the same
-// id, it reads nothing. If one of them is empty, it reads all pages of the other. Otherwise it reads the pages that
-// differ and the directories above them. Values that are stored apart are compared by their size and id, and are read
-// when they are yielded. After the first error Diff ends; the delta that comes with the error is zero.
+// Diff yields the rows that differ between a and b, sorted by the bytes of the key. If a and b have the same
+// id, Diff reads nothing. If either is empty, Diff reads all pages of the other. Otherwise Diff reads the pages
+// that differ and the directories above these pages.
+//
+// Diff compares values that are stored apart by their size and id, and reads such a value when it yields the
+// row. After the first error Diff ends; the delta that it yields with the error is zero.
 func Diff(a, b *Collection) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		if a.id == b.id {
@@ -40,15 +43,16 @@ func Diff(a, b *Collection) iter.Seq2[Delta, error] {
 	}
 }
 
-// changedLine is a row that differs. If one side lacks the row, its line is zero.
+// changedLine is a row that differs between two collections. If a collection lacks the row, the line of that
+// collection is zero.
 type changedLine struct{ from, to line }
 
-// key returns the key of the row. A side without the row has an empty key, so the greater key counts.
+// key returns the key of the row. A missing line has an empty key, so the greater of the two keys is the key of
+// the row.
 func (c *changedLine) key() string { return max(c.from.key, c.to.key) }
 
-// delta returns the change with the row's values on both sides. A side without the row has a nil value.
-// fromValues and toValues read the values that are stored apart: fromValues for the side c.from, and toValues
-// for the side c.to.
+// delta returns the change with the row's values in both collections. If a collection lacks the row, the value
+// is nil. fromValues reads a value of c.from that is stored apart, and toValues reads such a value of c.to.
 func (c *changedLine) delta(fromValues, toValues *values) (Delta, error) {
 	d := Delta{Key: c.key()}
 	var err error
@@ -91,9 +95,9 @@ func changedLines(a, b *Collection) ([]changedLine, error) {
 	return changes, nil
 }
 
-// differing returns lines of a and lines of b, sorted by key, that include every difference. If a or b is
-// empty, these are all lines. Otherwise they are the lines on the pages that a and b do not share, so some
-// lines may be equal.
+// differing returns lines of a and lines of b that include every difference. Both are sorted by key. If a or b
+// is empty, differing returns all lines of both. Otherwise it returns the lines on the pages that a and b do
+// not share, so some lines may be equal.
 func differing(a, b *Collection) (from, to []line, err error) {
 	if a.rows == 0 || b.rows == 0 { // lines also checks the number of rows and the form
 		if from, err = a.lines(); err == nil {
@@ -101,9 +105,8 @@ func differing(a, b *Collection) (from, to []line, err error) {
 		}
 		return from, to, err
 	}
-	// If the number of pages differs, a row may only have moved to another page. It is missing on
-	// its old page and new on the other, so both pages differ, both lines are read, and they are
-	// equal.
+	// If the numbers of pages differ, an unchanged row may be on another page in b. Its old page and its new
+	// page both differ, so both lines are read, and they are equal.
 	c := &comparison{a: a.directory(), b: b.directory()}
 	if err := c.collect(position{max(c.a.depth, c.b.depth), 0}); err != nil {
 		return nil, nil, err
@@ -120,8 +123,8 @@ type comparison struct {
 	pages []int
 }
 
-// collect adds to c.pages the numbers of the pages that differ, or that only one side has. It looks at the page
-// or the directory at p and at all pages below it.
+// collect adds to c.pages the numbers of the pages that differ, or that only one of the collections has. It
+// looks at the page at p, or at all pages below the directory at p.
 func (c *comparison) collect(p position) error {
 	inA, inB := c.a.has(p), c.b.has(p)
 	if inA && inB {
@@ -140,6 +143,7 @@ func (c *comparison) collect(p position) error {
 	}
 	for i := range fanOut {
 		child := position{p.level - 1, p.index*fanOut + i}
+		// Children have consecutive numbers, so no later child exists either.
 		if !c.a.has(child) && !c.b.has(child) {
 			break
 		}

@@ -13,17 +13,17 @@ const (
 	maxIDSize = sha256.Size
 )
 
-// position is where a page or a directory is in a collection. Pages are at level 0, and the
-// directory above (level, index) is (level+1, index/16). A position covers the same pages in a
-// collection of any depth.
+// position is the place of a page or a directory in a collection. Pages are at level 0. The directory above the
+// position (level, index) is at (level+1, index/16). A position covers the same pages in a collection of any
+// depth.
 type position struct{ level, index int }
 
 // parent returns the position of the directory above p.
 func (p position) parent() position { return position{p.level + 1, p.index / fanOut} }
 
-// directory reads the pages of a collection and remembers the ids that it has read. The directory
-// of a small collection has depth 0: its root is its only page. A directory is made for one
-// operation and is not safe for concurrent use.
+// directory reads the pages of a collection and remembers the ids that it has read. The directory of a small
+// collection has depth 0: its root is its only page. A directory is made for one operation and is not safe for
+// concurrent use.
 type directory struct {
 	r     objstore.Reader
 	root  objstore.ID // of the collection
@@ -39,7 +39,7 @@ func (d *directory) has(p position) bool {
 	return p.level <= d.depth && p.index < nodesAt(d.pages, p.level)
 }
 
-// id returns the id of the object at p, which must exist (see has). It reads the directories above p that d has not
+// id returns the id of the object at p. d.has(p) must be true. id reads the directories above p that d has not
 // read yet.
 func (d *directory) id(p position) (objstore.ID, error) {
 	if p.level == d.depth {
@@ -52,9 +52,9 @@ func (d *directory) id(p position) (objstore.ID, error) {
 	return children[p.index%fanOut], nil
 }
 
-// children returns the ids of the children of the directory at p, whose level is at least 1. If the object at p is not
-// a directory with the expected number of children, the error is a [*objstore.CorruptError]. The slice must not be
-// changed.
+// children returns the ids of the children of the directory at p. The level of p is at least 1. If the object
+// at p is not a directory with the expected number of children, the error is a [*objstore.CorruptError]. The
+// caller must not change the slice.
 func (d *directory) children(p position) ([]objstore.ID, error) {
 	if ids, ok := d.nodes[p]; ok {
 		return ids, nil
@@ -76,7 +76,7 @@ func (d *directory) children(p position) ([]objstore.ID, error) {
 	return ids, nil
 }
 
-// raw returns the id and the bytes of the page with the number index, without decoding them.
+// raw returns the id and the undecoded bytes of the page with the number index.
 func (d *directory) raw(index int) (objstore.ID, []byte, error) {
 	id, err := d.id(position{0, index})
 	if err != nil || d.small != nil {
@@ -97,8 +97,8 @@ func (d *directory) page(index int) ([]line, error) {
 }
 
 // decode returns the rows in data, the bytes of the page with the given id. index is the number of the page. If
-// encodePage would not write these bytes for this page of the collection, the error is a
-// [*objstore.CorruptError]. The lines share memory with data.
+// Edit would not write these bytes for this page of the collection, the error is a [*objstore.CorruptError].
+// The lines share memory with data.
 func (d *directory) decode(id objstore.ID, data []byte, index int) ([]line, error) {
 	lines, err := decodePage(id, data, index, d.pages, d.rows)
 	if err == nil && d.small != nil && slices.ContainsFunc(lines, func(l line) bool { return l.apart }) {
@@ -107,8 +107,9 @@ func (d *directory) decode(id objstore.ID, data []byte, index int) ([]line, erro
 	return lines, err
 }
 
-// childMode returns the mode, as a tree spells it, of the children of a directory at the given level: pages at level 1
-// are files, and directories are trees.
+// childMode returns the mode of the children of a directory at the given level, in the spelling of a tree. The
+// children of a directory at level 1 are pages, which are files. The children at higher levels are directories,
+// which are trees.
 func childMode(level int) string {
 	if level > 1 {
 		return treeMode
@@ -126,8 +127,8 @@ func appendChildren(b []byte, children []objstore.ID, level int) []byte {
 }
 
 // cutChildren decodes the first count entries of data as the children of a directory at the given level. size
-// is the number of bytes of an id. It returns the ids and the bytes after these entries. If the entries are not
-// as appendChildren writes them, ok is false.
+// is the number of bytes of an id. It returns the ids, and the bytes of data after these entries. ok is false
+// if appendChildren would not write these entries.
 func cutChildren(data []byte, count, level, size int) (ids []objstore.ID, rest []byte, ok bool) {
 	ids = make([]objstore.ID, count)
 	for i := range ids {
@@ -146,9 +147,9 @@ func appendEntry(b []byte, mode, name string, id objstore.ID) []byte {
 	return id.AppendTo(append(b, 0))
 }
 
-// cutEntry decodes the first entry of the tree in b. size is the number of bytes of an id. It returns the id of the
-// entry and the bytes after the entry. If the entry does not have the given mode and name or is cut short, the third
-// result is false.
+// cutEntry decodes the first entry of the tree in b. size is the number of bytes of an id. It returns the id of
+// the entry and the bytes after the entry. The third result is false if the entry is cut short or does not have
+// the given mode and name.
 func cutEntry(b []byte, mode, name string, size int) (objstore.ID, []byte, bool) {
 	head := len(mode) + len(name) + 1
 	if len(b) < head+size || string(b[:len(mode)]) != mode ||
@@ -159,7 +160,7 @@ func cutEntry(b []byte, mode, name string, size int) (objstore.ID, []byte, bool)
 	return id, b[head+size:], err == nil
 }
 
-// idSize returns the number of bytes of an id, 0 for the zero ID.
+// idSize returns the number of bytes of id: 20 or 32, or 0 for the zero ID.
 func idSize(id objstore.ID) int {
 	var buf [maxIDSize]byte
 	return len(id.AppendTo(buf[:0]))

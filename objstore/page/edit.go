@@ -10,23 +10,24 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Change sets a row, or removes it if Value is nil. Removing a missing row changes nothing.
+// Change sets the row with the key Key to Value, or removes the row if Value is nil. Removing a missing row
+// changes nothing.
 type Change struct {
 	Key   string
 	Value []byte
 }
 
-// Edit returns the collection that results from c and changes. It writes the new objects to w, which must be
-// able to read the objects of c. If there are several changes to a key, the last one counts. The result reads
-// through w, and is as durable as w is.
+// Edit returns the collection that results from applying changes to c. It writes the new objects to w, which
+// must be able to read the objects of c. If there are several changes to a key, the last change counts. The new
+// collection reads through w, and is as durable as w is.
 //
 // Edit reads the pages of the changed rows, the pages that a new number of rows splits or joins, and the
-// directories above them. If the result has at most 32 rows, Edit reads all pages. If a change concerns a value
-// that is stored apart, Edit also reads trees of values. It writes only objects that differ from those of c.
+// directories above these pages. If the new collection has at most 32 rows, Edit reads all pages. If a change
+// concerns a value that is stored apart, Edit also reads trees of values. It writes only objects that differ
+// from those of c.
 //
-// If a change cannot be stored, the error wraps [ErrInvalid] and nothing is written. This is also true of a
-// change that a later one overrides. Other errors are those of reading c. The caller must not change the values
-// afterwards.
+// If a change cannot be stored, even a change that a later change overrides, the error wraps [ErrInvalid] and
+// nothing is written. Any other error is about reading c. The caller must not change the values afterwards.
 func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, error) {
 	pending, err := prepare(changes)
 	if err != nil {
@@ -62,28 +63,29 @@ func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, err
 	if next.top, err = e.writeDirectories(dirty); err != nil {
 		return nil, err
 	}
-	w.Add(objstore.Blob, nil) // the file that says the number of rows by its name
+	// The name of this empty file is the number of rows.
+	w.Add(objstore.Blob, nil)
 	next.id = w.Add(objstore.Tree, next.encodeTree())
 	return next, nil
 }
 
-// through returns the same collection, read through r.
+// through returns a copy of c that reads through r.
 func (c *Collection) through(r objstore.Reader) *Collection {
 	same := *c
 	same.r = r
 	return &same
 }
 
-// pendingChange is a checked change.
+// pendingChange is a change that was checked and encoded.
 type pendingChange struct {
 	line
-	page   int     // of the base
+	page   int     // number of the row's page in the base
 	remove bool    // removes the row
 	pieces []piece // the objects of a value that is stored apart
 }
 
 // prepare checks and encodes all changes, and returns the last change of each key, sorted by key. If a change
-// cannot be stored, even one that a later change overrides, the error wraps ErrInvalid.
+// cannot be stored, even a change that a later change overrides, the error wraps ErrInvalid.
 func prepare(changes []Change) ([]pendingChange, error) {
 	pending := make([]pendingChange, 0, len(changes))
 	for _, change := range changes {
@@ -118,7 +120,8 @@ type edit struct {
 	rows  int                 // number of rows of the result
 	count int                 // number of its pages
 	small bool                // the result is a single page
-	// The keys of rows that lose a value stored apart, and of rows that gain one.
+	// lost has the keys of rows that lose a value that is stored apart. gained has the keys of rows that gain
+	// such a value.
 	lost   map[string]struct{}
 	gained map[string]gainedValue
 }
@@ -137,13 +140,12 @@ type gainedValue struct {
 }
 
 // load returns the page of the base with the number index. If the page is not in e.pages yet, load reads the
-// page and adds it to e.pages. In an empty base, page 0 is a new page without lines.
+// page and adds it to e.pages. An empty base has no pages; its page 0 is then a new page without lines.
 func (e *edit) load(index int) (*editedPage, error) {
 	if p, ok := e.pages[index]; ok {
 		return p, nil
 	}
 	p := &editedPage{isNew: true}
-	// The changes of an empty collection are made on its page 0, which is new.
 	if e.base.rows > 0 {
 		id, data, err := e.dir.raw(index)
 		if err != nil {
@@ -158,8 +160,8 @@ func (e *edit) load(index int) (*editedPage, error) {
 	return p, nil
 }
 
-// merge applies the changes in pending to the pages of the base, which it loads. It sets e.rows to the number
-// of rows of the result. It reorders pending.
+// merge applies the changes in pending to the pages of the base, and loads these pages first. It sets e.rows to
+// the number of rows of the result. It reorders pending.
 func (e *edit) merge(pending []pendingChange) error {
 	pages := max(1, e.dir.pages)
 	for i := range pending {
@@ -184,8 +186,8 @@ func (e *edit) merge(pending []pendingChange) error {
 	return nil
 }
 
-// mergeLines applies changes to lines, the lines of one page, and returns the new lines. Both parameters and
-// the result are sorted by key. mergeLines calls noteValues for each change.
+// mergeLines returns the lines that result from applying changes to lines, the lines of one page. Both
+// parameters and the result are sorted by key. mergeLines calls noteValues for each change.
 func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 	merged := make([]line, 0, len(lines)+len(changes))
 	for i := range changes {
@@ -207,13 +209,13 @@ func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 	return append(merged, lines...)
 }
 
-// layOut sets e.small and e.count: whether the result is a single page, and its number of pages. It then moves
-// the lines of the loaded pages to the pages of the result. For a result of at most smallRows rows, layOut
-// loads all pages of the base. If they then have another number of rows than the base records, the error is a
-// [*objstore.CorruptError].
+// layOut sets e.small and e.count, and moves the lines of the loaded pages to the pages of the result. For a
+// result of at most smallRows rows, layOut loads all pages of the base. If their number of rows differs from
+// the number that the base records, the error is a [*objstore.CorruptError].
 func (e *edit) layOut() error {
 	e.count = pagesFor(e.rows)
-	if e.rows <= smallRows { // all rows together decide whether the result is a single page
+	// All rows together decide whether the result is a single page.
+	if e.rows <= smallRows {
 		var lines []line
 		for index := range e.dir.pages {
 			if _, err := e.load(index); err != nil {
@@ -234,7 +236,7 @@ func (e *edit) layOut() error {
 	return e.relocate()
 }
 
-// relocate moves the lines of the loaded pages to other pages, as the new number of pages e.count requires.
+// relocate moves the lines of the loaded pages to the pages that the new number of pages e.count requires.
 // Before that, it loads the pages that split or join. If the number of pages stays the same, relocate does
 // nothing.
 func (e *edit) relocate() error {
@@ -242,7 +244,8 @@ func (e *edit) relocate() error {
 	if before == after {
 		return nil
 	}
-	// A page that only one of the layouts has shares its rows with a page of the other.
+	// An added page takes its rows from a page of the base. A removed page gives its rows to a page of the
+	// result. Load all these pages.
 	for index := before; index < after && before > 0; index++ {
 		if _, err := e.load(pageOf(uint64(index), before)); err != nil {
 			return err
@@ -277,7 +280,8 @@ func (e *edit) relocate() error {
 	return nil
 }
 
-// writePages writes the pages that are new or have other bytes than in the base. It returns their ids by page number.
+// writePages writes the pages that are new or whose bytes differ from the base. It returns the ids of the
+// written pages by page number.
 func (e *edit) writePages() map[int]objstore.ID {
 	dirty := make(map[int]objstore.ID)
 	for _, index := range slices.Sorted(maps.Keys(e.pages)) {
@@ -290,12 +294,13 @@ func (e *edit) writePages() map[int]objstore.ID {
 	return dirty
 }
 
-// writeDirectories writes the directories above the dirty pages, and the directories whose number of children has
-// changed. dirty has the ids that writePages returned. The top directory is part of the collection's tree, so
-// writeDirectories does not write it, but returns the ids of its children.
+// writeDirectories writes the directories above the dirty pages, and the directories whose number of children
+// has changed. dirty has the ids that writePages returned. The top directory is part of the collection's tree,
+// so writeDirectories does not write the top directory, but returns the ids of its children.
 func (e *edit) writeDirectories(dirty map[int]objstore.ID) ([]objstore.ID, error) {
 	depth := depthFor(e.count)
 	changed := slices.Collect(maps.Keys(dirty))
+	// The directory above an added or removed page gets another number of children.
 	for index := min(e.dir.pages, e.count); index < max(e.dir.pages, e.count); index++ {
 		changed = append(changed, index)
 	}
@@ -309,7 +314,7 @@ func (e *edit) writeDirectories(dirty map[int]objstore.ID) ([]objstore.ID, error
 		next := make(map[int]objstore.ID, len(changed))
 		for _, index := range changed {
 			if index >= nodesAt(e.count, level) {
-				continue // it does not exist any more
+				continue // the result has no such directory
 			}
 			children, err := e.childrenOf(position{level, index}, built)
 			if err != nil {
@@ -322,8 +327,9 @@ func (e *edit) writeDirectories(dirty map[int]objstore.ID) ([]objstore.ID, error
 	return e.childrenOf(position{depth, 0}, built)
 }
 
-// childrenOf returns the ids of the children of the directory at p in the result. built has the ids of the children
-// that were written, by their index at their level. The other children are the same as in the base.
+// childrenOf returns the ids of the children of the directory at p in the result. built has the ids of the
+// children that Edit has written, by their index at their level. All other children are the same as in the
+// base.
 func (e *edit) childrenOf(p position, built map[int]objstore.ID) ([]objstore.ID, error) {
 	children := make([]objstore.ID, widthAt(e.count, p))
 	for i := range children {
@@ -340,8 +346,8 @@ func (e *edit) childrenOf(p position, built map[int]objstore.ID) ([]objstore.ID,
 	return children, nil
 }
 
-// single returns the result as a collection of a single page. dirty has the id of page 0 if writePages wrote this page;
-// otherwise its id is the same as in the base.
+// single returns the result as a collection of a single page. dirty has the id of page 0 if writePages wrote
+// page 0. Otherwise the id of page 0 is the same as in the base.
 func (e *edit) single(dirty map[int]objstore.ID) (*Collection, error) {
 	id, ok := dirty[0]
 	if !ok {

@@ -8,9 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// noteValues records in e.gained or e.lost that the change gives the row a value that is stored apart, or takes
-// such a value from the row. old is the row's line in the base, or zero if the base has no such row. noteValues
-// records nothing if the line stays as it is, or if neither value is stored apart.
+// noteValues records in e.gained that a change gives its row a new value that is stored apart, or in e.lost
+// that the change takes such a value from the row without giving a new one. old is the row's line in the base,
+// or zero if the base has no such row. noteValues records nothing if the line stays the same, or if neither
+// value is stored apart.
 func (e *edit) noteValues(old line, change *pendingChange) {
 	if bytes.Equal(old.raw, change.raw) {
 		return
@@ -30,8 +31,8 @@ func (e *edit) noteValues(old line, change *pendingChange) {
 	}
 }
 
-// writeValues writes the values that rows gained, and a new tree of values. The new tree has these values, and
-// lacks the values that rows lost. writeValues returns the id of the tree, or the zero ID if no value is stored
+// writeValues writes the values that rows gained, and a new tree of values. The new tree has the gained values
+// and lacks the lost values. writeValues returns the id of the tree, or the zero ID if no value is stored
 // apart. If no row gained or lost a value, it writes nothing and returns the id of the base's tree.
 func (e *edit) writeValues() (objstore.ID, error) {
 	if len(e.lost) == 0 && len(e.gained) == 0 {
@@ -51,7 +52,7 @@ func (e *edit) writeValues() (objstore.ID, error) {
 
 // addOver writes the objects of g, the new value of the row with the given key. If the old value of the row is
 // also stored apart, addOver skips the objects that the old value has, too. It returns the tree entry of the
-// new value, without a name.
+// new value. The entry has no name.
 func (e *edit) addOver(values *values, key string, g gainedValue) (objstore.TreeEntry, error) {
 	known := make(objects)
 	if g.replaces {

@@ -8,11 +8,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// pagesPerReader is the number of pages below which another goroutine does not pay off.
+// pagesPerReader is the number of pages for which it pays to start another goroutine.
 const pagesPerReader = 16
 
-// allPages returns the rows of every page, in the order of page numbers. For a large collection, most of the time goes
-// into inflating and checking pages, so several goroutines share the work.
+// allPages returns the rows of every page, in the order of page numbers. In a large collection, most of the
+// time is spent inflating and checking pages, so several goroutines share the work.
 func (d *directory) allPages() ([][]line, error) {
 	if d.small != nil {
 		lines, err := d.page(0)

@@ -13,8 +13,8 @@ type chunkReader struct {
 	tail  []int // sizes of the chunks of the last part, or nil if the last part is a blob
 }
 
-// readParts returns the value whose tree of parts or chunks has the given id. If cutValue does not write such a tree,
-// or the value has more than limit bytes, the error is a [*objstore.CorruptError].
+// readParts returns the value whose tree of parts or chunks has the given id. If cutValue would not write such
+// a tree, or the value has more than limit bytes, the error is a [*objstore.CorruptError].
 func readParts(r objstore.Reader, id objstore.ID, limit int) ([]byte, error) {
 	c := &chunkReader{r: r, limit: limit}
 	depth, err := c.depth(id)
@@ -38,12 +38,12 @@ func readParts(r objstore.Reader, id objstore.ID, limit int) ([]byte, error) {
 	return c.value, nil
 }
 
-// wellCut reports whether cutValue cuts c.value into the same parts and chunks as were read. c.parts and c.tail
-// have their sizes.
+// wellCut reports whether cutValue cuts c.value into the parts and chunks that were read. c.parts and c.tail
+// are the sizes of the parts and chunks that were read.
 func (c *chunkReader) wellCut() bool {
 	rest := c.value
 	for i, size := range c.parts {
-		// A part that is the last one is a blob only if it is not too large.
+		// The last part is a blob only if it has at most chunks.most bytes.
 		last := c.tail == nil && i == len(c.parts)-1
 		if parts.next(rest) != size || (size == len(rest)) != last || last && size > chunks.most {
 			return false
@@ -53,7 +53,7 @@ func (c *chunkReader) wellCut() bool {
 	if c.tail == nil {
 		return true
 	}
-	// The last part is a tree of chunks only if it is large enough.
+	// The last part is a tree of chunks only if it has more than chunks.most bytes.
 	if len(rest) <= chunks.most || parts.next(rest) != len(rest) {
 		return false
 	}
@@ -67,8 +67,8 @@ func (c *chunkReader) wellCut() bool {
 }
 
 // depth returns the number of levels of trees above the parts of the value whose root is id. It follows the
-// first child of each tree. If the root is a tree of chunks, because the value is a single part, depth returns
-// 0. The error is a [*objstore.CorruptError] if there are more than maxPartDepth levels, or if a tree is empty.
+// first child of each tree. If the value is a single part, the root is a tree of chunks, and depth returns 0.
+// The error is a [*objstore.CorruptError] if there are more than maxPartDepth levels, or if a tree is empty.
 func (c *chunkReader) depth(id objstore.ID) (int, error) {
 	for depth, at := 1, id; depth <= maxPartDepth; depth++ {
 		entries, err := objstore.ReadTree(c.r, at)
@@ -90,14 +90,14 @@ func (c *chunkReader) depth(id objstore.ID) (int, error) {
 }
 
 // readTree reads the parts below the tree with the given id. level is the number of levels from the parts up to
-// this tree, and depth that up to the root. last is true if the last part of the value is below this tree. Only
-// the root and the last tree of a level may have fewer than 16 children.
+// this tree, and depth is the number of levels from the parts up to the root. last is true if the last part of
+// the value is below this tree. Only the root and the last tree of a level may have fewer than 16 children.
 func (c *chunkReader) readTree(id objstore.ID, level, depth int, last bool) error {
 	entries, err := objstore.ReadTree(c.r, id)
 	if err != nil {
 		return err
 	}
-	// the smallest allowed number of children
+	// least is the smallest allowed number of children.
 	least := fanOut
 	switch {
 	case level == depth:
@@ -121,7 +121,7 @@ func (c *chunkReader) readTree(id objstore.ID, level, depth int, last bool) erro
 
 // readChild reads the entry e of the tree id. If level is above 0, e must be a tree of parts; at level 0, e
 // must be a part. last is true if the last part of the value is e or is below e. Only this part may be a tree
-// of chunks. An entry of any other mode is a [*objstore.CorruptError].
+// of chunks. If e has any other mode, the error is a [*objstore.CorruptError].
 func (c *chunkReader) readChild(id objstore.ID, e objstore.TreeEntry, level, depth int, last bool) error {
 	switch {
 	case level > 0 && e.Mode == objstore.ModeTree:
@@ -134,8 +134,8 @@ func (c *chunkReader) readChild(id objstore.ID, e objstore.TreeEntry, level, dep
 	return corrupt(id, "chunks: unexpected mode %o of entry %q", uint32(e.Mode), e.Name)
 }
 
-// readTail reads the last part of a value, whose tree of chunks is id. If cutValue does not write such a tree, the
-// error is a [*objstore.CorruptError].
+// readTail reads the last part of a value. id is the id of the part's tree of chunks. If cutValue would not
+// write such a tree, the error is a [*objstore.CorruptError].
 func (c *chunkReader) readTail(id objstore.ID) error {
 	entries, err := objstore.ReadTree(c.r, id)
 	if err != nil {
@@ -155,9 +155,10 @@ func (c *chunkReader) readTail(id objstore.ID) error {
 	return nil
 }
 
-// readPiece reads the blob with the given id, a part or a chunk that is cut by rule. It appends the bytes to c.value
-// and their number to sizes. Only the last piece may have rule.least bytes or fewer. Any other impossible size, and a
-// value of more than c.limit bytes, are a [*objstore.CorruptError].
+// readPiece reads the blob with the given id, a part or a chunk that is cut by rule. It appends the bytes to
+// c.value, and the number of bytes to sizes. Only the last piece may have rule.least bytes or fewer. For a
+// piece of any other impossible size, and for a value of more than c.limit bytes, the error is a
+// [*objstore.CorruptError].
 func (c *chunkReader) readPiece(id objstore.ID, rule *cutter, last bool, sizes *[]int) error {
 	data, err := objstore.GetBlob(c.r, id, int64(rule.most))
 	if err != nil {

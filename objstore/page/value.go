@@ -11,14 +11,16 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// ReplaceValue stores a value that is not in a collection: as a blob or, above 16 KiB, as a tree of parts and chunks.
-// It returns a tree entry with the given name for the value. The same bytes always have the same id and mode.
+// ReplaceValue stores a value that is not in a collection: as a blob or, above 16 KiB, as a tree of parts and
+// chunks. It returns a tree entry with the given name for the value. The same bytes always have the same id and
+// mode.
 //
-// If the new value replaces another one, old is the entry of that value; otherwise old is zero. Objects that the old
-// value has too are not written again. An error means that the old value cannot be read from w.
+// If the value replaces another value, old is the entry of the replaced value; otherwise old is zero.
+// ReplaceValue does not write objects that the replaced value has, too. An error means that the replaced value
+// cannot be read from w.
 //
-// The value may have at most MaxValue bytes. ReplaceValue does not check this, but ReadValue rejects a larger value.
-// The caller must not change the bytes of value afterwards.
+// The value may have at most MaxValue bytes. ReplaceValue does not check this, but ReadValue rejects a larger
+// value. The caller must not change the bytes of value afterwards.
 func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.TreeEntry) (objstore.TreeEntry, error) {
 	known := make(objects)
 	if !old.ID.IsZero() {
@@ -32,16 +34,16 @@ func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.Tre
 	return root.entry(name), nil
 }
 
-// ReadValue returns the value that ReplaceValue stored as e. If the objects are not as ReplaceValue writes them, or the
-// value has more than MaxValue bytes, the error is a [*objstore.CorruptError]. Other errors are those of r. The
-// returned bytes are shared and must not be changed.
+// ReadValue returns the value that ReplaceValue stored as e. If ReplaceValue would not write these objects, or
+// the value has more than MaxValue bytes, the error is a [*objstore.CorruptError]. Any other error is an error
+// of r. The returned bytes are shared and must not be changed.
 func ReadValue(r objstore.Reader, e objstore.TreeEntry) ([]byte, error) {
 	return readValue(r, e, MaxValue)
 }
 
-// readValue returns the value that ReplaceValue stored as e. If the objects are not as ReplaceValue writes
-// them, or the value has more than limit bytes, the error is a [*objstore.CorruptError]. Other errors are those
-// of r. The returned bytes are shared and must not be changed.
+// readValue returns the value that ReplaceValue stored as e. If ReplaceValue would not write these objects, or
+// the value has more than limit bytes, the error is a [*objstore.CorruptError]. Any other error is an error of
+// r. The returned bytes are shared and must not be changed.
 func readValue(r objstore.Reader, e objstore.TreeEntry, limit int) ([]byte, error) {
 	switch e.Mode {
 	case objstore.ModeTree:
@@ -69,17 +71,18 @@ type values struct {
 // newValues returns a reader of the tree of values with the id root. A zero root means that no value is stored apart.
 func newValues(r objstore.Reader, root objstore.ID) *values { return &values{r: r, root: root} }
 
-// splitName returns where the value of the row with the given key is stored: the name of a folder, and the name
-// of an entry in the folder. Together they are the SHA-256 of the key in hex. The folder is the first two
-// digits.
+// splitName returns where the tree of values stores the value of the row with the given key: the name of a
+// folder, and the name of an entry in the folder. The two names together are the SHA-256 of the key in hex. The
+// folder's name is the first two digits.
 func splitName(key string) (folder, name string) {
 	sum := sha256.Sum256([]byte(key))
 	text := hex.EncodeToString(sum[:])
 	return text[:2], text[2:]
 }
 
-// load sets v.folders from the tree of values, unless it is set already. Without such a tree, there are no folders. If
-// the tree is empty or has anything but folders named by two hex digits, the error is a [*objstore.CorruptError].
+// load sets v.folders from the tree of values, unless v.folders is set already. If v.root is zero, there are no
+// folders. If the tree is empty, or has an entry that is not a folder named by two hex digits, the error is a
+// [*objstore.CorruptError].
 func (v *values) load() error {
 	if v.folders != nil {
 		return nil
@@ -114,8 +117,9 @@ func isLowerHex(s string, size int) bool {
 	return len(s) == size
 }
 
-// list returns the entries of a folder, sorted by name, or nil if there is no such folder. If the folder is empty or
-// has an entry that Edit does not write, the error is a [*objstore.CorruptError]. The slice must not be changed.
+// list returns the entries of a folder, sorted by name, or nil if there is no such folder. If the folder is
+// empty or has an entry that Edit does not write, the error is a [*objstore.CorruptError]. The caller must not
+// change the slice.
 func (v *values) list(folder string) ([]objstore.TreeEntry, error) {
 	if err := v.load(); err != nil {
 		return nil, err
@@ -140,14 +144,15 @@ func (v *values) list(folder string) ([]objstore.TreeEntry, error) {
 	return entries, nil
 }
 
-// find returns the entry of the value that is stored apart for the row with the given key, and whether there is such an
-// entry.
+// find returns the entry of the value that is stored apart for the row with the given key. The second result is
+// false if there is no such entry.
 func (v *values) find(key string) (objstore.TreeEntry, bool, error) {
 	folder, name := splitName(key)
 	return v.entry(folder, name)
 }
 
-// entry returns the entry with the given name in a folder, and whether there is such an entry.
+// entry returns the entry with the given name in a folder. The second result is false if there is no such
+// entry.
 func (v *values) entry(folder, name string) (objstore.TreeEntry, bool, error) {
 	entries, err := v.list(folder)
 	if err != nil {
@@ -162,10 +167,10 @@ func (v *values) entry(folder, name string) (objstore.TreeEntry, bool, error) {
 	return entries[i], true, nil
 }
 
-// get returns the value of the row that l holds. A value in the row itself was checked when the line was
+// get returns the value of the row with the line l. A value in the row itself was checked when the line was
 // decoded. get reads and checks a value that is stored apart. The error is a [*objstore.CorruptError] if this
-// value is missing, has another id or size than the row says, is not JSON, or does not have to be stored apart.
-// The returned bytes are shared and must not be changed.
+// value is missing, is not JSON, or belongs in the row, or if its id or size differs from the reference in the
+// row. The returned bytes are shared and must not be changed.
 func (v *values) get(l *line) ([]byte, error) {
 	if !l.apart {
 		return l.body(), nil
@@ -197,8 +202,9 @@ func (v *values) get(l *line) ([]byte, error) {
 }
 
 // edit writes the tree of values without the values of the keys in remove, and with the entries in set. The
-// keys of both maps are keys of rows. edit replaces the names of the entries by those of splitName. It returns
-// the id of the new tree, or the zero ID if no value is left. An error is that of reading the old tree.
+// keys of both maps are keys of rows. edit replaces the names of the entries by the names that splitName
+// returns. It returns the id of the new tree, or the zero ID if no value is left. An error is about reading the
+// old tree.
 func (v *values) edit(w objstore.Writer, remove map[string]struct{}, set map[string]objstore.TreeEntry) (objstore.ID, error) {
 	changed := make(map[string][]objstore.TreeEntry)
 	// take removes the entry of a key and returns its folder and name.

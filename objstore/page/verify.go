@@ -4,8 +4,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Verify decodes every page and value. Its error is the first flaw, a [*objstore.CorruptError], or the error of a read.
-// If Verify returns nil, Edit writes the same collection for the same rows.
+// Verify decodes every page and value. It returns an error for the first damage, a [*objstore.CorruptError], or
+// the error of a read. If Verify returns nil, Edit writes the same objects for the same rows.
 func (c *Collection) Verify() error {
 	if c.rows == 0 {
 		return nil
@@ -29,7 +29,7 @@ func (c *Collection) Verify() error {
 }
 
 // verifyAll checks that the tree of values has exactly count values. The caller has found a value for each of
-// count rows. So if the tree has more, no row refers to some of them, and the error is a
+// count rows, so if the tree has more values, some belong to no row. The error is then a
 // [*objstore.CorruptError].
 func (v *values) verifyAll(count int) error {
 	if err := v.load(); err != nil {

@@ -9,10 +9,11 @@ import (
 )
 
 // VerifySince verifies c as [Collection.Verify] does, with the same errors, but skips the objects that c shares
-// with known. The collection known must be sound; normally it is an earlier or later version of c. If known is
-// nil, or either collection has at most 32 rows, VerifySince verifies all of c. Otherwise it reads only objects
-// that c and known do not share. So the cost of verifying a chain of versions depends only on their changes. If
-// the values that are stored apart do not match the rows, VerifySince reads all of c to find the damage.
+// with known. The collection known must be sound; normally it is an earlier or later version of c. So the cost
+// of verifying a chain of versions depends only on their changes.
+//
+// If known is nil, or either collection has at most 32 rows, VerifySince verifies all of c. It also does so if
+// the values that are stored apart do not match the rows, to find the damage.
 func (c *Collection) VerifySince(known *Collection) error {
 	if known == nil || known.rows <= smallRows || c.rows <= smallRows {
 		return c.Verify()
@@ -43,20 +44,20 @@ func (c *Collection) VerifySince(known *Collection) error {
 	if err != nil || same {
 		return err
 	}
-	// The trees of values do not match the rows: let Verify find the flaw.
+	// The trees of values do not match the rows. Verify finds the damage and returns the error.
 	return c.Verify()
 }
 
-// sinceVerifier verifies the pages that a collection does not share with a sound one.
+// sinceVerifier verifies the pages of a collection, next, that a sound collection, known, does not share.
 type sinceVerifier struct {
 	known, next *directory
 	splits      []int // pages of known whose rows may be on other pages in next, sorted
-	pages       []int // pages that are not shared
+	pages       []int // pages that known and next do not share
 }
 
 // splitPages returns the sorted numbers of the pages that linear hashing splits while a collection grows from
-// one number of pages to another. If the number does not grow, the result is empty. An added page takes its
-// rows from the page whose number is its own without the highest bit.
+// one number of pages to another. If to is not above from, the result is empty. The rows of an added page come
+// from the page whose number is the added page's number without the highest bit.
 func splitPages(from, to int) []int {
 	var splits []int
 	for added := from; added < to; added++ {
@@ -66,9 +67,9 @@ func splitPages(from, to int) []int {
 	return slices.Compact(splits)
 }
 
-// verify checks the directories at p and below p. p is a position whose nodes in the two collections differ.
-// verify adds to v.pages the numbers of the pages that the collections do not share. It does not check the rows
-// of these pages.
+// verify checks the directory at p and all directories below p. The nodes at p differ between the two
+// collections. verify adds to v.pages the numbers of the pages that the collections do not share. It does not
+// check the rows of these pages.
 func (v *sinceVerifier) verify(p position) error {
 	if p.level == 0 {
 		v.pages = append(v.pages, p.index)
@@ -91,6 +92,7 @@ func (v *sinceVerifier) verify(p position) error {
 // on these pages in both. p is a position of next. If the numbers of pages below p differ, or a page below p
 // was split, shared returns false without comparing ids.
 func (v *sinceVerifier) shared(p position) (bool, error) {
+	// The pages at p or below p have the numbers first to end-1.
 	first, end := p.index<<(digitBits*p.level), (p.index+1)<<(digitBits*p.level)
 	if !v.known.has(p) || min(end, v.known.pages) != min(end, v.next.pages) {
 		return false, nil
@@ -110,9 +112,9 @@ func (v *sinceVerifier) shared(p position) (bool, error) {
 // next on the pages that the two do not share. For each new or changed line, sameValues reads a value that is
 // stored apart, and returns the error if the value is damaged.
 //
-// It then reports whether the changes of the lines explain every difference of the trees. It returns false if a
-// value is new or changed in the tree but not in the lines, if the tree lost a value that a row still has, or
-// if the tree has a value that no row has any more.
+// The result is true if the changes of the lines explain every difference of the trees. It is false if a value
+// is new or changed in the tree but not in the lines, if the tree lost a value that a row still has, or if the
+// tree has a value that no row of next has.
 func sameValues(known, next *values, oldLines, newLines []line) (bool, error) {
 	before, after := make(map[string]line), make(map[string]bool)
 	for _, l := range oldLines {
@@ -158,15 +160,15 @@ func sameValues(known, next *values, oldLines, newLines []line) (bool, error) {
 	return true, nil
 }
 
-// valueName returns the folder and the name of the value of the row with the given key, as one text.
+// valueName returns the folder and the name of the value of the row with the given key, joined to one text.
 func valueName(key string) string {
 	folder, name := splitName(key)
 	return folder + name
 }
 
 // differentValues compares two trees of values. added has the names of the values that known lacks or has with
-// another mode or id. removed has the names of the values that only known has. The names are those of
-// valueName.
+// another mode or id. removed has the names of the values that only known has; it is nil if the trees are the
+// same. The names have the form that valueName returns.
 func differentValues(known, next *values) (added []string, removed map[string]bool, err error) {
 	if known.root == next.root {
 		return nil, nil, nil
@@ -209,8 +211,8 @@ func differentValues(known, next *values) (added []string, removed map[string]bo
 	return added, removed, nil
 }
 
-// lacking returns the entries in a folder of v that are missing in the same folder of base, or have another
-// mode or id there.
+// lacking returns the entries in a folder of v that the same folder of base lacks or has with another mode or
+// id.
 func lacking(v, base *values, folder string) ([]objstore.TreeEntry, error) {
 	entries, err := v.list(folder)
 	if err != nil {

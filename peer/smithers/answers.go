@@ -8,18 +8,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// keep finds the answers given with git-smithers that still matter to Smithers. given has the
-// answers that Smithers did not have at the last import. keep sets three fields of m:
+// keep finds the answers given with git-smithers that still matter to Smithers. given has the answers that
+// Smithers did not have at the last import. keep sets three fields of m:
 //
 //   - m.here: the approvals and the answers to human requests that Smithers still asks for, and the signals that
 //     untold returns.
 //   - m.overruled: the answers for which Smithers has a different answer.
 //   - m.dropped: the answers to questions that Smithers no longer asks.
 //
-// keep changes the maps of given: they lose all answers that m.here does not have.
+// keep changes the maps of given: it removes all answers that m.here does not have.
 func (m *mailbox) keep(given kept.Answers) {
 	m.overruled, m.dropped = m.overrule(given), m.drop(given)
-	// asked has the keys of the questions to which given has an answer that Smithers lacks
+	// asked has the keys of the questions that given answers and Smithers does not.
 	asked := make(map[string]bool)
 	for _, a := range m.Approvals {
 		asked[snapshot.Key(a.NodeID, a.Iteration)] = given.Approval(a).Status != a.Status
@@ -37,15 +37,17 @@ func (m *mailbox) keep(given kept.Answers) {
 }
 
 // untold returns the signals of given that Smithers does not have. If Smithers received a signal since the last
-// import, untold leaves out the signal of given with the same digest, or else a signal that isAlike accepts. Each
-// signal of Smithers accounts for at most one signal of given. untold overwrites the array of given.Signals.
+// import, untold leaves out the signal of given with the same digest. If there is none with the same digest,
+// untold leaves out a signal of given that isAlike accepts. Each signal of Smithers removes at most one signal
+// of given. untold overwrites the array of given.Signals.
 func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
 	taken := make([]bool, len(m.Signals))
 	for i, p := range m.Signals {
 		taken[i] = given.Known[p.Signal.Digest()] // Smithers had the signal at the last import
 	}
-	// told returns a function that looks for a signal of Smithers that is not taken and that equals ours by the
-	// comparison is. If the function finds one, it marks the signal as taken and returns true.
+	// told returns a function that looks for a signal of Smithers that is not taken yet and matches ours. is
+	// decides whether two signals match. If the function finds a signal, it marks the signal as taken and
+	// returns true.
 	told := func(is func(theirs, ours snapshot.Signal) bool) func(snapshot.Signal) bool {
 		return func(ours snapshot.Signal) bool {
 			for i, p := range m.Signals {
@@ -61,9 +63,9 @@ func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
 	return slices.DeleteFunc(slices.DeleteFunc(given.Signals, told(same)), told(isAlike))
 }
 
-// isAlike reports whether two signals can be the same one. theirs is a signal in Smithers' database, and ours is a
-// signal sent with git-smithers. They can be the same if name, correlation and payload are equal, and if Smithers
-// did not receive theirs before git-smithers received ours.
+// isAlike reports whether theirs and ours can be the same signal. theirs is a signal in Smithers' database, and
+// ours is a signal sent with git-smithers. They can be the same if name, correlation and payload are equal, and
+// if Smithers did not receive theirs before git-smithers received ours.
 func isAlike(theirs, ours snapshot.Signal) bool {
 	return theirs.Name == ours.Name && kept.SameCorrelation(theirs.CorrelationID, ours.CorrelationID) &&
 		theirs.ReceivedAtMs >= ours.ReceivedAtMs && kept.SameJSON(theirs.Payload, ours.Payload)

@@ -9,20 +9,20 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// goBack appends a frame that takes the run back to an earlier frame, because Smithers rewound the run. Only the
-// first at.Count frames in Smithers' list are in the repository. The new frame has the state of at.End. If
-// Smithers never had at.End, goBack follows the frames on which at.End is based, up to a frame that Smithers had
-// or to the run's first frame, and takes the state of that frame.
+// goBack appends a frame that takes the run back to an earlier frame, because Smithers rewound the run. Only
+// the first at.Count frames in Smithers' list are in the repository. The new frame has the state of frame
+// at.End. If Smithers never had at.End, goBack follows the frames on which at.End is based, up to a frame that
+// Smithers had or to the run's first frame, and takes the state of that frame.
 //
 // The new frame records a travel. The travel has the time of Smithers' rewind if the database has the rewind's
-// event, and otherwise the time of the newest entry. goBack records that Smithers does not have the new frame. It
-// sets r.out.Rewound, and sets r.ours to the tree of the earlier frame.
+// event, and otherwise the time of the newest entry. goBack records that Smithers does not have the new frame.
+// It sets r.out.Rewound to true, and sets r.ours to the tree of the earlier frame.
 func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	to := at.End
 	for r.now.PeerNo(to) == tables.NoNumber && r.frames[to].Based != snapshot.NoFrame {
 		to = r.frames[to].Based // skip frames that Smithers never had, such as the frame of an earlier rewind
 	}
-	var no int64 // 0 if Smithers began the run anew
+	var no int64 // Smithers' number of the frame; 0 if Smithers began the run anew
 	if at.Count > 0 {
 		no = r.Heads[at.Count-1].Frame
 	}
@@ -62,7 +62,7 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	return err
 }
 
-// goForward appends the frame that takes the run to at.End, Smithers' newest frame, after an undo in the
+// goForward appends a frame that takes the run to at.End, Smithers' newest frame, after an undo in the
 // repository took the run to an earlier state. It records that Smithers does not have the new frame, and sets
 // r.ours to the tree of at.End.
 func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {

@@ -16,13 +16,13 @@ type continuation struct {
 	had    int64            // the number of imported events of Smithers
 }
 
-// refuseOther returns the error import_refused if the database lacks an imported event. Smithers never removes an
-// event, even in a rewind. So a database that lacks an event does not continue the imported run. If the database
-// has fewer events than were imported, and its newest event is in the repository, the error says that the database
-// is older. Otherwise it says that the run continued in two databases.
+// refuseOther returns the error import_refused if the database lacks an imported event, and otherwise nil.
+// Smithers never removes an event, even in a rewind. So a database that lacks an event does not continue the
+// imported run. If the database has fewer events than were imported, and its newest event is in the repository,
+// the error says that the database is older. Otherwise it says that the run continued in two databases.
 //
-// If cut is true, c.events has no rows before the newest imported event. refuseOther then compares only that
-// event.
+// If cut is true, c.events has no rows before the newest imported event. refuseOther then compares only the
+// newest imported event.
 func (c continuation) refuseOther(cut bool) error {
 	count := len(c.events.All)
 	has := c.events.HasAll
@@ -42,11 +42,11 @@ func (c continuation) refuseOther(cut bool) error {
 	return nil
 }
 
-// refuseLacking returns import_refused if the database lacks a signal that Smithers had at the last import.
-// signals has the run's signals in the database, and had has the digests of the signals at the last import. If
-// the events show that Smithers has rewound the run, a missing signal is not an error: Smithers removes signals
-// only in a rewind. If the database has a new event or signal, the error says that the run continued in two
-// databases. Otherwise it says that the database is older.
+// refuseLacking returns the error import_refused if the database lacks a signal that Smithers had at the last
+// import, and otherwise nil. signals has the run's signals in the database, and had has the digests of the
+// signals at the last import. If the events show that Smithers has rewound the run, a missing signal is not an
+// error, because Smithers removes signals in a rewind. If the database has a new event or signal, the error
+// says that the run continued in two databases. Otherwise it says that the database is older.
 func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool) error {
 	has, wentOn := 0, int64(len(c.events.All)) > c.had
 	for _, p := range signals {
@@ -69,8 +69,8 @@ func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool)
 		Hint("import the newest copy of the database").Detail("runId", c.run)
 }
 
-// continuation returns a value that compares two states of the run: its rows in the database, and what the last
-// import read.
+// continuation returns a value that compares two states of the run: its rows in the database, and the rows that
+// the last import read.
 func (r *runPass) continuation() continuation {
 	return continuation{run: r.ID, events: &r.Events, stored: r.stored, had: r.was.Pass.Events}
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// create begins the series of a run that the repository does not have, and sets r.series and r.entry. notBegun
-// lists the errors.
+// create begins the series of a run that the repository does not have, and sets r.series and r.entry. If the
+// series cannot begin, notBegun explains the error.
 //
 // If the run is a fork and the repository has the parent's frame, the series begins at that frame. create then
 // also sets r.parent, r.journal and r.ours.
 //
-// If the database has snapshots, create sets the layout of outputs from the newest snapshot. If the database has
-// no snapshot 0, create appends the start entry.
+// If the database has snapshots, create sets the layout of outputs from the newest snapshot. If the database
+// has no snapshot 0, create appends the start entry.
 func (r *runPass) create(ctx context.Context) error {
 	forked, err := r.forkedFrom(ctx)
 	if err != nil {
@@ -99,8 +99,8 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	return entry, nil
 }
 
-// forkedAt returns the frame from which a fork was made. fork is the fork. frames has the frames of the fork's
-// parent, and numbers has Smithers' numbers of these frames. The returned frame has Smithers' number fork.FrameNo.
+// forkedAt returns the frame from which the given fork was made. frames has the frames of the fork's parent,
+// and numbers has Smithers' numbers of these frames. The returned frame has Smithers' number fork.FrameNo.
 // After rewinds, several frames can have this number. forkedAt then takes the last such frame that is not newer
 // than the fork, or else the first such frame. ok is false if no frame has the number.
 func forkedAt(frames []kept.Frame, numbers *kept.Peer, fork *dbrun.Fork) (found kept.Frame, ok bool) {
@@ -112,16 +112,16 @@ func forkedAt(frames []kept.Frame, numbers *kept.Peer, fork *dbrun.Fork) (found 
 	return found, ok
 }
 
-// revives reports whether the import may import again the run with the id run after it was pruned and collected.
-// The request must ask for this with Revive, and must name the run.
+// revives reports whether the import may import the run with the id run again after the run was pruned and
+// collected. The request must ask for this with Revive, and must name the run.
 func (im *importJob) revives(run string) bool {
 	return im.req.Revive && slices.Contains(im.req.Runs, run)
 }
 
-// notBegun turns err into an error for the user. err is an error from the creation of the series of the run with
-// the id run. If the code is run_exists, another process has created the run, and the result is the error of
-// errOvertaken. If the run was collected, the result is err with one hint: the command with --revive. Every other
-// error stays unchanged.
+// notBegun returns err with an error code and hints for the user. err is an error from beginning the series of
+// the run with the id run. If the code is run_exists, another process has created the run, and the result is
+// the error of errOvertaken. If the run was collected, the result is err with one hint: the command with
+// --revive. Every other error stays unchanged.
 func (im *importJob) notBegun(run string, err error) error {
 	if fault.CodeOf(err) == fault.RunExists {
 		return errOvertaken(run)

@@ -49,8 +49,9 @@ func explainDatabase(path string, err error) error {
 }
 
 // stoppedAfter returns err, which ended an import of the database at path, with an error code and hints. If err
-// is nil, it returns nil. imported is the result before the error, or nil. If runs were imported before the
-// error, a hint says so. Otherwise, if the database is locked, a hint says that nothing was imported.
+// is nil, it returns nil. An error to which explainDatabase gives no code stays unchanged. imported is the
+// result so far, or nil. If imported has runs that were created or continued, a hint says that these runs are
+// in the repository. Otherwise, if the database is locked, a hint says that nothing was imported.
 func stoppedAfter(path string, imported *Imported, err error) error {
 	if err == nil {
 		return nil

@@ -18,10 +18,10 @@ const (
 	markFrame   = "frame"
 )
 
-// describe returns a note about one frame: how the frame's rows differ from the predicted rows, and the marks of
-// the frame. A mark says that a hash in a row does not match the data, or that the tree cannot be used. s is the
-// frame's snapshot. one has the frame's facts. differs has the differences of the snapshot's texts. wrong is the
-// reason why the frame does not have Smithers' tree, or nil.
+// describe returns a note about one frame: how the frame's rows differ from the predicted rows, and the marks
+// of the frame. A mark says that a hash in a row does not match the data, or that the tree cannot be used. s is
+// the frame's snapshot, and one has the frame's facts. differs has the differences of the snapshot's texts from
+// the predicted texts. wrong is the reason why the frame does not have Smithers' tree, or nil.
 //
 // end has the frame's tree and the earlier rows. If the frame has a row in _smithers_frames, describe sets
 // end.lastRow and end.lastTree.

@@ -16,8 +16,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// drafter drafts the next entries of a run from the database's rows and the line so far. A drafter writes nothing,
-// and changes neither the rows nor the line, so equal lines have equal next steps.
+// drafter drafts the next entries of a run from the database's rows and from line, the part of the run that was
+// drafted before. A drafter writes nothing, and changes neither the rows nor the line. So equal rows and lines
+// give equal drafts.
 type drafter struct {
 	peer   *dbrun.Run
 	box    *mailbox
@@ -40,11 +41,11 @@ func (f *peerFrame) moment() workcopy.Moment {
 }
 
 // frame returns the step that appends one frame of Smithers to line. of has the frame's snapshot and captured
-// files. The step begins with entries for earlier working copies that no frame has. In a live pass, the step for
-// the newest frame also records the progress of the import.
+// files. The step begins with an entry for each earlier working copy that no frame has. In a live pass, the
+// step for the newest frame also records the progress of the import.
 //
-// The draft of the step is a frame, with one exception: the first snapshot of a fork becomes an entry that is not
-// a frame if it has no new rendered tree and changes nothing but the mailbox.
+// The draft of the step is a frame, with one exception. The first snapshot of a fork becomes an entry that is
+// not a frame if it has no new rendered tree and changes nothing but the mailbox.
 func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	tree, rendered, wrong := d.treesOf(&line.lineEnd, of)
 	end := line.lineEnd
@@ -65,7 +66,7 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	}
 	moment := of.moment()
 	step := &lineStep{draft: snapshot.Draft{AtMs: of.AtMs, Run: d.peer.During(moment.Pointer), Limits: d.limits}}
-	// The first snapshot of a fork is often the unchanged frame of the parent.
+	// The first snapshot of a fork often equals the parent's frame, and then needs no frame of its own.
 	if !line.first() || line.entry == nil || rendered != nil || slices.ContainsFunc(changes, ofCore) {
 		step.draft.Frame = &snapshot.FrameDraft{State: changes, Rendered: rendered, Silent: true, Based: line.based}
 	} else {
@@ -92,13 +93,13 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	return step, nil
 }
 
-// treesOf returns the rendered tree of a frame in the database and in the repository. of is the frame, and end is
-// the end of the line before it.
+// treesOf returns the rendered tree of a frame in the database and in the repository. of is the frame, and end
+// is the end of the line before the frame.
 //
 // tree is the tree in the database. If the database has no row for the frame, tree is the tree of the previous
-// frame. If the row cannot be read, tree is "". rendered is the new tree in the repository. It is nil if tree is
-// missing, invalid or equal to end.ours; the frame then keeps end.ours. wrong is the reason why the row cannot be
-// read or why the tree is invalid, or nil.
+// frame. If the row cannot be read, tree is "". rendered is the new tree in the repository. It is nil if tree
+// is missing, invalid or equal to end.ours; the frame then keeps end.ours. wrong is the reason why the row
+// cannot be read or why the tree is invalid, or nil.
 func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []byte, wrong error) {
 	before := int64(tables.NoNumber)
 	if of.index > 0 {
@@ -108,22 +109,24 @@ func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []b
 	if tree == "" || tree == end.ours || tree == export.NoTree && end.ours == "" {
 		return tree, nil, wrong
 	}
-	// An invalid tree stays in the stored row of Smithers, but is not the tree of a frame in the repository.
+	// An invalid tree stays in the stored row of Smithers, but does not become the tree of a frame in the
+	// repository.
 	if err := snapshot.CheckRendered([]byte(tree)); err != nil {
 		return tree, nil, err
 	}
 	return tree, []byte(tree), wrong
 }
 
-// inSnapshot returns an error that wraps err and names Smithers' number of s. err must be about the texts of s.
+// inSnapshot returns an error that wraps err and names Smithers' number of s. err is an error about the texts
+// of s.
 func inSnapshot(s *source.Snapshot, err error) error {
 	return fmt.Errorf("snapshot %d: %w", s.Frame, err)
 }
 
 // wholeOf returns the state of s, a snapshot, with the mailbox at the snapshot's time. It also returns the
-// differences between the snapshot's texts and the texts that follow from the state. entry is the entry before the
-// snapshot, or nil before a run's first entry. layout is the layout of outputs. ours is the frame's rendered tree.
-// If ours is "", the nodes' needs come from the times of attempts.
+// differences between the snapshot's texts and the texts that Write makes of the state. entry is the entry
+// before the snapshot, or nil before a run's first entry. layout is the layout of outputs. ours is the frame's
+// rendered tree. If ours is "", the nodes' needs come from the times of attempts.
 func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string, layout contents.Layout) (snapshot.Whole, contents.Shape, error) {
 	texts, err := contents.Parse(s.Contents, ours, d.limits)
 	if err != nil {
@@ -144,10 +147,10 @@ func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string
 	return w, texts.Shape(d.peer.ID, s.Contents, w, signals, layout), nil
 }
 
-// addFiles sets the working copy of step.draft to the working copy at the frame of. If no new working copy is
-// known, addFiles leaves it nil. For each earlier working copy that no frame has, addFiles adds an entry to
-// step.passing, except before the run's first entry. If the frame has captured files, addFiles sets the working
-// copy of step.draft and end.files to these files.
+// addFiles sets the working copy of step.draft to the working copy at the frame of. If there is no new working
+// copy, step.draft.VCS stays nil. For each earlier working copy that no frame has, addFiles adds an entry to
+// step.passing, except before the run's first entry. If the frame has captured files, addFiles sets end.files
+// and the working copy of step.draft to these files.
 func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lineEnd) error {
 	current, err := filesOf(line.entry)
 	if err != nil {
@@ -169,8 +172,8 @@ func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lin
 	return nil
 }
 
-// filesOnly returns the draft of an entry that only records files. vcs has the files, which an attempt left and
-// which the next entry does not have. atMs is the time of the entry.
+// filesOnly returns the draft of an entry that only records files. vcs has files that an attempt left and that
+// the next entry does not have. atMs is the time of the entry.
 func (d *drafter) filesOnly(vcs *snapshot.VCS, atMs int64) snapshot.Draft {
 	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: d.limits}
 }
@@ -191,9 +194,9 @@ func (d *drafter) addAttempts(line *runLine, step *lineStep, atMs int64, files a
 	step.draft.Journal = step.journal.changes
 }
 
-// attemptFiles returns the value that names, in the journal of the next entry of line, the files that ended
-// attempts left. frame is the number of the next frame or, if no frame follows, of the newest frame. captured has
-// the files captured for that frame, or is nil.
+// attemptFiles returns the value that names the files that ended attempts left, for the journal of the next
+// entry of line. frame is the number of the next frame or, if no frame follows, of the newest frame. captured
+// has the files captured for that frame, or is nil.
 func (d *drafter) attemptFiles(line *runLine, frame int64, captured *snapshot.VCS) attemptFiles {
 	return attemptFiles{frame: frame, before: line.before, first: d.isNew, captured: captured, copies: d.peer.Copies}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// addFirst adds to draft, the first entry of a run, the parts of ext/smithers that a fork of any frame needs: the
-// layout of outputs, the schema, and the overrides of the run's row. These parts replace the ext/smithers of a
-// fork's parent. addFirst sets r.ext to them. If the run is not a fork and draft has a working copy, addFirst also
-// sets the draft's base commit.
+// addFirst prepares draft, the first entry of a run. A later fork may begin at any frame of the run, so the first entry
+// gets the parts of ext/smithers that such a fork needs: the layout of outputs, the schema, and the overrides of the
+// run's row. If the run itself is a fork, these parts replace the ext/smithers of its parent. addFirst sets r.ext to
+// these parts. If the run is not a fork and draft has a working copy, addFirst also sets the draft's base commit.
 func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	row := snapshot.Run{Parent: r.parent} // the run's row after this pass, without frame and event numbers
 	if r.head != nil {
@@ -28,6 +28,7 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	if err != nil {
 		return err
 	}
+	// The new Pass must differ from the parent's Pass: see kept.ReadTip.
 	first := &kept.Peer{Layout: r.now.Layout, Schema: r.Schema(r.Knows), Tables: map[string][]dbrow.Override{}, Pass: kept.Pass{Number: had.Pass.Number + 1, Predictions: kept.Predictions}}
 	if len(over) > 0 {
 		first.Tables[tables.Runs] = over
@@ -55,6 +56,7 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 		return err
 	}
 	f.Events, f.Frames = r.stored, slices.Clone(r.line)
+	// The predictions need the rendered tree of the newest frame, which the facts in r.line may lack.
 	if n := len(f.Frames); n > 0 {
 		f.Frames[n-1].Tree = r.ours
 	}

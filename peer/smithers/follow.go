@@ -14,8 +14,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// follow sets r.line to the frames of Smithers on the line to at.End. If another frame or files of attempts can
-// follow, it also sets the end of the line.
+// follow sets r.line to Smithers' frames on the line of the repository that ends at at.End. If another frame, or files
+// of attempts, can follow these frames, it also sets the end of the line.
 //
 //   - If a watch knows the line, follow takes the line and its end from the watch.
 //   - If the run was never imported, git-smithers made the frames. follow describes each frame with describeOurs,
@@ -45,6 +45,7 @@ func (r *runPass) follow(at kept.Meeting) error {
 			return err
 		}
 	}
+	// The end of the line is needed only before another frame, or if attempts have left files since the last frame.
 	if !r.imported || at.Count == 0 || at.Count == len(r.Heads) && !r.journal.leftMore(r.Attempts, r.Heads[at.Count-1].AtMs) {
 		return nil
 	}
@@ -55,6 +56,7 @@ func (r *runPass) follow(at kept.Meeting) error {
 	}
 	r.last, r.before = s.Row, &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	r.tree = r.Trees.InflateTo(no)
+	// r.lastRow and r.lastTree belong to the newest of these frames that has a row in _smithers_frames.
 	for _, one := range slices.Backward(r.line) {
 		if row, ok := r.Trees.Rows[one.PeerNo]; ok {
 			r.lastRow = row
@@ -65,11 +67,11 @@ func (r *runPass) follow(at kept.Meeting) error {
 	return nil
 }
 
-// knownFrame returns the facts of f, a stored frame, without the tree. head is Smithers' snapshot of the frame.
-// The hash of the contents is that of the snapshot. If the contents have a mark, it is the hash in the mark.
+// knownFrame returns the facts of f, a stored frame, without the tree. head is Smithers' snapshot of the frame. The
+// content hash is that of head or, if the frame has a mark about its contents, the computed hash in the mark.
 //
-// The hash of the tree is that of Smithers' row in _smithers_frames. knownFrame computes this hash from the stored
-// tree if the tree has a mark, if Smithers has no row, or if the run was never imported.
+// The hash of the tree is that of Smithers' row in _smithers_frames. If the tree has a mark, if Smithers has no row, or
+// if the run was never imported, knownFrame computes this hash from the stored tree.
 func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts, error) {
 	one := tables.FrameFacts{Frame: f.Number, PeerNo: head.Frame, AtMs: f.Entry.AtMs, ContentHash: head.ContentHash}
 	row, has := r.Trees.Rows[head.Frame]
@@ -80,6 +82,7 @@ func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts,
 		case m.What == markContent:
 			one.ContentHash = m.Found
 		default:
+			// Any other mark is about the tree, so the hash must come from the stored tree.
 			has = false
 		}
 	}

@@ -31,8 +31,8 @@ func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 	return r.take(ctx, step)
 }
 
-// take appends the entries of step to the series, and moves the end of the line behind them. It counts the frame
-// and its marks in r.out.
+// take appends the entries of step to the series, and sets the end of the line to the state after step. It counts the
+// frame in r.out.Frames and adds the frame's marks to r.out.Marks.
 func (r *runPass) take(ctx context.Context, step *lineStep) error {
 	for _, draft := range step.passing {
 		if err := r.append(ctx, draft, r.behind); err != nil {

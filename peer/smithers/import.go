@@ -13,13 +13,13 @@ type ImportRequest struct {
 	// Runs has the exact ids of the runs to import. Import also imports the runs from which these runs were forked.
 	// nil means all runs.
 	Runs []string
-	// Revive allows to import runs of Runs that were pruned and collected.
+	// If Revive is true, Import also imports those of Runs that were pruned and collected.
 	Revive bool
-	// Files captures the working copy into the newest frame of each run with new frames. Only Watch sets Files,
-	// because only Watch imports a frame while its files are in the working copy.
+	// If Files is true, the newest frame of each run with new frames gets the files of the current working copy. Only
+	// Watch sets Files, because only Watch imports a frame while its files are in the working copy.
 	Files bool
-	// Progress, if not nil, is called after each new frame of a run. done and total are numbers of the run's new
-	// frames.
+	// Progress, if not nil, is called after each new frame of a run. done is the number of the run's new frames that
+	// are imported so far, and total is the number of all new frames of the run.
 	Progress func(run string, done, total int)
 }
 
@@ -67,11 +67,12 @@ type ImportedRun struct {
 // Mark is a difference between a value in a database and the computed value. The import did not change the value.
 type Mark = kept.Mark
 
-// Import brings the runs of the database at path up to date in the repository. It imports each run either completely
-// or, with an error in the ImportedRun, not at all. Import imports a new fork only after the fork's parent. Each run
-// is durable before the import of the next run begins. Import reads each run from one state of the database; later
-// runs may be read from a newer state. If other processes append to a run during the import, or Smithers begins to
-// write to the database, Import reads and imports the affected runs again, at most maxTries times.
+// Import updates the runs in the repository to the state of the database at path. req selects the runs. Import imports
+// each run either completely or not at all. If the import of a run fails, its ImportedRun has the error. Import imports
+// a new fork only after the fork's parent. Each run is durable before the import of the next run begins. Import reads
+// each run from one state of the database, but may read later runs from a newer state. If other processes append to a
+// run during the import, or Smithers begins to write to the database, Import reads and imports the affected runs again,
+// at most maxTries times.
 //
 // An error of Import itself concerns more than one run. The result then has the runs imported before the error, or is
 // nil if the import had no result before the error. The codes are database_not_found; invalid_database, also for an

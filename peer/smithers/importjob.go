@@ -113,12 +113,12 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	return out, nil
 }
 
-// passRun imports one run. The result is nil if passesOver skips the run. If the run cannot be imported, but the
-// other runs can, passRun returns a refused run with the reason in Err and no error. It also adds the reason to
-// im.failed.
+// passRun imports one run. from has the run's row. If passesOver skips the run, the result is nil. If the run cannot be
+// imported, but the other runs can, passRun returns a refused run with the reason in Err and no error. It also adds the
+// reason to im.failed.
 //
-// If passRun returns an error, the error ends the pass. It then returns the run, too, if the run was imported
-// before the error.
+// If passRun returns an error, the error ends the pass. If the run was imported before the error, passRun returns the
+// run together with the error.
 func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (*ImportedRun, error) {
 	over, err := im.passesOver(tx, from)
 	if over || err != nil {
@@ -172,10 +172,9 @@ func stopsImport(ctx context.Context, err error) bool {
 	return slices.Contains([]fault.Code{fault.Interrupted, fault.DiskFull, fault.ReadOnly, fault.WriteFailed}, code)
 }
 
-// refused returns the error for a run that was refused because of err. If err has an error code that tells the
-// reason, refused returns err. The codes invalid_state and limit_exceeded do not tell it. For these codes, and
-// without a code, refused returns import_refused with err as the reason. A hint is about the limits or about the
-// other runs.
+// refused returns the error for a run that was refused because of err. If err has an error code other than
+// invalid_state and limit_exceeded, the code tells the reason, and refused returns err. Otherwise refused returns
+// import_refused with err as the cause. A hint is about the limits or about the other runs.
 func refused(run string, err error) error {
 	if coded, ok := errors.AsType[*fault.Error](err); ok && coded.Code != fault.InvalidState && coded.Code != fault.LimitExceeded {
 		return err

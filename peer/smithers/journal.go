@@ -30,7 +30,7 @@ func readJournal(entry *snapshot.Entry) (j journal, err error) {
 	return j, err
 }
 
-// take adds the attempts of changes to j. The entry with changes must be stored. take leaves out logs, which
+// take adds the attempts in changes to j. The entry with these changes must be stored. take skips logs, which
 // runLine.move adds.
 func (j *journal) take(changes []snapshot.Change) error {
 	for _, c := range changes {
@@ -46,8 +46,8 @@ func (j *journal) take(changes []snapshot.Change) error {
 	return nil
 }
 
-// leftMore reports whether any attempt may have left files that no entry has. This is an attempt of rows that has
-// a commit, ended after sinceMs, and has not ended in the journal.
+// leftMore reports whether any of rows is an attempt that may have left files which no entry has. Such an attempt has a
+// commit, ended after sinceMs, and has not ended in the journal.
 func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	return slices.ContainsFunc(rows, func(row dbrun.Attempt) bool {
 		a := row.Attempt
@@ -56,7 +56,7 @@ func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
 	})
 }
 
-// attemptFiles names, in ended attempts, the files that the attempts left.
+// attemptFiles sets the fields of ended attempts that name the files which the attempts left.
 type attemptFiles struct {
 	frame    int64            // the first frame after the new attempts ended; the newest frame if no frame follows
 	before   *workcopy.Moment // the moment of Smithers' newest stored frame; nil if no frame is stored
@@ -68,11 +68,12 @@ type attemptFiles struct {
 // addTo sets the fields of a, an attempt, that name the files which the attempt left. had is the same attempt in
 // the journal. known is false if the journal does not have the attempt.
 //
-// If had ended at the same time and has a frame, a gets the fields of had. Otherwise, addTo changes only an
-// attempt that ended after the newest stored frame. In a new run without a stored frame, any ended attempt counts.
+// If had has the same start and end times and a frame, a gets the fields of had. Otherwise, addTo changes only an
+// attempt that ended after the newest stored frame. In a new run without a stored frame, it changes every ended
+// attempt.
 //
-// Such an attempt gets the captured files. If no files were captured, it gets the working copy that Smithers
-// recorded, if any. An attempt with a recorded revision or its own worktree gets that working copy in every case.
+// A changed attempt gets the captured files. If no files were captured, it gets the working copy that Smithers
+// recorded, if any. An attempt with a recorded revision or its own worktree never gets the captured files.
 func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bool) {
 	since := f.before == nil && f.first || f.before != nil && a.FinishedAtMs != nil && *a.FinishedAtMs > f.before.AtMs
 	switch {
@@ -92,9 +93,9 @@ type journalStep struct {
 	done    map[int]bool      // changes to runLine.done
 }
 
-// changesTo returns the step that changes the journal to the attempts of rows as they were at atMs. The step has
-// the new and the changed attempts, and the new logs of ended attempts. It leaves out attempts that began later.
-// files sets the files that ended attempts left.
+// changesTo returns the step that changes the journal to the attempts of rows as they were at atMs. The step has the
+// new and the changed attempts that began by atMs, and the new logs of ended attempts. files names the files that ended
+// attempts left.
 //
 // done has one element for each row: see runLine.done. changesTo skips an attempt whose element is true, if the
 // attempt ended by atMs and by the newest stored frame. The journal already has the whole attempt.
@@ -111,7 +112,7 @@ func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files
 		}
 		key := snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)
 		had, known := j.attempts[key]
-		// An attempt is done once it ended by the newest stored frame.
+		// An attempt is done if it ended by the time of the newest stored frame.
 		if now := files.before != nil && row.EndedBy(files.before.AtMs); now != done[i] {
 			step.done[i] = now
 		}

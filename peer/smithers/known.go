@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 )
 
-// knownRows has the rows of a run in the database up to the newest imported frame, and the state of the run's line,
-// for the next pass of a watch. The fields have the names and meanings of the fields of runLine.
+// knownRows is the data about a run that the next pass of a watch needs: the rows of the database up to the newest
+// imported frame, and the state of the run's line. The fields have the names and meanings of the fields of runLine.
 type knownRows struct {
 	dbrun.Seen
 

@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// lineStep is a step of a line: the next entries of the line, and the state of the line after these entries.
+// lineStep is one step of a line: the next entries of the line, and the state of the line after these entries.
 type lineStep struct {
 	passing []snapshot.Draft // the entries before draft, with files that draft does not have
 	draft   snapshot.Draft

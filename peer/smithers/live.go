@@ -118,8 +118,9 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	return err == nil, err
 }
 
-// addPass adds the progress of the import to the last frame of a live pass, with the ext/smithers rows of the new
-// frames. The progress has no digest of the rows, because a live pass does not read most rows.
+// addPass adds the progress of the import to step, the last frame of a live pass, with the ext/smithers rows of the new
+// frames. line is the line before step. The progress has no digest of the rows, because a live pass does not read most
+// rows.
 func (d *drafter) addPass(line *runLine, step *lineStep) (err error) {
 	frame := step.frame
 	frame.pass = &kept.Pass{

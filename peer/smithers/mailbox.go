@@ -22,8 +22,8 @@ type mailbox struct {
 }
 
 // fill sets the mailbox of w to the mailbox at the time atMs. The mailbox has the requests, signals and waits of
-// Smithers that began by then. A request that was decided later is undecided. The mailbox also has all answers of
-// m.here, even later ones, because the new entries follow these answers in the repository.
+// Smithers that began by atMs. A request that was decided after atMs is undecided. The mailbox also has all answers of
+// m.here, even those given after atMs, because the new entries follow these answers in the repository.
 //
 // had has the numbers of the signals in the previous state, by digest. fill returns both numbers of each signal
 // that Smithers had by atMs: git-smithers' number and Smithers' number.
@@ -33,6 +33,7 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 		if a.DecidedAtMs != nil && *a.DecidedAtMs > atMs {
 			a.Status, a.DecidedAtMs, a.DecidedBy, a.Note = snapshot.ApprovalRequested, nil, nil, nil
 		}
+		// If the status differs, here has an answer from m.here, which counts at any time.
 		if here := m.here.Approval(a); here.Status != a.Status || a.RequestedAtMs <= atMs {
 			w.Approvals = append(w.Approvals, here)
 		}
@@ -40,7 +41,7 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 	m.fillHumanRequests(w, atMs)
 	for _, s := range m.Signals {
 		if s.Signal.ReceivedAtMs > atMs {
-			break // the signals are a prefix, so that their numbers have no gaps
+			break // the mailbox gets only the signals before the first later signal, so that the numbers have no gaps
 		}
 		w.Signals = append(w.Signals, s.Signal)
 	}
@@ -63,6 +64,7 @@ func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 			h.Status, h.AnsweredAtMs, h.AnsweredBy, h.Response = snapshot.HumanPending, nil, nil, nil
 		}
 		here := m.here.HumanRequest(h)
+		// Without an answer from m.here, only a request made by atMs counts.
 		if here.Status == h.Status && h.RequestedAtMs > atMs {
 			continue
 		}
@@ -89,7 +91,7 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 	for _, c := range empty {
 		want[[2]string{c.Collection, c.Key}] = c
 	}
-	// The rows that already are in state leave want, so that want keeps the new and changed rows.
+	// The loop removes from want the rows that state already has, so that want keeps the new and changed rows.
 	var changes []snapshot.Change
 	for collection, rows := range map[string]*page.Collection{
 		snapshot.CollectionApprovals: state.Approvals(), snapshot.CollectionHumanRequests: state.HumanRequests(),
@@ -117,9 +119,9 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 	return changes, nil
 }
 
-// waitsAt returns the waits at atMs: the wait of each node's newest attempt that began by atMs. It leaves out a
-// wait for which WaitRow.Then returns false. signals maps Smithers' numbers of signals to git-smithers' numbers.
-// The result is never nil.
+// waitsAt returns the waits at atMs. For each node, it takes the wait of the newest attempt that began by atMs, if that
+// attempt has a wait. It leaves out a wait for which WaitRow.Then returns false. signals has both numbers of each
+// signal. The result is never nil.
 func (m *mailbox) waitsAt(atMs int64, signals []contents.SignalSeq) []snapshot.Wait {
 	ours := make(map[int64]int64, len(signals))
 	for _, s := range signals {

@@ -14,7 +14,7 @@ import (
 )
 
 // memory is the state that a watch keeps between passes. With the memory, a pass reads neither the history that the
-// pass before wrote nor the rows of ended runs. A pass without memory has the same result. The methods accept a nil
+// previous pass wrote nor the rows of ended runs. A pass without memory has the same result. The methods accept a nil
 // memory.
 type memory struct {
 	runs    map[string]*knownRun  // the runs that have not ended, by id
@@ -120,7 +120,7 @@ func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err erro
 
 // passesOver reports whether a pass of a watch can skip from, a run of the database.
 //
-//   - No pass skips a run without a row, because the import of the run reports the error.
+//   - No pass skips a run without a row: the import of the run must report the error.
 //   - An import without memory and a pass with im.thorough skip no run.
 //   - A pass over new frames skips all runs but three kinds: runs with new frames, parents of new runs, and runs
 //     that the watch does not know.

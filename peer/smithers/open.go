@@ -12,9 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// open reads the stored part of the run and prepares the pass. If the repository does not have the run, r.head
-// stays nil. known is true if the database has no news of the run: all rows are as in the last import, or an
-// export wrote them. In this case open does not read the rest of the stored part.
+// open reads the stored part of the run and prepares the pass. If the repository does not have the run, r.head stays
+// nil. known is true if the run in the repository already has all rows of the database: the rows are as in the last
+// import, or an export wrote the rows. In this case open does not read the rest of the stored part.
 //
 // The error has one of these codes: conflict if the run's tip has changed since the pass began, run_owned if a
 // live process owns the run, and import_refused if the run was imported with another version of the predictions.
@@ -34,7 +34,8 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	}
 	tip := r.head.Entry()
 	r.opened = true
-	// The database was read after the tips. A newer tip may be from newer rows than the pass has read.
+	// The pass read the tips before the database. If the tip is new, another process may have imported newer rows than
+	// this pass has read.
 	if !r.im.tips[tip.ID] {
 		return false, errOvertaken(r.ID)
 	}
@@ -126,13 +127,16 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 		return 0, fault.New(fault.RunExists, "the repository has another run %q: the run in the database has other frames", r.ID).
 			Hint("`git smithers prune %s` removes the run in the repository", fault.Word(r.ID)).
 			Hint("to keep both runs, import the database into another clone").Detail("runId", r.ID)
+	// No frame agrees. The run was imported, so Smithers' frames follow frame 0.
 	case at.End == snapshot.NoFrame:
 		at.End = 0
 	}
 	// r.behind is the number of the database's events that the repository has.
 	r.behind = r.Events.CountKnown(r.stored)
 	if r.imported {
+		// An export may have written more events of the repository to the database since the import.
 		r.behind = max(int(r.was.Pass.Events), r.Events.CountExported(r.stored, int(r.was.Pass.Events)))
+		// If another clone exported the run, new events may stand between the known events of the database.
 		if r.Had == nil && !r.Events.HasFirst(r.stored, r.behind) {
 			r.behind = r.Events.PutKnownFirst(r.stored)
 		}
@@ -141,7 +145,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 }
 
 // goOn begins the series of a run that the repository has. at is the meeting of Smithers' list of frames with the
-// frames in the repository: they agree up to at.End.
+// frames in the repository. The two lists agree up to at.End.
 //
 // If Smithers rewound the run, goOn appends a frame that takes the run back: see goBack. If an undo in the
 // repository hid Smithers' newest frame, goOn appends a frame that takes the run forward: see goForward. In any

@@ -64,10 +64,10 @@ func goesBack(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpTravel || op.Kind == snapshot.OpReset
 }
 
-// beforeOps returns the number of the frame from which the oldest of ops went away. end is the number of the
-// newest frame on a line, and now has Smithers' numbers of frames. beforeOps follows the line back from end to the
-// newest frame that Smithers has. If one of ops made a frame on this part, the result is the frame on which the
-// oldest such frame is based. Otherwise the result is end.
+// beforeOps returns the number of the frame before the oldest of ops on a line. end is the number of the newest frame
+// on the line, and now has Smithers' numbers of frames. beforeOps follows the line back from end to the newest frame
+// that Smithers has. If one of ops made a frame on this part, the result is the frame on which the oldest such frame is
+// based. Otherwise the result is end.
 func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 {
 	before := end
 	for at := end; at != snapshot.NoFrame && now.PeerNo(at) == tables.NoNumber; at = k.frames[at].Based {
@@ -127,11 +127,13 @@ func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass)
 		return false, err
 	}
 	for _, op := range slices.Backward(ops) {
-		// Ops before the last import end the search, because all older ops are before it, too.
+		// The ops are sorted by number. An op from before the last import ends the search, because all lower ops are
+		// older.
 		since, err := isSince(objects, op, last)
 		if err != nil || !since {
 			return false, err
 		}
+		// Ops are numbered from 1 without gaps, so the op that op undid is ops[op.Undoes-1].
 		if op.Kind != snapshot.OpUndo || op.ByEngine() || !goesBack(ops[op.Undoes-1]) {
 			continue
 		}
@@ -142,8 +144,8 @@ func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass)
 	return false, nil
 }
 
-// isSince reports whether op was done after the import with the Pass last: the entry before op has this Pass. It
-// returns false if op.Before is zero.
+// isSince reports whether op was done after the import with the Pass last. In this case, the entry before op has this
+// Pass. isSince returns false if op.Before is zero.
 func isSince(objects objstore.Reader, op snapshot.Op, last kept.Pass) (bool, error) {
 	if op.Before.IsZero() {
 		return false, nil

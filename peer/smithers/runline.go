@@ -61,9 +61,9 @@ func (l *runLine) next() int64 {
 	return row.Frame + 1
 }
 
-// eventsOf returns the events of p that are not stored and whose index is less than upTo. It leaves out invalid
-// rows. An event whose number is not the previous number plus 1 gets Smithers' number in its payload. next has the
-// facts of the frame that is being drafted, or is nil: an event may refer to this frame.
+// eventsOf returns the events of the database's run p that are not stored and whose index is less than upTo. It leaves
+// out invalid rows. An event whose number is not the previous number plus 1 gets Smithers' number in its payload. next
+// has the facts of the frame that is being drafted, or is nil. Events may refer to that frame.
 func (l *runLine) eventsOf(p *dbrun.Run, upTo int, next *tables.FrameFacts) []snapshot.Event {
 	frames := func(no int64) (tables.FrameFacts, bool) {
 		if next != nil && next.PeerNo == no {
@@ -95,8 +95,9 @@ func (l *runLine) nextSeq() int64 {
 	return next
 }
 
-// store records that events are stored: it adds them to l.stored. It also sets l.seq to the number after the last
-// event. The number of an event is the one kept in its payload, or else the previous number plus 1.
+// store records that events are stored: it adds the events to l.stored, and sets l.seq to the number after the last
+// event. The number of an event is the number kept in its payload or, without a kept number, the previous number plus
+// 1.
 func (l *runLine) store(events []snapshot.Event) {
 	next := l.nextSeq()
 	for _, e := range events {

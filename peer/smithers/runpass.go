@@ -85,10 +85,10 @@ func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
 	return &runPass{im: im, Run: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.ID, Outcome: OutcomeUnchanged}}
 }
 
-// commit makes the new entries visible and returns the result of the pass. before is the newest entry before the
-// pass; the outcome depends on it. The error is source.ErrOvertaken if the rows may be from two states of the
-// database. It is the conflict of errOvertaken if another process created the run. commit also keeps the run in
-// the memory of a watch: see memory.keep.
+// commit makes the new entries visible and returns the result of the pass. before is the newest entry before the pass:
+// if it is still the newest entry, the outcome stays unchanged. The error is source.ErrOvertaken if the rows may be
+// from two states of the database. If another process created the run, the error is the result of errOvertaken. commit
+// also keeps the run in the memory of a watch: see memory.keep.
 func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedRun, error) {
 	if err := r.Tx.Check(); err != nil {
 		return r.out, err

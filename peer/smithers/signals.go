@@ -21,8 +21,8 @@ func signalNumbers(state *snapshot.State) (map[string]int64, error) {
 }
 
 // numberSignals sets Seq of each of signals to a new number, from 0. had has the numbers in the previous state, by
-// digest. Signals with such a number come first, in its order. The other signals follow, in the order of signals.
-// So a signal keeps its number unless an earlier signal is removed.
+// digest. The signals in had come first, in the order of their numbers in had. The other signals follow, in the order
+// of signals. So a signal keeps its number unless a signal with a lower number is removed.
 func numberSignals(signals []snapshot.Signal, had map[string]int64) {
 	const unknown = math.MaxInt64
 	order, was := make([]int, len(signals)), make([]int64, len(signals))

@@ -20,8 +20,8 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	return r.take(ctx, step)
 }
 
-// tail returns the step that appends the changes after the newest frame: events, attempts, files, mail and the run's
-// present row. If nothing has changed since the newest entry, it returns nil.
+// tail returns the step that appends the changes after the newest frame of line: events, attempts, files, mail and the
+// run's present row. If nothing has changed since the newest entry, it returns nil.
 func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	step := &lineStep{
 		draft: snapshot.Draft{Run: d.peer.Ended, Limits: d.limits, Subject: "smithers: " + string(d.peer.Ours.Status)},
@@ -55,9 +55,9 @@ func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	return step, nil
 }
 
-// addLastFiles sets the working copy of step to the newest files that attempts left since the newest frame. If
-// attempts left files several times, addLastFiles adds an entry for each earlier time to step.passing. It does
-// nothing if no frame is stored or read, or if the pass captured the files of the newest frame.
+// addLastFiles sets the working copy of step to the newest files that attempts left since the newest frame of line. If
+// attempts left files several times, addLastFiles adds an entry for each earlier time to step.passing. It does nothing
+// if no frame is stored or read, or if the pass captured the files of the newest frame.
 func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	if line.before == nil || line.files != nil {
 		return nil
@@ -77,8 +77,9 @@ func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
 	return nil
 }
 
-// newest returns the time of the entry that tail drafts: the latest of the newest entry's time, the times of events and
-// the ends of attempts. If the run had no entry before the pass, but has an entry now, the end of the run counts too.
+// newest returns the time of the entry that tail drafts: the latest of the newest entry's time, the times of events,
+// and the ends of the attempts in the line's journal. In a new run that already has an entry, the end of the run counts
+// too.
 func (d *drafter) newest(line *runLine, events []snapshot.Event) int64 {
 	atMs := line.entry.AtMs
 	for _, e := range events {

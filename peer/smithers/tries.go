@@ -25,7 +25,7 @@ func errOvertaken(run string) error {
 // passes imports the runs in at most maxTries passes, and returns the combined result. It repeats a pass in two
 // cases:
 //   - Other processes appended to some of the runs. Then it repeats the pass for these runs. If this happens even in
-//     the last pass, the run keeps the error conflict.
+//     the last pass, the run keeps the error conflict, unless an earlier pass changed the run.
 //   - Smithers wrote to the database during the pass. Then it repeats the pass for all requested runs.
 //
 // If an error ends the import, passes also returns the result of the earlier passes, or nil.
@@ -91,9 +91,9 @@ func overtaken(out *Imported) (runs []string) {
 	return runs
 }
 
-// merged combines out, the result of the passes so far, with the result of a later pass. It changes and returns out.
-// If both have a run, mergedRun combines its results. Left comes from the later pass. If either result is nil, merged
-// returns the other.
+// merged combines out, the result of the passes so far, with the result of a later pass. It changes and returns out. If
+// both results have a run, mergedRun combines the two results of the run. Left comes from the later pass. If out or
+// later is nil, merged returns the other one.
 func merged(out, later *Imported) *Imported {
 	switch {
 	case out == nil:

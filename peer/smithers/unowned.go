@@ -13,6 +13,7 @@ func (im *importJob) needUnowned(tx *source.Tx) error {
 	if im.leftRead {
 		return nil
 	}
+	// Only a watch reaches this call. A watch does not use the counts, so it needs no rows of runs.
 	_, err := im.readUnowned(tx, nil)
 	return err
 }

@@ -26,15 +26,15 @@ func ReadUntold(s *timeline.Store, head *timeline.Head) (*Untold, error) {
 	return &Untold{true, given}, timeline.Explain(err)
 }
 
-// Approval returns the decision that has not reached Smithers about the approval of a node's iteration. ok is false
-// if u has no such decision.
+// Approval returns the decision about the approval of a node's iteration, if this decision has not reached Smithers. ok
+// is false if u has no such decision.
 func (u *Untold) Approval(nodeID string, iteration int) (a snapshot.Approval, ok bool) {
 	a, ok = u.answers.Approvals[snapshot.Key(nodeID, iteration)]
 	return a, ok
 }
 
-// HumanRequest returns the answer that has not reached Smithers to the human request of a node's iteration. ok is
-// false if u has no such answer.
+// HumanRequest returns the answer to the human request of a node's iteration, if this answer has not reached Smithers.
+// ok is false if u has no such answer.
 func (u *Untold) HumanRequest(nodeID string, iteration int) (h snapshot.HumanRequest, ok bool) {
 	h, ok = u.answers.HumanRequests[snapshot.Key(nodeID, iteration)]
 	return h, ok

@@ -18,14 +18,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// WatchRequest says which runs Watch imports, how often Watch looks at the database, and which callbacks it calls.
+// WatchRequest has the runs that Watch imports, the time between two looks at the database, and the callbacks of Watch.
 type WatchRequest struct {
 	Runs  []string      // the exact ids of the runs to import, which may appear later; nil means all runs
 	Every time.Duration // the minimum time between two looks at the database; 0 means 20 ms
-	// Report, if not nil, receives the news of each import: the changed runs, and the runs refused for a new reason.
+	// Report, if not nil, is called after an import with the changed runs, and with the runs refused for a new reason.
 	Report func(*Imported)
-	// Waiting, if not nil, is called once, as soon as Watch has imported everything in the database. The database may
-	// then still be empty or missing.
+	// Waiting, if not nil, is called once, when Watch has imported everything in the database for the first time. The
+	// database may still be empty or missing at that time.
 	Waiting func()
 }
 
@@ -56,8 +56,8 @@ const (
 // database without Smithers' tables is always a warning.
 //
 // If a run cannot be imported, Watch reports the run once for each reason, and tries again when the database changes.
-// If the end of the database file is missing, another program may still be copying the file. Then Watch waits for the
-// rest, and warns after a while.
+// If the end of the database file is missing, another program may still be copying the file. Watch then waits for the
+// end of the file, and warns after a while.
 func Watch(ctx context.Context, s *timeline.Store, path string, req WatchRequest) error {
 	if err := export.NeedFolder(path); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (w *watcher) behind() bool {
 // close closes the database if it is open. It also resets the version numbers of the database that w has seen.
 func (w *watcher) close() {
 	if w.db != nil {
-		_ = w.db.Close() // opened for reading
+		_ = w.db.Close() // Close of a DB always returns nil
 	}
 	w.db, w.imported, w.found = nil, 0, 0 // a reopened database counts its versions from 1
 }
@@ -195,6 +195,7 @@ func (w *watcher) try(ctx context.Context) error {
 		return nil
 	}
 	w.same++
+	// The first look at a version that is not imported counts as a change, too.
 	changed := version != w.found || w.waited == 0
 	if changed {
 		w.found, w.same = version, 0
@@ -287,7 +288,7 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyedRun, err error) {
 	return runs, err
 }
 
-// fresh returns the runs that have a newest frame that w has not imported. It leaves out runs without frames.
+// fresh returns those of runs whose newest frame w has not imported. It leaves out runs without frames.
 func (w *watcher) fresh(runs []surveyedRun) (fresh []surveyedRun) {
 	for _, run := range runs {
 		if run.newest != nil && w.frames[run.id] != *run.newest {
@@ -375,7 +376,7 @@ func (w *watcher) late(version int64, runs []surveyedRun) (rows []source.Row, er
 	return rows, nil
 }
 
-// imports records in w.frames that the newest frames of runs are imported.
+// imports records in w.frames that the newest frame of each of runs is imported.
 func (w *watcher) imports(runs []surveyedRun) {
 	for _, run := range runs {
 		if run.newest != nil {

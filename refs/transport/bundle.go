@@ -77,6 +77,7 @@ func openBundle(path string) *os.File {
 // because older versions of git do not. If the bundle is damaged or incomplete, the error wraps ErrBundle.
 func (t *Transport) takeObjects(ctx context.Context, bundle io.Reader) error {
 	r := bufio.NewReader(bundle)
+	// The header ends with an empty line.
 	for line := ""; line != "\n"; {
 		var err error
 		if line, err = r.ReadString('\n'); err != nil {
@@ -92,6 +93,7 @@ func (t *Transport) takeObjects(ctx context.Context, bundle io.Reader) error {
 	_, _, err := process.Run(ctx)
 	var failed *gitexec.Error
 	var errno syscall.Errno
+	// An error of the system, such as a full disk, does not mean that the bundle is invalid.
 	if errors.As(err, &failed) && ctx.Err() == nil && !errors.As(err, &errno) {
 		err = fmt.Errorf("%w: %w", ErrBundle, err)
 	}

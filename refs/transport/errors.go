@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// ErrRemote means that a repository cannot be reached or is not a repository, or that the connection broke.
+// ErrRemote means that the remote cannot be reached or is not a repository, or that the connection to the remote broke.
 // An error that wraps ErrRemote usually also wraps the *gitexec.Error.
 var ErrRemote = errors.New("remote")
 
@@ -23,7 +23,7 @@ var ErrBundle = errors.New("bad bundle")
 // objects.
 var ErrUnsound = errors.New("unsound objects")
 
-// ofObjects holds parts of git's messages about received objects.
+// ofObjects holds parts of git's messages about damaged or malformed received objects.
 var ofObjects = []string{"fsck error", "error in object", "bad object"}
 
 // ofHere holds parts of git's messages about this repository.
@@ -46,13 +46,12 @@ var brokenHere = regexp.MustCompile(`(?m)^fatal: bad object (refs/\S+)$`)
 // secret matches the user and the password of a URL in git's messages.
 var secret = regexp.MustCompile(`([^\s/:@'"]*):[^\s/@'"]+@`)
 
-// withoutSecrets returns a message of git without the passwords in its URLs. The names of users stay. said is the
-// message.
+// withoutSecrets returns said, a message of git, without the passwords in its URLs. The names of users stay.
 func withoutSecrets(said string) string { return secret.ReplaceAllString(said, "$1@") }
 
-// classify wraps err, an error of a git command, in the error that git's message means: a *refs.BrokenError,
-// refs.ErrNotFound, ErrBundle, ErrUnsound or ErrRemote. If the message means none of these, the result is err itself.
-// In each case, classify removes progress and passwords from the message in err.
+// classify returns an error that wraps err, the error of a git command, and the error that git's message indicates: a
+// *refs.BrokenError, refs.ErrNotFound, ErrBundle, ErrUnsound or ErrRemote. If the message indicates none of these
+// errors, the result is err itself. In both cases, classify removes progress and passwords from the message in err.
 //
 // If err is nil or not a *gitexec.Error, if git was stopped, or if ctx has ended, classify returns err unchanged.
 func classify(ctx context.Context, err error) error {
@@ -64,6 +63,7 @@ func classify(ctx context.Context, err error) error {
 	if name := brokenHere.FindStringSubmatch(failed.Stderr); name != nil {
 		return fmt.Errorf("%w: %w", &refs.BrokenError{Name: refs.Name(name[1]), Reason: "the object that the ref names is missing"}, err)
 	}
+	// A message about objects or about this repository can also contain a text of ofRemote, so ofRemote comes last.
 	switch says := func(words string) bool { return strings.Contains(failed.Stderr, words) }; {
 	case says("couldn't find remote ref"):
 		return fmt.Errorf("%w: %w", refs.ErrNotFound, err)
@@ -80,7 +80,7 @@ func classify(ctx context.Context, err error) error {
 	}
 }
 
-// saysAny reports whether a message of git contains at least one of the texts in all. said is the message.
+// saysAny reports whether said, a message of git, contains at least one of the texts in all.
 func saysAny(said string, all []string) bool {
 	for _, words := range all {
 		if strings.Contains(said, words) {

@@ -9,21 +9,23 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// Spec maps refs of the remote (From) to refs of this repository (To). Both names are complete, or both end
-// in "*" and stand for all names with that prefix. A fetch overwrites the refs in To.
+// Spec maps refs of the remote (From) to refs of this repository (To). Either both are complete names, or both are a
+// prefix followed by "*". With "*", a ref keeps the part of its name after the prefix. A fetch overwrites the refs in
+// To.
 type Spec struct {
 	From, To string
 }
 
-// notTips excludes refs of the remote that are not tips of runs, and whose names in this repository would
-// conflict with tombstones.
+// notTips excludes the remote's refs below refs/smithers/_tip/_gone. They are not tips of runs, and their names in this
+// repository would conflict with the names of tombstones.
 const notTips = "^refs/smithers/_tip/_gone\n^refs/smithers/_tip/_gone/*\n"
 
-// Fetch fetches the refs that specs name, with their objects, from remote. remote may be the path of a bundle. If
-// prune is true, Fetch also deletes refs of this repository: those that match the To of a spec with "*" and whose
-// source the remote no longer has. If a spec without "*" names a ref that the remote lacks, Fetch moves no ref and
-// the error wraps refs.ErrNotFound. If another process is fetching the same refs, Fetch tries again up to
-// maxContended times.
+// Fetch fetches the refs in specs from remote, with their objects. remote may be the path of a bundle. If the From of a
+// spec has no "*" and the remote lacks this ref, Fetch moves no ref and the error wraps refs.ErrNotFound. If another
+// process is fetching the same refs, Fetch tries again up to maxContended times.
+//
+// If prune is true, Fetch also deletes each ref of this repository that matches the To of a spec with "*", if the
+// remote no longer has the matching ref.
 //
 // Fetch checks objects as git fsck does, with the user's fetch.fsck settings. The objects are on stable storage if
 // git's core.fsync has its default value.
@@ -51,7 +53,7 @@ func (t *Transport) Fetch(ctx context.Context, remote string, specs []Spec, prun
 		if err == nil || tries == 0 || !errors.As(err, &failed) || !strings.Contains(failed.Stderr, "cannot lock ref") {
 			return err
 		}
-		// Another process is fetching the same refs, so try again.
+		// Another process has locked a ref, probably because it fetches the same refs. Try again after a pause.
 		if err := pause(ctx, contendedFor); err != nil {
 			return err
 		}

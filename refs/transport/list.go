@@ -10,7 +10,8 @@ import (
 )
 
 // List returns the refs of remote whose names begin with prefix, sorted by name. remote may be the path of a bundle.
-// The remote sends the names of all of its refs, so prefer Fetch if you only look for runs.
+// The remote sends the names of all its refs, even of those without the prefix, so Fetch is cheaper for finding runs.
+// If git prints an invalid line, the error wraps ErrRemote.
 func (t *Transport) List(ctx context.Context, remote, prefix string) ([]refs.Ref, error) {
 	stdout, err := t.run(ctx, t.process([]string{"ls-remote", "--quiet", "--refs", "--", remote}, nil))
 	if err != nil {

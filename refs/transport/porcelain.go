@@ -29,7 +29,7 @@ const (
 	unsent                  // this repository cannot read objects that the ref needs
 )
 
-// answer is a verdict and the reason for it: a message of git or the remote, or "".
+// answer is a verdict and its reason. The reason is a message of git or of the remote, or "".
 type answer struct {
 	verdict verdict
 	reason  string
@@ -40,8 +40,9 @@ type answer struct {
 //   - If the remote or a proxy refuses the push as a whole, the answer for each ref is declined.
 //   - Otherwise git reports the answer for each ref: see parsePorcelain.
 //
-// If the remote does not support atomic pushes, push sets p.atomic to false and tries again. If another failure
-// leaves a ref without an answer, push returns an error: that of classify, or one that wraps ErrRemote.
+// If the remote does not support atomic pushes, push sets p.atomic to false and tries again. After any other failure
+// that leaves a ref without an answer, push returns the error of classify or an error that wraps ErrRemote. If ctx has
+// ended, or git did not run, push returns the error of git unchanged.
 func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, error) {
 	process := p.t.process(p.args(chunk), p.settings())
 	stdout, _, err := process.Run(ctx)
@@ -79,8 +80,9 @@ func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, 
 // reference-transaction hook, and messages of a proxy that refuses the size.
 var refusedAll = []string{"ref updates aborted by hook", "HTTP 413", "returned error: 413"}
 
-// args returns the arguments of git push for a chunk. git moves a ref only if the remote's ref permits it: Create
-// needs a missing ref, Delete needs the value Old, and FastForward needs an ancestor of New.
+// args returns the arguments of git push for a chunk. With them, git makes a move only if the ref at the remote has the
+// right value. For Create, the ref must be missing. For Delete, it must have the value Old. For FastForward, it must be
+// missing or have an ancestor of New.
 func (p *pusher) args(chunk []Move) []string {
 	args := []string{"push", "--porcelain", p.t.progress(), "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"}
 	if p.atomic {
@@ -103,7 +105,7 @@ func (p *pusher) args(chunk []Move) []string {
 	return append(append(args, "--", p.remote), specs...)
 }
 
-// settings returns the configuration for git push, as "name=value" settings. It overrides settings of the user that
+// settings returns the configuration for git push, as "name=value" settings. They override settings of the user that
 // would change the push or its output.
 func (p *pusher) settings() []string {
 	settings := []string{"push.pushOption=", "color.push=false", "color.transport=false", "advice.pushUpdateRejected=false"}
@@ -143,24 +145,24 @@ func parsePorcelain(out []byte, said string, chunk []Move) (map[refs.Name]answer
 	return answers, nil
 }
 
-// ofOthers holds git's reasons for a ref that other refs of its chunk held up. ofRaces holds git's reasons for a ref
-// that moved or was locked during the push. A reason in ofRaces may be permanent: a crash can leave a lock behind, and
-// the name of a ref can be a folder of another ref.
+// ofOthers holds git's reasons for a ref that did not move because of other refs in its chunk. ofRaces holds git's
+// reasons for a ref that another process moved or locked during the push. The cause of a reason in ofRaces may also be
+// permanent, such as a lock that a crash left behind, or a ref whose name is a folder of another ref.
 var (
 	ofOthers = []string{"atomic push failed", "atomic push failure"}
 	ofRaces  = []string{"failed to update ref", "atomic transaction failed", "failed to lock", "transaction failed to start"}
 )
 
-// judge returns the answer in one line of git push --porcelain. flag and summary are two fields of the line. If the
-// ref was rejected, summary says why: another ref held it up, another process raced, the ref is stale, or the remote
-// declined it. If the line does not give a result, the answer is zero.
+// judge returns the answer in one line of git push --porcelain. flag is the first field of the line, and summary is the
+// last field. If the flag is "!", the ref was rejected, and the verdict follows from the reason in summary: heldUp,
+// raced, stale or declined. If the line has no result for the ref, the answer is zero.
 func judge(flag, summary string) answer {
 	switch flag {
 	case "=":
 		return answer{verdict: current}
 	case " ", "*", "-": // fast-forwarded, created, deleted
 		return answer{verdict: done}
-	case "!": // rejected; the summary says why
+	case "!": // rejected: the summary has the reason, which is examined below
 	default: // the flag "+" means a forced update, which args never requests
 		return answer{}
 	}
@@ -180,8 +182,8 @@ func judge(flag, summary string) answer {
 	}
 }
 
-// remoteSaid returns the messages of the remote in stderr, one a line. It leaves out lines of progress, and cuts the
-// result after maxSaid bytes.
+// remoteSaid returns the messages of the remote in stderr, each on its own line. It leaves out lines of progress and
+// empty messages, and cuts the result after maxSaid bytes.
 func remoteSaid(stderr string) string {
 	var lines []string
 	for line := range strings.Lines(withoutProgress(stderr)) {

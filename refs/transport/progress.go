@@ -11,7 +11,8 @@ import (
 var progressLine = regexp.MustCompile(
 	`^(remote: )?((Enumerating|Counting|Compressing|Writing|Receiving|Resolving|Unpacking|Checking|Delta compression|Total)\b.*|.*: +[0-9]+% \([0-9]+/[0-9]+\).*)?$`)
 
-// withoutProgress returns git's messages without the lines of progress.
+// withoutProgress returns said, the messages of git, without lines of progress and empty lines. From each line, it
+// drops the text before the last CR, because a terminal overwrites this text.
 func withoutProgress(said string) string {
 	var kept []string
 	for line := range strings.Lines(said) {

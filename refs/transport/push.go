@@ -13,17 +13,17 @@ const (
 	defaultChunk = 200
 	// maxRefused is the number of successive refusals of single refs after which a push gives up.
 	maxRefused = 3
-	// maxContended is the maximum number of retries because another process was first, and contendedFor is the pause
-	// before each retry.
+	// maxContended is the maximum number of retries after another process has moved or locked a ref. contendedFor is
+	// the pause before each retry.
 	maxContended = 8
 	contendedFor = 20 * time.Millisecond
 )
 
-// How is the condition of a move at the remote.
+// How is the kind of a Move. It includes the condition that the ref at the remote must meet.
 type How uint8
 
 const (
-	// FastForward moves a ref to a descendant, or creates it.
+	// FastForward moves a ref to a descendant of its value, or creates the ref.
 	FastForward How = iota
 	// Create creates a ref. A ref that already has the new value counts as up to date.
 	Create
@@ -64,17 +64,17 @@ type Outcome struct {
 }
 
 // Push moves refs at remote, which is the name of a configured remote or a URL. It returns the outcome of each move,
-// in order. Each move must name another ref.
+// in order. No two moves may name the same ref.
 //
-// Push sends the moves in chunks. If the remote supports atomic pushes, a chunk moves as a whole or not at all. A
-// stale ref is left out, so that it does not hold up the rest of its chunk. If the remote refuses a chunk, Push tries
-// the halves of the chunk, down to single refs. If both halves are accepted, the chunk was too large, and later
-// chunks have the accepted size. After three successive refusals of single refs, Push gives up, and the remaining
-// moves are Refused. If this repository cannot read an object, Push also halves the chunk, until the ref that needs
-// the object is alone.
+// Push sends the moves in chunks. If the remote supports atomic pushes, a chunk moves as a whole or not at all. If a
+// stale ref prevents the moves of its chunk, Push sends the chunk again without the stale ref. If the remote refuses a
+// chunk, Push sends the halves of the chunk, down to single refs. If both halves are accepted, the chunk was too large,
+// and later chunks have the accepted size. After three successive refusals of single refs, Push gives up, and the
+// remaining moves are Refused. If this repository cannot read an object, Push also halves the chunk, until the ref that
+// needs the object is alone.
 //
-// If the connection or this repository fails, Push returns an error. The returned outcomes are valid even then. The
-// results of the other moves are unknown, and a repeated Push completes them.
+// If the connection or this repository fails, Push returns an error and the outcomes so far, which are valid. The
+// results of the other moves are unknown. The caller can repeat Push to complete them.
 func (t *Transport) Push(ctx context.Context, remote string, moves []Move) ([]Outcome, error) {
 	p := &pusher{t: t, remote: remote, atomic: true, size: t.opts.Chunk, contended: maxContended}
 	if p.size <= 0 {
@@ -102,9 +102,9 @@ type pusher struct {
 	size      int                   // number of moves in the next chunk
 	settled   map[refs.Name]Outcome // the outcomes so far
 	refused   int                   // number of Refused and Unreadable moves
-	inARow    int                   // number of refusals since the last success
+	inARow    int                   // number of refusals since a push last moved a ref
 	over      string                // the reason to give up; "" while the push continues
-	contended int                   // number of remaining retries because another process was first
+	contended int                   // number of remaining retries after another process has moved or locked a ref
 }
 
 // settle records the outcome of a move, and counts it if it is Refused or Unreadable.
@@ -127,9 +127,9 @@ func (p *pusher) each(ctx context.Context, moves []Move) error {
 	return nil
 }
 
-// try pushes a chunk, and repeats the push with parts of the chunk until each move has an outcome. If the remote has
-// refused too often, p.over has the reason: then try pushes nothing, and all moves are Refused. An error means that
-// some moves have no outcome.
+// try pushes a chunk, and repeats the push with parts of the chunk until each move has an outcome. If an earlier push
+// gave up, p.over has the reason. Then try pushes nothing, and all moves are Refused. An error means that some moves
+// have no outcome.
 func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	if p.over != "" {
 		for _, move := range chunk {
@@ -141,7 +141,7 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	if err != nil {
 		return err
 	}
-	if a := answers[chunk[0].Name]; a.verdict == unsent {
+	if a := answers[chunk[0].Name]; a.verdict == unsent { // all refs of the chunk then have this verdict
 		if len(chunk) > 1 {
 			return p.halve(ctx, chunk)
 		}
@@ -150,7 +150,7 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	}
 	left, refused, contended := p.sort(chunk, answers)
 	if len(contended) > 0 {
-		// The other process is probably done soon. Without a retry left, the moves count as refused.
+		// The other process is probably done soon. If no retry is left, the moves count as refused.
 		if p.contended > 0 {
 			p.contended--
 			if err := pause(ctx, contendedFor); err != nil {
@@ -161,7 +161,7 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 		refused = append(refused, contended...)
 	}
 	if len(left) == 0 && len(refused) > 1 {
-		return p.halve(ctx, refused) // the remote may accept a part of them
+		return p.halve(ctx, refused) // the remote may accept some of the moves
 	}
 	for _, move := range refused {
 		p.settle(move, Refused, answers[move.Name].reason)
@@ -174,7 +174,7 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return p.try(ctx, left) // now without the moves that held them up
+	return p.try(ctx, left) // without the stale and refused moves, which held up the moves in left
 }
 
 // sort records the outcomes in answers that are final, and returns the other moves of chunk. The moves in left were
@@ -201,8 +201,9 @@ func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused
 	return left, refused, contended
 }
 
-// halve pushes a refused chunk again, in halves. If this leads to no Refused or Unreadable move, the chunk was too
-// large, and p.size keeps the smaller size. Otherwise halve restores p.size.
+// halve pushes a chunk again, in halves, after the remote refused the chunk or this repository could not read an
+// object. If no move becomes Refused or Unreadable, the chunk was too large, and p.size keeps the smaller size.
+// Otherwise, halve restores p.size.
 func (p *pusher) halve(ctx context.Context, chunk []Move) error {
 	size, refused := p.size, p.refused
 	p.size = len(chunk) / 2
@@ -213,8 +214,8 @@ func (p *pusher) halve(ctx context.Context, chunk []Move) error {
 	return err
 }
 
-// forgive changes the outcome of each Stale deletion to UpToDate if the remote does not have the ref: the ref
-// is gone, as requested.
+// forgive changes the outcome of each Stale deletion to UpToDate if the remote does not have the ref, because the
+// deletion is then unnecessary.
 func (p *pusher) forgive(ctx context.Context) error {
 	var stale []Move
 	for _, outcome := range p.settled {
@@ -249,8 +250,8 @@ func unsettled(moves []Move, settled map[refs.Name]Outcome) []Move {
 	return left
 }
 
-// without returns moves without the move of the ref name, or moves itself if no move is of this ref. It does not
-// change the array of moves.
+// without returns moves without the move of the ref with the given name. If there is no such move, it returns moves
+// itself. It does not change the array of moves.
 func without(moves []Move, name refs.Name) []Move {
 	for i, move := range moves {
 		if move.Name == name {
@@ -260,7 +261,7 @@ func without(moves []Move, name refs.Name) []Move {
 	return moves
 }
 
-// pause waits for the duration d. If ctx ends first, pause returns the cause.
+// pause waits for the duration d. If ctx ends first, pause returns the cause of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -14,15 +14,15 @@ var advice = []string{
 	"Please make sure you have the correct access rights", "and the repository exists.",
 }
 
-// ofAddresses holds parts of git's messages about an address without a repository.
+// ofAddresses holds parts of git's messages about an address at which there is no repository.
 var ofAddresses = []string{
 	"does not appear to be a git repository", "not a git repository", "does not exist", "not found", "not exported",
 	"Could not resolve", "unable to look up", "unable to find remote helper", "strange hostname", "strange pathname",
 	"No such remote", "no path specified",
 }
 
-// Said returns git's own reason for err, an error that wraps ErrRemote, in one line and without general
-// advice. If err has no message of git, Said returns the text of err.
+// Said returns git's own reason for err, an error that wraps ErrRemote, in one line and without general advice. If
+// git's message has only advice, Said returns a fixed text. If err has no message of git, Said returns the text of err.
 func Said(err error) string {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	if !ok || failed.Stderr == "" {
@@ -41,7 +41,7 @@ func Said(err error) string {
 	return strings.Join(lines, "; ")
 }
 
-// IsNowhere reports whether err, an error that wraps ErrRemote, means that the address has no repository. A
+// IsNowhere reports whether err, an error that wraps ErrRemote, means that there is no repository at the address. A
 // retry is then useless.
 func IsNowhere(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)

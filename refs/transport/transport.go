@@ -1,10 +1,10 @@
 // Package transport moves refs of refs/smithers, with their objects, between this
-// repository and others. It uses native git, so that credentials, proxies and ssh work as
-// for the user's own pushes. It handles refs and objects, and does not read runs.
+// repository and other repositories. It uses native git, so that credentials, proxies and
+// ssh work as for the user's own pushes. It handles refs and objects, and does not read runs.
 //
-// It never changes the user's own push or fetch, runs a hook of this repository, or starts
-// git gc. It writes no configuration, tags, FETCH_HEAD or remote-tracking branches. It never
-// forces a push: every move has a condition on the ref's old value.
+// It does not affect the user's own pushes and fetches, runs no hook of this repository, and
+// never starts git gc. It writes no configuration, tags, FETCH_HEAD or remote-tracking
+// branches. It never forces a push: every move has a condition on the ref's old value.
 package transport
 
 import (
@@ -19,15 +19,15 @@ import (
 
 // Options configures a [Transport].
 type Options struct {
-	Repo gitexec.Repo
-	Env  []string // the environment of git, in the form of os.Environ
+	Repo gitexec.Repo // this repository
+	Env  []string     // the environment of git, in the form of os.Environ
 	// Talk, if not nil, receives git's own progress, for a terminal.
 	Talk io.Writer
 	// Chunk is the initial number of refs in one push; 0 means 200.
 	Chunk int
 }
 
-// Transport moves refs to other repositories and from them. It is safe for concurrent use.
+// Transport moves refs between this repository and other repositories. It is safe for concurrent use.
 type Transport struct {
 	opts Options
 }
@@ -35,9 +35,9 @@ type Transport struct {
 // New returns a Transport. It reads nothing.
 func New(opts Options) *Transport { return &Transport{opts: opts} }
 
-// process returns a git command with the given arguments. settings has configuration for this command only. The
-// command runs in the top folder of the working copy or, in a bare repository, in the git directory. So a relative
-// path of a remote has the same meaning as for the user's own git.
+// process returns a git command with the given arguments. settings has "name=value" settings for this command only. The
+// command runs in the top folder of the working copy or, in a bare repository, in the git directory. So a relative path
+// of a remote has the same meaning as for the user's own git.
 func (t *Transport) process(args, settings []string) gitexec.Process {
 	repo := t.opts.Repo
 	gitDir := cmp.Or(repo.GitDir, repo.CommonDir)

@@ -13,8 +13,8 @@ var ofObjectsHere = []string{
 	"cannot read", "not a valid object",
 }
 
-// isUnsent reports whether a push failed because of this repository, according to git's messages in stderr. It returns
-// true for a fatal error about this repository, and if pack-objects died of any signal but SIGPIPE.
+// isUnsent reports whether a push failed because of this repository. stderr has git's messages. The result is true if
+// the messages contain a fatal error about this repository, or say that pack-objects died of any signal but SIGPIPE.
 func isUnsent(stderr string) bool {
 	for line := range strings.Lines(withoutProgress(stderr)) {
 		// A broken connection ends pack-objects with SIGPIPE (signal 13), which is no fault of this repository.
@@ -26,8 +26,8 @@ func isUnsent(stderr string) bool {
 	return false
 }
 
-// unreadable returns the reason in stderr why git could not read objects of this repository, or "" if git
-// failed for another reason.
+// unreadable returns the line of stderr that explains why git could not read objects of this repository. If git failed
+// for another reason, it returns "".
 func unreadable(stderr string) string {
 	for line := range strings.Lines(withoutProgress(stderr)) {
 		if reason := fatalHere(line); saysAny(reason, ofObjectsHere) {
@@ -37,8 +37,8 @@ func unreadable(stderr string) string {
 	return ""
 }
 
-// fatalHere returns the text after "fatal: " in a line of git's messages. It returns "" if the line has no
-// such text or is about the remote.
+// fatalHere returns the text after "fatal: " in a line of git's messages. If the line does not begin with "fatal: ", or
+// is about the remote, fatalHere returns "".
 func fatalHere(line string) string {
 	reason, ok := strings.CutPrefix(line, "fatal: ")
 	if !ok || saysAny(line, ofRemote) || saysAny(line, refusedAll) || strings.HasPrefix(reason, "remote error") {

@@ -22,7 +22,7 @@ const (
 	encodingKeyframe = "keyframe" // the whole tree, although there is a previous tree
 )
 
-// maxBlob is the maximum size of a frame's blob: a tree and the line before it.
+// maxBlob is the maximum size of a frame's blob in bytes: the payload, and the line before the payload.
 const maxBlob = page.MaxValue + 1<<10
 
 // maxDeltas is the maximum number of deltas between two whole trees.
@@ -33,7 +33,7 @@ type frameBlob struct {
 	id       objstore.ID // the blob's own id
 	encoding string
 	deltas   int         // number of deltas since the last whole tree, including this blob
-	sum      page.Sum    // hash of the canonical rendered tree
+	sum      page.Sum    // the digest: the SHA-256 of the canonical rendered tree
 	base     objstore.ID // the blob that a delta builds on; zero for a whole tree
 	payload  []byte      // the canonical JSON of the tree, or of the delta
 }
@@ -100,8 +100,9 @@ func checkPayload(payload []byte) error {
 	return nil
 }
 
-// decodeHead decodes the first line into b: the encoding, the number of deltas, the digest and, in a delta, the base.
-// A field that encode cannot have written is an error.
+// decodeHead decodes line, the first line of the blob, into b: the encoding, the number of deltas, the digest and, in a
+// delta, the base. If a field is missing, invalid or out of range, decodeHead returns an error. It accepts other
+// spellings of a field: decodeFrameBlob rejects them when it compares the encoding of b with the blob.
 func (b *frameBlob) decodeHead(line string) (err error) {
 	fields := strings.Split(line, " ")
 	want := 3

@@ -45,8 +45,8 @@ func (c *Cache) Read(r objstore.Reader, id objstore.ID) (json.RawMessage, error)
 	return f.rendered, err
 }
 
-// read returns the frame in the blob with the given id, and caches it. id must not be zero. If the numbers of the
-// deltas do not follow each other, or the tree does not have the digest in the blob, the error wraps
+// read returns the frame in the blob with the given id, and caches the frame. id must not be zero. If the numbers of
+// the deltas are not consecutive, or the tree does not have the digest in the blob, the error wraps
 // objstore.ErrCorrupt.
 func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 	if f, ok := c.get(id); ok {
@@ -155,8 +155,9 @@ func (c *Cache) Write(
 }
 
 // shorten turns b, the blob of tree, into a delta if the delta is shorter than the tree. The delta builds on the
-// previous blob: before is the id of this blob, and last is its frame. If there are already maxDeltas deltas in a
-// row, or the delta would have more than maxOps ops, shorten leaves b unchanged.
+// previous blob: before is the id of the previous blob, and last is the frame in it. If there are already maxDeltas
+// deltas in a row, or the delta would have more than maxOps ops, shorten leaves b unchanged. If the tree of last is
+// invalid, shorten returns an error.
 func (b *frameBlob) shorten(before objstore.ID, last frame, tree *Tree) error {
 	if last.deltas == maxDeltas {
 		return nil
@@ -169,7 +170,7 @@ func (b *frameBlob) shorten(before objstore.ID, last frame, tree *Tree) error {
 	if len(ops) > maxOps {
 		return nil
 	}
-	// A delta is nested a little deeper than its tree.
+	// A delta is nested deeper than its tree. If the delta exceeds the maximum depth, jsontext.Valid returns false.
 	if delta := encodeDelta(ops); len(delta) < len(b.payload) && jsontext.Valid(delta) {
 		b.encoding, b.deltas, b.base, b.payload = encodingDelta, last.deltas+1, before, delta
 	}

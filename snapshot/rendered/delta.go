@@ -40,8 +40,8 @@ type deltaOp struct {
 	path   []step // from the root; empty for the root itself
 	value  string // the new text or the new value of a prop
 	node   *Tree  // the new node; nil for the null tree
-	isNode bool   // the op has node, not value
-	nodeID string // the id of the nearest element with an id, for people who read deltas; "" if no element has an id
+	isNode bool   // the new value is node, not value
+	nodeID string // the id of the changed element or its nearest ancestor with an id, for people; "" if there is no id
 }
 
 // step is one step of a path: a name or, if isIndex, an index among children.
@@ -174,8 +174,8 @@ func readStep(m *row.Reader) step {
 	return indexStep(int(m.Int()))
 }
 
-// readValue reads the value of the op from m: a string into o.value, or a tree into o.node. For null, which is the
-// null tree, o.node is nil. If Parse would reject the tree, readValue returns an error.
+// readValue reads the value of the op from m: a string into o.value, or a tree into o.node. For the value null, which
+// is the null tree, o.node is nil. If Parse would reject the tree, readValue returns an error.
 func (o *deltaOp) readValue(m *row.Reader) (err error) {
 	if m.Bad || len(m.Rest) == 0 {
 		return row.ErrNotCanonical
@@ -222,7 +222,7 @@ func applyDelta(root *Tree, ops []deltaOp) (*Tree, error) {
 // case. If the op does not fit the tree, the error is errMisplacedOp.
 func (o deltaOp) apply(n *Tree) error {
 	path := o.path
-	// Go down to the node that the op changes, or whose prop or child it changes.
+	// Go down to the node that the op changes, or whose prop or child the op changes.
 	for n != nil && len(path) > 2 && path[0] == nameStep(stepChildren) && path[1].isIndex {
 		if path[1].index < 0 || path[1].index >= len(n.children) {
 			return errMisplacedOp
@@ -261,8 +261,8 @@ func (o deltaOp) applyProp(n *Tree, name string) error {
 	return nil
 }
 
-// applyChild applies the op to the child of n at index i: it sets or removes this child, or inserts a child before
-// it. An insertion may also be at the end. If the op does not fit, the error is errMisplacedOp.
+// applyChild applies the op to the child of n at index i: it sets or removes this child, or inserts a child before this
+// child. An insertion may also be at the end. If the op does not fit the tree, the error is errMisplacedOp.
 func (o deltaOp) applyChild(n *Tree, i int) error {
 	if i < 0 || i > len(n.children) || i == len(n.children) && o.op != opInsert {
 		return errMisplacedOp

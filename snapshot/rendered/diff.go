@@ -34,7 +34,7 @@ func (d *differ) emit(o deltaOp, steps ...step) {
 // "".
 func (d *differ) node(from, to *Tree, nearest string) {
 	if from == nil || to == nil || from.isText != to.isText || from.tag != to.tag {
-		if from != to {
+		if from != to { // false only if both are nil
 			d.emit(deltaOp{op: opSet, node: to, isNode: true, nodeID: nearestID(to, nearest)})
 		}
 		return
@@ -67,7 +67,7 @@ func nearestID(n *Tree, enclosing string) string {
 func (d *differ) props(from, to *Tree, nearest string) {
 	i, j := 0, 0
 	for i < len(from.props) || j < len(to.props) {
-		order := 0 // negative if only from has the next prop, positive if only to has it
+		order := 0 // negative if only from has the next prop, positive if only to has the next prop
 		switch {
 		case i == len(from.props):
 			order = 1
@@ -133,17 +133,16 @@ func (d *differ) children(from, to []*Tree, nearest string) {
 // pair is a child that stays: its index in the old and in the new list.
 type pair struct{ from, to int }
 
-// identity identifies a child among its siblings: by its id or, without an id, by its kind, its tag, and the
-// number of earlier siblings with the same kind and tag.
+// identity identifies a child among its siblings by its kind, its id or, without an id, its tag, and the number of
+// earlier siblings with the same kind and the same id or tag.
 type identity struct {
 	id, tag string
 	isText  bool
 	nth     int
 }
 
-// identities returns the identity of each child, in the order of children. The identity has the id of an element or,
-// without an id, its tag, and a number. The number counts the earlier children with the same id or tag. So no two
-// children have the same identity.
+// identities returns the identity of each child, in the order of children. No two children have the same identity,
+// because the field nth counts the earlier children with the same id or, without an id, the same kind and tag.
 func identities(children []*Tree) []identity {
 	out := make([]identity, len(children))
 	seen := make(map[identity]int, len(children))
@@ -159,9 +158,10 @@ func identities(children []*Tree) []identity {
 	return out
 }
 
-// pairChildren returns the longest list of children, by identity, that are in both lists in the same order. The
-// identities in a list are unique. So the result is the longest increasing subsequence of the old indexes, taken in
-// the new order. Each pair has the old index and the new index of a child.
+// pairChildren selects the children that stay: a longest list of children that are in both lists in the same order.
+// Children with the same identity are the same child. Each pair has the old index and the new index of a child.
+// Identities in a list are unique, so the result is a longest increasing subsequence of the old indexes, taken in the
+// new order.
 func pairChildren(from, to []*Tree) []pair {
 	places := make(map[identity]int, len(from))
 	for i, id := range identities(from) {
@@ -173,8 +173,9 @@ func pairChildren(from, to []*Tree) []pair {
 			all = append(all, pair{i, j})
 		}
 	}
-	// ends[k] is the index in all of the pair with the smallest old index that ends a list of k+1 pairs. before[n] is
-	// the index of the pair before pair n in its list, or -1.
+	// ends[k] is the index of the last pair of an increasing list of k+1 pairs. If there are several such lists,
+	// ends[k] is for the list whose last pair has the smallest old index. before[n] is the index of the pair before
+	// pair n in its list, or -1. All these indexes are indexes in the slice all.
 	var ends []int
 	before := make([]int, len(all))
 	for n, p := range all {

@@ -17,7 +17,7 @@ import (
 // tree is nil.
 type Tree struct {
 	isText   bool
-	text     string // the text of a text; "" for an element
+	text     string // the text of a text node; "" for an element
 	tag      string // the tag of an element; "" for a text
 	props    []prop // sorted by the UTF-16 code units of the names
 	children []*Tree
@@ -107,7 +107,7 @@ func (p *treeParser) next() byte {
 
 // tree parses an element, a text or null. For null, it returns nil and leaves null unread.
 func (p *treeParser) tree() (*Tree, error) {
-	if p.next() == 'n' {
+	if p.next() == 'n' { // in valid JSON, only null begins with n
 		return nil, nil
 	}
 	return p.node()

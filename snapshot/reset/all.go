@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// All returns the changes that restart the whole run. Every node becomes pending in its first iteration, and
-// later iterations are removed. Loops go back to their first iteration and are not done. Outputs and the
-// mailbox, signals included, become empty. The input stays.
+// All returns the changes of the state s that restart the whole run. Every node becomes pending in its first iteration,
+// without a last attempt, and its later iterations are removed. Loops go back to their first iteration and are not
+// done. Outputs and the mailbox, signals included, become empty. The input stays.
 func All(s *snapshot.State) ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for n, err := range s.AllNodes() {

@@ -11,9 +11,9 @@ import (
 // pending without a last attempt. Nothing else changes: outputs, loops, the mailbox and dependent nodes stay. A node
 // that is already pending without a last attempt needs no change.
 //
-// Each element of nodes is a node id, which means all iterations of the node. As in Smithers, the part of a node id
-// before its first "::" also names the node. If an element is neither, it must have the form "nodeId::iteration". If
-// a node is unknown, the error wraps ErrUnknownNode.
+// Each element of nodes is a node id, which selects all iterations of the node. As in Smithers, the part of a node id
+// before its first "::" also selects the node. If an element is neither a node id nor such a part, it must have the
+// form "nodeId::iteration", which selects one iteration. If an element selects no node, the error wraps ErrUnknownNode.
 func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {
 	var all []snapshot.Node
 	for n, err := range s.AllNodes() {

@@ -16,7 +16,8 @@ var ErrUnknownNode = errors.New("no such node")
 
 // Nodes returns the changes that make nodes run again. The nodes become pending without a last attempt, and their
 // outputs, approvals, human requests and waits are removed. Signals stay. Each element of nodes is a node id, which
-// means all iterations of the node, or "nodeId::iteration". If a node is unknown, the error wraps ErrUnknownNode.
+// selects all iterations of the node, or "nodeId::iteration", which selects this iteration and the later iterations. If
+// noDeps is true, the key selects this iteration alone. If a node is unknown, the error wraps ErrUnknownNode.
 //
 // Unless noDeps is true, Nodes also resets all nodes that need a named node, directly or through other nodes.
 //
@@ -55,13 +56,13 @@ func Nodes(s *snapshot.State, nodes []string, noDeps bool) ([]snapshot.Change, e
 type resetter struct {
 	state *snapshot.State
 	byID  map[string][]snapshot.Node // all iterations of each node
-	from  map[string]int             // node id -> first iteration that is reset
+	from  map[string]int             // id of a marked node -> first iteration that is reset
 	back  map[string]int             // ralph id -> iteration that the loop goes back to
 }
 
 // find returns the node id and the iteration that name selects. For the meaning of name, see Nodes. If name is a node
-// id, exact is false and iteration is 0, the first iteration. If no node has the name, the error wraps
-// ErrUnknownNode.
+// id, exact is false and iteration is 0, the first iteration. If name is "nodeId::iteration", exact is true. If no node
+// has the name, the error wraps ErrUnknownNode.
 func (r *resetter) find(name string) (id string, iteration int, exact bool, err error) {
 	if _, ok := r.byID[name]; ok {
 		return name, 0, false, nil
@@ -131,7 +132,7 @@ func (r *resetter) spread() {
 				todo = append(todo, dependent)
 			}
 		}
-		for _, member := range members[loop] {
+		for _, member := range members[loop] { // empty if the node is not in a loop
 			for _, dependent := range dependents[member] {
 				if r.loopOf(dependent) != loop && r.mark(dependent, 0) {
 					todo = append(todo, dependent)
@@ -141,8 +142,8 @@ func (r *resetter) spread() {
 	}
 }
 
-// changes returns the changes that reset the marked nodes and move the marked loops back. In a loop that goes back,
-// they remove the nodes of all iterations after the one to which the loop goes back.
+// changes returns the changes that reset the marked nodes, and that move each loop in r.back back to its iteration in
+// r.back. In such a loop, the changes also remove the nodes of all later iterations.
 func (r *resetter) changes() ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.byID)) {
@@ -165,9 +166,9 @@ func (r *resetter) changes() ([]snapshot.Change, error) {
 }
 
 // changesAlone returns the changes for noDeps. names are the names given to Nodes, and exact are the keys among these
-// names. For a name that is a node id, changesAlone resets all iterations of the node. But in a loop, it resets only
-// the first iteration and removes the others. For a key in exact, it resets only this iteration. It also moves the
-// loops of the nodes back: see rewind.
+// names. For a name that is a node id, the changes reset all iterations of the node. But if the node is in a loop, they
+// reset only the first iteration and remove the other iterations. For a key in exact, they reset only this iteration.
+// The changes also move the loops of the nodes back: see rewind.
 func (r *resetter) changesAlone(names, exact []string) ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.from)) {

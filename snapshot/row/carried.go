@@ -47,7 +47,7 @@ func appendCarrying[T any](b []byte, fields []Field[T], v *T, carried Carried) [
 	return append(b, '}')
 }
 
-// others collects the members of an object that its fields do not declare.
+// others collects the members of an object that the fields of its kind do not declare.
 type others struct {
 	depth int     // number of objects that are being read; 1 in the object itself, more in nested objects
 	outer Carried // the members of the object itself
@@ -64,9 +64,9 @@ func (o *others) add(m Member) {
 	}
 }
 
-// refused returns nil if a row may keep all members in o. For this, open must be true, which means that the row's
-// kind carries unknown members, and no member in o may be in a nested object. Otherwise, the error wraps
-// ErrNewerFormat. But if o has no members, the error is ErrNotCanonical: the object was invalid for another reason.
+// refused returns nil if a row may keep all members in o: if open is true, and no member in o is in a nested object.
+// open means that the row's kind carries unknown members. Otherwise, the error wraps ErrNewerFormat. But if o has no
+// members, the error is ErrNotCanonical, because the object was invalid for another reason.
 func (o *others) refused(open bool) error {
 	switch {
 	case o.inner != "":
@@ -79,7 +79,7 @@ func (o *others) refused(open bool) error {
 	return nil
 }
 
-// takeOthers reads an object into v: see take. It adds the members that fields does not declare to r.others.
+// takeOthers reads an object into v: see take. It adds the members that fields do not declare to r.others.
 func takeOthers[T any](r *Reader, fields []Field[T], v *T) {
 	r.others.depth++
 	last := ""
@@ -94,9 +94,9 @@ func takeOthers[T any](r *Reader, fields []Field[T], v *T) {
 	r.others.depth--
 }
 
-// readOthers reads members into r.others as long as their values are canonical and their names are in ascending
-// order. Each name must be greater than the name in after and less than the name in before. If before is "", there is
-// no upper bound. The first member that does not fit stays in r.Rest, with all members behind it.
+// readOthers reads members into r.others as long as their values are canonical and their names are in ascending order.
+// Each name must be greater than the name in after and less than the name in before. If before is "", there is no upper
+// bound. The first member that does not meet these conditions stays in r.Rest, with all members behind it.
 func (r *Reader) readOthers(after, before string) {
 	for {
 		m, rest, ok := r.ahead()
@@ -126,7 +126,7 @@ func (r *Reader) ahead() (m Member, rest []byte, ok bool) {
 	if next.Bad || !utf8.ValidString(m.Name) {
 		return Member{}, nil, false
 	}
-	m.Value = slices.Clone(value[:len(value)-len(next.Rest)])
+	m.Value = slices.Clone(value[:len(value)-len(next.Rest)]) // the bytes that canonical has read
 	return m, next.Rest, true
 }
 
@@ -152,8 +152,9 @@ func (r *Reader) canonical(depth int) {
 	}
 }
 
-// canonicalNested reads an array or an object that is canonical JSON. Otherwise, it sets r.Bad. depth is the number
-// of arrays and objects around the value, plus one for the value itself. It must not exceed maxDepth.
+// canonicalNested reads an array or an object that is canonical JSON. For any other value, it sets r.Bad. depth is the
+// number of arrays and objects around the value, plus one for the value itself. If depth exceeds maxDepth,
+// canonicalNested sets r.Bad.
 func (r *Reader) canonicalNested(depth int) {
 	switch {
 	case depth > maxDepth:
@@ -168,8 +169,8 @@ func (r *Reader) canonicalNested(depth int) {
 	}
 }
 
-// canonicalObject reads an object that is canonical JSON. Otherwise, it sets r.Bad. The names must be sorted by their
-// UTF-16 code units, each only once. For depth, see canonicalNested.
+// canonicalObject reads an object that is canonical JSON. For any other value, it sets r.Bad. The names must be sorted
+// by their UTF-16 code units, each only once. For depth, see canonicalNested.
 func (r *Reader) canonicalObject(depth int) {
 	r.Expect("{")
 	last := ""

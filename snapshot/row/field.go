@@ -23,13 +23,14 @@ type value[T any] interface {
 	// take reads the member and sets the variable of the T. If put would not have written the member, take sets
 	// r.Bad.
 	take(r *Reader, name string, of *T)
-	// set sets the variable of the T from the member's value as engines write it. Null does not change the variable,
-	// except in a JSON field. A value of the wrong type is an error.
+	// set sets the variable of the T from the member's value as engines write the value. The value null does not change
+	// the variable, except in a JSON or OptionalJSON field. A value of the wrong type is an error.
 	set(of *T, value json.RawMessage) error
 }
 
-// Required returns the field f for a member that engines must write. If the member is missing or null in an object
-// as engines write it, [Members] returns an error. A field that is not required then has the zero value.
+// Required returns a copy of the field f for a member that engines must write: if the member is missing or null in an
+// engine's object, [Members] returns an error. If the member of any other field is missing, the field has the zero
+// value.
 func Required[T any](f Field[T]) Field[T] { return Field[T]{f.Name, required[T]{f.value}} }
 
 // required is the value of a Required field.
@@ -59,8 +60,8 @@ func EmptyIsNull[T any](name string, at func(*T) *string) Field[T] {
 	return Field[T]{name, emptyIsNull[T](at)}
 }
 
-// NullText returns the field for a *string. If it is nil, the member is null. name is the name of the member. at
-// returns a pointer to the *string in a T.
+// NullText returns the field for a pointer to a string. If the pointer is nil, the member is null. name is the name of
+// the member. at returns the address of the pointer in a T.
 func NullText[T any](name string, at func(*T) **string) Field[T] {
 	return Field[T]{name, nullText[T](at)}
 }
@@ -77,14 +78,14 @@ func Count[T any, N integer](name string, at func(*T) *N) Field[T] {
 	return Field[T]{name, count[T, N](at)}
 }
 
-// NullInt returns the field for a pointer to an integer. If it is nil, the member is null. name is the name of the
-// member. at returns the address of the pointer in a T.
+// NullInt returns the field for a pointer to an integer. If the pointer is nil, the member is null. name is the name of
+// the member. at returns the address of the pointer in a T.
 func NullInt[T any, N integer](name string, at func(*T) **N) Field[T] {
 	return Field[T]{name, nullNumber[T, N](at)}
 }
 
-// OptionalInt returns the field for a pointer to an integer. If it is nil, the member is left out. name is the name
-// of the member. at returns the address of the pointer in a T.
+// OptionalInt returns the field for a pointer to an integer. If the pointer is nil, the member is left out. name is the
+// name of the member. at returns the address of the pointer in a T.
 func OptionalInt[T any, N integer](name string, at func(*T) **N) Field[T] {
 	return Field[T]{name, optionalNumber[T, N](at)}
 }
@@ -96,8 +97,8 @@ func Bool[T any](name string, at func(*T) *bool) Field[T] { return Field[T]{name
 // the name of the member. at returns a pointer to the boolean in a T.
 func True[T any](name string, at func(*T) *bool) Field[T] { return Field[T]{name, onlyTrue[T](at)} }
 
-// OptionalBool returns the field for a *bool. If it is nil, the member is left out. name is the name of the member.
-// at returns a pointer to the *bool in a T.
+// OptionalBool returns the field for a pointer to a boolean. If the pointer is nil, the member is left out. name is the
+// name of the member. at returns the address of the pointer in a T.
 func OptionalBool[T any](name string, at func(*T) **bool) Field[T] {
 	return Field[T]{name, optionalBoolean[T](at)}
 }
@@ -137,7 +138,8 @@ func OptionalJSON[T any](name string, at func(*T) *json.RawMessage) Field[T] {
 	return Field[T]{name, optionalJSON[T](at)}
 }
 
-// text is the value of a Text field. The function returns a pointer to the variable of a T; so do the functions below.
+// text is the value of a Text field. It is the function that returns a pointer to the variable of a T. The types below
+// are functions with the same purpose.
 type text[T any] func(*T) *string
 
 func (at text[T]) put(b []byte, name string, of *T) []byte { return AppendText(b, name, *at(of)) }

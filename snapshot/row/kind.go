@@ -18,11 +18,11 @@ type Kind[T any] struct {
 	Fields []Field[T]    // the stored members, sorted by name; the members of the key are not stored
 	Check  func(T) error // returns an error if a T cannot be stored
 
-	// Carried returns the variable of a T for the members that Fields does not declare. Decode stores such members in
-	// the variable, and Encode writes them back. Carried is nil if the kind is closed: such a member is then an error
-	// that wraps ErrNewerFormat.
+	// Carried returns the variable of a T for unknown members: the members that Fields does not declare. Decode stores
+	// unknown members in the variable, and Encode writes them back. Carried is nil if the kind is closed. An unknown
+	// member is then an error that wraps ErrNewerFormat.
 	Carried func(*T) *Carried
-	// Adjust normalizes a T that was read, because several Ts may have the same encoding. It may be nil.
+	// Adjust normalizes a T after it was read, because several Ts may have the same encoding. Adjust may be nil.
 	Adjust func(*T)
 	// Valid returns an error if a stored value is not JSON. Decode calls Valid before it reads the value. A kind with a
 	// JSON field must have Valid; for other kinds, Valid may be nil.
@@ -33,15 +33,15 @@ type Kind[T any] struct {
 type Key[T any] struct {
 	// Of returns the key of a T.
 	Of func(*T) string
-	// Split sets the fields of a T that the key contains, or returns an error if the key is invalid. Nil if the key
-	// is a digest of the T.
+	// Split sets the fields of a T that the key contains, or returns an error if the key is invalid. Split is nil if
+	// the key is a digest of the T.
 	Split func(of *T, key string) error
 	// Fields declares the members for the parts of the key, which engines may repeat in a value.
 	Fields []Field[T]
-	// Missing returns an error if the fields of a T that was given without a key make no valid key. It is nil if Check
-	// returns such an error.
+	// Missing returns an error if a T was given without a key, and its fields do not make a valid key. Missing is nil
+	// if Check returns such an error.
 	Missing func(*T) error
-	// Title returns the name in messages of a T that was given without a key. If Title is nil, the T has no name.
+	// Title returns the name for messages of a T that was given without a key. If Title is nil, the T has no name.
 	Title func(*T) string
 }
 
@@ -98,10 +98,10 @@ func (k *Kind[T]) Decode(row page.Row) (T, error) {
 	return none, &objstore.CorruptError{Reason: fmt.Sprintf("%s %q: %v", k.Name, row.Key, err)}
 }
 
-// Read decodes a stored row: see Decode. Its errors have no prefix and do not wrap objstore.ErrCorrupt. They wrap
-// ErrNewerFormat in the same cases.
+// Read decodes a stored row: see Decode. Unlike the errors of Decode, the errors of Read do not name the row and do not
+// wrap objstore.ErrCorrupt. They wrap ErrNewerFormat in the same cases.
 func (k *Kind[T]) Read(row page.Row) (*T, error) {
-	d := struct {
+	d := struct { // one variable, so that the value and the reader take one allocation
 		v T
 		r Reader
 	}{r: Reader{Rest: row.Value}}
@@ -163,9 +163,9 @@ func (k *Kind[T]) checked(v *T, key string) (*T, error) {
 	return v, nil
 }
 
-// take reads an object with the members that fields declare into v. If the object is not canonical, take sets r.Bad.
-// If r.others is not nil, take adds other members to r.others. If r.others is nil, another member is not canonical
-// either.
+// take reads an object with the members that fields declare into v. If the object is not canonical, take sets r.Bad. If
+// r.others is not nil, take adds each member that fields do not declare to r.others. If r.others is nil, such a member
+// also sets r.Bad.
 func take[T any](r *Reader, fields []Field[T], v *T) {
 	if r.others != nil {
 		takeOthers(r, fields, v)
@@ -177,11 +177,11 @@ func take[T any](r *Reader, fields []Field[T], v *T) {
 	r.Close()
 }
 
-// Parse decodes a value as an engine writes it: the members are in any order, and optional members may be missing.
-// value must be valid JSON. If key is empty, the members that Key.Fields declares must make a valid key. If key is
-// not empty, each of these members may be missing, or must agree with key. If the kind does not declare a member,
-// Parse returns an error, even if the kind carries unknown members in stored rows. If the row cannot be stored, the
-// error names the row.
+// Parse decodes the value of a row in the form in which an engine writes it: the members are in any order, and optional
+// members may be missing. value must be valid JSON. If key is empty, the members that Key.Fields declares must make a
+// valid key. If key is not empty, each of these members may be missing, and otherwise must agree with key. If the kind
+// does not declare a member, Parse returns an error, even if the kind carries unknown members in stored rows. If the
+// row cannot be stored, Parse returns an error. Every error names the row.
 func (k *Kind[T]) Parse(key string, value json.RawMessage) (T, error) {
 	v := new(T)
 	err := k.parse(key, value, v)
@@ -225,7 +225,7 @@ func (k *Kind[T]) differs(key string, before, v *T) error {
 		return nil
 	}
 	for _, f := range k.Key.Fields {
-		start := []byte{'{'}
+		start := []byte{'{'} // put appends a member to an object, which begins with a brace
 		if !bytes.Equal(f.value.put(start, f.Name, before), f.value.put(start, f.Name, v)) {
 			return fmt.Errorf("%s: differs from the key", f.Name)
 		}

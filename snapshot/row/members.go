@@ -64,7 +64,7 @@ func EachElement(array []byte, visit func(i int, value json.RawMessage) error) e
 	return nil
 }
 
-// ErrUnknownField is the error about a member that its row does not have.
+// ErrUnknownField is the error about a member that the fields of an object do not declare.
 var ErrUnknownField = errors.New("unknown field")
 
 // Into decodes value, the JSON value of a member, into the variable that target points to. For the value null, it

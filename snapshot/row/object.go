@@ -12,7 +12,7 @@ func Document[T any](fields []Field[T], v *T) []byte {
 }
 
 // ReadDocument decodes data, the content of a file. If Document would not have written data, the error is
-// ErrNotCanonical. But if the only difference is members that fields do not declare, the error wraps ErrNewerFormat.
+// ErrNotCanonical. But if data differs only by members that fields do not declare, the error wraps ErrNewerFormat.
 func ReadDocument[T any](fields []Field[T], data []byte) (*T, error) {
 	v := new(T)
 	r := Reader{Rest: data}
@@ -82,7 +82,7 @@ func (o object[T, P]) put(b []byte, name string, of *T) []byte {
 func (o object[T, P]) take(r *Reader, name string, of *T) {
 	if r.Optional(name) {
 		p := new(P)
-		r.inside = false
+		r.inside = false // the nested object has no member yet
 		take(r, o.fields, p)
 		*o.at(of) = p
 	}
@@ -149,8 +149,8 @@ func (l list[T, E]) set(of *T, value json.RawMessage) error {
 	})
 }
 
-// Part converts the fields of a P to fields of a T that contains the P. The members become members of the T's object
-// itself, with the same names and in the same order. at returns a pointer to the P in a T.
+// Part converts the fields of a P to fields of a T that contains the P. The members of the P become members of the
+// object of the T itself, with the same names and in the same order. at returns a pointer to the P in a T.
 func Part[T, P any](fields []Field[P], at func(*T) *P) []Field[T] {
 	parts := make([]Field[T], len(fields))
 	for i, f := range fields {
@@ -159,7 +159,7 @@ func Part[T, P any](fields []Field[P], at func(*T) *P) []Field[T] {
 	return parts
 }
 
-// part is the value of a field that Part returns: the value of the P's field.
+// part is the value of a field that Part returns. It applies the value of the P's field to the P in a T.
 type part[T, P any] struct {
 	at    func(*T) *P
 	value value[P]

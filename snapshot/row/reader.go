@@ -142,8 +142,8 @@ func (r *Reader) Bool() bool {
 	return false
 }
 
-// ID reads a string and returns the object id in it. If the string is not the canonical spelling of an object id, ID
-// sets Bad.
+// ID reads a string and returns the object id in the string. If the string is not the canonical spelling of an object
+// id, ID sets Bad.
 func (r *Reader) ID() objstore.ID {
 	text := r.Text()
 	id, err := objstore.ParseID(text)
@@ -175,7 +175,7 @@ func Elements[T any](r *Reader, read func(*Reader) T) []T {
 		if len(out) > 0 {
 			r.Expect(",")
 		}
-		r.inside = false
+		r.inside = false // an element that is an object has no member yet
 		out = append(out, read(r))
 	}
 	r.inside = true

@@ -11,8 +11,9 @@ import (
 // would change larger integers.
 const MaxInteger = 1<<53 - 1
 
-// AppendName appends the name of an object's next member and a colon. Before the name, it appends a comma, unless b
-// ends with "{". name must be plain ASCII. The caller must append the members sorted by name.
+// AppendName appends the name of an object's next member and a colon to b. Before the name, it appends a comma, unless
+// b ends with "{". name must be ASCII without characters that JSON escapes. The caller must append the members sorted
+// by name.
 func AppendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')

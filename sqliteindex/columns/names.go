@@ -57,8 +57,8 @@ func (n NameSet) Take(name string) bool {
 	return true
 }
 
-// Give appends underscores to name until the set does not have the name, adds the name to the set, and returns
-// it.
+// Give appends underscores to name until the set does not have the name. It then adds the name to the set and returns
+// the name.
 func (n NameSet) Give(name string) string {
 	for !n.Take(name) {
 		name += "_"
@@ -76,12 +76,14 @@ func FoldCase(name string) string {
 	}, name)
 }
 
-// SnakeNames gives each name a unique name in snake_case. It returns a map from the names to the new names, and adds
-// the new names to the set given. fit changes a name so that it is valid. A name that is already valid and in
-// snake_case comes first, so it stays as it is unless the set has it already. The order of names does not matter.
+// SnakeNames gives each name a unique name in snake_case. It returns a map from the names to the new names. given holds
+// the names that are taken; SnakeNames adds the new names to given. fit changes a name so that it is valid. A name that
+// is already valid and in snake_case comes first, so it is unchanged unless given has it. The order of names does not
+// matter.
 func SnakeNames(names []string, given NameSet, fit func(string) string) map[string]string {
 	sorted := slices.Sorted(slices.Values(names))
 	out := make(map[string]string, len(sorted))
+	// First the names that stay unchanged, then the others.
 	for _, keeps := range []bool{true, false} {
 		for _, name := range sorted {
 			if snaked := fit(Snake(name)); (snaked == name) == keeps {
@@ -92,8 +94,8 @@ func SnakeNames(names []string, given NameSet, fit func(string) string) map[stri
 	return out
 }
 
-// FitTable returns name. If SQLite or the index reserves name for other tables, FitTable adds the prefix
-// output_.
+// FitTable returns name, a name for an output table. If SQLite or the index reserves name for other tables, FitTable
+// returns name with the prefix output_.
 func FitTable(name string) string {
 	if isReserved(name) {
 		return "output_" + name
@@ -114,8 +116,8 @@ func IsViewName(name string) bool {
 	return name != "" && !isReserved(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// FitWorkflow returns the part of a table name that stands for the workflow called name: at most the first 100 bytes
-// of name, in snake_case. It does not cut within a character.
+// FitWorkflow returns name, the name of a workflow, in the form that is part of a table name: at most the first 100
+// bytes of name, in snake_case. It does not cut within a character.
 func FitWorkflow(name string) string {
 	const most = 100
 	if len(name) > most {

@@ -56,10 +56,10 @@ func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, 
 	return nil
 }
 
-// peerTables returns the tables that Smithers' schemas declare, by name. It reads the schema at e, then the schema at
-// the frame from which the run of e was forked, and so on, because a new fork has no tables of its own. It stops when
-// it has a table for each key in keys, or at an entry without Smithers' data. Each line of a schema is the JSON of a
-// peerTable; peerTables ignores a line that is invalid, or has no columns or too many.
+// peerTables returns the tables that Smithers' schemas declare, by name. It reads the schema at e first. It then reads
+// the schema at the frame from which the run of e was forked, and so on, because a new fork has no tables of its own.
+// peerTables stops when it has a table for each key in keys, or at an entry without Smithers' data. Each line of a
+// schema is the JSON of a peerTable; peerTables ignores a line that is invalid, or has no columns or too many.
 func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string]peerTable, error) {
 	tables := make(map[string]peerTable)
 	unknown := func(key string) bool { _, known := tables[smithersnames.SnakeName(key)]; return !known }

@@ -133,8 +133,8 @@ const (
 )
 
 // columnsOf returns the columns for outputs with a JSON schema, one for each property. It leaves out a property with a
-// name longer than maxPropertyName. The whole output is one column if the schema allows no object, or if it declares
-// no usable property, too many properties, or only the property payload.
+// name longer than maxPropertyName. In these cases, the result is one column for the whole output: the schema allows no
+// object, or it declares no usable property, too many properties, or only the property payload.
 func columnsOf(schema json.RawMessage) List {
 	members := JSONObject(schema)
 	if types := schemaTypes(members); !slices.Contains(types, "object") && len(types) > 0 {
@@ -155,10 +155,10 @@ func columnsOf(schema json.RawMessage) List {
 	return columns
 }
 
-// typeOf returns the column type for a property with the given JSON schema. If the schema has the member type, that
-// determines the column type. Otherwise, the values of enum and const do. If these give no type, the schemas in anyOf
-// and oneOf do. If these give no type either, the result is JSON. The type null does not count, because every column
-// can be NULL.
+// typeOf returns the column type for a property with the given JSON schema. If the schema has the member type, this
+// member determines the column type. Otherwise, the values of enum and const determine it. If these give no type, the
+// schemas in anyOf and oneOf determine it. If these give no type either, the result is JSON. The type null does not
+// count, because every column can be NULL.
 func typeOf(schema json.RawMessage) Type {
 	members := JSONObject(schema)
 	var merged Type
@@ -211,7 +211,8 @@ func typeOfValue(value json.RawMessage) Type {
 	return Integer
 }
 
-// schemaTypes returns the types that a schema with these members allows, or nil if the schema has no type.
+// schemaTypes returns the types in the member type of a schema with these members. It returns nil if the member is
+// missing or is neither a string nor a list of strings.
 func schemaTypes(members map[string]json.RawMessage) []string {
 	var name string
 	if json.Unmarshal(members["type"], &name) == nil {

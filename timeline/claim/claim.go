@@ -31,9 +31,10 @@ type Claim struct {
 // run_owned. Otherwise it appends an entry with the next epoch and a new owner to exactly the tip that h knows. If
 // the run's tip has moved, Take appends nothing and returns conflict; another process may own the run now.
 //
-// The entry is a fence: an engine appends only on tips with its own epoch. Take makes the claim's file before the
-// entry, and removes the earlier owner's file after it. An error of the removal is a warning. Until Release, this
-// process holds the lock of the claim's file, and touches the file six times within smithers.staleAfter.
+// An engine appends only on tips with its own epoch, so the earlier owner appends nothing after this entry. Take makes
+// the claim's file before the entry, and removes the earlier owner's file after it. An error of the removal is a
+// warning. Until Release, this process holds the lock of the claim's file, and touches the file six times within
+// smithers.staleAfter.
 func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	s, before := h.Store(), h.Row()
 	owner := s.Owner(before)
@@ -80,9 +81,9 @@ func (c *Claim) draft(before snapshot.Run, last owner.Owner) snapshot.Draft {
 	}
 }
 
-// Lost returns a channel that is closed when a heartbeat finds that the claim's file is gone, because another
-// process in this repository took the run over. This takes at most one heartbeat after the removal of the file.
-// The channel is not closed if the run is taken over in another repository, or after Release.
+// Lost returns a channel that is closed when a heartbeat finds that the claim's file is gone: another process in this
+// repository took the run over. The channel is closed at most one heartbeat after the removal of the file. It is not
+// closed if the run is taken over in another repository, or after Release.
 func (c *Claim) Lost() <-chan struct{} { return c.beats.lost }
 
 // Release gives up the claim, even if ctx ends meanwhile. It first ends the heartbeat. If the run's row still

@@ -80,10 +80,9 @@ func (c *Commands) Ended(attempt string) {
 }
 
 // EndLeft ends the remaining processes of all commands of the run on this machine, including commands that other
-// processes started. It asks the processes to end, and kills them after grace or when ctx ends. EndLeft returns
-// the number of processes that it signaled. If a command's file is unreadable, or if some processes of a command
-// stay, EndLeft goes on with the other commands and returns all errors joined. Only the run's owner may call
-// EndLeft.
+// processes started. It asks the processes to end, and kills them after grace or when ctx ends. EndLeft returns the
+// number of processes that it signaled. If a command's file is unreadable, or if some processes of a command stay,
+// EndLeft continues with the other commands and returns all errors joined. Only the run's owner may call EndLeft.
 func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error) {
 	entries, err := os.ReadDir(c.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,6 +93,7 @@ func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error
 		n, endErr := c.endLeft(ctx, entry.Name(), grace)
 		ended, err = ended+n, errors.Join(err, endErr)
 	}
+	// The removal fails, as it should, if a command's file stays.
 	_ = os.Remove(c.folder)
 	return ended, timeline.Explain(err)
 }

@@ -18,8 +18,8 @@ const (
 	// liveLogsFolder is a folder in the store's private folder. It has a folder for each run, and in that folder
 	// a file for each log.
 	liveLogsFolder = "logs"
-	// liveLogHeader is the size of the header of a log's file in bytes. The header is the number of bytes of the
-	// log that were dropped before the bytes in the file, as 20 decimal digits and a line feed.
+	// liveLogHeader is the size in bytes of the header of a log's file. The header has 20 decimal digits and a line
+	// feed: the number of bytes of the log that were dropped before the bytes in the file.
 	liveLogHeader = 21
 	// liveLogAttempts is the largest number of times that Open tries to make its file. Another process may
 	// remove the empty folder.
@@ -40,7 +40,7 @@ func LiveLogsOf(s *timeline.Store, run string) *LiveLogs {
 func fileName(name string) string {
 	escaped, err := refs.EscapeRun(name)
 	if err != nil {
-		return "_" // stands for the empty name; no other name is escaped to _
+		return "_" // the file name for the empty name; no other name is escaped to _
 	}
 	return escaped
 }
@@ -55,6 +55,7 @@ func (l *LiveLogs) path(attempt string) string { return filepath.Join(l.folder, 
 func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	w := &liveLogWriter{path: l.path(attempt), limit: int64(max(1, limit))}
 	var err error
+	// Another process may remove the empty folder between the two steps (see Remove), so try again.
 	for range liveLogAttempts {
 		if err = os.MkdirAll(l.folder, 0o777); err != nil {
 			break
@@ -119,7 +120,8 @@ func missing(bytes int64) string {
 
 // Remove removes the log of an attempt. Errors are ignored.
 func (l *LiveLogs) Remove(attempt string) {
-	// If the file stays, readers take the attempt for a running attempt, until a later log of the same name is removed.
+	// If the file stays, readers assume that the attempt is still running, until a later log of the same attempt is
+	// removed.
 	_ = os.Remove(l.path(attempt))
 	_ = os.Remove(l.folder) // the removal fails, as it should, if the folder has another log
 }

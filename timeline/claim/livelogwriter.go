@@ -38,8 +38,8 @@ func (w *liveLogWriter) shorten() error {
 	return w.replace(kept)
 }
 
-// Shorten replaces the log's file by a file with only the bytes kept: the part of the log that the caller has not
-// dropped. It always returns nil: after an error of the disk, the writer drops all further bytes.
+// Shorten replaces the log's file by a file that has only kept: the ends of the log's streams that the engine keeps. It
+// always returns nil: after an error of the disk, the writer drops all further bytes.
 func (w *liveLogWriter) Shorten(kept []byte) error {
 	if !w.dead {
 		w.dead = w.replace(kept) != nil
@@ -47,8 +47,8 @@ func (w *liveLogWriter) Shorten(kept []byte) error {
 	return nil
 }
 
-// replace replaces the log's file by a new file with the bytes kept, the last bytes of the log so far. The writer then
-// writes to the new file.
+// replace replaces the log's file by a new file that has only kept, the bytes of the log that are not dropped. The
+// writer then writes to the new file.
 func (w *liveLogWriter) replace(kept []byte) error {
 	start := max(0, w.start+w.size-int64(len(kept)))
 	file, err := newLiveLog(w.path, start, kept)

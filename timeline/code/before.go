@@ -7,10 +7,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Before loads the frame on which another frame is based. The parameter at is this other frame. A frame is based on
-// the frame that its entry names. If the entry names no frame, the frame is based on the frame with the previous
-// number. For frame 0 of a fork, Before loads the parent's frame; for frame 0 of any other run, Before returns nil. If
-// the entry in at comes after the newest frame, Before loads the frame on which the newest frame is based.
+// Before loads the frame on which the frame at is based. A frame is based on the frame that its entry names. If the
+// entry names no frame, the frame is based on the frame with the previous number. For frame 0 of a fork, Before loads
+// the parent's frame; for frame 0 of any other run, Before returns nil. If at.Entry is an entry after the newest frame,
+// Before loads the frame on which the newest frame is based.
 func Before(ctx context.Context, s *timeline.Store, at *timeline.Loaded) (*timeline.Loaded, error) {
 	run, frame := at.Address.Run, at.Address.Frame
 	if frame == 0 {

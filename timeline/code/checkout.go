@@ -44,10 +44,10 @@ type CheckedOut struct {
 	lock  *flock.Flock // the lock of lockMade; nil after its release
 }
 
-// Checkout makes a git worktree or a jj workspace with exactly the files of a frame, and records it for Worktrees.
-// It warns about files that differ nevertheless. The new working copy is on the commit that the frame names or, if
-// this repository cannot check out that commit, on the run's base commit (see startingCommit). If Checkout fails,
-// it removes the new working copy.
+// Checkout makes a git worktree or a jj workspace with exactly the files of a frame, and records it for Worktrees. It
+// warns about files that differ nevertheless. The new working copy is on the commit that the frame names. If this
+// repository cannot check out that commit, the new working copy is on the run's base commit (see startingCommit). If
+// Checkout fails, it removes the new working copy.
 //
 // A run that does not exist yet cannot protect its worktree from PruneWorktrees. So if req.Own is true, no other
 // process can make or prune worktrees until the caller calls Settle or Discard. Codes: no_code; no_working_copy if
@@ -169,10 +169,10 @@ func besideTop(s *timeline.Store, names []string) (string, error) {
 	return strings.Join(parts, "-"), nil
 }
 
-// startingCommit returns the commit on which a worktree with the files of vcs begins. vcs is a record of entry.
-// startingCommit returns the commit that vcs names or, if this repository cannot check out that commit safely, the
-// base commit in the first entry of entry's chain. If both are unusable, or if git-smithers itself made the base
-// commit, startingCommit returns the zero id.
+// startingCommit returns the commit on which a worktree with the files of vcs begins. vcs is a record of entry. This is
+// the commit that vcs names. If this repository cannot check out that commit safely, it is the base commit in the first
+// entry of entry's chain. If both are unusable, or if git-smithers itself made the base commit, startingCommit returns
+// the zero id.
 func startingCommit(s *timeline.Store, entry *snapshot.Entry, vcs *snapshot.VCS) (objstore.ID, error) {
 	if id, err := objstore.ParseID(vcs.CommitID); err == nil {
 		if safe, err := isSafeToCheckOut(s, id); err == nil && safe {
@@ -207,9 +207,9 @@ func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 	return !slices.ContainsFunc(entries, func(e objstore.TreeEntry) bool { return strings.EqualFold(e.Name, ".jj") }), err
 }
 
-// become makes the files of a new working copy exactly those of vcs. If vcs is the capture of a jj conflict,
-// become restores the conflict, too. It warns about files that differ afterwards. If existing files are in the
-// way, become changes no file and returns a *jjbridge.RefusedError.
+// become makes the files of a new working copy exactly those of vcs. If vcs is the capture of a jj conflict, become
+// restores the conflict, too. It warns about files that differ afterwards. If there is a reason against the restore
+// (see jjbridge.Refusal), become changes no file and returns a *jjbridge.RefusedError.
 func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	have, err := c.read(ctx, scopeLike(vcs))
 	if err != nil {

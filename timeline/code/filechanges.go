@@ -26,9 +26,9 @@ type FileChanges struct {
 }
 
 // CompareFiles counts how the files of two frames differ. The result has one element for each working copy that
-// differs: first the run's working copy, then the tasks' own worktrees by name. If only the second frame has a
-// worktree, CompareFiles compares the worktree with the files with which the worktree began (see WorktreeStart).
-// It leaves out a working copy whose files are unknown for one of the frames.
+// differs: first the run's working copy, then the tasks' own worktrees by name. If the frame to has a worktree that the
+// frame from lacks, CompareFiles compares the worktree with the files with which the worktree began (see
+// WorktreeStart). It leaves out a working copy whose files are unknown for one of the frames.
 //
 // git counts the lines, without the working copy's settings and attributes. If all files are equal, git is not
 // started. Code: limit_exceeded if too many paths differ.
@@ -97,9 +97,9 @@ func sumNumstat(out string) FileChanges {
 	return counted
 }
 
-// Numstat returns git and the arguments with which git counts the lines that differ between two trees. The caller
-// adds the ids of the trees. The command uses no settings or attributes of the working copy, and fetches nothing.
-// A file larger than 1 MiB counts as binary, since fetched files may be large on purpose.
+// Numstat returns git and the arguments with which git counts the lines that differ between two trees. The caller adds
+// the ids of the trees. The command uses no settings or attributes of the working copy, and fetches nothing. A file
+// larger than 1 MiB counts as binary, since a stranger may have made the files of a fetched run large on purpose.
 func Numstat(s *timeline.Store) (git *gitexec.Git, args []string) {
 	git = gitexec.New(s.Repo(), append(slices.Clone(s.Env()), "GIT_NO_LAZY_FETCH=1"))
 	return git, []string{

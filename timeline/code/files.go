@@ -12,7 +12,7 @@ import (
 )
 
 // ChangedFiles returns the files that differ between two trees, sorted by path. A zero id is an empty tree. The
-// parameter under is a path: the result has only the files at or below it, or all files if it is "". ChangedFiles
+// parameter under is a path: the result has only the files at or below this path; "" means all files. ChangedFiles
 // reads no subtree that is equal in both trees, and no subtree outside of this path. If too many paths differ, the
 // error wraps objstore.ErrTreeSize.
 func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {

@@ -130,7 +130,7 @@ func putMade(s *timeline.Store, made madeWorktree) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	// Only the process that has claimed the run writes its records.
+	// The name of the new file needs no lock, because only the process that has claimed the run writes its records.
 	fresh := path + ".new"
 	if err = os.WriteFile(fresh, append(data, '\n'), 0o666); err == nil {
 		err = os.Rename(fresh, path)

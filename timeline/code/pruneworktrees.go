@@ -198,6 +198,7 @@ func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree o
 		return tree, true, nil
 	}
 	tips, err := s.Refs().Tips(ctx)
+	// If a run with a broken tip ref alone has the files, the worktree is kept.
 	if err != nil && !errors.Is(err, refs.ErrBroken) {
 		return tree, false, err
 	}

@@ -42,7 +42,8 @@ type Restored struct {
 // req.Confirm, changes no file and appends nothing. With an error of the codes below, or of req.Confirm, Restore
 // has changed no file.
 //
-// Codes: no_working_copy; no_code if the frame has no files; restore_refused if files stand in the way.
+// Codes: no_working_copy; no_code if the frame has no files; restore_refused if there is a reason against the restore,
+// such as an ignored file at the path of a restored file.
 func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Restored, error) {
 	if s.Workspace().Root == "" && req.Worktree == "" {
 		return nil, noWorkingCopy()
@@ -114,10 +115,10 @@ func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *Restored,
 	return out, nil
 }
 
-// record records the restore in the run. If the restored files differ from the files of the run's tip, record
-// appends a frame with the restored files, the op and, for a revert, the event, and sets out.Frame to the frame's
-// address. Otherwise record appends no frame: for a revert it appends an entry with the event and the op, and for
-// a restore it appends nothing.
+// record records the restore in the run. If the restored files differ from the files of the run's tip, record appends a
+// frame with the restored files and the op, and sets out.Frame to the frame's address. For a revert, the frame also has
+// the event. If the files are equal, record appends no frame: for a revert it appends an entry with the event and the
+// op, and for a restore it appends nothing.
 func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored) error {
 	var records bool
 	err := all.Update(ctx, func() (*snapshot.Draft, error) {
@@ -167,6 +168,7 @@ func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
+	// A worktree that cannot be opened counts as missing.
 	if made != nil {
 		files, err := WorkingCopyAt(ctx, s, made.Path)
 		if err == nil && files.Root() == made.Path {

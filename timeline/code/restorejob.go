@@ -17,7 +17,7 @@ type RestoreJob struct {
 	Copy  *WorkingCopy
 	Name  string        // the task whose own worktree Copy is; "" for the run's working copy
 	asked *snapshot.VCS // the files of the frame; nil until prepare
-	Want  *snapshot.VCS // the files to restore: asked, with Stays as in have; after prepare, Want may need have's objects
+	Want  *snapshot.VCS // the files to restore; after prepare, the paths of Stays have the files of have
 	Stays []string      // absolute paths that the restore leaves as they are
 	paths []string      // the paths of Stays in this working copy, relative to its top
 
@@ -34,7 +34,7 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 	if r.asked == nil {
 		r.asked = r.Want
 	}
-	// An earlier call of prepare may have changed these.
+	// An earlier call of prepare may have changed these fields.
 	r.Want, r.paths, r.Out.Stayed = r.asked, nil, nil
 	var err error
 	if r.have, err = r.Copy.read(ctx, scopeLike(r.Want)); err != nil {
@@ -120,9 +120,9 @@ func (r *RestoreJob) look(ctx context.Context) {
 	r.now = &jjbridge.Captured{VCS: as}
 }
 
-// after returns a capture of the working copy after the restore. If the files must be as planned, after does not read
-// them, and returns a capture with the files of r.Want. If the files are unreadable, after warns and returns such a
-// capture, too.
+// after returns a capture of the working copy after the restore. If the plan guarantees the files after the restore,
+// after does not read them, and returns a capture with the files of r.Want. If the files are unreadable, after warns
+// and also returns a capture with the files of r.Want.
 func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	wanted := &jjbridge.Captured{VCS: r.have.VCS}
 	wanted.VCS.Tree, wanted.VCS.Altered, wanted.VCS.AlteredMore = r.Want.Tree, r.Want.Altered, r.Want.AlteredMore

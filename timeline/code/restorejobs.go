@@ -22,8 +22,8 @@ type RestoreJobs struct {
 	Fence func() error
 }
 
-// Prepare plans the restores of all working copies, and sets Running in the result of each job. It changes no
-// file. Code: restore_refused if files stand in the way.
+// Prepare plans the restores of all working copies, and sets Running in the result of each job. It changes no file.
+// Code: restore_refused if there is a reason against a restore, such as an ignored file at the path of a restored file.
 func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	var refused []jjbridge.Refusal
 	for _, one := range r.All {
@@ -68,8 +68,8 @@ func (r *RestoreJobs) Update(ctx context.Context, build func() (*snapshot.Draft,
 }
 
 // Save keeps the files that Prepare captured. subject describes the operation that comes after Save. If the run's tip
-// lacks some of these files, Save appends a frame with them, and sets Saved in the results of the jobs whose files are
-// in the frame.
+// lacks some of these files, Save appends a frame with the files. It then sets Saved in the results of the jobs whose
+// files are in the frame.
 //
 // If events is not nil, Save also appends the events that events returns: in the entry of the frame or, without a
 // frame, in an entry of their own. The argument newest of events is the number of the run's newest frame after Save.
@@ -103,10 +103,10 @@ func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newe
 	return err
 }
 
-// Restore restores the files of all working copies, and then captures the working copies again. If the restore of
-// one working copy fails, Restore returns the error, after it has restored the earlier files of the working copies
-// before it in r.All. The failed working copy itself may then have only some of the changes; a hint of the error
-// says how to restore its earlier files. If earlier files cannot be restored, Restore warns.
+// Restore restores the files of all working copies, and then captures the working copies again. If the restore of one
+// working copy fails, Restore first restores the earlier files of the working copies before it in r.All, and then
+// returns the error. The failed working copy itself may then have only some of the changes; a hint of the error says
+// how to restore its earlier files. If earlier files cannot be restored, Restore warns.
 func (r *RestoreJobs) Restore(ctx context.Context) error {
 	for i, one := range r.All {
 		err := one.restore(ctx)

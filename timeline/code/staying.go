@@ -40,6 +40,7 @@ func Trail(path string) []string {
 		if filepath.IsAbs(target) {
 			at = top
 		}
+		// Continue with the link's target, and then with the rest of the path.
 		rest = append(strings.Split(strings.TrimPrefix(filepath.ToSlash(target), "/"), "/"), rest...)
 	}
 	return append(out, at)
@@ -104,7 +105,7 @@ func (s *staying) tree(wantID, haveID objstore.ID, dir string, path []string) (o
 	}
 	name := spelled(dir, path[0], wanted, there)
 	next, has := there[name]
-	// A file of the tree haveID on the way to path is itself the entry to take. Otherwise, the path goes on in the folder.
+	// If the tree haveID has a file at path[0], this file is the entry to take. Otherwise, continue in the folder.
 	if len(path) > 1 && (!has || next.Mode == objstore.ModeTree) {
 		if next, has, err = s.folder(wanted[name], next, filepath.Join(dir, name), path[1:]); err != nil {
 			return wantID, err
@@ -125,8 +126,8 @@ func (s *staying) tree(wantID, haveID objstore.ID, dir string, path []string) (o
 
 // folder copies one path from a folder in a tree to the same folder in another tree. It returns a copy of the entry
 // wantEntry, in which the entry at path is the entry below haveEntry. Both entries belong to the folder dir, and path
-// has the names of the path, relative to dir. If there is nothing to copy and wantEntry is not a folder, folder
-// returns wantEntry unchanged. It returns false if the resulting folder has no files and so must have no entry.
+// has the names of the path, relative to dir. If nothing changes, folder returns wantEntry unchanged, and false if
+// wantEntry is zero. If the resulting folder has no files and so must have no entry, folder returns false.
 func (s *staying) folder(wantEntry, haveEntry objstore.TreeEntry, dir string, path []string) (objstore.TreeEntry, bool, error) {
 	var from objstore.ID
 	if wantEntry.Mode == objstore.ModeTree {

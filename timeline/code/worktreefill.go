@@ -26,7 +26,7 @@ func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 		if commit == want {
 			return tree
 		}
-		// Go on with the first parent; "" ends the loop.
+		// Continue with the first parent; "" ends the loop.
 		if commit = ""; len(parents) > 0 {
 			commit = parents[0]
 		}

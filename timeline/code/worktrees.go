@@ -28,10 +28,11 @@ type WorktreeSpec struct {
 	Fill bool
 }
 
-// OpenWorktree opens the worktree that the run made for spec.Name, or makes the worktree. If the run made the
-// worktree and its folder is missing, OpenWorktree makes the worktree again at the same path. If rebase is true,
-// OpenWorktree rebases an existing worktree on the current commit of spec.Base, unless a replay made the worktree
-// for the files of a frame. A failed rebase is a warning, and leaves the worktree unchanged.
+// OpenWorktree opens the worktree that the run with the id run made for spec.Name. If the run has made no such
+// worktree, OpenWorktree makes the worktree. If the run made the worktree and its folder is missing, OpenWorktree makes
+// the worktree again at the same path. If rebase is true, OpenWorktree rebases an existing worktree on the current
+// commit of spec.Base. It does not rebase a worktree that a replay made for the files of a frame. A failed rebase is a
+// warning, and leaves the worktree unchanged.
 //
 // Codes: no_working_copy if the path depends on a working copy and the store has none; worktree_failed if the
 // worktree cannot be opened or made; unsaved_work if a half-made worktree at its path has unsaved work.
@@ -45,10 +46,10 @@ func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return opened, err
 }
 
-// OpenFirstWorktree opens or makes a worktree as OpenWorktree does, for a run that does not exist yet, so that the
-// run's first frame can have the worktree's files. The caller calls Settle once the run exists, or Discard if the
-// run is not made. Until then, no other process can make or prune worktrees. Codes: those of OpenWorktree;
-// run_exists if a run with the id exists; run_pruned if it was pruned.
+// OpenFirstWorktree opens or makes a worktree as OpenWorktree does, for a run that does not exist yet. The run's first
+// frame can then have the worktree's files. The caller calls Settle once the run exists, or Discard if the run is not
+// made. Until then, no other process can make or prune worktrees. Codes: those of OpenWorktree; run_exists if a run
+// with the id exists; run_pruned if a run with the id was pruned.
 func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec) (_ *CheckedOut, err error) {
 	lock, err := lockMade(ctx, s)
 	if err != nil {
@@ -147,9 +148,9 @@ func removeBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info
 	return worktrees.Forget(ctx, s.Workspace(), info, now.VCS.Tree)
 }
 
-// checkBegun checks that the run can have made a half-made worktree: it is then on the branch of its record or on
-// no branch, and has no ignored files. Otherwise the error wraps worktrees.ErrUnsaved. info is the worktree's
-// state in git or jj.
+// checkBegun checks that the run may have made a half-made worktree. Such a worktree is on the branch of its record or
+// on no branch, and has no ignored files. Otherwise the error wraps worktrees.ErrUnsaved. info is the worktree's state
+// in git or jj.
 func checkBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info) error {
 	if info.Name == "" {
 		return nil // the folder is not a worktree of this repository, so worktrees.Forget refuses to remove the folder
@@ -193,7 +194,7 @@ func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured
 }
 
 // makeWorktree makes the worktree of spec for a run, and fills the worktree if spec.Fill is true. replay is true if a
-// replay made the worktree before, for the files of a frame; the new record keeps this.
+// replay made the worktree before, for the files of a frame; the new record then says so, too.
 //
 // makeWorktree writes a record first, so that a half-made worktree is recognized if this process dies. If git or jj
 // cannot make the worktree, or the worktree cannot be filled, makeWorktree removes the worktree and the record. If
@@ -207,7 +208,7 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 		return nil, err
 	}
 	if folder, err := os.ReadDir(path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(folder) > 0) {
-		// This check comes before the record, because with a record a later process would take the folder for the run's.
+		// This check comes before the record: with a record, a later process would assume that the run made the folder.
 		return nil, timeline.Explain(&worktrees.Error{Path: path, Reason: "already exists, and is not an empty folder"})
 	}
 	req := worktrees.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}

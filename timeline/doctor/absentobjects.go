@@ -137,7 +137,7 @@ func appendTo(path, text string) error {
 
 // takeObjects copies objects from the object directory dir: the objects that tip reaches and that are missing or
 // corrupt in the store. It skips objects that dir does not have. The copies are on stable storage when takeObjects
-// returns. If dir does not exist, takeObjects does nothing.
+// returns. If dir does not exist or is not accessible, takeObjects does nothing.
 func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstore.ID) (err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil // without a directory, no object can be copied
@@ -160,9 +160,9 @@ func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstor
 	}
 }
 
-// take copies the objects with the given ids from other to the store, in batches of about 64 MiB, and returns the
-// number of objects that it added to a batch. It skips objects that are missing or corrupt in other. After an error,
-// the store has only the objects of the batches before.
+// take copies the objects with the given ids from other to the store, in batches of about 64 MiB. It returns the number
+// of objects that it added to a batch. It skips objects that are missing or corrupt in other. After an error, the store
+// has only the objects of the batches before.
 func (a *absentObjects) take(ctx context.Context, other *objstore.Store, ids []objstore.ID) (taken int, err error) {
 	const atOnce = 64 << 20 // bytes of object data in one batch
 	batch, held := a.store.Objects().Begin(), 0

@@ -88,6 +88,8 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	if err := e.readRefs(ctx); err != nil {
 		return nil, timeline.Explain(err)
 	}
+	// The order matters: runs and lostTips need the findings of objectFiles, and lostTips needs e.elsewhere from
+	// misplaced and e.dropped from lostRefs.
 	parts := []func(context.Context) error{
 		e.locks, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.lostTips, e.mirrors, e.index, e.tidiness,
 	}
@@ -102,10 +104,10 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	return e.found, nil
 }
 
-// Repair repairs a finding of Examine and sets finding.Fixed. In the folder "damaged" of the store's private folder, it
-// saves each damaged file of refs or objects that it removes, and each value of a ref whose history no ref would reach
-// afterwards. It keeps no copy of other files, such as the index and the locks of dead processes. The error code is
-// usage if only a person can repair the problem.
+// Repair repairs a finding of Examine and sets finding.Fixed. It saves each damaged file of refs or objects that it
+// removes, in the folder "damaged" of the store's private folder. There, it also saves each value of a ref whose
+// history no ref would reach afterwards. It keeps no copy of other files, such as the index and the locks of dead
+// processes. The error code is usage if only a person can repair the problem.
 func (d *Doctor) Repair(ctx context.Context, finding *Finding) error {
 	if finding.repair == nil {
 		return fault.New(fault.Usage, "only a person can repair %s: %s", finding.Where, finding.What)

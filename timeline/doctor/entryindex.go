@@ -27,10 +27,10 @@ type entryIndex struct {
 // entry of the run. run is an id, or a ref component if the id is unknown. The first call reads every commit of
 // the repository.
 //
-// Entries that were split off into a fork do not count. A conflict between processes can leave several last
-// entries, each without a successor. Among these, newest prefers the entries that descend from the newest frame
-// ref or, if none does, from the run's tip at a remote. Of the preferred entries, it prefers those that were
-// acknowledged, then the longest chain, then the latest time.
+// Entries that were split off into a fork do not count. A conflict between processes can leave several last entries,
+// each without a successor. Among these entries, newest prefers those that descend from the newest frame ref. If there
+// are none, it prefers those that descend from the run's tip at a remote. Of the preferred entries, newest prefers
+// those that were acknowledged (see neverAcknowledged), then the longest chain, then the latest time.
 func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, error) {
 	if err := x.read(ctx); err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// staleLock is the age from which on a lock counts as the lock of a dead process: git holds a lock only
-// during a write.
+// staleLock is the minimum age of a lock that counts as the lock of a dead process: git holds a lock only during a
+// write.
 const staleLock = 10 * time.Minute
 
 // locks notes ref locks of dead processes of git-smithers, and other ref locks that are at least staleLock

@@ -20,9 +20,9 @@ import (
 // frame refs, or a line that a repair removed from packed-refs. A run with a tracking ref also counts if all
 // of its entries are valid.
 //
-// Three kinds of entries do not count: entries that a fork stands on, entries of an alternate, and entries
-// that a killed process never acknowledged. An entry that lost a race against another entry of its run does
-// not count either, because that run has a tip.
+// Three kinds of entries do not count: entries in the chain of a fork, entries of an alternate, and entries that a
+// killed process never acknowledged. If two processes appended to a run at the same time, only one entry is in the
+// run's chain. The other entry does not count either, because the run has a tip.
 //
 // lostTips notes nothing while damaged object files are unrepaired, because they may hold entries.
 func (e *examination) lostTips(ctx context.Context) error {
@@ -74,9 +74,9 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	})
 }
 
-// lostEntry returns the id of the entry at which the missing tip of a run should be, or the zero id if the run does
-// not count as lost; see lostTips. component is the run's ref component. The parameter known is true if a frame ref or
-// a removed line of packed-refs names the run. reached has the ids of the entries that refs reach.
+// lostEntry returns the id of the entry at which the missing tip of a run should be. If the run does not count as lost
+// (see lostTips), lostEntry returns the zero id. component is the run's ref component. The parameter known is true if a
+// frame ref or a removed line of packed-refs names the run. reached has the ids of the entries that refs reach.
 func (e *examination) lostEntry(ctx context.Context, run, component string, known bool, reached map[objstore.ID]bool) (objstore.ID, error) {
 	if id, err := refAt(ctx, e.store, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
 		return id, err // the run was pruned, and its tombstone is lost

@@ -106,6 +106,7 @@ func (e *examination) misplacedFile(ctx context.Context, folder, path string) er
 	}
 	e.elsewhere = append(e.elsewhere, id)
 	f.Repair = fmt.Sprintf("creates the ref %s if it is missing or older, and moves the file away", name)
+	// folder is refs/smithers in the private folder of the worktree.
 	private := filepath.Dir(filepath.Dir(folder))
 	e.note(f, func(ctx context.Context) error { return e.repairs.replace(ctx, f.Where, name, id, private) })
 	return nil

@@ -15,9 +15,9 @@ type step struct {
 	kind objstore.Kind // the kind that the object must have
 }
 
-// lostIn returns the objects that tips reach and that are missing or corrupt, sorted by id. It cannot see the
-// objects that only a lost object refers to. lostIn follows commits of git-smithers only: it checks a commit
-// of the user's that an entry names, but not the objects that the commit refers to.
+// lostIn returns the objects that tips reach and that are missing or corrupt, sorted by id. It cannot find the objects
+// that only a lost object refers to. lostIn follows commits of git-smithers only: it checks a commit of the user's that
+// an entry names, but not the objects that the commit refers to.
 func lostIn(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) ([]objstore.ID, error) {
 	seen := make(map[objstore.ID]bool)
 	var lost []objstore.ID

@@ -26,13 +26,13 @@ type repairs struct {
 }
 
 // spare adds refspecs that exclude run history to a remote's refspecs for git fetch, in the local configuration and in
-// the configuration in memory. key is their configuration key, remote.NAME.fetch.
+// the configuration in memory. key is the configuration key of the remote's refspecs, remote.NAME.fetch.
 func (r *repairs) spare(ctx context.Context, key string) error {
 	for _, spec := range []string{"^" + refs.Folder + "*", "^" + refs.RemotesFolder + "*"} {
 		if _, err := r.git.run(ctx, "config", "--local", "--add", key, spec); err != nil {
 			return err
 		}
-		// The store shares this map, so it must not change.
+		// The store shares this map, so change a copy.
 		r.git.repo.Config = maps.Clone(r.git.repo.Config)
 		r.git.repo.Config[key] = append(slices.Clone(r.git.repo.Config[key]), spec)
 	}
@@ -83,9 +83,9 @@ func (r *repairs) rename(ctx context.Context, item refs.Item, newName refs.Name)
 
 // replace moves the ref file oldPath, which is in the wrong folder, to the folder for damaged files, and gives its
 // value id to the ref newName. Before that, replace copies the objects that the store lacks and id needs from the
-// folder "objects" in dir.
-// replace creates newName if the ref does not exist. If newName is a tip and older than id, replace moves it to
-// id. Every other existing ref stays unchanged. If the object id is still missing, replace only moves the file.
+// folder "objects" in dir. replace creates newName if the ref does not exist. If newName is a tip and older than id,
+// replace moves it to id. Every other existing ref stays unchanged. If the object id is still missing, replace only
+// moves the file.
 func (r *repairs) replace(ctx context.Context, oldPath string, newName refs.Name, id objstore.ID, dir string) error {
 	if err := r.absent.takeObjects(ctx, filepath.Join(dir, "objects"), id); err != nil {
 		return err
@@ -174,8 +174,8 @@ func (r *repairs) mendRef(ctx context.Context, name refs.Name, id objstore.ID) e
 	return r.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id})
 }
 
-// moveBack moves item, a tip whose entry is unreadable, back to entryID, the id of an older entry. It first
-// records the tip's old value in the folder for damaged files.
+// moveBack moves the ref of item, whose entry is unreadable, back to entryID, the id of an older entry. The ref is a
+// tip, or the ref that holds a pruned run. moveBack first records the ref's old value in the folder for damaged files.
 func (r *repairs) moveBack(ctx context.Context, item refs.Item, entryID objstore.ID) error {
 	if err := r.aside.writeDown(item.Name, item.ID); err != nil {
 		return err

@@ -163,7 +163,7 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	var ahead *refs.FrameRef
 	for _, ref := range list {
 		right := chain[ref.Frame]
-		// The ref of a later frame has the value of the tip: the ref may have lost its newer value.
+		// If the ref of a later frame has the value of the tip, the ref may have lost its newer value.
 		if ref.Frame > row.Frame && ref.ID == tip.ID {
 			if ref.ID, err = e.overwritten(ctx, run, ref); err != nil {
 				return err
@@ -184,11 +184,11 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	return e.gaps(row.ID, list, chain)
 }
 
-// overwritten returns the value that ref probably had before its file was overwritten. ref is a frame ref that has
-// a higher frame number than the tip, but the value of the tip. The files of a tip and of the newest frame ref may
-// be hard links to one file, so a process that writes an old value to the tip also writes it to the frame ref. If
-// the run's newest entry descends from ref.ID, overwritten returns the id of this entry. Otherwise, overwritten
-// returns ref.ID.
+// overwritten returns the value that ref probably had before its file was overwritten. ref is a frame ref that has a
+// higher frame number than the tip, but the value of the tip. The files of a tip and of the newest frame ref may be
+// hard links to one file. A process that writes an old value to the tip then also writes it to the frame ref. If the
+// run's newest entry descends from ref.ID, overwritten returns the id of this entry. Otherwise, overwritten returns
+// ref.ID.
 func (e *examination) overwritten(ctx context.Context, run string, ref refs.FrameRef) (objstore.ID, error) {
 	newest, err := e.entries.newest(ctx, run)
 	if err != nil || newest == nil || !timeline.Descends(e.store.Objects(), newest.ID, ref.ID) {

@@ -31,8 +31,8 @@ type Capture struct {
 	Events  []givenEvent      `json:"events"`
 	Frame   json.RawMessage   `json:"frame"` // the rendered workflow tree
 	VCS     *snapshot.VCS     `json:"vcs"`   // the revision without files
-	// Worktree decides whether the capture includes the files of the working copy. If it is nil, the capture
-	// includes them if it is the run's first entry or ends an attempt.
+	// Worktree decides whether the capture includes the files of the working copy. If Worktree is nil, a capture
+	// includes the files if it is the run's first entry or ends an attempt.
 	Worktree *bool    `json:"worktree"`
 	Run      *runEdit `json:"run"`
 	Subject  string   `json:"subject"`
@@ -202,11 +202,10 @@ func (c *Capturer) again(ctx context.Context, id string) (Answer, error) {
 	return c.answered[id], nil
 }
 
-// checkExpect returns nil if req has no Expect, or if the run's tip is the commit that req.Expect names. If
-// req.Expect is null, it returns nil if the run does not exist. The error is conflict if the tip differs, and
-// invalid_input if req.Expect is neither null nor a commit id.
-// Before a conflict, checkExpect reads the tip again. The new tip may be the expected tip, or another process may
-// have appended this capture.
+// checkExpect returns nil if req has no Expect, or if the run's tip is the commit that req.Expect names. If req.Expect
+// is null, it returns nil if the run does not exist. The error is conflict if the tip differs, and invalid_input if
+// req.Expect is neither null nor a commit id. Before a conflict, checkExpect reads the tip again: the new tip may be
+// the expected tip, or another process may have appended this capture.
 func (c *Capturer) checkExpect(ctx context.Context, req *Capture) error {
 	if req.Expect == nil {
 		return nil

@@ -104,7 +104,7 @@ func changeVerb(change snapshot.Change) string {
 		Iteration int                `json:"iteration"`
 		Done      bool               `json:"done"`
 	}
-	// An invalid value leaves row empty. The append refuses it.
+	// An invalid value leaves row empty. The append refuses the change.
 	_ = json.Unmarshal(change.Value, &row)
 	table, isOutput := strings.CutPrefix(change.Collection, snapshot.OutputCollection(""))
 	switch {

@@ -43,6 +43,7 @@ func escaped(s string) string {
 		switch {
 		case c == '\'' || c == '\\':
 			fmt.Fprintf(&b, `\%c`, c)
+		// An invalid byte decodes as a RuneError of size 1.
 		case unicode.IsPrint(c) && (c != utf8.RuneError || size > 1):
 			b.WriteRune(c)
 		default:

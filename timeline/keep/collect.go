@@ -19,21 +19,21 @@ import (
 // collectLock is the name of the file, in the store's private folder, that Collect locks.
 const collectLock = "collect.lock"
 
-// collectNote is the name of the file, in the store's private folder, with the ids of the objects that
-// Collect is deleting. No ref leads to these objects any more.
+// collectNote is the name of the file, in the store's private folder, with the ids of the objects that Collect may
+// delete. After a crash, the next Collect reads the file, because no ref leads to these objects any more.
 const collectNote = "collecting"
 
-// collectNote returns the file with the ids of the objects that Collect is deleting.
+// collectNote returns the file with the ids of the objects that Collect may delete.
 func (k *Keeper) collectNote() idFile { return idFile(filepath.Join(k.store.Private(), collectNote)) }
 
-// Collect deletes the objects that only forgotten runs need. This cannot be undone. Collect keeps every
-// object that a ref, a reflog, an index or a HEAD needs, and the objects that unreachable objects of the user
-// need. It also keeps unneeded objects that never belonged to a run. With dryRun, Collect deletes nothing and
-// returns the expected result.
+// Collect deletes the objects that only forgotten runs need. This cannot be undone. Collect keeps every object that a
+// ref, a reflog, a git index or a HEAD needs, and the objects to which unreachable objects of the user refer. It also
+// keeps unneeded objects that never belonged to a run. With dryRun, Collect takes no lock, deletes nothing and returns
+// the expected result.
 //
-// Collect deletes the refs of all these runs in one transaction before it deletes objects. After a crash or an
-// error, the next Collect deletes the remaining objects. The error code is locked if another process collects, or
-// if git is changing an index. If the error comes after the refs were deleted, Collect also returns the result.
+// Collect deletes the refs of all forgotten runs in one transaction before it deletes objects. After a crash or an
+// error, the next Collect deletes the remaining objects. The error code is locked if another process collects, or if
+// git is changing an index. If the error comes after the refs were deleted, Collect also returns the result.
 func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	lock := flock.New(filepath.Join(k.store.Private(), collectLock))
 	if !dryRun {
@@ -80,11 +80,11 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	return out, timeline.Explain(k.free(ctx, candidates, out))
 }
 
-// toCollect returns the runs to collect: the forgotten runs, and the runs that DropOlder moved out of the way. all
-// is the result of holdings. Each returned run has the refs that keep its objects: the ref that holds the run,
-// frame refs left by a crash, and tracking refs of remotes.
-// A new run may have the id of a forgotten run. Then all has one item for both runs. toCollect moves the ref that
-// holds the forgotten run from this item to the result, and leaves the other refs to the new run.
+// toCollect returns the runs to collect: the forgotten runs, and the runs that DropOlder moved out of the way. all is
+// the first result of holdings. Each returned run has the refs that keep its objects: the ref that holds the run, frame
+// refs left by a crash, and tracking refs of remotes. A new run may have the id of a forgotten run. Then all has one
+// item for both runs. toCollect moves the ref that holds the forgotten run from this item to the result, and leaves the
+// other refs to the new run.
 func toCollect(all map[string]*runRefs) []*runRefs {
 	out := byID(all, func(h *runRefs) bool {
 		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero() || h.older)
@@ -103,10 +103,10 @@ func toCollect(all map[string]*runRefs) []*runRefs {
 	return out
 }
 
-// candidates returns the objects that Collect may delete. These are the objects that runs reach and the user's
-// commits do not reach. They also include the objects that an earlier Collect did not delete. candidates records
-// all of them for the next Collect. If runs is empty, candidates returns only the objects of the earlier Collect,
-// and records nothing.
+// candidates returns the objects that Collect may delete. These are the objects that runs reach and the user's commits
+// do not reach, and the objects that an earlier Collect did not delete. candidates records all these objects in the
+// collectNote for the next Collect. If runs is empty, candidates returns only the objects of the earlier Collect, and
+// records nothing.
 func (k *Keeper) candidates(ctx context.Context, runs []*runRefs) (map[objstore.ID]struct{}, error) {
 	ids, err := k.collectNote().read()
 	if err != nil || len(runs) == 0 {
@@ -164,6 +164,7 @@ func (k *Keeper) letGo(ctx context.Context, runs []*runRefs) error {
 // also deletes the record of candidates. Otherwise, the record stays for the next Collect.
 func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Pruned) error {
 	need := needFinder{k.git}
+	// then has the roots from which Choose found the needed objects.
 	var then []objstore.ID
 	var dropped map[objstore.ID]struct{}
 	result, err := k.store.Objects().Drop(ctx, objstore.DropRequest{
@@ -186,6 +187,7 @@ func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, 
 	if err != nil {
 		return err
 	}
+	// The commit-graph may still list the deleted commits.
 	if err := timeline.RenewCommitGraph(ctx, k.store); err != nil {
 		return err
 	}

@@ -20,21 +20,21 @@ type Usage struct {
 	Objects int64 `json:"objects"`
 }
 
-// RunUsage is the disk usage of a run. Total counts all objects that the run reaches and the user's refs,
-// reflogs and indexes do not need. Alone counts those of them that no other run needs.
+// RunUsage is the disk usage of a run. Total counts all objects that the run reaches and the user's refs, reflogs and
+// indexes do not need. Alone counts the objects of Total that no other run needs.
 type RunUsage struct {
 	RunID string `json:"runId"`
 	Total Usage  `json:"total"`
 	Alone Usage  `json:"alone"`
 }
 
-// DiskUsage is the disk usage of the runs of a repository. No slice is nil. Each slice is sorted by size, the
-// largest first.
+// DiskUsage is the disk usage of the runs of a repository. No slice is nil. Each slice is sorted by size, the largest
+// first. Private is the size in bytes of the files in the store's private folder, without the index databases.
 type DiskUsage struct {
 	Runs        []RunUsage  `json:"runs"`
 	Together    Usage       `json:"together"`    // of all runs: shared objects count once
 	Collections []NameUsage `json:"collections"` // nodes, outputs/<table>, …, journal, events, frame, workflow
-	Worktrees   []NameUsage `json:"worktrees"`   // captured files, by worktree; "" is the main one
+	Worktrees   []NameUsage `json:"worktrees"`   // captured files, by worktree; "" is the main worktree
 	Held        Usage       `json:"held"`        // of pruned and of dropped runs that are not yet collected
 	Refs        int         `json:"refs"`        // under refs/smithers and refs/smithers-remote
 	Index       int64       `json:"indexBytes"`  // of the index databases
@@ -48,9 +48,9 @@ type NameUsage struct {
 	Usage
 }
 
-// DiskUsage measures the given runs (ids or unique prefixes), or all runs if none is given. The part Held of the
-// result always covers all pruned runs, and the runs that DropOlder moved out of the way. In a partial clone,
-// missing objects do not count. The error code is run_not_found if a given run does not exist.
+// DiskUsage measures the given runs (ids or unique prefixes), or all runs if no run is given. The field Held of the
+// result always covers all pruned runs, and the runs that DropOlder moved out of the way. In a partial clone, missing
+// objects do not count. The error code is run_not_found if a given run does not exist.
 func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, error) {
 	wanted := make(map[string]bool)
 	for _, run := range runs {
@@ -96,8 +96,8 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 	return out, nil
 }
 
-// usage returns the disk usage of the surveyed runs. live has the surveyed runs that are not pruned. They are the
-// first runs of s, in the same order. The other runs of s are held. usage does not set Refs, Index and Private.
+// usage returns the disk usage of the surveyed runs. live has the surveyed runs that are not pruned: the first runs of
+// s, in the same order. The other runs of s are held. usage does not set Refs, Index and Private.
 func (s *survey) usage(live []*runRefs) *DiskUsage {
 	out := &DiskUsage{Runs: make([]RunUsage, len(live))}
 	ofLive := make([]bool, len(s.ids))
@@ -146,9 +146,9 @@ func worktreeOf(path string) (name string, ok bool) {
 	return "", false
 }
 
-// collectionOf returns the collection of path, a path in an entry's tree. For the folder of an output table, this is
-// outputs/<table>. For run.json, vcs.json and an object without a path, such as a commit, collectionOf returns "entry".
-// For any other path, it returns the first element of the path.
+// collectionOf returns the collection of path, a path in an entry's tree. For the folder of an output table,
+// collectionOf returns outputs/<table>. For run.json, vcs.json and an object without a path, such as a commit,
+// collectionOf returns "entry". For any other path, it returns the first element of the path.
 func collectionOf(path string) string {
 	first, _, _ := strings.Cut(path, "/")
 	if table, ok := strings.CutPrefix(first, "outputs-"); ok {

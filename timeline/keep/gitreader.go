@@ -19,7 +19,7 @@ import (
 // gitReader runs git commands that read refs and objects.
 type gitReader struct {
 	repo gitexec.Repo // the store's repository
-	env  []string
+	env  []string     // the environment that git runs under
 }
 
 // userRefs are git rev-list options for the user's refs and the HEADs of all worktrees. They leave out the
@@ -113,6 +113,7 @@ func (g *gitReader) lines(ctx context.Context, stdin io.Reader, args []string, e
 		return &gitexec.Error{Args: args, Status: -1, Err: err}
 	}
 	scanner := bufio.NewScanner(out)
+	// A line may have a path that is longer than the scanner's default limit.
 	scanner.Buffer(nil, 1<<20)
 	var failed error
 	for failed == nil && scanner.Scan() {

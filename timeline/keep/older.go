@@ -37,10 +37,10 @@ type Older struct {
 	Runs []OlderRun `json:"runs"`
 }
 
-// DropOlder moves all refs of runs in an older format out of the way, to refs/smithers/_older: tips, frame
-// refs, tombstones, refs that hold pruned runs, and tracking refs of remotes. UndoDrop moves the refs back,
-// until Collect deletes them. The base commits of runs belong to no version of the format, and stay. With
-// dryRun, DropOlder only returns the runs that it would drop.
+// DropOlder moves all refs of runs in an older format out of the way, to refs/smithers/_older: tips, frame refs,
+// tombstones, refs that hold pruned runs, and tracking refs of remotes. Until Collect deletes the moved refs, UndoDrop
+// can move them back. The base commits of runs belong to no version of the format, and stay. With dryRun, DropOlder
+// only returns the runs that it would drop.
 //
 // DropOlder moves each run in its own transaction. After an error or a crash, the earlier runs stay dropped,
 // and no ref is lost. A run is kept if another run with its id was dropped before and is not collected. A
@@ -152,10 +152,10 @@ func (r *olderRun) names() []refs.Name {
 	return names
 }
 
-// drop returns the updates that move the run's refs out of the way, with the run's new state and a reason. refIDs
-// has the values of the repository's refs by name. The updates that create refs come first. The update that
-// deletes the tip is the last. So a crash between two updates loses no ref. If another run with the same id was
-// dropped before, drop returns OlderKept with the reason, and no updates. Otherwise, the reason is "".
+// drop returns the updates that move the run's refs out of the way, with the run's new state and a reason. refIDs has
+// the values of the repository's refs by name. The updates that create refs come first, and the update that deletes the
+// tip comes last, so that a crash between two updates loses no ref. If another run with the same id was dropped before,
+// drop returns OlderKept with the reason, and no updates. Otherwise, the reason is "".
 func (r *olderRun) drop(refIDs map[refs.Name]objstore.ID) (moves []refs.Update, state, reason string, err error) {
 	var deleted []refs.Update
 	for _, ref := range r.refs {
@@ -245,9 +245,9 @@ func (k *Keeper) droppedRuns(list []refs.Ref) []*olderRun {
 	})
 }
 
-// groupOlder groups the refs in list by run, and returns the runs sorted by component. identify returns three
-// values for a ref: the name of the ref before DropOlder moved it, the run id in the ref's commit or "", and
-// whether groupOlder takes the ref.
+// groupOlder groups the refs in list by run, and returns the runs sorted by component. identify returns three values
+// for a ref: the name of the ref before DropOlder moved it, the run id in the ref's commit or "", and whether
+// groupOlder uses the ref.
 func groupOlder(list []refs.Ref, identify func(refs.Ref) (name refs.Name, id string, ok bool)) []*olderRun {
 	runs := make(map[string]*olderRun)
 	for _, ref := range list {

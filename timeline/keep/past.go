@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// pastFolder is the subfolder of the store's private folder with one file for each collected run. The name of
-// a file is the run's ref component. The file lists the ids of the run's entries, so that PruneRemote
-// recognizes them at a remote.
+// pastFolder is the subfolder of the store's private folder with one file for each collected run. The name of a file is
+// the run's ref component. The file lists the ids of the run's entries, so that PruneRemote recognizes these entries at
+// a remote.
 const pastFolder = "collected"
 
 // pastEntries holds the known entries of a pruned run.

@@ -32,10 +32,10 @@ type Pruned struct {
 	Left int64 `json:"leftBytes"`
 }
 
-// Forget removes the named runs or, if none is named, the runs that the policy does not keep. It replaces
-// each run by a tombstone and a ref that holds the run's objects until Collect. Forks of a removed run lose
-// nothing. The result also lists the runs that are kept: because of the policy, or because another run with the
-// same id is already pruned and held. With dryRun, Forget removes nothing.
+// Forget removes the named runs or, if no run is named, the runs that the policy does not keep. It replaces each run by
+// a tombstone and a ref that holds the run's objects until Collect. Forks of a removed run lose nothing. The result
+// also lists the runs that are kept: because of the policy, or because another run with the same id is already pruned
+// and held. With dryRun, Forget removes nothing.
 //
 // Each run is removed in its own transaction; after an error, the runs before it stay removed. Error codes:
 // run_not_found; run_owned if a live process executes a named run; run_pruned if a named run, or another run
@@ -58,6 +58,7 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 			return nil, timeline.Explain(err)
 		}
 		h := all[component]
+		// Skip the runs that the policy keeps, and the runs that another process has just removed.
 		if h == nil || run.Kept != "" || h.tip.IsZero() {
 			continue
 		}
@@ -155,7 +156,8 @@ func (k *Keeper) heldAlready(h *runRefs) error {
 		Detail("runId", h.id)
 }
 
-// asAnother returns the hint that copies the existing run h to another id, by a fetch from this repository.
+// asAnother returns a hint with the command that copies the existing run h to another id, by a fetch from this
+// repository.
 func (k *Keeper) asAnother(h *runRefs) string {
 	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` copies the existing run to another id",
 		fault.Word(k.git.repo.CommonDir), fault.Word(h.id))

@@ -16,7 +16,7 @@ import (
 // Recall brings forgotten runs back unchanged, and removes their tombstones. runs are whole ids. Each run returns in
 // its own transaction; after an error, the runs before it stay restored. Error codes: nothing_pruned if a run was never
 // pruned or is no longer held; older_format if a run is in an older format; run_exists if another run has its id;
-// run_owned if a live process executes that run.
+// run_owned if a live process executes the other run.
 func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
@@ -57,12 +57,12 @@ func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
 	return runs, nil
 }
 
-// canComeBack reports whether Recall can restore h. This is so if h is held. It is also so if h has both a tip and
-// a tombstone: then Recall only removes the tombstone.
+// canComeBack reports whether Recall can restore h. Recall can restore h if h is held. If h has both a tip and a
+// tombstone and is not held, Recall only removes the tombstone.
 func canComeBack(h *runRefs) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
 
 // nothingPruned returns the error, with code nothing_pruned, that run cannot be recalled, because it is collected or
-// was never pruned. all is the result of holdings.
+// was never pruned. all is the first result of holdings.
 func nothingPruned(run string, all map[string]*runRefs) *fault.Error {
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
@@ -117,13 +117,13 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 	return run.Row.Frame + 1, timeline.Explain(err)
 }
 
-// toRecall returns the entry at which the run h is restored. If h has no tip, this is the held entry. If nothing
-// is held, or the tip descends from the held entry, this is the tip.
+// toRecall returns the entry that becomes the tip of the restored run h. If h has no tip, toRecall returns the held
+// entry. If nothing is held, or the tip descends from the held entry, toRecall returns the tip.
 //
-// Otherwise, a restore replaces the existing tip by the held entry, and must not lose the tip's entry. toRecall
-// returns the held entry if this entry descends from the tip, or if the tip of another run reaches the tip's
-// entry. If neither is so, the error code is run_exists. The code is run_owned if a live process executes the
-// existing run.
+// Otherwise, the held entry replaces the existing tip, and the existing tip's entry must not be lost. If a live process
+// executes the existing run, the error code is run_owned. toRecall returns the held entry if it descends from the
+// existing tip, or if the tip of another run reaches the existing tip's entry. In all other cases, the error code is
+// run_exists.
 func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) {
 	switch {
 	case h.tip.IsZero(), h.tip == h.held:
@@ -147,6 +147,7 @@ func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) 
 	if timeline.Descends(k.store.Objects(), h.held, h.tip) {
 		return h.held, nil
 	}
+	// A fork of the existing run keeps the run's entries.
 	list, err := k.git.run(ctx, "for-each-ref", "--format=%(refname)", "--contains="+h.tip.String(), refs.TipsFolder)
 	if err != nil {
 		return h.held, timeline.Explain(err)

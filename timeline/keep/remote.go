@@ -24,7 +24,8 @@ const (
 	ThereRefused = "refused"  // the remote refused the deletion
 )
 
-// PrunedThere is the result of PruneRemote for one run. State is one of the constants above.
+// PrunedThere is the result of PruneRemote for one run. State is ThereDeleted, ThereAbsent, ThereMoved, ThereUnknown or
+// ThereRefused.
 type PrunedThere struct {
 	RunID  string `json:"runId"`
 	State  string `json:"state"`
@@ -91,10 +92,10 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	return out, refusedThere(out)
 }
 
-// prunedHere returns the pruned runs in runs, or all pruned runs if runs is empty. A run is pruned if list, the
-// refs of this repository, has its tombstone and no tip. The error code is nothing_pruned if a run in runs is not
-// pruned, and older_format if its tombstone is in an older format. If runs is empty, prunedHere leaves out such
-// tombstones with a warning.
+// prunedHere returns the pruned runs in runs, or all pruned runs if runs is empty. A run is pruned if list, the refs of
+// this repository, has its tombstone and no tip. The error code is nothing_pruned if a run in runs is not pruned, and
+// older_format if its tombstone is in an older format. If runs is empty, prunedHere leaves out the runs with such
+// tombstones, and warns about them.
 func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) {
 	all, _ := k.holdings(list)
 	isGone := func(h *runRefs) bool { return !h.gone.IsZero() && h.tip.IsZero() }
@@ -113,8 +114,7 @@ func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) 
 	return chosen, err
 }
 
-// withoutOlder returns the pruned runs without those whose tombstones are in an older format. It warns once
-// about the runs that it leaves out.
+// withoutOlder returns the pruned runs whose tombstones are not in an older format. It warns once about the other runs.
 func (k *Keeper) withoutOlder(runs []*runRefs) []*runRefs {
 	var kept []*runRefs
 	var left []*snapshot.OlderFormatError
@@ -225,9 +225,10 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, remoteRefs *atRemot
 }
 
 // tookThere updates out and the tracking refs after a push. outcomes are the outcomes of the push, and may include
-// those of other runs. If the remote refused a move of the run h, the state in out is ThereRefused. If the remote
-// had changed a ref and refused no move, the state is ThereMoved. For each tip or tombstone that the remote moved,
-// tookThere updates the tracking ref in this repository.
+// those of other runs. If the remote refused a move of the run h, the state in out is ThereRefused. If the remote had
+// changed a ref and refused no move, the state is ThereMoved. If the remote deleted the tip, tookThere deletes the
+// run's tracking ref in this repository. If the remote created the tombstone, tookThere sets the tombstone's tracking
+// ref.
 func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, outcomes []transport.Outcome, out *PrunedThere) error {
 	var updates []refs.Update
 	for _, one := range outcomes {

@@ -93,9 +93,9 @@ func keptBy(name refs.Name) (folder, component string) {
 	return "", ""
 }
 
-// readID reads the id of the run h from its tip, its held entry or its tombstone. The caller needs readID if the
-// ref component of h is a hash of the id. If none of them is readable in this format, readID tries the older
-// formats. It returns "" if it finds no id.
+// readID reads the id of the run h from its tip, its held entry or its tombstone. The caller needs readID if the ref
+// component of h is a hash of the id. If none of these objects is readable in the current format, readID tries the
+// older formats. It returns "" if it finds no id.
 func (k *Keeper) readID(h *runRefs) string {
 	for _, tip := range []objstore.ID{h.tip, h.held} {
 		if entry, err := snapshot.ReadEntry(k.store.Objects(), tip); err == nil {

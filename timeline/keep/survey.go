@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// survey maps each object that the surveyed runs reach, and that no commit of the user's reaches, to the runs
-// that need it.
+// survey lists the objects that the surveyed runs reach and that the user's commits do not reach, with the runs that
+// need each object.
 type survey struct {
 	ids    []objstore.ID
 	places map[objstore.ID]int32 // the index of each object in ids, names, sizes and owner
@@ -53,7 +53,7 @@ func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref,
 	for i, ref := range others {
 		roots[i] = ref.ID
 	}
-	// Other runs are marked first, because the user's marks must replace theirs.
+	// The mark ofOther comes first, because the mark ofUser must replace it.
 	k.progress("reading other runs", 0, 0)
 	if err := k.git.walk(ctx, roots, nil, notUsers, mark(ofOther)); err != nil {
 		return nil, err

@@ -16,9 +16,9 @@ import (
 )
 
 // CountLines counts the changed lines of each effect that has changed files and no count yet, beginning with the
-// newest. It sets Lines and stores the counts in the index. It reads file contents, so it may take long. If ctx
-// ends early, CountLines returns nil and the remaining counts stay nil: the next call continues. CountLines leaves
-// out pairs of trees that are too large.
+// newest. It sets Lines of these effects and stores the counts in the index. It reads file contents, so it may take
+// long. If ctx ends early, CountLines returns nil and the remaining counts stay nil: the next call continues. If the
+// trees of an effect are too large to compare, its Lines stay nil.
 func CountLines(ctx context.Context, s *timeline.Store, run *RunTimeline, effects []Effect) error {
 	var pairs []sqliteindex.TreePair
 	asked := make(map[sqliteindex.TreePair]bool)

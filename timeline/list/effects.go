@@ -16,8 +16,8 @@ type Effect struct {
 	Ended  bool  // whether an attempt ended with the frame
 	TookMs int64 // the duration of the longest of these attempts, in milliseconds
 	Failed bool  // whether one of these attempts failed, or the run failed at the frame
-	// Changed reports whether the captured files differ from those of the frame on which this frame is based.
-	// Lines is the number of changed lines, or nil if it is unknown.
+	// Changed reports whether the captured files differ from the files of the frame on which this frame is based. Lines
+	// is the number of changed lines, or nil if it is unknown.
 	Changed bool
 	Lines   *sqliteindex.Lines
 
@@ -36,7 +36,7 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	since := 0 // the index of the first frame after the end of the attempt
+	since := 0 // the index of the first frame at or after the end of the attempt; ended is sorted by these ends
 	for _, e := range ended {
 		for since < len(out) && run.Frames[since].CreatedAtMs < e.FinishedAtMs {
 			since++
@@ -56,11 +56,9 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	return out, nil
 }
 
-// addEnded adds the ended attempt e to the effect of its frame. This is the frame that e.FrameNo names. If e has
-// no frame number, it is the first frame after the attempt's end. since is the index of this first frame in
-// run.Frames.
-// addEnded leaves out cancelled attempts, attempts that a fork inherited from its parent, and attempts whose frame
-// is unknown.
+// addEnded adds the ended attempt e to the effect of the frame that e.FrameNo names. If e has no frame number, addEnded
+// takes the first frame at or after the attempt's end. since is the index of this first frame in run.Frames. addEnded
+// leaves out cancelled attempts, attempts that a fork inherited from its parent, and attempts whose frame is unknown.
 func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int) {
 	if run.Branch != nil && e.FinishedAtMs <= run.Branch.CreatedAtMs {
 		return
@@ -89,9 +87,9 @@ func frameAt(frames []FrameInfo, number int64) (at int, found bool) {
 	return slices.BinarySearchFunc(frames, number, func(f FrameInfo, no int64) int { return cmp.Compare(f.FrameNo, no) })
 }
 
-// addChanges sets Changed in the effect of each frame whose files differ from those of the frame on which it is based.
-// It leaves out a frame if the files of one of the two frames were not captured. It returns the pairs of trees to
-// compare, which may have duplicates.
+// addChanges sets Changed in the effect of each frame whose files differ from the files of the frame on which it is
+// based. It leaves out a frame if the files of one of the two frames were not captured. It returns the pairs of trees
+// to compare, which may have duplicates.
 func addChanges(out []Effect, frames []FrameInfo) []sqliteindex.TreePair {
 	var pairs []sqliteindex.TreePair
 	for i, f := range frames {

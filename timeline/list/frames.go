@@ -33,8 +33,8 @@ type FrameMatch struct {
 	// Paths are the changed paths at or below the path of the query, with the kind of change, in the run's working
 	// copy and in the tasks' own worktrees. Only queries by path set it.
 	Paths []jjbridge.PathChange `json:"paths,omitempty"`
-	// Since is the number of the frame whose files were compared, if the frames between have no captured
-	// files: any of them may have changed the paths. Otherwise Since is nil.
+	// Since is set if frames before this frame have no captured files, so that any of these frames may have changed the
+	// paths. It is the number of the older frame with which the files were compared. Otherwise Since is nil.
 	Since *int64 `json:"since,omitempty"`
 }
 
@@ -90,11 +90,11 @@ func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]Frame
 	return out, nil
 }
 
-// framesAt returns the index rows of the frames that have the change query.Change, or else the commit
-// query.Commit. Commit may be the first digits of a commit id, or a revision. If Commit has at least 4 characters
-// and only hexadecimal digits, framesAt first searches the index for commits that begin with Commit. If it finds
-// none, it resolves Commit as a revision. If there is no such revision, framesAt returns nil for hexadecimal
-// digits, and the error usage for any other text.
+// framesAt returns the index rows of the frames that have the change query.Change, or else the commit query.Commit.
+// Commit may be the first digits of a commit id, or a revision. If Commit has at least 4 characters and only
+// hexadecimal digits, framesAt first searches the index for commits that begin with Commit. If it finds no frame, it
+// resolves Commit as a revision. If there is no such revision, framesAt returns nil for hexadecimal digits, and the
+// error usage for any other text.
 func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, query FrameQuery) ([]sqliteindex.FrameRow, error) {
 	if query.Change != "" {
 		return index.FramesByChange(ctx, strings.ToLower(query.Change))
@@ -120,9 +120,9 @@ func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, 
 	return index.FramesByCommit(ctx, commit)
 }
 
-// asIndexed returns entry with the run id and the frame number of row, its row in the index. They may differ from
-// those in entry: a fork can continue with entries that were made under another run's id. asIndexed then returns a
-// view of the entry; see timeline.AsFrame.
+// asIndexed returns entry with the run id and the frame number of row, its row in the index. The run id and the number
+// in entry may differ, because a fork can continue with entries that were made under another run's id. asIndexed then
+// returns a view of the entry; see timeline.AsFrame.
 func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, row sqliteindex.FrameRow, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if entry.Run == row.RunID && entry.Frame == row.FrameNo {
 		return entry, nil

@@ -13,8 +13,9 @@ type Overview struct {
 	Runs   []RunInfo
 }
 
-// ReadOverview returns the overview, with at most limit runs in each part of the list. It takes about the same
-// time for few and for many runs. It skips unreadable runs, with a warning for each.
+// ReadOverview returns the overview. Its Runs are the newest runs, the running runs and the waiting runs, at most limit
+// of each, and the run that failed last. ReadOverview takes about the same time for few and for many runs. It skips
+// unreadable runs, with a warning for each.
 func ReadOverview(ctx context.Context, s *timeline.Store, limit int) (*Overview, error) {
 	index, err := s.Index(ctx)
 	if err != nil {

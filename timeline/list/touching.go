@@ -32,8 +32,8 @@ type pathSearch struct {
 	paths *int                   // the number of paths found, including those of other runs
 }
 
-// newerFiles is a captured tree, the oldest known frame that has the tree, and the revision of the working
-// copy there.
+// newerFiles is a captured tree, the oldest known frame that has the tree, and the revision of the working copy at that
+// frame.
 type newerFiles struct {
 	tree  objstore.ID
 	frame *snapshot.Entry
@@ -147,11 +147,11 @@ func (t *pathSearch) compare(ctx context.Context, name string, olderTree objstor
 	return nil
 }
 
-// since sets match.Since if the change may have been made in an earlier frame. This is so if the files of the
-// current frame, the older side of the comparison, were captured at a still older frame, and attempts have ended
-// since that capture. match.Since is then the number of the frame of the capture, unless it already has a lower
-// number. name is the name of the working copy. If the current frame belongs to the parent run, since does
-// nothing.
+// since sets match.Since if a frame before match's frame may have made the change. The current frame is the older side
+// of the comparison. The change may be earlier if the files of the current frame were captured at a still older frame,
+// and attempts have ended since that capture. match.Since is then the number of the frame of the capture, unless it
+// already has a lower number. name is the name of the working copy. If the current frame belongs to the parent run,
+// since does nothing.
 func (t *pathSearch) since(ctx context.Context, name string, match *FrameMatch) error {
 	if t.at.Run != t.run {
 		return nil

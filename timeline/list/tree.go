@@ -159,9 +159,9 @@ func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 	return frames
 }
 
-// addForks adds every fork in children to the last shown frame at or before its start. If all shown frames are
-// later, it adds the fork to the first of them. It leaves out a fork whose parent frame is unknown, and does
-// nothing if no frame is shown.
+// addForks adds every fork in children to the last shown frame at or before its start. If all shown frames are later,
+// it adds the fork to the first shown frame. It leaves out a fork whose parent frame is unknown, and does nothing if no
+// frame is shown.
 func addForks(frames []FrameInfo, children []sqliteindex.RunRow) {
 	if len(frames) == 0 {
 		return

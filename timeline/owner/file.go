@@ -84,8 +84,8 @@ type process struct {
 	Started time.Time `json:"started"` // the time of the claim
 }
 
-// isToken reports whether s has the form of the names that Claim gives to files. A run's row may come from
-// another repository, and the row's owner is used as the name of a file.
+// isToken reports whether s has the form of the names that Claim gives to files. Callers check the owner in a run's row
+// before they use it as a file name, because the row may come from another repository.
 func isToken(s string) bool {
 	return len(s) == 2*tokenBytes && strings.Trim(s, "0123456789abcdef") == ""
 }
@@ -102,6 +102,7 @@ var errCleared = errors.New("the claim's file was removed while it was made")
 // new folder.
 func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 	var f *File
+	// err begins as errCleared, so that the loop makes a first try.
 	made, err := false, errCleared
 	// Another process that clears the folder may remove the new folder or file, so Claim tries again.
 	for try := 0; errors.Is(err, errCleared) && try < makeAttempts; try++ {

@@ -49,8 +49,8 @@ func placeOf(name string, configured bool) Place {
 	return Place{name, configured, refs.RemoteComponent(name, configured)}
 }
 
-// noRemote returns the error remote_not_found with message. Its hints list the existing remotes or, if there are
-// none, the command that adds a remote.
+// noRemote returns the error remote_not_found with message. Its hints list the existing remotes or, if no remote
+// exists, name the command that adds a remote.
 func noRemote(message string, remotes []string) *fault.Error {
 	err := fault.New(fault.RemoteNotFound, "%s", message)
 	switch len(remotes) {
@@ -89,9 +89,9 @@ func Configured(s *timeline.Store) map[string]Place {
 	return places
 }
 
-// defaultRemote returns the remote for a request that names no remote: the setting smithers.remote, the remote of
-// the current branch, the only remote, or origin, whichever exists first in this order. It returns "" if none
-// exists. remotes are the configured remotes.
+// defaultRemote returns the remote for a request that names no remote: the setting smithers.remote, the remote of the
+// current branch, the only remote, or origin, whichever exists first in this order. The setting is returned even if no
+// such remote is configured. The result is "" if none exists. remotes are the configured remotes.
 func defaultRemote(s *timeline.Store, remotes []string) string {
 	if s.Settings().Remote != "" {
 		return s.Settings().Remote
@@ -126,8 +126,8 @@ func isAddress(name string) bool {
 	return strings.ContainsAny(name, `:/\`) && !strings.HasPrefix(name, "-")
 }
 
-// URL returns the address of a place. For a remote, this is the push URL or, if there is none, the URL. For any
-// other place, this is the place's name. The result may hold a password.
+// URL returns the address of a place. For a remote, URL returns the push URL or, if the remote has no push URL, the
+// URL. For any other place, URL returns the place's name. The result may hold a password.
 func URL(s *timeline.Store, at Place) string {
 	if !at.Configured {
 		return at.Name

@@ -23,7 +23,7 @@ const shownFiles = 10
 // confirmFiles decides whether the untracked files of the runs in open may be pushed, and returns the runs that
 // may be pushed. The setting smithers.pushFiles decides:
 //   - yes: all runs may be pushed.
-//   - no: confirmFiles gives the runs with untracked files the final state refused, and leaves them out.
+//   - no: confirmFiles gives the runs with untracked files the final state refused, and leaves these runs out.
 //   - ask: all runs may be pushed if a person has permitted untracked files for this remote, earlier or in
 //     this push. Otherwise, confirmFiles calls ask.
 //

@@ -61,9 +61,9 @@ type Fetched struct {
 // becomes a fork. Frame 0 of the fork is the last common frame, and its other frames are the same commits as
 // before.
 //
-// Fetch leaves a local run unchanged if the remote's run with the same id has no common history with it, or if the
-// run was pruned in either repository. If the remote's run fails the checks, or is in an older format, only its
-// tracking ref under refs/smithers-remote changes.
+// Fetch leaves a local run unchanged if the remote's run with the same id has another history, or if the run was pruned
+// in either repository. If the remote's run fails the checks, or is in an older format, only its tracking ref under
+// refs/smithers-remote changes.
 //
 // Error codes: remote_not_found, remote_failed, run_not_found; fetch_refused or broken_ref if git could not fetch;
 // invalid_run_id, run_exists or run_pruned if FetchRequest.As is not free for a new run; usage if FetchRequest.As
@@ -113,7 +113,7 @@ type fetch struct {
 	verifier      *verify.EntryVerifier
 }
 
-// named reports whether the request names the runs to fetch. If it names none, the fetch takes all runs.
+// named reports whether the request names the runs to fetch. If the request names no run, the fetch takes all runs.
 func (f *fetch) named() bool { return len(f.req.Runs) > 0 }
 
 // again returns the command line that repeats this fetch for all runs.
@@ -143,6 +143,7 @@ func (f *fetch) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	// The path of a bundle is not stored.
 	if f.req.command == "" {
 		addressBook{f.store}.note(f.from)
 	}
@@ -229,10 +230,10 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 	return f.bring(ctx, specs, false)
 }
 
-// refusal returns the error for the most serious state in f.out.Runs, or nil if no state is an error. The states
-// are, the most serious first: invalid, broken, busy, unrelated, pruned and older. A run is busy if it must be
-// split while a process in this repository executes it. The last three states are an error only if the request
-// names runs. If several runs have the state, the error is about the last of them.
+// refusal returns the error for the most serious state in f.out.Runs, or nil if no state is an error. The states are,
+// the most serious first: invalid, broken, busy, unrelated, pruned and older. A run is busy if it must be split while a
+// process in this repository executes it. The last three states are an error only if the request names runs. If several
+// runs have the most serious state, the error is about the last such run.
 func (f *fetch) refusal() error {
 	var invalid, broken, busy, other, pruned, older *FetchedRun
 	for i := range f.out.Runs {

@@ -36,10 +36,10 @@ func (f *fetch) forward(ctx context.Context, run *incomingRun, theirTip objstore
 	return f.frameRefs(ctx, run.RunID, fresh.Frames)
 }
 
-// frameRefs creates a ref for each of the given frames of run that has none. If smithers.frameRefs leaves no room
-// for all frames, it creates none. If a frame ref is broken, or another process creates a frame ref first,
-// frameRefs stops without an error. This is safe, because a frame without a ref is found through the chain.
-// frameRefs does not check the values of existing refs; the command verify does.
+// frameRefs creates the missing refs of the given frames of run. If smithers.frameRefs leaves no room for all frames,
+// frameRefs creates no ref. If a frame ref is broken, or another process creates a frame ref first, frameRefs stops
+// without an error. This is safe, because a frame without a ref is found through the chain. frameRefs does not check
+// the values of existing refs; the command verify does.
 func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRef) error {
 	room, err := f.room(ctx)
 	if err != nil || int64(len(frames)) > *room {

@@ -23,7 +23,7 @@ func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 		there := p.there.tips[run.component]
 		switch {
 		case run.done:
-		case p.isPruned(run):
+		case p.isPruned(run): // isPruned and isOlder set the final state
 		case p.isOlder(run, there):
 		case there == run.Tip:
 			run.end(StateCurrent, "")
@@ -108,7 +108,7 @@ func (p *push) isPruned(run *outgoingRun) bool {
 func (p *push) compare(run *outgoingRun, theirTip objstore.ID, open []*outgoingRun) []*outgoingRun {
 	kin, err := relate(p.store.Objects(), run.Tip, theirTip)
 	switch {
-	case p.isOlderThere(run, err):
+	case p.isOlderThere(run, err): // isOlderThere has set the final state
 	case err != nil:
 		run.end(StateUnrelated, fmt.Sprintf("the remote's run with this id cannot be read: %v", err))
 	case kin.kinship == same:
@@ -125,9 +125,9 @@ func (p *push) compare(run *outgoingRun, theirTip objstore.ID, open []*outgoingR
 	return open
 }
 
-// fetchTips fetches the remote's tips of runs into their tracking refs, for comparison. If git cannot fetch them,
-// for example because one tip is damaged or was just deleted, fetchTips gives all runs the final state diverged.
-// It returns the errors of the connection and of ctx, and the error about an invalid run id.
+// fetchTips fetches the remote's tips of runs into their tracking refs, for comparison. If git cannot fetch the tips,
+// for example because one tip is damaged or was just deleted, fetchTips gives all runs the final state diverged. It
+// returns the errors of the connection and of ctx, and the error about an invalid run id.
 func (p *push) fetchTips(ctx context.Context, runs []*outgoingRun) error {
 	if len(runs) == 0 {
 		return nil

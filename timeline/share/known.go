@@ -24,8 +24,8 @@ func (b addressBook) path(component string) string {
 	return filepath.Join(b.store.Private(), "remotes", component)
 }
 
-// note stores the address of a remote, without secrets, so that later messages can show it. If the configuration names
-// the remote, or the address is already stored, note does nothing. A failure is only a warning.
+// note stores the address of a remote, without secrets, so that later messages can show the address. If the
+// configuration names the remote, or the address is already stored, note does nothing. A failure is only a warning.
 func (b addressBook) note(at place.Place) {
 	if at.Configured || b.place(at.Component).Name == at.Shown() {
 		return
@@ -41,7 +41,7 @@ func (b addressBook) note(at place.Place) {
 }
 
 // place returns the remote with the given ref component. The remote's name is its stored address. If no address is
-// stored, the name is the one that the component encodes, or else the component itself.
+// stored, the name is decoded from the component. If the component encodes no name, the name is the component itself.
 func (b addressBook) place(component string) place.Place {
 	name := component
 	if data, err := os.ReadFile(b.path(component)); err == nil {

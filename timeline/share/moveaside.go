@@ -46,7 +46,8 @@ func (s splitter) moveAside(ctx context.Context, what split, fork *extension, fo
 		s.putBack(context.WithoutCancel(ctx), still, gone)
 		return err
 	}
-	// A process that read the old tip may have created the ref of its newest frame.
+	// A process that read the old tip may have created the ref of its newest frame. Frame 0 of the fork stays a frame
+	// of the run.
 	moved := make(map[objstore.ID]bool)
 	for _, f := range fork.frames {
 		moved[f.ID] = f.Frame > 0
@@ -82,8 +83,8 @@ func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *exte
 	return missing, nil
 }
 
-// dropRefs deletes the frame refs of run for which drop returns true, and returns the updates that delete them. The
-// updates in others are part of the same transaction, so no ref is deleted if a ref that others names has moved. If
+// dropRefs deletes the frame refs of run for which drop returns true, and returns the updates that delete these refs.
+// The updates in others are part of the same transaction, so no ref is deleted if a ref that others names has moved. If
 // drop returns true for no frame ref, dropRefs changes nothing and returns nil.
 func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update, drop func(refs.FrameRef) bool) ([]refs.Update, error) {
 	list, err := s.store.Refs().Frames(ctx, run)

@@ -115,9 +115,9 @@ type push struct {
 type outgoingRun struct {
 	PushedRun
 
-	component string
-	named     bool
-	done      bool
+	component string // the run's ref component
+	named     bool   // the request names the run
+	done      bool   // the run has its final state
 
 	older      *snapshot.OlderFormatError // the error about the tip here; nil if the tip is not in an older format
 	olderThere bool                       // the remote's tip is in an older format

@@ -43,8 +43,8 @@ func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error
 	if err != nil {
 		return relation{}, err
 	}
-	// Both sides step together. So the number of steps is the number of entries that only the longer side has. The length
-	// of the common history does not matter.
+	// Both walks step together, so the number of steps is the number of entries that only the longer chain has. The
+	// length of the common history does not matter.
 	for here.at != nil || there.at != nil {
 		for _, side := range []*walk{here, there} {
 			if err := side.step(); err != nil {

@@ -1,8 +1,8 @@
 // Package share pushes runs to other repositories and fetches runs from them. It also writes and reads bundles,
 // reports the state of remotes, and splits a run that was continued in two places.
 //
-// refs/smithers-remote/<remote>/ has the tracking refs of a remote. Only push and fetch write them. Local tips
-// only move forward, except when a run is split: see [Sharer.Fetch].
+// refs/smithers-remote/<remote>/ has the tracking refs of a remote. A push, a fetch, and the prune of a run at a remote
+// update these refs. Local tips only move forward, except when a run is split: see [Sharer.Fetch].
 package share
 
 import (
@@ -15,8 +15,8 @@ import (
 type Options struct {
 	// Talk, if not nil, receives git's own progress, for a terminal.
 	Talk io.Writer
-	// Progress, if not nil, is called while this package itself works. what names the work. done and total count its
-	// steps; total is 0 if the number of steps is unknown.
+	// Progress, if not nil, is called while this package itself works. what names the work. done and total count the
+	// steps of the work; total is 0 if the number of steps is unknown.
 	Progress func(what string, done, total int)
 }
 

@@ -82,7 +82,7 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	case local == there:
 		run.end(StateCurrent, "")
 		run.quiet = true
-	case f.isOlder(run, there):
+	case f.isOlder(run, there): // isOlder has set the state
 	case local.IsZero():
 		return f.create(ctx, run, there)
 	default:

@@ -23,7 +23,7 @@ type untrackedFinder struct {
 	meter   *objstore.TreeMeter
 	known   map[objstore.ID]bool   // entries that the remote has
 	seen    map[objstore.ID]bool   // vcs.json blobs that were read
-	walked  map[folder]bool        // folders that were compared with one tracked tree or none
+	walked  map[folder]bool        // folders that were compared with at most one tracked tree
 	paths   int                    // number of paths read
 	files   map[string]objstore.ID // the untracked files so far: the newest blob of each path
 }
@@ -109,7 +109,8 @@ func (u *untrackedFinder) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, err
 	return copies(entry)
 }
 
-// copies returns those working copies of an entry that have captured files: the main one and linked worktrees.
+// copies returns those working copies of an entry that have captured files: the shared working copy and the tasks' own
+// worktrees.
 func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	vcs, err := entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -149,9 +150,9 @@ func (u *untrackedFinder) capture(ctx context.Context, vcs *snapshot.VCS) error 
 	return u.added(ctx, tracked, vcs.Tree, "")
 }
 
-// commitsOf returns the commits that the user made for the working copy vcs. In git, this is the commit that is checked
-// out. In jj, these are the parents of that commit, because jj commits everything in the working copy. If the revision
-// is not a git commit, commitsOf returns nil.
+// commitsOf returns the commits that the user made for the working copy vcs. For git, the result is the commit that is
+// checked out. For jj, the result is the parents of that commit, because jj commits everything in the working copy. If
+// the revision is not a git commit, commitsOf returns nil.
 func (u *untrackedFinder) commitsOf(vcs *snapshot.VCS) ([]objstore.ID, error) {
 	commit, err := objstore.ParseID(vcs.CommitID)
 	if err != nil {
@@ -228,8 +229,9 @@ func (u *untrackedFinder) added(ctx context.Context, tracked []objstore.ID, tree
 	return nil
 }
 
-// wasWalked reports whether tree was compared before at the same path with the same tracked tree, or with none if
-// tracked is empty. It also records the comparison. With several tracked trees, it returns false and records nothing.
+// wasWalked reports whether tree was compared before at the same path with the same tracked tree, or without a tracked
+// tree if tracked is empty. It also records the comparison. With several tracked trees, it returns false and records
+// nothing.
 func (u *untrackedFinder) wasWalked(tracked []objstore.ID, tree objstore.ID, path string) bool {
 	if len(tracked) > 1 {
 		return false

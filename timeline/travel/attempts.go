@@ -22,13 +22,14 @@ type attemptChanges struct {
 	at    int64  // the time of the change, in milliseconds since 1970
 
 	changes   []snapshot.Change // changes of the journal
-	cancelled []string          // the keys of the attempts that changes cancels, sorted
-	nodes     map[string]bool   // the keys of the nodes with later attempts that since cancelled
+	cancelled []string          // the keys of the attempts that the changes cancel, sorted
+	nodes     map[string]bool   // the keys of the nodes of the later attempts that the method since cancelled
 	logs      []string          // the keys of the attempts whose live logs are copied to the journal
 }
 
-// stepOver returns an attemptChanges for the attempts at the tip. It has no changes yet; all and since add them.
-// why is the reason in the errors of cancelled attempts. at is the time of the change, in milliseconds since 1970.
+// stepOver returns an attemptChanges for the attempts at the tip. It has no changes yet; its methods all and since add
+// changes. why is the reason in the errors of cancelled attempts. at is the time of the change, in milliseconds since
+// 1970.
 func (t *plan) stepOver(why string, at int64) *attemptChanges {
 	return &attemptChanges{
 		store: t.store, tip: t.head.Entry(), why: steppedOver + ": " + why, at: at,

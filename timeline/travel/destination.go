@@ -11,12 +11,12 @@ import (
 
 // destination is the point in its history to which a run goes back.
 type destination struct {
-	then    *snapshot.Entry  // the entry with the state; address is its newest frame
+	then    *snapshot.Entry  // the entry whose state the run gets
 	address timeline.Address // the newest frame at then; a frame of an ancestor if then is older than the run
-	based   int64            // the number of the frame; snapshot.NoFrame if the frame belongs to an ancestor
+	based   int64            // the frame's number in the run; snapshot.NoFrame if the frame belongs to an ancestor
 }
 
-// own returns the number of the frame, or nil if the frame belongs to an ancestor.
+// own returns the number of the destination's frame, or nil if this frame belongs to an ancestor.
 func (p *destination) own() *int64 {
 	if p.based == snapshot.NoFrame {
 		return nil
@@ -24,8 +24,8 @@ func (p *destination) own() *int64 {
 	return &p.based
 }
 
-// name returns the name of the frame for readers of run: "frame N", or the address if the frame belongs to an
-// ancestor.
+// name returns the name of the destination's frame for people. run is the id of the run that goes back. The name is
+// "frame N", or the frame's address if the frame belongs to an ancestor of run.
 func (p *destination) name(run string) string {
 	if p.address.Run == run {
 		return "frame " + strconv.FormatInt(p.address.Frame, 10)
@@ -88,8 +88,8 @@ func destinationAt(run string, entry, frame *snapshot.Entry) *destination {
 // based is snapshot.NoFrame, the result has all frames of the timeline. The result is sorted and never nil.
 func dropped(s *timeline.Store, tip *snapshot.Entry, newest, based int64) ([]int64, error) {
 	out := []int64{}
-	// live goes back from the newest frame, and kept from the frame based, each to the frame on which its frame is
-	// based. The frames of live before both meet are dropped.
+	// live and kept are frame numbers. step moves each of them to the frame on which its frame is based. live starts at
+	// the newest frame, and kept starts at based. The frames that live visits before it meets kept are dropped.
 	live, kept := newest, based
 	step := func(entry *snapshot.Entry, cursor *int64) {
 		if *cursor = entry.Frame - 1; entry.Based != nil {

@@ -69,7 +69,7 @@ func (t *plan) keepMissing(draft *snapshot.Draft) error {
 }
 
 // restoresShare reports whether taskCopy, the worktree of one task, is the folder into which the plan restores the
-// shared working copy.
+// shared working copy. If the plan restores the shared working copy, this restore is the plan's first.
 func (t *plan) restoresShare(taskCopy *code.WorkingCopy) bool {
 	return len(t.files.All) > 0 && t.files.All[0].Name == "" && t.files.All[0].Copy.Root() == taskCopy.Root()
 }

@@ -56,9 +56,9 @@ func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 	}
 }
 
-// do executes the plan and returns its result. It first makes every check that can refuse the operation. Then it
-// claims the run, saves and restores the files, and appends the frame. The frame also ends the claim. If a restore
-// fails after Save has appended the start event, do appends the end event with the error; see failed.
+// do executes the plan and returns its result. It first makes every check that can refuse the operation. Then it claims
+// the run, saves and restores the files, and appends the frame. The frame also ends the claim. If a restore fails after
+// t.files.Save has appended the start event, do appends the end event with the error; see failed.
 func (t *plan) do(ctx context.Context) (*Result, error) {
 	defer t.files.Close()
 	if err := t.files.Confirmed(ctx, t.confirm, func() error { return t.prepare(ctx) }); err != nil {
@@ -93,6 +93,7 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 		return nil, t.failed(ctx, err, announced)
 	}
 	t.op.Files = announced
+	// The files are restored, so the frame must be recorded even if ctx has ended.
 	if err := t.record(context.WithoutCancel(ctx), announced); err != nil {
 		if announced {
 			err = fault.New(fault.CodeOf(err), "the files are restored, but the frame could not be recorded: %w", err)
@@ -185,9 +186,9 @@ func (t *plan) fence(runClaim *claim.Claim) error {
 		Hint("run the command again when that process has ended")
 }
 
-// record appends the frame, with the restored files and the op, and completes t.out. It also marks the op
-// t.undoes, if it is not nil, as undone, and removes the live logs that the frame has copied to the journal.
-// announced is true if Save has already appended the start event.
+// record appends the frame, with the restored files and the op, and completes t.out. It also marks the op t.undoes, if
+// it is not nil, as undone, and removes the live logs that the frame has copied to the journal. announced is true if
+// t.files.Save has already appended the start event.
 func (t *plan) record(ctx context.Context, announced bool) error {
 	var steps *attemptChanges
 	// Update calls the function again if another process has moved the tip.

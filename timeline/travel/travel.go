@@ -58,21 +58,20 @@ type Result struct {
 	Status     snapshot.RunStatus
 }
 
-// Travel appends a frame that takes the run back to the moment just before an attempt started. The new state,
-// mailbox included, is that of the newest entry before the attempt. Travel restores the working copies to the same
-// moment. Nodes with an attempt at or after that moment become pending, and so do all nodes that need the node,
-// directly or not. Later attempts are marked cancelled and stay in the journal. The frames between are dropped.
+// Travel appends a frame that takes the run back to the moment just before an attempt started. The new state, including
+// the mailbox, is the state of the newest entry before the attempt. Travel restores the working copies to the same
+// moment. Nodes with an attempt at or after that moment become pending, and so do all nodes that need the attempt's
+// node, directly or not. Later attempts are marked cancelled and stay in the journal. The frames between are dropped.
 // The run is pending.
 //
-// A node that was in progress at that moment becomes pending. A node that waited waits again for the same thing.
-// The rendered tree and, unless the request names another workflow, the workflow are those of the frame. If the
-// working copy has files that no frame of the run has, Travel saves them in a frame first. With NoFiles, the new
-// frame keeps the tip's record of the working copy.
+// A node that was in progress at that moment becomes pending. A node that waited waits again for the same thing. The
+// run also gets the rendered tree of that entry and, unless the request names another workflow, the workflow of that
+// entry. If the working copy has files that no frame of the run has, Travel saves them in a frame first. With NoFiles,
+// the new frame keeps the tip's record of the working copy.
 //
 // With NoDeps, the new state is the tip's state with the node pending, and no frame is dropped.
 //
-// Without a node, the state and the files are those of the frame that Run names, and the op is a reset to that
-// frame.
+// Without a node, Travel takes the run back to the frame that Run names, and the op is a reset to that frame.
 //
 // Error codes: invalid_address if the request names neither a frame nor a node; attempt_not_found; frame_not_found
 // if no frame precedes the attempt; run_owned; conflict if another process has changed the run; and every code of

@@ -18,13 +18,12 @@ type UndoRequest struct {
 	Confirm code.ConfirmRemoval // asks about untracked files; nil removes them without a question
 }
 
-// Undo takes back the newest travel, reset, revert, restore or fork of a run that is not undone. It only
-// appends.
+// Undo takes back the newest travel, reset, revert, restore or fork of a run that is not undone. Undo appends to the
+// run, and removes no entry.
 //
-// Undo takes a travel or reset back with a frame that has the state and files of the tip before the op. The
-// attempts that the op cancelled get their earlier rows back. The frames since then are dropped. The run gets
-// its earlier status back, but a run that was running becomes pending: no process executes the run, and
-// resume continues it.
+// Undo takes a travel or reset back with a frame that has the state and files of the tip before the op. The attempts
+// that the op cancelled get their earlier rows back. The frames since the op are dropped. The run gets its earlier
+// status back, but a run that was running becomes pending: no process executes the run, and resume continues it.
 //
 // Undo takes a revert or restore back with a frame that has the files as they were before the op. The state stays.
 // Undo takes a fork back only if the fork has not run: the fork is then cancelled and no longer listed among

@@ -9,8 +9,8 @@ import (
 )
 
 // undoFork takes back op, the fork that created the run of head: it marks the fork as undone and cancels the run. The
-// error is undo_refused if the run has run; see refuseStarted. undoFork needs no claim, because it appends one entry to
-// exactly the tip that it has checked.
+// error is undo_refused if the fork has run; see refuseStarted. undoFork needs no claim, because it appends one entry
+// to exactly the tip that it has checked.
 func undoFork(ctx context.Context, s *timeline.Store, head *timeline.Head, op snapshot.Op) (*Result, error) {
 	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpUndo, Undoes: op.Number})
 	err := head.Update(ctx, func() (*snapshot.Draft, error) {

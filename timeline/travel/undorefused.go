@@ -22,6 +22,7 @@ func refuseOlder(passed []PassedOver, older *undoable) error {
 	for i, group := range groups[:min(len(groups), passedNamed)] {
 		hint := takesBack(group)
 		if i > 0 {
+			// If no command takes the group back, the hint is the description alone.
 			hint = strings.TrimSuffix("before that, "+describePassed(group)+": "+hint, ": ")
 		}
 		if hint != "" {
@@ -40,8 +41,8 @@ func refuseOlder(passed []PassedOver, older *undoable) error {
 }
 
 // nothingToUndo returns nothing_to_undo for an undo without a run, if this clone has no op to undo. passed has the
-// operations that the undo leaves alone: first those of this clone, newest first, and then those of other clones.
-// The hints describe the first of them, and count the others.
+// operations that the undo leaves alone: first those of this clone, newest first, and then those of other clones. The
+// hints describe the first operation, and count the others.
 func nothingToUndo(passed []PassedOver) error {
 	err := fault.New(fault.NothingToUndo, "this clone has no operation to undo")
 	if len(passed) == 0 {
@@ -78,8 +79,8 @@ func groupPrunes(passed []PassedOver) [][]PassedOver {
 	return groups
 }
 
-// describePassed returns a clause that describes a group of operations and the reason why an undo without a
-// run leaves them alone.
+// describePassed returns a clause that describes a group of operations and the reason why an undo without a run leaves
+// these operations alone.
 func describePassed(group []PassedOver) string {
 	one := group[0]
 	switch one.Why {

@@ -16,15 +16,15 @@ type brokenChain struct {
 	err error       // the reason
 }
 
-// brokenTip checks a run with a broken tip ref, as far as its frame refs reach. id is the run's id. brokenTip notes
-// err, the error of the tip ref.
+// brokenTip checks a run with a broken tip ref, as far as its frame refs reach. id is the run's id. brokenTip reports
+// err, the error of the tip ref, as a problem.
 func (v *verifier) brokenTip(ctx context.Context, id string, err error) error {
 	v.report.Runs++
 	return v.withoutTip(ctx, id, objstore.ID{}, err)
 }
 
 // withoutTip checks a run with an unreadable newest entry, as far as its frame refs reach. id is the run's id. tip is
-// the id of the newest entry, or zero if the tip ref is broken. withoutTip notes err, the reason.
+// the id of the newest entry, or zero if the tip ref is broken. withoutTip reports err, the reason, as a problem.
 func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, err error) error {
 	frames := make(map[int64]objstore.ID)
 	if err := v.remains(ctx, id, nil, frames, &brokenChain{tip, err}); err != nil {
@@ -34,11 +34,10 @@ func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, e
 	return timeline.Explain(ctx.Err())
 }
 
-// remains checks the entries of a run that the walk from the tip cannot reach, because the chain is broken. It
-// starts from each frame ref whose frame is not in frames, and adds the commits of the frames that it finds to
-// frames. It notes each unreadable entry once, with its frame number if a ref names the entry. tip is the entry at
-// the tip, or nil if the tip is unreadable. broken is the place at which the chain from the tip becomes
-// unreadable.
+// remains checks the entries of a run that the walk from the tip cannot reach, because the chain is broken. It starts
+// from each frame ref whose frame is not in frames, and adds the commits of the frames that it finds to frames. It
+// reports each unreadable entry once, with its frame number if a ref names the entry. tip is the entry at the tip, or
+// nil if the tip is unreadable. broken is the place at which the chain from the tip becomes unreadable.
 func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, frames map[int64]objstore.ID, broken *brokenChain) error {
 	list, _ := v.store.Refs().Frames(ctx, id) // frameRefs reports errors of refs
 	noted := make(map[objstore.ID]bool)
@@ -63,6 +62,7 @@ func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, 
 			note(&brokenChain{ref.ID, err})
 			continue
 		}
+		// If asFrameOf fails, the next check compares the stored run id and frame number.
 		if seen, err := asFrameOf(v.store.Objects(), tip, entry, ref.Frame); err == nil {
 			entry = seen
 		}
@@ -76,9 +76,9 @@ func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, 
 	return timeline.Explain(ctx.Err())
 }
 
-// asFrameOf returns entry, the entry of a ref of the given frame, with the run id and the frame number that it has
-// in the run of tip. The stored entry has other values if the run is a fork that continues another run's entries.
-// If tip is nil, because the tip is unreadable, asFrameOf returns entry unchanged.
+// asFrameOf returns entry, the entry of a ref of the given frame, as the run of tip shows this entry: with the run id
+// and the frame number of this run. The stored entry has other values if the run is a fork that continues another run's
+// entries. If tip is nil, because the tip is unreadable, asFrameOf returns entry unchanged.
 func asFrameOf(r objstore.Reader, tip, entry *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if tip == nil {
 		return entry, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// link is a valid entry of a chain, with its row as stored. The entry may be a view; the checks use the
-// stored entry behind the view.
+// link is a valid entry of a chain, with the run's row as stored in the entry. The entry may be a view (see
+// snapshot.Entry.Stored); the checks use the stored entry behind the view.
 type link struct {
 	entry *snapshot.Entry
 	row   snapshot.Run
@@ -65,8 +65,8 @@ func (v *verifier) begins(first *link, ops *opsVerifier) error {
 	return ops.first(first)
 }
 
-// firstEvents checks that the event numbers of a run begin at 0. first is the first own entry of the run.
-// row.NextSeq is the number after its last event.
+// firstEvents checks that the event numbers of a run begin at 0. first is the first own entry of the run, and
+// first.row.NextSeq is the number after the last event of first.
 func firstEvents(first *link) error {
 	events, err := first.entry.Events()
 	if err == nil && first.row.NextSeq != int64(len(events)) {
@@ -79,7 +79,7 @@ func firstEvents(first *link) error {
 //   - The frame number neither stays the same nor grows by 1.
 //   - The epoch becomes lower.
 //   - The parent changes.
-//   - The event numbers of newer do not continue those of older.
+//   - The event numbers of newer do not continue the event numbers of older.
 func countsOn(older snapshot.Run, newer *link) error {
 	row := newer.row
 	if row.Frame != older.Frame && row.Frame != older.Frame+1 {
@@ -101,8 +101,8 @@ func countsOn(older snapshot.Run, newer *link) error {
 	return nil
 }
 
-// keepsState returns an error if newer is not a frame, and its state or its rendered tree differs from that of older.
-// The mailbox in the state may differ.
+// keepsState returns an error if newer is not a frame and has another state or another rendered tree than older. The
+// mailbox in the state may differ.
 func keepsState(older, newer *snapshot.Entry) error {
 	if newer.Frame != snapshot.NoFrame {
 		return nil
@@ -137,6 +137,7 @@ func keepsJournal(older, newer *snapshot.Entry) error {
 	if err := errors.Join(beforeErr, afterErr); err != nil {
 		return err
 	}
+	// Both journals list the same collections in the same order.
 	for i, part := range after {
 		for delta, err := range page.Diff(before[i].Rows, part.Rows) {
 			switch {

@@ -11,8 +11,8 @@ import (
 
 // extends checks newer, the first own entry of a fork with an extension, against older, the newest entry of the
 // extension. newer must name older in its parent, must not be a frame, and must keep the state and the journal of
-// older. Its frame number must be that of older, counted from the frame that was forked. The older entries belong
-// to the extended run, so extends makes ops check the ops of that run from now on.
+// older. The frame number in its row must be the frame number in the row of older, minus the number of the frame that
+// was forked. The older entries belong to the extended run, so extends makes ops check the ops of that run from now on.
 func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 	p := newer.row.Parent
 	switch {

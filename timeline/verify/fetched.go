@@ -21,8 +21,8 @@ func Entries(ctx context.Context, s *timeline.Store, run string, tip, oldID objs
 	return NewEntryVerifier(s).Verify(ctx, run, tip, oldID, met)
 }
 
-// EntryVerifier checks entries of several runs as [Entries] does. It reads captured trees that runs share
-// only once. Only one goroutine at a time may use an EntryVerifier.
+// EntryVerifier checks entries of several runs as [Entries] does. It reads captured trees that several runs share only
+// once. Only one goroutine at a time may use an EntryVerifier.
 type EntryVerifier struct {
 	store *timeline.Store
 	files *fileVerifier
@@ -58,8 +58,8 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, oldID objst
 	return v.report.Problems, timeline.Explain(ctx.Err())
 }
 
-// fetched checks the entries from tip back to the entry oldID, and calls met for each. It notes the first
-// problem and stops there. If oldID is zero, it checks all entries and the frame from which the run was forked.
+// fetched checks the entries from tip back to the entry oldID, and calls met for each entry. It adds the first problem
+// to the report and stops there. If oldID is zero, it checks all entries and the frame from which the run was forked.
 // If the chain does not have the entry oldID, this is a problem.
 func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, oldID objstore.ID, met func()) {
 	run, ops := tip.Run, newOpsVerifier()
@@ -77,6 +77,7 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, oldID objst
 		at, err := v.link(ctx, entry, oldID)
 		if err == nil && newer != nil {
 			err = v.follows(at, newer, ops)
+			// The error of follows is about newer.
 			entry = newer.entry
 		}
 		if err != nil {
@@ -111,8 +112,8 @@ func (v *verifier) link(ctx context.Context, entry *snapshot.Entry, oldID objsto
 	return &link{entry, row}, err
 }
 
-// fetchedTip makes the checks that apply only to the tip, and notes their problems as one problem. If err is
-// not nil, fetchedTip notes err and makes no check.
+// fetchedTip makes the checks that apply only to the tip, and adds their problems to the report as one problem. If err
+// is not nil, fetchedTip adds err instead, and makes no check.
 func (v *verifier) fetchedTip(ctx context.Context, tip *snapshot.Entry, ops *opsVerifier, err error) {
 	if err == nil {
 		err = errors.Join(v.files.attempts(ctx, tip), ops.check(tip))

@@ -90,8 +90,8 @@ func (v *fileVerifier) captured(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// carried checks that the repository has all objects of other engines' data, of attachments, and of collections
-// that a newer version wrote, in entry. It does not check what these data mean.
+// carried checks that the repository has all objects of other engines' data, of attachments, and of collections that a
+// newer version wrote, in entry. It does not check the meaning of these data.
 func (v *fileVerifier) carried(ctx context.Context, entry *snapshot.Entry) error {
 	parts, err := entry.Carried()
 	if err != nil {

@@ -147,9 +147,9 @@ func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	return nil
 }
 
-// disagreement compares op with the op that it undoes and with the op that undid it. It returns "" if all three
-// agree, and otherwise a sentence that describes the disagreement. ops[n-1] is op n, so op.Undoes must be a
-// valid number.
+// disagreement compares op with the op that it undoes and with the op that undid it. It returns "" if all three agree,
+// and otherwise a sentence that describes the disagreement. ops[n-1] is op n. DecodeOp has checked that op.Undoes is
+// below op.Number.
 func disagreement(op snapshot.Op, ops []snapshot.Op) string {
 	if op.Undoes != 0 {
 		switch undone := ops[op.Undoes-1]; {

@@ -56,6 +56,7 @@ func firstUnpromised(ctx context.Context, store *timeline.Store, scratch string,
 	var entries []objstore.TreeEntry
 	known := asSet(lostIDs)
 	for i, id := range candidates {
+		// A tree must be sorted by name, so the names have leading zeros.
 		if !known[id] {
 			entries = append(entries, objstore.TreeEntry{Mode: objstore.ModeFile, Name: fmt.Sprintf("%010d", i), ID: id})
 		}

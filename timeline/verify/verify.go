@@ -44,11 +44,12 @@ type Report struct {
 }
 
 // Runs checks every entry that the tips of the named runs (ids or unique prefixes), or of all runs, reach. It checks
-// each object against its id, each encoding against the only valid one, content hashes, the sums of pages, frame
-// deltas, the numbers of frames, events, signals and ops, the changes that each entry makes, the captured files, and
-// the frame refs. It does not read a run in an older format, which is one problem. Objects that a remote promises to a
-// partial clone are not problems, and are not fetched. Runs writes nothing, except the ref of a newest frame that a
-// crash left out. The report has the problems; if there is an error, there is no report.
+// each object against its id, and each encoding against the only valid encoding. It checks content hashes, the sums of
+// pages, frame deltas, and the numbers of frames, events, signals and ops. It also checks the changes that each entry
+// makes, the captured files, and the frame refs. It does not read a run in an older format, which is one problem.
+// Objects that a remote promises to a partial clone are not problems, and are not fetched. Runs writes nothing, except
+// the ref of a newest frame that a crash left out. The report has the problems; if there is an error, there is no
+// report.
 func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, error) {
 	v := newVerifier(s)
 	report, err := v.runs(ctx, runs)
@@ -258,6 +259,7 @@ func (v *verifier) stretch(ctx context.Context, id string, newest *snapshot.Entr
 			err = ctx.Err()
 		}
 		if err != nil {
+			// at is the last readable entry.
 			return &brokenChain{at.Parent, err}
 		}
 		at = entry
@@ -326,8 +328,8 @@ func (v *verifier) entry(ctx context.Context, entry *snapshot.Entry) (snapshot.R
 	return row, v.files.captured(ctx, vcs)
 }
 
-// events checks the numbers of the events of entry: they are consecutive, and row.NextSeq follows the last of
-// them.
+// events checks the numbers of the events of entry: they are consecutive, and row.NextSeq follows the number of the
+// last event.
 func (v *verifier) events(entry *snapshot.Entry, row snapshot.Run) error {
 	events, err := entry.Events()
 	if err != nil {

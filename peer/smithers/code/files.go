@@ -41,7 +41,7 @@ func (files Files) Of(file string) (Hashes, error) {
 }
 
 // entryHash returns the hash of the workflow file whose path is file, or "" if file is missing or not a regular
-// file. Bytes that are not UTF-8 are hashed as U+FFFD.
+// file. It hashes each run of bytes that are not UTF-8 as one U+FFFD.
 func entryHash(file string) (string, error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.Mode().IsRegular() {

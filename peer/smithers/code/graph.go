@@ -68,7 +68,7 @@ func (g *moduleGraph) add(file string) error {
 		}
 		switch {
 		case errors.Is(err, errNoModule):
-			missing = err // errUnclear about another module would take precedence
+			missing = err // look at the other modules, because errUnclear takes precedence
 		case err != nil:
 			return err
 		}
@@ -95,8 +95,8 @@ func readModule(file string) (string, error) {
 }
 
 // findModule returns the path of the file that an import of path finds. Like Smithers, it tries path itself,
-// then path with each known extension, then the file index in the folder path. If there is no such file, the
-// error is errNoModule.
+// then path with each known extension, then "index" with each known extension in the folder path. If there is
+// no such file, the error is errNoModule.
 func findModule(path string) (string, error) {
 	extensions := []string{".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"}
 	candidates := []string{path}
@@ -122,6 +122,7 @@ func (g *moduleGraph) hash() string {
 		entries = append(entries, file+":"+sum)
 	}
 	slices.SortFunc(entries, func(a, b string) int {
+		// Paths that differ only in bytes that are not UTF-8 have equal units, so compare their bytes, too.
 		return cmp.Or(slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))), cmp.Compare(a, b))
 	})
 	return Sum(strings.Join(entries, "|"))

@@ -9,13 +9,13 @@ import (
 	"unicode"
 )
 
-// importsOf returns the relative paths of the modules that a source file imports, as Smithers finds them. file is
-// the path of the source file, and source is its text. Smithers uses Bun's scanner, which leaves out imports of
-// types alone. ok is false if the result is uncertain.
+// importsOf returns the relative paths of the modules that a source file imports, as Smithers finds them. file
+// is the path of the source file, and source is its text. Smithers uses Bun's scanner, which leaves out an
+// import of types only. ok is false if the result is uncertain.
 //
 // In a TypeScript or JavaScript file, importsOf parses the import and export statements at the beginning of the
-// file. It does not parse the text after them, or the text of any other file. If such a text may import a module
-// by a relative path, ok is false.
+// file. It does not parse the text after these statements, or the text of any other file. If such a text may
+// import a module by a relative path, ok is false.
 func importsOf(file, source string) (specifiers []string, ok bool) {
 	s := importScanner{text: source}
 	switch strings.ToLower(filepath.Ext(file)) {
@@ -36,7 +36,7 @@ type importScanner struct {
 
 	found   []string // the relative paths found so far
 	unclear bool     // found is uncertain
-	passed  string   // comments of a JavaScript file: if Bun cannot parse the file, Smithers sees imports in them
+	passed  string   // comments of a JavaScript file; Smithers sees imports in them if Bun cannot parse the file
 }
 
 var (
@@ -120,9 +120,9 @@ func (s *importScanner) statement() bool {
 // isJSSpace reports whether JavaScript's trim removes c.
 func isJSSpace(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }
 
-// importsValues reports whether a statement imports or exports more than types. tokens are the statement's words
-// before the module's name. Three forms are known: import without names, import with names and "from", and export
-// with names and "from". For any other form, ok is false, and values has no meaning.
+// importsValues reports whether a statement imports or exports more than types. tokens are the statement's
+// words before the module's name. Three forms are known: import without names, import with names and "from",
+// and export with names and "from". ok is false for any other form, and values must then be ignored.
 func importsValues(tokens []string) (values, ok bool) {
 	if len(tokens) == 1 { // import "module"
 		return true, tokens[0] == "import"
@@ -153,7 +153,7 @@ func importsValues(tokens []string) (values, ok bool) {
 
 // bindsValues returns the results of importsValues for a statement whose clause begins with a brace or a star.
 // keyword is the first word of the statement, "import" or "export". clause has the words between keyword and
-// "from", without the word "type" of an import of types alone.
+// "from". It lacks the word "type" of a statement that imports or exports only types.
 func bindsValues(keyword string, clause []string) (values, ok bool) {
 	if clause[0] == "*" {
 		named := len(clause) == 3 && clause[1] == "as" && isName(clause[2])
@@ -177,8 +177,8 @@ func bindsValues(keyword string, clause []string) (values, ok bool) {
 	return values, true
 }
 
-// splitAt yields the parts of list between the separators. It leaves out an empty part after the last separator,
-// as after the comma in "{a, b,}".
+// splitAt yields the parts of list between the separators. It yields no part after a separator at the end of
+// list, as in "{a, b,}".
 func splitAt(list []string, separator string) func(func([]string) bool) {
 	return func(yield func([]string) bool) {
 		for len(list) > 0 {
@@ -194,9 +194,10 @@ func splitAt(list []string, separator string) func(func([]string) bool) {
 	}
 }
 
-// bindsValue reports whether one name in the braces of an import or export stands for more than a type. item has
-// the tokens of the name, for example "type", "a", "as", "b". value is false if the first token is the word "type"
-// before a name. ok is false if item has another form, or a name that is also a word of the syntax, such as "as".
+// bindsValue reports whether one name in the braces of an import or export stands for more than a type. item
+// has the tokens of the name, for example "type", "a", "as", "b". value is false if the first token is the word
+// "type" before a name. ok is false if item has an unknown form, or a name that is also a word of the syntax,
+// such as "as".
 func bindsValue(item []string) (value, ok bool) {
 	value = true
 	if len(item) == 2 || len(item) == 4 {
@@ -223,9 +224,10 @@ func isBound(token string) bool { return isName(token) && token != "as" && token
 var (
 	// relativeText matches a quote and the beginning of a text that may be a relative path.
 	relativeText = pattern("(?s)[\"'`]" + `([\s\p{Z}\x{feff}]|\\[^xu0-7])*(\.|\\[xu0-7])`)
-	// method matches after relativeText if the quote ends a text and a call of a method follows, as in "a".trim().
+	// method matches the text after relativeText if the quote ends a text and a method is called on the text,
+	// as in "a".trim().
 	method = pattern(`^\w+\(`)
-	// importWord matches a word or an escape that may belong to an import of a text.
+	// importWord matches a word or an escape that may belong to an import.
 	importWord = pattern(`\bimport\b\s*([^.\s]|$)|\brequire\b|\bfrom\s*["'/]|\bexport\s*["'/]|\\u`)
 )
 

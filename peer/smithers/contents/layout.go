@@ -25,11 +25,12 @@ type Layout struct {
 // LayoutKey is one member of outputs_json.
 type LayoutKey struct {
 	Name string `json:"name"`
-	// Of is the name of an earlier member with the same rows, under the table's other name. It is "" if the member
-	// has rows of its own or a Value.
+	// Of is the name of an earlier member, if this member has the same rows: the two members are the two names
+	// of one table. Of is "" if the member has rows of its own or a Value.
 	Of string `json:"of,omitempty"`
-	// Value is the text of a value that is not an array of rows, byte for byte. It is "" for an array of rows, and
-	// for a signal horizon that is the greatest number of the state's signals, or -1 without signals.
+	// Value is the text of a value that is not an array of rows, byte for byte. It is "" for an array of rows.
+	// It is also "" for a signal horizon as Write computes it: the greatest number of the state's signals, or
+	// -1 without signals.
 	Value string `json:"value,omitempty"`
 }
 
@@ -38,10 +39,12 @@ type LayoutKey struct {
 func (k LayoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
 
 // LayoutOf returns the layout of the outputs and the input in c, the texts of a snapshot. If the texts do not
-// describe a state, the error is source.ErrDamaged.
+// describe a state, the error is source.ErrDamaged. If the texts exceed the limits of the storage, the error is
+// snapshot.ErrLimit.
 //
-// LayoutOf drops the number of the signal horizon, which Write computes. The newest snapshot of a run has the best
-// layout for all its snapshots: as long as a table is empty, its two names can look like two empty tables.
+// LayoutOf drops the number of the signal horizon, because Write computes the number. The newest snapshot of a
+// run has the best layout for all its snapshots: as long as a table is empty, its two names can look like two
+// empty tables.
 func LayoutOf(c source.Contents) (Layout, error) {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -67,9 +70,9 @@ func isInteger(text string) bool {
 }
 
 // readOutputs reads text, the column outputs_json, into r. It sets r.keys to the members in order. It reads the
-// rows of a table once, under the table's first name. It keeps the value of a member that is not an array or whose
-// name isHidden accepts. If a member occurs several times, its last value counts, as in JavaScript. The errors are
-// those of Read.
+// rows of a table once, under the table's first name. If a member is not an array, or isHidden accepts its
+// name, readOutputs keeps the text of the member's value. If a member occurs several times, its last value
+// counts, as in JavaScript. readOutputs returns the same errors as Read.
 func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	if text[0] != '{' {
 		return notState("not an object")
@@ -146,8 +149,8 @@ func snakeCase(key string) string {
 	return b.String()
 }
 
-// readTable reads array, the rows of the output table with the given name, into r. If r.run is "", readTable sets
-// r.run to the first run's id in the rows. The errors are those of Read.
+// readTable reads array, the rows of the output table with the given name, into r. If r.run is "", readTable
+// sets r.run to the first run's id in the rows. readTable returns the same errors as Read.
 func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) error {
 	if name == "" {
 		return notState("a table without a name")
@@ -168,10 +171,10 @@ func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) e
 	return err
 }
 
-// readOutput returns the output in a row, without a table, and the run's id in the row. The value is the row
-// without runId, nodeId and iteration. The value keeps its spelling if these three members come first as Smithers
-// writes them; otherwise only the members keep their spelling. readOutput returns an error if nodeId is missing,
-// or if one of the three members has an invalid value.
+// readOutput returns the output in a row, without the name of the table, and the run's id in the row. The value
+// of the output is the row without runId, nodeId and iteration. If these three members come first, as Smithers
+// writes them, the value keeps the row's spelling. Otherwise only the members of the value keep their spelling.
+// readOutput returns an error if nodeId is missing, or if one of the three members has an invalid value.
 func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	var rest [][]byte
 	for m := range jsonobject.Members(row) {

@@ -25,7 +25,7 @@ const (
 	horizonName = "__smithersSignalProvenanceHorizon"
 )
 
-// Read returns the state in the texts of a snapshot: nodes, loops, the input without runId, and outputs. It
+// Read returns the state in c, the texts of a snapshot: nodes, loops, the input without runId, and outputs. It
 // reads each output row once, under the table's first name. An output lacks runId, nodeId and iteration, but
 // keeps __smithersProvenanceSeq. An unknown state of a node becomes pending. The nodes get their needs and
 // loops from rendered, the canonical rendered tree, which may be "". If the texts do not describe a state, the
@@ -72,8 +72,8 @@ func (r rowText) is(text []byte) bool {
 	return ok && bytes.Equal(rest, r.text)
 }
 
-// notState returns an error for texts that do not describe a state. The error wraps source.ErrDamaged, and its
-// reason is fmt.Errorf of format and args.
+// notState returns an error for texts that do not describe a state. The error wraps source.ErrDamaged and the
+// reason, which has the given format and args.
 func notState(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", source.ErrDamaged, fmt.Errorf(format, args...))
 }
@@ -138,7 +138,7 @@ func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key str
 	return rows, nil
 }
 
-// readNodes reads text, the column nodes_json, into r. The errors are those of Read.
+// readNodes reads text, the column nodes_json, into r. readNodes returns the same errors as Read.
 func (r *Reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
 	r.Whole.Nodes = []snapshot.Node{}
 	r.nodes, err = eachRow(text, limits, func(row []byte) (string, error) {
@@ -190,7 +190,7 @@ func readNodeMember(n *snapshot.Node, m jsonobject.Member) (err error) {
 }
 
 // ourState maps a state of a node in Smithers to a snapshot.NodeState. Both programs use the same names for the
-// states that Smithers has. Every other state becomes pending.
+// states that Smithers has. A state that Smithers does not have becomes pending.
 func ourState(s snapshot.NodeState) snapshot.NodeState {
 	switch s {
 	case snapshot.NodePending, snapshot.NodeInProgress, snapshot.NodeFinished, snapshot.NodeFailed, snapshot.NodeSkipped,
@@ -234,8 +234,8 @@ func readCount(value []byte) (int, error) {
 	return n, nil
 }
 
-// readLoops reads text, the column ralph_json, into r. A loop is done if its member done is true or 1. The errors
-// are those of Read.
+// readLoops reads text, the column ralph_json, into r. A loop is done if its member done is true or 1.
+// readLoops returns the same errors as Read.
 func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	r.Whole.Loops = []snapshot.Loop{}
 	r.loops, err = eachRow(text, limits, func(row []byte) (string, error) {
@@ -271,6 +271,7 @@ func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	r.Whole.Input = text
 	r.bare = true
+	// Look only at the first member, because Smithers writes runId first.
 	for m := range jsonobject.Members(text) {
 		if m.Name != "runId" || !jsonobject.IsString(m.Value) {
 			break
@@ -289,9 +290,9 @@ func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	return nil
 }
 
-// cutHead turns the end of a JSON object into an object. rest is the text of the object after its first members.
-// The result has the members in rest, without the comma before them. cutHead returns false if rest begins neither
-// with a further member nor with the end of the object.
+// cutHead makes a JSON object from the end of another. rest is the text of the other object after its first
+// members. The result has the members in rest, without the comma before them. cutHead returns false if rest
+// begins neither with a further member nor with the end of the object.
 func cutHead(rest []byte) ([]byte, bool) {
 	switch {
 	case len(rest) > 1 && rest[0] == ',' && rest[1] == '"':
@@ -302,5 +303,5 @@ func cutHead(rest []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// isHidden reports whether the name of a member of outputs_json is not the name of a table.
+// isHidden reports whether name, the name of a member of outputs_json, is not the name of a table.
 func isHidden(name string) bool { return strings.HasPrefix(name, hidden) }

@@ -28,8 +28,8 @@ func (s *Shape) IsZero() bool {
 		s.Bare == nil && len(s.Texts) == 0
 }
 
-// bareInput reports whether input_json has no runId. If s.Bare is nil, the answer comes from l, the layout of the
-// run.
+// bareInput reports whether input_json has no runId. If s.Bare is nil, bareInput returns l.BareInput. l is the
+// layout of the run.
 func (s *Shape) bareInput(l Layout) bool {
 	if s.Bare != nil {
 		return *s.Bare
@@ -47,14 +47,15 @@ type listShape struct {
 func (s *listShape) isZero() bool { return len(s.Rows) == 0 && len(s.Moved) == 0 }
 
 // apply returns the actual list of rows. predicted has the predicted rows, which apply does not change. Rows in
-// s.Rows get their actual text, and rows in s.Moved get their actual position. The other rows fill the free
-// positions in their predicted order. If the shape belongs to another list, the error is ErrShape.
+// s.Rows get their actual text, and rows in s.Moved get their actual position. All rows that are not in s.Moved
+// fill the free positions in their predicted order. If the shape belongs to another list, the error is
+// ErrShape.
 func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 	if s.isZero() {
 		return predicted, nil
 	}
 	places := make(map[int]rowText, len(s.Moved)) // the moved rows, by position in the actual list
-	rest := make([]rowText, 0, len(predicted))    // the other rows, which fill the free positions in order
+	rest := make([]rowText, 0, len(predicted))    // all other rows, which fill the free positions in order
 	found := 0
 	for _, row := range predicted {
 		if text, ok := s.Rows[row.key]; ok {
@@ -125,9 +126,10 @@ func listShapeOf(predicted, actual []rowText) (s listShape, ok bool) {
 	return s, true
 }
 
-// rising marks the elements of order that belong to a longest increasing subsequence. These elements stand for the
-// rows that do not move. The result has one mark for each element. If there are several such subsequences, rising
-// chooses the one with the smallest last number, then the smallest number before that number, and so on.
+// rising marks the elements of order that belong to a longest increasing subsequence. The rows of these
+// elements do not move. The result has one mark for each element. If there are several such subsequences,
+// rising chooses the subsequence with the smallest last number, then the smallest number before that number,
+// and so on.
 func rising(order []int) []bool {
 	marked := make([]bool, len(order))
 	if slices.IsSorted(order) {
@@ -170,8 +172,8 @@ func (s *listShape) size() int {
 }
 
 // ShapeOf returns the shape with which Write restores the texts c byte for byte. run is the id of the run. w is
-// the state of the snapshot. signals has the numbers of the state's signals. l is the layout of the run. If c does
-// not describe a state, the shape has the complete texts.
+// the state of the snapshot. signals maps the numbers of the state's signals to Smithers' numbers. l is the
+// layout of the run. If c does not describe a state, the shape has the complete texts.
 func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	r, err := parseContents(c, widest)
 	if err != nil {
@@ -180,7 +182,7 @@ func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSe
 	return r.Shape(run, c, w, signals, l)
 }
 
-// Shape returns the result of ShapeOf for c, the texts from which r was parsed. The parameters are those of
+// Shape returns the result of ShapeOf for c, the texts from which r was parsed. It has the same parameters as
 // ShapeOf.
 func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	var s Shape
@@ -193,6 +195,7 @@ func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals
 	if r.bare != l.BareInput {
 		s.Bare = &r.bare
 	}
+	// If the prediction does not restore the input, keep the complete text.
 	if string(inputText(run, w.Input, r.bare)) != c.Input {
 		s.Bare = nil
 		s.keep("input", c.Input)
@@ -208,9 +211,9 @@ func (s *Shape) keep(name, text string) {
 	s.Texts[name] = text
 }
 
-// list returns the shape that turns the predicted rows into the actual rows. text is the text of the actual rows,
-// and name is its name in s.Texts. If the shape is larger than text or cannot restore text, list stores text in
-// s.Texts and returns the zero shape.
+// list returns the shape that turns the predicted rows into the actual rows. text is the text of the actual
+// rows, and name is the name of this text in s.Texts. If the shape is larger than text or cannot restore text,
+// list stores text in s.Texts and returns the zero shape.
 func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	of, ok := listShapeOf(predicted, actual)
 	if ok && of.size() <= len(text) {
@@ -222,10 +225,10 @@ func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	return listShape{}
 }
 
-// shapeOutputs sets s.Outputs and s.Keys so that they restore text, the column outputs_json. run, w and signals
-// are those of ShapeOf. shapeOutputs first tries the members of the layout l, and then the text's own members in
-// r. If neither restores the text, or the complete text is smaller, shapeOutputs stores the complete text in
-// s.Texts.
+// shapeOutputs sets s.Outputs and s.Keys so that they restore text, the column outputs_json. r has the parsed
+// text. run, w, signals and l are the parameters of ShapeOf. shapeOutputs first tries the members of l, and
+// then the members that r has read from text. If neither restores the text, or the complete text is smaller,
+// shapeOutputs stores the complete text in s.Texts.
 func (s *Shape) shapeOutputs(run, text string, r *Reading, w snapshot.Whole, signals []SignalSeq, l Layout) {
 	fits := func() bool { // reports whether the present s restores text
 		pieces, _, err := s.outputPieces(run, w.Outputs, signals, l)

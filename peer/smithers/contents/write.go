@@ -39,8 +39,8 @@ func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape)
 	return c, cmp.Or(err[:]...)
 }
 
-// text returns one of the four texts. name is the name of the text in s.Texts. If s stores the complete text, text
-// returns it. Otherwise text returns the results of write.
+// text returns one of the four texts. name is the name of the text in s.Texts. If s.Texts has the text, text
+// returns the stored text. Otherwise text returns the results of write.
 func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) {
 	if text, ok := s.Texts[name]; ok {
 		return text, nil
@@ -155,9 +155,10 @@ func loopRows(loops []snapshot.Loop) []rowText {
 	return rows
 }
 
-// outputRows returns the rows of each table as Smithers writes them, by the name of the table. run is the run's id
-// in the rows. The rows are in the order of provenance. Rows without provenance come last, sorted by node and
-// iteration. A value that is not an object becomes the member "value". The rows share memory with the outputs.
+// outputRows returns the rows of each table as Smithers writes them, by the name of the table. run is the run's
+// id in the rows. The rows are sorted by provenance number. Rows without this number come last, sorted by node
+// and iteration. A value that is not an object becomes the member "value". The rows share memory with the
+// outputs.
 func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	tables := make(map[string][]rowText)
 	for _, o := range slices.SortedFunc(slices.Values(outputs), compareOutputs) {
@@ -172,8 +173,8 @@ func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
 	return tables
 }
 
-// joined adds members to the beginning of a JSON object, and returns the text of the new object in two parts. head
-// is a brace and the new members, at least one. object is the text of the old object. The first result is head,
+// joined adds members to the beginning of a JSON object, and returns the text of the new object in two parts.
+// head is a brace and at least one new member. object is the text of the old object. The first result is head,
 // with a comma if object has members. The second result, end, is object without its first brace.
 func joined(head, object []byte) (_, end []byte) {
 	end = object[1:]
@@ -220,8 +221,8 @@ func readSeq(text []byte) (int64, error) {
 	return n, err
 }
 
-// outputs returns the text of the column outputs_json, with the shape applied. run, signals and l are those of
-// Write. If the shape belongs to other outputs, the error is ErrShape.
+// outputs returns the text of the column outputs_json, with the shape applied. run, signals and l are the
+// parameters of Write. If the shape belongs to other outputs, the error is ErrShape.
 func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) ([]byte, error) {
 	pieces, size, err := s.outputPieces(run, outputs, signals, l)
 	if err != nil {
@@ -231,8 +232,8 @@ func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalS
 }
 
 // outputPieces yields the text of outputs_json in pieces. size is the approximate length of the text in bytes.
-// run, signals and l are those of Write. A second name of a table gets the same rows as the first name. If the
-// shape belongs to other outputs, the error is ErrShape.
+// run, signals and l are the parameters of Write. A second name of a table gets the same rows as the first
+// name. If the shape belongs to other outputs, the error is ErrShape.
 func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) (pieces iter.Seq[[]byte], size int, err error) {
 	tables := outputRows(run, outputs)
 	for table, rows := range tables {
@@ -283,9 +284,9 @@ func horizon(signals []SignalSeq) string {
 	return strconv.FormatInt(most, 10)
 }
 
-// keysFor returns the members of outputs_json in order. These are the members that the shape lists, or else those
-// of the layout l, or else the horizon alone. keysFor adds the tables that have rows but are not listed, sorted
-// by name: before the horizon, or at the end if there is no horizon.
+// keysFor returns the members of outputs_json in order: the members that the shape lists, or else the members
+// of the layout l, or else only the horizon. keysFor adds each table that has rows but is not in this list. The
+// added tables are sorted by name, and are before the horizon, or at the end if there is no horizon.
 func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	keys := l.Keys
 	if s.Keys != nil {
@@ -328,5 +329,5 @@ func inputText(run string, input []byte, bare bool) []byte {
 	return append(head, end...)
 }
 
-// appendInt appends an integer to b in decimal.
+// appendInt appends n in decimal to b and returns the result.
 func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

@@ -7,12 +7,12 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// MaxTime is the greatest time in milliseconds, and the greatest number of any kind, that a run of git-smithers can
-// have.
+// MaxTime is the greatest time in milliseconds, and the greatest number of any kind, that a run of git-smithers
+// can have. It is JavaScript's greatest safe integer.
 const MaxTime = 1<<53 - 1
 
-// OurTime returns the time closest to ms that a run of git-smithers can have: 0 for a negative ms, and MaxTime
-// for a greater ms.
+// OurTime returns the time closest to ms that a run of git-smithers can have: 0 for a negative ms, MaxTime for
+// an ms above MaxTime, and otherwise ms.
 func OurTime(ms int64) int64 { return min(max(ms, 0), MaxTime) }
 
 // ColumnTime returns the integer in a column, limited by OurTime to the times that a run can have. If the column

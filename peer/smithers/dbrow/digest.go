@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Digester computes a hash of a list of numbers, texts, values and rows. Each has a fixed or stored length,
-// so different lists of the same kinds are hashed as different bytes.
+// Digester computes a hash of a list of numbers, texts, values and rows. It hashes each of these with a fixed
+// length or after its length. So different lists of the same kinds are hashed as different bytes.
 type Digester struct {
 	hash  hash.Hash
 	bytes []byte // the bytes that are not hashed yet
@@ -33,7 +33,7 @@ func (d *Digester) Number(n int64) { d.bytes = binary.BigEndian.AppendUint64(d.b
 // Text adds the length of s in bytes and then s to the list. It hashes a long text in parts, so that d.bytes stays
 // short.
 func (d *Digester) Text(s string) {
-	// most is the length in bytes of a part, and the length from which d.bytes is hashed
+	// most is the length in bytes of a part. When d.bytes is longer, Text hashes d.bytes and empties it.
 	const most = 1 << 16
 	d.Number(int64(len(s)))
 	for {

@@ -18,7 +18,7 @@ import (
 // ["sha256:…"].
 const maxOverrideKey = 512
 
-// KeyColumns returns the names of the columns of a table's primary key, in the order of the key. It leaves out
+// KeyColumns returns the names of the columns of a table's primary key, in the order of the key, without
 // run_id. hasKey is false if the table has no primary key. A row of such a table is identified by its position.
 func KeyColumns(table source.Table) (columns []string, hasKey bool) {
 	keys := slices.DeleteFunc(slices.Clone(table.Columns), func(c source.Column) bool { return c.Key == 0 })
@@ -35,7 +35,7 @@ func KeyColumns(table source.Table) (columns []string, hasKey bool) {
 // matter.
 func IsRunColumn(name string) bool { return strings.EqualFold(name, "run_id") }
 
-// keyedRow is a row with its key, as in Override.
+// keyedRow is a row with its key. The key has the form of Override.Key.
 type keyedRow struct {
 	key   string
 	place int // the position, from 0, among rows with an equal primary key or, without a primary key, among all rows
@@ -66,7 +66,8 @@ func keyRows(table source.Table, rows []source.Row) []keyedRow {
 			b = append(append([]byte(`["`), hashedKey...), hex.EncodeToString(sum[:])...)
 			b = append(b, '"')
 		}
-		// NULL allows several rows with one primary key; all but the first get their position.
+		// SQLite allows several rows with one primary key if the key has a NULL. All but the first of these
+		// rows get their position as a part of the key.
 		place := seen[string(b)]
 		seen[string(b)]++
 		if place > 0 {
@@ -80,9 +81,9 @@ func keyRows(table source.Table, rows []source.Row) []keyedRow {
 // hashedKey is the start of the only value in a hashed key.
 const hashedKey = "sha256:"
 
-// readKey decodes key, the Key of an Override. It returns a row with the columns of the primary key. It also
-// returns the row's position: see keyedRow.place. If key is hashed, or the table has no primary key, the returned
-// row is empty. If key cannot be decoded, the error wraps objstore.ErrCorrupt.
+// readKey decodes key, the Key of an Override. It returns a row with the columns of the primary key, and the
+// row's position: see keyedRow.place. If key is hashed, or the table has no primary key, the returned row is
+// empty. If key cannot be decoded, the error wraps objstore.ErrCorrupt.
 func readKey(table source.Table, key string) (source.Row, int, error) {
 	columns, hasKey := KeyColumns(table)
 	var values []json.RawMessage
@@ -106,7 +107,7 @@ func readKey(table source.Table, key string) (source.Row, int, error) {
 		}
 	}
 	row := source.Row{}
-	// A hashed key does not reveal the columns.
+	// A hashed key does not have the values of the columns.
 	if len(values) == 1 && strings.HasPrefix(string(values[0]), `"`+hashedKey) && len(key) > len(hashedKey)+2*sha256.Size {
 		return row, place, nil
 	}
@@ -143,7 +144,7 @@ func compareValues(a, b source.Value) int {
 	case a.Kind == source.Int && b.Kind == source.Int:
 		return cmp.Compare(a.Int, b.Int)
 	case classOf(a) == classOf(Int(0)):
-		return cmp.Compare(a.Real+float64(a.Int), b.Real+float64(b.Int)) // one of the two fields is 0
+		return cmp.Compare(a.Real+float64(a.Int), b.Real+float64(b.Int)) // a value uses one field; the other is 0
 	}
 	return strings.Compare(a.Bytes, b.Bytes)
 }

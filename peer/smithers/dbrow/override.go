@@ -16,17 +16,18 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Override is the difference of one row from its prediction, a row of ext/smithers/tables/<table>. Key is the primary
-// key without run_id, as a JSON array. Value is null if the predicted row does not exist, and otherwise an object with
-// the columns that differ from the prediction. If there is no predicted row, the object has all columns that are not
-// NULL, except the columns of the key.
+// Override is the difference of one row from its prediction, a row of ext/smithers/tables/<table>. Key is the
+// primary key without run_id, as a JSON array. If the actual row does not exist, Value is null. If both rows
+// exist, Value is an object with the columns that differ. If the predicted row does not exist, Value is an
+// object with all columns that are not NULL, except the columns of the key.
 //
-// In JSON, NULL is null, an INTEGER a number, and a TEXT a string. The other values are {"real":"…"} for a REAL,
-// {"blob":"<base64>"} for a BLOB, {"bytes":"<base64>"} for a TEXT that is not UTF-8, and {"root":["…","…"]} for a TEXT
-// with the root's path between the parts.
+// In JSON, NULL is null, an INTEGER is a number, and a TEXT is a string. All other values are objects:
+// {"real":"…"} for a REAL, {"blob":"<base64>"} for a BLOB, {"bytes":"<base64>"} for a TEXT that is not UTF-8,
+// and {"root":["…","…"]} for a TEXT with the root's path between the parts.
 //
-// If a table has no primary key, Key is an array with the row's position among the run's rows, from 0. NULL allows rows
-// with equal primary keys: from the second row on, Key ends with {"place":n}.
+// If a table has no primary key, Key is an array with the row's position among the run's rows, from 0. SQLite
+// allows several rows with one primary key if the key has a NULL. From the second such row on, Key ends with
+// {"place":n}.
 type Override struct {
 	Key   string
 	Value string
@@ -40,6 +41,7 @@ func Differences(table source.Table, predicted, actual []source.Row, at Root) ([
 	if err := CheckColumns(table); err != nil {
 		return nil, err
 	}
+	// missing has the predicted rows that have no actual row yet.
 	missing := make(map[string]source.Row, len(predicted))
 	for _, p := range keyRows(table, predicted) {
 		missing[p.key] = p.row
@@ -74,11 +76,11 @@ func CheckColumns(table source.Table) error {
 	return nil
 }
 
-// differences returns the value of an override for one row: a JSON object with the columns of actual that differ
-// from predicted. at is the folder of the run's paths. If known is false, there is no predicted row. The object
-// then has all columns that are not NULL, except the columns that the key spells.
+// differences returns the value of an override for one row: a JSON object with the columns of actual that
+// differ from predicted. at is the folder of the run's paths. If known is false, there is no predicted row. The
+// object then has all columns that are not NULL, except the columns whose values are in the key.
 func differences(table source.Table, actual keyedRow, predicted source.Row, known bool, at Root) (string, error) {
-	var spelled source.Row // the columns that the key spells
+	var spelled source.Row // the columns whose values are in the key
 	if !known {
 		var err error
 		if spelled, _, err = readKey(table, actual.key); err != nil {
@@ -195,9 +197,9 @@ func apply(table string, row source.Row, o Override, at Root) error {
 	return nil
 }
 
-// DifferenceOfOne returns the value of the override that turns predicted into actual, two rows of one run with the
-// same key. It returns nil if the rows are equal. If the actual row does not exist, actual must be nil, and the
-// result is "null". at and the error are those of Differences.
+// DifferenceOfOne returns the value of the override that turns predicted into actual, two rows of one run with
+// the same key. It returns nil if the rows are equal. If the actual row does not exist, actual must be nil, and
+// the result is "null". at and the errors are the same as in Differences.
 func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) ([]byte, error) {
 	rows := []source.Row{actual}
 	if actual == nil {
@@ -210,10 +212,10 @@ func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) 
 	return []byte(over[0].Value), nil
 }
 
-// RestoreOne returns the actual row. It is the inverse of DifferenceOfOne. predicted is the predicted row. over is
-// the result of DifferenceOfOne. If over is nil, the actual row equals predicted, with the changes that Restore
-// makes to every row. If over is "null", the row does not exist, and the result is nil. run, at and the error are
-// those of Restore.
+// RestoreOne returns the actual row. It is the inverse of DifferenceOfOne. predicted is the predicted row, and
+// over is the result of DifferenceOfOne. If over is nil, the actual row equals predicted, with the changes that
+// Restore makes to every row. If over is "null", the row does not exist, and the result is nil. run, at and the
+// errors are the same as in Restore.
 func RestoreOne(table source.Table, predicted source.Row, over []byte, run string, at Root) (source.Row, error) {
 	var all []Override
 	if over != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Root is the path of the folder that contains the absolute paths of a run. Paths are stored without the
-// root; see Override.
+// Root is the path of the folder that contains the absolute paths of a run. Stored paths lack this path; see
+// Override.
 type Root string
 
-// RootMark stands for the root's path in predicted rows. Restore replaces the mark by the path.
+// RootMark is written in place of the root's path in predicted rows. Restore replaces the mark by the path.
 const RootMark = "\x00root"
 
 // pathColumn returns how a column stores absolute paths of the machine. paths is false if the column has no such
@@ -44,8 +44,8 @@ func (r Root) Clean() string {
 	return s
 }
 
-// spelled returns the cleaned root as it stands in the text of a column. If isJSON is true, the root is escaped as
-// in a JSON string.
+// spelled returns the cleaned root as the text of a column contains it. If isJSON is true, the root is escaped
+// as in a JSON string.
 func (r Root) spelled(isJSON bool) string {
 	s := r.Clean()
 	if !isJSON || s == "" {
@@ -57,8 +57,8 @@ func (r Root) spelled(isJSON bool) string {
 
 // Split cuts text at each occurrence of the root's path, and returns the parts without the path. If text has no
 // such path, the result is text alone. If isJSON is false, the path must be at the start of text. If isJSON is
-// true, text is JSON, and the path must be at the start of a string in it. Only whole names match: /a/bc is not in
-// the root /a/b.
+// true, text is JSON, and the path must be at the start of a JSON string in text. Only whole names match: /a/bc
+// is not in the root /a/b.
 func (r Root) Split(text string, isJSON bool) []string {
 	s := r.spelled(isJSON)
 	if s == "" {
@@ -79,8 +79,8 @@ func (r Root) Split(text string, isJSON bool) []string {
 	}
 }
 
-// wholePath reports whether text[start:end] begins a path and ends at the end of a name in this path. If isJSON is
-// false, a path begins at the start of text. If isJSON is true, a path begins after a quote.
+// wholePath reports whether a path begins at start, and text[start:end] ends at the end of a name in this path.
+// If isJSON is false, a path begins only at the start of text. If isJSON is true, a path begins after a quote.
 func wholePath(text string, start, end int, isJSON bool) bool {
 	if isJSON {
 		return start > 0 && text[start-1] == '"' && end < len(text) && strings.IndexByte(`"/\`, text[end]) >= 0
@@ -88,8 +88,8 @@ func wholePath(text string, start, end int, isJSON bool) bool {
 	return start == 0 && (end == len(text) || text[end] == '/' || text[end] == '\\')
 }
 
-// Join returns the text in which the root's path stands between each two of parts. It is the inverse of Split, and
-// isJSON has the same meaning. Split never cuts at the root "/", but Join accepts this root.
+// Join joins parts with the root's path between them. It is the inverse of Split, and isJSON has the same
+// meaning. Split never cuts at the root "/", but Join accepts this root.
 func (r Root) Join(parts []string, isJSON bool) string {
 	// top means that the root is "/".
 	top := r != "" && strings.Trim(string(r), "/") == ""
@@ -107,8 +107,8 @@ func (r Root) Join(parts []string, isJSON bool) string {
 	return b.String()
 }
 
-// Relative returns path, an absolute path, as a path relative to the root, with slashes. It returns "" if path is
-// the root, or is not below the root.
+// Relative returns path, an absolute path, as a path relative to the root, with slashes. It returns "" if path
+// is the root or is not below the root.
 func (r Root) Relative(path string) string {
 	if parts := r.Split(path, false); len(parts) == 2 {
 		return strings.TrimLeft(strings.ReplaceAll(parts[1], `\`, "/"), "/")
@@ -116,7 +116,7 @@ func (r Root) Relative(path string) string {
 	return ""
 }
 
-// MarkedPath returns the TEXT value RootMark/<relative>, which stands for the path relative in any root. If
+// MarkedPath returns the TEXT value RootMark/<relative>, the form of the path relative in a predicted row. If
 // relative is "", it returns NULL.
 func MarkedPath(relative string) source.Value {
 	if relative == "" {
@@ -155,8 +155,8 @@ func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok 
 	return append(b, "]}"...), true
 }
 
-// Movable returns a copy of rows. In each path in the root, RootMark replaces the root's path. Movable changes
-// only the columns for which pathColumn returns paths. found reports whether any row has such a path. The result
+// Movable returns a copy of rows in which RootMark replaces the root's path in each path. Movable changes only
+// the columns for which pathColumn returns paths. found reports whether any row has such a path. The result
 // shares with rows each row without such a path.
 func (r Root) Movable(table source.Table, rows []source.Row) (_ []source.Row, found bool) {
 	marked := slices.Clone(rows)

@@ -16,7 +16,7 @@ import (
 // IsJSON reports whether text is JSON within the limits of a run of git-smithers.
 func IsJSON(text []byte) bool { return snapshot.Limits{}.CheckValue(text) == nil }
 
-// Same reports whether a and b are stored identically. 0.0 and -0.0 differ, and so do 1 and 1.0.
+// Same reports whether a and b are stored identically. 0.0 and -0.0 are different, and so are 1 and 1.0.
 func Same(a, b source.Value) bool {
 	return a.Kind == b.Kind && a.Int == b.Int && math.Float64bits(a.Real) == math.Float64bits(b.Real) && a.Bytes == b.Bytes
 }
@@ -86,9 +86,9 @@ func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.V
 
 var errNotValue = errors.New("not a value")
 
-// readTagged decodes raw, a value that is encoded as an object with one member: see taggedValue. The paths of a
-// member root get the root r.at. predicted is the predicted value of the column, for the member edit. If raw is
-// invalid, readTagged returns an error.
+// readTagged decodes raw, a value that is encoded as an object with one member: see taggedValue. If the member
+// is root, readTagged joins its parts with r.at. predicted is the predicted value of the column, for the member
+// edit. If raw is invalid, readTagged returns an error.
 func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	var t taggedValue
 	if err := json.Unmarshal(raw, &t); err != nil {

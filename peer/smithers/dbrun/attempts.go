@@ -10,8 +10,8 @@ type Attempt struct {
 	Attempt snapshot.Attempt
 	Log     string          // "" if the row has no log
 	Wait    *tables.WaitRow // nil if the attempt is not a wait
-	// Done means that an earlier pass stored the ended attempt in the journal of a later entry than the first frame
-	// after the attempt's end. The journal of the attempt is then complete.
+	// Done means that an earlier pass stored the ended attempt in the journal, and did so after the first frame
+	// that followed the attempt's end. The journal of the attempt is then complete.
 	Done bool
 }
 
@@ -20,8 +20,9 @@ func (a *Attempt) EndedBy(atMs int64) bool {
 	return a.Attempt.FinishedAtMs != nil && *a.Attempt.FinishedAtMs <= atMs
 }
 
-// Then returns the attempt as it was at the time atMs. If the attempt ended after atMs, the result is in progress,
-// without an end time, an error and a commit. Then returns false if the attempt began after atMs.
+// Then returns the attempt as it was at the time atMs. If the attempt ended after atMs, the result is in
+// progress, without an end time, an error and a commit. The second result is false if the attempt began after
+// atMs.
 func (a *Attempt) Then(atMs int64) (snapshot.Attempt, bool) {
 	was := a.Attempt
 	if ended := was.FinishedAtMs; ended != nil && *ended > atMs {

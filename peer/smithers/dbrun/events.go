@@ -20,7 +20,7 @@ type Events struct {
 }
 
 // listEvents returns the events of a run: the known events, and then the events of rows, which are rows of
-// _smithers_events. run is the run's id and workflow the name of its workflow.
+// _smithers_events. run is the run's id, and workflow is the name of its workflow.
 func listEvents(run, workflow string, known []Event, rows []source.Row) Events {
 	l := Events{run: run, workflow: workflow, All: known}
 	for _, row := range rows {
@@ -40,8 +40,8 @@ func (l *Events) index() {
 	}
 }
 
-// Between returns the events of l.All from index from up to index upTo, without upTo. It leaves out indexes
-// without an event.
+// Between returns the events of l.All from index from up to index upTo, without upTo. It accepts indexes beyond
+// the end of l.All, and returns no event for these.
 func (l *Events) Between(from, upTo int) []Event {
 	from = min(from, len(l.All))
 	return l.All[from:max(from, min(upTo, len(l.All)))]
@@ -87,10 +87,11 @@ func peerEventOf(row source.Row) Event {
 	return e
 }
 
-// UpTo returns the number of events of l, from the first one, that the repository has after a frame is stored.
+// UpTo returns the number of events of l, from the first one, that the repository has once a frame is stored.
 // start is the number of events that the repository has already. frameNo is Smithers' number of the frame, and
 // atMs is the frame's time. If an event after the first start events is a SnapshotCaptured of the frame, the
-// result ends with the last such event. Otherwise the result ends before the next event that is later than atMs.
+// counted events end with the last such event. Otherwise they end before the next event that is later than
+// atMs.
 func (l *Events) UpTo(start int, frameNo, atMs int64) int {
 	if last, ok := l.captured[frameNo]; ok && last >= start {
 		return last + 1
@@ -117,8 +118,8 @@ func (l *Events) Jump(stored int) (atMs int64, upTo int, ok bool) {
 const jumped = "TimeTravelJumped"
 
 // HasFirst reports whether the first n events of l are also in stored, in the same order. stored has the run's
-// events in the repository. It may have further events before, between and after them. HasFirst compares types and
-// times. It ignores invalid rows of l.
+// events in the repository. It may have further events before, between and after these events. HasFirst
+// compares types and times. It ignores invalid rows of l.
 func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	for _, e := range l.All[:n] {
 		if !tables.IsEvent(e.Row) {
@@ -133,15 +134,16 @@ func (l *Events) HasFirst(stored []snapshot.Event, n int) bool {
 	return true
 }
 
-// PutKnownFirst moves the known events of l to the beginning of l, and returns their number. An event is known if
-// it is in stored, the run's events in the repository. Invalid rows count as known. The known events need not be
-// the first: if another clone exported the run to the database, new events may stand between them.
+// PutKnownFirst moves the known events of l to the beginning of l, and returns their number. An event is known
+// if it is in stored, the run's events in the repository. Invalid rows count as known. A new event can be
+// before a known event in the database, if another clone exported the run to the database.
 //
-// PutKnownFirst first matches events with equal type, time and payload. Each other event may then match a
-// remaining stored event with equal type and time, and another payload.
+// PutKnownFirst first matches events with equal type, time and payload. Each event that has no match may then
+// match a remaining stored event with equal type and time, and another payload.
 func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	has := make([]bool, len(stored))
-	// take marks the first stored event without a match that equals e, and reports whether such an event exists.
+	// take marks the first unmarked stored event that has the type and time of e and that is accepts. It
+	// reports whether there is such an event.
 	take := func(e Event, is func(snapshot.Event) bool) bool {
 		for i, s := range stored {
 			if !has[i] && e.is(s) && is(s) {
@@ -171,9 +173,9 @@ func (l *Events) PutKnownFirst(stored []snapshot.Event) int {
 	return len(first)
 }
 
-// CountKnown returns the number of events at the beginning of l that are also in stored, in the same order. stored
-// has the run's events in the repository, and may have other events between them. CountKnown compares types and
-// times.
+// CountKnown returns the number of events at the beginning of l that are also in stored, in the same order.
+// stored has the run's events in the repository, and may have other events between these. CountKnown compares
+// types and times.
 func (l *Events) CountKnown(stored []snapshot.Event) int {
 	n := 0
 	for _, e := range stored {
@@ -204,8 +206,8 @@ func (l *Events) CountExported(stored []snapshot.Event, imported int) int {
 }
 
 // HasOne reports whether stored, the run's events in the repository, has an event with the type and time of the
-// event of l at index i. If that event is invalid, HasOne compares the newest valid event before it. If l has
-// no valid event up to index i, HasOne returns true.
+// event of l at index i. If the event at index i is invalid, HasOne compares the newest valid event before it.
+// If l has no valid event up to index i, HasOne returns true.
 func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	for ; i >= 0; i-- {
 		e, ok := tables.ReadEvent(l.All[i].Row, l.run, l.workflow, nil)
@@ -217,9 +219,9 @@ func (l *Events) HasOne(stored []snapshot.Event, i int) bool {
 	return true
 }
 
-// HasAll reports whether the database has all events that the run got from Smithers. stored has the run's events
-// in the repository, and HasAll ignores those that isOurs accepts. It compares types and times, in any order. The
-// database may have more events.
+// HasAll reports whether the database has all events that the run got from Smithers. stored has the run's
+// events in the repository. HasAll ignores the events of stored that isOurs accepts. It compares types and
+// times, in any order. The database may have more events.
 func (l *Events) HasAll(stored []snapshot.Event) bool {
 	type event struct {
 		kind string
@@ -249,12 +251,12 @@ func (l *Events) isOurs(e snapshot.Event) bool {
 		return false
 	}
 	members, err := jsonobject.Read(e.Payload)
-	var run string // compared after decoding, because the spelling may differ
+	var run string // decoded before the comparison, because JSON can spell an id in several ways
 	return err == nil && json.Unmarshal([]byte(jsonobject.RawOf(members, "runId")), &run) == nil && run == l.run
 }
 
-// IsRewound reports whether Smithers has rewound the run since the last import: l then has a rewind that stored
-// lacks. stored has the run's events in the repository.
+// IsRewound reports whether Smithers has rewound the run since the last import. Then l has the event of a
+// rewind, and stored lacks this event. stored has the run's events in the repository.
 func (l *Events) IsRewound(stored []snapshot.Event) bool {
 	return slices.ContainsFunc(l.All, func(e Event) bool { return e.kind == jumped && !slices.ContainsFunc(stored, e.is) })
 }

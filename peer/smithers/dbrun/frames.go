@@ -19,8 +19,9 @@ func (p *Run) Snapshot(no int64) (*source.Snapshot, error) {
 	return s, err
 }
 
-// PlaceByTime sets Needs of each node in w, the state of a frame at atMs without a rendered tree. It derives the
-// needs from the times of the attempts that began by atMs: see tree.NeedsByTime.
+// PlaceByTime sets Needs of each node in w. w is the state of a frame without a rendered tree, and atMs is the
+// frame's time. PlaceByTime derives the needs from the times of the attempts that began by atMs: see
+// tree.NeedsByTime.
 func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	var begun []snapshot.Attempt
 	for _, row := range p.Attempts {
@@ -53,8 +54,8 @@ func (p *Run) During(pointer string) func(*snapshot.Run) {
 	}
 }
 
-// Ended sets row to the run's present state in the database. It does not change the parent, the epoch, and the
-// numbers of the newest frame and the next event.
+// Ended sets row to the run's present state in the database. It keeps row's parent, epoch, number of the newest
+// frame and number of the next event.
 func (p *Run) Ended(row *snapshot.Run) {
 	is := p.Ours
 	is.Parent, is.Epoch = row.Parent, row.Epoch
@@ -62,9 +63,9 @@ func (p *Run) Ended(row *snapshot.Run) {
 	*row = is
 }
 
-// togetherMs is the maximum time in milliseconds between a frame and the newest frame at which the frame gets the
-// newest frame's files. The files captured before the frame lack the work of the frame's tasks, so the newest frame's
-// files are closer to the truth.
+// togetherMs is the greatest difference in milliseconds between the times of a frame and of the newest frame at
+// which the frame gets the newest frame's files. The files captured before the frame lack the work of the
+// frame's tasks, so the newest frame's files are closer to the truth.
 const togetherMs = 250
 
 // IsTogether reports whether a frame at atMs is at most togetherMs older than the newest frame. Such a frame gets the

@@ -12,9 +12,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Seen has the rows of a run up to a frame, so that the next frame needs only newer rows. Seen also counts the
-// earlier rows. If the database has another count, the caller reads all rows again. Only a pass over all rows finds
-// other changes, such as a new value in an old row. Only such a pass decides the rows that an export writes.
+// Seen has the rows of a run up to a frame, so that the pass for the next frame reads only newer rows. Seen
+// also has the number of these rows. If the database has another number, the caller reads all rows again. Only
+// a pass over all rows finds other changes, such as a new value in an old row. Only such a pass decides the
+// rows that an export writes.
 type Seen struct {
 	Heads    []source.Head
 	events   []Event // Row is nil before the last stored event
@@ -32,7 +33,7 @@ func tallied() []string {
 	return []string{"finished_at_ms", "state", "error_json", "jj_pointer", "response_text", "meta_json"}
 }
 
-// settledBy returns the rule by which an attempt counts as settled: it ended at atMs or before.
+// settledBy returns the rule by which an attempt counts as settled: the attempt ended at atMs or before.
 func settledBy(atMs int64) source.Settled {
 	return source.Settled{Column: "finished_at_ms", Most: atMs}
 }
@@ -40,10 +41,10 @@ func settledBy(atMs int64) source.Settled {
 // Seen returns the rows that p has read, for ReadLater in the next pass. stored is the number of stored events,
 // which must be at least 1. done has the new value of the field Done of each attempt.
 //
-// Seen returns nil if the newest frame is older than the newest frame of p.Had. A clock was then set back, and
-// some ended attempts would no longer count as settled.
+// Seen returns nil if the newest frame is older than the newest frame of p.Had. This happens after a clock was
+// set back. Some ended attempts would then no longer count as settled.
 //
-// The result shares its slices with p, and Seen changes p's attempts and events.
+// The result shares its slices with p. Seen changes the attempts and events of p.
 func (p *Run) Seen(stored int, done []bool) *Seen {
 	newest := p.Heads[len(p.Heads)-1]
 	s := &Seen{Heads: p.Heads, events: p.Events.All, attempts: p.Attempts}
@@ -93,8 +94,8 @@ func (p *Run) ReadLater(seen *Seen) (ok bool, err error) {
 	return true, nil
 }
 
-// laterHeads reads the snapshots after the newest seen frame and adds them to p.Heads. ok is false if the seen
-// snapshots have changed.
+// laterHeads reads the snapshots after the newest seen frame and adds them to p.Heads. ok is false if the
+// number of seen snapshots or the newest seen snapshot has changed.
 func (p *Run) laterHeads() (ok bool, err error) {
 	known := p.Had.Heads
 	newest := known[len(known)-1]
@@ -122,9 +123,9 @@ func (p *Run) laterEvents() (ok bool, err error) {
 	return true, nil
 }
 
-// laterTrees sets p.Trees to the rows of _smithers_frames after the newest seen frame. ok is false if the number
-// of earlier rows has changed. ok is also false if the key of the table does not allow a partial read. If the
-// database has no such table, the number of earlier rows is 0.
+// laterTrees sets p.Trees to the rows of _smithers_frames after the newest seen frame. ok is false if the
+// number of earlier rows has changed, or if the key of the table does not allow a partial read. If the database
+// has no such table, the number of earlier rows is 0.
 func (p *Run) laterTrees() (ok bool, err error) {
 	p.Trees = Trees{}
 	if p.Tx.Table(tables.Frames) == nil {
@@ -143,9 +144,10 @@ func (p *Run) laterTrees() (ok bool, err error) {
 	return true, nil
 }
 
-// laterAttempts sets p.Attempts to the attempts of the database, sorted by key. It takes from p.Had the attempts
-// that had ended at the time of the newest seen frame. It reads only the rows of the other attempts, into p.Rows.
-// ok is false if the tally of the ended attempts has changed, or if the table lacks a column of the tally.
+// laterAttempts sets p.Attempts to the attempts of the database, sorted by key. It takes from p.Had the
+// attempts that had ended at the time of the newest seen frame. It reads the rows of all other attempts into
+// p.Rows. ok is false if the tally of the ended attempts has changed, or if the table lacks a column of the
+// tally.
 func (p *Run) laterAttempts() (ok bool, err error) {
 	by := settledBy(p.Had.newestMs())
 	settled, ok, err := p.Tx.Tally(tables.Attempts, p.ID, by, tallied())

@@ -7,24 +7,23 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Mail has the mailbox and the waits of a run, in the order of Smithers' rows.
 type Mail struct {
 	Approvals     []snapshot.Approval
 	HumanRequests []snapshot.HumanRequest
 	Signals       []Signal
-	Tries         [][]Attempt // the result of readTries
+	Tries         [][]Attempt // the attempts of each node that waits or waited: see readTries
 }
 
-// Signal is a signal with Smithers' number. Signal.Seq of the inner signal is unset, because git-smithers' number
-// depends on the state that receives the signal.
+// Signal is a signal with Smithers' number. The field Seq of the inner signal is unset, because git-smithers'
+// number depends on the state that receives the signal.
 type Signal struct {
 	Signal snapshot.Signal
 	Seq    int64 // Smithers' number
 }
 
-// ReadMail reads the mailbox of a run from rows, by table. It leaves out invalid rows, gates of people's tasks,
-// and every later signal with the same digest. The other parameters are for approvals without a request time: see
-// readApprovals.
+// ReadMail reads the mailbox of a run from rows, by table. It leaves out invalid rows, and the approvals that
+// belong to human requests. If several signals have the same digest, it keeps the first. attempts, events and
+// createdAtMs are for approvals without a request time: see readApprovals.
 func ReadMail(rows map[string][]source.Row, attempts []Attempt, events []Event, createdAtMs int64) Mail {
 	mail := Mail{Approvals: readApprovals(rows[tables.Approvals], attempts, events, createdAtMs), Tries: readTries(attempts)}
 	for _, row := range rows[tables.HumanRequests] {
@@ -44,9 +43,9 @@ func ReadMail(rows map[string][]source.Row, attempts []Attempt, events []Event, 
 	return mail
 }
 
-// readApprovals reads the approvals from rows of _smithers_approvals. It leaves out invalid rows, and the gates of
-// people's tasks, which open when the task is done. A row without a request time gets the time of the node's last
-// ApprovalRequested, or else of the node's last attempt, or else createdAtMs.
+// readApprovals reads the approvals from rows of _smithers_approvals. It leaves out invalid rows, and the
+// approvals that belong to human requests: see tables.IsHumanGate. A row without a request time gets the time
+// of the node's last ApprovalRequested, or else of the node's last attempt, or else createdAtMs.
 func readApprovals(rows []source.Row, attempts []Attempt, events []Event, createdAtMs int64) (approvals []snapshot.Approval) {
 	asked := make(map[string]int64)
 	for _, a := range attempts {
@@ -71,8 +70,8 @@ func readApprovals(rows []source.Row, attempts []Attempt, events []Event, create
 	return approvals
 }
 
-// readTries returns the attempts of each node that waits, or waited, for a signal or a time: one list for each node,
-// in the order of attempts.
+// readTries returns the attempts of each node that waits, or waited, for a signal or a time. The result has one
+// list for each node. A list has the attempts in the order of attempts.
 func readTries(attempts []Attempt) (tries [][]Attempt) {
 	waits := make(map[string]bool)
 	for _, a := range attempts {

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// RunRow is a run in the list of a database's runs.
+// RunRow is a run of a database, with its row and its fork.
 type RunRow struct {
 	ID   string
 	Row  source.Row // the row of _smithers_runs; nil if the database does not have the run
@@ -45,12 +45,12 @@ func ReadForks(tx *source.Tx) (map[string]*Fork, error) {
 	return forks, nil
 }
 
-// ParentsFirst returns runs of a database in an order in which each run comes once and after its parent. wanted
-// has the ids of the wanted runs; nil stands for all runs. The result has the wanted runs and all runs from which
-// they were forked. rows has the rows of _smithers_runs, and forks is the result of ReadForks.
+// ParentsFirst returns runs of a database, each run once and after its parent. wanted has the ids of the wanted
+// runs; nil means all runs. The result has the wanted runs and all runs from which they were forked. rows has
+// the rows of _smithers_runs, and forks is the result of ReadForks.
 //
-// A wanted run without a row has a nil Row. A missing parent is left out. If a run descends from itself, one run
-// of the circle has no Fork.
+// If a wanted run has no row, its Row is nil. A parent without a row is left out. If a run descends from
+// itself, one run of the circle has no Fork.
 func ParentsFirst(rows []source.Row, forks map[string]*Fork, wanted []string) []RunRow {
 	known := make(map[string]source.Row, len(rows))
 	var ids []string
@@ -65,8 +65,8 @@ func ParentsFirst(rows []source.Row, forks map[string]*Fork, wanted []string) []
 	var out []RunRow
 	done := make(map[string]bool, len(ids))
 	for _, id := range ids {
-		var line []RunRow           // from the run up
-		on := make(map[string]bool) // the runs in line
+		var line []RunRow           // the run, its parent, the parent's parent and so on
+		on := make(map[string]bool) // the ids of the runs in line
 		// Follow the parents until a run that is in out already, a run without a parent, or a circle.
 		for at := id; !done[at] && !on[at]; {
 			on[at] = true

@@ -29,10 +29,11 @@ func FrameSubject(events []Event, no, ours int64, nodes []snapshot.Node) string 
 }
 
 // reasonOf returns Smithers' reason for a frame as text. e is the frame's FrameCommitted, and nodes has the
-// frame's nodes. If e has no reason, the result is "". If e has a node, the text begins with the node's id,
-// followed by the iteration if it is above 0. Hyphens become spaces, and the prefix "task-" is left out.
+// frame's nodes. If e has no reason, the result is "". If e names a node, the text begins with the node's id,
+// followed by the iteration if it is above 0. Hyphens in the reason become spaces, and the prefix "task-" is
+// left out.
 //
-// Smithers says "finished" even for a failed task. reasonOf then says "failed", as in the node's state.
+// Smithers says "finished" even for a failed task. For a node that failed, reasonOf says "failed" instead.
 func reasonOf(e Event, nodes []snapshot.Node) string {
 	var payload struct {
 		Trigger struct {

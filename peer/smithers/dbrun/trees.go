@@ -10,7 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// Trees has a run's rows of _smithers_frames, which contain the rendered trees. All numbers are Smithers'.
+// Trees has a run's rows of _smithers_frames, which contain the rendered trees. All frame numbers are Smithers'
+// numbers.
 type Trees struct {
 	Rows   map[int64]source.Row // by frame_no
 	Lonely []int64              // the numbers of the rows without a snapshot, sorted
@@ -61,11 +62,11 @@ func (t *Trees) Inflate(before string, frame int64) (string, error) {
 }
 
 // Between returns the rendered tree to which a delta of a frame applies. to is the number of the frame. from is
-// the number of the newest earlier frame that has a snapshot, or tables.NoNumber if there is no such frame. tree
-// is the tree of this earlier frame.
+// the number of the newest earlier frame that has a snapshot, or tables.NoNumber if there is no such frame.
+// tree is the tree of this earlier frame.
 //
-// Rows without a snapshot may stand between the two frames. The result is then the tree of the newest such row, or
-// "" if that row cannot be read. Otherwise the result is tree.
+// If t has rows without a snapshot between the two frames, the result is the tree of the newest of these rows,
+// or "" if this row cannot be read. Otherwise the result is tree.
 func (t *Trees) Between(tree string, from, to int64) string {
 	i, _ := slices.BinarySearch(t.Lonely, from)
 	for ; i < len(t.Lonely) && t.Lonely[i] < to; i++ {

@@ -18,10 +18,10 @@ const (
 	graphVersion = 2
 )
 
-// blessed returns config, the text of config_json, with two members set. rootDir becomes folder. durabilityKey
-// becomes an object with version and with entry, the hash of the workflow file. Smithers then resumes the run in
+// blessed returns config, the text of config_json, with two members set: rootDir to folder, and durabilityKey
+// to an object with version and with entry, the hash of the workflow file. Smithers then resumes the run in
 // folder, if the run's workflow_hash is the hash for the version. blessed keeps all other members. If config is
-// not an object, blessed returns a new object.
+// not an object, blessed returns a new object with only the two members.
 func blessed(config, folder string, version int, entry string) string {
 	members, err := jsonobject.Parse([]byte(config))
 	if err != nil {

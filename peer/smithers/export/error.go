@@ -15,9 +15,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// refusedExport turns an error about one run into an export_refused error with a hint. run is the id of the run.
-// refusedExport does so if the database rejects the run's rows, if the run was imported with other rows or
-// predictions, or if its data is damaged or too large. It returns an error that has a code, and every other error,
+// refusedExport turns an error about one run into an export_refused error with a hint. run is the id of the
+// run. refusedExport does so if the database rejects the run's rows, if the run was imported with other rows or
+// predictions, or if its data is damaged or too large. An error that has a code, and every other error, stays
 // unchanged.
 func refusedExport(run string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded {
@@ -37,8 +37,9 @@ func refusedExport(run string, err error) error {
 	return fault.New(fault.ExportRefused, "run %q cannot be exported: %w", run, err).Hint("%s", hint).Detail("runId", run)
 }
 
-// cannotTake turns err into an export_refused error: the tables of the database at path do not accept the runs'
-// rows. It returns err unchanged if err is a system error, a lock, a missing permission, or the end of a context.
+// cannotTake returns an export_refused error with err: the tables of the database at path do not accept the
+// runs' rows. If err is a system error, a lock, a missing permission, or the end of a context, cannotTake
+// returns err unchanged.
 func cannotTake(path string, err error) error {
 	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, source.ErrBusy) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -75,8 +76,8 @@ func explainWrite(path string, err error) error {
 }
 
 // explainFile adds a code to err, an error about a file. path is the path of the database. If the file is not
-// writable, the code is read_only. If err is about the database's own file and its folder is missing, the code is
-// usage. Every other error gets the code of timeline.Explain. Errors about other files get no hint.
+// writable, the code is read_only. If err is about the database's own file and its folder is missing, the code
+// is usage. Every other error gets the code of timeline.Explain, and has no hint if it is about another file.
 func explainFile(path string, err error) error {
 	explained := timeline.Explain(err)
 	if target, unknown := source.Target(path); unknown == nil {

@@ -23,18 +23,18 @@ import (
 type Request struct {
 	Runs []string // exact ids or unique prefixes; empty means all runs that came from Smithers, and their forks
 	To   string   // the path of the database, which Runs creates if it does not exist
-	// Root is the absolute path of the folder that contains the exported runs' paths. "" means the folder in which
-	// the runs are resumed. For a run that was in a working copy, "" means the top of the working copy around that
-	// folder.
+	// Root is the absolute path of the folder that contains the exported runs' paths. "" means the folder in
+	// which the runs are resumed. For a run that was in a working copy, "" means the top of the working copy
+	// that contains this folder.
 	Root string
 	// Dir is the absolute path of the folder in which the runs are resumed. "" means the folder that the run names,
 	// if that folder is in Root and exists. Otherwise "" means Root, or the folder of the database if Root is "".
 	Dir string
-	// Workflow is the absolute path of a workflow file with which Smithers can resume the exported runs, even if
-	// the file has changed or moved. "" means the files that the runs name. Smithers resumes a run that has changed
-	// since its import with the present content of the run's file in Root.
+	// Workflow is the absolute path of a workflow file with which Smithers can resume the exported runs, even
+	// if the file has changed or moved. "" means the files that the runs name. If Workflow is "", Smithers
+	// resumes a run that has changed since its import with the present content of the run's file in Root.
 	Workflow string
-	Progress func(run string, done, total int) // called after each frame of a run, with numbers of frames; may be nil
+	Progress func(run string, done, total int) // called after each frame of a run, with counts of frames; may be nil
 }
 
 // Result lists the exported runs.
@@ -48,7 +48,7 @@ type Run struct {
 	// run's newest snapshot when Smithers resumes the run.
 	Exact bool `json:"exact"`
 	// Resumes means that Smithers can now resume the run with the workflow file and in the folder that the run
-	// names. It is nil if the answer is unknown. Refusals has the reasons why Smithers cannot resume the run.
+	// names. It is nil if this is unknown. Refusals has the reasons why Smithers cannot resume the run.
 	Resumes  *bool     `json:"resumes"`
 	Refusals []Refusal `json:"refusals"`
 	Finished bool      `json:"-"` // the run is complete, so nothing is left to resume
@@ -62,7 +62,7 @@ func Runs(ctx context.Context, s *timeline.Store, req Request) (*Result, error) 
 	return runsPredicting(ctx, s, req, tables.Predict)
 }
 
-// runsPredicting does the work of Runs. It predicts rows with predict in place of tables.Predict.
+// runsPredicting does the work of Runs. It predicts rows with predict instead of tables.Predict.
 func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict predictor) (*Result, error) {
 	runs, err := runsToExport(ctx, s, req.Runs)
 	if err != nil {
@@ -82,9 +82,10 @@ func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict
 	return out, nil
 }
 
-// Check returns an error if Runs could not write to the database at path. It writes nothing, so it can be called
-// before a run exists. A missing or empty file is fine. The error's code is database_not_found if the folder of
-// the file does not exist, and invalid_database if the file is not a database of Smithers.
+// Check returns an error if Runs could not write to the database at path. It writes nothing, so a caller can
+// check the database before a run exists. A missing or empty file is not an error. The error's code is
+// database_not_found if the folder of the file does not exist, and invalid_database if the file is not a
+// database of Smithers.
 func Check(ctx context.Context, path string) error {
 	if err := NeedFolder(path); err != nil {
 		return err
@@ -99,9 +100,9 @@ func Check(ctx context.Context, path string) error {
 	return db.Close()
 }
 
-// exportAll creates the missing tables, writes runs, and adds the results to out. If the database already has one
-// of the runs, exportAll writes nothing, and the error's code is run_exists. cannotTake explains an error about
-// the tables, and refusedExport explains an error about a run.
+// exportAll creates the missing tables, writes runs, and adds the results to out. If the database already has
+// one of the runs, exportAll writes nothing, and the error's code is run_exists. cannotTake explains an error
+// about the tables, and refusedExport explains an error about a run.
 func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req Request, predict predictor, runs []*exportedRun, out *Result) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.Row.ID)
@@ -137,8 +138,8 @@ type exportedRun struct {
 	schema map[string]source.Table // tables with rows of the run that differ from Smithers' own tables
 }
 
-// runsToExport returns the named runs with their tips, oldest run first, each run once. names has ids of runs, or
-// unique prefixes of ids. Without names, runsToExport returns all runs with data of Smithers.
+// runsToExport returns the named runs with their tips, oldest run first, each run once. names has ids of runs,
+// or unique prefixes of ids. If names is empty, runsToExport returns all runs that have data of Smithers.
 func runsToExport(ctx context.Context, s *timeline.Store, names []string) ([]*exportedRun, error) {
 	all := len(names) == 0
 	if all {

@@ -14,9 +14,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Found holds the rows that a database has of a run. An export may have written these rows.
 type Found struct {
-	Run    snapshot.Run            // the run by Row, without parent, frame and event numbers
+	Run    snapshot.Run            // Row as a run of git-smithers, without parent, frame and event numbers
 	Row    source.Row              // of _smithers_runs
 	Own    map[string]source.Table // the tables of Smithers 0.32.0, by name
 	Tables []source.Table          // all tables of the database
@@ -25,8 +24,8 @@ type Found struct {
 }
 
 // IsExported reports whether the rows in the database are the result of an export of the run, at tip or at an
-// earlier entry of the run's chain. The database then has no news of the run. See isExportOf for the differences
-// that do not count.
+// earlier entry of the run's chain. The database then has no news of the run. isExportOf ignores some
+// differences.
 //
 // IsExported recognizes only an export of a run that had changed since its import: Smithers restores such a run
 // from the newest snapshot. If the run in the database has no end time, IsExported returns false.
@@ -42,7 +41,8 @@ func (p *Found) IsExported(ctx context.Context, store *timeline.Store, tip *snap
 		if err != nil {
 			return false, err
 		}
-		// Such an export writes the end time of the run or, without an end, the time of the entry.
+		// An export of a changed run writes the end time of the run or, if the run has not ended, the time of
+		// the entry.
 		if end := cmp.Or(row.FinishedAtMs, &entry.AtMs); *end != *p.Run.FinishedAtMs {
 			continue
 		}
@@ -61,9 +61,9 @@ func (p *Found) hasUnrestored() bool {
 	})
 }
 
-// isExportOf reports whether an export of the run at entry writes the rows that the database has. It compares the
-// tables for which hydrated returns true, and the numbers and times of the snapshots. Two rows count as equal if
-// sameExported returns true. If the database has no attempts, the table of attempts does not count. isExportOf
+// isExportOf reports whether an export of the run at entry writes the rows that the database has. It compares
+// the tables for which hydrated returns true, and the numbers and times of the snapshots. Two rows count as
+// equal if sameExported returns true. If the database has no attempts, isExportOf does not compare attempts. It
 // returns false if the run at entry was unchanged since its import.
 func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	of, err := kept.ReadTip(store, entry)
@@ -96,10 +96,9 @@ func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *sn
 	return p.hasFramesOf(x)
 }
 
-// sameExported reports whether two rows of a table have equal values in all columns that count. These columns do
-// not count: the columns about a process, the payload of an event, and the columns of _smithers_runs that depend
-// on the place of the export. The latter are vcs_type, vcs_revision, and all columns for which ofProgress returns
-// false.
+// sameExported reports whether two rows of a table have equal values in all columns that it compares. It
+// ignores the columns about a process, the payload of an event, and the columns of _smithers_runs that depend
+// on the place of the export: vcs_type, vcs_revision, and all columns for which ofProgress returns false.
 func sameExported(table source.Table, a, b source.Row) bool {
 	for _, c := range table.Columns {
 		switch {

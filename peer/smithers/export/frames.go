@@ -14,9 +14,9 @@ import (
 // NoTree is the text of the rendered tree of a frame without a tree.
 const NoTree = "null"
 
-// writeSnapshots writes the snapshots of the run's line, and returns the run's rows of _smithers_frames, which the
-// caller writes. It skips frames that Smithers never had. It adds to x.facts.Frames and x.heads, and reports
-// progress.
+// writeSnapshots writes the snapshots of the frames from the run's first frame to its newest frame. It skips
+// frames that were dropped, and frames that Smithers never had. It returns the run's rows of _smithers_frames,
+// which the caller writes. It adds to x.facts.Frames and x.heads, and reports progress.
 func (x *runExport) writeSnapshots() (rendered []source.Row, err error) {
 	frames, err := kept.FramesOf(x.store, x.Entry)
 	if err != nil {
@@ -58,8 +58,8 @@ func (x *runExport) ownTable(name string) source.Table {
 	return source.Table{Name: name}
 }
 
-// signalSeqs returns Smithers' numbers of the run's signals, by digest. The numbers of git-smithers cannot be used,
-// because the numbers of signals that were sent in this repository change when Smithers receives other signals.
+// signalSeqs returns Smithers' numbers of the run's signals, by digest. It cannot use git-smithers' numbers:
+// the numbers of signals that were sent in this repository change when Smithers receives other signals.
 func (x *runExport) signalSeqs() (map[string]int64, error) {
 	rows, err := x.rows(x.ownTable(tables.Signals))
 	if err != nil {
@@ -75,8 +75,9 @@ func (x *runExport) signalSeqs() (map[string]int64, error) {
 	return peers, nil
 }
 
-// peerNo returns Smithers' number of a frame, or tables.NoNumber if Smithers never had the frame. If the run was
-// never imported, peerNo returns frame itself: the ext/smithers of such a fork describes the frames of its parent.
+// peerNo returns Smithers' number of a frame, or tables.NoNumber if Smithers never had the frame. If the run
+// was never imported, peerNo returns frame: the data in ext/smithers of such a fork is about the frames of its
+// parent.
 func (x *runExport) peerNo(frame int64) int64 {
 	if x.Imported {
 		return x.Peer.PeerNo(frame)
@@ -134,9 +135,9 @@ func (x *runExport) lonelyFrames() ([]source.Row, error) {
 	return dbrow.Restore(x.ownTable(tables.Frames), nil, over, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
-// texts returns the texts of the snapshot of f in Smithers' form. about is the frame's row in ext/smithers/frames.
-// It has the differences from the predicted texts. Signals to which Smithers gave no number do not count in the
-// texts.
+// texts returns the texts of the snapshot of f in Smithers' form. about is the frame's row in
+// ext/smithers/frames, with the differences from the predicted texts. texts ignores signals to which Smithers
+// gave no number.
 func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents, error) {
 	state, err := f.Entry.State()
 	if err != nil {
@@ -159,18 +160,19 @@ func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents,
 	return contents.Write(w.Row.ID, whole, signals, w.Peer.Layout, differs)
 }
 
-// writeSnapshot writes the row of a frame's snapshot, and the snapshot's texts. known has the facts of the frame,
-// and about is the frame's row in ext/smithers/frames. If Smithers had no row for the snapshot, writeSnapshot
-// writes nothing.
+// writeSnapshot writes the row of a frame's snapshot, and the snapshot's texts. known has the facts of the
+// frame, and about is the frame's row in ext/smithers/frames. If Smithers had no row for the snapshot,
+// writeSnapshot writes nothing.
 //
-// The database usually shares the texts of all runs by hash. In three cases the texts go into the row itself:
+// The database usually stores each text once, by its hash, and all runs share the text. In three cases the
+// texts are in the row itself:
 //
 //   - The run was never imported.
 //   - Smithers' row had the texts.
 //   - The database has other texts under the same hash. An imported hash need not match its texts.
 func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow, texts source.Contents) error {
 	predicted := tables.PredictSnapshot(known, w.snapshot)
-	// The prediction copies the pointer from the previous row, and the first row has no previous row.
+	// The prediction copies the pointer from the previous row, but there is no row before the first.
 	if !w.Imported && w.snapshot == nil {
 		predicted["vcs_pointer"] = dbrow.OptionalText(w.facts.Run.VCSRevision)
 	}
@@ -203,12 +205,12 @@ func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow
 	})
 }
 
-// writeFrame collects a frame's row of _smithers_frames in w.rendered. The caller writes the row after the run's
-// row. known has the facts of the frame, and about is the frame's row in ext/smithers/frames.
+// writeFrame collects a frame's row of _smithers_frames in w.rendered. The caller writes the row after the row
+// of _smithers_runs. known has the facts of the frame, and about is the frame's row in ext/smithers/frames.
 //
-// writeFrame collects no row if Smithers had no row for the frame. It also collects no row for the first frame of
-// a fork if the run was never imported, or if the frame has no tree. Every other frame gets a row, even without a
-// tree, so that Smithers continues with the next number.
+// writeFrame collects no row if Smithers had no row for the frame. It also collects no row for the first frame
+// of a fork if the run was never imported, or if the frame has no tree. Every other frame gets a row, even
+// without a tree, so that Smithers continues with the next number.
 func (w *frameWriter) writeFrame(known tables.FrameFacts, about kept.FrameRow) error {
 	if !w.Imported || about.Frame == nil && known.XMLHash == "" {
 		if known.PeerNo == 0 && w.Row.Parent != nil {

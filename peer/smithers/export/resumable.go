@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// The codes of a Refusal. Each names the value with which Smithers refuses to resume a run.
+// The codes of a Refusal. Each code names the value because of which Smithers refuses to resume a run.
 const (
 	RefusedNoWorkflow = "no_workflow"     // the workflow file does not exist
 	RefusedWorkflow   = "workflow_hash"   // the workflow file has changed
@@ -24,12 +24,12 @@ const (
 // Refusal is a reason why Smithers cannot resume an exported run.
 type Refusal struct {
 	Code    string `json:"code"`    // one of the constants
-	Message string `json:"message"` // for people
+	Message string `json:"message"` // the reason in words
 }
 
 // place sets two folders of the export. x.dir is the folder in which the run is resumed, unless the run's row
-// names another folder: the request's Dir, or else its Root, or else the folder of the database. x.req.Root is the
-// folder that contains the run's paths.
+// names another folder. It is the request's Dir, or else the request's Root, or else the folder of the
+// database. x.req.Root is the folder that contains the run's paths.
 //
 // If the request has no Root, x.req.Root becomes x.dir. But if the run was in a working copy and x.dir is in a
 // repository, x.req.Root becomes the top of this repository, as in Smithers.
@@ -47,8 +47,8 @@ func (x *runExport) place() error {
 }
 
 // resumedIn returns the folder in which Smithers resumes the run of row. Smithers uses the folder in the row,
-// wherever a person starts Smithers. The result is the rootDir of the row if it exists and is in x.req.Root.
-// Otherwise, or if the request names a folder, the result is x.dir.
+// even if a person starts Smithers in another folder. The result is the rootDir of the row if this folder
+// exists and is in x.req.Root. Otherwise, or if the request has a Dir, the result is x.dir.
 func (x *runExport) resumedIn(row source.Row) string {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
@@ -64,8 +64,8 @@ func (x *runExport) resumedIn(row source.Row) string {
 	return own
 }
 
-// result returns the Run that describes the written run. frames is the number of written frames. The field Resumes
-// is nil if no reason against a resume is known and further reasons are possible.
+// result returns the Run that describes the written run. frames is the number of written frames. The field
+// Resumes is nil if no reason against a resume is known, but unknown reasons are possible.
 func (x *runExport) result(frames int64) Run {
 	out := Run{
 		RunID: x.Row.ID, Frames: frames, Exact: x.Exact, Refusals: append([]Refusal{}, x.refusals...),
@@ -101,7 +101,7 @@ func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain 
 	return found, certain
 }
 
-// repositoryAt returns the words for the repository whose top is path, or for no repository if path is "".
+// repositoryAt returns the words for the repository with the top folder path, or "no repository" if path is "".
 func repositoryAt(path string) string {
 	if path == "" {
 		return "no repository"

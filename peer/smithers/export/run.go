@@ -24,24 +24,24 @@ type runExport struct {
 	store *timeline.Store
 	tx    *source.WriteTx // nil if rows are only compared
 	req   Request         // place sets Root for this run
-	dir   string          // the folder in which the run is resumed, unless the run's row names another
+	dir   string          // the folder in which the run is resumed, unless the run's row names another folder
 	own   []source.Table  // the tables of Smithers 0.32.0
 	facts *tables.Facts
 	heads []source.Head // the written snapshots
 
 	predict predictor
 
-	unowned   unownedRows // shared by all runs
-	workflows code.Files  // shared by all runs
+	unowned   unownedRows // rows of no single run; shared by all runs of the export
+	workflows code.Files  // the hashes of workflow files; shared by all runs of the export
 
 	refusals []Refusal // the reasons why Smithers cannot resume the run
 	certain  bool      // refusals is complete
 }
 
 // hydrated reports whether an export writes rows of the table called table for a run that has changed since its
-// import. Smithers restores such a run from the newest snapshot, and then itself writes the rows of all other
-// tables. Smithers does not do this if the run has a row of input. Of the attempts, the export writes only those
-// of waits.
+// import. Smithers restores such a run from the newest snapshot, and itself writes the rows of the tables for
+// which hydrated returns false. Smithers does so only if the run has no row of input, so the export writes
+// none. Of the attempts, the export writes only the attempts that are waits.
 func hydrated(table string) bool {
 	switch table {
 	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance:
@@ -50,9 +50,9 @@ func hydrated(table string) bool {
 	return false
 }
 
-// write writes all rows of the run, and returns the number of the run's snapshots. The error is
+// write writes all rows of the run, and returns the number of the run's snapshots. The error wraps
 // errOtherPredictions if the run was imported with other predictions. The error is errNotImported if the run is
-// unchanged since its import, but checkImported does not recognize the rows.
+// unchanged since its import, but the rows to write are not the imported rows.
 func (x *runExport) write() (frames int64, err error) {
 	if err := x.checkPredictions(); err != nil {
 		return 0, err
@@ -91,9 +91,9 @@ func (x *runExport) write() (frames int64, err error) {
 	return int64(len(x.facts.Frames)), nil
 }
 
-// allRows returns all rows to write except those of snapshots. If the run has changed since its import, it leaves
-// out the tables for which hydrated returns false. frames are the rows of _smithers_frames, which allRows sorts by
-// number.
+// allRows returns all rows to write except the rows of snapshots. If the run has changed since its import, it
+// leaves out the tables for which hydrated returns false. frames are the rows of _smithers_frames, which
+// allRows sorts by number.
 func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
 	all := kept.Rows{
 		Schema: x.Peer.Schema, Heads: x.heads, Rows: make(map[string][]source.Row), FramesTable: x.ownTable(tables.Frames), Frames: frames,
@@ -113,7 +113,7 @@ func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
 }
 
 // readFacts sets x.facts to the facts from which the run's rows are predicted, without the run's frames. If the
-// run has changed since its import, readFacts adapts the facts for Smithers: see likeSmithers.
+// run has changed since its import, readFacts also calls likeSmithers.
 func (x *runExport) readFacts() (err error) {
 	if x.facts, err = kept.FactsAt(x.Entry); err != nil {
 		return err
@@ -151,14 +151,14 @@ func (x *runExport) writeTable(table source.Table, rows []source.Row) error {
 }
 
 // rows returns the run's rows of a table with their paths in x.req.Root. If the run is unchanged since its
-// import, these are the imported rows. Otherwise they are the predicted rows, except for three tables: see
+// import, these are the imported rows. Otherwise they are the predicted rows, except in three tables: see
 // runRow, waitRows and signalRows.
 func (x *runExport) rows(table source.Table) ([]source.Row, error) {
 	return x.rowsAt(table, dbrow.Root(x.req.Root))
 }
 
-// rowsAt returns the result of rows with the run's paths in another folder. at is the path of this folder. If the
-// run has changed since its import, at must be x.req.Root.
+// rowsAt returns the rows that the method rows returns, with the run's paths in the folder at. If the run has
+// changed since its import, at must be x.req.Root.
 func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, error) {
 	predicted, err := x.predict(x.facts, table, x.Peer.Columns())
 	if err != nil {

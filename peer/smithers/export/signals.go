@@ -7,9 +7,10 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// signalRows returns the rows of _smithers_signals for a run that has changed since its import: the imported rows
-// of the run's signals, and new rows for the signals that were sent in this repository. New rows get the numbers
-// after all imported numbers. If the imported rows are unknown, it returns the predicted rows.
+// signalRows returns the rows of table, which is _smithers_signals, for a run that has changed since its import. For a
+// predicted signal that the imported rows have, it returns the imported rows. For any other predicted signal, which was
+// sent in this repository, it returns the predicted row with a new number after all imported numbers. If importedRows
+// returns nil, signalRows returns all predicted rows.
 func (x *runExport) signalRows(table source.Table, predicted []source.Row) ([]source.Row, error) {
 	imported, err := x.importedRows(table)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // errTaken means that the database already has another row with the same key, which may belong to another run.
 var errTaken = errors.New("the database already has a row with this key")
 
-// readTables sets x.schema to the stored tables: those with rows of the run that differ from Smithers' own tables.
-// If a stored table cannot be parsed, the error's code is export_refused.
+// readTables parses the lines of x.Peer.Schema and sets x.schema to the parsed tables, by name. See [kept.SchemaLine]
+// for these tables. If a line cannot be parsed, the error's code is export_refused.
 func (x *exportedRun) readTables(ctx context.Context) error {
 	x.schema = make(map[string]source.Table)
 	for _, line := range x.Peer.Schema {
@@ -31,8 +31,8 @@ func (x *exportedRun) readTables(ctx context.Context) error {
 	return nil
 }
 
-// ensureTables creates Smithers' own tables and the other tables with rows of the runs, if they are missing. It
-// adds missing columns, and the missing rows that describe the columns of output tables.
+// ensureTables creates Smithers' own tables and the tables in the schemas of runs, if they are missing in the database.
+// It adds missing columns to existing tables. It also adds the missing rows that describe the columns of output tables.
 func ensureTables(tx *source.WriteTx, runs []*exportedRun) error {
 	all := source.Schema()
 	for _, run := range runs {
@@ -58,8 +58,9 @@ func ensureTables(tx *source.WriteTx, runs []*exportedRun) error {
 	return nil
 }
 
-// tables returns the tables that can have rows of the run, sorted by name, without the tables of frames. Each
-// table has the columns of the database from which the run came.
+// tables returns the tables that can have rows of the run, sorted by name, without the tables of frames. A table of
+// x.schema replaces the table of x.own with the same name, so each table has the columns of the database from which the
+// run came.
 func (x *runExport) tables() []source.Table {
 	named := make(map[string]source.Table)
 	for _, table := range tables.OfRun(slices.Clone(x.own)) {
@@ -73,9 +74,9 @@ func (x *runExport) tables() []source.Table {
 	return slices.SortedFunc(maps.Values(named), func(a, b source.Table) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// put adds a row of a run to a table. Some tables have one INTEGER key, which numbers the rows of all runs. If
-// such a number is taken, put removes the number from row, and the database chooses a new number. If the key of
-// another table is taken, the error is errTaken.
+// put adds row to table. If the table already has a row with the same key, the kind of key decides the result. A single
+// INTEGER key only numbers the rows of all runs: put removes the number from row, and the database chooses a new
+// number. For any other key, the error is errTaken.
 func (x *runExport) put(table source.Table, row source.Row) error {
 	isNew, err := x.tx.InsertIfNew(table.Name, row)
 	if err != nil || isNew {

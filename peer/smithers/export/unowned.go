@@ -9,9 +9,9 @@ import (
 // row.
 type unownedRows map[string]map[string]int
 
-// put adds the rows that the table lacks; the table's rows belong to no run. If rows has a row three times and the
-// table has the same row once, put adds two. It adds no row whose primary key the table already has. u counts the rows
-// of the table, including the added rows.
+// put adds to table those of rows that the table lacks. The rows belong to no run. Equal rows count separately: if rows
+// has a row three times and the table has an equal row once, put adds two rows. put skips a row whose primary key is
+// already in the table. Afterwards, u also counts the added rows.
 func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.Row) error {
 	have, err := u.of(tx, table)
 	if err != nil {
@@ -34,8 +34,8 @@ func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.R
 	return nil
 }
 
-// of returns the number of equal rows in a table for each row, by the row's digest. The first call for a table
-// reads the table and stores the counts in u. put changes the counts when it adds rows.
+// of returns how many equal rows a table has, by the digest of the row. The first call for a table reads the table and
+// stores the counts in u. put changes these counts when it adds rows.
 func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int, error) {
 	if have, ok := u[table.Name]; ok {
 		return have, nil

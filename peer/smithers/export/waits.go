@@ -11,12 +11,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waitRows returns the rows of _smithers_attempts for a run that has changed since its import. It returns one row
-// for each wait that gets a signal.
+// waitRows returns the rows of table, which is _smithers_attempts, for a run that has changed since its import. It
+// returns one row for each wait that has received a signal, or that can receive a signal of the run.
 //
-// Without such a row, Smithers would begin the wait again and stop, although the signal is in the database.
-// Smithers would also give a received signal to the next wait. A wait without a signal has no row. So Smithers
-// begins the wait again, with its timeout.
+// Without such a row, Smithers would begin the wait again and stop there, although the signal is in the database.
+// Smithers would also give a signal that one wait has received to the next wait. A wait without a signal needs no row:
+// Smithers begins the wait again, with its timeout.
 func (x *runExport) waitRows(table source.Table) ([]source.Row, error) {
 	rendered, err := x.store.Rendered(x.Entry)
 	if err != nil {
@@ -85,6 +85,8 @@ func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wa
 	if task == nil {
 		task = new(tree.Element)
 	}
+	// peer is the signal with Smithers' number. WaitMeta uses SignalSeq as an index into a list of signals, and peer is
+	// the only signal in this list.
 	peer := w.signals[i]
 	peer.Seq = w.peers[peer.Digest()]
 	wait.SignalSeq = new(int64)
@@ -124,6 +126,7 @@ func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.
 			iterations[l.RalphID] = l.Iteration
 		}
 	}
+	// iteration is the iteration of the innermost loop around e, and depth is the number of loops around e.
 	var walk func(e *tree.Element, iteration, depth int)
 	walk = func(e *tree.Element, iteration, depth int) {
 		if e == nil || depth > 1 {

@@ -1,5 +1,5 @@
-// Package jsonobject splits JSON objects and arrays without a change of their parts' spelling, and joins objects
-// again. All functions except Parse require valid JSON.
+// Package jsonobject splits JSON objects and arrays into their parts, and joins members into an object. All parts keep
+// their exact bytes. All functions except Parse require valid JSON.
 package jsonobject
 
 import (
@@ -62,8 +62,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Unquote returns the text that a JSON string stands for. text is the string with its quotes. An unpaired
-// surrogate becomes U+FFFD. If text is not a valid JSON string, the result has no meaning.
+// Unquote returns the decoded text of a JSON string. text is the string with its quotes. An unpaired surrogate becomes
+// U+FFFD. If text is not a valid JSON string, the result has no meaning.
 func Unquote(text []byte) string {
 	for _, c := range text {
 		if c == '\\' {
@@ -94,8 +94,8 @@ func AppendNullable(b []byte, s *string) []byte {
 
 var errNotObject = errors.New("not a JSON object that a run can have")
 
-// Parse returns the members of an object in their order. Several members may have one name. If object is not
-// an object, or exceeds the limits of a run, Parse returns an error.
+// Parse returns the members of an object in their order. Several members may have the same name. If object is not a
+// JSON object, or exceeds the limits of a run, Parse returns an error.
 func Parse(object []byte) ([]Member, error) {
 	if !dbrow.IsJSON(object) {
 		return nil, errNotObject
@@ -109,6 +109,7 @@ func Read(object json.RawMessage) ([]Member, error) {
 	if len(object) == 0 || object[0] != '{' {
 		return nil, errNotObject
 	}
+	// Most objects have at most this many members.
 	const usual = 8
 	all := make([]Member, 0, usual)
 	for m := range Members(object) {
@@ -117,14 +118,15 @@ func Read(object json.RawMessage) ([]Member, error) {
 	return all, nil
 }
 
-// NewMember returns a member with a name and a value, which is JSON.
+// NewMember returns a member with a name and a value. value must be JSON text.
 func NewMember(name, value string) Member {
 	text := append(page.AppendString(nil, name), ':')
 	return Member{Name: name, Text: append(text, value...), Value: []byte(value)}
 }
 
-// TextOf returns the value of a member that is a string, or "" if there is no such member. Of several members with
-// the given name, the last one counts whose value is not null. If its value is not a string, TextOf returns "".
+// TextOf returns the string value of the member with the given name, or "" if there is no such member. If several
+// members have the name, the last member whose value is not null counts. If this value is not a string, TextOf returns
+// "".
 func TextOf(members []Member, name string) string {
 	var s string
 	for _, m := range members {
@@ -174,8 +176,8 @@ func HasTwice(members []Member) bool {
 	return false
 }
 
-// With replaces the first member that has the same name as set by set, and returns the members. If there is no
-// such member, With adds set at the end. With may change the array of members.
+// With replaces the first member that has the name of set, and returns the changed members. If there is no such member,
+// With adds set at the end. With may change the array of members.
 func With(members []Member, set Member) []Member {
 	at := slices.IndexFunc(members, func(m Member) bool { return m.Name == set.Name })
 	if at < 0 {

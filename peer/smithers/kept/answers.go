@@ -53,8 +53,9 @@ func (a *Answers) Keys() AnswerKeys {
 	return keys
 }
 
-// AnswersAt returns the answers in the mailbox of tip that Smithers does not have. These are the answers that
-// Smithers lacked at the last import, and all answers given after that import. known has the keys of the former.
+// AnswersAt returns the answers in the mailbox of tip that Smithers does not have: the answers that Smithers lacked at
+// the last import, and all answers given after that import. known has the keys of the answers that Smithers lacked at
+// the last import.
 func AnswersAt(s *timeline.Store, tip *snapshot.Entry, known AnswerKeys) (a Answers, err error) {
 	imported, err := LastImported(s, tip)
 	if err != nil {
@@ -79,8 +80,8 @@ func AnswersAt(s *timeline.Store, tip *snapshot.Entry, known AnswerKeys) (a Answ
 	return a, a.readSignals(now, then, known[snapshot.CollectionSignals])
 }
 
-// LastImported returns the last entry of the newest import of tip's run: the oldest entry from which on all
-// entries have the Pass of tip. git-smithers itself made all later entries. If the run was never imported,
+// LastImported returns the last entry of the newest import of tip's run. This is the oldest entry since which all
+// entries have the Pass of tip, because git-smithers itself made the later entries. If the run was never imported,
 // LastImported returns the run's first entry.
 func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	newest, err := ReadPass(tip)
@@ -104,8 +105,8 @@ func LastImported(s *timeline.Store, tip *snapshot.Entry) (*snapshot.Entry, erro
 // and imported is the state at the last import. known has the keys of the answers that Smithers lacked at that
 // import.
 //
-// An approval that is decided in present is such a decision in two cases. Its key is in known, or the approval was
-// undecided in imported and had the same request time.
+// Smithers lacks the decision of an approval in present in two cases. The approval's key is in known, or the approval
+// was undecided in imported and had the same request time.
 func (a *Answers) readApprovals(present, imported *snapshot.State, known map[string]bool) error {
 	a.Approvals = make(map[string]snapshot.Approval)
 	for is, err := range present.AllApprovals() {
@@ -128,8 +129,8 @@ func (a *Answers) readApprovals(present, imported *snapshot.State, known map[str
 // readHumanRequests sets a.HumanRequests to the answers that Smithers does not have. The parameters are those of
 // readApprovals.
 //
-// A request that is no longer pending in present has such an answer in two cases. Its key is in known, or the
-// request was pending in imported and had the same request time.
+// Smithers lacks the answer of a request that is no longer pending in present in two cases. The request's key is in
+// known, or the request was pending in imported and had the same request time.
 func (a *Answers) readHumanRequests(present, imported *snapshot.State, known map[string]bool) error {
 	a.HumanRequests = make(map[string]snapshot.HumanRequest)
 	for is, err := range present.AllHumanRequests() {
@@ -149,8 +150,8 @@ func (a *Answers) readHumanRequests(present, imported *snapshot.State, known map
 	return nil
 }
 
-// readSignals sets a.Signals to the signals in present that Smithers does not have, sorted by number. Smithers
-// does not have a signal if imported lacks it, or if its digest is in known. readSignals sets a.Known to the
+// readSignals sets a.Signals to the signals in present that Smithers does not have, sorted by number. Smithers does not
+// have a signal if imported lacks the signal, or if the signal's digest is in known. readSignals sets a.Known to the
 // digests of all other signals in present. The parameters are those of readApprovals.
 func (a *Answers) readSignals(present, imported *snapshot.State, known map[string]bool) error {
 	a.Known = make(map[string]bool)

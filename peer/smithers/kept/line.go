@@ -7,16 +7,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Frame is a frame of a run in the repository. If a fork began with the unchanged state of its parent's frame, Entry
-// of the fork's frame 0 is the fork's first entry, although that entry is not a frame.
+// Frame is a frame of a run in the repository. A fork that began with the unchanged state of its parent's frame has no
+// entry that is frame 0. For such a fork, Entry of frame 0 is the fork's first entry.
 type Frame struct {
 	Number int64 // git-smithers' number
 	Based  int64 // the number of the frame on which this frame is based; snapshot.NoFrame for the run's first frame
 	Entry  *snapshot.Entry
 }
 
-// FramesOf returns all frames of tip's run, even those on which the newest frame is not based. The index of a frame
-// is its number. If no entry of the run is frame 0, the run's first entry stands for frame 0: see Frame.
+// FramesOf returns all frames of tip's run, even those on which the newest frame is not based. The index of a frame is
+// its number. If no entry of the run is frame 0, Entry of frame 0 is the run's first entry: see Frame.
 func FramesOf(s *timeline.Store, tip *snapshot.Entry) ([]Frame, error) {
 	row, err := tip.RunRow()
 	if err != nil {
@@ -65,8 +65,9 @@ func LineTo(frames []Frame, last int64) []Frame {
 
 // Meeting is the point up to which Smithers' list of frames agrees with a line of frames in the repository.
 type Meeting struct {
-	// End is the newest frame in the repository whose line has exactly the first Count frames of Smithers, or
-	// snapshot.NoFrame. Frames that Smithers never had may be on the line, and End may be such a frame.
+	// End is the number of the newest frame in the repository whose line has exactly the first Count frames of
+	// Smithers, or snapshot.NoFrame if there is no such frame. The line may also have frames that Smithers never had,
+	// and End may be the number of such a frame.
 	End   int64
 	Count int // the number of Smithers' frames that agree
 }
@@ -83,6 +84,7 @@ func Meet(frames []Frame, known *Peer, fork bool, heads []source.Head) Meeting {
 	for i, f := range frames {
 		on[i] = -1
 		count := 0
+		// A frame is based on an earlier frame, so on[f.Based] is already set.
 		if f.Based != snapshot.NoFrame {
 			count = on[f.Based]
 		}

@@ -50,13 +50,14 @@ type Peer struct {
 // row only from the prediction with which it was computed.
 const Predictions = 1
 
-// Pass is the progress of a run's import. Only the last entry of an import changes it, so a run is unchanged since
-// its import if its tip and the entry before have different passes.
+// Pass is the progress of a run's import. The last entry of an import changes the Pass, and so does the first entry of
+// a new run. All other entries keep the Pass. So if the tip and the entry before the tip have different passes, the run
+// is unchanged since its import.
 type Pass struct {
 	Number int64 `json:"pass"`   // number of imports that changed the run
 	Frame  int64 `json:"frame"`  // the newest imported frame
 	Events int64 `json:"events"` // number of imported events of Smithers
-	// Predictions is the version of the predictions that the run's differences were taken from; see Predictions.
+	// Predictions is the version of the predictions with which the run's differences were computed: see Predictions.
 	Predictions int `json:"predictions"`
 	// Rows is the digest, in hex, of all rows that the database had of the run.
 	Rows string `json:"rows"`

@@ -74,6 +74,7 @@ func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 		return nil, err
 	}
 	draft := &snapshot.ExtDraft{Engine: Engine, Files: map[string][]byte{}, Rows: map[string][]page.Change{}}
+	// A file with the value nil is removed.
 	for name := range had.files {
 		if _, ok := has.files[name]; !ok {
 			draft.Files[name] = nil
@@ -102,6 +103,7 @@ func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 func rowChanges(before, after map[string]string) []page.Change {
 	var changes []page.Change
 	keys := maps.Clone(before)
+	// Clone returns nil for a nil map.
 	if keys == nil {
 		keys = map[string]string{}
 	}

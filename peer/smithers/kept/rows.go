@@ -17,9 +17,9 @@ type Rows struct {
 	Frames      []source.Row            // sorted by frame_no
 }
 
-// Digest returns the digest of all rows, in hex. Of a snapshot, only the number, the time and the content hash
-// count. Columns of processes do not count: see dbrow.IsProcessColumn. Another workflow may have added output
-// tables and columns. So output tables without rows of the run and output columns without a value do not count.
+// Digest returns the digest of all rows, in hex. For a snapshot, it covers only the number, the time and the content
+// hash. It leaves out columns of processes: see dbrow.IsProcessColumn. It also leaves out output tables without rows of
+// the run and output columns without a value, because another workflow may have added these tables and columns.
 func (all Rows) Digest() string {
 	h := dbrow.NewDigester()
 	for _, line := range all.Schema {

@@ -14,7 +14,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// readOptions are the driver's options for reading. The options prevent a hostile database from running code or writing.
+// readOptions are the driver's options for reading. With these options, a hostile database can neither run code nor
+// write.
 const readOptions = "&_dqs=0&_query_only=1&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
 
 // connection is one open connection to a database.

@@ -12,7 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/smithersnames"
 )
 
-// The limits of the size of one value, in bytes. A larger value is ErrTooLarge before memory is allocated.
+// The limits of the size of one value, in bytes. A larger value is the error ErrTooLarge before its memory is
+// allocated.
 const (
 	defaultLimit = 256 << 20     // for a database that is read
 	largestValue = 1_000_000_000 // for a database that is written; SQLite allows no larger value
@@ -76,7 +77,7 @@ func (db *DB) Version() (int64, error) {
 }
 
 // Read calls the function read in a read transaction, which ends when read returns. If read returns an error, Read
-// returns this error. Each call of Read opens the file at the path anew. read must not call Read.
+// returns this error. Each call of Read opens the file at the path again. read must not call Read.
 //
 // If no process had the database open, Read cannot lock out an engine that begins to write. read may then see
 // parts of two states, and [Tx.Check] and Read return ErrOvertaken. So read must call Check before it does
@@ -98,6 +99,7 @@ func (db *DB) Read(ctx context.Context, read func(*Tx) error) error {
 	}
 	how, err := db.transact(ctx, f, read)
 	err = f.incomplete(before, err)
+	// In the other modes, a lock or a copy protects the transaction from engines that write.
 	if how != unlocked {
 		return err
 	}
@@ -169,9 +171,9 @@ func (f file) unchanged(before state) error {
 	return nil
 }
 
-// needEnd returns ErrIncomplete if f has no log and is shorter than its header says. SQLite would read the missing
-// part of the last page as zeros. before is the present state of f. If an engine is just making f longer, needEnd
-// waits for the engine's lock. f is then complete, and needEnd returns nil.
+// needEnd returns ErrIncomplete if f has no log and is shorter than its header says. SQLite would read the missing part
+// of the last page as zeros. before is the present state of f. If an engine is just extending f, needEnd waits until
+// the engine has released its lock. f is then complete, and needEnd returns nil.
 func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	if !before.lacksEnd() || before.log != nil {
 		return nil
@@ -186,9 +188,9 @@ func (db *DB) needEnd(ctx context.Context, f file, before state) error {
 	return err
 }
 
-// incomplete replaces an error about a damaged database by ErrIncomplete if the end of the file is missing. A copy
-// in progress looks like this. before is an earlier state of the file: if its end was missing then, the error is
-// also ErrIncomplete. incomplete returns any other err unchanged.
+// incomplete returns ErrIncomplete if err is about a damaged database, and if the end of the file is missing now or was
+// missing in before, an earlier state of the file. The end is missing while a process copies the file. In every other
+// case, incomplete returns err unchanged.
 func (f file) incomplete(before state, err error) error {
 	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotDatabase) || errors.Is(err, ErrIncomplete) {
 		return err
@@ -200,8 +202,8 @@ func (f file) incomplete(before state, err error) error {
 	return err
 }
 
-// read opens f in the access mode how, and calls the function read in one transaction. The error is ErrIndex if f
-// is an index of git-smithers, and ErrNotSmithers if f is another database that is not of Smithers.
+// read opens f in the access mode how, and calls the function read in one transaction. The error is ErrIndex if f is an
+// index of git-smithers, and ErrNotSmithers if f is any other database without Smithers' table of runs.
 func (db *DB) read(ctx context.Context, f file, how access, read func(*Tx) error) (err error) {
 	conn, err := f.connect(ctx, how, db.limit, db.patience)
 	if err != nil {

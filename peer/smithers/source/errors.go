@@ -19,8 +19,8 @@ var (
 	ErrIndex = fmt.Errorf("%w: the file is an index of git-smithers", ErrNotSmithers)
 	// ErrIncomplete is an ErrDamaged: the file is shorter than its header says, as during a copy.
 	ErrIncomplete = fmt.Errorf("%w: the end of the file is missing", ErrDamaged)
-	// ErrInterrupted means that a process was killed during a transaction. Reading cannot roll the transaction back;
-	// the next process that opens the database for writing does.
+	// ErrInterrupted means that a process was killed during a transaction. A reader cannot roll the transaction back.
+	// The next process that opens the database for writing rolls it back.
 	ErrInterrupted = errors.New("a transaction of the database was interrupted")
 	// ErrTooLarge means that a value has more than 256 MiB, or a rendered tree more than 16 MiB.
 	ErrTooLarge = errors.New("a value is too large")
@@ -29,8 +29,8 @@ var (
 	ErrBusy = errors.New("the database is busy")
 	// ErrConstraint means that a constraint or a trigger of the database forbids an inserted row.
 	ErrConstraint = errors.New("the database rejects the row")
-	// ErrFull and ErrDisk stand for syscall.ENOSPC and syscall.EIO on the database's disk. SQLite does not report the
-	// cause.
+	// ErrFull and ErrDisk wrap syscall.ENOSPC and syscall.EIO: the database's disk is full, or reading or writing it
+	// fails. SQLite does not report the system's own error.
 	ErrFull = fmt.Errorf("%w", syscall.ENOSPC)
 	ErrDisk = fmt.Errorf("%w", syscall.EIO)
 )
@@ -40,8 +40,8 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
 }
 
-// explain adds a meaning to err, an error of the driver. It wraps err in an error of this package, such as ErrBusy
-// for a lock, or in fs.ErrPermission for a file that cannot be opened or written. SQLITE_ERROR becomes ErrDamaged,
+// explain wraps err, an error of the driver, in an error of this package that tells the meaning, such as ErrBusy for a
+// lock. For a file that cannot be opened or written, it wraps err in fs.ErrPermission. SQLITE_ERROR becomes ErrDamaged,
 // because this package builds each statement from the tables that exist. explain returns nil and any other error
 // unchanged.
 func explain(err error) error {

@@ -18,12 +18,12 @@ type access string
 const (
 	// locked is for a database without a write-ahead log.
 	locked access = "mode=ro"
-	// logged is for a log with its shared memory, which SQLite opens read-only. A reader that may write the shared
-	// memory would create it anew if no other process has the database open. An engine that opens the database at that
-	// moment would fail at once, because Smithers sets its lock timeout only after its first look at the database.
+	// logged is for a log with its shared memory. SQLite opens the shared memory read-only. Otherwise, if no other
+	// process had the database open, SQLite would create the shared memory again. An engine that opens the database at
+	// that moment would then fail, because Smithers sets its lock timeout only after its first look at the database.
 	logged access = "mode=ro&readonly_shm=1"
-	// unlocked is for a database in log mode without a usable log. SQLite then uses no lock, log or shared memory;
-	// otherwise it would create these files beside the database.
+	// unlocked is for a database in log mode without a usable log. SQLite then uses no lock, log or shared memory. In
+	// any other mode, SQLite would create these files beside the database.
 	unlocked access = "mode=ro&immutable=1"
 	// copied is for a log without shared memory: no process has the database open. SQLite reads a copy of the files,
 	// because reading the log would create the shared memory beside the database.
@@ -39,7 +39,7 @@ const (
 	changes      = 24 // four bytes: the number of changes of the file
 	pageCount    = 28 // four bytes
 	countedAt    = 92 // the value of changes when the pages were counted
-	// The header of a write-ahead log. Frames follow it.
+	// The header of a write-ahead log. The frames of the log follow the header.
 	logHeaderSize = 32
 	logMagic      = 0x377f0682 // the last bit may be set
 	logPageSize   = 8          // four bytes
@@ -57,6 +57,7 @@ func locate(path string) (file, error) {
 	return file{resolved}, err
 }
 
+// log returns the path of the write-ahead log, and shared the path of the log's shared memory. Neither file need exist.
 func (f file) log() string    { return f.path + "-wal" }
 func (f file) shared() string { return f.path + "-shm" }
 
@@ -95,8 +96,8 @@ func stat(path string) fs.FileInfo {
 	return info
 }
 
-// access returns the mode in which SQLite can read the file in its present state. The mode depends on the header,
-// the log and the shared memory: see the modes.
+// access returns the mode in which SQLite can read the file in its present state. The mode depends on the header, the
+// log and the shared memory. The constants of type access describe each mode.
 //
 // The error wraps ErrNotSmithers if the file is empty, ErrIncomplete if the file ends inside its header, and
 // ErrNotDatabase if the file is not an SQLite database.
@@ -134,9 +135,9 @@ func (f file) access() (access, error) {
 	return logged, nil
 }
 
-// isLog reports whether start, the beginning of a log, has a valid header and more bytes after it. SQLite must not
-// open an invalid log that no process has open. Without permission to create the shared memory, it would retry for
-// ten seconds.
+// isLog reports whether start, the beginning of a log, has a valid header and more bytes after the header. SQLite must
+// not open an invalid log that no process has open. Without permission to create the shared memory, SQLite would retry
+// for ten seconds.
 func isLog(start []byte) bool {
 	if len(start) <= logHeaderSize {
 		return false
@@ -159,8 +160,8 @@ func (f file) name(options string) string {
 	return "file:" + (&url.URL{Path: f.path}).EscapedPath() + "?" + options
 }
 
-// state describes the files of a database at one moment. A state is read without a lock. It must not be read
-// while this process holds locks on the file, because closing the file would release the locks.
+// state describes the files of a database at one moment. A state is read without a lock. A state must not be read while
+// this process holds locks on the file, because closing the file would release the locks.
 type state struct {
 	header string
 	index  string      // the part of the shared memory that changes with each commit
@@ -206,6 +207,7 @@ func (s state) lacksEnd() bool {
 	if len(h) < headerSize {
 		return isCut(h)
 	}
+	// The number of pages is valid only if it was counted at the newest change.
 	if !bytes.HasPrefix(h, []byte(magic)) || !bytes.Equal(h[changes:changes+4], h[countedAt:countedAt+4]) {
 		return false
 	}

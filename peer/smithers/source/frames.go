@@ -17,8 +17,9 @@ const (
 // is DeltaFrame, xml is a delta: a list of changes to before, the tree of the previous frame. before is "" if
 // there is no previous frame. With any other encoding, xml is the tree.
 //
-// The error is ErrDamaged if a text is invalid JSON or not a tree, or if a delta has no previous frame, has
-// another version, or does not fit before. The error is ErrTooLarge if xml or before has more than 16 MiB.
+// If a text is invalid JSON or not a tree, the error wraps ErrDamaged. The same applies if a delta has no previous
+// frame, has another version, or does not fit before. If xml or before has more than 16 MiB, the error wraps
+// ErrTooLarge.
 func Inflate(before, xml, encoding string) (string, error) {
 	if len(xml) > largestTree || len(before) > largestTree {
 		return "", fmt.Errorf("%w: a rendered tree has more than %d MiB", ErrTooLarge, largestTree>>20)
@@ -114,7 +115,7 @@ func (n *node) step(segment *node) *node {
 	return nil
 }
 
-// index returns n, a segment of a path, as an array index, or -1 if n is not an integer.
+// index returns the number of n, a segment of a path, as an array index. It returns -1 if n is not an integer number.
 func (n *node) index() int {
 	i, err := strconv.Atoi(n.text)
 	if n.kind != numberNode || err != nil {
@@ -123,11 +124,12 @@ func (n *node) index() int {
 	return i
 }
 
-// change applies an operation to n, an object or an array. op is the name of the operation: "set", "remove" or,
-// for an array, "insert". at holds the name of a member or the index of an item. value is the new value.
+// change applies an operation to n, an object or an array. op is the name of the operation: "set", "remove" or, for an
+// array, "insert". at has the name of a member or the index of an item. value is the new value; "remove" ignores it.
 //
-// change returns false and changes nothing if op is unknown, if at does not fit n, or if the member or item at
-// does not exist. In an object, "set" also adds a new member. In an array, "insert" also adds an item at the end.
+// change returns false and changes nothing in three cases: op is unknown, at is not a name for an object or not an
+// index for an array, or the addressed member or item does not exist. In an object, "set" also adds a new member. In an
+// array, "insert" also adds an item at the end.
 func (n *node) change(op string, at, value *node) bool {
 	if n.kind == objectNode && at.kind == stringNode {
 		switch {

@@ -11,8 +11,8 @@ import (
 // table. If SQLite cannot add a column, the error names the column. The statement table.SQL must create this table
 // and do nothing else. Otherwise the error for a missing table wraps ErrDamaged.
 //
-// table may also describe an index or a trigger. It must then be an element of Schema. Otherwise the error wraps
-// ErrDamaged.
+// table may also describe an index or a trigger. It must then be an element of the result of Schema. Otherwise the
+// error wraps ErrDamaged.
 func (t *WriteTx) Ensure(table Table) error {
 	if kind, _ := created(table.SQL); kind == "INDEX" || kind == "TRIGGER" {
 		return t.ensureOther(table)
@@ -58,8 +58,8 @@ func (t *WriteTx) ensureColumns(table *Table, columns []Column) error {
 	return t.load()
 }
 
-// ensureOther creates other, an index or a trigger, unless the database has anything with this name. If other is
-// not an index or trigger of Schema, the error wraps ErrDamaged.
+// ensureOther creates other, an index or a trigger, unless the database already has a table, index or trigger with this
+// name. If other is not an index or trigger of Schema, the error wraps ErrDamaged.
 func (t *WriteTx) ensureOther(other Table) error {
 	known := slices.ContainsFunc(Schema(), func(s Table) bool { return s.SQL == other.SQL })
 	if !known {
@@ -84,9 +84,9 @@ func (t *WriteTx) Insert(table string, row Row) error {
 // a table without a primary key. It reports whether it added row.
 func (t *WriteTx) InsertIfNew(table string, row Row) (bool, error) { return t.insert(table, row, true) }
 
-// PutContents stores the texts of a snapshot under hash, which need not be their content hash. It returns
-// true if the database then has these texts. If the database has other texts under hash, it returns false and
-// adds nothing.
+// PutContents stores the texts of a snapshot under hash. hash is the snapshot's stored hash, which may differ from the
+// content hash of the texts. PutContents returns true if the database then has these texts under hash. If the database
+// has other texts under hash, PutContents adds nothing and returns false.
 func (t *WriteTx) PutContents(hash Value, c Contents) (bool, error) {
 	row := Row{"content_hash": hash, "ref_count": Value{Kind: Int}} // a trigger counts the references
 	for i, text := range []string{c.Nodes, c.Outputs, c.Ralph, c.Input} {

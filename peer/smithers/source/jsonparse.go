@@ -16,8 +16,8 @@ const (
 
 var errTooDeep = damaged("JSON is nested deeper than %d", deepest)
 
-// parse returns the JSON value in text, as JavaScript reads it. If an object has several members with one
-// name, the last of them counts. If text is not valid JSON or nested deeper than deepest, the error wraps
+// parse returns the JSON value in text, as JavaScript reads it. If an object has several members with the same name,
+// the last of these members counts. If text is not valid JSON or is nested deeper than deepest, the error wraps
 // ErrDamaged.
 func parse(text string) (*node, error) {
 	if !utf8.ValidString(text) {
@@ -37,6 +37,7 @@ func parse(text string) (*node, error) {
 // parser decodes JSON. rest is the text that is not decoded yet.
 type parser struct{ rest string }
 
+// space skips white space.
 func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
 // take skips white space, and then token if token is next. It reports whether token was next.
@@ -56,8 +57,8 @@ func (p *parser) unexpected() error {
 	return damaged("JSON has an unexpected %q", p.rest[:1])
 }
 
-// value decodes the next JSON value. depth is the number of arrays and objects around the value; if it is
-// greater than deepest, the error is errTooDeep. Invalid JSON is an error that wraps ErrDamaged.
+// value decodes the next JSON value. depth is the number of arrays and objects around the value. If depth is greater
+// than deepest, the error is errTooDeep. If the JSON is invalid, the error wraps ErrDamaged.
 func (p *parser) value(depth int) (*node, error) {
 	if depth > deepest {
 		return nil, errTooDeep
@@ -166,6 +167,7 @@ func (p *parser) text() (string, error) {
 	return "", p.unexpected()
 }
 
+// hasControl reports whether s has a control character. JSON does not allow control characters in a string.
 func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
 }
@@ -205,6 +207,7 @@ func hexUnit(s string) (rune, bool) {
 	var unit rune
 	for _, c := range []byte(s[2:6]) {
 		digit := strings.IndexByte("0123456789abcdef", c|0x20) // the bit makes capital letters small
+		// A control character is less than '0'. The bit would turn some control characters into digits.
 		if digit < 0 || c < '0' {
 			return 0, false
 		}

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// formatNumber returns value as JavaScript writes it: from 1e-6 up to 1e21 without an exponent, and otherwise with
-// an exponent without leading zeros. value must be finite.
+// formatNumber returns value as JavaScript writes the number: from 1e-6 up to 1e21 without an exponent, and otherwise
+// with an exponent that has no leading zeros. value must be finite.
 func formatNumber(value float64) string {
 	if value == 0 {
 		return "0"

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Later returns the rows of a run whose value in a column is at least least, in the order of the column. table,
-// run and column are names. before is the number of the run's other rows. ok is false, and rows is nil, if the
-// table is missing, or if the columns of its primary key are not run_id and column.
+// Later returns the later rows of a run: the rows whose value in a column is greater than or equal to least, in the
+// order of the column. table, run and column are names. before is the number of the run's other rows. If the table is
+// missing, or if the columns of its primary key are not run_id and column, ok is false and rows is nil.
 func (t *Tx) Later(table, run, column string, least int64) (rows []Row, before int64, ok bool, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
@@ -25,8 +25,8 @@ func (t *Tx) Later(table, run, column string, least int64) (rows []Row, before i
 	return rows, all - int64(len(rows)), err == nil, err
 }
 
-// LaterHeads returns the heads of a run's snapshots from the frame with the number first on, sorted by frame.
-// before is the number of the run's other snapshots.
+// LaterHeads returns the heads of the run's snapshots whose frame number is first or greater, sorted by frame. before
+// is the number of the run's other snapshots.
 func (t *Tx) LaterHeads(run string, first int64) (heads []Head, before int64, err error) {
 	if heads, err = t.heads(run, " AND frame_no >= ?", first); err != nil {
 		return nil, 0, err
@@ -72,9 +72,8 @@ func (t *Tx) Unsettled(table, run string, by Settled) (rows []Row, err error) {
 	return rows, nil
 }
 
-// Tally is a cheap fingerprint of a set of rows. Rows is their number. Sums has a number for each of some
-// columns: the sum of the low 32 bits of its integers and of the byte lengths of its texts and blobs. Equal
-// tallies do not prove equal rows.
+// Tally is a cheap fingerprint of a set of rows. Rows is the number of rows. Sums has one number for each of some
+// columns: the sum of the column's weights, see weight. Equal tallies do not prove equal rows.
 type Tally struct {
 	Rows int64
 	Sums []int64
@@ -85,8 +84,8 @@ func (t Tally) Equal(other Tally) bool {
 	return t.Rows == other.Rows && slices.Equal(t.Sums, other.Sums)
 }
 
-// TallyOf returns the tally of those of rows that are settled. by defines the settled rows. The tally has a sum
-// for each of columns.
+// TallyOf returns the tally of the settled rows in rows. by defines which rows are settled. The tally has a sum for
+// each of columns.
 func TallyOf(rows []Row, by Settled, columns []string) Tally {
 	tally := Tally{Sums: make([]int64, len(columns))}
 	for _, row := range rows {
@@ -110,6 +109,8 @@ func (t Tally) Plus(other Tally) Tally {
 	return sum
 }
 
+// lowBits selects the bits of an integer that a Tally counts, so that no sum overflows. Tx.Tally has the same number in
+// SQL.
 const lowBits = 1<<32 - 1
 
 // weight returns the number that the value v adds to a sum of a Tally: the low 32 bits of an integer, or the
@@ -139,7 +140,7 @@ func (t *Tx) Tally(table, run string, by Settled, columns []string) (tally Tally
 	into := []any{&tally.Rows}
 	for i, column := range columns {
 		name := quote(column)
-		// the same numbers as weight
+		// Each sum adds the same numbers as weight.
 		query.WriteString(", coalesce(sum(CASE typeof(" + name + ") WHEN 'integer' THEN " + name + " & 4294967295" +
 			" WHEN 'text' THEN octet_length(" + name + ") WHEN 'blob' THEN octet_length(" + name + ") END), 0)")
 		into = append(into, &tally.Sums[i])

@@ -23,6 +23,7 @@ type scanner struct {
 	places  []any // pointers to values, for Scan
 }
 
+// newScanner returns a scanner for the columns of table.
 func newScanner(table *Table) *scanner {
 	n := len(table.Columns)
 	s := &scanner{columns: table.Columns, values: make([]any, n), places: make([]any, n)}
@@ -32,7 +33,7 @@ func newScanner(table *Table) *scanner {
 	return s
 }
 
-// row returns the row on which rows stands, after a call of rows.Next. The result belongs to the caller.
+// row returns the current row of rows. The caller must have called rows.Next, and may keep the result.
 func (s *scanner) row(rows *sql.Rows) (Row, error) {
 	if err := rows.Scan(s.places...); err != nil {
 		return nil, explain(err)
@@ -44,7 +45,7 @@ func (s *scanner) row(rows *sql.Rows) (Row, error) {
 			return nil, damaged("column %q: %w", column.Name, err)
 		}
 		row[column.Name] = value
-		s.values[i] = nil // free large values with their row
+		s.values[i] = nil // the scanner must not keep a large value longer than its row
 	}
 	return row, nil
 }

@@ -35,6 +35,7 @@ func columnsOf(statement string) []Column {
 		switch {
 		// The first and the last line, and these constraints, have no column.
 		case !strings.HasPrefix(line, "  "), words[0] == "FOREIGN", words[0] == "UNIQUE":
+		// The words after PRIMARY KEY are the columns of the key. Any other column gets the position 0.
 		case words[0] == "PRIMARY":
 			for i := range columns {
 				columns[i].Key = slices.Index(words[2:], columns[i].Name) + 1

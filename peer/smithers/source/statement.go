@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// created returns what a CREATE statement creates. kind is TABLE, INDEX or TRIGGER, and name is the name as it
-// stands in the statement, perhaps in quotes. For any other statement, both are "".
+// created returns the kind and the name of the object that a CREATE statement creates. kind is TABLE, INDEX or TRIGGER.
+// name is spelled as in the statement, perhaps in quotes. For any other statement, both are "".
 func created(statement string) (kind, name string) {
 	words := tokens(statement)
 	if len(words) < 3 || !strings.EqualFold(words[0], "CREATE") {
@@ -29,6 +29,8 @@ func created(statement string) (kind, name string) {
 func isTable(statement, name string) bool {
 	words := tokens(statement)
 	kind, written := created(statement)
+	// words[1] excludes CREATE UNIQUE TABLE. words[3] excludes IF NOT EXISTS and AS SELECT. The last two conditions
+	// exclude a second statement and a token without an end.
 	return kind == "TABLE" && strings.EqualFold(words[1], "TABLE") && equalName(unquote(written), name) &&
 		len(words) > 3 && words[3] == "(" && !slices.Contains(words, ";") && !slices.Contains(words, "")
 }
@@ -76,8 +78,8 @@ func tokenLength(sql string) (n int, ok bool) {
 	return 1, sql[0] != 0
 }
 
-// quotedLength returns the length in bytes of the quoted string or name at the start of sql, with its quotes.
-// A doubled quote stands for the quote itself. ok is false if the closing quote is missing.
+// quotedLength returns the length in bytes of the quoted string or name at the start of sql, with its quotes. Two
+// quotes in a row mean one quote inside the string. ok is false if the closing quote is missing.
 func quotedLength(sql string) (n int, ok bool) {
 	for i := 1; i < len(sql); i++ {
 		switch {
@@ -91,8 +93,7 @@ func quotedLength(sql string) (n int, ok bool) {
 	return 0, false
 }
 
-// unquote returns the name that identifier, a token of tokens, stands for. The name has no quotes. identifier must
-// not be "".
+// unquote returns the name in identifier, a token of tokens, without quotes. identifier must not be "".
 func unquote(identifier string) string {
 	switch quote := identifier[:1]; quote {
 	case `"`, "`", "'":
@@ -103,6 +104,7 @@ func unquote(identifier string) string {
 	return identifier
 }
 
+// isSpace reports whether SQLite treats c as white space.
 func isSpace(c byte) bool { return strings.IndexByte(" \t\n\r\f\v", c) >= 0 }
 
 // isWord reports whether c can be part of a word: a keyword, an unquoted name or a number.

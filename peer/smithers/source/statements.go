@@ -13,6 +13,7 @@ type statements struct {
 	byText map[string]*sql.Stmt
 }
 
+// newStatements returns an empty cache for the transaction on conn.
 func newStatements(ctx context.Context, conn *sql.Conn) *statements {
 	return &statements{ctx, conn, make(map[string]*sql.Stmt)}
 }

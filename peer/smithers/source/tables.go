@@ -97,6 +97,7 @@ func lowerName(name string) string {
 // quote returns name as a quoted identifier in SQL.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
+// quoteAll returns names as quoted identifiers in SQL, in the same order.
 func quoteAll(names []string) []string {
 	quoted := make([]string, len(names))
 	for i, name := range names {

@@ -43,10 +43,9 @@ func writeLinking(ctx context.Context, path string, link func(from, to string) e
 	return f.writeChecked(ctx, write)
 }
 
-// Target returns the path of the file to which Write writes. If the file at path exists, or nothing is at path,
-// the result is path. A symbolic link to an existing file also has the result path. If path is a symbolic link
-// whose target is missing, the result is the path of the missing target. If the target is itself a link, Target
-// follows all links.
+// Target returns the path of the file to which Write writes. If path is a symbolic link whose target is missing, the
+// result is the path of the missing target. If the target is itself a link, Target follows all links. In every other
+// case, the result is path.
 //
 // The error is an fs.PathError about path, for instance if the links form a loop.
 func Target(path string) (string, error) {
@@ -156,6 +155,7 @@ type WriteTx struct {
 	kept   *statements
 }
 
+// exec runs an SQL statement without parameters and explains the error.
 func (t *WriteTx) exec(statement string) error {
 	_, err := t.conn.ExecContext(t.ctx, statement)
 	return explain(err)

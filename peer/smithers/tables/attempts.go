@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadAttempt converts a row of _smithers_attempts to an attempt. log is the response of an agent, or "".
-// ReadAttempt leaves out an invalid jj_pointer. ok is false if the row lacks a node, an iteration, an attempt
-// number or a start time, or if a run cannot store the attempt.
+// ReadAttempt converts a row of _smithers_attempts to an attempt. log is the text of an agent's response, or "" if the
+// row has none. ReadAttempt leaves out an invalid jj_pointer. ok is false if the row lacks a node, an iteration, an
+// attempt number or a start time, or if a run cannot store the attempt.
 func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -39,9 +39,9 @@ func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	return a, log, true
 }
 
-// attemptState maps Smithers' state of an attempt to a state of snapshot.Attempt. ended reports whether the
-// attempt has an end. If the attempt has ended, an unknown state becomes failed. If not, an unknown state that
-// begins with "waiting" becomes waiting for an event, and any other unknown state becomes in progress.
+// attemptState maps Smithers' state of an attempt to a state of snapshot.Attempt. ended reports whether the attempt has
+// an end. An unknown state of an ended attempt becomes failed. If the attempt has no end, an unknown state that begins
+// with "waiting" becomes waiting for an event, and any other unknown state becomes in progress.
 func attemptState(state string, ended bool) string {
 	switch state {
 	case snapshot.AttemptInProgress, snapshot.AttemptFinished, snapshot.AttemptFailed, snapshot.AttemptCancelled,
@@ -74,9 +74,9 @@ func IsRevision(s string) bool {
 	return len(s) <= maxRevision
 }
 
-// errorText returns the error in the column error_json as text: "NAME: MESSAGE", where NAME is the error's code
-// or else its name. If one of the two is missing, the text is the other alone. A text that is not a JSON object
-// is returned unchanged. If the column has no text, errorText returns "".
+// errorText returns the error in the column error_json as text. The text is "NAME: MESSAGE", where NAME is the error's
+// code or, without a code, its name. If NAME or MESSAGE is missing, the text is the other part alone. If the column's
+// text is not a JSON object, errorText returns this text unchanged. If the column has no text, it returns "".
 func errorText(row source.Row) string {
 	text, ok := dbrow.ColumnText(row, "error_json")
 	if !ok {
@@ -133,6 +133,7 @@ func (f *Facts) predictAttempts() []source.Row {
 		if task == nil {
 			task = new(tree.Element)
 		}
+		// The new variable waits reports whether the attempt is a wait.
 		w, waits := waits[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 		switch {
 		case waits && w.Kind == snapshot.WaitTimer:

@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// seqMember is the member of a payload that has Smithers' number of the event. A payload has the member only if the
-// number is not the number of the event before plus 1.
+// seqMember is the member of a payload that has Smithers' number of the event. A payload has the member only if this
+// number is not the previous event's number plus 1.
 const seqMember = "__smithersSeq"
 
 // ReadEvent converts a row of _smithers_events to an event. run is the run's id, workflow is the workflow's name,
@@ -95,9 +95,9 @@ func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	return e
 }
 
-// PeerSeqs returns Smithers' number of each of the events of a run, and the number for the next event. The number
-// of an event is the one that KeptSeq returns, or else the number of the previous event plus 1. Without a kept
-// number, the first event has the number 0.
+// PeerSeqs returns Smithers' number of each of the events of a run, and the number for the next event. An event has the
+// number that KeptSeq returns. If KeptSeq returns no number, the event has the number of the previous event plus 1. The
+// first event then has the number 0.
 func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	for _, e := range events {
 		if seq, ok := KeptSeq(e); ok {
@@ -141,9 +141,9 @@ func correlated(kind string) bool {
 	return true
 }
 
-// correlation returns the predicted value of the member correlation: an object with the id run, the workflow's
-// name, and a node, an iteration and an attempt. The last three come from members, the members of the payload;
-// those that members lack are left out.
+// correlation returns the predicted value of the member correlation: an object with the run's id, the workflow's name,
+// and a node, an iteration and an attempt. members has the members of the payload. correlation takes the node, the
+// iteration and the attempt from members, and leaves out each value that members lacks.
 func correlation(members []jsonobject.Member, run, workflow string) string {
 	all := []jsonobject.Member{jsonobject.NewMember("runId", jsonobject.Quote(run)), jsonobject.NewMember("workflowName", jsonobject.Quote(workflow))}
 	for _, name := range []string{"nodeId", "iteration", "attempt"} {
@@ -188,9 +188,9 @@ func hashMember(kind string) string {
 	return ""
 }
 
-// payloadOf returns the predicted payload_json of the event e. This is the kept payload with the members that
-// ReadEvent removed, in Smithers' order. A kept member replaces the predicted member of the same name. If the kept
-// payload is not an object, payloadOf returns "".
+// payloadOf returns the predicted payload_json of the event e: the kept payload together with the members that
+// ReadEvent removed, in Smithers' order. frames finds the frame whose hash the payload has. A kept member replaces the
+// predicted member with the same name. If the kept payload is not an object, payloadOf returns "".
 func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	kept, err := jsonobject.Read(e.Payload)
 	if err != nil {
@@ -227,8 +227,8 @@ func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 }
 
 // predictEvents returns the predicted rows of _smithers_events, in the order of f.Events. The column seq has the
-// numbers from PeerSeqs. If f.Restored is true, each seq is made greater than the one before, because an event added
-// here may have the number of a later event of Smithers.
+// numbers from PeerSeqs. If f.Restored is true, makeRise raises these numbers, because an event added in this
+// repository may have the number of a later event of Smithers.
 func (f *Facts) predictEvents() []source.Row {
 	frames := framesByPeer(f.Frames)
 	seqs, _ := PeerSeqs(f.Events)
@@ -245,11 +245,11 @@ func (f *Facts) predictEvents() []source.Row {
 	return rows
 }
 
-// FramesByNo returns the frame with the number no of Smithers. ok is false if no frame has the number.
+// FramesByNo returns the frame that has Smithers' number no. ok is false if no frame has this number.
 type FramesByNo func(no int64) (frame FrameFacts, ok bool)
 
-// framesByPeer returns a function that finds frames by Smithers' numbers. If several frames have one number, the
-// function returns the last of them.
+// framesByPeer returns a function that finds frames by Smithers' numbers. If several frames have the same number, the
+// function returns the last of these frames.
 func framesByPeer(frames []FrameFacts) FramesByNo {
 	by := make(map[int64]FrameFacts, len(frames))
 	for _, frame := range frames {

@@ -13,8 +13,8 @@ const (
 )
 
 // PredictSnapshot returns the predicted row of a frame in _smithers_snapshots, without the texts of the snapshot.
-// before is the row of the previous frame, or nil for the first frame. The vcs_pointer is that of the previous
-// frame.
+// before is the row of the previous frame, or nil for the first frame. The predicted vcs_pointer is that of before, or
+// NULL if before is nil.
 func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	return source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),

@@ -10,11 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// predictHumanGates returns the predicted rows of _smithers_approvals that are the gates of human tasks. A human
-// request has a gate if its task needs an approval. The gate has the status of the request: the answer approves
-// it, and a cancelled request denies it.
+// predictHumanGates returns the predicted rows of _smithers_approvals that are the gates of human tasks. If a human
+// task needs an approval, Smithers has such a gate in addition to the human request. The gate has the status of the
+// request: an answer approves the gate, and a cancelled request denies the gate.
 //
-// A request has no gate if its node has an approval in the state, or if the request is of the parent: see
+// A request has no gate if its node has an approval in the state, or if the request belongs to the run's parent: see
 // ofParent.
 func (f *Facts) predictHumanGates() []source.Row {
 	if len(f.Whole.HumanRequests) == 0 {
@@ -40,7 +40,7 @@ func (f *Facts) predictHumanGates() []source.Row {
 		case snapshot.HumanCancelled:
 			row["status"] = dbrow.Text(snapshot.ApprovalDenied)
 			row["note"] = dbrow.Text("Human request cancelled: " + h.RequestID(f.Run.ID))
-		default: // the gate of a pending or expired request is open
+		default: // the gate of a pending or expired request is undecided
 			row["status"], row["requested_at_ms"] = dbrow.Text(snapshot.ApprovalRequested), dbrow.Int(h.RequestedAtMs)
 			rows = append(rows, row)
 			continue
@@ -51,8 +51,8 @@ func (f *Facts) predictHumanGates() []source.Row {
 	return rows
 }
 
-// gateRequest returns the predicted request_json of the gate of a human task. e is the element of the task, and h
-// is its human request. The person has one try, and one more for each of the task's retries.
+// gateRequest returns the predicted request_json of the gate of a human task. e is the element of the task, and h is
+// its human request. The member maxAttempts is 1 plus the number of the task's retries.
 func gateRequest(e *tree.Element, h snapshot.HumanRequest) string {
 	tries := 1
 	if n, err := strconv.Atoi(e.Props["retries"]); err == nil {

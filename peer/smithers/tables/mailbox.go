@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadApproval converts a row of _smithers_approvals to an approval. Some rows have no time of the request: the
-// approval then gets askedAtMs. Some decided rows have no time of the decision: the decision then gets the time of
-// the request. ok is false if the row lacks a node or an iteration, or if a run cannot store the approval.
+// ReadApproval converts a row of _smithers_approvals to an approval. If the row has no time of the request, the
+// approval gets askedAtMs as this time. If a decided row has no time of the decision, the approval gets the time of the
+// request as this time. ok is false if the row lacks a node or an iteration, or if a run cannot store the approval.
 func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
@@ -40,8 +40,8 @@ func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool
 	return a, true
 }
 
-// IsHumanGate reports whether a row of _smithers_approvals is the gate of a human task: its request has humanTask
-// in the member metadata. The answer to the task's human request opens the gate.
+// IsHumanGate reports whether a row of _smithers_approvals is the gate of a human task: the member metadata of its
+// request has humanTask set to true. The answer to the task's human request decides the gate.
 func IsHumanGate(row source.Row) bool {
 	request, err := jsonobject.Read(dbrow.ColumnJSON(row, "request_json"))
 	if err != nil {
@@ -201,9 +201,9 @@ func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	return s, true
 }
 
-// peerSignals returns the signals of the run, sorted by Seq, with Seq replaced by the number that Smithers gives to
-// the signal. Smithers numbers signals and outputs together. So, in order, the signals get the lowest numbers that no
-// output has.
+// peerSignals returns the signals of the run, sorted by Seq, with each Seq replaced by the number that Smithers gives
+// to the signal. Outputs and signals share one sequence of numbers in Smithers. So the signals get, in their order, the
+// lowest numbers that no output has.
 func (f *Facts) peerSignals() []snapshot.Signal {
 	taken := make(map[int64]bool)
 	for _, p := range f.provenance() {

@@ -38,8 +38,8 @@ type provenance struct {
 	Seq           int64
 }
 
-// provenance returns the rows of _smithers_output_provenance, derived from the outputs. The number of an output is
-// its member provenanceMember. provenance leaves out an output without a number, or that is not a JSON object.
+// provenance returns the rows of _smithers_output_provenance, derived from the outputs. The number of an output is its
+// member provenanceMember. provenance leaves out an output that has no number or is not a JSON object.
 func (f *Facts) provenance() []provenance {
 	var all []provenance
 	for _, o := range f.Whole.Outputs {
@@ -104,8 +104,8 @@ func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []sourc
 	return []source.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
 }
 
-// kindsOf returns the kinds of a table's columns, by name. The parameter columns gives the kinds. If it lacks a
-// column, the kind of this column follows from its type in the database: REAL becomes number, INTEGER becomes
+// kindsOf returns the kinds of a table's columns, by name. The parameter columns has the kinds of known columns. For
+// any other column, the kind follows from the column's type in the database: REAL becomes number, INTEGER becomes
 // boolean, and any other type becomes string.
 func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	kinds := make(map[string]string, len(table.Columns))

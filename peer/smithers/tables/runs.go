@@ -35,9 +35,9 @@ func ReadRun(row source.Row) (r snapshot.Run, root dbrow.Root) {
 	return r, root
 }
 
-// runStatus maps Smithers' status of a run to a snapshot.RunStatus. A status that is a RunStatus stays. Smithers'
-// other statuses become the nearest RunStatus. An unknown status becomes waiting for an event if it begins with
-// "waiting", and otherwise pending.
+// runStatus maps Smithers' status of a run to a snapshot.RunStatus. A status that is a RunStatus stays unchanged.
+// Smithers' other statuses become the nearest RunStatus. An unknown status that begins with "waiting" becomes waiting
+// for an event, and any other unknown status becomes pending.
 func runStatus(status string) snapshot.RunStatus {
 	switch s := snapshot.RunStatus(status); s {
 	case snapshot.RunRunning, snapshot.RunFinished, snapshot.RunFailed, snapshot.RunCancelled, snapshot.RunPending,
@@ -91,9 +91,9 @@ func (f *Facts) predictBranch() []source.Row {
 	}}
 }
 
-// rootOf returns the folder that a run's paths are relative to. It returns the first of these that row names: the top
-// of the run's repository, the folder in which the run was started, the folder of the workflow. If row names none of
-// these, rootOf returns "".
+// rootOf returns the folder that a run's paths are relative to. It returns the first of these folders that row names:
+// the top of the run's repository, the folder in which the run was started, or the folder of the workflow. If row names
+// none of these folders, rootOf returns "".
 func rootOf(row source.Row) dbrow.Root {
 	if at, ok := dbrow.ColumnText(row, "vcs_root"); ok && dbrow.Root(at).Clean() != "" {
 		return dbrow.Root(at)

@@ -1,5 +1,5 @@
-// Package tables defines the meaning of Smithers' tables. For each table, it has a function that converts the rows
-// for package snapshot, and a function that predicts the rows from a stored run.
+// Package tables defines the meaning of Smithers' tables. It has functions that convert rows of a table to values of
+// package snapshot, and functions that predict the rows of a table from a stored run.
 package tables
 
 import (
@@ -144,7 +144,7 @@ func HasRun(t source.Table) bool {
 	return slices.ContainsFunc(t.Columns, func(c source.Column) bool { return dbrow.IsRunColumn(c.Name) })
 }
 
-// NoNumber stands for Smithers' number of a frame or a signal that Smithers never had.
+// NoNumber is used in place of Smithers' number for a frame or a signal that Smithers never had.
 const NoNumber = -1
 
 // Never is later than any time in a database.

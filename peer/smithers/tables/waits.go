@@ -17,7 +17,7 @@ import (
 type WaitRow struct {
 	Wait   snapshot.Wait // the wait in the state waiting
 	ended  int64         // the time of the wait's end, in Unix milliseconds; Never while the wait lasts
-	status string        // the status at the wait's end; "" if the wait was given up
+	status string        // the status at the wait's end; "" if the wait ended without a signal, a time limit or a timer
 	Signal int64         // Smithers' number of the received signal; NoNumber if the wait has received no signal
 }
 
@@ -73,6 +73,7 @@ func (w *WaitRow) ofSignal(members []jsonobject.Member) {
 		if received != nil {
 			w.ended = max(*received, w.Wait.StartedAtMs)
 		}
+		// If neither the signal's arrival nor the attempt's end is known, the wait has not ended.
 		if w.ended != Never {
 			w.status, w.Signal = snapshot.WaitReceived, *seq
 		}
@@ -111,9 +112,9 @@ func memberTime(members []jsonobject.Member, name string) *int64 {
 	return nil
 }
 
-// Then returns the wait as it was at the time atMs. signals maps Smithers' number of a signal to the signal's number
-// in the run's state. ok is false in two cases: the wait had ended by then without a signal, a time limit or a timer,
-// or signals lacks the signal that the wait had received.
+// Then returns the wait as it was at the time atMs. signals maps Smithers' number of a signal to the signal's number in
+// the run's state. ok is false in two cases: the wait had ended by atMs without a signal, a time limit or a timer; or
+// the wait had received a signal by atMs that signals lacks.
 func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
 	was = w.Wait
 	if w.ended == Never || atMs < w.ended {

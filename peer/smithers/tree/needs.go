@@ -33,6 +33,7 @@ func PlaceNodes(nodes []snapshot.Node, places map[string]Place) error {
 		if p.RalphID != "" {
 			n.RalphID = new(p.RalphID + scope)
 		}
+		// Needs must not be nil, because KeepPlaces takes nil for a missing task.
 		n.Needs = make([]string, 0, len(p.Needs))
 		inside := scopeWithin(scope, p.RalphID, n.Iteration)
 		for _, need := range p.Needs {
@@ -45,10 +46,10 @@ func PlaceNodes(nodes []snapshot.Node, places map[string]Place) error {
 	return nil
 }
 
-// KeepPlaces sets Needs and RalphID of each node whose task is no longer in the rendered tree, which is a node with
-// nil as Needs. It copies both from the node with the same key in before, the previous state. If before lacks the
-// node, KeepPlaces leaves the node unchanged. Without KeepPlaces, a branch that the workflow no longer takes would
-// count as a change.
+// KeepPlaces sets Needs and RalphID of each node whose Needs is nil. The task of such a node is no longer in the
+// rendered tree. KeepPlaces copies both fields from the node with the same key in before, the previous state. If before
+// lacks the node, KeepPlaces leaves the node unchanged. Without KeepPlaces, the state of a node would change when its
+// task leaves the rendered tree.
 func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 	for i := range nodes {
 		n := &nodes[i]
@@ -84,8 +85,8 @@ func splitScope(id string) (logical, scope string) {
 	return id, ""
 }
 
-// scopeWithin returns the scope of the nodes that are inside the loop ralph, at the given iteration of this loop.
-// scope is the scope of the loop itself. If ralph is "", there is no such loop, and the result is scope.
+// scopeWithin returns the scope of the nodes inside the loop ralph, at the given iteration of this loop. scope is the
+// scope of the loop itself. If ralph is "", there is no such loop, and the result is scope.
 func scopeWithin(scope, ralph string, iteration int) string {
 	switch {
 	case ralph == "":
@@ -105,7 +106,7 @@ type nodeIDs struct {
 	found int                 // the number of ids that find has visited
 }
 
-// add adds a node's id to the index, unless the index has the id.
+// add adds the id of a node to the index. If the index already has the id, add does nothing.
 func (ids *nodeIDs) add(id string) {
 	if !ids.exist[id] {
 		ids.exist[id] = true
@@ -118,7 +119,7 @@ func (ids *nodeIDs) add(id string) {
 // the scope of the needing node. inside is the scope of the loops within its loop: see scopeWithin. The result is the
 // first of these that exists:
 //  1. the node of need that shares the most outer iterations with scope
-//  2. the nodes of need whose scope is inside or continues inside
+//  2. the nodes of need whose scope equals the parameter inside or begins with it
 //  3. all nodes of need
 //  4. need itself, which has no node yet
 func (ids *nodeIDs) find(need, scope, inside string) []string {
@@ -130,6 +131,7 @@ func (ids *nodeIDs) find(need, scope, inside string) []string {
 		if scope == "" {
 			break
 		}
+		// Remove the innermost iteration from scope.
 		scope = scope[:max(strings.LastIndexByte(scope, ','), 0)]
 	}
 	known := ids.of[need]

@@ -17,24 +17,24 @@ type span struct {
 	open           bool // an attempt has not ended
 }
 
-// mostNeeds is the greatest number of needs that NeedsByTime finds for one node. The nodes that ended last
-// count.
+// mostNeeds is the greatest number of needs that NeedsByTime returns for one node.
 const mostNeeds = 1000
 
-// NeedsByTime derives the needs of the nodes of a run without rendered trees from the times of attempts. The result
-// has the sorted needs by node id. A node needs every node whose attempts had all ended when its own first attempt
-// began. It does not need a node that another needed node already needs. Only the first iteration of a node counts. A
-// node gets at most mostNeeds needs, the latest to end.
+// NeedsByTime returns the sorted needs of a run's nodes, by node id. It is for runs without rendered trees, and derives
+// the needs from the times of attempts. A node needs every node whose attempts had all ended when its own first attempt
+// began, except the nodes that another of these nodes already needs. Only the first iteration of a node counts. A node
+// gets at most mostNeeds needs: those that ended last.
 func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 	spans := spansOf(attempts)
 	ended := slices.Clone(spans)
 	ended = slices.DeleteFunc(ended, func(s span) bool { return s.open })
 	slices.SortFunc(ended, func(a, b span) int { return cmp.Or(cmp.Compare(a.endMs, b.endMs), compareSpans(a, b)) })
 	needs := make(map[string][]string, len(spans))
-	var last *span // of the nodes that had ended when the node began, the node that began last
+	var last *span // the node that began last among ended[:next]; nil if next is 0
 	next := 0
 	for i := range spans {
 		n := &spans[i]
+		// This loop adds the nodes that ended before n began to ended[:next], and stops at n itself.
 		for ; next < len(ended) && ended[next].endMs <= n.startMs && ended[next].id != n.id; next++ {
 			if last == nil || compareSpans(ended[next], *last) > 0 {
 				last = &ended[next]
@@ -42,7 +42,7 @@ func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 		}
 		needs[n.id] = []string{}
 		for j := next - 1; j >= 0 && len(needs[n.id]) < mostNeeds; j-- {
-			// The nodes that ended before last began are needs of last or of its needs.
+			// last itself needs the nodes that ended before last began, directly or through other nodes.
 			if before := ended[j]; before.id == last.id || before.endMs > last.startMs {
 				needs[n.id] = append(needs[n.id], before.id)
 			}
@@ -52,8 +52,8 @@ func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 	return needs
 }
 
-// spansOf returns the span of each node, sorted by start time. The span reaches from the first start to the last end
-// of the attempts in the node's lowest iteration. It is open if one of these attempts has not ended.
+// spansOf returns the span of each node, sorted by start time. A span reaches from the first start to the last end of
+// the attempts in the node's lowest iteration. A span is open if one of these attempts has not ended.
 func spansOf(attempts []snapshot.Attempt) []span {
 	byID := make(map[string]span, len(attempts))
 	for _, a := range attempts {

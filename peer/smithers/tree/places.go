@@ -35,11 +35,12 @@ type placer struct{ at map[string]Place }
 type spot struct {
 	after []string // the tasks that must end before the element begins
 	ralph string   // the id of the innermost loop around the element; "" outside loops
-	path  []int    // the indexes from the root to the element, from which loops without an id get one
+	path  []int    // the indexes from the root to the element; ralphID makes the id of a loop without an id from them
 }
 
 // child returns the spot of the i-th child of the element at s.
 func (s spot) child(i int) spot {
+	// Clip makes append copy the path, because the spots of other children share its array.
 	s.path = append(slices.Clip(s.path), i)
 	return s
 }
@@ -103,8 +104,9 @@ func (p *placer) task(e *Element, at spot) []string {
 	return []string{id}
 }
 
-// sequence places children, which run one after another. at is the position of the element that has the children.
-// sequence returns the tasks that end last in the last child that has any task to wait for, or nil.
+// sequence places children, which run one after another. at is the position of the element that has the children. The
+// result comes from the last child that has tasks to wait for: the tasks of this child that end last. Without such a
+// child, the result is nil.
 func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		if last := p.walk(child, at.child(i)); last != nil {
@@ -133,10 +135,11 @@ func sortedSet(ids []string) []string {
 }
 
 // saga places the parts of the saga e. at is the position of e. The actions run one after another. Each compensation
-// runs after its action, and after the compensation of the following action. saga returns the tasks that end last.
+// runs after its action, and after the compensation of the following action. saga returns the tasks that end last:
+// those of the last action, and those of the compensations after the actions.
 func (p *placer) saga(e *Element, at spot) (ends []string) {
 	var actions [][]string
-	// after is the position for the next child: its tasks run after the actions so far.
+	// The tasks of the next child must begin after the actions so far.
 	after := at
 	for i, child := range elementsOnly(e.Children) {
 		within := after.child(i)

@@ -58,9 +58,9 @@ func (c *Finder) Close() error {
 }
 
 // At returns the working copy at pointer, a commit id or, for jj, a change id. kind must be snapshot.VCSGit or
-// snapshot.VCSJJ. For a change id, the result has only this id. For a commit id, it has the commit's files if the
-// repository has all folders of the commit and the commit has no conflict. For any other kind or pointer, At returns
-// nil.
+// snapshot.VCSJJ. For a change id, the result has only this id. For a commit id, the result has the commit's files if
+// the repository has all folders of the commit and the commit has no conflict. Otherwise it has no files. For any other
+// kind or pointer, At returns nil.
 func (c *Finder) At(kind, pointer string) *snapshot.VCS {
 	if kind != snapshot.VCSGit && kind != snapshot.VCSJJ {
 		return nil
@@ -138,7 +138,8 @@ func (c *Finder) isWhole(tree objstore.ID) bool {
 //  1. the commit of vcs
 //  2. for jj, the parent of this commit
 //
-// If there is no such commit, if vcs is nil or has no files, or if a git command fails, Base returns the zero id.
+// If there is no such commit, if vcs is nil or has no files, or if a git command fails, Base returns the zero id. If
+// ctx has ended, it also returns the error of ctx.
 func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, error) {
 	if vcs == nil || vcs.Tree.IsZero() {
 		return objstore.ID{}, nil
@@ -180,6 +181,7 @@ func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, 
 	if root != "" && !sameFolder(root, at.Root()) {
 		other, err := code.WorkingCopyAt(ctx, c.store, root)
 		if err != nil {
+			// root is in no working copy of this repository.
 			c.captured[root] = nil
 			return nil, ctx.Err()
 		}

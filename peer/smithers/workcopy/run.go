@@ -118,9 +118,9 @@ func relativeFolder(root, folder string) string {
 // before, or nil.
 //
 // The result begins with the working copy in which a new process of Smithers started, if any. The working copies that
-// ended attempts left follow. withoutPassing removes those that need no entry. The last element belongs to the frame
-// of next. Each other element has files that are in no frame, so it needs an entry that is not a frame. If no process
-// started and no attempt with a revision ended, the result is nil.
+// ended attempts left follow. withoutPassing removes the working copies that need no entry. The last element belongs to
+// the frame of next. Each other element has files that are in no frame, so it needs an entry that is not a frame. If no
+// process started and no attempt with a revision ended, the result is nil.
 func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snapshot.VCS {
 	var out []snapshot.VCS
 	add := func(vcs *snapshot.VCS, worktree, folder string) {
@@ -236,11 +236,12 @@ func (r *Run) HasOwn(a *snapshot.Attempt) bool {
 // beside returns the sorted keys of the other attempts that ran in the same working copy when attempt i ended.
 func (r *Run) beside(i int) []string {
 	one := r.attempts[i]
+	// first is the index of the first attempt that started when attempt i ended, or later.
 	first, _ := slices.BinarySearchFunc(r.attempts, one.endedMs, func(a attemptCopy, at int64) int {
 		return cmp.Compare(a.startedMs, at)
 	})
 	var keys []string
-	// Stop as soon as no earlier attempt ran longer than attempt i.
+	// If r.longest[j] is not greater, none of the attempts up to j ended after attempt i.
 	for j := first - 1; j >= 0 && r.longest[j] > one.endedMs; j-- {
 		if other := r.attempts[j]; j != i && other.endedMs > one.endedMs && other.worktree == one.worktree {
 			keys = append(keys, other.key)
@@ -257,8 +258,8 @@ func (r *Run) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 }
 
 // With returns a working copy with the files of captured and with the tasks' worktrees of current, which may be nil.
-// Its Attempts has the sorted keys of the attempts that ran in the captured working copy: they started at atMs or
-// before, have not ended, and have no worktree of their own.
+// Attempts of the result has the sorted keys of the attempts that ran in the captured working copy: they started at
+// atMs or before, have not ended, and have no worktree of their own.
 func (r *Run) With(captured *jjbridge.Captured, current *snapshot.VCS, atMs int64) *snapshot.VCS {
 	now := placed(current, captured.VCS, "", "")
 	now.Attempts = nil

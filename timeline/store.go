@@ -106,8 +106,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 }
 
 // Close waits for background work and releases the parts of the store. If the store has written anything, Close
-// first runs a last round of upkeep and brings the index up to date. An error of upkeep or of the index is a
-// warning, since upkeep can run later and the index can be rebuilt.
+// first runs a last round of upkeep and, after many writes, brings the index up to date. An error of upkeep or of the
+// index is a warning, since upkeep can run later and the index can be rebuilt.
 func (s *Store) Close() error {
 	s.upkeep.finish()
 	return Explain(errors.Join(s.index.close(), s.refs.Close(), s.objects.Close()))

@@ -11,9 +11,14 @@ import (
 // of packs and loose refs at which a round merges packs and packs refs.
 const upkeepEvery = 8
 
+// manyWrites is the number of writes from which a store brings the index up to date when it is closed. Below this
+// number, it leaves the index to the next reader, who waits some 5 ms for it: to open the index takes a process that
+// makes one frame longer than to make the frame.
+const manyWrites = 256
+
 // upkeep keeps the number of packs and loose refs small. A round in the background seals runs that ended, merges
-// packs and packs loose refs. When the store is closed, upkeep brings the index up to date. All errors are
-// warnings, since the acknowledged writes are stored already.
+// packs and packs loose refs. After many writes, upkeep also brings the index up to date when the store is closed.
+// All errors are warnings, since the acknowledged writes are stored already.
 type upkeep struct {
 	store *Store
 
@@ -82,21 +87,30 @@ func (u *upkeep) round(ctx context.Context) {
 	}
 }
 
-// finish waits for a running round. If the store has written anything, finish then runs a last round, and brings the
-// index up to date at the same time. After the round, it removes a multi-pack-index of git that names removed packs.
-// finish returns when all this work is done. Errors are warnings.
+// finish waits for a running round. If the store has written anything, finish then runs a last round. After the
+// round, it removes a multi-pack-index of git that names removed packs. After manyWrites writes or more, finish brings
+// the index up to date at the same time. finish returns when all of this is done. Errors are warnings.
 func (u *upkeep) finish() {
 	u.rounds.Wait()
-	if u.appends == 0 {
+	writes := u.appends
+	u.appends = 0
+	if writes == 0 {
 		return
 	}
-	u.appends = 0
 	u.rounds.Go(func() {
 		u.round(context.Background())
 		if err := u.store.objects.Settle(context.Background()); err != nil {
 			u.store.warn(fmt.Errorf("the packs of runs were not merged: %w", err))
 		}
 	})
+	if writes >= manyWrites {
+		u.syncIndex()
+	}
+	u.rounds.Wait()
+}
+
+// syncIndex brings the index up to date. Errors are warnings.
+func (u *upkeep) syncIndex() {
 	index, err := u.store.Index(context.Background())
 	if err == nil {
 		err = index.Degraded()
@@ -104,5 +118,4 @@ func (u *upkeep) finish() {
 	if err != nil {
 		u.store.warn(fmt.Errorf("the index was not updated: %w", err))
 	}
-	u.rounds.Wait()
 }

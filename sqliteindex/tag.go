@@ -43,8 +43,8 @@ func (t *tagReader) of(e *snapshot.Entry) (tag, error) {
 	return t.tag, err
 }
 
-// read reads vcs.json of an entry into t. It leaves t unchanged if the entry has the same vcs.json as t, or
-// no vcs.json.
+// read reads vcs.json of an entry into t. It leaves t unchanged if the entry has the same vcs.json as t, and
+// empties t if the entry has no vcs.json.
 func (t *tagReader) read(e *snapshot.Entry) error {
 	id, err := e.VCSID()
 	if err != nil || id == t.id {
@@ -55,6 +55,7 @@ func (t *tagReader) read(e *snapshot.Entry) error {
 		return err
 	}
 	if vcs == nil {
+		*t = tagReader{}
 		return nil
 	}
 	*t = tagReader{id: id, at: e, since: vcs.Frame, tag: tag{vcs.Root, vcs.Operation, vcs.Tree}}

@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -131,6 +132,38 @@ func TestVerifyDeepFindsWhatAGoodCopyHides(t *testing.T) {
 	require.Len(t, report.Problems, 1, "%+v", report.Problems)
 	assert.Equal(t, "objects/pack/"+filepath.Base(packs[0]), report.Problems[0].File)
 	assert.Equal(t, fault.CorruptObject, report.Problems[0].Code)
+}
+
+func TestVerifyDeepOfARunWithABrokenTipLeavesOutTheIndexOfOtherRuns(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	repo.Damaged()
+	s := open(t, repo)
+	triage(t, s, "one")
+	triage(t, s, "two")
+	_, err := s.Index(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	db, err := sql.Open("sqlite", filepath.Join(repo.GitDir, "smithers", "index.db"))
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "UPDATE _smithers_runs SET status = 'other' WHERE run_id = 'two'")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	repo.WriteRef("refs/smithers/_tip/one", "")
+	s = openAgain(t, repo)
+	ofTwo := func(runs ...string) (count int) {
+		report, err := verify.Deep(t.Context(), s, nil, runs...)
+		require.NoError(t, err)
+		for _, p := range report.Problems {
+			if p.Run == "two" {
+				count++
+			}
+		}
+		return count
+	}
+
+	assert.Equal(t, 1, ofTwo())
+	assert.Zero(t, ofTwo("one"))
 }
 
 func TestVerifyDeepChecksTombstonesAndWhatPrunedRunsHold(t *testing.T) {

@@ -183,7 +183,8 @@ func judge(flag, summary string) answer {
 }
 
 // remoteSaid returns the messages of the remote in stderr, each on its own line. It leaves out lines of progress and
-// empty messages, and cuts the result after maxSaid bytes.
+// empty messages, and cuts the result at a whole character after at most maxSaid
+// bytes.
 func remoteSaid(stderr string) string {
 	var lines []string
 	for line := range strings.Lines(withoutProgress(stderr)) {
@@ -194,5 +195,5 @@ func remoteSaid(stderr string) string {
 		}
 	}
 	said := strings.Join(lines, "\n")
-	return said[:min(len(said), maxSaid)]
+	return strings.ToValidUTF8(said[:min(len(said), maxSaid)], "")
 }

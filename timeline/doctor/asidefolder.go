@@ -19,6 +19,9 @@ const (
 	damagedFolder = "damaged"
 	// movedRefs is the name of the file, in the folder for damaged files, with the former values of refs.
 	movedRefs = "moved-refs"
+	// longestName is the length in bytes at which the name of a saved file is cut. File systems allow 255, and a number
+	// may follow.
+	longestName = 200
 )
 
 // asideFolder is the folder for damaged files, in the store's private folder. Repairs save files there before
@@ -59,14 +62,19 @@ func (f asideFolder) move(file string) error {
 // free returns an unused path, in the folder for damaged files, to which file can move. file is a path below
 // the common directory. free creates the folder if necessary, but no file.
 func (f asideFolder) free(file string) (string, error) {
-	to := f.path(strings.ReplaceAll(file, "/", "%2f"))
+	name := strings.ReplaceAll(file, "/", "%2f")
+	to := f.path(name[:min(len(name), longestName)])
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return "", err
 	}
 	free := to
 	for n := 2; ; n++ {
-		if _, err := os.Lstat(free); errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Lstat(free)
+		if errors.Is(err, fs.ErrNotExist) {
 			return free, nil
+		}
+		if err != nil {
+			return "", err
 		}
 		free = to + "." + strconv.Itoa(n)
 	}

@@ -345,6 +345,19 @@ func TestPackedRefsWithALineThatIsNoneKeepTheOthers(t *testing.T) {
 	assert.Equal(t, damaged, string(kept))
 }
 
+func TestABrokenRefWithALongNameIsSavedUnderAShorterOne(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t)
+	c.Damaged()
+	c.WriteRef("refs/smithers/_tip/"+strings.Repeat("a", 230), "no id\n")
+
+	c.mend()
+
+	kept, err := filepath.Glob(filepath.Join(c.GitDir, "smithers/damaged/refs%2fsmithers%2f_tip%2faaa*"))
+	require.NoError(t, err)
+	assert.Len(t, kept, 1)
+}
+
 func TestRefsAndObjectsInAWorktreesFolderComeBack(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)

@@ -130,7 +130,8 @@ func (r *repairs) mendPacked(context.Context) (err error) {
 	renamed := false
 	defer func() {
 		if !renamed {
-			err = errors.Join(err, lock.Close(), os.Remove(lock.Name()))
+			_ = lock.Close() // it may be closed already
+			err = errors.Join(err, os.Remove(lock.Name()))
 		}
 	}()
 	if err := r.aside.copy(packedRefs); err != nil {
@@ -147,8 +148,11 @@ func (r *repairs) mendPacked(context.Context) (err error) {
 	if err := errors.Join(lock.Sync(), lock.Close()); err != nil {
 		return err
 	}
+	if err := os.Rename(lock.Name(), path); err != nil {
+		return err
+	}
 	renamed = true
-	return os.Rename(lock.Name(), path)
+	return nil
 }
 
 // mendRef saves and removes the file of the broken ref name. If id is not zero, mendRef then sets the ref to id.

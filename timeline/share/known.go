@@ -67,6 +67,9 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 		return nil, timeline.Explain(err)
 	}
 	named, namedErr := place.Find(s.store, remote)
+	if namedErr == nil { // a push that the remote refused leaves an address and a permission, and no refs
+		places = append(places, named)
+	}
 	for _, at := range places {
 		if at.Component != remote && at.Shown() != remote && (namedErr != nil || at.Component != named.Component) {
 			continue

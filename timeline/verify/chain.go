@@ -116,7 +116,7 @@ func keepsState(older, newer *snapshot.Entry) error {
 		return err
 	}
 	if !snapshot.SameCore(before, after) {
-		return fmt.Errorf("%w: an entry without a frame changes the state", objstore.ErrCorrupt)
+		return fmt.Errorf("%w: an entry that is no frame changes the state", objstore.ErrCorrupt)
 	}
 	renderedBefore, beforeErr := older.RenderedID()
 	renderedAfter, afterErr := newer.RenderedID()
@@ -124,7 +124,7 @@ func keepsState(older, newer *snapshot.Entry) error {
 		return err
 	}
 	if renderedBefore != renderedAfter {
-		return fmt.Errorf("%w: an entry without a frame changes the rendered tree", objstore.ErrCorrupt)
+		return fmt.Errorf("%w: an entry that is no frame changes the rendered tree", objstore.ErrCorrupt)
 	}
 	return nil
 }

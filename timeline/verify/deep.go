@@ -44,9 +44,11 @@ func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int)
 	if err := verifyShared(ctx, s, report); err != nil {
 		return nil, err
 	}
-	flaws, err := Index(ctx, s, ids...)
-	if err != nil {
-		return nil, err
+	var flaws []sqliteindex.Flaw
+	if len(ids) > 0 || len(runs) == 0 { // without ids, Index compares the rows of all runs
+		if flaws, err = Index(ctx, s, ids...); err != nil {
+			return nil, err
+		}
 	}
 	for _, f := range flaws {
 		if f.RunID != "" {

@@ -54,7 +54,8 @@ func (p *parser) unexpected() error {
 	if p.rest == "" {
 		return damaged("JSON ends early")
 	}
-	return damaged("JSON has an unexpected %q", p.rest[:1])
+	_, size := utf8.DecodeRuneInString(p.rest)
+	return damaged("JSON has an unexpected %q", p.rest[:size])
 }
 
 // value decodes the next JSON value. depth is the number of arrays and objects around the value. If depth is greater

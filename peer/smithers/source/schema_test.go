@@ -39,6 +39,17 @@ func described(t *testing.T, db *sql.DB) []string {
 	return lines
 }
 
+func TestAStatementWithoutAnEndIsDamage(t *testing.T) {
+	t.Parallel()
+	for _, statement := range []string{
+		"", "CREATE", "CREATE UNIQUE INDEX", "CREATE UNIQUE TABLE", "CREATE TABLE [t", `CREATE TABLE "t`, "CREATE TABLE 't",
+		"CREATE TABLE t", "CREATE TABLE t(", "CREATE TABLE t /* (a)", "CREATE TABLE t(a) '", "CREATE TABLE t(a); DROP TABLE t",
+	} {
+		_, err := source.ParseTable(t.Context(), "t", statement)
+		assert.ErrorIs(t, err, source.ErrDamaged, statement)
+	}
+}
+
 func TestTheSchemaIsThatOfSmithers(t *testing.T) {
 	t.Parallel()
 	fresh := filepath.Join(t.TempDir(), "new.db")

@@ -17,8 +17,8 @@ func created(statement string) (kind, name string) {
 		words = words[1:]
 	}
 	kind = strings.ToUpper(words[0])
-	if !slices.Contains([]string{"TABLE", "INDEX", "TRIGGER"}, kind) {
-		return "", ""
+	if len(words) < 2 || words[1] == "" || !slices.Contains([]string{"TABLE", "INDEX", "TRIGGER"}, kind) {
+		return "", "" // words[1] is "" if a quoted name has no end
 	}
 	return kind, words[1]
 }

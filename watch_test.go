@@ -152,7 +152,7 @@ func TestAWatchWaitsForACopyAndSaysWhichAnswersAnswerNothingAnyMore(t *testing.T
 		require.NoError(t, sourcetest.Exec(t.Context(), database, "UPDATE _smithers_approvals SET requested_at_ms = requested_at_ms + 1"))
 	}
 	asksAgain()
-	watch.warns("ship::0 was approved in this repository, but Smithers was not told and has asked again since\n")
+	watch.warns("ship::0 was approved in this repository, but Smithers was not told and has asked this question again\n")
 	watch.signal(syscall.SIGINT)
 	watch.exits(130)
 	watch = w.start("watch", "smithers.db", "--json")

@@ -38,7 +38,7 @@ func TestDoctorAsksAPersonBeforeItMends(t *testing.T) {
 
 	c = d.invoke(t, says("y\n"), "doctor")
 	assert.Equal(t, fault.ExitOK, c.exit, c.err.String())
-	assert.Contains(t, c.out.String(), "mended: ")
+	assert.Contains(t, c.out.String(), "repaired: ")
 	info, err = os.Stat(ref)
 	require.NoError(t, err)
 	assert.NotZero(t, info.Size())

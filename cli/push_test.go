@@ -41,7 +41,7 @@ func TestPushAsksAPersonAboutUntrackedFiles(t *testing.T) {
 	no := d.invoke(t, answers("n"), "push")
 	assert.Equal(t, fault.ExitUsage, no.exit)
 	assert.Contains(t, no.err.String(), "Frames hold 1 file that no commit of yours has:\n  triage: notes.txt (5 bytes)\n")
-	assert.Contains(t, no.err.String(), "Push such files to origin, now and from now on? [y/N] ")
+	assert.Contains(t, no.err.String(), "Push untracked files like these to origin, now and from now on? [y/N] ")
 	assert.Empty(t, origin.Git("for-each-ref"))
 
 	assert.Equal(t, 1, strings.Count(no.err.String(), "notes.txt"), "who has seen the list is not shown it again")

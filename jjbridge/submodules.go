@@ -30,7 +30,7 @@ func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits [
 		dir := filepath.Join(root, filepath.FromSlash(e.path))
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
 			if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && !e.from.isModule() {
-				refused = append(refused, Refusal{prefix + e.path, "a folder that was not recorded is in the way"})
+				refused = append(refused, Refusal{prefix + e.path, "a folder that was not captured is in the way"})
 			}
 			continue
 		}

@@ -142,7 +142,7 @@ func readRefusals(stderr string) []Refusal {
 			{"error: Entry '", "' would be overwritten by merge. Cannot merge.", "the file has changed since it was captured"},
 			{"error: Untracked working tree file '", "' would be overwritten by merge.", unrecorded("file")},
 			{"error: Untracked working tree file '", "' would be removed by merge.", unrecorded("file")},
-			{"error: Updating '", "' would lose untracked files in it", "the folder has files that were not recorded"},
+			{"error: Updating '", "' would lose untracked files in it", "the folder has files that were not captured"},
 			{"error: invalid path '", "'", "git never writes to this path"},
 		} {
 			name, ok := strings.CutPrefix(line, known.before)

@@ -100,7 +100,7 @@ func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, erro
 	}
 	reason := p.packReason
 	if reason == "" && len(bad) > 0 {
-		reason = "has objects that do not match their ids"
+		reason = "has damaged objects"
 	}
 	if reason != "" {
 		found = append(found, Damage{File: "pack/" + name + ".pack", Pack: name, Reason: reason, Objects: bad})

@@ -160,7 +160,7 @@ func decodeLines(id objstore.ID, data []byte) ([]Event, error) {
 		}
 		e, err := decodeEvent(line)
 		if err == nil && len(events) > 0 && e.Seq != events[len(events)-1].Seq+1 {
-			err = errors.New("seq: not the next number")
+			err = errors.New("seq: must be the previous event's seq plus 1")
 		}
 		if err != nil {
 			return nil, corrupt(id, "events, line %d: %v", len(events)+1, err)

@@ -157,7 +157,7 @@ func (r Run) check() error {
 		return fmt.Errorf("runId: %w", err)
 	}
 	if !isOwner(r.Owner) {
-		return errors.New("owner: not 16 hex digits")
+		return errors.New("owner: not 16 lower-case hex digits")
 	}
 	numbers := []int64{r.Epoch, r.CreatedAtMs}
 	texts := []string{r.Workflow, r.WorkflowHash, r.WorkflowPath, r.Error}

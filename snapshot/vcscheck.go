@@ -164,7 +164,7 @@ func checkRoot(root string) error {
 	case namesMachine(root):
 		return fmt.Errorf("absolute path %q", root)
 	case root != "" && (root == "." || path.Clean(root) != root):
-		return fmt.Errorf("not the shortest path: %q", root)
+		return fmt.Errorf("not the shortest spelling of the path: %q", root)
 	}
 	return nil
 }

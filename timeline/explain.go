@@ -103,7 +103,7 @@ func Explain(err error) error {
 		return explainProgram(git)
 	}
 	if _, ok := errors.AsType[syscall.Errno](err); ok {
-		return fault.New(fault.WriteFailed, "%w", err).Hint("remove the cause and try again: stored history is unharmed")
+		return fault.New(fault.WriteFailed, "%w", err).Hint("mend what the error names and try again: stored history is unharmed")
 	}
 	return fault.New(fault.Internal, "%w", err)
 }

@@ -145,7 +145,7 @@ func TestVerifyChecksWhatAnEntryMakesOfTheOneBefore(t *testing.T) {
 					h.ContentHash = f.contentHash(h.Tree)
 				})
 			},
-			"an entry without a frame changes the state",
+			"an entry that is no frame changes the state",
 		},
 		{
 			"an entry that is no frame and changes the rendered tree",
@@ -153,7 +153,7 @@ func TestVerifyChecksWhatAnEntryMakesOfTheOneBefore(t *testing.T) {
 				tree := `{"kind":"text","text":"x"}`
 				f.append("100644", "blob", blob(f.Repo, fmt.Sprintf("full 0 %x\n%s\n", sha256.Sum256([]byte(tree)), tree)), "frame", nil)
 			},
-			"an entry without a frame changes the rendered tree",
+			"an entry that is no frame changes the rendered tree",
 		},
 		{
 			"an attempt that is lost",
@@ -189,7 +189,7 @@ func TestVerifyChecksWhatAnEntryMakesOfTheOneBefore(t *testing.T) {
 		{
 			"an owner that is no claim",
 			func(f forger) { f.row(`"epoch":3,`, `"epoch":3,"owner":"somebody",`) },
-			"owner: not 16 hex digits",
+			"owner: not 16 lower-case hex digits",
 		},
 		{
 			"an event that is left out",
@@ -262,7 +262,7 @@ func TestVerifyChecksWhereAForkBegins(t *testing.T) {
 	repo.Damaged()
 	found := problems(t, repo)
 	require.Len(t, found, 1)
-	assert.Contains(t, found[0].What, "an entry without a frame changes the state")
+	assert.Contains(t, found[0].What, "an entry that is no frame changes the state")
 }
 
 // opRow is the change that puts an op into the journal.

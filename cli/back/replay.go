@@ -52,9 +52,9 @@ worktree.
 With --engine smithers, Smithers runs the fork, with one of its own workflows: the fork is
 exported to Smithers' database in the current folder, or with --restore-vcs in the new
 working copy; Smithers resumes it; and the result is imported. The command that starts
-Smithers is --engine-command, the setting smithers.engineCommand, the npm package installed
-beside the workflow, or smithers on PATH, in this order. --db names the database if the
-workflow keeps it elsewhere.
+Smithers is --engine-command, the variable GIT_SMITHERS_ENGINE_COMMAND, the setting
+smithers.engineCommand, the npm package installed beside the workflow, or smithers on PATH,
+in this order. --db names the database if the workflow keeps it elsewhere.
 
 Prints the new run's id.`,
 		MaxArgs: 2,

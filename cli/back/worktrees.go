@@ -78,7 +78,7 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 	return tableWorktrees(ctx, s, list, func(w code.RunWorktree) string {
 		switch {
 		case w.Missing:
-			return "its folder is gone"
+			return "the folder does not exist"
 		case w.Unsaved != "":
 			return "kept: " + w.Unsaved
 		}

@@ -230,7 +230,7 @@ func warnOfAnswers(s *session.Session, run importedRun) {
 	for _, d := range run.Dropped {
 		now := "no longer has this request"
 		if d.AskedAgain {
-			now = "has asked again since"
+			now = "has asked this question again"
 		}
 		s.Warn(fmt.Errorf("%s: %s was %s in this repository, but Smithers was not told and %s",
 			run.RunID, snapshot.Key(d.NodeID, d.Iteration), d.Here, now))

@@ -46,7 +46,7 @@ supervise looks once, and returns when every run that it resumed has ended or wa
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "once", Usage: "look once, and return when the resumed runs have ended or wait"},
-			&urfave.DurationFlag{Name: "interval", Value: defaultInterval, Usage: "look every `D`, such as 30s, and when a timer is due"},
+			&urfave.DurationFlag{Name: "interval", Value: defaultInterval, Usage: "look for runs every `D`, such as 30s, and when a timer is due"},
 			&urfave.IntFlag{Name: "max-runs", Value: defaultSupervised, Usage: "execute at most `N` runs at once"},
 			desk.MaxParallelFlag(), desk.LogsFlag(),
 		},

@@ -6,6 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // waits writes a table of everything that nodes wait for: open approvals, open human requests, signals and timers.
@@ -110,7 +111,7 @@ func (v *stateView) requests(state *snapshot.State) error {
 func (v *stateView) signals(state *snapshot.State) error {
 	if n := state.Signals().Len(); n > 0 {
 		v.title("Signals")
-		v.printf("  %d received; `git smithers signals` lists them\n", n)
+		v.printf("  %d received; `git smithers signal --list %s` lists them\n", n, fault.Word(v.run))
 	}
 	return nil
 }

@@ -23,12 +23,14 @@ type stateView struct {
 	strings.Builder
 	standing
 	p        display.Painter
-	attempts bool // write all attempts with their whole logs
+	run      string // the id of the run
+	attempts bool   // write all attempts with their whole logs
 }
 
 // entry writes the whole view of an entry: the run, the entry itself, the working copies, the state, and the attempts.
 // at is the address of the entry.
 func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
+	v.run = at.Run
 	row, err := entry.RunRow()
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	}
 	for _, run := range doc.Running {
 		if run.Stale {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", run.RunID), "continues the run, which no process runs"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", run.RunID), "continues the run; no process executes it now"})
 			break
 		}
 	}
@@ -59,7 +59,7 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	if len(out) == 0 {
 		newest := doc.Newest[0].RunID
 		if doc.Newest[0].Status == string(snapshot.RunPending) {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "runs the run's tasks"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "starts the run's tasks"})
 		}
 		if doc.continues {
 			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "continues the cancelled run"})

@@ -58,7 +58,7 @@ func lockedDraft(path, shown string) (*bundleDraft, error) {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // the name need not be secret
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask decides who may read it
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.Usage, "the folder of %s does not exist", shown).Hint("make the folder, or name a file in another one")
+		return nil, fault.New(fault.Usage, "the folder of %s does not exist", shown).Hint("make the folder, or name a file in another folder")
 	}
 	if err != nil {
 		return nil, err

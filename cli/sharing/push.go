@@ -126,6 +126,6 @@ func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFi
 		if more := len(paths) - shown; more > 0 {
 			s.Talk("  and %d more\n", more)
 		}
-		return s.Ask("Push such files to " + plain.Text(remote) + ", now and from now on?")
+		return s.Ask("Push untracked files like these to " + plain.Text(remote) + ", now and from now on?")
 	}
 }

@@ -196,7 +196,7 @@ func describeFindings(findings []doctor.Finding) string {
 		fmt.Fprintf(&b, "%s: %s: %s\n", plain.Text(f.Where), f.Kind, plain.Text(f.What))
 		switch {
 		case f.Fixed:
-			fmt.Fprintf(&b, "  mended: %s\n", plain.Text(f.Repair))
+			fmt.Fprintf(&b, "  repaired: %s\n", plain.Text(f.Repair))
 		case f.Repair != "":
 			fmt.Fprintf(&b, "  doctor --repair %s\n", plain.Text(f.Repair))
 		case isOlder(f):

@@ -124,7 +124,7 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	case opts.there && len(opts.runs) > 0 && opts.runs[0] == "":
 		return opts, fault.New(fault.Usage, "the name of the remote is empty")
 	case opts.undo && opts.dryRun:
-		return opts, fault.New(fault.Usage, "--undo has no --dry-run").Hint("`%s` takes the undo back", fault.CommandLine(arg.Program, append([]string{"prune"}, opts.runs...)...))
+		return opts, fault.New(fault.Usage, "--undo and --dry-run do not go together").Hint("`%s` takes the undo back", fault.CommandLine(arg.Program, append([]string{"prune"}, opts.runs...)...))
 	}
 	return opts, nil
 }
@@ -265,7 +265,7 @@ func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pr
 		s.Note("freed %s", display.Size(got.Bytes))
 	}
 	if got.Left > 0 {
-		s.Note("%s of unneeded objects stay, in git's own packs or in use: `git gc` frees them later", display.Size(got.Left))
+		s.Note("%s of unneeded objects stay, because they are in git's own packs or in use; `git gc` frees them later", display.Size(got.Left))
 	}
 	return err
 }

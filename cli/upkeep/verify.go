@@ -106,7 +106,7 @@ func printReport(s *session.Session, report *verify.Report) error {
 		fmt.Fprintf(&b, "%s: %s: %s\n", plain.Text(placeOf(problem)), problem.Code, plain.Text(problem.What))
 	}
 	if report.Promised > 0 {
-		fmt.Fprintf(&b, "%s of captured files not in this partial clone; git fetches them from its remote when they are needed\n",
+		fmt.Fprintf(&b, "%s of captured files are not in this partial clone; git fetches them from the remote when they are needed\n",
 			plain.Count(report.Promised, "object"))
 	}
 	fmt.Fprintf(&b, "verified %s, %s, %s\n", plain.Count(report.Runs, "run"), entries(report.Entries), plain.Count(report.Frames, "frame"))

@@ -32,7 +32,7 @@ type part struct {
 	value *expression // nil for a literal text
 }
 
-var errLoneBrace = errors.New("a } stands alone: write }} for a brace")
+var errLoneBrace = errors.New("a } has no opening {: write }} for a literal }")
 
 // cutTemplate splits a text into literals, at even indexes, and expressions, at odd indexes. It replaces doubled
 // braces in literals by single braces. A lone } and a { without } are errors.
@@ -57,7 +57,7 @@ func cutTemplate(text string) ([]string, error) {
 		}
 		end := placeholderEnd(text)
 		if end < 0 {
-			return nil, errors.New("a { has no closing }: write {{ for a brace")
+			return nil, errors.New("a { has no closing }: write {{ for a literal {")
 		}
 		pieces = append(pieces, literal.String(), text[:end])
 		literal.Reset()

@@ -75,7 +75,7 @@ func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 		}
 		key := name.what + " " + strings.ReplaceAll(name.value, taskPlaceholder, task)
 		if line := p.worktrees[key]; line > 0 {
-			p.fail(n, "add {task}, which stands for the task's id",
+			p.fail(n, "add {task}, which is replaced by the task's id",
 				"the worktree of line %d already has the %s %q", line, name.what, name.value)
 		}
 		p.worktrees[key] = n.Line

@@ -58,11 +58,11 @@ func TestParseNamesWhatIsWrongWithWorktrees(t *testing.T) {
 
 		"branch twice": {
 			"name: w\nworktree: {branch: b}\ntasks: [{id: a, run: x, worktree: {branch: b}}]\n",
-			`wf.yaml:3: the worktree of line 2 already has the branch "b"`, "add {task}, which stands for the task's id",
+			`wf.yaml:3: the worktree of line 2 already has the branch "b"`, "add {task}, which is replaced by the task's id",
 		},
 		"path twice": {
 			"name: w\ntasks:\n  - {id: a, run: x, worktree: {path: p-a}}\n  - {id: b, run: x, worktree: {path: p-a}}\n",
-			`wf.yaml:4: the worktree of line 3 already has the path "p-a"`, "add {task}, which stands for the task's id",
+			`wf.yaml:4: the worktree of line 3 already has the path "p-a"`, "add {task}, which is replaced by the task's id",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -103,7 +103,7 @@ func removable(w *jjbridge.Workspace, target Info, list []Info) (Info, error) {
 	case info.Path == w.Main() || info.Name == "" || (w.JJRepo() != "" && info.Path != "" && isWithin(w.JJRepo(), info.Path)):
 		return refuse("is the main working copy")
 	case info.Name == w.Name || (info.Path != "" && isWithin(w.Root, info.Path)):
-		return refuse("is the working copy in use")
+		return refuse("is the working copy in which this command runs")
 	}
 	for _, other := range list {
 		if info.Path != "" && !other.Missing && other.Path != info.Path && other.Path != "" && isWithin(other.Path, info.Path) {

@@ -115,7 +115,7 @@ func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, commit string)
 		if ctx.Err() != nil {
 			return err
 		}
-		return &Error{Path: w.Root, Reason: "not rebased, because uncommitted work is in the way", Err: err}
+		return &Error{Path: w.Root, Reason: "not rebased, because git would overwrite uncommitted work", Err: err}
 	}
 	return nil
 }

@@ -267,5 +267,5 @@ func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID
 
 // leftOutReason returns the reason against the removal of a working copy with a file that a capture leaves out.
 func leftOutReason(file snapshot.LeftOut) string {
-	return "has files that no frame has: " + file.Path + " (" + file.Reason + ")"
+	return "has files that no frame has captured: " + file.Path + " (" + file.Reason + ")"
 }

@@ -109,7 +109,7 @@ func (o *Older) refusal(code fault.Code) error {
 	run := o.Runs[i]
 	if code == fault.RunPruned {
 		return fault.New(code, "run %q was not dropped: %s", run.RunID, run.Reason).
-			Hint("`git smithers prune --collect` deletes the run that was dropped before for good; then drop this run").Detail("runs", o.Runs)
+			Hint("`git smithers prune --collect` permanently deletes the run that was dropped before; then drop this run").Detail("runs", o.Runs)
 	}
 	return fault.New(code, "run %q was not brought back: %s", run.RunID, run.Reason).
 		Hint("%s", keepCopy(run)).Detail("runs", o.Runs)
@@ -133,8 +133,8 @@ func keepCopy(run OlderRun) string {
 
 // The reasons why a run is kept.
 const (
-	droppedBefore = "another run of this id was dropped before, and is not collected"
-	existsAgain   = "another run, or a tombstone, has its id"
+	droppedBefore = "another run with this id was dropped before, and is not collected"
+	existsAgain   = "another run, or a tombstone, has the run's id"
 )
 
 // olderRun is a run in an older format with its refs.

@@ -66,7 +66,7 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 			if len(runs) > 0 {
 				return nil, k.heldAlready(h)
 			}
-			chosen[i].Kept = "another run of this id was pruned before, and is not collected"
+			chosen[i].Kept = "another run with this id was pruned before, and is not collected"
 			continue
 		}
 		going, at = append(going, h), append(at, i)

@@ -286,7 +286,7 @@ func (p *push) refusal() error {
 	}
 	err := fault.New(fault.PushRefused, "run %q was not pushed to %s: %s", first.RunID, p.to.Shown(), first.why())
 	if count > 1 {
-		err = fault.New(fault.PushRefused, "%d runs were not pushed to %s, the first being run %q: %s",
+		err = fault.New(fault.PushRefused, "%d runs were not pushed to %s; the first is run %q: %s",
 			count, p.to.Shown(), first.RunID, first.why())
 	}
 	if damaged != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
+// Mail has the mailbox and the waits of a run, in the order of Smithers' rows.
 type Mail struct {
 	Approvals     []snapshot.Approval
 	HumanRequests []snapshot.HumanRequest

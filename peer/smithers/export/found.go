@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
+// Found has the rows of a run in a database. An export may have written these rows.
 type Found struct {
 	Run    snapshot.Run            // Row as a run of git-smithers, without parent, frame and event numbers
 	Row    source.Row              // of _smithers_runs

@@ -130,9 +130,9 @@ func frameWorkflow(at *timeline.Loaded) (*workflow.Workflow, error) {
 	return wf, nil
 }
 
-// forkForReplay forks the frame at the address from, and returns the tip of the fork. id becomes the id of the fork.
-// forkForReplay adapts the state of the fork to the workflow wf, and stores wf in the fork. req says which tasks are
-// reset and which input the fork gets.
+// forkForReplay forks the frame at the address from into a run with the given id, and returns the tip of the fork. It
+// adapts the state of the fork to the workflow wf, and stores wf in the fork. req has the tasks to reset and the
+// input of the fork.
 func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from timeline.Address, id string, req ReplayRequest) (*timeline.Head, error) {
 	reset := engine.ReconcileRequest{Workflow: wf, Reset: req.Nodes, NoDeps: req.NoDeps || req.NamedOnly}
 	fork := req.forkOf(from, id)

@@ -42,10 +42,11 @@ type moduleStatus struct {
 	dirty bool // the submodule has changed or untracked files
 }
 
-// status runs git status on the copy of the user's index and returns the result. settings are more configuration, as
-// for git's -c. git status lists untracked files only if c.scope is snapshot.ScopeAll. git also updates the copy,
-// unless there are submodules, because git would then write to the submodules' own indexes. If HEAD moves while git
-// runs, status runs git again, at most captureRounds times in all, and returns the last result.
+// status runs git status on the copy of the user's index and returns the result. settings are further configuration,
+// each as name=value. git status lists untracked files only if c.scope is snapshot.ScopeAll. Without submodules, git
+// also updates the copy. With submodules it does not, because it would also write to their own indexes. git status
+// reads HEAD twice. If HEAD moves in between, status runs git again, at most captureRounds times in all, and returns
+// the last result.
 func (c *filesCapture) status(ctx context.Context, settings ...string) (*status, error) {
 	untracked := "all"
 	if c.scope != snapshot.ScopeAll {

@@ -174,11 +174,11 @@ func (d *deltifier) compareTrees(older, newer int32) error {
 	return d.compareMoved(gone, fresh)
 }
 
-// compareMoved compares entries of an older tree with entries of a newer tree. oldEntries has the older entries without
-// a successor of the same name. newEntries has the newer entries whose objects are new. compareMoved pairs entries of
-// the same mode from the end: the last with the last, then the entries before them. When one new entry is left, it is
-// paired with all remaining old entries. This finds the next version of a renamed file. It also finds the next version
-// of a value's chunks after a chunk before them was added or removed.
+// compareMoved compares the entries that compareTrees could not match by name. oldEntries has those of the older
+// tree, newEntries those of the newer tree whose objects are new. For each mode, compareMoved matches from the end:
+// the last old entry with the last new entry, then the entries before them. If one new entry of the mode is left,
+// compareMoved compares all remaining old entries with this entry. So it finds the next version of a renamed file,
+// and of a value's chunks after a chunk before them was added or removed.
 func (d *deltifier) compareMoved(oldEntries, newEntries []TreeEntry) error {
 	last := make(map[Mode][]TreeEntry)
 	for _, e := range newEntries {

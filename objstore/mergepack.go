@@ -55,8 +55,8 @@ func datedAfter(now, newest time.Time) time.Time {
 	return made
 }
 
-// isYoung reports whether the pack is too new to be replaced now. The date of its replacement would be less
-// than ripe before now. git may pack the same objects at any moment, and git's pack must be newer than the
+// isYoung reports whether the pack is too new to be replaced now: the date of its replacement would be later than now
+// minus ripe. git may write a pack with the same objects at any moment, and the pack of git must be newer than the
 // replacement.
 func (p mergePack) isYoung(now time.Time) bool {
 	return datedAfter(now, p.made).After(now.Add(-ripe))

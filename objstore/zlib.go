@@ -84,10 +84,9 @@ func (d *deflater) appendSmallest(out, data []byte) ([]byte, error) {
 	return appendStored(out[:start], data), nil
 }
 
-// worthDeflating reports whether the content of an object compresses well enough to be deflated.
-// data is the content. A tree compresses well if treeNamesDominate accepts it. Other data
-// compresses well if it has more than 1024 bytes, or if compress.Estimate returns at least
-// incompressible.
+// worthDeflating reports whether to deflate an object with the content data. A tree is worth deflating if
+// treeNamesDominate accepts it. Other data is always deflated if it has more than 1024 bytes. Shorter data is
+// deflated if compress.Estimate returns at least incompressible.
 func worthDeflating(kind Kind, data []byte) bool {
 	if kind == Tree {
 		return treeNamesDominate(data)

@@ -70,10 +70,12 @@ const looks = 5
 // patiently calls attempt, and repeats the call as long as attempt returns a *heldError, which means that another
 // process holds a lock. patiently returns any other result of attempt.
 //
-// After each call that fails in this way, patiently compares the refs with the expected values of updates. If a ref
-// differs, it returns a *ConflictError. If a ref is broken, it returns a *BrokenError. Otherwise, it removes the locks
-// of dead processes or waits. If the waits take longer than Options.Patience, the error wraps ErrLocked. But if the
-// lock is incomplete and new, the waiting time begins again. If ctx ends first, patiently returns the error of ctx.
+// After each *heldError, patiently compares the refs with the expected values of updates. If a ref differs, it
+// returns a *ConflictError. If a ref is broken, it returns a *BrokenError. Otherwise, it removes the locks of dead
+// processes or waits. If the waits take longer than Options.Patience, patiently looks once more for locks of dead
+// processes. If it removes one, or if the lock is incomplete and new, so that a living process may still be writing
+// it, the waiting time begins again. Otherwise the error wraps ErrLocked. If ctx ends first, patiently returns the
+// error of ctx.
 func (db *DB) patiently(ctx context.Context, updates []Update, attempt func() error) error {
 	wait := newWaiter(ctx, db.opts.Patience)
 	defer func() { wait.stop() }() // stops the last waiter, because the loop below replaces wait

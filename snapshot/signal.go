@@ -134,9 +134,9 @@ func checkAllSeqs(signals *page.Collection) error {
 	return nil
 }
 
-// verifySeqs returns an error that wraps objstore.ErrCorrupt unless the Seqs of stored signals are 0, 1, 2, … without
-// gaps. The collection known must be valid in this respect. verifySeqs reads only the signals that differ from the
-// collection known.
+// verifySeqs returns an error that wraps objstore.ErrCorrupt unless the Seqs of signals, a collection of stored
+// signals, are 0, 1, 2, … without gaps. known is an earlier collection whose Seqs were verified. verifySeqs reads
+// only the signals that differ between both collections.
 func verifySeqs(known, signals *page.Collection) error {
 	removed := make(map[int64]bool)
 	var added []Signal

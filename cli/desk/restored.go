@@ -191,7 +191,7 @@ func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Stor
 	return nil
 }
 
-// orNone returns text without control characters, or "none" if text is "".
+// orNone returns text with its control characters escaped, or "none" if text is "".
 func orNone(text string) string {
 	if text == "" {
 		return "none"

@@ -150,8 +150,9 @@ func describeImported(s *session.Session, run smithers.ImportedRun) importedRun 
 	return doc
 }
 
-// writeImported prints a line for each run in doc, and then warns of mismatches and of answers without effect. With
-// --json, it prints only doc.
+// writeImported prints a table with a line for each run in doc. It then warns of mismatches and of changes made with
+// git-smithers that do not count in Smithers, and notes rows that were skipped. If the database has no runs, it notes
+// this. With --json, it prints only doc.
 func writeImported(ctx context.Context, s *session.Session, doc importDocument) error {
 	if s.JSON {
 		return s.WriteJSON(doc)

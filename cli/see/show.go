@@ -234,8 +234,8 @@ func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	return ""
 }
 
-// describeEntry returns the document of show --json for a loaded entry. The document has everything that the entry
-// itself stores. If attempts is true, it also has every attempt. The caller must set the other members.
+// describeEntry returns the document of show --json for a loaded entry: its run, its working copy's revision and its
+// state, and also its attempts if attempts is true. The caller must set the members that the entry does not store.
 func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
 	entry := at.Entry
 	doc := &showDocument{

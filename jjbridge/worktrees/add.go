@@ -141,10 +141,10 @@ func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	return before, err
 }
 
-// forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or empty. list
-// has the present worktrees. If req.Branch is checked out in another folder, the error is an *Error. If a record must
-// stay, the error is that of checkMissing. A record at req.Path is not needed to keep startID, because the new worktree
-// starts at this commit.
+// forgetStale removes git's records of worktrees at req.Path or on req.Branch whose folders are missing or empty.
+// list has the repository's worktrees. If req.Branch is checked out in another folder, the error is an *Error. If a
+// record must stay, the error is that of checkMissing. startID is the commit at which the new worktree will start, so
+// a record at req.Path is not needed to keep this commit.
 func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, startID string, list []Info) error {
 	for _, info := range list {
 		here := info.Path == req.Path // checkPath has checked that the folder is missing or empty

@@ -188,9 +188,10 @@ func (p *push) send(ctx context.Context, open []*outgoingRun) (again bool, err e
 	return again, p.to.Explain(err)
 }
 
-// moves returns the moves of the tombstones and of the tips of the runs in open. If a run is revived, moves also
-// returns the deletion of its tombstone at the remote. owner maps the names of these deletions and of the tips to
-// their runs. A move that creates a tombstone has no run.
+// moves returns the updates of refs that the push sends: the creation of each tombstone that the remote lacks, and
+// the fast-forward of the tip of each run in open. It leaves out tombstones in an older format. If the remote has a
+// tombstone of a run in open, moves adds the deletion of this tombstone. owner has the run of each ref of a tip and
+// of each deleted tombstone.
 func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
 	for _, component := range slices.Sorted(maps.Keys(p.gone)) {
 		if p.there.gone[component].IsZero() {

@@ -53,10 +53,11 @@ func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, err
 	return done, err
 }
 
-// undoNewest takes back the newest op of the run req.Run that is not undone. req.Run must be a whole id. For a
-// fork, see undoFork. For a revert or restore, only the files go back to the entry before the op. For every other
-// op, the state goes back, too. The error is nothing_to_undo if the run has no such op, and undo_refused if undo
-// cannot take the op back.
+// undoNewest undoes the newest op of the run req.Run that is not yet undone, and appends a frame. req.Run must be a
+// whole id. For a fork, see undoFork. For a revert or restore, only the files go back to the entry before the op. For
+// every other op, the state goes back, and the files of the op do unless req.NoFiles is true. The error is run_owned
+// if a process executes the run, nothing_to_undo if the run has no such op, and undo_refused if undo cannot take the
+// op back.
 func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
 	head, err := unowned(ctx, s, req.Run)
 	if err != nil {

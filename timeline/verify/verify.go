@@ -138,8 +138,8 @@ type verifier struct {
 	files  *fileVerifier
 }
 
-// newVerifier returns a verifier with an empty report. In a partial clone, it also collects missing captured
-// objects.
+// newVerifier returns a verifier with an empty report. In a partial clone, the verifier will also collect the missing
+// captured objects, because a remote may still have them.
 func newVerifier(s *timeline.Store) *verifier {
 	files := newFileVerifier(s.Objects())
 	if s.Repo().Config.IsPartial() {

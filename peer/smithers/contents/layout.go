@@ -69,10 +69,10 @@ func isInteger(text string) bool {
 	return err == nil
 }
 
-// readOutputs reads text, the column outputs_json, into r. It sets r.keys to the members in order. It reads the
-// rows of a table once, under the table's first name. If a member is not an array, or isHidden accepts its
-// name, readOutputs keeps the text of the member's value. If a member occurs several times, its last value
-// counts, as in JavaScript. readOutputs returns the same errors as Read.
+// readOutputs reads text, the column outputs_json, into r. text must not be empty. It sets r.keys to the members in
+// order. If a table is a member under two names, readOutputs reads its rows once, under the first name. It keeps the
+// text of a member that is not an array of rows of a table. If a member occurs several times, its last value counts,
+// as in JavaScript. readOutputs returns the same errors as Read.
 func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	if text[0] != '{' {
 		return notState("not an object")

@@ -83,7 +83,8 @@ func (f *Facts) predictApprovals() []source.Row {
 	return append(rows, f.predictHumanGates()...)
 }
 
-// approvalRequest returns the predicted request_json of the approval a.
+// approvalRequest returns the text that Smithers is expected to have in the column request_json for the approval a.
+// Only the title and the summary differ from approval to approval.
 func approvalRequest(a snapshot.Approval) string {
 	summary := "null"
 	if a.Summary != "" {

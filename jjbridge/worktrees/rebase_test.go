@@ -169,7 +169,7 @@ func TestWhatIsNotCommittedStandsInTheWayOfARebase(t *testing.T) {
 			err := worktrees.Rebase(t.Context(), work, "base")
 
 			require.ErrorIs(t, err, worktrees.ErrWorktree)
-			assert.ErrorContains(t, err, "uncommitted work is in the way")
+			assert.ErrorContains(t, err, "git would overwrite uncommitted work")
 			assert.Equal(t, head, there.Git("rev-parse", "HEAD", "work"))
 			assert.Equal(t, status, there.Git("status", "--porcelain"))
 			assert.Equal(t, before, files(t, work.Root))

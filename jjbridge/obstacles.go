@@ -137,11 +137,11 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	case !info.IsDir() && (o.removed[o.fold(name)] || !create):
 		return folderState{absent: true} // if no edit removes the file, git itself finds the change and refuses
 	case info.Mode()&fs.ModeSymlink != 0:
-		return refuse("a symbolic link, where the restore needs a folder")
+		return refuse("the path is a symbolic link, but the restore needs a folder")
 	case !info.IsDir():
 		return folderState{refusal: o.inTheWay(name, kindOf(info))}
 	case name != "." && isRepository(full):
-		return refuse("the folder of another repository")
+		return refuse("the path is the folder of another repository")
 	}
 	if err := writable(full); err != nil {
 		return refuse("the folder cannot be written to: " + err.Error())
@@ -169,7 +169,7 @@ func (o *obstacles) checkNew(name string) {
 // folder that is not writable.
 func (o *obstacles) checkCleared(name string) {
 	if isRepository(o.full(name)) {
-		o.refuse(&Refusal{name, "the folder of another repository"})
+		o.refuse(&Refusal{name, "the path is the folder of another repository"})
 		return
 	}
 	if err := writable(o.full(path.Dir(name))); err != nil {

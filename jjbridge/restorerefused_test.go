@@ -67,7 +67,7 @@ func TestWhatWasNotRecordedIsNeverOverwritten(t *testing.T) {
 				require.NoError(c.t, os.MkdirAll(filepath.Join(c.Home, "elsewhere"), 0o777))
 				c.link(filepath.Join(c.Home, "elsewhere"), "out")
 			},
-			path: "out", reason: "a symbolic link, where the restore needs a folder",
+			path: "out", reason: "the path is a symbolic link, but the restore needs a folder",
 		},
 		"a repository where a file must come": {
 			before: func(c *copyOf) { c.Write("inner", "recorded\n") },
@@ -75,7 +75,7 @@ func TestWhatWasNotRecordedIsNeverOverwritten(t *testing.T) {
 				c.forget("inner")
 				c.embed("inner")
 			},
-			path: "inner", reason: "the folder of another repository",
+			path: "inner", reason: "the path is the folder of another repository",
 		},
 		"a repository where a folder must come": {
 			before: func(c *copyOf) { c.Write("inner/f", "recorded\n") },
@@ -83,7 +83,7 @@ func TestWhatWasNotRecordedIsNeverOverwritten(t *testing.T) {
 				c.forget("inner")
 				c.embed("inner")
 			},
-			path: "inner", reason: "the folder of another repository",
+			path: "inner", reason: "the path is the folder of another repository",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

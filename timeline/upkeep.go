@@ -12,8 +12,8 @@ import (
 const upkeepEvery = 8
 
 // manyWrites is the number of writes from which a store brings the index up to date when it is closed. Below this
-// number, it leaves the index to the next reader, who waits some 5 ms for it: to open the index takes a process that
-// makes one frame longer than to make the frame.
+// number, it leaves the index to the next reader, which indexes 66 frames a millisecond. To open and update the index
+// takes longer than to make a frame.
 const manyWrites = 256
 
 // upkeep keeps the number of packs and loose refs small. A round in the background seals runs that ended, merges

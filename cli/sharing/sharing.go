@@ -59,7 +59,7 @@ func (l *lateTalk) Write(p []byte) (int, error) {
 
 // hintRunAsRemote adds a hint to the error remote_not_found if the user has typed the whole id of a run in place of the
 // remote of push or fetch. The hint is the typed command line with a remote before the run: the default remote, or
-// origin if there is none. In all other cases, hintRunAsRemote returns err unchanged.
+// origin without a setting. In all other cases, hintRunAsRemote returns err unchanged.
 func hintRunAsRemote(ctx context.Context, s *session.Session, store *timeline.Store, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !ok || known.Code != fault.RemoteNotFound {

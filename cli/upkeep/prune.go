@@ -91,7 +91,7 @@ type pruneOptions struct {
 }
 
 // parsePrune returns the options of prune from the flags and arguments in c. The error is usage if a value is invalid,
-// if flags and arguments do not go together, or if nothing says what to prune.
+// if flags and arguments do not go together, or if the command line names nothing to prune.
 func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	opts := pruneOptions{
 		runs: c.Args().Slice(), undo: c.Bool("undo"), collect: c.Bool("collect"), there: c.Bool("remote"),

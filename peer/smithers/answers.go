@@ -37,7 +37,7 @@ func (m *mailbox) keep(given kept.Answers) {
 }
 
 // untold returns the signals of given that Smithers does not have. If Smithers received a signal since the last
-// import, untold leaves out the signal of given with the same digest. If there is none with the same digest,
+// import, untold leaves out the signal of given with the same digest. If no signal has the same digest,
 // untold leaves out a signal of given that isAlike accepts. Each signal of Smithers removes at most one signal
 // of given. untold overwrites the array of given.Signals.
 func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {

@@ -183,8 +183,7 @@ func judge(flag, summary string) answer {
 }
 
 // remoteSaid returns the messages of the remote in stderr, each on its own line. It leaves out lines of progress and
-// empty messages, and cuts the result at a whole character after at most maxSaid
-// bytes.
+// empty messages, and cuts the result after maxSaid bytes at the latest, between two characters.
 func remoteSaid(stderr string) string {
 	var lines []string
 	for line := range strings.Lines(withoutProgress(stderr)) {

@@ -35,7 +35,7 @@ type comparison struct {
 	changes  []jjbridge.PathChange
 }
 
-// trees appends the changes from the tree from to the tree to to c.changes. prefix is the path of both trees with a
+// trees compares the trees from and to, and appends the changes to c.changes. prefix is the path of both trees with a
 // slash at the end, or "" at the top. The parameter under is a path relative to the trees: only files at or below
 // this path are compared; "" means all files. Before the first comparison of all files, trees counts the paths that
 // differ. If they are too many, the error is that of the count.

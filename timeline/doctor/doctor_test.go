@@ -349,7 +349,7 @@ func TestABrokenRefWithALongNameIsSavedUnderAShorterOne(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)
 	c.Damaged()
-	c.WriteRef("refs/smithers/_tip/"+strings.Repeat("a", 230), "no id\n")
+	c.WriteRef("refs/smithers/_tip/"+strings.Repeat("a", 240), "no id\n")
 
 	c.mend()
 

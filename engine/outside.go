@@ -20,24 +20,16 @@ func (r *runner) waitedIdle() bool { return r.begun && r.waited && len(r.running
 
 // commitOutside appends a separate frame if people changed the shared files while no task ran. The next frame then does
 // not attribute the changes to a task. commitOutside returns the captures that the next frame must store. These are the
-// captures in read, but without the shared working copy in two cases:
-//   - The separate frame has the shared files.
-//   - The run waited idly, and no change of the files by people is known.
+// captures in read, but without the shared working copy if the separate frame has the shared files.
 //
 // If the separate frame cannot be stored, commitOutside returns read and no error, because the next frame can store the
 // files. But if another process has moved the tip, commitOutside returns the error of check or a conflict error.
 // commitOutside resets r.waited.
 func (r *runner) commitOutside(ctx context.Context, read captures, check func() error) (captures, error) {
-	waited := r.waitedIdle()
 	r.waited = false
 	changed, err := r.changedOutside(read[""])
-	if err != nil || !changed && !waited {
+	if err != nil || !changed {
 		return read, err
-	}
-	rest := maps.Clone(read) // without the shared files, which belong to the separate frame or have no known change
-	delete(rest, "")
-	if !changed {
-		return rest, nil
 	}
 	// The new number names the append of the separate frame; see tip.operation.
 	r.tip.appends++
@@ -50,6 +42,8 @@ func (r *runner) commitOutside(ctx context.Context, read captures, check func() 
 	}
 	r.tip.accept()
 	r.opts.report(r.rec.Row().Frame, outsideSubject, nil, r.nodes)
+	rest := maps.Clone(read)
+	delete(rest, "")
 	return rest, nil
 }
 

@@ -104,3 +104,33 @@ func TestWhatAnAttemptLeftThatCouldNotBeCapturedIsNotSaidToBeSomebodyElses(t *te
 	s.finishes()
 	assert.NotContains(t, s.subjects(), outside)
 }
+
+func TestFilesThatCouldNotBeCapturedBeforeAWaitAreCapturedAfterIt(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, shipped, "")
+	files := s.folder()
+	slow := true
+	files.before = func(context.Context, int) error {
+		if slow {
+			return errors.New("the disk is slow today")
+		}
+		return nil
+	}
+	s.opts.WorkingCopy = files
+	s.opts.Wait, s.opts.Watch = true, time.Millisecond
+	s.opts.Progress = func(p engine.Progress) {
+		if p.Waiting == 1 && p.Subject == "gate waits for approval" {
+			slow = false
+			s.approve()
+		}
+	}
+	s.finishes()
+	assert.NotContains(t, s.subjects(), outside)
+	for frame := range s.tipRow().Frame {
+		if s.frame(frame).Subject == "gate approved" {
+			assert.Equal(t, "a", s.names(s.vcs(frame).Tree))
+			return
+		}
+	}
+	assert.Fail(t, "no frame has the approval")
+}

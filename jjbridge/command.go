@@ -130,7 +130,11 @@ const jjPathVariable = "SMITHERS_JJ_PATH"
 // path of a program.
 func findJJ(env []string) (string, error) {
 	for _, entry := range slices.Backward(env) {
-		if path, ok := strings.CutPrefix(entry, jjPathVariable+"="); ok && path != "" {
+		path, ok := strings.CutPrefix(entry, jjPathVariable+"=")
+		if ok && path == "" {
+			break // an empty last value hides the values before it
+		}
+		if ok {
 			if found, err := exec.LookPath(path); err == nil && filepath.IsAbs(found) {
 				return found, nil
 			}

@@ -113,6 +113,8 @@ func TestTheJJToRunCanBeNamed(t *testing.T) {
 	_, err = locate(t, repo.Dir, append(repo.Env, "SMITHERS_JJ_PATH=/nowhere/jj")).Pointer(t.Context())
 	require.ErrorIs(t, err, jjbridge.ErrNoJJ)
 	assert.ErrorContains(t, err, "/nowhere/jj")
+	_, err = locate(t, repo.Dir, append(repo.Env, "SMITHERS_JJ_PATH=/nowhere/jj", "SMITHERS_JJ_PATH=")).Pointer(t.Context())
+	require.NoError(t, err, "an empty value is no path")
 }
 
 func TestAJJThatDoesNotKnowACommandIsAskedForItsVersion(t *testing.T) {

@@ -1,6 +1,7 @@
 package objstore
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	// Read one byte more than the head claims, to detect a stream that is too long.
 	data, err := io.ReadAll(io.LimitReader(r, r.size+1))
 	if err != nil {
-		return bad("loose object: " + err.Error())
+		return object{}, looseFailed(id, r.file, err)
 	}
 	if o := (object{r.kind, data}); int64(len(data)) == r.size && Hash(o.kind, data) == id {
 		return o, nil
@@ -58,17 +59,41 @@ func openLoose(dir string, id ID) (_ *objectReader, err error) {
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	r, err := objfile.NewReader(f)
+	disk := &diskReader{file: f}
+	r, err := objfile.NewReader(disk)
 	if err != nil {
-		return nil, &CorruptError{ID: id, File: hex[2:], Reason: "loose object: " + err.Error()}
+		return nil, looseFailed(id, hex[2:], cmp.Or(disk.err, err))
 	}
 	kind, size, err := r.Header()
 	if err != nil {
-		return nil, errors.Join(&CorruptError{ID: id, File: hex[2:], Reason: "loose object: " + err.Error()}, r.Close())
+		return nil, errors.Join(looseFailed(id, hex[2:], cmp.Or(disk.err, err)), r.Close())
 	}
 	opened = true
 	shut := func() error { return errors.Join(r.Close(), f.Close()) }
 	return &objectReader{Reader: r, kind: Kind(kind), size: size, file: hex[2:], close: shut}, nil
+}
+
+// diskReader reads a file and keeps the file system's error, because objfile's errors do not wrap their cause.
+type diskReader struct {
+	file *os.File
+	err  error // the first error except io.EOF
+}
+
+func (d *diskReader) Read(p []byte) (int, error) {
+	n, err := d.file.Read(p)
+	if d.err == nil && err != nil && !errors.Is(err, io.EOF) {
+		d.err = err
+	}
+	return n, err
+}
+
+// looseFailed returns the error of a read of a loose object. If the file system failed, that is err itself, because the
+// object may be sound. Otherwise the bytes of the file are wrong, and the error is a [*CorruptError].
+func looseFailed(id ID, file string, err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return err
+	}
+	return &CorruptError{ID: id, File: file, Reason: "loose object: " + err.Error()}
 }
 
 // AddLoose adds every object in dir to w. dir is one of git's object directories. AddLoose also adds the

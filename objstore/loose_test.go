@@ -298,3 +298,16 @@ func TestLargeFilesAreNeverInMemoryAsAWhole(t *testing.T) {
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size), "all that was ever allocated")
 	runtime.KeepAlive(s)
 }
+
+func TestALooseObjectThatCannotBeReadIsNotDamaged(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	id := objstore.Hash(objstore.Blob, []byte("text"))
+	// A folder opens like a file, and reading it fails.
+	require.NoError(t, os.MkdirAll(filepath.Join(r.dir, "objects", id.String()[:2], id.String()[2:]), 0o755))
+	_, _, err := r.open().Get(id)
+	require.ErrorIs(t, err, syscall.EISDIR)
+	var damaged *objstore.CorruptError
+	assert.NotErrorAs(t, err, &damaged)
+	require.NoError(t, os.RemoveAll(filepath.Join(r.dir, "objects", id.String()[:2])))
+}

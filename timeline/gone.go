@@ -25,20 +25,22 @@ func (f runFinder) pruned(ctx context.Context, run string) (string, objstore.ID,
 	return "", objstore.ID{}, RunNotFound(run)
 }
 
-// checkPruned returns run_pruned if the run has a tombstone in this repository, and otherwise nil. collected is
-// the hint for a run whose history was collected, so that `prune --undo` cannot bring the run back.
+// checkPruned returns run_pruned if the run has a tombstone in this repository or if its history is held, and otherwise
+// nil. A held history has no tombstone if doctor has removed a broken one. collected is the hint for a run whose history
+// was collected, so that `prune --undo` cannot bring the run back.
 func (f runFinder) checkPruned(ctx context.Context, run, collected string) error {
 	name, err := refs.Gone(run)
 	if err != nil {
 		return Explain(err)
 	}
-	if _, err := f.refs.Resolve(ctx, name); errors.Is(err, refs.ErrNotFound) {
+	held := f.isHeld(ctx, run)
+	if _, err := f.refs.Resolve(ctx, name); errors.Is(err, refs.ErrNotFound) && !held {
 		return nil
-	} else if err != nil {
+	} else if err != nil && !errors.Is(err, refs.ErrNotFound) {
 		return Explain(err)
 	}
 	out := fault.New(fault.RunPruned, "run %q was pruned", run).Detail("runId", run)
-	if f.isHeld(ctx, run) {
+	if held {
 		return out.Hint("`git smithers prune --undo %s` brings the run back", fault.Word(run))
 	}
 	return out.Hint("%s", collected).Detail("collected", true)

@@ -121,14 +121,16 @@ func (p *parser) checkBranch(at *yaml.Node, branch string) {
 	}
 }
 
-// checkBase reports a base that looks like an option, or that has a control character or a placeholder. A base with one
-// of git's own forms with braces, such as main@{1} and v1^{}, is not searched for placeholders.
+// gitBraces matches git's own forms with braces, such as in main@{1} and v1^{}.
+var gitBraces = regexp.MustCompile(`[@^]\{[^{}]*\}`)
+
+// checkBase reports a base that looks like an option, or that has a control character or a placeholder.
 func (p *parser) checkBase(at *yaml.Node, base string) {
 	switch {
 	case p.err != nil:
 	case strings.HasPrefix(base, "-") || strings.ContainsFunc(base, isControl):
 		p.fail(at, "name a branch, a tag or a commit, for example main", "base %q is not a revision", base)
-	case placeholder.MatchString(base) && !strings.Contains(base, "@{") && !strings.Contains(base, "^{"): // unlike main@{1}
+	case placeholder.MatchString(gitBraces.ReplaceAllString(base, "")):
 		p.fail(at, "remove the placeholder: only path and branch can have placeholders", "base %q is not a revision", base)
 	}
 }

@@ -54,6 +54,7 @@ func TestParseNamesWhatIsWrongWithWorktrees(t *testing.T) {
 		"lock":        {file("{branch: b.lock/c}"), `wf.yaml:4: branch "b.lock/c" cannot be the name of a branch`, git},
 		"base option": {file("{base: --all}"), `wf.yaml:4: base "--all" is not a revision`, "name a branch, a tag or a commit, for example main"},
 		"base of run": {file(`{base: "w-{run}"}`), `wf.yaml:4: base "w-{run}" is not a revision`, "remove the placeholder: only path and branch can have placeholders"},
+		"of a branch": {file(`{base: "{task}@{1}"}`), `wf.yaml:4: base "{task}@{1}" is not a revision`, "remove the placeholder: only path and branch can have placeholders"},
 		"task of all": {"name: w\nworktree: {branch: \"{task}\"}\n", "wf.yaml:2: branch has the unknown placeholder {task}", "use one of: {run}"},
 
 		"branch twice": {

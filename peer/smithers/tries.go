@@ -42,7 +42,7 @@ func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, 
 			im.req.Runs = wanted
 			continue
 		}
-		if im.req.Runs = overtaken(out); len(im.req.Runs) == 0 {
+		if im.req.Runs = overtaken(one); len(im.req.Runs) == 0 {
 			break
 		}
 	}
@@ -80,10 +80,10 @@ func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error)
 	return tips, nil
 }
 
-// overtaken returns the ids of the runs in out that have the error conflict: another process appended to the run
-// during the import.
-func overtaken(out *Imported) (runs []string) {
-	for _, run := range out.Runs {
+// overtaken returns the ids of the runs that have the error conflict in pass, the result of one pass: another process
+// appended to the run during the pass.
+func overtaken(pass *Imported) (runs []string) {
+	for _, run := range pass.Runs {
 		if run.Err != nil && fault.CodeOf(run.Err) == fault.Conflict {
 			runs = append(runs, run.RunID)
 		}

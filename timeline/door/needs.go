@@ -22,11 +22,11 @@ func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 		if change.Collection != snapshot.CollectionNodes || change.Op != snapshot.OpSet {
 			continue
 		}
-		place, lacks := lacksNeeds(change)
-		if !lacks {
-			continue
+		key, needs, err := nodeOf(change)
+		if err != nil || needs != nil {
+			continue // the append refuses an invalid row
 		}
-		needs, err := c.needsOf(place, changes[:i])
+		needs, err = c.needsOf(key, changes[:i])
 		if err != nil {
 			return err
 		}
@@ -55,21 +55,24 @@ func (c *Capturer) keepCarried(changes []snapshot.Change) error {
 	return nil
 }
 
-// lacksNeeds reports whether a change sets a node without giving its needs, and returns the node's key. If the
-// change has no key, the key is made from the row. For an invalid row, lacksNeeds returns "" and false.
-func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
+// nodeOf returns the key and the needs of the node that a change sets or removes. If the change has no key, the key is
+// made from the row. needs is nil if the change does not give the needs. The error means that the row is invalid.
+func nodeOf(change snapshot.Change) (key string, needs json.RawMessage, err error) {
+	if change.Op != snapshot.OpSet {
+		return change.Key, nil, nil
+	}
 	var row struct {
 		NodeID    string          `json:"nodeId"`
 		Iteration int             `json:"iteration"`
 		Needs     json.RawMessage `json:"needs"`
 	}
-	if json.Unmarshal(change.Value, &row) != nil || row.Needs != nil {
-		return "", false // the append refuses an invalid row
+	if err := json.Unmarshal(change.Value, &row); err != nil {
+		return "", nil, err
 	}
 	if change.Key != "" {
-		return change.Key, true
+		return change.Key, row.Needs, nil
 	}
-	return snapshot.Key(row.NodeID, row.Iteration), true
+	return snapshot.Key(row.NodeID, row.Iteration), row.Needs, nil
 }
 
 // needsOf returns the needs of a node, as JSON. The last change of the node in earlier decides. If earlier has no
@@ -77,16 +80,12 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 // or has no needs.
 func (c *Capturer) needsOf(key string, earlier []snapshot.Change) (json.RawMessage, error) {
 	for _, change := range slices.Backward(earlier) {
-		if change.Collection != snapshot.CollectionNodes || change.Key != key {
+		if change.Collection != snapshot.CollectionNodes {
 			continue
 		}
-		var row struct {
-			Needs json.RawMessage `json:"needs"`
+		if changed, needs, err := nodeOf(change); err == nil && changed == key {
+			return needs, nil
 		}
-		if change.Op == snapshot.OpSet {
-			_ = json.Unmarshal(change.Value, &row) // lacksNeeds has already parsed this value
-		}
-		return row.Needs, nil
 	}
 	value, ok, err := c.head.State().Nodes().Get(key)
 	if err != nil || !ok {

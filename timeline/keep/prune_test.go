@@ -83,9 +83,11 @@ func withAnother(t *testing.T) (o *orchard, pruned, another string) {
 	o.prune("a")
 	stone := o.Git("rev-parse", "refs/smithers/_gone/a")
 	o.Git("update-ref", "-d", "refs/smithers/_gone/a")
+	o.Git("update-ref", "-d", "refs/smithers/_held/a")
 	o.Write("else", "another run\n")
 	o.grow("a", 2)
 	o.Git("update-ref", "refs/smithers/_gone/a", stone)
+	o.Git("update-ref", "refs/smithers/_held/a", pruned)
 	return o, pruned, o.Git("rev-parse", "refs/smithers/_tip/a")
 }
 
@@ -248,4 +250,20 @@ func TestAPolicyKeepsWhatAnyRuleKeeps(t *testing.T) {
 	}))
 	assert.Len(t, pruned.Runs, 4)
 	assert.NotContains(t, o.ourRefs(), "/_tip/")
+}
+
+// Doctor removes a broken tombstone, and keeps the history that the tombstone belongs to.
+func TestAPrunedRunWithoutATombstoneIsStillPruned(t *testing.T) {
+	t.Parallel()
+	o := newOrchard(t)
+	o.grow("a", 3)
+	before := o.ourRefs()
+	o.prune("a")
+	o.Git("update-ref", "-d", "refs/smithers/_gone/a")
+	store := o.open(nil)
+	_, err := store.ResolveRun(t.Context(), "a")
+	assert.Equal(t, fault.RunPruned, fault.CodeOf(err), "%v", err)
+	require.NoError(t, store.Close())
+	require.NoError(t, o.recall("a"))
+	assert.Equal(t, before, o.ourRefs())
 }

@@ -107,10 +107,11 @@ func (r *Run) attemptOf(row source.Row, rootDir string) (attemptCopy, bool) {
 // "" if folder is neither inside root nor inside root's parent folder.
 func relativeFolder(root, folder string) string {
 	rel, err := filepath.Rel(root, folder)
-	if err != nil || strings.HasPrefix(rel, filepath.Join("..", "..")) || rel == ".." {
+	rel = filepath.ToSlash(rel)
+	if err != nil || rel == ".." || rel == "../.." || strings.HasPrefix(rel, "../../") {
 		return ""
 	}
-	return filepath.ToSlash(rel)
+	return rel
 }
 
 // Between returns the working copies that Smithers recorded between two snapshots, oldest first. before and next are

@@ -184,7 +184,7 @@ func TestTheWorktreeOfATaskIsNotTheRuns(t *testing.T) {
 	one, oneTree := commitJJ(repo, "one\n")
 	two, twoTree := commitJJ(repo, "two\n")
 	run := copiesOf(t, repo).OfRun(runIn("jj", repo.Dir), []source.Row{
-		left("two", 11, 15, two, filepath.Join(filepath.Dir(repo.Dir), "beside")),
+		left("two", 11, 15, two, filepath.Join(filepath.Dir(repo.Dir), "..beside")),
 		left("one", 11, 16, one, filepath.Join(repo.Dir, ".worktrees", "one")),
 		left("one-more", 11, 17, one, filepath.Join(repo.Dir, "..", "..", "..", "elsewhere")),
 	})
@@ -197,7 +197,7 @@ func TestTheWorktreeOfATaskIsNotTheRuns(t *testing.T) {
 	for _, w := range all[0].Worktrees {
 		got = append(got, w.Name+" "+w.Root+" "+w.Tree.String())
 	}
-	assert.Equal(t, []string{"one .worktrees/one " + oneTree, "one-more  " + oneTree, "two ../beside " + twoTree}, got)
+	assert.Equal(t, []string{"one .worktrees/one " + oneTree, "one-more  " + oneTree, "two ../..beside " + twoTree}, got)
 
 	attempt := ended("two", 15)
 	run.Point(attempt, 4)

@@ -17,10 +17,10 @@ import (
 type filesBack struct {
 	*Desk
 	from    timeline.Address
-	names   []string            // the working copies: the names of tasks' worktrees, and "" for the shared working copy
-	file    string              // the workflow file, which is not restored; "" for none
-	confirm code.ConfirmRemoval // nil: untracked files are removed unasked
-	done    []*code.Restored    // what bring has restored
+	names   []string              // the working copies: the names of tasks' worktrees, and "" for the shared working copy
+	file    string                // the workflow file, which is not restored; "" for none
+	confirm code.ConfirmRemoval   // nil: untracked files are removed unasked
+	done    []*code.RestoreResult // what bring has restored
 }
 
 // newFilesBack returns the filesBack for all working copies that the newest frame of head has. If confirm is not nil,
@@ -75,8 +75,8 @@ func (b *filesBack) bring(ctx context.Context) (err error) {
 //
 // If dryRun is true, each writes nothing. If confirm is not nil, it is called before untracked files are removed; if
 // confirm is nil, they are removed without a question.
-func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmRemoval) ([]*code.Restored, error) {
-	var out []*code.Restored
+func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmRemoval) ([]*code.RestoreResult, error) {
+	var out []*code.RestoreResult
 	for _, name := range b.names {
 		done, err := code.Restore(ctx, b.Store, code.RestoreRequest{
 			From: b.from.String(), Worktree: name, DryRun: dryRun, File: b.file, Confirm: confirm,

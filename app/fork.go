@@ -19,7 +19,7 @@ type ForkRequest struct {
 // ForkResult has the tip of a new fork, and the entry from which it was forked.
 type ForkResult struct {
 	Head *timeline.Head
-	From *timeline.Loaded
+	From *timeline.LoadedEntry
 }
 
 // Fork forks a run at a frame, and runs no task. If req.Input is not nil, and the frame stores a workflow of git
@@ -31,7 +31,7 @@ func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 		From: req.From, RunID: req.RunID, Nodes: req.Nodes, NoDeps: req.NoDeps, NamedOnly: req.NamedOnly,
 		Input: req.Input, Label: req.Label, Description: req.Description,
 		// Store.Fork calls Found before CheckInput.
-		Found: func(at *timeline.Loaded) (err error) {
+		Found: func(at *timeline.LoadedEntry) (err error) {
 			if out.From = at; req.Input != nil {
 				check, err = keptInputCheck(at)
 			}
@@ -54,7 +54,7 @@ func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 
 // keptInputCheck returns the function that checks an input against the workflow stored in the frame at. The function is
 // nil if the frame stores no workflow, or a workflow of another engine.
-func keptInputCheck(at *timeline.Loaded) (func(json.RawMessage) error, error) {
+func keptInputCheck(at *timeline.LoadedEntry) (func(json.RawMessage) error, error) {
 	kept, err := at.Entry.Workflow()
 	if err != nil || kept == nil {
 		return nil, err

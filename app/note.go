@@ -36,10 +36,10 @@ type FilledNote struct {
 }
 
 // CheckedOutNote notes that a working copy was made for a run, with the files of a frame.
-type CheckedOutNote struct{ *code.CheckedOut }
+type CheckedOutNote struct{ *code.CheckoutResult }
 
 // BroughtBackNote notes that the files of a run's newest frame were restored before the run continues.
-type BroughtBackNote struct{ *code.Restored }
+type BroughtBackNote struct{ *code.RestoreResult }
 
 // WentBackNote notes that a run went back to an earlier state, before it continues.
 type WentBackNote struct{ *travel.Result }

@@ -37,7 +37,7 @@ type ReplayRequest struct {
 // ReplayResult describes a fork that was executed.
 type ReplayResult struct {
 	*Result
-	Made *code.CheckedOut // the fork's own working copy; nil if the fork has no own working copy
+	Made *code.CheckoutResult // the fork's own working copy; nil if the fork has no own working copy
 }
 
 // Replay forks a frame, adapts the state of the fork to the workflow, and executes the fork. If req.RestoreVCS is true,
@@ -53,7 +53,7 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 	}
 	id := timeline.NewRunID()
 	e := &execution{Desk: d, Settings: req.Settings, workflow: wf, ask: Agreed, file: req.Workflow}
-	var made *code.CheckedOut
+	var made *code.CheckoutResult
 	if req.RestoreVCS {
 		if made, err = d.checkOutFor(ctx, id, at.Address, req.To); err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 //
 // The error is no_working_copy if tasks would run inside git's own folder, see needWorkDir. With an error, the caller
 // must not use the other results.
-func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *workflow.Workflow, error) {
+func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.LoadedEntry, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {
 		err = explained(err).Hint("add `--engine smithers` to run a workflow that is a program")
@@ -114,7 +114,7 @@ func explained(err error) *fault.Error {
 
 // frameWorkflow returns the workflow stored in a frame. The error is usage if the frame stores no workflow of git
 // smithers.
-func frameWorkflow(at *timeline.Loaded) (*workflow.Workflow, error) {
+func frameWorkflow(at *timeline.LoadedEntry) (*workflow.Workflow, error) {
 	kept, err := at.Entry.Workflow()
 	if err != nil {
 		return nil, timeline.Explain(err)

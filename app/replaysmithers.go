@@ -53,7 +53,7 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 		return nil, err
 	}
 	id := timeline.NewRunID()
-	var made *code.CheckedOut
+	var made *code.CheckoutResult
 	if req.RestoreVCS {
 		if made, err = d.checkOutFor(ctx, id, at.Address, req.To); err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 // as the desk's folder has in its own working copy. If the new working copy has no such folder, sameFolderIn passes a
 // note to the teller and returns the top of the working copy. It also returns the top if the desk's folder is outside
 // of its working copy.
-func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckedOut) string {
+func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckoutResult) string {
 	top := RealFolder(made.WorkingCopy.Root())
 	below, err := filepath.Rel(RealFolder(code.WorkingCopyOf(d.Store).Root()), RealFolder(string(d.Folder)))
 	if err != nil || !filepath.IsLocal(below) {
@@ -208,7 +208,7 @@ type foreignEnd struct {
 // finishForeign returns the result of a fork that Smithers executed. The fork must already be imported. made is the
 // fork's working copy, or nil. end says how Smithers ended. If the run cannot be read, the result is nil. Otherwise the
 // result is not nil, and the error is the one that end.check returns.
-func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end foreignEnd) (*SmithersReplayResult, error) {
+func (d *Desk) finishForeign(ctx context.Context, made *code.CheckoutResult, end foreignEnd) (*SmithersReplayResult, error) {
 	head, err := d.Store.Head(ctx, end.play.id)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 // Restore restores the files of a frame in place, and returns the changes. With req.DryRun, it only returns the
 // changes. If the run's newest state lacks the current files, Restore saves the current files as a frame before it
 // changes them. See code.Restore for the codes of errors.
-func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Restored, error) {
+func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.RestoreResult, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
 	req.Confirm = confirming(req.Confirm, over)
@@ -20,7 +20,7 @@ func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Rest
 // Revert restores the files in place as they were after an attempt, and returns the changes. With req.DryRun, it only
 // returns the changes. If the run's newest state lacks the current files, Revert saves the current files as a frame
 // before it changes them. See code.Revert for the codes of errors.
-func (d *Desk) Revert(ctx context.Context, req code.RevertRequest) (*code.Restored, error) {
+func (d *Desk) Revert(ctx context.Context, req code.RevertRequest) (*code.RestoreResult, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
 	req.Confirm = confirming(req.Confirm, over)
@@ -29,7 +29,7 @@ func (d *Desk) Revert(ctx context.Context, req code.RevertRequest) (*code.Restor
 
 // CheckOut makes a new working copy with the files of a frame. req.Dir may be relative to the desk's folder, or "" for
 // a default folder. See code.Checkout for the codes of errors.
-func (d *Desk) CheckOut(ctx context.Context, req code.CheckoutRequest) (*code.CheckedOut, error) {
+func (d *Desk) CheckOut(ctx context.Context, req code.CheckoutRequest) (*code.CheckoutResult, error) {
 	if req.Dir != "" {
 		req.Dir = d.Folder.Path(req.Dir)
 	}
@@ -41,7 +41,7 @@ func (d *Desk) CheckOut(ctx context.Context, req code.CheckoutRequest) (*code.Ch
 // checkOutFor makes a new working copy with the files of the frame at the address from, and passes a note about it to
 // the teller. id is the id of the run that will use the working copy. dir is the folder of the working copy; if dir is
 // "", the working copy gets a default folder.
-func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address, dir string) (*code.CheckedOut, error) {
+func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address, dir string) (*code.CheckoutResult, error) {
 	made, err := d.CheckOut(ctx, code.CheckoutRequest{From: from.String(), Dir: dir, Name: id, Run: id, Own: true})
 	if err == nil {
 		d.Teller.Note(ctx, CheckedOutNote{made})
@@ -51,7 +51,7 @@ func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address
 
 // discard removes a working copy that was made for a run, because the run could not be created. It works even if ctx
 // has ended. It does nothing if made is nil.
-func discard(ctx context.Context, made *code.CheckedOut) error {
+func discard(ctx context.Context, made *code.CheckoutResult) error {
 	if made == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func discard(ctx context.Context, made *code.CheckedOut) error {
 
 // FrameBefore returns the frame that has the files as they were before the restore done. It returns nil if the restore
 // changed no file, or if it neither saved nor recorded a frame.
-func FrameBefore(done *code.Restored) *timeline.Address {
+func FrameBefore(done *code.RestoreResult) *timeline.Address {
 	switch {
 	case len(done.Changes) == 0:
 		return nil

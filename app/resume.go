@@ -24,7 +24,7 @@ type ResumeRequest struct {
 // ResumeResult describes a run that was continued.
 type ResumeResult struct {
 	*Result
-	Restored []*code.Restored // the working copies whose files were restored
+	Restored []*code.RestoreResult // the working copies whose files were restored
 }
 
 // Resume executes the remaining tasks of a run. If req.Restore is true, it first restores the files of the run's newest

@@ -192,7 +192,7 @@ func (v *supervisor) sleep(ctx context.Context) error {
 //   - Another error stopped the execution. settle reports RunStopped. It also begins a pause of the run, or doubles the
 //     last one, unless another process has taken the run over or the supervisor is stopping.
 func (v *supervisor) settle(end executionEnd) error {
-	run := claim.Unattended{Run: end.row.ID, Status: end.row.Status}
+	run := claim.UnattendedRun{Run: end.row.ID, Status: end.row.Status}
 	delete(v.running, run.Run)
 	if _, ok := errors.AsType[*thrown.Error](end.err); ok {
 		return end.err
@@ -215,7 +215,7 @@ func (v *supervisor) settle(end executionEnd) error {
 
 // report calls Report with an action on a run. frame is the number of the run's newest frame, or 0 if it is unknown.
 // cause is the reason why the run is not resumed or was stopped, or nil.
-func (v *supervisor) report(action SupervisorAction, run claim.Unattended, frame int64, cause error) error {
+func (v *supervisor) report(action SupervisorAction, run claim.UnattendedRun, frame int64, cause error) error {
 	return v.req.Report(SupervisorReport{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
 }
 
@@ -232,7 +232,7 @@ func (v *supervisor) stopping() bool {
 // try resumes a run if the run can be resumed, and reports RunResumed. Otherwise try calls leave with the reason. If
 // another process moves the run's tip meanwhile, try begins again, at most maxClaims times. try returns only the errors
 // of ctx and of Report.
-func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
+func (v *supervisor) try(ctx context.Context, run claim.UnattendedRun) error {
 	var err error
 	for range maxClaims {
 		if err = v.tryOnce(ctx, run); fault.CodeOf(err) != fault.Conflict {
@@ -245,7 +245,7 @@ func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 // tryOnce does the same as try, but makes only one attempt. It returns conflict if another process has moved the run's
 // tip, for example with a signal. If the run has ended since look found it, tryOnce does nothing. It passes all other
 // reasons to leave, for example that no wait of the run is over, or that another engine runs the run.
-func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
+func (v *supervisor) tryOnce(ctx context.Context, run claim.UnattendedRun) error {
 	head, err := v.Store.Head(ctx, run.Run)
 	if err != nil {
 		return v.leave(ctx, run, 0, err)
@@ -288,7 +288,7 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 // reports nothing if cause says that the run waits, does not exist any more, is executed by another process, or was
 // changed by another process. leave returns only the errors of ctx and of Report. frame is the number of the run's
 // newest frame, or 0 if it is unknown.
-func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int64, cause error) error {
+func (v *supervisor) leave(ctx context.Context, run claim.UnattendedRun, frame int64, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

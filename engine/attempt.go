@@ -121,7 +121,7 @@ func (j *job) command(ctx context.Context) outcome {
 	}
 	log, unlogged := j.openLog()
 	live := j.live.stream(j.key.Name(j.task)) // gets only stderr, because stdout may become the output
-	stdout := &bounded{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
+	stdout := &boundedOutput{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
 	c := command{
 		line:   j.task.Run,
 		dir:    j.dir,
@@ -213,9 +213,9 @@ func whyNotStarted(err error, dir string) string {
 	return what + ": " + err.Error()
 }
 
-// bounded keeps the written bytes, up to one byte above its limit. It calls over once, when the limit is exceeded.
+// boundedOutput keeps the written bytes, up to one byte above its limit. It calls over once, when the limit is exceeded.
 // It must be used by one goroutine at a time.
-type bounded struct {
+type boundedOutput struct {
 	limit int64 // in bytes
 	data  []byte
 	over  func()
@@ -223,7 +223,7 @@ type bounded struct {
 
 // Write adds p to b.data, up to one byte above the limit in total, and drops the rest of p. It calls b.over if p is
 // the first to exceed the limit. It always returns len(p) and nil.
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedOutput) Write(p []byte) (int, error) {
 	room := b.limit + 1 - int64(len(b.data))
 	if int64(len(p)) >= room && room > 0 {
 		b.over()

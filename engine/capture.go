@@ -15,7 +15,7 @@ import (
 
 // captures holds the captures of working copies for one frame, by name. "" names the working copy that tasks share;
 // any other name is the id of a task with a worktree of its own.
-type captures map[string]*jjbridge.Captured
+type captures map[string]*jjbridge.CapturedFiles
 
 // capture returns captures of the working copies in names. If names is empty or Options.Hurry has ended, it returns
 // nil. It leaves out a working copy that cannot be read. For such a working copy, the next frame keeps the files of the
@@ -39,7 +39,7 @@ func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stop
 // captureOf captures the working copy with the given name. It returns nil if the working copy is not open or not
 // under version control, if ctx has ended, or if the capture failed. It warns about a failed capture, unless
 // Options.Hurry has ended or the previous capture of this working copy failed, too.
-func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.Captured {
+func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.CapturedFiles {
 	from := c.open[name]
 	if from == nil || ctx.Err() != nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 // compare warns if the shared working copy, captured as now, has other code than the run's newest frame. It is called
 // before the first frame of this process. compare does nothing in these cases: now is nil; the run is new and not a
 // fork; the frame is unreadable; or the frame has no files of the shared working copy.
-func (c *workingCopies) compare(now *jjbridge.Captured) {
+func (c *workingCopies) compare(now *jjbridge.CapturedFiles) {
 	row := c.rec.Row()
 	if now == nil || !c.resumed && row.Parent == nil {
 		return

@@ -82,7 +82,7 @@ type WorkingCopy interface {
 	Root() string
 	// Capture reads the current files. It returns nil if the files are not under version control. The engine closes
 	// the result.
-	Capture(ctx context.Context) (*jjbridge.Captured, error)
+	Capture(ctx context.Context) (*jjbridge.CapturedFiles, error)
 }
 
 // LogKeeper stores the logs of attempts that have not ended, by the attempts' keys.

@@ -70,7 +70,7 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 //   - now is nil, or the run is new.
 //   - A command runs in the shared files.
 //   - The tip's files are unreadable or cannot be compared.
-func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
+func (r *runner) changedOutside(now *jjbridge.CapturedFiles) (bool, error) {
 	if now == nil || !r.begun && !r.resumed || len(r.running.in("")) > 0 {
 		return false, nil
 	}

@@ -160,7 +160,7 @@ func TestAnAttemptWithoutFilesOfItsOwnNamesItsCommit(t *testing.T) {
 // revisionOnly is a folder of which only the revision is captured.
 type revisionOnly struct{ *folder }
 
-func (r revisionOnly) Capture(ctx context.Context) (*jjbridge.Captured, error) {
+func (r revisionOnly) Capture(ctx context.Context) (*jjbridge.CapturedFiles, error) {
 	got, err := r.folder.Capture(ctx)
 	if err == nil {
 		got.VCS.Tree, got.VCS.Scope = snapshot.VCS{}.Tree, ""

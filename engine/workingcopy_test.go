@@ -30,7 +30,7 @@ func (s *scratch) folder() *folder { return &folder{history: s.history, dir: s.d
 
 func (f *folder) Root() string { return f.dir }
 
-func (f *folder) Capture(ctx context.Context) (*jjbridge.Captured, error) {
+func (f *folder) Capture(ctx context.Context) (*jjbridge.CapturedFiles, error) {
 	f.captures++
 	if f.before != nil {
 		if err := f.before(ctx, f.captures-1); err != nil {
@@ -52,7 +52,7 @@ func (f *folder) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 		}
 		files = append(files, objstore.TreeEntry{Name: name.Name(), Mode: objstore.ModeFile, ID: f.history.objects.Add(objstore.Blob, data)})
 	}
-	return &jjbridge.Captured{VCS: snapshot.VCS{
+	return &jjbridge.CapturedFiles{VCS: snapshot.VCS{
 		Type: snapshot.VCSGit, CommitID: f.commit, Scope: snapshot.ScopeAll, Tree: f.history.objects.Add(objstore.Tree, objstore.EncodeTree(files)),
 	}}, nil
 }

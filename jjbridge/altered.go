@@ -72,13 +72,13 @@ func (c *filesCapture) altered(ctx context.Context, tree objstore.ID, edits map[
 		return gitindex.AlteredFiles{}, err
 	}
 	fresh = append(fresh, still...)
-	slices.SortFunc(fresh, func(a, b snapshot.Altered) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(fresh, func(a, b snapshot.AlteredFile) int { return cmp.Compare(a.Path, b.Path) })
 	return gitindex.AlteredFiles{Rules: rules, Tree: tree, Files: fresh}, nil
 }
 
 // stillAltered returns the files in known that are the same in known.Tree and in tree. If known.Tree is zero, the
 // result is empty. stillAltered reads only subtrees that differ, and each such subtree once for all files.
-func (b *treeBuilder) stillAltered(known gitindex.AlteredFiles, tree objstore.ID) ([]snapshot.Altered, error) {
+func (b *treeBuilder) stillAltered(known gitindex.AlteredFiles, tree objstore.ID) ([]snapshot.AlteredFile, error) {
 	if len(known.Files) == 0 || known.Tree.IsZero() {
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func (b *treeBuilder) stillAltered(known gitindex.AlteredFiles, tree objstore.ID
 	if err != nil {
 		return nil, err
 	}
-	var still []snapshot.Altered
+	var still []snapshot.AlteredFile
 	for _, a := range known.Files {
 		if _, differs := stale[a.Path]; !differs {
 			still = append(still, a)
@@ -171,7 +171,7 @@ func (r contentRules) attributePaths() []string {
 
 // compareStored returns the files whose bytes a checkout would change if the user's filters did not run. files has the
 // captured files to check, by path. The result is not sorted, and lacks files of the working copy that cannot be read.
-func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeFile) ([]snapshot.Altered, error) {
+func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeFile) ([]snapshot.AlteredFile, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -184,7 +184,7 @@ func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeF
 	}
 	rules := newContentRules(c.w)
 	fields := splitPaths(out)
-	var altered []snapshot.Altered
+	var altered []snapshot.AlteredFile
 	var ask []askedFile
 	// git prints three fields for each path and attribute: the path, the attribute's name and its value.
 	for step := 3 * len(contentAttributes()); len(fields) >= step; fields = fields[step:] {
@@ -200,7 +200,7 @@ func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeF
 		case undecided:
 			ask = append(ask, askedFile{gitindex.Entry{Path: fields[0], Mode: file.mode, ID: file.id}, by})
 		case by != "":
-			altered = append(altered, snapshot.Altered{Path: fields[0], By: by})
+			altered = append(altered, snapshot.AlteredFile{Path: fields[0], By: by})
 		}
 	}
 	asked, err := c.askGit(ctx, ask)
@@ -213,8 +213,8 @@ type attributes map[string]string
 // given reports whether the attribute with the given name is set or has a value.
 func (a attributes) given(name string) bool { return a[name] != "" && a[name] != "unset" }
 
-// alteredBy returns the conversion by which a checkout changes the bytes of file, in the words of snapshot.Altered.By.
-// file is the captured file at path, and has holds the attributes of path. If a checkout does not change the bytes, the
+// alteredBy returns the conversion by which a checkout changes the bytes of file, in the words of
+// snapshot.AlteredFile.By. file is the captured file at path, and has holds the attributes of path. If a checkout does not change the bytes, the
 // file is a symbolic link or a submodule, or the file cannot be read, by is "".
 //
 // If only git can answer, undecided is true. by is then the conversion to name if git's answer is that the bytes
@@ -273,7 +273,7 @@ type askedFile struct {
 // out into a temporary folder, and askGit compares the results with the files of the working copy. No command of the
 // user runs, because a file with a filter is never in files. askGit leaves out a file of the working copy that can no
 // longer be read.
-func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snapshot.Altered, err error) {
+func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snapshot.AlteredFile, err error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -301,7 +301,7 @@ func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snaps
 	if err != nil {
 		return nil, err
 	}
-	var altered []snapshot.Altered
+	var altered []snapshot.AlteredFile
 	for _, file := range files {
 		there, err := os.ReadFile(c.w.full(file.entry.Path))
 		if err != nil {
@@ -312,7 +312,7 @@ func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snaps
 			return nil, err
 		}
 		if !bytes.Equal(there, given) {
-			altered = append(altered, snapshot.Altered{Path: file.entry.Path, By: file.by})
+			altered = append(altered, snapshot.AlteredFile{Path: file.entry.Path, By: file.by})
 		}
 	}
 	return altered, nil

@@ -65,10 +65,10 @@ func (o *CaptureOptions) leaves(path string) (entry string, ok bool) {
 	return "", false
 }
 
-// Captured is a captured working copy: VCS with its trees, and the new objects, which the repository does not have yet.
-// A Captured also pins the repository's objects, because a prune might otherwise remove objects that the capture shares
-// with an old run. The caller must close a Captured as soon as the new objects are stored or no longer needed.
-type Captured struct {
+// CapturedFiles is a captured working copy: VCS with its trees, and the new objects, which the repository does not have
+// yet. It also pins the repository's objects, because a prune might otherwise remove objects that the capture shares
+// with an old run. The caller must close it as soon as the new objects are stored or no longer needed.
+type CapturedFiles struct {
 	VCS snapshot.VCS
 
 	repository *objstore.Store      // CaptureOptions.Objects, which may be nil
@@ -86,7 +86,7 @@ type madeObject struct {
 
 // Objects adds to w the new objects of the capture, both those in memory and those in the quarantine. It has the
 // signature of snapshot.Draft.Objects.
-func (c *Captured) Objects(w objstore.Writer) error {
+func (c *CapturedFiles) Objects(w objstore.Writer) error {
 	for _, o := range c.made {
 		w.Add(o.kind, o.data)
 	}
@@ -98,14 +98,14 @@ func (c *Captured) Objects(w objstore.Writer) error {
 
 // AddTree adds a tree, encoded in data, to the new objects of the capture. The caller must not change data
 // afterwards.
-func (c *Captured) AddTree(data []byte) {
+func (c *CapturedFiles) AddTree(data []byte) {
 	c.made = append(c.made, madeObject{objstore.Tree, data})
 }
 
 // directory returns an object directory with all new objects of the capture, or "" if there are no new objects. It
 // moves the objects in memory into the quarantine. If c has no quarantine yet, directory creates one under the lock of
 // w's private index.
-func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) {
+func (c *CapturedFiles) directory(ctx context.Context, w *Workspace) (string, error) {
 	if len(c.made) == 0 {
 		return c.objects, nil
 	}
@@ -131,7 +131,7 @@ func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) 
 
 // Close removes the quarantine with the capture's objects. It also ends the pin, which kept [objstore.Store.Drop]
 // from removing objects of the repository. Close may be called more than once.
-func (c *Captured) Close() error {
+func (c *CapturedFiles) Close() error {
 	if c.release != nil {
 		c.release()
 	}
@@ -147,12 +147,12 @@ func (c *Captured) Close() error {
 // hooks and reflogs stay as they are. In a jj workspace, jj takes a snapshot, which adds at most one operation.
 // Captures of one working copy wait for each other, also across processes. The caller must close the result. Without
 // a working copy, the error is ErrNoWorkingCopy.
-func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured, error) {
+func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*CapturedFiles, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
 	}
 	opts = opts.withDefaults()
-	var c *Captured
+	var c *CapturedFiles
 	err := withObjects(w.Repo, opts.Objects, func(objects *objstore.Store) (err error) {
 		c, err = w.capturePinned(ctx, objects, opts)
 		return err
@@ -162,12 +162,12 @@ func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured
 
 // capturePinned pins the objects of the repository and then captures the working copy. objects is the
 // repository's store, and opts is a result of withDefaults. The result holds the pin until its Close.
-func (w *Workspace) capturePinned(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (*Captured, error) {
+func (w *Workspace) capturePinned(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (*CapturedFiles, error) {
 	release, err := objects.Pin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var c *Captured
+	var c *CapturedFiles
 	stored, err := objects.OnDisk() // bypasses the cache of the store, which may have objects that git has pruned
 	switch {
 	case err != nil:
@@ -186,7 +186,7 @@ func (w *Workspace) capturePinned(ctx context.Context, objects *objstore.Store, 
 
 // unless returns c if err is nil. Otherwise it closes c, which may be nil, and returns nil and err, joined
 // with the error of Close.
-func (c *Captured) unless(err error) (*Captured, error) {
+func (c *CapturedFiles) unless(err error) (*CapturedFiles, error) {
 	if err == nil {
 		return c, nil
 	}
@@ -198,8 +198,8 @@ func (c *Captured) unless(err error) (*Captured, error) {
 
 // captureGit captures the working copy of a git repository under the lock of its private index. With
 // ScopeOff, captureGit only reads HEAD, without the lock.
-func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (_ *Captured, err error) {
-	c := &Captured{VCS: snapshot.VCS{Type: snapshot.VCSGit, Root: w.vcsRoot()}}
+func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (_ *CapturedFiles, err error) {
+	c := &CapturedFiles{VCS: snapshot.VCS{Type: snapshot.VCSGit, Root: w.vcsRoot()}}
 	if opts.Scope == ScopeOff {
 		c.VCS.CommitID, c.VCS.Branch, err = w.Head(ctx)
 		return c, err
@@ -225,7 +225,7 @@ func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opt
 
 // take copies the tree, the lists and the new objects of files into c. After the call, c owns files.q, and c.Close
 // closes it.
-func (c *Captured) take(files capturedFiles) {
+func (c *CapturedFiles) take(files capturedFiles) {
 	c.VCS.Tree, c.VCS.Scope = files.tree, files.scope
 	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered
 	c.made = files.made

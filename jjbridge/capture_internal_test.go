@@ -21,7 +21,7 @@ func TestACaptureThatFailsAtItsEndIsClosedAndNotReturned(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, folder.Unlock())
 	released := false
-	c := &Captured{quarantine: q, release: func() { released = true }}
+	c := &CapturedFiles{quarantine: q, release: func() { released = true }}
 	failed := errors.New("close: input/output error")
 
 	got, err := c.unless(failed)
@@ -31,11 +31,11 @@ func TestACaptureThatFailsAtItsEndIsClosedAndNotReturned(t *testing.T) {
 	assert.True(t, released)
 	assert.NoDirExists(t, q.Dir)
 
-	got, err = (*Captured)(nil).unless(failed)
+	got, err = (*CapturedFiles)(nil).unless(failed)
 	require.ErrorIs(t, err, failed)
 	assert.Nil(t, got)
 
-	fine := &Captured{}
+	fine := &CapturedFiles{}
 	got, err = fine.unless(nil)
 	require.NoError(t, err)
 	assert.Same(t, fine, got)

@@ -40,7 +40,7 @@ func capturedAs(t testing.TB, repo *repotest.Repo) snapshot.VCS {
 
 // store stores what was captured, as appending an entry does, makes a ref to it, and
 // closes it.
-func store(t testing.TB, repo *repotest.Repo, c *jjbridge.Captured) {
+func store(t testing.TB, repo *repotest.Repo, c *jjbridge.CapturedFiles) {
 	t.Helper()
 	s, err := objstore.Open(objstore.Options{
 		ObjectsDir: filepath.Join(repo.GitDir, "objects"), TempDir: filepath.Join(repo.GitDir, "smithers", "tmp"),

@@ -35,7 +35,7 @@ func TestWhatFiltersAlterIsNamed(t *testing.T) {
 	repo.Write("same.u16", "\xff\xfea\x00\n\x00")
 	repo.Write("wide.u16", "\xfe\xff\x00a\x00\n")
 	repo.Write("dos.raw", "one\r\n")
-	want := []snapshot.Altered{
+	want := []snapshot.AlteredFile{
 		{Path: "large.bin", By: "lfs"},
 		{Path: "mixed.txt", By: "eol"},
 		{Path: "some.up", By: "upper"},
@@ -49,7 +49,7 @@ func TestWhatFiltersAlterIsNamed(t *testing.T) {
 
 	repo.Write("unix.txt", "one\r\n")
 	remove(t, repo, "some.up")
-	want = append(want[:2:2], snapshot.Altered{Path: "unix.txt", By: "eol"}, want[3], want[4])
+	want = append(want[:2:2], snapshot.AlteredFile{Path: "unix.txt", By: "eol"}, want[3], want[4])
 	assert.Equal(t, want, capturedAs(t, repo).Altered)
 	assert.Equal(t, want, capturedAs(t, repo).Altered, "also those that did not change now")
 	repo.Git("add", "--all")
@@ -87,6 +87,6 @@ func TestAttributesOutsideOfTheWorkingCopyCount(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(repo.GitDir, "info", "attributes"), []byte("*.bin filter=lfs\n"), 0o600))
 	repo.Write("large.bin", "content")
 	v := capturedAs(t, repo)
-	assert.Equal(t, []snapshot.Altered{{Path: "large.bin", By: "lfs"}}, v.Altered)
+	assert.Equal(t, []snapshot.AlteredFile{{Path: "large.bin", By: "lfs"}}, v.Altered)
 	assert.Equal(t, expected(t, repo), v.Tree.String())
 }

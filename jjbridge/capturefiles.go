@@ -38,7 +38,7 @@ type capturedFiles struct {
 	tree    objstore.ID
 	scope   string
 	left    []snapshot.LeftOut
-	altered []snapshot.Altered
+	altered []snapshot.AlteredFile
 	made    []madeObject         // new objects that are not in the quarantine
 	q       *gitindex.Quarantine // the other new objects; nil if all are in made
 }

@@ -18,13 +18,13 @@ import (
 // captureJJ makes jj take a snapshot and captures the tree of @, jj's working-copy commit. With ScopeOff it captures
 // no tree. jj protects the tree from every gc until the capture is stored. If an error occurs after the snapshot,
 // captureJJ returns a result and the error. The caller must close every result that is not nil.
-func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (*Captured, error) {
+func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (*CapturedFiles, error) {
 	if opts.Scope == ScopeOff {
 		v, err := w.Pointer(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return &Captured{VCS: *v}, nil
+		return &CapturedFiles{VCS: *v}, nil
 	}
 	// git lists the nested repositories while jj takes its snapshot.
 	embedded := make(chan []string, 1)
@@ -40,7 +40,7 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 	if err != nil {
 		return nil, err
 	}
-	c := &Captured{VCS: snapshot.VCS{
+	c := &CapturedFiles{VCS: snapshot.VCS{
 		Type: snapshot.VCSJJ, ChangeID: rev.change, CommitID: rev.commit, Operation: rev.operation,
 		Branch: rev.bookmark, Root: w.vcsRoot(), Conflicted: rev.conflict,
 	}}

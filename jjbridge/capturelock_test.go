@@ -42,7 +42,7 @@ func captureOverAndOver(ctx context.Context, dir string) error {
 		if err = os.WriteFile(filepath.Join(dir, "counter"), fmt.Appendf(nil, "%d\n", i), 0o600); err != nil {
 			break
 		}
-		var c *jjbridge.Captured
+		var c *jjbridge.CapturedFiles
 		if c, err = w.Capture(ctx, jjbridge.CaptureOptions{}); err == nil {
 			fmt.Println(c.VCS.Tree)
 			err = c.Close()

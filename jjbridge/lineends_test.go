@@ -112,5 +112,5 @@ func TestAFileThatComesBackWithOtherLineEndsIsNamed(t *testing.T) {
 	repo.Write(".gitattributes", "*.bat text eol=crlf\n")
 	repo.Write("unix.bat", "echo\n")
 	repo.Write("dos.bat", "echo\r\n")
-	assert.Equal(t, []snapshot.Altered{{Path: "unix.bat", By: "eol"}}, capturedAs(t, repo).Altered)
+	assert.Equal(t, []snapshot.AlteredFile{{Path: "unix.bat", By: "eol"}}, capturedAs(t, repo).Altered)
 }

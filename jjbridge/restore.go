@@ -81,7 +81,7 @@ var ErrUnfinished = errors.New("the working copy is restored only in part")
 //
 // The error wraps objstore.ErrNotFound if an object of target is missing. It wraps ErrNoWorkingCopy if there is
 // no working copy or captured has no tree, and objstore.ErrTreeSize if there are too many changes.
-func (w *Workspace) Plan(ctx context.Context, captured *Captured, target objstore.ID, leftOut ...snapshot.LeftOut) (*Plan, error) {
+func (w *Workspace) Plan(ctx context.Context, captured *CapturedFiles, target objstore.ID, leftOut ...snapshot.LeftOut) (*Plan, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
 	}

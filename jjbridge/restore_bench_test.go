@@ -35,7 +35,7 @@ func BenchmarkRestore(b *testing.B) {
 				c.restore(two)
 				want, other := one, two
 				for b.Loop() {
-					var have *jjbridge.Captured
+					var have *jjbridge.CapturedFiles
 					var err error
 					if !capture {
 						b.StopTimer()

@@ -39,7 +39,7 @@ func (c *copyOf) capture() objstore.ID {
 	return captured.VCS.Tree
 }
 
-func (c *copyOf) captured() *jjbridge.Captured {
+func (c *copyOf) captured() *jjbridge.CapturedFiles {
 	c.t.Helper()
 	captured, err := c.Capture(c.t.Context(), jjbridge.CaptureOptions{})
 	require.NoError(c.t, err)
@@ -48,7 +48,7 @@ func (c *copyOf) captured() *jjbridge.Captured {
 }
 
 // keep stores the captured objects below a ref.
-func (c *copyOf) keep(captured *jjbridge.Captured) {
+func (c *copyOf) keep(captured *jjbridge.CapturedFiles) {
 	c.t.Helper()
 	store, err := objstore.Open(objstore.Options{
 		ObjectsDir: filepath.Join(c.Workspace.Repo.CommonDir, "objects"),

@@ -37,7 +37,7 @@ func drawFiles(t *rapid.T, label string) map[string]treeFile {
 func alteredIn(tree objstore.ID, files map[string]treeFile) gitindex.AlteredFiles {
 	known := gitindex.AlteredFiles{Tree: tree}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		known.Files = append(known.Files, snapshot.Altered{Path: path, By: "eol"})
+		known.Files = append(known.Files, snapshot.AlteredFile{Path: path, By: "eol"})
 	}
 	return known
 }
@@ -79,7 +79,7 @@ func TestAnEditedTreeIsTheTreeOfItsFiles(t *testing.T) {
 		require.Equal(t, after, files)
 		still, err := b.stillAltered(alteredIn(base, before), got)
 		require.NoError(t, err)
-		var same []snapshot.Altered
+		var same []snapshot.AlteredFile
 		for _, a := range alteredIn(base, before).Files {
 			if before[a.Path] == after[a.Path] {
 				same = append(same, a)
@@ -139,7 +139,7 @@ func TestManyAlteredFilesInAFolderAreComparedWithFewReads(t *testing.T) {
 
 	require.NoError(t, err)
 	require.Len(t, still, len(files)-1)
-	require.NotContains(t, still, snapshot.Altered{Path: "a/b/7", By: "eol"})
+	require.NotContains(t, still, snapshot.AlteredFile{Path: "a/b/7", By: "eol"})
 	require.Equal(t, 6, counter.reads) // the root, a and a/b, in both trees
 
 	known.Tree = objstore.ID{}

@@ -22,7 +22,7 @@ type batchObject struct {
 	object
 
 	id   ID
-	file *deferred // the source of the bytes; nil if data has the bytes
+	file *deferredObject // the source of the bytes; nil if data has the bytes
 }
 
 var _ Writer = (*Batch)(nil)
@@ -41,7 +41,7 @@ func (b *Batch) Add(kind Kind, data []byte) ID {
 
 // addDeferred adds an object that is in a file, unless the batch has the object already. It reads only the kind
 // and the size of the object. The bytes stay in the file until the batch is written.
-func (b *Batch) addDeferred(d deferred) error {
+func (b *Batch) addDeferred(d deferredObject) error {
 	if _, ok := b.objects[d.id]; ok {
 		return nil
 	}

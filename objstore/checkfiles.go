@@ -229,7 +229,7 @@ func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	return batchObject{
 		object: object{kind: kind}, id: e.id,
 		// The limit is high enough for any object: a check or a salvage must not fail for a large object.
-		file: &deferred{id: e.id, open: open, maxObject: 1 << 62, kind: kind, size: head.size},
+		file: &deferredObject{id: e.id, open: open, maxObject: 1 << 62, kind: kind, size: head.size},
 	}, nil
 }
 

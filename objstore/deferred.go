@@ -22,8 +22,8 @@ type objectReader struct {
 	close func() error
 }
 
-// deferred is an object that stays in a file. Each use reads the file again.
-type deferred struct {
+// deferredObject is an object that stays in a file. Each use reads the file again.
+type deferredObject struct {
 	id        ID
 	open      opener
 	maxObject int64 // a larger object, in bytes, is a *CorruptError
@@ -33,7 +33,7 @@ type deferred struct {
 }
 
 // inspect sets the kind and the size of d from the object's head in the file.
-func (d *deferred) inspect() error {
+func (d *deferredObject) inspect() error {
 	r, err := d.reader()
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (d *deferred) inspect() error {
 
 // reader opens the object for reading. The reader verifies the bytes against the id while the caller reads them. If the
 // object has more than maxObject bytes, the error is a [*CorruptError].
-func (d *deferred) reader() (*verifiedReader, error) {
+func (d *deferredObject) reader() (*verifiedReader, error) {
 	r, err := d.open()
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (d *deferred) reader() (*verifiedReader, error) {
 }
 
 // read returns the whole object and verifies it against its id. After an error, the object is zero.
-func (d *deferred) read() (o object, err error) {
+func (d *deferredObject) read() (o object, err error) {
 	r, err := d.reader()
 	if err != nil {
 		return object{}, err

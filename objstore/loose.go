@@ -109,7 +109,7 @@ func AddLoose(w Writer, dir string) error {
 		maxObject = batch.store.opts.MaxObject
 	}
 	add := func(id ID, open opener) error {
-		o := deferred{id: id, open: open, maxObject: maxObject}
+		o := deferredObject{id: id, open: open, maxObject: maxObject}
 		if batch != nil {
 			return batch.addDeferred(o)
 		}

@@ -40,7 +40,7 @@ type Attempt struct {
 	Beside   []string    `json:"beside,omitempty"`
 
 	// Carried has the members of the row that this version does not know. They are written back with the row.
-	Carried row.Carried `json:"-"`
+	Carried row.CarriedMembers `json:"-"`
 }
 
 // attemptKind declares the rows of the collection "attempts".
@@ -74,7 +74,7 @@ var attemptKind = row.Kind[Attempt]{
 		row.OptionalID("treeId", func(a *Attempt) *objstore.ID { return &a.Tree }),
 		row.OptionalText("worktree", func(a *Attempt) *string { return &a.Worktree }),
 	},
-	Carried: func(a *Attempt) *row.Carried { return &a.Carried },
+	Carried: func(a *Attempt) *row.CarriedMembers { return &a.Carried },
 	Check:   Attempt.check,
 }
 

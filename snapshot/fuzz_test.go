@@ -56,7 +56,7 @@ func FuzzVCS(f *testing.F) {
 	f.Add(encodeVCS(VCS{
 		Type: VCSGit, Frame: 1, Root: "../a", Tree: tree, Scope: ScopeAll, Conflicted: true, Attempts: []string{"a::0::1"},
 		LeftOut: []LeftOut{{Path: "a%\xff/", Reason: LeftEmbedded, Bytes: 2}}, LeftOutMore: 3,
-		Altered: []Altered{{Path: "b", By: "lfs"}}, AlteredMore: 4,
+		Altered: []AlteredFile{{Path: "b", By: "lfs"}}, AlteredMore: 4,
 		Worktrees: []Worktree{{Name: "c", VCS: VCS{Type: VCSGit, Tree: tree, Scope: ScopeTracked}}},
 	}))
 	f.Fuzz(func(t *testing.T, data []byte) {

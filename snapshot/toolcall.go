@@ -70,7 +70,7 @@ type ToolCall struct {
 	ForcedPast   json.RawMessage `json:"forcedPast,omitempty"`  // the forced operations that went back past the call: any JSON value
 
 	// Carried has the members of the row that this version does not know. They are written back with the row.
-	Carried row.Carried `json:"-"`
+	Carried row.CarriedMembers `json:"-"`
 }
 
 // TranscriptRange is a range of bytes in a transcript.
@@ -129,7 +129,7 @@ var toolCallKind = row.Kind[ToolCall]{
 		row.Text("status", func(c *ToolCall) *string { return &c.Status }),
 		row.Text("toolName", func(c *ToolCall) *string { return &c.ToolName }),
 	},
-	Carried: func(c *ToolCall) *row.Carried { return &c.Carried },
+	Carried: func(c *ToolCall) *row.CarriedMembers { return &c.Carried },
 	Check:   ToolCall.check,
 	Valid:   checkRaw,
 }

@@ -39,10 +39,10 @@ type VCS struct {
 	// LeftOut lists the files of the working copy that are not in Tree. Altered lists the files that a checkout of
 	// Tree restores byte for byte only with the user's filters. Both are sorted by path, each path once. Append
 	// keeps the first MaxListed files of each list, and adds the number of other files to LeftOutMore or AlteredMore.
-	LeftOut     []LeftOut `json:"leftOut,omitempty"`
-	LeftOutMore int64     `json:"leftOutMore,omitempty"`
-	Altered     []Altered `json:"altered,omitempty"`
-	AlteredMore int64     `json:"alteredMore,omitempty"`
+	LeftOut     []LeftOut     `json:"leftOut,omitempty"`
+	LeftOutMore int64         `json:"leftOutMore,omitempty"`
+	Altered     []AlteredFile `json:"altered,omitempty"`
+	AlteredMore int64         `json:"alteredMore,omitempty"`
 	// Worktrees lists the tasks' own worktrees, sorted by name. Append stores their trees in the entry as
 	// worktrees/<name>. A worktree in the list has no Worktrees itself.
 	Worktrees []Worktree `json:"worktrees,omitempty"`
@@ -76,9 +76,9 @@ const (
 	LeftDirty      = "dirty-submodule"     // the submodule's commit is captured, but not the changes in its files
 )
 
-// Altered is a file whose stored form differs from the file in the working copy. The path is any bytes, as in git;
+// AlteredFile is a file whose stored form differs from the file in the working copy. The path is any bytes, as in git;
 // EscapePath returns the spelling of the path in JSON.
-type Altered struct {
+type AlteredFile struct {
 	Path string `json:"path"`
 	By   string `json:"by"` // the conversion: the name of a filter such as "lfs", or "eol", "ident", "encoding"
 }
@@ -143,7 +143,7 @@ func isRevision(s string) bool {
 func (v *VCS) clone() *VCS {
 	c := *v
 	c.Attempts, c.LeftOut = append([]string(nil), v.Attempts...), append([]LeftOut(nil), v.LeftOut...)
-	c.Altered, c.Worktrees = append([]Altered(nil), v.Altered...), append([]Worktree(nil), v.Worktrees...)
+	c.Altered, c.Worktrees = append([]AlteredFile(nil), v.Altered...), append([]Worktree(nil), v.Worktrees...)
 	for i := range c.Worktrees {
 		c.Worktrees[i].VCS = *c.Worktrees[i].clone()
 	}
@@ -151,7 +151,7 @@ func (v *VCS) clone() *VCS {
 }
 
 // normalize changes v, and each of v.Worktrees, so that too long or invalid content does not prevent Append from
-// storing them. In Branch, Root and Altered.By, normalize replaces bytes that are not UTF-8, and it gives Root its
+// storing them. In Branch, Root and AlteredFile.By, normalize replaces bytes that are not UTF-8, and it gives Root its
 // shortest spelling. It keeps the first MaxListed files of LeftOut and of Altered, and adds the number of the other
 // files to LeftOutMore and AlteredMore.
 func (v *VCS) normalize() {

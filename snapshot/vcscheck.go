@@ -96,7 +96,7 @@ func checkBytes(n int64) error {
 }
 
 // check returns an error if the altered file cannot be stored: if By is empty or not UTF-8, or the path is invalid.
-func (a Altered) check() error {
+func (a AlteredFile) check() error {
 	if a.By == "" || !utf8.ValidString(a.By) {
 		return errors.New("by: empty or not UTF-8")
 	}

@@ -27,7 +27,7 @@ const copyName = 10
 
 // copyFields declares the members of every working copy.
 var copyFields = []row.Field[VCS]{
-	row.List("altered", func(v *VCS) *[]Altered { return &v.Altered }, alteredFields),
+	row.List("altered", func(v *VCS) *[]AlteredFile { return &v.Altered }, alteredFields),
 	row.Count("alteredMore", func(v *VCS) *int64 { return &v.AlteredMore }),
 	row.OptionalList("attempts", func(v *VCS) *[]string { return &v.Attempts }),
 	row.OptionalText("branch", func(v *VCS) *string { return &v.Branch }),
@@ -44,10 +44,10 @@ var copyFields = []row.Field[VCS]{
 	row.Text("type", func(v *VCS) *string { return &v.Type }),
 }
 
-// alteredFields declares the members of an Altered.
-var alteredFields = []row.Field[Altered]{
-	row.Text("by", func(a *Altered) *string { return &a.By }),
-	row.Spelled("path", func(a *Altered) *string { return &a.Path }, pathSpelling{}),
+// alteredFields declares the members of an AlteredFile.
+var alteredFields = []row.Field[AlteredFile]{
+	row.Text("by", func(a *AlteredFile) *string { return &a.By }),
+	row.Spelled("path", func(a *AlteredFile) *string { return &a.Path }, pathSpelling{}),
 }
 
 // leftOutFields declares the members of a LeftOut.
@@ -131,7 +131,9 @@ var errPathSpelling = errors.New("invalid escape in a path: write a percent sign
 func (l LeftOut) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, leftOutFields, &l), nil }
 
 // MarshalJSON returns the JSON object of a, with the path as EscapePath spells it.
-func (a Altered) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, alteredFields, &a), nil }
+func (a AlteredFile) MarshalJSON() ([]byte, error) {
+	return row.AppendObject(nil, alteredFields, &a), nil
+}
 
 // UnmarshalJSON reads a JSON object with the members that MarshalJSON writes, in any order. An unknown member is an
 // error.
@@ -139,4 +141,4 @@ func (l *LeftOut) UnmarshalJSON(data []byte) error { return row.Members(data, l,
 
 // UnmarshalJSON reads a JSON object with the members that MarshalJSON writes, in any order. An unknown member is an
 // error.
-func (a *Altered) UnmarshalJSON(data []byte) error { return row.Members(data, a, alteredFields) }
+func (a *AlteredFile) UnmarshalJSON(data []byte) error { return row.Members(data, a, alteredFields) }

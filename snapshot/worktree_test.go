@@ -216,7 +216,7 @@ func TestOnlyTheFirstFilesAreNamed(t *testing.T) {
 	for i := range snapshot.MaxListed + 7 {
 		path := fmt.Sprintf("%05d", i)
 		draft.VCS.LeftOut = append(draft.VCS.LeftOut, snapshot.LeftOut{Path: path, Reason: snapshot.LeftTooLarge})
-		draft.VCS.Altered = append(draft.VCS.Altered, snapshot.Altered{Path: path, By: "lfs"})
+		draft.VCS.Altered = append(draft.VCS.Altered, snapshot.AlteredFile{Path: path, By: "lfs"})
 	}
 	vcs := vcsOf(t, c.append(t, draft))
 	assert.Equal(t, draft.VCS.LeftOut[:snapshot.MaxListed], vcs.LeftOut)
@@ -230,10 +230,10 @@ func TestTextsThatAreNotUTF8AreMadeSo(t *testing.T) {
 	c := start(t, snapshot.Draft{})
 	draft := frameOf("a")
 	draft.VCS.Branch, draft.VCS.Root = "b\xff", "../r\xff/"
-	draft.VCS.Altered = []snapshot.Altered{{Path: "a\xff%", By: "f\xff"}}
+	draft.VCS.Altered = []snapshot.AlteredFile{{Path: "a\xff%", By: "f\xff"}}
 	vcs := vcsOf(t, c.append(t, draft))
 	assert.Equal(t, []string{"b\ufffd", "../r\ufffd"}, []string{vcs.Branch, vcs.Root})
-	assert.Equal(t, []snapshot.Altered{{Path: "a\xff%", By: "f\ufffd"}}, vcs.Altered, "but paths are kept")
+	assert.Equal(t, []snapshot.AlteredFile{{Path: "a\xff%", By: "f\ufffd"}}, vcs.Altered, "but paths are kept")
 }
 
 func TestAPathIsSpelledInJSONAsItIsStored(t *testing.T) {
@@ -247,7 +247,7 @@ func TestAPathIsSpelledInJSONAsItIsStored(t *testing.T) {
 	assert.Equal(t, left, back)
 	for _, bad := range []string{`{"path":"100%"}`, `{"path":"%E9"}`, `{"path":"a","size":1}`, `{"path":1}`, `[]`} {
 		assert.Error(t, json.Unmarshal([]byte(bad), new(snapshot.LeftOut)), bad)
-		assert.Error(t, json.Unmarshal([]byte(bad), new(snapshot.Altered)), bad)
+		assert.Error(t, json.Unmarshal([]byte(bad), new(snapshot.AlteredFile)), bad)
 	}
 }
 

@@ -64,8 +64,8 @@ type detailReader struct {
 	schemas *columns.Cache
 	detail  *detail
 	from    *snapshot.Entry // the indexed entry; nil before the walk reaches it, or if the chain does not contain it
-	nodes   timed
-	loops   timed
+	nodes   timedValues
+	loops   timedValues
 	known   workflowSet
 	hashes  hashReader
 }
@@ -82,7 +82,7 @@ func readDetail(ctx context.Context, r objstore.Reader, schemas *columns.Cache, 
 		return nil, err
 	}
 	d := &detail{runID: b.runID, workflow: run.Workflow, tip: tip}
-	reader := detailReader{r: r, schemas: schemas, detail: d, nodes: timed{}, loops: timed{}, known: workflowSet{}, hashes: hashReader{}}
+	reader := detailReader{r: r, schemas: schemas, detail: d, nodes: timedValues{}, loops: timedValues{}, known: workflowSet{}, hashes: hashReader{}}
 	if err := reader.walk(ctx, b); err != nil {
 		return nil, err
 	}
@@ -207,8 +207,8 @@ func readCore(e *snapshot.Entry) (c core, err error) {
 	return c, err
 }
 
-// timed holds changed rows by key, each with its newest value.
-type timed map[string]timedValue
+// timedValues holds changed rows by key, each with its newest value.
+type timedValues map[string]timedValue
 
 // timedValue is the newest value of a changed row.
 type timedValue struct {
@@ -219,7 +219,7 @@ type timedValue struct {
 // diff adds to t the rows that differ between two collections, with the time atMs. The parameters before and after are
 // the ids of the older and of the newer collection. diff skips a row that t already has, because a newer entry changed
 // that row.
-func (t timed) diff(r objstore.Reader, before, after objstore.ID, atMs int64) error {
+func (t timedValues) diff(r objstore.Reader, before, after objstore.ID, atMs int64) error {
 	if before == after {
 		return nil
 	}
@@ -244,7 +244,7 @@ func (t timed) diff(r objstore.Reader, before, after objstore.ID, atMs int64) er
 
 // timedRows returns the rows of t, decoded, in no particular order. For a removed row, the member row of the result is
 // nil.
-func timedRows[T any](t timed, decode func(page.Row) (T, error)) ([]timedRow[T], error) {
+func timedRows[T any](t timedValues, decode func(page.Row) (T, error)) ([]timedRow[T], error) {
 	rows := make([]timedRow[T], 0, len(t))
 	for key, v := range t {
 		row := timedRow[T]{key: key, atMs: v.atMs}

@@ -28,8 +28,8 @@ func (a Address) String() string {
 	return a.Run + ":" + strconv.FormatInt(a.Frame, 10)
 }
 
-// Loaded is an entry and its address.
-type Loaded struct {
+// LoadedEntry is an entry and its address.
+type LoadedEntry struct {
 	Address Address         // the run's full id; the number of the entry's frame
 	Entry   *snapshot.Entry // the parent run's entry, if a fork has its parent's frame as frame 0
 	Bare    bool            // the address that was given is a run alone; the entry is the run's tip
@@ -51,7 +51,7 @@ type Loaded struct {
 //
 // Codes: invalid_run_id, invalid_address, run_not_found, run_ambiguous, run_pruned for the id of a pruned run, and
 // frame_not_found.
-func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
+func (s *Store) Load(ctx context.Context, address string) (*LoadedEntry, error) {
 	return s.LoadFor(ctx, address, ToRead)
 }
 
@@ -59,7 +59,7 @@ func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 // with the entry: ToRead or ToChange. For ToChange, the address must have the run's whole id; for a prefix, the code
 // is run_not_found. If the address has the form run@id, ToChange also needs a frame of the run itself; if only an
 // ancestor has the id, the code is frame_not_found. The other codes are those of Load.
-func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loaded, error) {
+func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*LoadedEntry, error) {
 	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
 		return nil, err
@@ -71,13 +71,13 @@ func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loade
 	if err != nil {
 		return nil, err
 	}
-	return &Loaded{Address{at.Run, row.Frame}, entry, true}, nil
+	return &LoadedEntry{Address{at.Run, row.Frame}, entry, true}, nil
 }
 
 // LoadFrame reads the frame at an address, by the frame's ref. The address at must have a whole run id and a frame's
 // number, and tip is the run's tip. If the ref is missing or broken, LoadFrame finds the frame through the index or
 // the chain (see findFrame). It then replaces a broken ref; a failure of this is a warning. Code: frame_not_found.
-func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
+func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*LoadedEntry, error) {
 	name, err := refs.Frame(at.Run, at.Frame)
 	if err != nil {
 		return nil, Explain(err)
@@ -89,7 +89,7 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 			return nil, Explain(err)
 		}
 		entry, err = AsFrame(s, at, tip, entry)
-		return &Loaded{at, entry, false}, err
+		return &LoadedEntry{at, entry, false}, err
 	}
 	if !errors.Is(refErr, refs.ErrNotFound) && !errors.Is(refErr, refs.ErrBroken) {
 		return nil, Explain(refErr)
@@ -107,7 +107,7 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 			s.warn(fmt.Errorf("the frame ref %s was not repaired: %w", name, err))
 		}
 	}
-	return &Loaded{at, entry, false}, nil
+	return &LoadedEntry{at, entry, false}, nil
 }
 
 // AsFrame returns the entry of a frame as the frame's run shows it. The parameter at is the address of the frame, entry

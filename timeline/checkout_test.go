@@ -251,7 +251,7 @@ func TestTheWorktreeOfANewRunIsThereBeforeTheRun(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
 		t.Helper()
 		s := open(t, repo)
-		first := func() *code.CheckedOut {
+		first := func() *code.CheckoutResult {
 			opened, err := code.OpenFirstWorktree(t.Context(), s, "run", code.WorktreeSpec{})
 			require.NoError(t, err)
 			return opened

@@ -27,7 +27,7 @@ type ForkRequest struct {
 	Label       string          // for people; "" means no label
 	Description string          // for people; "" means no description
 	// Found is called first, with the frame that From names. If Found returns an error, nothing is forked. May be nil.
-	Found func(*Loaded) error
+	Found func(*LoadedEntry) error
 	// Prepare returns further changes of the child's frame 0, which are made before the input and the resets. If Prepare
 	// returns an error, nothing is written. May be nil.
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
@@ -113,7 +113,7 @@ type forkJob struct {
 // point loads the frame to fork. It calls req.Found with the entry that req.From names, if Found is not nil, and
 // returns the error of Found. If req.From is a run's id alone, the run's tip may be an entry that is not a frame.
 // point then returns the run's newest frame.
-func (j forkJob) point(ctx context.Context) (*Loaded, error) {
+func (j forkJob) point(ctx context.Context) (*LoadedEntry, error) {
 	from, err := j.store.Load(ctx, j.req.From)
 	if err == nil && j.req.Found != nil {
 		err = j.req.Found(from)
@@ -190,7 +190,7 @@ func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) 
 // draft returns the draft of the child's first entry. from is the parent's frame, id is the child's id, and op is the
 // record of the fork in the child. Of the parent's row, the child's row keeps only the workflow. The child is pending,
 // and its field Parent names the frame. If changes is not empty, the entry is a frame.
-func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapshot.Change) snapshot.Draft {
+func (j forkJob) draft(from *LoadedEntry, id string, op snapshot.Op, changes []snapshot.Change) snapshot.Draft {
 	at := op.AtMs
 	subject := fmt.Sprintf("forked from %s", from.Address)
 	if j.req.Label != "" {
@@ -229,7 +229,7 @@ func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapsh
 
 // forkEvents returns the events of the child's first entry: RunForked and, for a replay, ReplayStarted. from is
 // the parent's frame, id is the child's id, and at is the time of the events in Unix milliseconds.
-func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.Event {
+func forkEvents(from *LoadedEntry, id string, req ForkRequest, at int64) []snapshot.Event {
 	events := []snapshot.Event{NewEvent("RunForked", at, struct {
 		RunID  string `json:"runId"`
 		Parent string `json:"parentRunId"`

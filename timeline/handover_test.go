@@ -43,7 +43,7 @@ func TestWhatIsKeptHereOfARunIsHandedOver(t *testing.T) {
 
 	list, err := claim.FindUnattended(t.Context(), s)
 	require.NoError(t, err)
-	assert.Equal(t, []claim.Unattended{{Run: "to", Status: snapshot.RunRunning}}, list)
+	assert.Equal(t, []claim.UnattendedRun{{Run: "to", Status: snapshot.RunRunning}}, list)
 	claim.HandOver(t.Context(), s, "from", "to")
 	code.HandOver(s, "from", "to")
 	again, err = code.OpenWorktree(t.Context(), s, "to", spec, false)

@@ -250,7 +250,7 @@ func (h *Head) State() *snapshot.State { return h.state }
 // OpenToChange returns the head of the run that an address names, for appending, and the frame of the address. The
 // address must have the run's whole id. If the address is the id alone, the returned frame is nil. Codes: those of
 // LoadFor with ToChange.
-func (s *Store) OpenToChange(ctx context.Context, address string) (*Head, *Loaded, error) {
+func (s *Store) OpenToChange(ctx context.Context, address string) (*Head, *LoadedEntry, error) {
 	at, tip, err := s.resolve(ctx, address, ToChange)
 	if err != nil {
 		return nil, nil, err

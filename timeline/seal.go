@@ -18,8 +18,8 @@ type SealedRun struct {
 	FrameRefs int    `json:"frameRefs"` // the number of frame refs that Seal dropped or Unseal made
 }
 
-// Sealed is the result of sealing or unsealing runs. Runs is never nil.
-type Sealed struct {
+// SealResult is the result of sealing or unsealing runs. Runs is never nil.
+type SealResult struct {
 	Runs        []SealedRun `json:"runs"`
 	BytesBefore int64       `json:"bytesBefore"` // the size of the packs that Seal merged; 0 for Unseal
 	BytesAfter  int64       `json:"bytesAfter"`  // the size of the packs that Seal wrote; 0 for Unseal
@@ -31,7 +31,7 @@ type Sealed struct {
 //
 // Seal keeps frame refs that do not belong to their run's chain. If a given run has not ended, Seal also keeps the
 // ref of its newest frame. Codes: run_owned if a live process owns a given run, and those of FindRun.
-func Seal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
+func Seal(ctx context.Context, s *Store, runs ...string) (*SealResult, error) {
 	return sealer{s}.seal(ctx, runs)
 }
 
@@ -43,7 +43,7 @@ func (s sealer) graph() commitGraph { return commitGraph{s.store.repo, s.store.e
 
 // seal packs the entries of runs, drops their frame refs, and updates git's commit-graph; [Seal] has the rules. If runs
 // is empty, seal takes the runs that unsealed returns. If a given run has a live owner, seal changes nothing.
-func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
+func (s sealer) seal(ctx context.Context, runs []string) (*SealResult, error) {
 	var tips []objstore.ID
 	var err error
 	if len(runs) == 0 {
@@ -71,7 +71,7 @@ func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
-	out := &Sealed{Runs: []SealedRun{}, BytesBefore: merged.BytesBefore, BytesAfter: merged.BytesAfter}
+	out := &SealResult{Runs: []SealedRun{}, BytesBefore: merged.BytesBefore, BytesAfter: merged.BytesAfter}
 	for _, target := range targets {
 		dropped, err := s.store.FrameRefs().drop(ctx, target)
 		if err != nil {
@@ -91,18 +91,18 @@ func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 // Unseal makes the missing frame refs of runs, even beyond smithers.frameRefs. runs are whole ids. The refs of
 // runs that have ended stay only until upkeep finds more frame refs than smithers.frameRefs. Codes: those of
 // FindRun.
-func Unseal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
+func Unseal(ctx context.Context, s *Store, runs ...string) (*SealResult, error) {
 	return sealer{s}.unseal(ctx, runs)
 }
 
 // unseal makes the missing frame refs of runs, without regard to smithers.frameRefs, and returns the number of new
 // refs of each run. If it fails, the refs that it has already made stay. [Unseal] has the other rules.
-func (s sealer) unseal(ctx context.Context, runs []string) (*Sealed, error) {
+func (s sealer) unseal(ctx context.Context, runs []string) (*SealResult, error) {
 	tips, err := s.tipsNamed(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
-	out := &Sealed{Runs: []SealedRun{}}
+	out := &SealResult{Runs: []SealedRun{}}
 	for _, tip := range tips {
 		target, err := framesOf(ctx, s.store.objects, tip)
 		if err != nil {

@@ -149,7 +149,7 @@ func TestASealedRunStaysSealedWhateverReadsIt(t *testing.T) {
 	}
 	again, err := timeline.Seal(t.Context(), s)
 	require.NoError(t, err)
-	assert.Equal(t, &timeline.Sealed{Runs: []timeline.SealedRun{}}, again, "nothing is left to do")
+	assert.Equal(t, &timeline.SealResult{Runs: []timeline.SealedRun{}}, again, "nothing is left to do")
 }
 
 // A crash between the tip and the ref of a frame that ends a run.

@@ -30,7 +30,7 @@ func left(t *testing.T, s *timeline.Store, id string, status snapshot.RunStatus)
 	return head
 }
 
-func unattended(t *testing.T, s *timeline.Store, runs ...string) []claim.Unattended {
+func unattended(t *testing.T, s *timeline.Store, runs ...string) []claim.UnattendedRun {
 	t.Helper()
 	found, err := claim.FindUnattended(t.Context(), s, runs...)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestRunsThatNobodyExecutesAreFound(t *testing.T) {
 	for _, ended := range []snapshot.RunStatus{snapshot.RunFinished, snapshot.RunFailed, snapshot.RunCancelled, snapshot.RunPending} {
 		left(t, s, string(ended), ended)
 	}
-	want := []claim.Unattended{
+	want := []claim.UnattendedRun{
 		{Run: "approval", Status: snapshot.RunWaitingApproval},
 		{Run: "interrupted", Status: snapshot.RunRunning},
 		{Run: long, Status: snapshot.RunWaitingTimer},
@@ -61,7 +61,7 @@ func TestRunsThatNobodyExecutesAreFound(t *testing.T) {
 	assert.Equal(t, want, unattended(t, s))
 
 	w.pass(31 * time.Second)
-	want = append([]claim.Unattended{want[0], {Run: "being executed", Status: snapshot.RunRunning}}, want[1:]...)
+	want = append([]claim.UnattendedRun{want[0], {Run: "being executed", Status: snapshot.RunRunning}}, want[1:]...)
 	assert.Equal(t, want, unattended(t, s), "no sign of life for too long")
 }
 
@@ -73,7 +73,7 @@ func TestNamedRunsAreFoundWhereverTheyWereExecuted(t *testing.T) {
 	left(t, s, "finished", snapshot.RunFinished)
 	left(t, s, "interrupted", snapshot.RunRunning)
 	takeClaim(t, running(t, s, "owned"), claim.Request{})
-	assert.Equal(t, []claim.Unattended{{Run: "fetched", Status: snapshot.RunRunning}},
+	assert.Equal(t, []claim.UnattendedRun{{Run: "fetched", Status: snapshot.RunRunning}},
 		unattended(t, s, "owned", "fetched", "finished"))
 	_, err := claim.FindUnattended(t.Context(), s, "nobody's")
 	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
@@ -130,6 +130,6 @@ func TestARunThatCouldNotBeGivenBackIsFound(t *testing.T) {
 	row := headOf(t, s, "kept").Row()
 	assert.NotEmpty(t, row.Owner)
 	assert.False(t, s.Owner(row).Live)
-	assert.Equal(t, []claim.Unattended{{Run: "kept", Status: snapshot.RunRunning}}, unattended(t, s))
+	assert.Equal(t, []claim.UnattendedRun{{Run: "kept", Status: snapshot.RunRunning}}, unattended(t, s))
 	takeClaim(t, headOf(t, s, "kept"), claim.Request{})
 }

@@ -28,9 +28,9 @@ type travelDocument struct {
 	Resumed *desk.RunDocument `json:"resumed,omitempty"`
 }
 
-// travelFailed is the document of travel --json if the attempt does not exist. Attempt is nil if the command line
+// travelFailure is the document of travel --json if the attempt does not exist. Attempt is nil if the command line
 // names no attempt.
-type travelFailed struct {
+type travelFailure struct {
 	Kind      string     `json:"kind"`
 	Success   bool       `json:"success"`
 	RunID     string     `json:"runId"`
@@ -155,7 +155,7 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 	if !ok || !s.JSON || known.Code != fault.AttemptNotFound {
 		return nil
 	}
-	doc := travelFailed{
+	doc := travelFailure{
 		Kind: "travel", RunID: req.Run, NodeID: req.Node, Iteration: req.Iteration, Code: known.Code, Error: known.Msg,
 	}
 	if req.Attempt != 0 {

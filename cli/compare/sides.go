@@ -12,7 +12,7 @@ import (
 )
 
 // Sides has the two entries that a diff compares. From is nil if To is a run's first frame.
-type Sides struct{ From, To *timeline.Loaded }
+type Sides struct{ From, To *timeline.LoadedEntry }
 
 // Load loads the frames From and To at two addresses. If addresses has only one address, To is the frame at this
 // address, and From is the frame before it. From is then nil if To is the first frame. addresses must not be empty.
@@ -46,7 +46,7 @@ func (c Sides) CountFiles(ctx context.Context, store *timeline.Store) ([]code.Fi
 
 // AddressOf returns the address of the entry in at: the run and the frame. An entry without a frame number comes after
 // the newest frame of the run; its address is only the run.
-func AddressOf(at *timeline.Loaded) string {
+func AddressOf(at *timeline.LoadedEntry) string {
 	if at.Entry.Frame == snapshot.NoFrame {
 		return at.Address.Run
 	}

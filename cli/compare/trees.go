@@ -51,7 +51,7 @@ func PathChanges(ctx context.Context, s *session.Session, where []string, trees 
 
 // codeTree returns the tree with the files of the loaded frame. worktree is the name of the task whose own worktree has
 // the files, or "" for the files that tasks share. The error is no_code if the frame has no such files.
-func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
+func codeTree(loaded *timeline.LoadedEntry, worktree string) (objstore.ID, error) {
 	vcs, err := loaded.Entry.VCSRevision()
 	if err != nil {
 		return objstore.ID{}, err

@@ -30,7 +30,7 @@ type fileWords struct {
 // tellFiles notes done, the result of a restore that was part of another command, such as a travel. It notes the
 // changed files, the files that were not restored, the edits that the restore has overwritten, and the frame that has
 // the previous files. words has the texts and the choices that differ between commands.
-func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, words fileWords) {
+func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *code.RestoreResult, words fileWords) {
 	in := ""
 	if done.Name != "" {
 		in = "worktree of " + plain.Text(done.Name) + ": "
@@ -66,7 +66,7 @@ func notePaths(s *session.Session, changes []jjbridge.PathChange) {
 // a person had edited them. It notes nothing if there are no such paths, or with --quiet or --json. in is the text at
 // the beginning of the note. how is the text at its end, which says how to bring the edits back. If the paths cannot be
 // found, noteEdited warns.
-func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, in, how string) {
+func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, done *code.RestoreResult, in, how string) {
 	if s.Quiet || s.JSON || done.Saved == nil {
 		return
 	}
@@ -84,7 +84,7 @@ func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, 
 // of this newest frame. done.Saved must not be nil: it is the frame that the restore saved, with the previous files. If
 // there is no frame before done.Saved, or if that frame has no files, editedPaths returns no paths and the zero
 // address.
-func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) (since timeline.Address, paths []string, err error) {
+func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store, done *code.RestoreResult) (since timeline.Address, paths []string, err error) {
 	saved, err := store.Load(ctx, done.Saved.String())
 	if err != nil {
 		return since, nil, err

@@ -33,15 +33,15 @@ type RestoredDocument struct {
 
 // RestoredCode is the revision of restored files, and the files that the capture left out or altered.
 type RestoredCode struct {
-	VCS     *jjbridge.Tag      `json:"vcs"`
-	LeftOut []snapshot.LeftOut `json:"leftOut"`
-	Altered []snapshot.Altered `json:"altered"`
+	VCS     *jjbridge.Tag          `json:"vcs"`
+	LeftOut []snapshot.LeftOut     `json:"leftOut"`
+	Altered []snapshot.AlteredFile `json:"altered"`
 }
 
 // CodeOf returns the part of a JSON document that describes captured files. v is the record of the capture. If v is
 // nil, the field VCS of the result is nil. The lists in the result are never nil, so that they are [] in JSON.
 func CodeOf(v *snapshot.VCS) RestoredCode {
-	code := RestoredCode{VCS: jjbridge.TagOf(v), LeftOut: []snapshot.LeftOut{}, Altered: []snapshot.Altered{}}
+	code := RestoredCode{VCS: jjbridge.TagOf(v), LeftOut: []snapshot.LeftOut{}, Altered: []snapshot.AlteredFile{}}
 	if v != nil {
 		code.LeftOut = append(code.LeftOut, v.LeftOut...)
 		code.Altered = append(code.Altered, v.Altered...)
@@ -50,7 +50,7 @@ func CodeOf(v *snapshot.VCS) RestoredCode {
 }
 
 // DescribeRestored returns the JSON document of a restore. dryRun is true if the restore was a dry run.
-func DescribeRestored(done *code.Restored, dryRun bool) RestoredDocument {
+func DescribeRestored(done *code.RestoreResult, dryRun bool) RestoredDocument {
 	return RestoredDocument{
 		From: done.From.String(), Path: done.Root, DryRun: dryRun, Changes: done.Changes,
 		Saved: addressText(done.Saved), Frame: addressText(done.Frame),
@@ -59,7 +59,7 @@ func DescribeRestored(done *code.Restored, dryRun bool) RestoredDocument {
 }
 
 // DescribeAll returns the JSON documents of the restores in list, in the same order. The restores must not be dry runs.
-func DescribeAll(list []*code.Restored) []RestoredDocument {
+func DescribeAll(list []*code.RestoreResult) []RestoredDocument {
 	docs := make([]RestoredDocument, len(list))
 	for i, one := range list {
 		docs[i] = DescribeRestored(one, false)
@@ -78,7 +78,7 @@ func addressText(at *timeline.Address) *string {
 // TellRestored prints the changed paths of a restore. It also notes the changes in numbers, the tasks that use the same
 // files, the files that were not restored, and the command that restores the previous files. dryRun is true if the
 // restore was a dry run.
-func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, dryRun bool) error {
+func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *code.RestoreResult, dryRun bool) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"CHANGE", "PATH"}}
 	for _, change := range done.Changes {
@@ -117,7 +117,7 @@ func bringBackCommand(at timeline.Address, worktree string) string {
 
 // restoredSummary returns a line with the numbers of added, modified and removed files. If dryRun is true, these are
 // the changes that the restore would make. If there are no changes, the line says so.
-func restoredSummary(done *code.Restored, dryRun bool) string {
+func restoredSummary(done *code.RestoreResult, dryRun bool) string {
 	from := plain.Text(done.From.String())
 	if len(done.Changes) == 0 {
 		return "the working copy has the files of " + from + ": nothing to change"
@@ -167,7 +167,7 @@ func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
 // noteElsewhere compares two revisions: the current one, and the one at which the restored files were captured. A
 // revision is git's HEAD, or jj's change. If the revisions differ, noteElsewhere notes both, because a restore changes
 // files and moves neither HEAD nor the change. It notes nothing if the restore recorded no frame.
-func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) error {
+func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Store, done *code.RestoreResult) error {
 	if done.Frame == nil || done.VCS == nil {
 		return nil
 	}

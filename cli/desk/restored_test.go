@@ -17,9 +17,9 @@ func TestARestoreIsSummedUpInOneLine(t *testing.T) {
 		{Path: "a", Op: jjbridge.OpRemove}, {Path: "b", Op: jjbridge.OpAdd}, {Path: "c", Op: jjbridge.OpRemove},
 	}
 	assert.Equal(t, "1 added, 2 removed: the working copy has the files of r:2",
-		restoredSummary(&code.Restored{From: from, Changes: changes}, false))
+		restoredSummary(&code.RestoreResult{From: from, Changes: changes}, false))
 	assert.Equal(t, "restoring the files of r:2 would change 3 files (1 added, 2 removed); nothing was changed",
-		restoredSummary(&code.Restored{From: from, Changes: changes}, true))
+		restoredSummary(&code.RestoreResult{From: from, Changes: changes}, true))
 	assert.Equal(t, "the working copy has the files of r:2: nothing to change",
-		restoredSummary(&code.Restored{From: from}, false))
+		restoredSummary(&code.RestoreResult{From: from}, false))
 }

@@ -48,8 +48,8 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 		s.Note("the files of %s are in %s", plain.Text(note.From.String()), plain.Text(note.WorkingCopy.Root()))
 		NoteIncomplete(s, note.VCS)
 	case app.BroughtBackNote:
-		tellFiles(ctx, s, t.store, note.Restored, fileWords{
-			stayed: "the workflow file was not restored", before: app.FrameBefore(note.Restored),
+		tellFiles(ctx, s, t.store, note.RestoreResult, fileWords{
+			stayed: "the workflow file was not restored", before: app.FrameBefore(note.RestoreResult),
 		})
 	case app.WentBackNote:
 		TellTraveled(ctx, s, t.store, note.Result, "")

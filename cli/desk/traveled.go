@@ -110,7 +110,7 @@ func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.
 	}
 	all := done.Worktrees
 	if done.Files != nil {
-		all = append([]*code.Restored{done.Files}, all...)
+		all = append([]*code.RestoreResult{done.Files}, all...)
 	}
 	for _, files := range all {
 		tellFiles(ctx, s, store, files, fileWords{

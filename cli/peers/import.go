@@ -38,13 +38,13 @@ type importedRun struct {
 	Tip     *string `json:"tip"`
 	Rewound bool    `json:"rewound"`
 	// Rendered counts the rendered frames of a run without snapshots. timeline does not list these frames.
-	Rendered  int64                `json:"rendered"`
-	Marks     []smithers.Mark      `json:"marks"`
-	Overruled []smithers.Overruled `json:"overruled"`
-	Dropped   []smithers.Dropped   `json:"dropped"`
-	Overtaken []smithers.Overtaken `json:"overtaken,omitempty"`
-	Code      *string              `json:"code"` // the code of the error; null if the import has no error
-	Message   *string              `json:"message"`
+	Rendered  int64                      `json:"rendered"`
+	Marks     []smithers.Mark            `json:"marks"`
+	Overruled []smithers.OverruledAnswer `json:"overruled"`
+	Dropped   []smithers.DroppedAnswer   `json:"dropped"`
+	Overtaken []smithers.OvertakenOp     `json:"overtaken,omitempty"`
+	Code      *string                    `json:"code"` // the code of the error; null if the import has no error
+	Message   *string                    `json:"message"`
 }
 
 func importCommand() *arg.Command {
@@ -136,8 +136,8 @@ func runImport(ctx context.Context, s *session.Session, store *timeline.Store, p
 func describeImported(s *session.Session, run smithers.ImportedRun) importedRun {
 	doc := importedRun{
 		RunID: run.RunID, Outcome: run.Outcome, Frames: run.Frames, Rewound: run.Rewound, Rendered: run.Rendered,
-		Marks: append([]smithers.Mark{}, run.Marks...), Overruled: append([]smithers.Overruled{}, run.Overruled...),
-		Dropped: append([]smithers.Dropped{}, run.Dropped...), Overtaken: run.Overtaken,
+		Marks: append([]smithers.Mark{}, run.Marks...), Overruled: append([]smithers.OverruledAnswer{}, run.Overruled...),
+		Dropped: append([]smithers.DroppedAnswer{}, run.Dropped...), Overtaken: run.Overtaken,
 	}
 	if run.Tip != "" {
 		doc.Frame, doc.Tip = &run.Frame, &run.Tip
@@ -248,7 +248,7 @@ func warnOfAnswers(s *session.Session, run importedRun) {
 //   - Otherwise the error is import_refused.
 //   - A pruned run is a failure only if its id is in named, because the database still has all pruned runs.
 //   - If named is not empty, a failure of another run is only a warning. That run is an ancestor of a run in named.
-func refusedImports(s *session.Session, imported *smithers.Imported, named []string) error {
+func refusedImports(s *session.Session, imported *smithers.ImportResult, named []string) error {
 	var refused, missing []smithers.ImportedRun
 	for _, run := range imported.Runs {
 		switch {

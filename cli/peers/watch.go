@@ -81,7 +81,7 @@ func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, na
 	}
 	err := smithers.Watch(watching, store, s.Path(name), smithers.WatchRequest{
 		Runs:    runs,
-		Report:  func(imported *smithers.Imported) { told(tellWatched(s, imported)) },
+		Report:  func(imported *smithers.ImportResult) { told(tellWatched(s, imported)) },
 		Waiting: func() { told(tellWatching(s, name)) },
 	})
 	return cmp.Or(failed, err, ctx.Err())
@@ -105,7 +105,7 @@ func tellWatching(s *session.Session, name string) error {
 // tellWatched prints the result of an import during a watch. With --json, it prints a document for each run. Otherwise
 // it prints a line for each imported run, and warns of mismatches, of answers without effect, and of the runs that
 // could not be imported.
-func tellWatched(s *session.Session, imported *smithers.Imported) error {
+func tellWatched(s *session.Session, imported *smithers.ImportResult) error {
 	for _, run := range imported.Runs {
 		doc := describeImported(s, run)
 		if s.JSON {

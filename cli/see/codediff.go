@@ -96,7 +96,7 @@ func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, 
 // how the files of two.From are older, or is nil if they are not older. out[1] describes two.To in the same way.
 // worktree is the name of the task whose own worktree has the files, or "" for the files that tasks share.
 func warnBehindSides(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, worktree string) (out [2]*code.Behind, err error) {
-	for i, at := range []*timeline.Loaded{two.From, two.To} {
+	for i, at := range []*timeline.LoadedEntry{two.From, two.To} {
 		if out[i], err = code.FilesBehind(ctx, store, at, worktree); err != nil {
 			return out, err
 		}

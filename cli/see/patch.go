@@ -33,7 +33,7 @@ type patch struct {
 // patchOf returns the changes from the frame before the loaded entry at to this entry. These are the differences in
 // state and, if both have files, the differences in files. If there is no frame before the entry, the state is compared
 // with an empty state.
-func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at *timeline.Loaded) (*patch, error) {
+func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at *timeline.LoadedEntry) (*patch, error) {
 	before, err := code.Before(ctx, store, at)
 	if err != nil {
 		return nil, err

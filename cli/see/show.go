@@ -187,7 +187,7 @@ type standing struct {
 // these are the owner of the run, whether the run is stale, and the hint after a failure. If the address names a frame,
 // the only fact is the frame that dropped this frame from the timeline, if there is one. The caller must set the other
 // fields.
-func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (standing, error) {
+func standingOf(ctx context.Context, store *timeline.Store, at *timeline.LoadedEntry) (standing, error) {
 	if !at.Bare {
 		over, err := timeline.FindSteppedOver(ctx, store, at.Address)
 		return standing{over: over}, err
@@ -204,7 +204,7 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded)
 
 // subjectBefore returns the subject of the newest frame of the run if the entry at is not a frame, but came after this
 // frame. It returns "" if the entry is a frame.
-func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (string, error) {
+func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.LoadedEntry) (string, error) {
 	if !isNewer(at.Entry) {
 		return "", nil
 	}
@@ -236,7 +236,7 @@ func describeOwner(row snapshot.Run, owner owner.Owner) string {
 
 // describeEntry returns the document of show --json for a loaded entry: its run, its working copy's revision and its
 // state, and also its attempts if attempts is true. The caller must set the members that the entry does not store.
-func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
+func describeEntry(at *timeline.LoadedEntry, attempts bool) (*showDocument, error) {
 	entry := at.Entry
 	doc := &showDocument{
 		Kind: "snapshot", RunID: at.Address.Run, Frame: at.Address.Frame, Commit: entry.ID.String(),

@@ -36,7 +36,7 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 // filesBehind returns descriptions of the working copies of the loaded entry at whose files are older than the entry's
 // state. The key in the map is the name of the task that has its own worktree, or "" for the working copy that tasks
 // share. The map is nil if no files are older.
-func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*code.Behind, error) {
+func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.LoadedEntry) (map[string]*code.Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil || vcs == nil {
 		return nil, timeline.Explain(err)

@@ -17,7 +17,7 @@ import (
 // fetchDocument is the document of fetch --json and unbundle --json.
 type fetchDocument struct {
 	Kind string `json:"kind"`
-	*share.Fetched
+	*share.FetchResult
 }
 
 func fetchCommand() *arg.Command {
@@ -71,7 +71,7 @@ func runFetch(ctx context.Context, s *session.Session, sharer *share.Sharer, req
 // tellFetched prints a line for each run of a fetch, and then returns err, the error of the fetch. If printing fails,
 // it returns the error of printing instead. If the fetch failed before it reached any run, tellFetched prints nothing
 // and returns err. kind is the kind of the document for --json.
-func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched, err error) error {
+func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *share.FetchResult, err error) error {
 	if fetched == nil || err != nil && len(fetched.Runs) == 0 {
 		return err
 	}
@@ -84,7 +84,7 @@ func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *
 
 // writeFetched prints a table of the fetched runs, or a document of the given kind with --json. If there are no runs,
 // it prints a note with the reason.
-func writeFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched) error {
+func writeFetched(ctx context.Context, s *session.Session, kind string, fetched *share.FetchResult) error {
 	if s.JSON {
 		return s.WriteJSON(fetchDocument{kind, fetched})
 	}

@@ -18,7 +18,7 @@ import (
 type pushDocument struct {
 	Kind   string `json:"kind"`
 	DryRun bool   `json:"dryRun"`
-	*share.Pushed
+	*share.PushResult
 }
 
 func pushCommand() *arg.Command {
@@ -80,7 +80,7 @@ func runPush(ctx context.Context, s *session.Session, sharer *share.Sharer, req 
 
 // writePushed prints a table of the pushed runs, or the document with --json. If there are no runs, it prints a note.
 // If dryRun is true, the table says that the runs would be pushed.
-func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, dryRun bool) error {
+func writePushed(ctx context.Context, s *session.Session, pushed *share.PushResult, dryRun bool) error {
 	if s.JSON {
 		return s.WriteJSON(pushDocument{"push", dryRun, pushed})
 	}

@@ -26,7 +26,7 @@ type remoteDocument struct {
 // forgetDocument is the document of remote --forget --json.
 type forgetDocument struct {
 	Kind string `json:"kind"`
-	*share.Forgotten
+	*share.ForgetResult
 }
 
 func remoteCommand() *arg.Command {

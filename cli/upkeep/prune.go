@@ -23,7 +23,7 @@ import (
 type pruneDocument struct {
 	Kind   string `json:"kind"`
 	DryRun bool   `json:"dryRun"`
-	*keep.Pruned
+	*keep.PruneResult
 }
 
 // pruneRemoteDocument is the document of prune --remote --json.

@@ -17,7 +17,7 @@ import (
 // sealDocument is the document of seal --json.
 type sealDocument struct {
 	Kind string `json:"kind"`
-	*timeline.Sealed
+	*timeline.SealResult
 }
 
 func sealCommand() *arg.Command {

@@ -29,9 +29,9 @@ type State struct {
 
 // AlteredFiles lists the files of a capture whose bytes a checkout would change.
 type AlteredFiles struct {
-	Rules string             // hash of the attributes and settings by which git stores files; "" if there are none
-	Tree  objstore.ID        // the captured tree that has Files
-	Files []snapshot.Altered // sorted by path
+	Rules string                 // hash of the attributes and settings by which git stores files; "" if there are none
+	Tree  objstore.ID            // the captured tree that has Files
+	Files []snapshot.AlteredFile // sorted by path
 }
 
 // StateVersion is the version of the files in a Folder.

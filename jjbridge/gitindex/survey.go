@@ -9,9 +9,9 @@ import (
 
 // Survey holds the facts about the user's index that a capture needs and that git status does not print.
 type Survey struct {
-	Entries   int         // the number of entries; fewer than files in a sparse index
-	Modules   bool        // whether an entry is a submodule
-	Unwatched []Unwatched // sorted by path
+	Entries   int             // the number of entries; fewer than files in a sparse index
+	Modules   bool            // whether an entry is a submodule
+	Unwatched []UnwatchedFile // sorted by path
 	// Attributes are the tracked .gitattributes files, sorted by path.
 	Attributes []File
 }
@@ -23,9 +23,9 @@ type File struct {
 	ID   objstore.ID
 }
 
-// Unwatched is a file at which git status does not look, because the user marked it skip-worktree or
+// UnwatchedFile is a file at which git status does not look, because the user marked it skip-worktree or
 // assume-unchanged.
-type Unwatched struct {
+type UnwatchedFile struct {
 	File
 
 	Skipped bool // true for skip-worktree: then a missing file counts as unchanged
@@ -44,7 +44,7 @@ func SurveyOf(data []byte, sparseCheckout bool) (Survey, error) {
 }
 
 // add records e in s: in Modules if e is a submodule, in Attributes if e is a .gitattributes file, and in
-// Unwatched if git status does not look at the file of e. git status does not look if e is marked
+// UnwatchedFile if git status does not look at the file of e. git status does not look if e is marked
 // assume-unchanged, or if e is marked skip-worktree and sparseCheckout is false.
 func (s *Survey) add(e *Entry, sparseCheckout bool) {
 	s.Modules = s.Modules || e.Mode == objstore.ModeCommit
@@ -59,6 +59,6 @@ func (s *Survey) add(e *Entry, sparseCheckout bool) {
 		s.Attributes = append(s.Attributes, file)
 	}
 	if e.flags&flagAssume != 0 || skipped {
-		s.Unwatched = append(s.Unwatched, Unwatched{File: file, Skipped: skipped})
+		s.Unwatched = append(s.Unwatched, UnwatchedFile{File: file, Skipped: skipped})
 	}
 }

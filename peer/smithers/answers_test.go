@@ -260,7 +260,7 @@ func (h *home) eventsSince(atMs int64) (out []string) {
 
 func TestAnAnswerToWhichSmithersHasAnotherIsToldOnce(t *testing.T) {
 	t.Parallel()
-	for there, want := range map[string][]smithers.Overruled{
+	for there, want := range map[string][]smithers.OverruledAnswer{
 		"approved": nil,
 		"denied":   {{NodeID: "ship", RequestKind: "approval", Here: "approved", Smithers: "denied"}},
 	} {
@@ -385,39 +385,39 @@ func TestARequestThatIsCancelledHereAndThereIsNotOverruled(t *testing.T) {
 
 func TestAnAnswerToWhatSmithersDoesNotAskAnyMoreIsToldOnce(t *testing.T) {
 	t.Parallel()
-	approval := smithers.Dropped{NodeID: "ship", RequestKind: "approval", Here: "approved"}
-	approvalAgain, question := approval, smithers.Dropped{NodeID: "q", RequestKind: "ask", Here: "cancelled"}
+	approval := smithers.DroppedAnswer{NodeID: "ship", RequestKind: "approval", Here: "approved"}
+	approvalAgain, question := approval, smithers.DroppedAnswer{NodeID: "q", RequestKind: "ask", Here: "cancelled"}
 	approvalAgain.AskedAgain = true
 	questionAgain := question
 	questionAgain.AskedAgain = true
 	for name, c := range map[string]struct {
 		then      string
-		dropped   []smithers.Dropped
-		overruled []smithers.Overruled
+		dropped   []smithers.DroppedAnswer
+		overruled []smithers.OverruledAnswer
 	}{
 		"still asked": {`UPDATE _smithers_nodes SET updated_at_ms = updated_at_ms + 1`, nil, nil},
 		"gone": {
 			`DELETE FROM _smithers_approvals; DELETE FROM _smithers_human_requests`,
-			[]smithers.Dropped{question, approval},
+			[]smithers.DroppedAnswer{question, approval},
 			nil,
 		},
 		"asked again": {
 			`UPDATE _smithers_approvals SET requested_at_ms = requested_at_ms + 5; UPDATE _smithers_human_requests SET requested_at_ms = requested_at_ms + 5`,
-			[]smithers.Dropped{questionAgain, approvalAgain},
+			[]smithers.DroppedAnswer{questionAgain, approvalAgain},
 			nil,
 		},
-		"another question beside it": {asks("human:another", 1795199229005), []smithers.Dropped{questionAgain}, nil},
+		"another question beside it": {asks("human:another", 1795199229005), []smithers.DroppedAnswer{questionAgain}, nil},
 		"expired": {
 			`UPDATE _smithers_human_requests SET status = 'expired'`, nil,
-			[]smithers.Overruled{{NodeID: "q", RequestKind: "ask", Here: "cancelled", Smithers: "expired"}},
+			[]smithers.OverruledAnswer{{NodeID: "q", RequestKind: "ask", Here: "cancelled", Smithers: "expired"}},
 		},
 		"expired, and another question": {
 			`UPDATE _smithers_human_requests SET status = 'expired'; ` + asks("human:another", 1795199229005), nil,
-			[]smithers.Overruled{{NodeID: "q", RequestKind: "ask", Here: "cancelled", Smithers: "expired"}},
+			[]smithers.OverruledAnswer{{NodeID: "q", RequestKind: "ask", Here: "cancelled", Smithers: "expired"}},
 		},
 		"decided at another time": {
 			`UPDATE _smithers_approvals SET status = 'denied', requested_at_ms = requested_at_ms + 5, decided_at_ms = requested_at_ms + 6`, nil,
-			[]smithers.Overruled{{NodeID: "ship", RequestKind: "approval", Here: "approved", Smithers: "denied"}},
+			[]smithers.OverruledAnswer{{NodeID: "ship", RequestKind: "approval", Here: "approved", Smithers: "denied"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

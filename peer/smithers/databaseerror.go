@@ -52,7 +52,7 @@ func explainDatabase(path string, err error) error {
 // is nil, it returns nil. An error to which explainDatabase gives no code stays unchanged. imported is the
 // result so far, or nil. If imported has runs that were created or continued, a hint says that these runs are
 // in the repository. Otherwise, if the database is locked, a hint says that nothing was imported.
-func stoppedAfter(path string, imported *Imported, err error) error {
+func stoppedAfter(path string, imported *ImportResult, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -31,8 +31,8 @@ type drafter struct {
 type peerFrame struct {
 	*source.Snapshot
 
-	index    int                // the index of the frame in the database's list of frames
-	captured *jjbridge.Captured // the captured working copy of the frame, or nil
+	index    int                     // the index of the frame in the database's list of frames
+	captured *jjbridge.CapturedFiles // the captured working copy of the frame, or nil
 }
 
 // moment returns the time and the revision of the frame. Together they determine the frame's working copies.

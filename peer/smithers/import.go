@@ -23,8 +23,8 @@ type ImportRequest struct {
 	Progress func(run string, done, total int)
 }
 
-// Imported is the result of an import.
-type Imported struct {
+// ImportResult is the result of an import.
+type ImportResult struct {
 	Runs []ImportedRun
 	Left []LeftTable // the tables with rows that belong to no run and were not imported; empty for a watch
 }
@@ -53,11 +53,11 @@ type ImportedRun struct {
 	Rewound bool        // Smithers rewound the run
 	Marks   []kept.Mark // the new differences between stored and computed values
 	// Overruled has the answers given with git-smithers for which Smithers now has different answers.
-	Overruled []Overruled
+	Overruled []OverruledAnswer
 	// Dropped has the answers given with git-smithers to questions that Smithers no longer asks.
-	Dropped []Dropped
+	Dropped []DroppedAnswer
 	// Overtaken has the travels and resets of git-smithers after which Smithers continued from its own frames.
-	Overtaken []Overtaken
+	Overtaken []OvertakenOp
 	// Rendered is the number of rendered trees of a run without snapshots. Old versions of Smithers made such runs.
 	// The import stores the trees, but makes no frames of them.
 	Rendered int64
@@ -80,7 +80,7 @@ type Mark = kept.Mark
 // database; interrupted; and disk_full, read_only and write_failed, about the repository.
 //
 // The stored history depends only on the database, and on the commits of the repository that the database names.
-func Import(ctx context.Context, s *timeline.Store, path string, req ImportRequest) (*Imported, error) {
+func Import(ctx context.Context, s *timeline.Store, path string, req ImportRequest) (*ImportResult, error) {
 	db, err := source.Open(ctx, path)
 	if err != nil {
 		return nil, explainDatabase(path, err)
@@ -91,7 +91,7 @@ func Import(ctx context.Context, s *timeline.Store, path string, req ImportReque
 
 // from imports the runs of the open database db, and returns the results of Import. If no error ended the import,
 // from also packs the new entries. If an error ended the import before the first run, the result is nil.
-func (im *importJob) from(ctx context.Context, db *source.DB) (*Imported, error) {
+func (im *importJob) from(ctx context.Context, db *source.DB) (*ImportResult, error) {
 	out, err := im.passes(ctx, db)
 	switch {
 	case err == nil:

@@ -32,7 +32,7 @@ type importJob struct {
 
 	// left has the rows of unknown tables that belong to no single run. leftRead means that this pass has read left.
 	// A watch's pass over new frames reads left only when a run needs left.
-	left     []dbrun.Unowned
+	left     []dbrun.UnownedTable
 	leftRead bool
 
 	// Only a watch uses the following fields.
@@ -71,7 +71,7 @@ func newImportJob(s *timeline.Store, path string, req ImportRequest) *importJob 
 // pass imports the requested runs from one read transaction of the database. The result has one ImportedRun for each
 // run, without runs that a watch skips. If an error ends the pass, pass returns the error with the runs imported
 // before the error, which stay in the repository. The result is nil if the pass ended before the first run.
-func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err error) {
+func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *ImportResult, err error) {
 	rows, err := tx.Runs()
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	if err != nil {
 		return nil, err
 	}
-	out, sources := &Imported{}, dbrun.ParentsFirst(rows, forks, im.req.Runs)
+	out, sources := &ImportResult{}, dbrun.ParentsFirst(rows, forks, im.req.Runs)
 	im.left, im.leftRead, im.failed = nil, false, make(map[string]error)
 	if im.upTo == nil { // new frames do not need the rows that belong to no run
 		out.Left, err = im.readUnowned(tx, rows)

@@ -96,7 +96,7 @@ func assertHints(t *testing.T, err error, hints ...string) {
 }
 
 // assertThere requires that an import says of no other runs that they are created, and that they are there.
-func assertThere(t *testing.T, h *home, imported *smithers.Imported, runs []string) {
+func assertThere(t *testing.T, h *home, imported *smithers.ImportResult, runs []string) {
 	t.Helper()
 	assert.Equal(t, len(runs), strings.Count(h.tips(), "_tip"), h.tips())
 	if len(runs) == 0 {

@@ -12,7 +12,7 @@ import (
 // knownRows is the data about a run that the next pass of a watch needs: the rows of the database up to the newest
 // imported frame, and the state of the run's line. The fields have the names and meanings of the fields of runLine.
 type knownRows struct {
-	dbrun.Seen
+	dbrun.SeenRows
 
 	line           []tables.FrameFacts
 	byPeer         map[int64]tables.FrameFacts
@@ -34,7 +34,7 @@ func (r *runPass) rowsKnown() *knownRows {
 	if seen == nil {
 		return nil
 	}
-	k.Seen, k.seq = *seen, r.nextSeq()
+	k.SeenRows, k.seq = *seen, r.nextSeq()
 	return k
 }
 

@@ -55,7 +55,7 @@ func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.
 	r := im.runPass(tx, from)
 	enough := false
 	if known := im.memory.runs[from.ID]; known != nil && known.rows != nil {
-		enough, err = r.ReadLater(&known.rows.Seen)
+		enough, err = r.ReadLater(&known.rows.SeenRows)
 	}
 	if enough && err == nil {
 		if done, err = r.appendFrames(ctx, upTo); done || err != nil {
@@ -95,7 +95,7 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	switch {
 	case met.End != row.Frame || met.End < r.was.Pass.Frame:
 		return false, nil // Smithers' frames do not continue from the run's newest frame
-	case r.Had != nil && (r.recalled == nil || r.Had != &r.recalled.Seen || met.Count != len(r.Had.Heads)):
+	case r.Had != nil && (r.recalled == nil || r.Had != &r.recalled.SeenRows || met.Count != len(r.Had.Heads)):
 		return false, nil // the repository's frames are not the ones that the watch knew
 	case met.Count == len(r.Heads):
 		if err := r.Tx.Check(); err != nil {

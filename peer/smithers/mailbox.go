@@ -16,9 +16,9 @@ import (
 type mailbox struct {
 	dbrun.Mail
 
-	here      kept.Answers // the answers that Smithers lacks and still asks for
-	overruled []Overruled  // in the order of Smithers' rows
-	dropped   []Dropped    // sorted by node, iteration and kind
+	here      kept.Answers      // the answers that Smithers lacks and still asks for
+	overruled []OverruledAnswer // in the order of Smithers' rows
+	dropped   []DroppedAnswer   // sorted by node, iteration and kind
 }
 
 // fill sets the mailbox of w to the mailbox at the time atMs. The mailbox has the requests, signals and waits of

@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Overtaken is a travel or reset of git-smithers that no longer counts, because Smithers did not know the op and
+// OvertakenOp is a travel or reset of git-smithers that no longer counts, because Smithers did not know the op and
 // continued from one of Smithers' own frames. The frames made after the op stay in the run's history.
-type Overtaken struct {
+type OvertakenOp struct {
 	snapshot.Op
 
 	From int64 `json:"from"` // git-smithers' number of the frame from which Smithers continued
@@ -43,7 +43,7 @@ func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	before, after := onLine(r.frames, r.head.Row().Frame), onLine(r.frames, at.End)
 	for _, op := range ops {
 		if before[*op.Frame] && !after[*op.Frame] {
-			r.overtaken = append(r.overtaken, Overtaken{op, at.End})
+			r.overtaken = append(r.overtaken, OvertakenOp{op, at.End})
 		}
 	}
 	r.overtakes = takeBack{ops, at.End}

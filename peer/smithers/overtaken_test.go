@@ -37,7 +37,7 @@ func TestSmithersOvertakesWhatWasDoneHere(t *testing.T) {
 			require.NoError(t, sourcetest.Exec(t.Context(), path, c.change))
 			run := h.take(path, "run-a")["run-a"]
 			require.NoError(t, run.Err)
-			assert.Equal(t, []smithers.Overtaken{{Op: done.Op, From: c.from}}, run.Overtaken)
+			assert.Equal(t, []smithers.OvertakenOp{{Op: done.Op, From: c.from}}, run.Overtaken)
 			h.exactRun(path, "run-a")
 
 			tip := h.repo.Git("rev-parse", "refs/smithers/_tip/run-a")

@@ -25,7 +25,7 @@ type runPass struct {
 	live      bool             // the pass imports only new frames
 	parent    *snapshot.Parent // the parent of a new run; nil if the run is not new or not a fork of a known frame
 	overtakes takeBack         // the ops that the next frame takes back
-	overtaken []Overtaken      // the ops of overtakes that the result reports
+	overtaken []OvertakenOp    // the ops of overtakes that the result reports
 	found     string           // the digest of the database's rows; "" in a live pass
 	out       ImportedRun
 }

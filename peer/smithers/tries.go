@@ -29,10 +29,10 @@ func errOvertaken(run string) error {
 //   - Smithers wrote to the database during the pass. Then it repeats the pass for all requested runs.
 //
 // If an error ends the import, passes also returns the result of the earlier passes, or nil.
-func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, err error) {
+func (im *importJob) passes(ctx context.Context, db *source.DB) (out *ImportResult, err error) {
 	wanted := im.req.Runs
 	for range maxTries {
-		var one *Imported
+		var one *ImportResult
 		one, err = im.onePass(ctx, db)
 		out = merged(out, one)
 		if err != nil {
@@ -51,7 +51,7 @@ func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, 
 
 // onePass reads the tips of all runs, captures the working copies that a watch wants, and then imports the requested
 // runs from one read transaction of db. It closes the working copies.
-func (im *importJob) onePass(ctx context.Context, db *source.DB) (out *Imported, err error) {
+func (im *importJob) onePass(ctx context.Context, db *source.DB) (out *ImportResult, err error) {
 	// The tips must be read before the database. Then every imported row in a run is older than this pass's read of
 	// the database. So if the database lacks such a row, Smithers has rewound the run.
 	if im.tips, err = im.readTips(ctx); err != nil {
@@ -82,7 +82,7 @@ func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error)
 
 // overtaken returns the ids of the runs that have the error conflict in pass, the result of one pass: another process
 // appended to the run during the pass.
-func overtaken(pass *Imported) (runs []string) {
+func overtaken(pass *ImportResult) (runs []string) {
 	for _, run := range pass.Runs {
 		if run.Err != nil && fault.CodeOf(run.Err) == fault.Conflict {
 			runs = append(runs, run.RunID)
@@ -94,7 +94,7 @@ func overtaken(pass *Imported) (runs []string) {
 // merged combines out, the result of the passes so far, with the result of a later pass. It changes and returns out. If
 // both results have a run, mergedRun combines the two results of the run. Left comes from the later pass. If out or
 // later is nil, merged returns the other one.
-func merged(out, later *Imported) *Imported {
+func merged(out, later *ImportResult) *ImportResult {
 	switch {
 	case out == nil:
 		return later

@@ -70,7 +70,7 @@ func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, err
 
 // keepUnowned appends table, with all its rows, to im.left. It skips an empty table.
 func (im *importJob) keepUnowned(tx *source.Tx, table source.Table) error {
-	one := dbrun.Unowned{Table: table}
+	one := dbrun.UnownedTable{Table: table}
 	for row, err := range tx.Rows(table.Name, "") {
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ type WatchRequest struct {
 	Runs  []string      // the exact ids of the runs to import, which may appear later; nil means all runs
 	Every time.Duration // the minimum time between two looks at the database; 0 means 20 ms
 	// Report, if not nil, is called after an import with the changed runs, and with the runs refused for a new reason.
-	Report func(*Imported)
+	Report func(*ImportResult)
 	// Waiting, if not nil, is called once, when Watch has imported everything in the database for the first time. The
 	// database may still be empty or missing at that time.
 	Waiting func()
@@ -388,8 +388,8 @@ func (w *watcher) imports(runs []surveyedRun) {
 // report calls the Report callback with the changed runs of imported, and with the runs that were refused for a new
 // reason. If there are no such runs, it calls nothing. again is true if a run failed because other processes
 // interfered (fault.Conflict or fault.Locked), so that the caller must repeat the import.
-func (w *watcher) report(imported *Imported) (again bool) {
-	news := &Imported{}
+func (w *watcher) report(imported *ImportResult) (again bool) {
+	news := &ImportResult{}
 	for _, run := range imported.Runs {
 		if run.Err == nil {
 			delete(w.refused, run.RunID)

@@ -15,7 +15,7 @@ type Looking struct {
 // StartLooking begins a watch of runs of the database at path; of all where none are named.
 func StartLooking(s *timeline.Store, path string, runs ...string) *Looking {
 	l := &Looking{}
-	l.w = newWatcher(s, path, WatchRequest{Runs: runs, Report: func(i *Imported) { l.Reported = append(l.Reported, i.Runs...) }})
+	l.w = newWatcher(s, path, WatchRequest{Runs: runs, Report: func(i *ImportResult) { l.Reported = append(l.Reported, i.Runs...) }})
 	return l
 }
 

@@ -89,7 +89,7 @@ func (at *site) watch(runs ...string) (stop func()) {
 	go func() {
 		ended <- smithers.Watch(ctx, at.store, at.database, smithers.WatchRequest{
 			Runs: runs, Every: cmp.Or(at.every, 5*time.Millisecond),
-			Report: func(i *smithers.Imported) {
+			Report: func(i *smithers.ImportResult) {
 				at.mu.Lock()
 				defer at.mu.Unlock()
 				at.reports = append(at.reports, i.Runs...)
@@ -270,7 +270,7 @@ func TestAWatchThatIsStoppedWhileItImportsTakesWhatCameMeanwhile(t *testing.T) {
 	require.NoError(t, engine.Frame(t.Context(), "run-a", 1))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	err := smithers.Watch(ctx, at.store, at.database, smithers.WatchRequest{Report: func(*smithers.Imported) {
+	err := smithers.Watch(ctx, at.store, at.database, smithers.WatchRequest{Report: func(*smithers.ImportResult) {
 		if ctx.Err() == nil {
 			assert.NoError(t, engine.End(context.WithoutCancel(ctx), "run-a"))
 			stop()

@@ -10,9 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Carried has the members of a row that its kind does not declare, because a newer version wrote them. They are
+// CarriedMembers has the members of a row that its kind does not declare, because a newer version wrote them. They are
 // sorted by name, each name once.
-type Carried []Member
+type CarriedMembers []Member
 
 // Member is a member of a row: its name, and its value as canonical JSON.
 type Member struct {
@@ -33,7 +33,7 @@ func (m Member) append(b []byte) []byte {
 
 // appendCarrying appends v to b as a JSON object with the members in fields and in carried. It merges the two lists,
 // which are sorted by name.
-func appendCarrying[T any](b []byte, fields []Field[T], v *T, carried Carried) []byte {
+func appendCarrying[T any](b []byte, fields []Field[T], v *T, carried CarriedMembers) []byte {
 	b = append(b, '{')
 	for i := range fields {
 		for len(carried) > 0 && jsontext.CompareUTF16(carried[0].Name, fields[i].Name) < 0 {
@@ -49,9 +49,9 @@ func appendCarrying[T any](b []byte, fields []Field[T], v *T, carried Carried) [
 
 // others collects the members of an object that the fields of its kind do not declare.
 type others struct {
-	depth int     // number of objects that are being read; 1 in the object itself, more in nested objects
-	outer Carried // the members of the object itself
-	inner string  // the name of the first such member of a nested object; "" if there is no such member
+	depth int            // number of objects that are being read; 1 in the object itself, more in nested objects
+	outer CarriedMembers // the members of the object itself
+	inner string         // the name of the first such member of a nested object; "" if there is no such member
 }
 
 // add records m, a member that the fields do not declare. If m is a member of a nested object, add records only its

@@ -23,7 +23,7 @@ type crate struct {
 	Name  string
 	Raw   json.RawMessage
 	Yes   *bool
-	More  row.Carried
+	More  row.CarriedMembers
 }
 
 type inner struct{ N int }
@@ -53,7 +53,7 @@ func crates(open bool) *row.Kind[crate] {
 		},
 	}
 	if open {
-		k.Carried = func(c *crate) *row.Carried { return &c.More }
+		k.Carried = func(c *crate) *row.CarriedMembers { return &c.More }
 	}
 	return k
 }

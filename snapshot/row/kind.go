@@ -21,7 +21,7 @@ type Kind[T any] struct {
 	// Carried returns the variable of a T for unknown members: the members that Fields does not declare. Decode stores
 	// unknown members in the variable, and Encode writes them back. Carried is nil if the kind is closed. An unknown
 	// member is then an error that wraps ErrNewerFormat.
-	Carried func(*T) *Carried
+	Carried func(*T) *CarriedMembers
 	// Adjust normalizes a T after it was read, because several Ts may have the same encoding. Adjust may be nil.
 	Adjust func(*T)
 	// Valid returns an error if a stored value is not JSON. Decode calls Valid before it reads the value. A kind with a

@@ -13,8 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Unattended is a run that is running or waiting by its row, and that no live process owns.
-type Unattended struct {
+// UnattendedRun is a run that is running or waiting by its row, and that no live process owns.
+type UnattendedRun struct {
 	Run    string             // the run's id
 	Status snapshot.RunStatus // the status in the run's row
 }
@@ -28,7 +28,7 @@ type Unattended struct {
 //
 // Otherwise FindUnattended looks at the runs with the ids in runs, even if they were executed elsewhere. The ids
 // must be whole. An unreadable run is then an error. Code: run_not_found if a run does not exist.
-func FindUnattended(ctx context.Context, s *timeline.Store, runs ...string) ([]Unattended, error) {
+func FindUnattended(ctx context.Context, s *timeline.Store, runs ...string) ([]UnattendedRun, error) {
 	var rows []snapshot.Run
 	for _, run := range runs {
 		_, tip, err := s.FindRunExactly(ctx, run)
@@ -50,9 +50,9 @@ func FindUnattended(ctx context.Context, s *timeline.Store, runs ...string) ([]U
 		}
 	}
 	slices.SortFunc(rows, func(a, b snapshot.Run) int { return cmp.Compare(a.ID, b.ID) })
-	out := make([]Unattended, len(rows))
+	out := make([]UnattendedRun, len(rows))
 	for i, row := range rows {
-		out[i] = Unattended{row.ID, row.Status}
+		out[i] = UnattendedRun{row.ID, row.Status}
 	}
 	return out, nil
 }

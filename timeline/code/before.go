@@ -11,7 +11,7 @@ import (
 // entry names no frame, the frame is based on the frame with the previous number. For frame 0 of a fork, Before loads
 // the parent's frame; for frame 0 of any other run, Before returns nil. If at.Entry is an entry after the newest frame,
 // Before loads the frame on which the newest frame is based.
-func Before(ctx context.Context, s *timeline.Store, at *timeline.Loaded) (*timeline.Loaded, error) {
+func Before(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry) (*timeline.LoadedEntry, error) {
 	run, frame := at.Address.Run, at.Address.Frame
 	if frame == 0 {
 		return forkedFrom(ctx, s, run)
@@ -32,7 +32,7 @@ func Before(ctx context.Context, s *timeline.Store, at *timeline.Loaded) (*timel
 }
 
 // forkedFrom loads the frame from which a run was forked. It returns nil if the run is not a fork.
-func forkedFrom(ctx context.Context, s *timeline.Store, run string) (*timeline.Loaded, error) {
+func forkedFrom(ctx context.Context, s *timeline.Store, run string) (*timeline.LoadedEntry, error) {
 	head, err := s.Head(ctx, run)
 	if err != nil {
 		return nil, err
@@ -42,5 +42,5 @@ func forkedFrom(ctx context.Context, s *timeline.Store, run string) (*timeline.L
 		return nil, nil //nolint:nilnil // no frame comes before the first frame
 	}
 	entry, err := snapshot.ReadEntry(s.Objects(), parent.Commit)
-	return &timeline.Loaded{Address: timeline.Address{Run: parent.RunID, Frame: parent.Frame}, Entry: entry}, timeline.Explain(err)
+	return &timeline.LoadedEntry{Address: timeline.Address{Run: parent.RunID, Frame: parent.Frame}, Entry: entry}, timeline.Explain(err)
 }

@@ -24,7 +24,7 @@ type Behind struct {
 //
 // FilesBehind returns nil if there is no such attempt, or if the frame has no files of this worktree. It also returns
 // nil if another run captured the files, for example the parent of a fork.
-func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, worktree string) (*Behind, error) {
+func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry, worktree string) (*Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
 		return nil, timeline.Explain(err)

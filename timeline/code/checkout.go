@@ -33,8 +33,8 @@ type CheckoutRequest struct {
 	Own      bool   // the working copy is the run's own worktree, in which the tasks of Run work
 }
 
-// CheckedOut is a working copy from Checkout or OpenFirstWorktree. Only Checkout sets From and VCS.
-type CheckedOut struct {
+// CheckoutResult is a working copy from Checkout or OpenFirstWorktree. Only Checkout sets From and VCS.
+type CheckoutResult struct {
 	From        timeline.Address
 	WorkingCopy *WorkingCopy
 	VCS         *snapshot.VCS
@@ -52,7 +52,7 @@ type CheckedOut struct {
 // A run that does not exist yet cannot protect its worktree from PruneWorktrees. So if req.Own is true, no other
 // process can make or prune worktrees until the caller calls Settle or Discard. Codes: no_code; no_working_copy if
 // req.Dir is "" and the store has no working copy; worktree_failed.
-func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *CheckedOut, err error) {
+func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *CheckoutResult, err error) {
 	from, vcs, err := loadCode(ctx, s, req.From, req.Worktree, timeline.ToRead)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	if req.Own { // findMade finds the run's own worktree by an empty name, and not among the checkouts
 		made.Name, made.Checkout, made.Replay = "", false, true
 	}
-	out := &CheckedOut{From: from.Address, WorkingCopy: &WorkingCopy{store: s, workspace: workspace}, VCS: vcs, made: made}
+	out := &CheckoutResult{From: from.Address, WorkingCopy: &WorkingCopy{store: s, workspace: workspace}, VCS: vcs, made: made}
 	if req.Own {
 		out.lock = lock
 	}
@@ -119,7 +119,7 @@ func checkFree(s *timeline.Store, dir string) error {
 // Settle releases the lock that other processes need to make or prune worktrees. The caller calls Settle once the
 // run exists: from then on, the run protects its own worktree. If c is nil or the lock is already released, Settle
 // does nothing.
-func (c *CheckedOut) Settle() error {
+func (c *CheckoutResult) Settle() error {
 	if c == nil || c.lock == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (c *CheckedOut) Settle() error {
 
 // Discard removes the working copy with all its files, unless the working copy existed before, and calls Settle.
 // The caller must not have run anything in the working copy. If c is nil, Discard does nothing.
-func (c *CheckedOut) Discard(ctx context.Context) error {
+func (c *CheckoutResult) Discard(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}

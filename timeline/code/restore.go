@@ -21,8 +21,8 @@ type RestoreRequest struct {
 	Confirm  ConfirmRemoval
 }
 
-// Restored is the result of a restore, or of a dry run.
-type Restored struct {
+// RestoreResult is the result of a restore, or of a dry run.
+type RestoreResult struct {
 	From    timeline.Address      // the frame whose code was restored
 	Root    string                // the top of the working copy: the store's, or a worktree that the run made
 	Name    string                // the task whose own worktree was restored; "" for the run's working copy
@@ -44,7 +44,7 @@ type Restored struct {
 //
 // Codes: no_working_copy; no_code if the frame has no files; restore_refused if there is a reason against the restore,
 // such as an ignored file at the path of a restored file.
-func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Restored, error) {
+func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*RestoreResult, error) {
 	if s.Workspace().Root == "" && req.Worktree == "" {
 		return nil, noWorkingCopy()
 	}
@@ -67,7 +67,7 @@ func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Resto
 	if !req.DryRun {
 		r.confirm = req.Confirm
 	}
-	return r.do(ctx, files, &Restored{From: from.Address, VCS: vcs, Beside: vcs.Attempts}, req.DryRun)
+	return r.do(ctx, files, &RestoreResult{From: from.Address, VCS: vcs, Beside: vcs.Attempts}, req.DryRun)
 }
 
 // restoreRun is a restore of one working copy, with the op and the events that record the restore in the run.
@@ -87,7 +87,7 @@ type restoreRun struct {
 // do restores the files of out.VCS in the working copy target, sets the other fields of out, and returns out. If the
 // run's tip lacks the earlier files, do first saves them in the run. It then records the restore or, for a revert, its
 // failure in the run. With dryRun, do only plans the restore: it changes no file and appends nothing.
-func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *Restored, dryRun bool) (*Restored, error) {
+func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *RestoreResult, dryRun bool) (*RestoreResult, error) {
 	all := &RestoreJobs{Store: r.store, Head: r.head, All: []*RestoreJob{
 		{Store: r.store, Copy: target, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Out: out},
 	}}
@@ -119,7 +119,7 @@ func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *Restored,
 // frame with the restored files and the op, and sets out.Frame to the frame's address. For a revert, the frame also has
 // the event. If the files are equal, record appends no frame: for a revert it appends an entry with the event and the
 // op, and for a restore it appends nothing.
-func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored) error {
+func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *RestoreResult) error {
 	var records bool
 	err := all.Update(ctx, func() (*snapshot.Draft, error) {
 		draft := &snapshot.Draft{Subject: r.subject, AtMs: r.store.Now().UnixMilli()}
@@ -195,7 +195,7 @@ func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 // loadCode loads the frame at an address, and the frame's record of one working copy. worktree is the task whose own
 // worktree is meant, or "" for the run's working copy. The parameter to is as in LoadFor. Code: no_code if the frame
 // has no files of the working copy.
-func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, to timeline.Purpose) (*timeline.Loaded, *snapshot.VCS, error) {
+func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, to timeline.Purpose) (*timeline.LoadedEntry, *snapshot.VCS, error) {
 	from, err := s.LoadFor(ctx, address, to)
 	if err != nil {
 		return nil, nil, err

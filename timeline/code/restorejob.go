@@ -21,10 +21,10 @@ type RestoreJob struct {
 	Stays []string      // absolute paths that the restore leaves as they are
 	paths []string      // the paths of Stays in this working copy, relative to its top
 
-	have *jjbridge.Captured // the files before the restore
-	plan *jjbridge.Plan     // the changes that the restore makes; nil until prepare
-	now  *jjbridge.Captured // the files after the restore; nil until look
-	Out  *Restored          // the result, which the job completes
+	have *jjbridge.CapturedFiles // the files before the restore
+	plan *jjbridge.Plan          // the changes that the restore makes; nil until prepare
+	now  *jjbridge.CapturedFiles // the files after the restore; nil until look
+	Out  *RestoreResult          // the result, which the job completes
 }
 
 // prepare captures the files of the working copy, plans the changes of the restore, and sets the changes in r.Out. The
@@ -54,7 +54,7 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 
 // close closes the captures of the job, so that captured files that are in no frame are removed.
 func (r *RestoreJob) close() {
-	for _, captured := range []*jjbridge.Captured{r.have, r.now} {
+	for _, captured := range []*jjbridge.CapturedFiles{r.have, r.now} {
 		if captured != nil {
 			_ = captured.Close() // a later capture removes a quarantine that stays
 		}
@@ -84,7 +84,7 @@ func (r *RestoreJob) takeBack(ctx context.Context) error {
 	if len(r.plan.Changes) == 0 && !r.have.VCS.Conflicted {
 		return nil
 	}
-	before := &RestoreJob{Store: r.Store, Copy: r.Copy, Name: r.Name, Want: &r.have.VCS, Out: new(Restored)}
+	before := &RestoreJob{Store: r.Store, Copy: r.Copy, Name: r.Name, Want: &r.have.VCS, Out: new(RestoreResult)}
 	defer before.close()
 	err := before.prepare(ctx)
 	if err == nil {
@@ -117,14 +117,14 @@ func (r *RestoreJob) look(ctx context.Context) {
 	as.Tree, as.Scope = r.Want.Tree, r.Want.Scope
 	as.LeftOut, as.LeftOutMore = r.Want.LeftOut, r.Want.LeftOutMore
 	_ = r.now.Close() // a later capture removes a quarantine that stays
-	r.now = &jjbridge.Captured{VCS: as}
+	r.now = &jjbridge.CapturedFiles{VCS: as}
 }
 
 // after returns a capture of the working copy after the restore. If the plan guarantees the files after the restore,
 // after does not read them, and returns a capture with the files of r.Want. If the files are unreadable, after warns
 // and also returns a capture with the files of r.Want.
-func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
-	wanted := &jjbridge.Captured{VCS: r.have.VCS}
+func (r *RestoreJob) after(ctx context.Context) *jjbridge.CapturedFiles {
+	wanted := &jjbridge.CapturedFiles{VCS: r.have.VCS}
 	wanted.VCS.Tree, wanted.VCS.Altered, wanted.VCS.AlteredMore = r.Want.Tree, r.Want.Altered, r.Want.AlteredMore
 	// In a git working copy without altered files, a restore like this leaves exactly the planned files.
 	if r.have.VCS.Type == snapshot.VCSGit && len(r.have.VCS.Altered)+len(r.Want.Altered) == 0 && r.plan.Settled() {

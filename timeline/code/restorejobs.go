@@ -79,7 +79,7 @@ func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newe
 	err := r.Update(ctx, func() (*snapshot.Draft, error) {
 		draft := &snapshot.Draft{Subject: "before: " + subject}
 		var err error
-		saved, err = r.Capture(draft, func(one *RestoreJob) *jjbridge.Captured { return one.have })
+		saved, err = r.Capture(draft, func(one *RestoreJob) *jjbridge.CapturedFiles { return one.have })
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 // Capture sets draft.VCS and draft.Objects for the working copies whose files differ from the run's tip, and returns
 // the jobs of these working copies. found must return a job's capture: either always the capture before the restore,
 // or always the capture after it. If no files differ, Capture leaves the draft unchanged and returns nil.
-func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jjbridge.Captured) ([]*RestoreJob, error) {
+func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jjbridge.CapturedFiles) ([]*RestoreJob, error) {
 	vcs, err := r.Head.Entry().VCSRevision()
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 
 // CapturedAfter returns a job's files after the restore, or nil if RestoreJobs.Restore has not captured them
 // yet.
-func CapturedAfter(one *RestoreJob) *jjbridge.Captured { return one.now }
+func CapturedAfter(one *RestoreJob) *jjbridge.CapturedFiles { return one.now }
 
 // Newest returns the address of the run's newest frame.
 func (r *RestoreJobs) Newest() *timeline.Address {

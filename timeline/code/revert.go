@@ -26,7 +26,7 @@ type RevertRequest struct {
 // and also appends the events RevertStarted and RevertFinished. If the attempt's task has its own worktree, Revert
 // restores the files in that worktree. If req.DryRun is true, Revert only returns the changes: it changes no file
 // and appends nothing. Codes: those of Restore, and attempt_not_found.
-func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restored, error) {
+func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*RestoreResult, error) {
 	head, frame, err := s.OpenToChange(ctx, req.Run)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restore
 	r.finished = func(cause error) snapshot.Event {
 		return revertEvent(s, "RevertFinished", run, attempt, vcs, &revertOutcome{cause})
 	}
-	return r.do(ctx, files, &Restored{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
+	return r.do(ctx, files, &RestoreResult{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
 }
 
 // AttemptName names an attempt of a node. Attempt 0 means the newest attempt of the iteration.

@@ -69,7 +69,7 @@ func (c *WorkingCopy) Root() string { return c.workspace.Root }
 // If the scope is off, the result has only the revision. If the files are unreadable, Capture warns, and the result
 // has only the revision. If the revision is unreadable, too, or ctx ends, Capture returns an error. Capture returns
 // nil if there is no working copy, or if only the revision can be captured and the working copy has none yet.
-func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
+func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.CapturedFiles, error) {
 	if c.Root() == "" {
 		return nil, nil //nolint:nilnil // a missing working copy is not an error
 	}
@@ -92,7 +92,7 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 }
 
 // read captures the files of the scope snapshot.ScopeAll or snapshot.ScopeTracked. The caller closes the result.
-func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Captured, error) {
+func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.CapturedFiles, error) {
 	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
 		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave,
 		Objects: c.store.Objects(), Warn: c.store.WarnOnce,
@@ -101,12 +101,12 @@ func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Capture
 
 // revision returns a capture that has the revision of the working copy and no files. It returns nil if the
 // working copy has no revision yet.
-func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) {
+func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.CapturedFiles, error) {
 	vcs, err := c.workspace.Pointer(ctx)
 	if err != nil || vcs == nil {
 		return nil, timeline.Explain(err)
 	}
-	return &jjbridge.Captured{VCS: *vcs}, nil
+	return &jjbridge.CapturedFiles{VCS: *vcs}, nil
 }
 
 // restoreConflict makes jj treat the files as conflicted again if v is the capture of a conflict, and otherwise
@@ -130,7 +130,7 @@ func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 // additional files, which were ignored before the restore and are no longer ignored. compare warns about additional
 // files and about files that differ, except files that the capture of want left out. If the comparison fails, compare
 // warns and returns false.
-func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want *snapshot.VCS) (same bool) {
+func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.CapturedFiles, want *snapshot.VCS) (same bool) {
 	if now.VCS.Tree == want.Tree {
 		return true
 	}

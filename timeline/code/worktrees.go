@@ -50,7 +50,7 @@ func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 // frame can then have the worktree's files. The caller calls Settle once the run exists, or Discard if the run is not
 // made. Until then, no other process can make or prune worktrees. Codes: those of OpenWorktree; run_exists if a run
 // with the id exists; run_pruned if a run with the id was pruned.
-func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec) (_ *CheckedOut, err error) {
+func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec) (_ *CheckoutResult, err error) {
 	lock, err := lockMade(ctx, s)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec 
 	if err != nil {
 		return nil, err
 	}
-	return &CheckedOut{WorkingCopy: opened, made: madeWorktree{Run: run, Name: spec.Name}, found: found, lock: lock}, nil
+	return &CheckoutResult{WorkingCopy: opened, made: madeWorktree{Run: run, Name: spec.Name}, found: found, lock: lock}, nil
 }
 
 // openWorktree does the work of OpenWorktree for a caller that holds the lock of lockMade. found reports whether
@@ -167,7 +167,7 @@ func checkBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info 
 
 // isHalfFilled reports whether each file of a working copy equals the same file in the working copy's commit or in
 // tree. now is the capture of the working copy. Files that are missing in the working copy count as equal.
-func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured, tree objstore.ID) (bool, error) {
+func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.CapturedFiles, tree objstore.ID) (bool, error) {
 	commit, err := objstore.ParseID(now.VCS.CommitID)
 	if err != nil {
 		return false, err

@@ -16,8 +16,8 @@ import (
 // capturedFiles holds the files of the working copy for one capture. It reads them at most once, even if the
 // entry must be built several times.
 type capturedFiles struct {
-	files *jjbridge.Captured // nil before the read, after a failed read, or without a working copy
-	read  bool               // whether capture was called
+	files *jjbridge.CapturedFiles // nil before the read, after a failed read, or without a working copy
+	read  bool                    // whether capture was called
 }
 
 // capture reads the working copy into f.files. After the first call, it does nothing. If the working copy is

@@ -34,7 +34,7 @@ func (k *Keeper) collectNote() idFile { return idFile(filepath.Join(k.store.Priv
 // Collect deletes the refs of all forgotten runs in one transaction before it deletes objects. After a crash or an
 // error, the next Collect deletes the remaining objects. The error code is locked if another process collects, or if
 // git is changing an index. If the error comes after the refs were deleted, Collect also returns the result.
-func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
+func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*PruneResult, error) {
 	lock := flock.New(filepath.Join(k.store.Private(), collectLock))
 	if !dryRun {
 		if err := os.MkdirAll(k.store.Private(), 0o777); err != nil {
@@ -54,7 +54,7 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	}
 	all, others := k.holdings(list)
 	going := toCollect(all)
-	out := &Pruned{Runs: []PrunedRun{}}
+	out := &PruneResult{Runs: []PrunedRun{}}
 	for _, h := range going {
 		out.Runs = append(out.Runs, PrunedRun{RunID: h.id, Frames: k.frames(h.held)})
 	}
@@ -162,7 +162,7 @@ func (k *Keeper) letGo(ctx context.Context, runs []*runRefs) error {
 // free deletes the candidates that nothing needs. It sets out.Bytes to the number of freed bytes. It sets out.Left
 // to the size on disk of the unneeded objects that could not be deleted. If all unneeded objects are deleted, free
 // also deletes the record of candidates. Otherwise, the record stays for the next Collect.
-func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Pruned) error {
+func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *PruneResult) error {
 	need := needFinder{k.git}
 	// then has the roots from which Choose found the needed objects.
 	var then []objstore.ID

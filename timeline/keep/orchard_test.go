@@ -114,9 +114,9 @@ func growIn(ctx context.Context, store *timeline.Store, run string, frames int) 
 }
 
 // prune forgets runs.
-func (o *orchard) prune(runs ...string) *keep.Pruned {
+func (o *orchard) prune(runs ...string) *keep.PruneResult {
 	o.t.Helper()
-	var pruned *keep.Pruned
+	var pruned *keep.PruneResult
 	require.NoError(o.t, o.with(func(k *keep.Keeper) (err error) {
 		pruned, err = k.Forget(o.t.Context(), keep.Policy{}, false, runs...)
 		return err
@@ -124,9 +124,9 @@ func (o *orchard) prune(runs ...string) *keep.Pruned {
 	return pruned
 }
 
-func (o *orchard) collect() *keep.Pruned {
+func (o *orchard) collect() *keep.PruneResult {
 	o.t.Helper()
-	var pruned *keep.Pruned
+	var pruned *keep.PruneResult
 	require.NoError(o.t, o.with(func(k *keep.Keeper) (err error) {
 		pruned, err = k.Collect(o.t.Context(), false)
 		return err

@@ -23,8 +23,8 @@ type PrunedRun struct {
 	Bytes  int64  `json:"bytes"` // size on disk of the objects that only this run needs; 0 if the run is kept or recalled
 }
 
-// Pruned is the result of pruning or of a dry run. Runs is never nil.
-type Pruned struct {
+// PruneResult is the result of pruning or of a dry run. Runs is never nil.
+type PruneResult struct {
 	Runs  []PrunedRun `json:"runs"`
 	Bytes int64       `json:"bytes"` // disk space that Collect frees if these runs are pruned, or has freed
 	// Left is the size in bytes of unneeded objects that Collect could not delete: they are not in packs of
@@ -40,7 +40,7 @@ type Pruned struct {
 // Each run is removed in its own transaction; after an error, the runs before it stay removed. Error codes:
 // run_not_found; run_owned if a live process executes a named run; run_pruned if a named run, or another run
 // with its id, is already pruned and held; conflict if another process changed the run.
-func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ...string) (*Pruned, error) {
+func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ...string) (*PruneResult, error) {
 	chosen, err := chooser{k.store}.choose(ctx, policy, runs)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 			return nil, err
 		}
 	}
-	return &Pruned{Runs: chosen, Bytes: bytes}, nil
+	return &PruneResult{Runs: chosen, Bytes: bytes}, nil
 }
 
 // measure returns the size on disk, in bytes, of the objects that only the given runs need. It calls the

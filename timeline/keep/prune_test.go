@@ -39,7 +39,7 @@ func TestADryRunChangesNothingAndTellsTheSame(t *testing.T) {
 	o.Write("untracked", noise(1, 50_000))
 	o.grow("a", 3)
 	before := o.ourRefs()
-	var would *keep.Pruned
+	var would *keep.PruneResult
 	require.NoError(t, o.with(func(k *keep.Keeper) (err error) {
 		would, err = k.Forget(t.Context(), keep.Policy{}, true, "a")
 		return err
@@ -236,7 +236,7 @@ func TestAPolicyKeepsWhatAnyRuleKeeps(t *testing.T) {
 	for _, run := range []string{"a", "b", "c", "d"} {
 		o.grow(run, 1)
 	}
-	var pruned *keep.Pruned
+	var pruned *keep.PruneResult
 	require.NoError(t, o.with(func(k *keep.Keeper) (err error) {
 		pruned, err = k.Forget(t.Context(), keep.Policy{Last: 4}, false)
 		return err

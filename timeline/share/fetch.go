@@ -48,8 +48,8 @@ type FetchedRun struct {
 	Reason string      `json:"reason,omitempty"`
 }
 
-// Fetched is the result of a fetch. Runs is never nil. It omits runs that were not named and did not change.
-type Fetched struct {
+// FetchResult is the result of a fetch. Runs is never nil. It omits runs that were not named and did not change.
+type FetchResult struct {
 	Remote string       `json:"remote"`
 	Runs   []FetchedRun `json:"runs"`
 	// None means that the remote shows no run and no tombstone: the remote has no runs, or its server hides them.
@@ -69,14 +69,14 @@ type Fetched struct {
 // invalid_run_id, run_exists or run_pruned if FetchRequest.As is not free for a new run; usage if FetchRequest.As
 // is set and not exactly one run is named.
 //
-// With these codes, Fetched has the result for each run:
+// With these codes, FetchResult has the result for each run:
 //   - fetch_refused if a run is invalid
 //   - broken_ref if a local ref is broken
 //   - run_owned if a run must be split while a process in this repository executes it
 //   - run_exists if a named run differs from the local run
 //   - run_pruned if a named run was pruned
 //   - older_format if a named run is in an older format
-func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) {
+func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*FetchResult, error) {
 	from, err := place.Find(s.store, req.Remote)
 	if err != nil {
 		return nil, err
@@ -87,12 +87,12 @@ func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) 
 // fetch makes the fetch that Fetch describes. from is the remote or the bundle. If req.As is set and not exactly one
 // run is named, the error's code is usage and the result is nil. After any other error, the result has the runs that
 // were finished before the error.
-func (s *Sharer) fetch(ctx context.Context, from place.Place, req FetchRequest) (*Fetched, error) {
+func (s *Sharer) fetch(ctx context.Context, from place.Place, req FetchRequest) (*FetchResult, error) {
 	if req.As != "" && len(req.Runs) != 1 {
 		return nil, fault.New(fault.Usage, "--as needs exactly one run, but %d were named", len(req.Runs)).Hint("name one run")
 	}
 	f := &fetch{Sharer: s, from: from, req: req, verifier: verify.NewEntryVerifier(s.store)}
-	f.out = &Fetched{Remote: from.Shown(), Runs: []FetchedRun{}}
+	f.out = &FetchResult{Remote: from.Shown(), Runs: []FetchedRun{}}
 	if err := f.run(ctx); err != nil {
 		return f.out, timeline.Explain(err)
 	}
@@ -105,7 +105,7 @@ type fetch struct {
 
 	from place.Place
 	req  FetchRequest
-	out  *Fetched
+	out  *FetchResult
 	// before and after hold the tracking refs of the remote before and after git fetched.
 	before, after atRemote
 	budget        *int64 // number of frame refs that may still be created; nil before room counts them

@@ -27,7 +27,7 @@ func (c *clone) fetch(from *clone, runs ...string) map[string]share.FetchedRun {
 	return byRun(fetched)
 }
 
-func byRun(fetched *share.Fetched) map[string]share.FetchedRun {
+func byRun(fetched *share.FetchResult) map[string]share.FetchedRun {
 	runs := make(map[string]share.FetchedRun)
 	for _, run := range fetched.Runs {
 		runs[run.RunID] = run

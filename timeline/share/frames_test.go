@@ -10,7 +10,7 @@ import (
 )
 
 // pushFrames pushes with frame refs.
-func (c *clone) pushFrames(runs ...string) *share.Pushed {
+func (c *clone) pushFrames(runs ...string) *share.PushResult {
 	c.t.Helper()
 	pushed, err := c.sharer.Push(c.t.Context(), share.PushRequest{Runs: runs, Frames: true})
 	require.NoError(c.t, err)

@@ -52,8 +52,8 @@ func (b addressBook) place(component string) place.Place {
 	return place.Place{Name: name, Component: component}
 }
 
-// Forgotten is the result of [Sharer.Forget].
-type Forgotten struct {
+// ForgetResult is the result of [Sharer.Forget].
+type ForgetResult struct {
 	Remote string `json:"remote"`
 	Refs   int    `json:"refs"` // number of deleted tracking refs
 }
@@ -61,7 +61,7 @@ type Forgotten struct {
 // Forget deletes everything that this repository stores about a remote: its tracking refs, its address, and the
 // permission to push untracked files. remote is the remote's name, URL or ref component. Forget does not contact the
 // remote. If this repository stores nothing about the remote, the error's code is remote_not_found.
-func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) {
+func (s *Sharer) Forget(ctx context.Context, remote string) (*ForgetResult, error) {
 	places, err := s.places(ctx, nil)
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -87,7 +87,7 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 			noted = noted || err == nil
 		}
 		if count > 0 || noted {
-			return &Forgotten{at.Shown(), count}, nil
+			return &ForgetResult{at.Shown(), count}, nil
 		}
 	}
 	return nil, fault.New(fault.RemoteNotFound, "this repository stores nothing about remote %q", remote).

@@ -57,8 +57,8 @@ type PushedRun struct {
 	Reason string      `json:"reason,omitempty"`
 }
 
-// Pushed is the result of a push. Runs is never nil. It omits runs that are current and were not named.
-type Pushed struct {
+// PushResult is the result of a push. Runs is never nil. It omits runs that are current and were not named.
+type PushResult struct {
 	Remote string      `json:"remote"`
 	Runs   []PushedRun `json:"runs"`
 }
@@ -73,11 +73,11 @@ const rounds = 5
 //
 // Error codes: usage; remote_not_found; remote_failed; run_not_found if a named run does not exist; unconfirmed if
 // the user has not agreed to push untracked files. The following codes come with the result for each run in
-// Pushed. If several apply, Push returns the first of them:
+// PushResult. If several apply, Push returns the first of them:
 //   - push_refused if a run was refused, except an unnamed run that was pruned
 //   - older_format if a named run is in an older format
 //   - missing_object or corrupt_object if a run is damaged in this repository
-func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
+func (s *Sharer) Push(ctx context.Context, req PushRequest) (*PushResult, error) {
 	to, err := place.Find(s.store, req.Remote)
 	if err != nil {
 		return nil, err
@@ -246,8 +246,8 @@ func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) 
 
 // result returns the results of the runs that have a state. It leaves out a run that is current, was not named,
 // and got no new frame refs.
-func (p *push) result() *Pushed {
-	out := &Pushed{Remote: p.to.Shown(), Runs: []PushedRun{}}
+func (p *push) result() *PushResult {
+	out := &PushResult{Remote: p.to.Shown(), Runs: []PushedRun{}}
 	for _, run := range p.runs {
 		if run.State != "" && (run.named || run.State != StateCurrent || run.Frames > 0) {
 			out.Runs = append(out.Runs, run.PushedRun)

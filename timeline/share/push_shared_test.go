@@ -69,7 +69,7 @@ func TestOneRunThatManyGoOnWithIsNeverOverwritten(t *testing.T) {
 		clones[i].goOn(head, 1)
 	}
 	var all sync.WaitGroup
-	pushed := make([]*share.Pushed, writers)
+	pushed := make([]*share.PushResult, writers)
 	errs := make([]error, writers)
 	for i, c := range clones {
 		all.Go(func() { pushed[i], errs[i] = c.sharer.Push(context.Background(), share.PushRequest{}) })

@@ -15,7 +15,7 @@ import (
 )
 
 // push pushes and requires that nothing was refused.
-func (c *clone) push(runs ...string) *share.Pushed {
+func (c *clone) push(runs ...string) *share.PushResult {
 	c.t.Helper()
 	pushed, err := c.sharer.Push(context.Background(), share.PushRequest{Runs: runs})
 	require.NoError(c.t, err)
@@ -23,7 +23,7 @@ func (c *clone) push(runs ...string) *share.Pushed {
 }
 
 // states are what became of each run.
-func states(pushed *share.Pushed) map[string]string {
+func states(pushed *share.PushResult) map[string]string {
 	out := make(map[string]string)
 	for _, run := range pushed.Runs {
 		out[run.RunID] = run.State

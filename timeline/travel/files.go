@@ -91,8 +91,8 @@ func (t *plan) restoresShared(ctx context.Context, vcs *snapshot.VCS) error {
 
 // restoresIn adds to the plan the restore of vcs into files, a working copy, and returns the result that the restore
 // fills in. name is the task that owns the working copy, or "" for the shared working copy.
-func (t *plan) restoresIn(files *code.WorkingCopy, name string, vcs *snapshot.VCS) *code.Restored {
-	out := &code.Restored{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
+func (t *plan) restoresIn(files *code.WorkingCopy, name string, vcs *snapshot.VCS) *code.RestoreResult {
+	out := &code.RestoreResult{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
 	t.files.All = append(t.files.All, &code.RestoreJob{Store: t.store, Copy: files, Name: name, Want: vcs, Stays: t.stays, Out: out})
 	return out
 }

@@ -12,7 +12,7 @@ import (
 
 // unownedAt opens the run of an address. If the address names a frame, unownedAt also loads the frame; otherwise the
 // frame is nil. If a live process owns the run, the error is run_owned.
-func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timeline.Head, *timeline.Loaded, error) {
+func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timeline.Head, *timeline.LoadedEntry, error) {
 	head, frame, err := s.OpenToChange(ctx, address)
 	if err != nil {
 		return nil, nil, err
@@ -23,7 +23,7 @@ func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timelin
 // travelToFrame takes the run of head back to frame. If frame is nil, the error is invalid_address. The op is recorded
 // as a reset to the frame, because every version of git-smithers can undo such a reset. An op of the kind travel
 // without a node belongs to another engine.
-func travelToFrame(ctx context.Context, s *timeline.Store, head *timeline.Head, frame *timeline.Loaded, req Request) (*Result, error) {
+func travelToFrame(ctx context.Context, s *timeline.Store, head *timeline.Head, frame *timeline.LoadedEntry, req Request) (*Result, error) {
 	if frame == nil {
 		return nil, fault.New(fault.InvalidAddress, "travel needs a frame or a node, but %q is a run", req.Run).
 			Hint("name a frame, such as %s:6", fault.Word(req.Run)).

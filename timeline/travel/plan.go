@@ -51,7 +51,7 @@ func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 		store: s, head: head, op: op, files: &code.RestoreJobs{Store: s, Head: head},
 		out: &Result{
 			Run: head.Row().ID, Reset: []string{}, Cancelled: []string{}, Dropped: []int64{},
-			Worktrees: []*code.Restored{}, Missing: []string{},
+			Worktrees: []*code.RestoreResult{}, Missing: []string{},
 		},
 	}
 }

@@ -39,19 +39,19 @@ type Request struct {
 
 // Result is the outcome of a travel, reset or undo. No slice but PassedOver is nil.
 type Result struct {
-	Run       string           // the run's id
-	Op        snapshot.Op      // the recorded op
-	Undone    *snapshot.Op     // the op that an undo took back; nil for a travel or reset
-	Frame     int64            // the new frame; after the undo of a fork, the newest frame
-	From      int64            // the newest frame before the op, including a frame of saved files
-	To        timeline.Address // the frame whose state the run has now; it may belong to an ancestor
-	Reset     []string         // keys of nodes that became pending
-	Cancelled []string         // keys of attempts that became cancelled
-	Dropped   []int64          // numbers of the frames that became dropped
-	Files     *code.Restored   // the restored working copy that the tasks share; nil if it was not restored
-	Worktrees []*code.Restored // the restored worktrees of single tasks
-	Missing   []string         // tasks whose own worktree no longer exists
-	NoFiles   string           // the reason if the frame has no files to restore; otherwise ""
+	Run       string                // the run's id
+	Op        snapshot.Op           // the recorded op
+	Undone    *snapshot.Op          // the op that an undo took back; nil for a travel or reset
+	Frame     int64                 // the new frame; after the undo of a fork, the newest frame
+	From      int64                 // the newest frame before the op, including a frame of saved files
+	To        timeline.Address      // the frame whose state the run has now; it may belong to an ancestor
+	Reset     []string              // keys of nodes that became pending
+	Cancelled []string              // keys of attempts that became cancelled
+	Dropped   []int64               // numbers of the frames that became dropped
+	Files     *code.RestoreResult   // the restored working copy that the tasks share; nil if it was not restored
+	Worktrees []*code.RestoreResult // the restored worktrees of single tasks
+	Missing   []string              // tasks whose own worktree no longer exists
+	NoFiles   string                // the reason if the frame has no files to restore; otherwise ""
 	// PassedOver are the newer ops, newest first, that an undo without a run left alone, because they were not made in
 	// this clone.
 	PassedOver []PassedOver

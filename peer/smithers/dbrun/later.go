@@ -12,11 +12,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Seen has the rows of a run up to a frame, so that the pass for the next frame reads only newer rows. Seen
+// SeenRows has the rows of a run up to a frame, so that the pass for the next frame reads only newer rows. SeenRows
 // also has the number of these rows. If the database has another number, the caller reads all rows again. Only
 // a pass over all rows finds other changes, such as a new value in an old row. Only such a pass decides the
 // rows that an export writes.
-type Seen struct {
+type SeenRows struct {
 	Heads    []source.Head
 	events   []Event // Row is nil before the last stored event
 	attempts []Attempt
@@ -25,7 +25,7 @@ type Seen struct {
 }
 
 // newestMs returns the time of the newest frame. The run must have a frame.
-func (s *Seen) newestMs() int64 { return s.Heads[len(s.Heads)-1].AtMs }
+func (s *SeenRows) newestMs() int64 { return s.Heads[len(s.Heads)-1].AtMs }
 
 // tallied returns the names of the columns of _smithers_attempts that a source.Tally sums up. The tally shows
 // whether ended attempts have changed.
@@ -34,8 +34,8 @@ func tallied() []string {
 }
 
 // settledBy returns the rule by which an attempt counts as settled: the attempt ended at atMs or before.
-func settledBy(atMs int64) source.Settled {
-	return source.Settled{Column: "finished_at_ms", Most: atMs}
+func settledBy(atMs int64) source.SettledRange {
+	return source.SettledRange{Column: "finished_at_ms", Most: atMs}
 }
 
 // Seen returns the rows that p has read, for ReadLater in the next pass. stored is the number of stored events,
@@ -45,9 +45,9 @@ func settledBy(atMs int64) source.Settled {
 // set back. Some ended attempts would then no longer count as settled.
 //
 // The result shares its slices with p. Seen changes the attempts and events of p.
-func (p *Run) Seen(stored int, done []bool) *Seen {
+func (p *Run) Seen(stored int, done []bool) *SeenRows {
 	newest := p.Heads[len(p.Heads)-1]
-	s := &Seen{Heads: p.Heads, events: p.Events.All, attempts: p.Attempts}
+	s := &SeenRows{Heads: p.Heads, events: p.Events.All, attempts: p.Attempts}
 	s.settled = source.TallyOf(p.Rows[tables.Attempts], settledBy(newest.AtMs), tallied())
 	for no := range p.Trees.Rows {
 		if no <= newest.Frame {
@@ -74,7 +74,7 @@ func (p *Run) Seen(stored int, done []bool) *Seen {
 //
 // ok is false if the database no longer has the rows of seen, or if a table does not allow a partial read. p is
 // then incomplete, and the caller must read the run with another Run.
-func (p *Run) ReadLater(seen *Seen) (ok bool, err error) {
+func (p *Run) ReadLater(seen *SeenRows) (ok bool, err error) {
 	p.Had = seen
 	p.Ours, p.At = tables.ReadRun(p.Row)
 	p.Rows = make(map[string][]source.Row)

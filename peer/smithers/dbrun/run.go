@@ -17,7 +17,7 @@ type Run struct {
 
 	Tx   *source.Tx
 	Own  map[string]source.Table // the tables of Smithers 0.32.0
-	Left []Unowned               // the rows that belong to no single run; nil in a pass over new frames
+	Left []UnownedTable          // the rows that belong to no single run; nil in a pass over new frames
 	All  *workcopy.Finder        // the working copies of all runs
 
 	Ours     snapshot.Run            // the run's row as a run of git-smithers, without parent, frame and event numbers
@@ -30,5 +30,5 @@ type Run struct {
 	Mail     Mail
 	Events   Events
 	Copies   *workcopy.Run
-	Had      *Seen // the earlier rows if ReadLater has read the run; else nil
+	Had      *SeenRows // the earlier rows if ReadLater has read the run; else nil
 }

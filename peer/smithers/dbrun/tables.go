@@ -57,7 +57,7 @@ func (p *Run) uses(table source.Table) bool {
 	case len(p.Rows[name]) > 0, name == tables.Frames && len(p.Trees.Rows) > 0, name == tables.Snapshots && len(p.Heads) > 0:
 		return true
 	}
-	return slices.ContainsFunc(p.Left, func(u Unowned) bool { return u.Table.Name == name })
+	return slices.ContainsFunc(p.Left, func(u UnownedTable) bool { return u.Table.Name == name })
 }
 
 // Knows reports whether table has rows of the run or rows in p.Left, or is an output table with known columns. The
@@ -66,8 +66,8 @@ func (p *Run) Knows(table source.Table) bool {
 	return p.uses(table) || tables.IsOutputs(table) && slices.ContainsFunc(p.columns, func(c tables.OutputColumn) bool { return c.Table == table.Name })
 }
 
-// Unowned is a table whose rows belong to no single run. Every imported run gets a copy of these rows.
-type Unowned struct {
+// UnownedTable is a table whose rows belong to no single run. Every imported run gets a copy of these rows.
+type UnownedTable struct {
 	Table source.Table
 	Rows  []source.Row
 }

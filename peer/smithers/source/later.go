@@ -35,28 +35,28 @@ func (t *Tx) LaterHeads(run string, first int64) (heads []Head, before int64, er
 	return heads, all - int64(len(heads)), err
 }
 
-// Settled distinguishes the finished rows of a run from the rows that may still change. A row is settled if
+// SettledRange distinguishes the finished rows of a run from the rows that may still change. A row is settled if
 // its value in Column is an integer from 0 to Most.
-type Settled struct {
+type SettledRange struct {
 	Column string
 	Most   int64
 }
 
 // has reports whether row is settled: see Settled.
-func (s Settled) has(row Row) bool {
+func (s SettledRange) has(row Row) bool {
 	v := row[s.Column]
 	return v.Kind == Int && v.Int >= 0 && v.Int <= s.Most
 }
 
 // condition returns the SQL condition that is true for a settled row. Its only parameter is s.Most.
-func (s Settled) condition() string {
+func (s SettledRange) condition() string {
 	name := quote(s.Column)
 	return "(typeof(" + name + ") = 'integer' AND " + name + " BETWEEN 0 AND ?)"
 }
 
 // Unsettled returns the rows of a run in a table that are not settled, in the order of the primary key. by defines
 // the settled rows. If the table, its run_id or by.Column does not exist, the result is nil.
-func (t *Tx) Unsettled(table, run string, by Settled) (rows []Row, err error) {
+func (t *Tx) Unsettled(table, run string, by SettledRange) (rows []Row, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
 	if !has || !in.has(by.Column) {
@@ -86,7 +86,7 @@ func (t Tally) Equal(other Tally) bool {
 
 // TallyOf returns the tally of the settled rows in rows. by defines which rows are settled. The tally has a sum for
 // each of columns.
-func TallyOf(rows []Row, by Settled, columns []string) Tally {
+func TallyOf(rows []Row, by SettledRange, columns []string) Tally {
 	tally := Tally{Sums: make([]int64, len(columns))}
 	for _, row := range rows {
 		if !by.has(row) {
@@ -128,7 +128,7 @@ func weight(v Value) int64 {
 
 // Tally returns the tally of a run's settled rows in a table, with a sum for each of columns. by defines the
 // settled rows. ok is false if the table does not exist or lacks run_id, by.Column or one of columns.
-func (t *Tx) Tally(table, run string, by Settled, columns []string) (tally Tally, ok bool, err error) {
+func (t *Tx) Tally(table, run string, by SettledRange, columns []string) (tally Tally, ok bool, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
 	if !has || !in.has(columns...) || !in.has(by.Column) {

@@ -38,7 +38,7 @@ func TestATallyOfRowsThatAreNotReadIsThatOfTheRows(t *testing.T) {
 		"CREATE TABLE attempts (run_id TEXT, n INTEGER, ended INTEGER, error TEXT, log BLOB, PRIMARY KEY (run_id, n))",
 		`INSERT INTO attempts VALUES ('r', 1, 10, 'é', x'0001'), ('r', 2, 20, NULL, NULL), ('r', 3, 21, 'x', NULL),
 			('r', 4, NULL, NULL, NULL), ('r', 5, 'never', NULL, NULL), ('r', 6, -5, NULL, NULL), ('q', 1, 10, 'é', NULL)`)
-	by := source.Settled{Column: "ended", Most: 20}
+	by := source.SettledRange{Column: "ended", Most: 20}
 	columns := []string{"ended", "error", "log"}
 	read(t, path, func(tx *source.Tx) {
 		tally, ok, err := tx.Tally("attempts", "r", by, columns)
@@ -55,7 +55,7 @@ func TestATallyOfRowsThatAreNotReadIsThatOfTheRows(t *testing.T) {
 		}
 		assert.Equal(t, []int64{3, 4, 5, 6}, numbers)
 
-		later := source.Settled{Column: "ended", Most: 21}
+		later := source.SettledRange{Column: "ended", Most: 21}
 		whole, _, err := tx.Tally("attempts", "r", later, columns)
 		require.NoError(t, err)
 		assert.True(t, whole.Equal(tally.Plus(source.TallyOf(open, later, columns))))

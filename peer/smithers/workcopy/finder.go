@@ -28,7 +28,7 @@ type Finder struct {
 	commits  map[string]snapshot.VCS // the results of At, by "<kind> <commit id>"
 	whole    map[objstore.ID]bool    // the results of isWhole
 	meter    *objstore.TreeMeter
-	captured map[string]*jjbridge.Captured // the results of Capture by root; nil if root is in no working copy
+	captured map[string]*jjbridge.CapturedFiles // the results of Capture by root; nil if root is in no working copy
 }
 
 // NewFinder returns a Finder and pins the repository's objects until Close. The caller must call Close.
@@ -40,7 +40,7 @@ func NewFinder(ctx context.Context, s *timeline.Store) (*Finder, error) {
 	return &Finder{
 		ctx: ctx, store: s, release: release,
 		commits: make(map[string]snapshot.VCS), whole: make(map[objstore.ID]bool), meter: objstore.NewTreeMeter(s.Objects()),
-		captured: make(map[string]*jjbridge.Captured),
+		captured: make(map[string]*jjbridge.CapturedFiles),
 	}, nil
 }
 
@@ -173,7 +173,7 @@ func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, erro
 // the store's own working copy. It leaves out the database and the engine's logs, unless the user tracks them. If
 // root is in no working copy of this repository, Capture returns nil. A later call with the same root returns the
 // same result. The result stays open until Close.
-func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, error) {
+func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.CapturedFiles, error) {
 	if captured, known := c.captured[root]; known {
 		return captured, nil
 	}

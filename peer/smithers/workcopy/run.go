@@ -254,14 +254,14 @@ func (r *Run) beside(i int) []string {
 
 // Capture captures the run's current working copy: see Finder.Capture. It returns nil if the run's root is in no
 // working copy of this repository.
-func (r *Run) Capture(ctx context.Context) (*jjbridge.Captured, error) {
+func (r *Run) Capture(ctx context.Context) (*jjbridge.CapturedFiles, error) {
 	return r.all.Capture(ctx, r.root)
 }
 
 // With returns a working copy with the files of captured and with the tasks' worktrees of current, which may be nil.
 // Attempts of the result has the sorted keys of the attempts that ran in the captured working copy: they started at
 // atMs or before, have not ended, and have no worktree of their own.
-func (r *Run) With(captured *jjbridge.Captured, current *snapshot.VCS, atMs int64) *snapshot.VCS {
+func (r *Run) With(captured *jjbridge.CapturedFiles, current *snapshot.VCS, atMs int64) *snapshot.VCS {
 	now := placed(current, captured.VCS, "", "")
 	now.Attempts = nil
 	for _, a := range r.attempts {

@@ -19,7 +19,7 @@ UNRACED  := -race '-gcflags=modernc.org/...=-race=false' '-gcflags=github.com/kl
 RACE     := $(if $(CC_FOUND),$(UNRACED))
 
 # -trimpath lets all checkouts of a machine share what Go has compiled.
-TESTFLAGS := -trimpath -tags $(TAGS) -timeout 20m
+TESTFLAGS := -parallel 4 -trimpath -tags $(TAGS) -timeout 20m
 GOTEST    := CGO_ENABLED=0 go test $(TESTFLAGS)
 EVERYDAY  := CGO_ENABLED=0 tools/gotest.sh
 RACED     := CGO_ENABLED=$(if $(RACE),1,0) tools/gotest.sh

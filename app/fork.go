@@ -52,8 +52,8 @@ func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 	return out, nil
 }
 
-// keptInputCheck returns the function that checks an input against the workflow stored in the frame at. The function is
-// nil if the frame stores no workflow, or a workflow of another engine.
+// keptInputCheck returns the function that checks an input against the workflow that a frame stores. at is the
+// frame. The function is nil if the frame stores no workflow, or a workflow of another engine.
 func keptInputCheck(at *timeline.LoadedEntry) (func(json.RawMessage) error, error) {
 	kept, err := at.Entry.Workflow()
 	if err != nil || kept == nil {

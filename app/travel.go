@@ -148,8 +148,9 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 }
 
 // goOn resumes the run that was set back, if next asks for it. done describes how the run was set back. file is the
-// workflow in the file that next names, or nil. The result is never nil, even with an error. Its Resumed is nil if the
-// run was not executed.
+// workflow in the file that next names, or nil. The result is never nil, even with an error. Its Resumed is the result
+// of execution.resume: nil if next does not resume the run, or if the error is not run_failed, run_cancelled or
+// run_waiting.
 func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *workflow.Workflow, next Sequel) (*TravelResult, error) {
 	out := &TravelResult{Result: done}
 	if !next.Resume {

@@ -87,7 +87,7 @@ func (w *Workspace) Plan(ctx context.Context, captured *CapturedFiles, target ob
 	}
 	from := captured.VCS.Tree
 	if from.IsZero() {
-		return nil, fmt.Errorf("%w whose files were captured", ErrNoWorkingCopy)
+		return nil, fmt.Errorf("%w: the capture has no files", ErrNoWorkingCopy)
 	}
 	objects, err := captured.directory(ctx, w)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // NeedsMerge reports whether [Store.Merge] may have something to do: packs to merge, a multi-pack-index that
-// names missing packs, a lock of a dead merge, or a pack that lost its index. It judges packs with an index
+// names missing packs, a lock that a merge made, or a pack that lost its index. It judges packs with an index
 // only by the names and sizes of their files. So it may count packs that Merge leaves alone: small packs of
 // other programs that this Store has not opened yet, and packs that are still too young.
 func (s *Store) NeedsMerge() (bool, error) {

@@ -121,7 +121,7 @@ func (a Attempt) checkPointer() error {
 	}
 	switch {
 	case !isRevision(a.CommitID):
-		return errors.New("commitId: not lower-case letters and digits")
+		return fmt.Errorf("commitId: %w", revisionError(a.CommitID))
 	case a.Frame != nil && (*a.Frame < 0 || *a.Frame > row.MaxInteger):
 		return errors.New("frame: out of range")
 	}

@@ -208,7 +208,7 @@ func (r Run) checkVCS() error {
 		return fmt.Errorf("vcsType: unknown type %q", r.VCSType)
 	}
 	if !isRevision(r.VCSRevision) {
-		return errors.New("vcsRevision: not lower-case letters and digits")
+		return fmt.Errorf("vcsRevision: %w", revisionError(r.VCSRevision))
 	}
 	if err := checkRoot(r.VCSRoot); err != nil {
 		return fmt.Errorf("vcsRoot: %w", err)

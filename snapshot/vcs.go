@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
@@ -127,6 +128,11 @@ func isSummary(s string) bool {
 
 // maxRevision is the maximum length of the id of a commit, a change or an operation.
 const maxRevision = 128
+
+// revisionError returns the error of a text that is not a revision.
+func revisionError(s string) error {
+	return fmt.Errorf("%q is not a revision: a revision has at most %d lower-case letters and digits", s, maxRevision)
+}
 
 // isRevision reports whether s has only lower-case letters and digits, at most maxRevision of them. The empty
 // text is a valid revision.

@@ -18,8 +18,12 @@ func (v *VCS) check() error {
 	switch {
 	case v.Type != VCSGit && v.Type != VCSJJ:
 		return fmt.Errorf("type: unknown type %q", v.Type)
-	case !isRevision(v.CommitID) || !isRevision(v.ChangeID) || !isRevision(v.Operation):
-		return errors.New("commitId, changeId or operationId: not lower-case letters and digits")
+	case !isRevision(v.CommitID):
+		return fmt.Errorf("commitId: %w", revisionError(v.CommitID))
+	case !isRevision(v.ChangeID):
+		return fmt.Errorf("changeId: %w", revisionError(v.ChangeID))
+	case !isRevision(v.Operation):
+		return fmt.Errorf("operationId: %w", revisionError(v.Operation))
 	case !utf8.ValidString(v.Branch):
 		return errors.New("branch: not UTF-8")
 	case v.Frame < 0 || v.Frame > row.MaxInteger:

@@ -152,9 +152,9 @@ func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	return true, w.insert(ctx, c.chain)
 }
 
-// insert writes the run's row, the new frames, and the new or changed attempts. A frame that is based on an earlier
-// frame than the frame before it drops the frames in between. If there is such a frame, insert computes the marks of
-// all dropped frames again.
+// insert writes the run's row, the new frames, and the new or changed attempts. If a new frame does not continue the
+// frame before it (Based is set), other frames may have been dropped from the timeline or may be back in it. insert
+// then computes the column dropped of all frames of the run again.
 func (w writer) insert(ctx context.Context, c *chain) error {
 	run := c.run
 	var parentID, label, description any

@@ -58,7 +58,7 @@ var explanations = []explanation{
 	{refs.ErrLocked, fault.Locked, "wait until the git process that holds the ref has ended; if that process was killed, run `git smithers doctor`"},
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "keep run history in a repository with sha1 objects and refs in files"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` lists the ref that is in the way, which git-smithers did not make"},
-	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the ref's right value, and repairs the ref"},
+	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the damage, and `git smithers doctor --repair` repairs the ref if its right value is known"},
 	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run"},
 	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run"},
 }

@@ -244,7 +244,7 @@ func (p *parser) env(n *yaml.Node) []string {
 		case !envName.MatchString(key.Value):
 			p.fail(key, "", "%q is not the name of an environment variable", key.Value)
 		case strings.HasPrefix(key.Value, "SMITHERS_"):
-			p.fail(key, "", "env cannot set %s, because git-smithers sets it", key.Value)
+			p.fail(key, "choose a name that does not begin with SMITHERS_", "env cannot set %s: git-smithers reserves the names that begin with SMITHERS_", key.Value)
 		}
 		value := p.follow(fields[key.Value])
 		if value == nil {

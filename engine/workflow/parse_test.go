@@ -100,7 +100,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"no timeout at all":     {task("id: x, run: y, timeout: 0s"), `wf.yaml:4: timeout is not a duration: "0s"`, "write a duration like 90s, 10m or 1h30m"},
 		"tag as condition":      {task("id: x, run: y, when: !done"), `wf.yaml:4: when has the YAML tag "!done"`, "put a value that begins with ! in quotes"},
 		"bad variable":          {task("id: x, run: y, env: {A-B: c}"), `wf.yaml:4: "A-B" is not the name of an environment variable`, ""},
-		"our variable":          {task("id: x, run: y, env: {SMITHERS_RUN_ID: c}"), "wf.yaml:4: env cannot set SMITHERS_RUN_ID, because git-smithers sets it", ""},
+		"our variable":          {task("id: x, run: y, env: {SMITHERS_RUN_ID: c}"), "wf.yaml:4: env cannot set SMITHERS_RUN_ID: git-smithers reserves the names that begin with SMITHERS_", "choose a name that does not begin with SMITHERS_"},
 		"id twice":              {"name: w\ntasks:\n  - {id: x, run: y}\n  - {id: x, run: z}\n", `wf.yaml:4: the id "x" is already used in line 3`, "give every task and every loop an id of its own"},
 
 		"unknown need":          {task("id: fix, run: y, needs: [fxi]"), `wf.yaml:4: task fix needs "fxi", which is neither a task nor a loop`, `did you mean "fix"?`},

@@ -112,9 +112,9 @@ func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, pat
 	return c.trees(ctx, fromTree, toTree, path+"/", under)
 }
 
-// FilesAt reports whether a tree has a file or a folder at path. path is relative to the tree, with slashes
-// between its names.
-func FilesAt(ctx context.Context, r objstore.Reader, tree objstore.ID, path string) (bool, error) {
+// HasPath reports whether a tree has a file or a folder at path. path is relative to the top of the tree, with slashes
+// between the names.
+func HasPath(ctx context.Context, r objstore.Reader, tree objstore.ID, path string) (bool, error) {
 	names := strings.Split(path, "/")
 	c := comparison{r: r}
 	for i, name := range names {

@@ -44,9 +44,9 @@ func KeepsPath(ctx context.Context, s *timeline.Store, query FrameQuery) (bool, 
 			continue // verify reports a damaged revision
 		}
 		for _, tree := range code.TreesOf(vcs) {
-			files, err := code.FilesAt(ctx, s.Objects(), tree, query.Path)
-			if err != nil || files {
-				return files, timeline.Explain(err)
+			found, err := code.HasPath(ctx, s.Objects(), tree, query.Path)
+			if err != nil || found {
+				return found, timeline.Explain(err)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) er
 	}
 	if errors.Is(err, refs.ErrBroken) {
 		return fault.New(fault.BrokenRef, "nothing was fetched, because a ref of this repository is broken: %w", err).
-			Hint("`git smithers doctor` shows the ref's right value, and repairs the ref")
+			Hint("`git smithers doctor` shows the damage, and `git smithers doctor --repair` repairs the ref if its right value is known")
 	}
 	if errors.Is(err, transport.ErrUnsound) {
 		return fault.New(fault.FetchRefused, "%s has objects that git refuses: %w", f.from.Shown(), err).

@@ -259,7 +259,7 @@ func (f *fetch) refusal() error {
 			Hint("the run in this repository is unchanged; if a newer git-smithers wrote the remote's run, update git-smithers")
 	case broken != nil:
 		err = fault.New(fault.BrokenRef, "run %q: %s", broken.RunID, broken.Reason).
-			Hint("`git smithers doctor` shows the ref's right value, and repairs the ref")
+			Hint("`git smithers doctor` shows the damage, and `git smithers doctor --repair` repairs the ref if its right value is known")
 	case busy != nil:
 		err = fault.New(fault.RunOwned, "run %q was also continued in %s, and a process in this repository is executing the run", busy.RunID, f.from.Shown()).
 			Hint("the run in this repository is unchanged; fetch again when the process has ended")

@@ -130,8 +130,8 @@ func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// stateAt returns the state of a remote. at is the remote. stateAt compares the remote's tracking refs with
-// localRefs, the refs of this repository. It skips, with a warning, a run that cannot be read.
+// stateAt compares the tracking refs of the remote at with localRefs, the refs of this repository, and returns the
+// remote's state. A run that cannot be read or compared is skipped with a warning.
 func (s *Sharer) stateAt(ctx context.Context, at place.Place, localRefs atRemote) (RemoteState, error) {
 	state := RemoteState{Remote: at.Shown(), Runs: []RunAt{}}
 	there, err := s.remembered(ctx, at.Component)

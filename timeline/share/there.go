@@ -156,7 +156,7 @@ func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 		}
 		old, err := p.store.Refs().Resolve(ctx, name)
 		if err != nil && !errors.Is(err, refs.ErrNotFound) {
-			p.store.Warn(fmt.Errorf("the tracking refs of the remote were not updated: %w", err))
+			p.store.Warn(fmt.Errorf("the tracking ref %s of the remote %s was not updated: %w", name, p.to.Shown(), err))
 			continue
 		}
 		if old != outcome.New {

@@ -48,10 +48,14 @@ func cannotTake(path string, err error) error {
 	return fault.New(fault.ExportRefused, "%s: %w", path, err).Hint("nothing was written; export to a new database")
 }
 
-// explainWrite adds a code and a hint to err, an error from a write to the database at path. It keeps the code
-// that err already has. The code is locked if the database is busy, and export_refused if the database rejects a
-// row. It is the code of timeline.Explain if the disk is full or fails. It is invalid_database if the file is
-// damaged or not a database of Smithers. explainFile explains every other error.
+// explainWrite adds a code and a hint to err, an error from a write to the database at path. The codes are:
+//   - the code that err already has, or the code of timeline.Explain if the write was cancelled
+//   - locked if the database is busy
+//   - export_refused if the database rejects a row
+//   - the code of timeline.Explain if the disk is full or fails
+//   - invalid_database if the file is damaged or not a database of Smithers, or a transaction was interrupted
+//
+// explainFile explains every other error.
 func explainWrite(path string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded || errors.Is(err, context.Canceled) {
 		return timeline.Explain(err)

@@ -11,7 +11,7 @@ import (
 )
 
 // FactsAt returns the facts of a run at entry, one of the run's entries: the run's row, state, attempts and logs.
-// The caller must set Frames and Events.
+// It leaves Events, Frames and Restored unset. The caller sets the fields that its predictions need.
 func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	row, err := entry.RunRow()
 	if err != nil {

@@ -1,0 +1,103 @@
+package redact
+
+import (
+	"encoding/base64"
+	"slices"
+)
+
+const (
+	// maxDepth is the largest number of base64 encodings inside each other that the search opens.
+	maxDepth = 2
+	// minEncoded and maxEncoded bound the length of a run of base64 that is decoded.
+	minEncoded = 24
+	maxEncoded = 64 << 10
+)
+
+// encoded searches the runs of base64 in the text. A secret in the decoded text covers the groups of four characters that
+// spell it.
+func (h *hunt) encoded(depth int) {
+	var letters []byte
+	var at []int
+	for i := 0; i < len(h.text); {
+		if !isBase64(h.text[i]) {
+			i++
+			continue
+		}
+		letters, at, i = h.run(i, letters[:0], at[:0])
+		if len(letters) < minEncoded || !worthDecoding(letters) {
+			continue
+		}
+		for _, f := range h.scanner.search(decoded(letters), depth+1) {
+			start, end := f.Start/3*4, min(len(letters), (f.End+2)/3*4)
+			h.found = append(h.found, Finding{f.Rule, at[start], at[end-1] + 1})
+		}
+	}
+}
+
+// run appends to letters and at the base64 letters of the run that begins at text[i], and their offsets. It returns the
+// offset after the run. Lines of equal length make one run, up to a shorter last line.
+func (h *hunt) run(i int, letters []byte, at []int) ([]byte, []int, int) {
+	width := 0
+	for {
+		start := i
+		for i < len(h.text) && isBase64(h.text[i]) && len(letters) < maxEncoded {
+			letters, at = append(letters, h.text[i]), append(at, i)
+			i++
+		}
+		for i < len(h.text) && h.text[i] == '=' && i-start < maxWidth { // the padding belongs to the last group
+			i++
+		}
+		length := i - start
+		if width == 0 {
+			width = length
+		}
+		next := i
+		if next < len(h.text) && h.text[next] == '\r' {
+			next++
+		}
+		if length < minWidth || length != width || next+1 >= len(h.text) || h.text[next] != '\n' || !isBase64(h.text[next+1]) || len(letters) >= maxEncoded {
+			return letters, at, i
+		}
+		i = next + 1
+	}
+}
+
+// isBase64 reports whether b is one of the letters of base64 or base64url.
+func isBase64(b byte) bool { return isToken(b) || b == '+' || b == '/' }
+
+// decoded returns the bytes that letters spell in base64 or base64url. letters has no padding. An incomplete group at the
+// end is ignored.
+func decoded(letters []byte) []byte {
+	letters = slices.Clone(letters)
+	for i, b := range letters {
+		switch b {
+		case '-':
+			letters[i] = '+'
+		case '_':
+			letters[i] = '/'
+		}
+	}
+	if len(letters)%4 == 1 {
+		letters = letters[:len(letters)-1]
+	}
+	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(letters)))
+	n, _ := base64.RawStdEncoding.Decode(out, letters) // any letters decode
+	return out[:n]
+}
+
+// worthDecoding reports whether the start of letters decodes to printable text.
+func worthDecoding(letters []byte) bool {
+	const sample = 64
+	return printable(decoded(letters[:min(len(letters), sample)]))
+}
+
+// printable reports whether at least nineteen of twenty bytes of text are printable.
+func printable(text []byte) bool {
+	strange := 0
+	for _, b := range text {
+		if (b < ' ' || b > '~') && b != '\n' && b != '\r' && b != '\t' && b != '\x1b' {
+			strange++
+		}
+	}
+	return strange*20 <= len(text)
+}

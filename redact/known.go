@@ -1,0 +1,104 @@
+package redact
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// Value is a secret that is known, for example from a variable of the environment.
+type Value struct {
+	Name string // the rule of findings: the name of the variable
+	Text string
+}
+
+// Known finds known values in text, as they are and in the forms in which programs print them; see formsOf. A Known is
+// immutable and safe for concurrent use.
+type Known struct {
+	forms   []knownForm
+	byStart map[uint32][]int32 // by the first four bytes, the indexes in forms, the longest form first
+	starts  [1 << 16 / 64]uint64
+}
+
+// knownForm is one form of a value.
+type knownForm struct {
+	name   string
+	bytes  []byte
+	base64 bool // the letters beside the form may spell a part of the value, too
+}
+
+// startSize is the number of bytes by which a form is looked up. Every form has at least as many.
+const startSize = 4
+
+// NewKnown returns the search for the values. It takes every value as it is: see Unmasked for the values that are no
+// secrets. Texts of fewer than MinKnown bytes are ignored.
+func NewKnown(values []Value) *Known {
+	k := &Known{byStart: make(map[uint32][]int32)}
+	for _, v := range values {
+		k.forms = append(k.forms, formsOf(v)...)
+	}
+	slices.SortStableFunc(k.forms, func(a, b knownForm) int {
+		return cmp.Or(cmp.Compare(len(b.bytes), len(a.bytes)), bytes.Compare(a.bytes, b.bytes))
+	})
+	k.forms = slices.CompactFunc(k.forms, func(a, b knownForm) bool { return bytes.Equal(a.bytes, b.bytes) })
+	for i, form := range k.forms {
+		start := binary.LittleEndian.Uint32(form.bytes)
+		k.byStart[start] = append(k.byStart[start], int32(i))
+		k.starts[uint16(start)/64] |= 1 << (uint16(start) % 64)
+	}
+	return k
+}
+
+// Longest returns the length of the longest form, or 0 without values.
+func (k *Known) Longest() int {
+	if len(k.forms) == 0 {
+		return 0
+	}
+	return len(k.forms[0].bytes)
+}
+
+// Find returns the values in text, sorted by Start. They do not overlap. Find does not modify text. Its time is linear in
+// the length of the text, unless the text repeats the starts of values.
+func (k *Known) Find(text []byte) []Finding {
+	var found []Finding
+	for i := 0; i+startSize <= len(text); {
+		if low := binary.LittleEndian.Uint16(text[i:]); k.starts[low/64]&(1<<(low%64)) == 0 {
+			i++
+			continue
+		}
+		form, ok := k.at(text[i:])
+		if !ok {
+			i++
+			continue
+		}
+		f := Finding{form.name, i, i + len(form.bytes)}
+		if form.base64 {
+			f.Start, f.End = widen(text, f.Start, f.End)
+		}
+		found = append(found, f)
+		i += len(form.bytes)
+	}
+	return merged(found)
+}
+
+// at returns the longest form with which text begins.
+func (k *Known) at(text []byte) (knownForm, bool) {
+	for _, i := range k.byStart[binary.LittleEndian.Uint32(text)] {
+		if bytes.HasPrefix(text, k.forms[i].bytes) {
+			return k.forms[i], true
+		}
+	}
+	return knownForm{}, false
+}
+
+// widen adds the base64 letter before and after a range, because a few bits of these letters may belong to the value.
+func widen(text []byte, start, end int) (int, int) {
+	if start > 0 && isBase64(text[start-1]) {
+		start--
+	}
+	if end < len(text) && isBase64(text[end]) {
+		end++
+	}
+	return start, end
+}

@@ -1,0 +1,204 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// MinKnown is the length in bytes below which a value is not looked for, because it would be found in ordinary text.
+const MinKnown = 8
+
+// Unmasked returns why the value of a variable is not to be looked for, or "" if it is. It does not look at the name,
+// which the caller has found to be the name of a secret.
+func Unmasked(value string) string {
+	switch {
+	case len(value) < MinKnown:
+		return fmt.Sprintf("has fewer than %d bytes", MinKnown)
+	case isPath(value):
+		return "is a path"
+	case isPlainURL(value):
+		return "is a URL without a password"
+	case isFingerprint().MatchString(value):
+		return "is a fingerprint"
+	case !varied([]byte(value), 3) || digits([]byte(value)) == len(value) && len(value) < 12:
+		return "is too plain"
+	case isStandIn([]byte(value)) && isPlainWord().MatchString(value):
+		return "is a common word"
+	}
+	return ""
+}
+
+var (
+	pathForm      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:~|\.{1,2})?/[^\s=+]*$|^[A-Za-z]:\\`) })
+	isFingerprint = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:0x)?[0-9A-F]{16}$|^[0-9A-F]{40}$|^(?:[0-9A-Fa-f]{2}:){15,31}[0-9A-Fa-f]{2}$|^SHA256:`)
+	})
+	isPlainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]+$`) })
+)
+
+// isPath reports whether value is the path of a file. Base64 may begin with a slash, too, but then it has long parts of
+// mixed letters and digits.
+func isPath(value string) bool {
+	const least = 12
+	if !pathForm().MatchString(value) {
+		return false
+	}
+	for part := range strings.SplitSeq(value, "/") {
+		if len(part) >= least && mixed([]byte(part)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPlainURL reports whether value is a URL that has no password and no query.
+func isPlainURL(value string) bool {
+	if !strings.Contains(value, "://") {
+		return false
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.RawQuery != "" {
+		return false
+	}
+	_, has := u.User.Password()
+	return !has
+}
+
+// formsOf returns the forms of a value: the value and its parts, each plain and as URLs, JSON, XML, shells, base64 and
+// hex spell it.
+func formsOf(v Value) []knownForm {
+	var out []knownForm
+	add := func(text string, inBase64 bool) {
+		if len(text) >= MinKnown {
+			out = append(out, knownForm{v.Name, []byte(text), inBase64})
+		}
+	}
+	for _, part := range partsOf(v.Text) {
+		if len(part) < MinKnown {
+			continue
+		}
+		for _, text := range spellings(part) {
+			add(text, false)
+		}
+		for _, text := range base64Forms(part) {
+			add(text, true)
+		}
+	}
+	return out
+}
+
+// partsOf returns a value and those of its parts that are secrets on their own: the lines of a key, the members of a
+// JSON object with secret names, the password of a URL.
+func partsOf(value string) []string {
+	parts := []string{value}
+	if trimmed := strings.TrimSpace(value); trimmed != value {
+		parts = append(parts, trimmed)
+	}
+	var members map[string]any
+	if json.Unmarshal([]byte(value), &members) == nil {
+		for name, member := range members {
+			if text, ok := member.(string); ok {
+				if _, secret := secretName(name); secret {
+					parts = append(parts, text)
+				}
+			}
+		}
+		return parts
+	}
+	if u, err := url.Parse(value); err == nil && u.User != nil {
+		if password, has := u.User.Password(); has {
+			parts = append(parts, password)
+		}
+	}
+	lines := strings.Split(value, "\n")
+	for _, line := range lines {
+		if line = strings.TrimSpace(line); len(lines) > 1 && !strings.HasPrefix(line, "-----") && line != value {
+			parts = append(parts, line)
+		}
+	}
+	return parts
+}
+
+// spellings returns text and the ways in which programs spell it, without base64.
+func spellings(text string) []string {
+	quoted := jsonText(text, false)
+	return []string{
+		text, strings.ReplaceAll(text, "\n", "\r\n"),
+		url.PathEscape(text), url.QueryEscape(text), strings.ReplaceAll(url.QueryEscape(text), "+", "%20"), percent(text, "%%%02X", 0), percent(text, "%%%02x", 0), percent(text, "%%%02x", utf8.RuneSelf),
+		quoted, jsonText(text, true), jsonText(quoted, false), jsonText(jsonText(text, true), false), strings.ReplaceAll(quoted, "/", `\/`), asciiJSON(quoted),
+		jsonText(asciiJSON(quoted), false),
+		xml.Replace(text), strings.ReplaceAll(xml.Replace(text), "&#39;", "&apos;"), strings.ReplaceAll(xml.Replace(text), "&#34;", "&quot;"),
+		strings.ReplaceAll(text, "'", `'\''`), ansiC.Replace(text),
+		hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text))),
+	}
+}
+
+var (
+	xml   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
+	ansiC = strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\t", `\t`)
+)
+
+// percent spells every byte of text that is no ASCII letter or digit with format, and leaves the bytes from plain on, if
+// plain is not 0.
+func percent(text, format string, plain byte) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || plain > 0 && c >= plain {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, format, c)
+		}
+	}
+	return b.String()
+}
+
+// jsonText returns text as the inside of a JSON string. With html, it also escapes the characters that are special in
+// HTML.
+func jsonText(text string, html bool) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(html)
+	if err := e.Encode(text); err != nil {
+		return text
+	}
+	quoted := strings.TrimSuffix(b.String(), "\n")
+	return quoted[1 : len(quoted)-1]
+}
+
+// asciiJSON escapes the characters of quoted, the inside of a JSON string, that are not ASCII.
+func asciiJSON(quoted string) string {
+	var b strings.Builder
+	for _, r := range quoted {
+		switch {
+		case r < utf8.RuneSelf:
+			b.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		}
+	}
+	return b.String()
+}
+
+// base64Forms returns the letters that spell text in base64 and base64url at each of the three places where text may
+// begin in a group, without the letters that other bytes decide, too.
+func base64Forms(text string) []string {
+	const bitsOfByte, bitsOfLetter = 8, 6
+	var out []string
+	for offset := range 3 {
+		padded := append(make([]byte, offset), text...)
+		first := (offset*bitsOfByte + bitsOfLetter - 1) / bitsOfLetter
+		last := len(padded) * bitsOfByte / bitsOfLetter
+		out = append(out, base64.RawStdEncoding.EncodeToString(padded)[first:last], base64.RawURLEncoding.EncodeToString(padded)[first:last])
+	}
+	return out
+}

@@ -1,0 +1,250 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// assigned is the name of the rule for values of secret names.
+const assigned = "secret-name"
+
+// nameWords are the literals of the rule of names: each secret name has one of them.
+var nameWords = []string{"token", "secret", "passw", "passphrase", "pwd", "key", "seed", "credential", "jwt", "_pat", "_pass"}
+
+// certain are the last words of names whose value is a secret. qualified are those that need one of qualifiers before them.
+var (
+	certain    = []string{"token", "secret", "password", "passwd", "passphrase", "pwd", "pass", "seed", "credential", "credentials", "pat", "jwt", "apikey", "authtoken", "accesskey", "secretkey"}
+	passwords  = []string{"password", "passwd", "passphrase", "pwd", "pass"}
+	qualifiers = []string{
+		"api", "access", "secret", "private", "storage", "account", "app", "application", "license", "encryption", "encrypt",
+		"signing", "sign", "master", "auth", "session", "jwt", "service", "client", "webhook", "deploy", "admin", "role",
+		"shared", "openai", "anthropic", "live", "cognitive", "hmac", "root", "data",
+	}
+	// harmless are words that make a name harmless.
+	harmless = []string{
+		"public", "publishable", "partition", "cache", "idempotency", "sort", "foreign", "primary", "page", "next", "continuation",
+		"sync", "cursor", "csrf", "count", "max", "input", "output", "prompt", "special", "pad", "eos", "bos", "unk", "mask", "arn",
+		"keyboard", "shortcut", "cancellation", "random", "hash", "host",
+	}
+)
+
+// operators match what stands between a name and its value, at its start.
+var operators = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^(?:[\"'`\\])]{0,2}[ \\t]{0,40}(?:=>|:=|={1,3}|:|\\|)[ \\t]{0,40}(?:\\n[ \\t]{0,40})?" +
+		`|["'][ \t]{0,8},[ \t]{0,8}` + `|["']?,?[ \t]{0,8}\n[ \t]{0,40}(?:- )?["']?[vV]alue["']?[ \t]{0,8}[:=][ \t]{0,8}` + `|["'][ \t]{1,8}value=|["'],[ \t]{0,8}["']?[vV]alue["']?[ \t]{0,4}:[ \t]{0,8}|>)`)
+})
+
+// name tries the rule of names around the word text[start:end] of a name.
+func (h *hunt) name(start, end int) {
+	if !h.mayName(start, end) {
+		return
+	}
+	if width := lineWidth(h.text, start); width > 0 {
+		plain, ok := h.assigned(start, end, decoding{})
+		if !ok || h.endsLine(plain.End) {
+			if joined, wide := h.assigned(start, end, decoding{width: width}); wide && (!ok || joined.End > plain.End) {
+				plain, ok = joined, true
+			}
+		}
+		if ok {
+			h.found = append(h.found, plain)
+			return
+		}
+	} else if plain, ok := h.assigned(start, end, decoding{}); ok {
+		h.found = append(h.found, plain)
+		return
+	}
+	if end < len(h.text) && h.text[end] == '%' || hasPercent(h.text[end:min(len(h.text), end+24)]) {
+		if f, ok := h.assigned(start, end, decoding{percent: true}); ok {
+			h.found = append(h.found, f)
+		}
+	}
+}
+
+// mayName reports whether the word text[start:end] may belong to the name of a secret. It is a quick look at the text as
+// it is, because words of names are frequent. Where an escape or a colour stands before the name, it cannot tell.
+func (h *hunt) mayName(start, end int) bool {
+	from, to := start, end
+	for from > 0 && start-from < slack && isName(h.text[from-1]) {
+		from--
+	}
+	for to < len(h.text) && to-end < slack && isName(h.text[to]) {
+		to++
+	}
+	if from > 0 {
+		switch h.text[from-1] {
+		case '\\', '[', '%', ';', '\n', '\r':
+			return true
+		}
+	}
+	_, ok := secretName(strings.Trim(string(h.text[from:to]), "-."))
+	return ok
+}
+
+// assigned returns the value that the text assigns to the name that has the word text[start:end].
+func (h *hunt) assigned(start, end int, d decoding) (Finding, bool) {
+	const brief = 64 // enough for the rest of the name and an operator
+	from, to := h.look(start, end, slack, brief, d)
+	v := &h.view
+	if from >= len(v.text) {
+		return Finding{}, false
+	}
+	for from > 0 && isName(v.text[from-1]) {
+		from--
+	}
+	for to < len(v.text) && isName(v.text[to]) {
+		to++
+	}
+	name := string(v.text[from:to])
+	password, ok := secretName(strings.Trim(name, "-."))
+	if !ok {
+		return Finding{}, false
+	}
+	if skip := v.operator(from, to); skip == 0 {
+		return h.named(start, end, d)
+	}
+	before := to - from
+	first, _ := h.look(start, end, slack, window, d)
+	for first > 0 && isName(v.text[first-1]) {
+		first--
+	}
+	low, high, quoted, ok := v.value(first, first+before)
+	if !ok {
+		return Finding{}, false
+	}
+	value := v.text[low:high]
+	isCall := !quoted && high < len(v.text) && v.text[high] == '('
+	if isCall || isStandIn(value) || !quoted && isCode(value) {
+		return Finding{}, false
+	}
+	if password && !isWeakPassword(value) || !password && isRandom(value) {
+		a, b := v.span(low, high)
+		return Finding{assigned, a, b}, true
+	}
+	return Finding{}, false
+}
+
+// named returns the value that stands in a sentence before the name that has the word text[start:end].
+func (h *hunt) named(start, end int, d decoding) (Finding, bool) {
+	const least, most = 12, 500
+	line := h.text[max(0, start-slack):start]
+	if !bytes.Contains(line, []byte(" for ")) && !bytes.Contains(line, []byte(" as ")) && d == (decoding{}) {
+		return Finding{}, false
+	}
+	from, _ := h.look(start, end, most, 0, d)
+	v := &h.view
+	for from > 0 && isName(v.text[from-1]) {
+		from--
+	}
+	words := bytes.TrimRight(v.text[:from], "\"'`$")
+	words, ok := bytes.CutSuffix(words, []byte(" for "))
+	if !ok {
+		words, ok = bytes.CutSuffix(words, []byte(" as "))
+	}
+	at := bytes.LastIndexAny(words, " \t\n") + 1
+	value := words[at:]
+	if !ok || len(value) < least || isStandIn(value) || isCode(value) || !varied(value, 8) || isWeakPassword(value) {
+		return Finding{}, false
+	}
+	low, high := v.span(at, len(words))
+	return Finding{assigned, low, high}, true
+}
+
+// operator returns the length of what stands between the name v.text[from:to] and its value, or 0 if no value follows.
+func (v *view) operator(from, to int) int {
+	rest := v.text[to:]
+	if at := operators().FindIndex(rest); at != nil {
+		return at[1]
+	}
+	if bytes.HasPrefix(v.text[from:], []byte("--")) && len(rest) > 0 && rest[0] == ' ' {
+		return 1
+	}
+	return 0
+}
+
+// value returns the range of the value that the view assigns to the name v.text[from:to], without quotes.
+func (v *view) value(from, to int) (low, high int, quoted, ok bool) {
+	skip := v.operator(from, to)
+	if skip == 0 {
+		return 0, 0, false, false
+	}
+	low = to + skip
+	if low < len(v.text) && bytes.IndexByte([]byte("\"'`"), v.text[low]) >= 0 {
+		quote := v.text[low]
+		low++
+		high = low
+		for high < len(v.text) && v.text[high] != quote && v.text[high] != '\n' && v.text[high] != ' ' {
+			high++
+		}
+		return low, high, true, high > low
+	}
+	high = low
+	for high < len(v.text) && bytes.IndexByte([]byte(" \t\n\"'`,;<>|{}[]()&\\"), v.text[high]) < 0 {
+		high++
+	}
+	return low, high, false, high > low
+}
+
+// isName reports whether b may be in the name of a variable, a member, a flag or a header.
+func isName(b byte) bool { return isToken(b) || b == '.' || b == '$' }
+
+// secretName reports whether the value of a variable with the given name is a secret, and whether it is a password, which
+// a person may have chosen.
+func secretName(name string) (password, ok bool) {
+	parts := nameParts(name)
+	if len(parts) == 0 || len(parts) > 12 {
+		return false, false
+	}
+	for _, part := range parts {
+		if slices.Contains(harmless, part) {
+			return false, false
+		}
+	}
+	last := parts[len(parts)-1]
+	if len(parts) > 1 && (last == "base" || last == "value" || last == "string") {
+		last = parts[len(parts)-2]
+	}
+	for _, word := range passwords {
+		if last == word || word != "pass" && strings.HasSuffix(last, word) {
+			return true, true
+		}
+	}
+	if slices.Contains(certain, last) {
+		return last == "secret" && len(parts) == 1, true
+	}
+	if last == "key" {
+		for _, part := range parts[:len(parts)-1] {
+			if slices.Contains(qualifiers, part) {
+				return false, true
+			}
+		}
+		return false, name == strings.ToUpper(name) && len(parts) > 1
+	}
+	return false, strings.HasSuffix(last, "token") && len(parts) == 1 || strings.HasSuffix(last, "apikey") || strings.HasSuffix(last, "secretkey") || last == "accountkey" || last == "storagekey"
+}
+
+// nameParts returns the words of a name in lower case: those between '_', '-', '.' and those that begin with a capital.
+func nameParts(name string) []string {
+	var parts []string
+	start := 0
+	cut := func(end int) {
+		if end > start {
+			parts = append(parts, strings.ToLower(strings.TrimRight(name[start:end], "0123456789")))
+		}
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '_' || c == '-' || c == '.' || c == '$':
+			cut(i)
+			start = i + 1
+		case i > start && c >= 'A' && c <= 'Z' && (name[i-1] >= 'a' && name[i-1] <= 'z' || i+1 < len(name) && name[i+1] >= 'a' && name[i+1] <= 'z' && name[i-1] >= 'A' && name[i-1] <= 'Z'):
+			cut(i)
+			start = i
+		}
+	}
+	cut(len(name))
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+}

@@ -1,0 +1,137 @@
+package redact
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"sync"
+)
+
+// standIns match a text that stands for a secret and is none: variables, templates, masks and words of documentation.
+var standIns = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:\$|%[A-Z_]+%$|<|!|\{\{|\*{3}|\[?redacted|enc\[|env[.(]|op://|vault:|arn:|urn:|sha(?:1|256|384|512)[:-]|phc_|pk_(?:live|test)_|sb_publishable_|age1|ssh-|[a-z+]{2,12}://|\.{0,2}~?(?:/[a-z._-]{2,}){2}|\./)` +
+		`|\$\{|\{\{|\$\(|\*{4}|x{6}|\.\.\.|process\.env|os\.environ|getenv|change_?me|your[-_ ]|[-_]here$|example|placeholder|dummy|^(?:user|pass|password|passwd|pwd|secret|token|null|none|true|false|undefined|test|string|required|optional)$`)
+})
+
+// isStandIn reports whether text stands for a secret and is none.
+func isStandIn(text []byte) bool { return standIns().Match(text) }
+
+// isCode reports whether an unquoted value is an expression of a program: a path of names.
+func isCode(value []byte) bool {
+	if bytes.ContainsAny(value, "(") {
+		return true
+	}
+	dots := 0
+	for i, b := range value {
+		switch {
+		case b == '.' && i > 0 && i < len(value)-1:
+			dots++
+		case b != '$' && !isToken(b):
+			return false
+		}
+	}
+	return dots > 0 && dots < 4 && !mixedDigits(value) && (len(value) < 40 || entropy(value) < 4.5)
+}
+
+// mixedDigits reports whether a fifth of text is digits.
+func mixedDigits(text []byte) bool { return digits(text)*5 >= len(text) }
+
+func digits(text []byte) (n int) {
+	for _, b := range text {
+		if b >= '0' && b <= '9' {
+			n++
+		}
+	}
+	return n
+}
+
+// isWeakPassword reports whether value is too plain to be a password: short, or of one kind of letters.
+func isWeakPassword(value []byte) bool {
+	const least = 8
+	if len(value) < least || !varied(value, 5) {
+		return true
+	}
+	var lower, upper, digit, other bool
+	for _, b := range value {
+		switch {
+		case b >= 'a' && b <= 'z':
+			lower = true
+		case b >= 'A' && b <= 'Z':
+			upper = true
+		case b >= '0' && b <= '9':
+			digit = true
+		default:
+			other = true
+		}
+	}
+	if digit && (lower || upper) {
+		return false
+	}
+	drawn := lower && upper && len(value) >= 12 && entropy(value) > 3.3
+	return !drawn && (!other || !digit)
+}
+
+// isRandom reports whether value looks as if a program had drawn it.
+func isRandom(value []byte) bool {
+	const least = 16
+	if len(value) < least || isWordy(value) {
+		return false
+	}
+	for _, b := range value {
+		if b < '!' || b > '~' {
+			return false
+		}
+	}
+	hasLetter := false
+	for _, b := range value {
+		hasLetter = hasLetter || b|0x20 >= 'a' && b|0x20 <= 'z'
+	}
+	switch {
+	case !hasLetter:
+		return false
+	case digits(value) == 0:
+		return len(value) >= 20 && entropy(value) > 3.8 && capitals(value)*6 > len(value)
+	}
+	return entropy(value) >= 2.9
+}
+
+func capitals(text []byte) (n int) {
+	for _, b := range text {
+		if b >= 'A' && b <= 'Z' {
+			n++
+		}
+	}
+	return n
+}
+
+// isWordy reports whether value consists of words: lower-case words between separators, with few digits.
+func isWordy(value []byte) bool {
+	words, letters := 0, 0
+	for _, part := range bytes.FieldsFunc(value, func(r rune) bool { return r == '-' || r == '_' || r == '.' || r == '/' || r == ':' }) {
+		plain := len(part) > 2 && digits(part) == 0
+		for _, b := range part[min(1, len(part)):] {
+			plain = plain && b >= 'a' && b <= 'z'
+		}
+		if plain {
+			words++
+			letters += len(part)
+		}
+	}
+	return words > 1 && letters*2 >= len(value)
+}
+
+// entropy returns the entropy of the bytes of text, in bits a byte.
+func entropy(text []byte) float64 {
+	var counts [256]int
+	for _, b := range text {
+		counts[b]++
+	}
+	sum := 0.0
+	for _, n := range counts {
+		if n > 0 {
+			p := float64(n) / float64(len(text))
+			sum -= p * math.Log2(p)
+		}
+	}
+	return sum
+}

@@ -35,8 +35,8 @@ ALONE := ^Test(AFlippedBit|AMergeThatMeetsAFault|APackThatGitHas|ASealThatSpares
 # Tests that a soak alone runs: they take long, and others show nearly the same.
 LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|TakesTheSignals)
 
-# The scripts that run with the newer git, too.
-NEWER_SCRIPTS ?= ^TestScript$$/^(code|fetch|git|plain-git|push|repositories)
+# The scripts that run with the newer git, too. A soak runs all of them with it.
+NEWER_SCRIPTS ?= ^TestScript$$/^(code-(git|jj|none|rebase|worktrees)|fetch|git|plain-git|push|repositories)
 
 NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint

@@ -20,7 +20,7 @@ func Size(everyday, soak int) int {
 }
 
 // fewChecks is the number of checks of an expensive property in an everyday run.
-const fewChecks = 25
+const fewChecks = 15
 
 // Check runs rapid.Check for an expensive property, such as a property that needs a new repository or
 // database for each check. An everyday run stops after fewChecks successful checks. A long test run

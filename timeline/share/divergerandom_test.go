@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/share"
@@ -89,7 +90,11 @@ func TestNoFrameIsLostWhateverTwoPeopleDo(t *testing.T) {
 	both[0].play("triage", 2)
 	both[0].give("triage")
 	both[1].fetchAll()
-	for number := range 100 {
+	steps := 60
+	if repotest.Soaks() {
+		steps = 100
+	}
+	for number := range steps {
 		s := both[random.IntN(2)]
 		s.step(number)
 		s.remember()

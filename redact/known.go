@@ -16,7 +16,8 @@ type Value struct {
 // Known finds known values in text, as they are and in the forms in which programs print them; see formsOf. A Known is
 // immutable and safe for concurrent use.
 type Known struct {
-	forms   []knownForm
+	forms   []knownForm        // the longest first
+	sorted  [][]byte           // the bytes of the forms, in order
 	byStart map[uint32][]int32 // by the first four bytes, the indexes in forms, the longest form first
 	starts  [1 << 16 / 64]uint64
 }
@@ -46,7 +47,9 @@ func NewKnown(values []Value) *Known {
 		start := binary.LittleEndian.Uint32(form.bytes)
 		k.byStart[start] = append(k.byStart[start], int32(i))
 		k.starts[uint16(start)/64] |= 1 << (uint16(start) % 64)
+		k.sorted = append(k.sorted, form.bytes)
 	}
+	slices.SortFunc(k.sorted, bytes.Compare)
 	return k
 }
 
@@ -101,4 +104,16 @@ func widen(text []byte, start, end int) (int, int) {
 		end++
 	}
 	return start, end
+}
+
+// open returns the offset of the last bytes of text with which a value may begin, or len(text).
+func (k *Known) open(text []byte) int {
+	for i := max(0, len(text)-k.Longest()+1); i < len(text); i++ {
+		tail := text[i:]
+		at, _ := slices.BinarySearchFunc(k.sorted, tail, func(form, tail []byte) int { return bytes.Compare(form, tail) })
+		if at < len(k.sorted) && bytes.HasPrefix(k.sorted[at], tail) {
+			return max(0, i-1) // the letter before may belong to a base64 form
+		}
+	}
+	return len(text)
 }

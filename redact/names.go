@@ -248,3 +248,14 @@ func nameParts(name string) []string {
 	cut(len(name))
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
+
+// variableWords are parts of the names of variables of the environment that hold secrets.
+var variableWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "KEY"}
+
+// SecretVariable reports whether the name of a variable of the environment says that its value is a secret. Whether the value
+// can be looked for, Unmasked tells.
+func SecretVariable(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(variableWords, func(word string) bool { return strings.Contains(name, word) }) &&
+		!strings.Contains(name, "KEYBOARD") && !strings.Contains(name, "TOKENIZER")
+}

@@ -1,0 +1,36 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// builtIn returns the Scanner with the built-in rules, which all Finders share.
+var builtIn = sync.OnceValue(New)
+
+// Finder finds known values, and secrets by the built-in rules. A Finder is immutable and safe for concurrent use.
+type Finder struct{ known *Known }
+
+// NewFinder returns a Finder of the values and of the secrets that the built-in rules know. It is cheap: the rules are made
+// at the first Find.
+func NewFinder(values []Value) *Finder { return &Finder{NewKnown(values)} }
+
+// Find returns the secrets in text, sorted by Start. They do not overlap. Find does not modify text.
+func (f *Finder) Find(text []byte) []Finding {
+	known := f.known.Find(text)
+	found := withoutPlaceholders(text, builtIn().Find(text))
+	if len(known) == 0 {
+		return found
+	}
+	found = append(known, found...) // where both begin at the same byte, the known value gives its name
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
+	return merged(found)
+}
+
+// withoutPlaceholders returns the findings that are no placeholders.
+func withoutPlaceholders(text []byte, found []Finding) []Finding {
+	return slices.DeleteFunc(found, func(f Finding) bool {
+		return f.Start+len(sign)+len(signWord) <= f.End && string(text[f.Start:f.Start+len(sign)+len(signWord)]) == sign+signWord
+	})
+}

@@ -1,0 +1,147 @@
+package redact
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Placeholder is what stands in a text in place of a secret: «secret:RULE:NUMBER». Text from outside never looks like one,
+// because Rewrite escapes it: it doubles the sign « before "secret:".
+type Placeholder struct {
+	Rule   string // the name of a rule or of a variable
+	Number int    // 1, 2, 3, … in a run: equal secrets of a run have equal numbers
+}
+
+const (
+	sign      = "«"
+	signWord  = "secret:"
+	signEnd   = "»"
+	jsonSign  = `\u00ab` // the sign as JSON may spell it
+	maxRule   = 64
+	maxDigits = 9
+)
+
+// String returns the text of p. A rule's letters other than ASCII letters, digits, '_', '.' and '-' become '_'.
+func (p Placeholder) String() string {
+	rule := []byte(p.Rule[:min(len(p.Rule), maxRule)])
+	for i, b := range rule {
+		if !isRuleByte(b) {
+			rule[i] = '_'
+		}
+	}
+	return sign + signWord + string(rule) + ":" + strconv.Itoa(p.Number) + signEnd
+}
+
+// isRuleByte reports whether b may be in the rule of a placeholder.
+func isRuleByte(b byte) bool { return isToken(b) || b == '.' }
+
+// FoundPlaceholder is a placeholder in a text: text[Start:End].
+type FoundPlaceholder struct {
+	Placeholder
+
+	Start, End int
+}
+
+// Placeholders returns the placeholders in text, in order. Text that Rewrite has escaped is none.
+func Placeholders(text []byte) []FoundPlaceholder {
+	var found []FoundPlaceholder
+	for at := range marks(text, Plain) {
+		if at.length != len(sign) || at.doubled {
+			continue
+		}
+		if p, end, ok := parse(text, at.start); ok {
+			found = append(found, FoundPlaceholder{p, at.start, end})
+		}
+	}
+	return found
+}
+
+// HasSign reports whether text may have a placeholder, or text that looks like the beginning of one.
+func HasSign(text []byte) bool {
+	for range marks(text, JSON) {
+		return true
+	}
+	return false
+}
+
+// parse reads the placeholder at text[start:], which begins with the sign and "secret:".
+func parse(text []byte, start int) (p Placeholder, end int, ok bool) {
+	rule := start + len(sign) + len(signWord)
+	i := rule
+	for i < len(text) && isRuleByte(text[i]) && i-rule < maxRule {
+		i++
+	}
+	if i == rule || i >= len(text) || text[i] != ':' {
+		return p, 0, false
+	}
+	digits := i + 1
+	end = digits
+	for end < len(text) && text[end] >= '0' && text[end] <= '9' && end-digits < maxDigits {
+		end++
+	}
+	number, err := strconv.Atoi(string(text[digits:end]))
+	if err != nil || number < 1 || text[digits] == '0' || !bytes.HasPrefix(text[end:], []byte(signEnd)) {
+		return p, 0, false
+	}
+	return Placeholder{string(text[rule:i]), number}, end + len(signEnd), true
+}
+
+// mark is a place that looks like the beginning of a placeholder: a sign before "secret:".
+type mark struct {
+	start, length int  // of the sign
+	doubled       bool // another sign stands before it
+}
+
+// marks yields the marks in a text of the given form, in order.
+func marks(text []byte, form Form) func(yield func(mark) bool) {
+	return func(yield func(mark) bool) {
+		for from := 0; ; {
+			i := bytes.Index(text[from:], []byte(signWord))
+			if i < 0 {
+				return
+			}
+			at := from + i
+			from = at + len(signWord)
+			length := signBefore(text[:at], form)
+			if length == 0 {
+				continue
+			}
+			if !yield(mark{at - length, length, signBefore(text[:at-length], form) > 0}) {
+				return
+			}
+		}
+	}
+}
+
+// signBefore returns the length of the sign with which text ends, or 0.
+func signBefore(text []byte, form Form) int {
+	if bytes.HasSuffix(text, []byte(sign)) {
+		return len(sign)
+	}
+	if n := len(text) - len(jsonSign); form == JSON && n >= 0 && bytes.EqualFold(text[n:], []byte(jsonSign)) && text[n+1] == 'u' {
+		return len(jsonSign)
+	}
+	return 0
+}
+
+// Unescape returns text as it was before Rewrite escaped it, but with its placeholders. Without anything to do, it returns
+// text itself.
+func Unescape(text []byte) []byte {
+	var out []byte
+	from := 0
+	for m := range marks(text, JSON) {
+		if !m.doubled {
+			continue
+		}
+		out = append(out, text[from:m.start]...)
+		from = m.start + m.length
+	}
+	if from == 0 {
+		return text
+	}
+	return append(out, text[from:]...)
+}
+
+// startsRune reports whether a rune of UTF-8 text begins at text[at].
+func startsRune(text []byte, at int) bool { return at >= len(text) || utf8.RuneStart(text[at]) }

@@ -154,7 +154,7 @@ func (e *execution) options() (engine.Options, error) {
 		AcceptWorkflowChange: e.acceptChange, WorkingCopy: files, Captured: e.captured,
 		Hurry: e.Hurry, Warn: e.Teller.Warn, Wait: e.Wait, Input: e.input, Logs: claim.LiveLogsOf(e.Store, run),
 		Commands: claim.CommandsOf(e.Store, run), BringFiles: e.bringFiles,
-		WorkflowFile: e.workflowFileToType(e.head.Row(), e.file),
+		WorkflowFile: e.workflowFileToType(e.head.Row(), e.file), Secrets: e.Store.Secrets(e.head.Row()),
 	}
 	// Without a working copy, tasks cannot have worktrees.
 	if files.Root() != "" {

@@ -137,7 +137,9 @@ func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from ti
 	reset := engine.ReconcileRequest{Workflow: wf, Reset: req.Nodes, NoDeps: req.NoDeps || req.NamedOnly}
 	fork := req.forkOf(from, id)
 	fork.RestoreVCS = req.RestoreVCS
-	fork.Prepare = func(state *snapshot.State) ([]snapshot.Change, error) { return engine.Reconcile(state, reset) }
+	fork.Prepare = func(state *snapshot.State, reveal snapshot.Reveal) ([]snapshot.Change, error) {
+		return engine.Reconcile(state, reveal, reset)
+	}
 	fork.CheckInput = wf.ValidateInput
 	fork.Workflow, fork.KeepsWorkflow = wf.Snapshot(), req.Workflow == ""
 	if req.Workflow != "" {

@@ -127,7 +127,9 @@ func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Red
 	}
 	return travel.Redefinition{
 		Workflow: fit.Workflow.Snapshot(), WorkflowPath: d.storedPath(next.Workflow), File: d.Folder.Path(next.Workflow),
-		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) { return engine.Reconcile(state, fit) },
+		Prepare: func(state *snapshot.State, reveal snapshot.Reveal) ([]snapshot.Change, error) {
+			return engine.Reconcile(state, reveal, fit)
+		},
 	}
 }
 

@@ -26,6 +26,8 @@ type dataReader struct {
 //   - None of these iterations is finished.
 //   - A later one of these iterations is skipped.
 //   - The state lacks the output.
+//
+// The value has its secrets. Code: secret_missing if this clone does not have one of them.
 func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error) {
 	if t.Output == "" {
 		return nil, nil
@@ -39,7 +41,7 @@ func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error)
 			if err != nil || !ok {
 				return nil, timeline.Explain(err)
 			}
-			return value, nil
+			return d.rec.Reveal(snapshot.Place{Collection: snapshot.OutputCollection(t.Output), Key: snapshot.Key(t.ID, i)}, value)
 		default: // not done
 		}
 	}

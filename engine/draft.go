@@ -167,6 +167,15 @@ func (d *draft) log(a snapshot.Attempt, text string) {
 	d.journal = append(d.journal, snapshot.Change{Op: snapshot.OpSet, Collection: "logs", Key: row.Key, Value: row.Value})
 }
 
+// logAsShown writes an attempt's log into the journal as people have seen it, without its secrets, unless the log is empty.
+func (d *draft) logAsShown(a snapshot.Attempt, text string) {
+	had := len(d.journal)
+	d.log(a, text)
+	for i := range d.journal[had:] {
+		d.journal[had+i].Redacted = true
+	}
+}
+
 // event adds an event of the given kind at the draft's current time. It sets p.RunID. If p cannot be encoded, event
 // records the error in d.
 func (d *draft) event(kind string, p payload) {

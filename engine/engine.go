@@ -25,6 +25,9 @@ type Recorder interface {
 	// Append adds d as an entry to the tip that the recorder has read. If the tip has moved, Append adds nothing,
 	// and the error's code is conflict. If Append returns nil, the entry is on stable storage.
 	Append(ctx context.Context, d snapshot.Draft) error
+	// Reveal returns the text for which the run's history has text at a place: with the secrets that this clone has taken out
+	// there. Code: secret_missing if this clone does not have one of them.
+	Reveal(at snapshot.Place, text []byte) ([]byte, error)
 }
 
 // Options configure Run. Only Now is required; zero values are defaults.
@@ -70,6 +73,8 @@ type Options struct {
 	Lost <-chan struct{}
 	// Logs stores the logs of attempts that have not ended; may be nil.
 	Logs LogKeeper
+	// Secrets takes secrets out of Log and Logs; nil leaves them in.
+	Secrets Masker
 	// Commands records the process groups of commands, in case this process is killed; may be nil.
 	Commands CommandKeeper
 	// AcceptWorkflowChange lets a run continue with a changed definition; see Reconcile.
@@ -294,6 +299,6 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 // If the input does not fit, the error's code is invalid_input. The schema determines how long the check takes,
 // within a limit. A person must therefore consent to a fetched definition first.
 func CheckInput(rec Recorder, wf *workflow.Workflow, opts Options) error {
-	_, err := inputOf(rec.State(), wf, opts.Input)
+	_, err := inputOf(rec, wf, opts.Input)
 	return err
 }

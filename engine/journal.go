@@ -26,13 +26,14 @@ func (j journal) attempt(key workflow.NodeKey, number int) (a snapshot.Attempt, 
 	return a, err == nil, timeline.Explain(err)
 }
 
-// errorOf returns the error of an attempt, or nil if the attempt has no error or is not in the journal.
+// errorOf returns the error of an attempt with its secrets, or nil if the attempt has no error or is not in the journal.
 func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
 	a, ok, err := j.attempt(key, number)
 	if err != nil || !ok || a.Error == "" {
 		return nil, err
 	}
-	return &a.Error, nil
+	at := snapshot.Place{Collection: snapshot.CollectionAttempts, Key: snapshot.AttemptKey(key.ID, key.Iteration, number), Member: "error"}
+	return revealText(j.rec.Reveal, at, &a.Error)
 }
 
 // lastIsCaptured reports whether the shared files were captured after the newest attempt of n in the journal. t is n's

@@ -17,7 +17,7 @@ func (r *runner) prepare() error {
 	r.next = newDraft(r.runID, r.opts.Now())
 	r.next.begin(r.rec.Row(), r.wf.Name)
 	state := r.rec.State()
-	input, err := r.next.takeInput(state, r.wf, r.opts.Input)
+	input, err := r.next.takeInput(r.rec, r.wf, r.opts.Input)
 	if err != nil {
 		return err
 	}
@@ -26,11 +26,14 @@ func (r *runner) prepare() error {
 	}
 	r.data = &dataReader{model: r.model, rec: r.rec, wf: r.wf, runID: r.runID, input: input}
 	if r.changed {
-		if err := r.checkOutputs(state, ReconcileRequest{Workflow: r.wf}); err != nil {
+		if err := r.checkOutputs(state, r.rec.Reveal, ReconcileRequest{Workflow: r.wf}); err != nil {
 			return err
 		}
 		r.next.workflow = r.wf.Snapshot()
 		r.next.say(r.wf.Name, "changed")
+	}
+	if err := r.checkSecrets(); err != nil {
+		return err
 	}
 	// Before fit drops the nodes of removed tasks, release ends the attempts and waits of these nodes.
 	if err := r.release(); err != nil {
@@ -44,12 +47,12 @@ func (r *runner) prepare() error {
 
 // takeInput returns the run's new input: the stored input with the changes in over, as inputOf returns it. If over
 // changes the input, takeInput sets the new input in d.
-func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
-	before, err := state.Input()
+func (d *draft) takeInput(rec Recorder, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
+	before, err := storedInput(rec)
 	if err != nil {
-		return nil, timeline.Explain(err)
+		return nil, err
 	}
-	input, err := inputOf(state, wf, over)
+	input, err := inputOf(rec, wf, over)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +66,10 @@ func (d *draft) takeInput(state *snapshot.State, wf *workflow.Workflow, over jso
 // inputOf returns the run's input with the changes in over, which is nil or a JSON object. Each member of over
 // replaces or extends the stored input's members. If the result does not fit the workflow's schema, the error's code
 // is invalid_input.
-func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
-	input, err := state.Input()
+func inputOf(rec Recorder, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
+	input, err := storedInput(rec)
 	if err != nil {
-		return nil, timeline.Explain(err)
+		return nil, err
 	}
 	if over != nil {
 		if input, err = timeline.MergeInput(input, over); err != nil {
@@ -74,6 +77,16 @@ func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage)
 		}
 	}
 	return input, wf.ValidateInput(input)
+}
+
+// storedInput returns the run's input at the tip with its secrets, or nil if the run has no input. Code: secret_missing if this
+// clone does not have one of them.
+func storedInput(rec Recorder) (json.RawMessage, error) {
+	input, err := rec.State().Input()
+	if err != nil || input == nil {
+		return nil, timeline.Explain(err)
+	}
+	return rec.Reveal(snapshot.Place{Collection: snapshot.CollectionInput}, input)
 }
 
 // release makes unfinished nodes pending, so that their tasks are tried again:
@@ -135,7 +148,7 @@ func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	a.State, a.Error, a.FinishedAtMs = snapshot.AttemptFailed, why.String(), &r.next.atMs
 	r.next.end(a)
 	if r.opts.Logs != nil {
-		r.next.log(a, r.opts.Logs.Last(keyOf(a)))
+		r.next.logAsShown(a, r.opts.Logs.Last(keyOf(a)))
 	}
 	r.next.event("NodeFailed", payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: a.Attempt, Error: a.Error})
 	return nil

@@ -20,14 +20,15 @@ type ReconcileRequest struct {
 
 // Reconcile returns the changes that adapt a state to another definition. It drops removed tasks with their
 // outputs, adds new tasks as pending, and keeps all other tasks. If a kept output does not fit its new table or
-// schema, the error's code is schema_conflict, and the message names the task and the field. Reconcile is
+// schema, the error's code is schema_conflict, and the message names the task and the field. whole gives the outputs
+// their secrets. Reconcile is
 // meant for the function Prepare of a timeline.Fork.
-func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, error) {
+func Reconcile(state *snapshot.State, reveal snapshot.Reveal, req ReconcileRequest) ([]snapshot.Change, error) {
 	m, err := loadModel(state)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.checkOutputs(state, req); err != nil {
+	if err := m.checkOutputs(state, reveal, req); err != nil {
 		return nil, err
 	}
 	d := newDraft("", time.Time{})
@@ -37,14 +38,14 @@ func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, 
 
 // checkOutputs checks the outputs of finished tasks against the new definition. It skips removed tasks and nodes
 // that req resets. If an output does not fit, the error's code is schema_conflict.
-func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error {
+func (m *model) checkOutputs(state *snapshot.State, reveal snapshot.Reveal, req ReconcileRequest) error {
 	reset := req.resets()
 	for _, key := range m.keys() {
 		n, t := m.nodes[key], req.Workflow.Task(key.ID)
 		if from, ok := reset[key.ID]; t == nil || n.State != snapshot.NodeFinished || ok && key.Iteration >= from {
 			continue
 		}
-		if err := m.checkOutput(state, req.Workflow, key); err != nil {
+		if err := m.checkOutput(state, reveal, req.Workflow, key); err != nil {
 			return err
 		}
 	}
@@ -53,7 +54,7 @@ func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error 
 
 // checkOutput checks the table and the output of one finished node against the new definition. The error's code is
 // schema_conflict if the table differs, or the output is missing or does not fit the new schema.
-func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key workflow.NodeKey) error {
+func (m *model) checkOutput(state *snapshot.State, reveal snapshot.Reveal, wf *workflow.Workflow, key workflow.NodeKey) error {
 	table, now := m.nodes[key].OutputTable, wf.Task(key.ID).Output
 	if table != now {
 		return conflict(key, table, "task %s is finished with %s, but the new definition requires %s",
@@ -68,6 +69,9 @@ func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key wo
 	}
 	if !ok {
 		return conflict(key, table, "task %s is finished, but has no output in table %s", key.ID, table)
+	}
+	if value, err = reveal(snapshot.Place{Collection: snapshot.OutputCollection(table), Key: snapshot.Key(key.ID, key.Iteration)}, value); err != nil {
+		return err
 	}
 	if _, err := wf.Schema(table).CheckOutput(table, value); err != nil {
 		return conflict(key, table, "task %s is finished, but its output does not fit the new schema: %w", key.ID, err)

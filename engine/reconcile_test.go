@@ -30,7 +30,7 @@ func edited(t *testing.T, workflow string, reset ...string) (*scratch, []snapsho
 	s.wf = parse(t, workflow)
 	state, err := s.tip().State()
 	require.NoError(t, err)
-	changes, err := engine.Reconcile(state, engine.ReconcileRequest{Workflow: s.wf, Reset: reset})
+	changes, err := engine.Reconcile(state, asStored, engine.ReconcileRequest{Workflow: s.wf, Reset: reset})
 	return s, changes, err
 }
 

@@ -88,8 +88,8 @@ tasks:
 
 	child, err := store.Fork(t.Context(), timeline.ForkRequest{
 		From: "parent:2", RunID: "child", Input: json.RawMessage(`{"ok":true}`), Workflow: wf.Snapshot(),
-		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) {
-			return engine.Reconcile(state, engine.ReconcileRequest{Workflow: wf})
+		Prepare: func(state *snapshot.State, reveal snapshot.Reveal) ([]snapshot.Change, error) {
+			return engine.Reconcile(state, reveal, engine.ReconcileRequest{Workflow: wf})
 		},
 	})
 	require.NoError(t, err)

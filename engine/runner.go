@@ -75,7 +75,7 @@ func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 		running:  make(runningAttempts),
 		began:    make(map[workflow.NodeKey]int64),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
-		live:     &liveLog{out: opts.Log},
+		live:     &liveLog{out: opts.Log, masks: opts.Secrets},
 	}
 	r.files = &workingCopies{
 		rec: rec, wf: wf, opts: &r.opts, runID: row.ID, resumed: r.resumed,

@@ -60,7 +60,7 @@ func (r *runner) settleNode(t *workflow.Task, key workflow.NodeKey, now time.Tim
 	if !ok || a.FinishedAtMs != nil {
 		return r.waitAnew(t, key)
 	}
-	by := waitEnd{next: r.next, state: r.rec.State(), signals: r.signals, now: now}
+	by := waitEnd{next: r.next, state: r.rec.State(), signals: r.signals, now: now, reveal: r.rec.Reveal}
 	end, found, err := by.of(t, a)
 	switch {
 	case err != nil:

@@ -25,6 +25,7 @@ type waitEnd struct {
 	state   *snapshot.State // at the tip
 	signals *mailbox.SignalBook
 	now     time.Time
+	reveal  snapshot.Reveal // gives what people said its secrets
 }
 
 // of returns the ending of an attempt's wait, or nil while the attempt still waits. The end of a wait for a signal or a
@@ -39,6 +40,9 @@ func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found b
 		if err != nil || !ok || row.Attempt != a.Attempt {
 			return nil, false, err
 		}
+		if row.Note, err = revealText(w.reveal, snapshot.Place{Collection: snapshot.CollectionApprovals, Key: key, Member: "note"}, row.Note); err != nil {
+			return nil, false, err
+		}
 		end, err = decided(t.Approval, row)
 		return end, true, err
 	case snapshot.NodeWaitingHuman:
@@ -46,7 +50,10 @@ func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found b
 		if err != nil || !ok || row.Attempt != a.Attempt {
 			return nil, false, err
 		}
-		return answered(t.Human, row), true, nil
+		if row.Response != nil {
+			row.Response, err = w.reveal(snapshot.Place{Collection: snapshot.CollectionHumanRequests, Key: key, Member: "response"}, row.Response)
+		}
+		return answered(t.Human, row), true, err
 	default:
 		row, ok, err := mailbox.ReadRow(w.state.Waits(), key, snapshot.DecodeWait)
 		if err != nil || !ok || row.Attempt != a.Attempt || row.Status != snapshot.WaitWaiting {
@@ -112,9 +119,13 @@ func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, err
 			return nil, err
 		}
 		row.Status, row.SignalSeq = snapshot.WaitReceived, &s.Seq
+		payload, err := w.reveal(snapshot.Place{Collection: snapshot.CollectionSignals, Key: key, Member: "payload"}, s.Payload)
+		if err != nil {
+			return nil, err
+		}
 		w.signals.Take(row)
 		w.next.setWait(row)
-		return &ending{verb: "received signal " + s.Name, output: s.Payload}, nil
+		return &ending{verb: "received signal " + s.Name, output: payload}, nil
 	case row.DueAtMs != nil && *row.DueAtMs <= w.now.UnixMilli():
 		row.Status = snapshot.WaitExpired
 		w.next.setWait(row)

@@ -25,6 +25,7 @@ type Draft struct {
 	Operation string                      // the id of the append; see Header.Operation
 	Base      objstore.ID                 // a parent commit outside the chain, only for a run's first entry; see Header.Base
 	Limits    Limits                      // the zero Limits are the defaults
+	Redactor  Redactor                    // takes out secrets; nil stores every text as it is
 }
 
 // FrameDraft has the changes that only a frame can make. The zero FrameDraft is a frame with the state of the
@@ -61,7 +62,7 @@ func (d *Draft) StateChanges() []Change {
 //   - If the fork has an extension, its first entry must follow the extension and must not be a frame.
 //   - Only the first entry of a fork can follow a view: see Entry.IsView.
 //
-// Append sets Frame and NextSeq of the row, and ignores the values that draft.Run sets. In the first entry of a run or
+// Append sets Frame, NextSeq and Secrets of the row, and ignores the values that draft.Run sets. In the first entry of a run or
 // fork, both begin at 0. But if the fork has an extension, Frame is the Frame of prev's row minus Parent.Frame. In all
 // other entries, both continue from prev's row.
 //
@@ -190,26 +191,57 @@ func (a *appender) extend() error {
 // stored, and a.run to the row that draft.Run edited. The rendered tree, the working copy and the row are checked
 // later, by writeFrame, writeVCS and writeRun.
 func (a *appender) takeIn() (err error) {
-	in := intake{a.next.known, a.draft.Limits}
-	a.run = in.run(a.before, a.draft.Run)
+	in := a.intake()
+	if a.run, err = in.run(a.before, a.draft.Run); err != nil {
+		return err
+	}
 	a.stored, err = in.draft(&a.draft)
 	return err
+}
+
+// intake returns the intake of the entry.
+func (a *appender) intake() intake {
+	return intake{a.next.known, a.draft.Limits, secrets{a.draft.Redactor, a.storedBefore}}
+}
+
+// storedBefore returns the value of a row of the state, the mailbox or the journal before the draft's changes, or nil if there is no
+// such row.
+func (a *appender) storedBefore(collection, key string) ([]byte, error) {
+	state, err := a.baseState()
+	if err != nil {
+		return nil, err
+	}
+	rows := state.collection(collection)
+	if rows == nil {
+		if a.prev == nil {
+			return nil, nil
+		}
+		if rows, err = a.prev.journalRows(collection); err != nil {
+			return nil, err
+		}
+	}
+	value, _, err := rows.Get(key)
+	return value, err
+}
+
+// baseState returns the state that the draft's changes apply to.
+func (a *appender) baseState() (*State, error) {
+	switch f := a.draft.Frame; {
+	case f != nil && f.Restore != nil:
+		return f.Restore, nil
+	case a.prev == nil:
+		return a.next.known.emptyState(), nil
+	}
+	return a.prev.State()
 }
 
 // writeState applies the draft's changes to the state that the draft restores or, if the draft restores no state, to
 // prev's state. The parts of the result replace the parts of prev's state in the entry's tree. The content hash of the
 // result goes into the header.
 func (a *appender) writeState() error {
-	before := a.next.known.emptyState()
-	if a.prev != nil {
-		var err error
-		if before, err = a.prev.State(); err != nil {
-			return err
-		}
-	}
-	base := before
-	if f := a.draft.Frame; f != nil && f.Restore != nil {
-		base = f.Restore
+	base, err := a.baseState()
+	if err != nil {
+		return err
 	}
 	state, err := base.edit(a.w, a.stored.state)
 	if err != nil {
@@ -286,7 +318,7 @@ func (a *appender) writeFrame() error {
 			return err
 		}
 	}
-	id, err := a.frames.known().Write(a.w, before, f.Rendered, intake{a.next.known, a.draft.Limits}.rendered)
+	id, err := a.frames.known().Write(a.w, before, f.Rendered, a.intake().rendered)
 	if err != nil {
 		return err
 	}
@@ -345,6 +377,10 @@ func (a *appender) writeWorkflow() error {
 // writeRun checks the run's row and stores it as run.json. If prev has the same row, the entry keeps prev's run.json.
 // If the row cannot be stored, the error wraps ErrInvalid.
 func (a *appender) writeRun() error {
+	a.run.Secrets = a.before.Secrets
+	if r := a.draft.Redactor; r != nil {
+		a.run.Secrets = max(a.run.Secrets, r.Highest())
+	}
 	if err := a.run.check(); err != nil {
 		return invalid("run row: %w", err)
 	}

@@ -49,6 +49,9 @@ type Change struct {
 	Collection string          `json:"collection"` // one of the Collection… constants, or "outputs/<table>"
 	Key        string          `json:"key"`        // "" for the input
 	Value      json.RawMessage `json:"value,omitempty"`
+
+	// Redacted means that the value has passed a Redactor already, so that its placeholders are no text from outside.
+	Redacted bool `json:"-"`
 }
 
 // SetOutput returns the change that sets the output of a node at an iteration, as a row of an output table.

@@ -22,7 +22,7 @@ func (s *State) Edit(w objstore.Writer, changes []Change) (*State, error) {
 
 // EditWithin returns an edited copy of s as Edit does, with the given limits instead of the default limits.
 func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (*State, error) {
-	taken, err := intake{s.known, limits}.state(changes)
+	taken, err := intake{known: s.known, limits: limits}.state(changes)
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,11 @@ import (
 
 // intake validates and converts all bytes from outside before Append hashes them: rows, values, events,
 // rendered trees, workflows, files of other engines, lists of files, the run's row and subjects. It enforces
-// the limits.
+// the limits, and takes out secrets.
 type intake struct {
-	known  registry
-	limits Limits
+	known   registry
+	limits  Limits
+	secrets secrets
 }
 
 // storedDraft is a Draft in its stored form, as intake returns it.
@@ -78,7 +79,11 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 			return storedDraft{}, err
 		}
 	}
-	t.subject = cleanSubject(d.Subject)
+	subject, err := in.secrets.text(d.Subject)
+	if err != nil {
+		return storedDraft{}, err
+	}
+	t.subject = cleanSubject(subject)
 	t.operation = d.Operation
 	if err := checkOperation(d.Operation); err != nil {
 		return storedDraft{}, invalid("%w", err)
@@ -88,14 +93,31 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 
 // run returns the edited row of a run. before is the row to edit, and stays unchanged. edit changes a copy of before,
 // and run then gives VCSRoot its shortest spelling. If edit is nil, the result is an unchanged copy. run does not check
-// the row, and does not set Frame and NextSeq: writeRun and numberEntry do this later.
-func (in intake) run(before Run, edit func(*Run)) Run {
+// the row, and does not set Frame, NextSeq and Secrets: writeRun and numberEntry do this later.
+func (in intake) run(before Run, edit func(*Run)) (Run, error) {
 	run := before.clone()
-	if edit != nil {
-		edit(&run)
-		run.VCSRoot = cleanRoot(run.VCSRoot)
+	if edit == nil {
+		return run, nil
 	}
-	return run
+	edit(&run)
+	run.VCSRoot = cleanRoot(run.VCSRoot)
+	texts, had := []*string{&run.Error}, []string{before.Error}
+	if p := run.Parent; p != nil {
+		texts, had = append(texts, &p.Label, &p.Description), append(had, "", "")
+		if q := before.Parent; q != nil {
+			had[1], had[2] = q.Label, q.Description
+		}
+	}
+	for i, text := range texts {
+		if *text == had[i] {
+			continue // it is stored already
+		}
+		var err error
+		if *text, err = in.secrets.text(*text); err != nil {
+			return run, err
+		}
+	}
+	return run, nil
 }
 
 // state converts changes of the state and of the mailbox to the form in which they are stored, and groups them by
@@ -174,15 +196,28 @@ func (in intake) encode(c Change) (page.Row, error) {
 	case c.Value == nil:
 		return page.Row{}, errors.New("value: missing")
 	case c.Collection == CollectionInput:
-		return page.Row{Key: c.Key, Value: c.Value}, in.limits.CheckValue(c.Value)
+		if err := in.limits.CheckValue(c.Value); err != nil {
+			return page.Row{}, err
+		}
+		return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value})
 	}
 	if of := in.known.named(c.Collection); of != nil {
-		return in.registered(of, c)
+		row, err := in.registered(of, c)
+		if err != nil || c.Redacted {
+			return row, err
+		}
+		if of.isText {
+			return in.secrets.value(of.name, row)
+		}
+		return in.secrets.members(of, row)
 	}
 	if _, _, err := SplitKey(c.Key); err != nil {
 		return page.Row{}, err
 	}
-	return page.Row{Key: c.Key, Value: c.Value}, in.limits.CheckSize(c.Value)
+	if err := in.limits.CheckSize(c.Value); err != nil {
+		return page.Row{}, err
+	}
+	return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value})
 }
 
 // registered returns the row that the change c sets, in the form in which the collection of c stores it. of describes
@@ -213,16 +248,23 @@ func (in intake) events(events []Event) ([]Event, error) {
 		if err != nil {
 			return nil, invalid("event %d: %w", i, err)
 		}
+		if normal.Payload, err = in.secrets.json(normal.Payload); err != nil {
+			return nil, err
+		}
 		out = append(out, normal)
 	}
 	return out, nil
 }
 
-// rendered parses tree, a rendered tree. For the tree null, it returns nil. If tree is not a rendered tree, or
+// rendered parses tree, a rendered tree, without its secrets. For the tree null, it returns nil. If tree is not a rendered tree, or
 // exceeds the limits, the error wraps ErrInvalid.
 func (in intake) rendered(tree json.RawMessage) (*rendered.Tree, error) {
 	if err := in.limits.CheckValue(tree); err != nil {
 		return nil, fmt.Errorf("rendered tree: %w", err)
+	}
+	tree, err := in.secrets.json(tree)
+	if err != nil {
+		return nil, err
 	}
 	parsed, err := rendered.Parse(tree)
 	if err != nil {

@@ -37,7 +37,7 @@ func DecodeLog(r page.Row) (string, error) {
 // logRows describes the collection "logs" of the journal. Its values are strings, and not objects like the values of
 // other collections.
 func logRows() *collection {
-	return &collection{name: CollectionLogs, place: inJournal, encode: encodeLog, decode: decodeLog}
+	return &collection{name: CollectionLogs, place: inJournal, isText: true, encode: encodeLog, decode: decodeLog}
 }
 
 // decodeLog returns an error if the stored row of a log is invalid.

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -32,6 +33,13 @@ type collection struct {
 	place place
 	// ownToRun means that the collection of a fork begins empty.
 	ownToRun bool
+	// free lists the members of the value that hold text from outside: what people, commands and engines say. Secrets are
+	// taken out of them. Other members are ids, numbers and words of ours.
+	free []string
+	// isText means that the whole value is a text from outside.
+	isText bool
+	// rekey returns the row with the key that follows from its value. It is nil if keys do not follow from values.
+	rekey func(page.Row) (page.Row, error)
 	// carry returns a copy of now with the unknown members of before: the members that this version does not know.
 	// before is the stored row with the key of now, and now has no unknown members. carry is nil if rows must not have
 	// unknown members. An unknown member in a stored row is then an error that wraps ErrNewerFormat.
@@ -52,10 +60,10 @@ type collection struct {
 }
 
 // rowsOf describes a collection with the given name, whose rows have the given kind. The parameter in is the place of
-// the collection. rowsOf does not set ownToRun, edited and together.
-func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
+// the collection, and free lists the members with text from outside. rowsOf does not set ownToRun, edited and together.
+func rowsOf[T any](name string, in place, kind *row.Kind[T], free ...string) *collection {
 	return &collection{
-		name: name, place: in, carry: carryRows(kind),
+		name: name, place: in, free: free, rekey: rekeyed(kind), carry: carryRows(kind),
 		encode: func(key string, value json.RawMessage) (page.Row, error) {
 			v, err := kind.Parse(key, value)
 			if err != nil {
@@ -71,6 +79,21 @@ func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 	}
 }
 
+// rekeyed returns the function collection.rekey for rows of a kind.
+func rekeyed[T any](kind *row.Kind[T]) func(page.Row) (page.Row, error) {
+	if kind.Key.Split != nil {
+		return nil
+	}
+	return func(r page.Row) (page.Row, error) {
+		v, err := kind.Parse("", r.Value)
+		r.Key = kind.Key.Of(&v)
+		return r, err
+	}
+}
+
+// isFree reports whether a member of the value holds text from outside.
+func (c *collection) isFree(member string) bool { return slices.Contains(c.free, member) }
+
 // registry lists collections. Collections of one place are written in this order.
 type registry []*collection
 
@@ -78,15 +101,15 @@ type registry []*collection
 // state is an error that wraps ErrNewerFormat, because a newer version wrote the collection. Other collections of the
 // journal stay unread: see journal.
 var registered = registry{
-	rowsOf(CollectionNodes, inState, &nodeKind),
+	rowsOf(CollectionNodes, inState, &nodeKind, "label"),
 	rowsOf(CollectionLoops, inState, &loopKind),
-	rowsOf(CollectionApprovals, inMailbox, &approvalKind),
-	rowsOf(CollectionHumanRequests, inMailbox, &humanRequestKind),
+	rowsOf(CollectionApprovals, inMailbox, &approvalKind, "title", "summary", "note", "decidedBy"),
+	rowsOf(CollectionHumanRequests, inMailbox, &humanRequestKind, "prompt", "form", "response", "answeredBy"),
 	signalRows(),
 	rowsOf(CollectionWaits, inMailbox, &waitKind),
-	rowsOf(CollectionAttempts, inJournal, &attemptKind),
+	rowsOf(CollectionAttempts, inJournal, &attemptKind, "error"),
 	logRows(),
-	rowsOf(CollectionToolCalls, inJournal, &toolCallKind),
+	rowsOf(CollectionToolCalls, inJournal, &toolCallKind, "input", "output", "error", "revertError", "forcedPast"),
 	opRows(),
 }
 

@@ -74,6 +74,9 @@ type Run struct {
 	VCSType     string `json:"vcsType,omitempty"`
 	VCSRoot     string `json:"vcsRoot,omitempty"`
 	VCSRevision string `json:"vcsRevision,omitempty"`
+
+	// Secrets is the highest number of a placeholder for a secret that the run has, or 0.
+	Secrets int `json:"secrets,omitempty"`
 }
 
 // Parent identifies the frame from which a run was forked.
@@ -105,6 +108,7 @@ var runFields = []row.Field[Run]{
 	row.OptionalText("owner", func(r *Run) *string { return &r.Owner }),
 	row.Object("parent", func(r *Run) **Parent { return &r.Parent }, parentFields),
 	row.Text("runId", func(r *Run) *string { return &r.ID }),
+	row.Count("secrets", func(r *Run) *int { return &r.Secrets }),
 	row.OptionalInt("startedAtMs", func(r *Run) **int64 { return &r.StartedAtMs }),
 	row.Text("status", func(r *Run) *string { return (*string)(&r.Status) }),
 	row.OptionalText("vcsRevision", func(r *Run) *string { return &r.VCSRevision }),

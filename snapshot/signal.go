@@ -81,7 +81,7 @@ func (s Signal) check() error {
 // signalRows returns the description of the collection of signals. It makes the collection check that the Seqs of its
 // signals are 0, 1, 2, … without gaps.
 func signalRows() *collection {
-	c := rowsOf(CollectionSignals, inMailbox, &signalKind)
+	c := rowsOf(CollectionSignals, inMailbox, &signalKind, "payload", "receivedBy")
 	c.edited, c.together, c.dump = checkSeqs, verifySeqs, dumpSignals
 	return c
 }

@@ -191,6 +191,16 @@ func (s *State) Outputs(table string) *page.Collection {
 	return emptyCollection()
 }
 
+// collection returns the rows of a collection of the registry, or nil if the state does not have it.
+func (s *State) collection(name string) *page.Collection {
+	for _, set := range []rowSet{s.core, s.mail} {
+		if i := set.index(name); i >= 0 {
+			return set[i].Collection
+		}
+	}
+	return nil
+}
+
 // findTable returns the output table with the name, or nil if the state has no such table.
 func (s *State) findTable(name string) *table {
 	for i := range s.tables {

@@ -17,7 +17,7 @@ import (
 //
 // A draft without a time gets the store's time. An entry that is a frame also gets the event that announces the
 // frame, unless the frame is silent. Append captures no files: the entry keeps the files of the entry before,
-// unless draft.VCS is set. WorkingCopy.Append in package code captures files.
+// unless draft.VCS is set. Secrets in the draft become placeholders, see [Store.Secrets]. WorkingCopy.Append in package code captures files.
 //
 // Sometimes the run has the entry although the write reported an error, or another process has appended an entry
 // with the same draft.Operation. Append then makes this entry the tip that h knows and returns nil. The run has
@@ -28,8 +28,13 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 		draft.AtMs = s.now().UnixMilli()
 	}
 	draft.Limits = s.settings.Limits
+	book := s.Secrets(h.row)
+	draft.Redactor = book
 	batch := s.objects.Begin()
 	next, err := snapshot.Append(batch, s.frames, h.entry, draft)
+	if err == nil {
+		err = book.Sync() // the secrets before the history without them
+	}
 	if err != nil {
 		return Explain(err)
 	}

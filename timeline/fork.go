@@ -28,9 +28,9 @@ type ForkRequest struct {
 	Description string          // for people; "" means no description
 	// Found is called first, with the frame that From names. If Found returns an error, nothing is forked. May be nil.
 	Found func(*LoadedEntry) error
-	// Prepare returns further changes of the child's frame 0, which are made before the input and the resets. If Prepare
-	// returns an error, nothing is written. May be nil.
-	Prepare func(*snapshot.State) ([]snapshot.Change, error)
+	// Prepare returns further changes of the child's frame 0, which are made before the input and the resets. Its second
+	// argument gives texts of the state their secrets. If Prepare returns an error, nothing is written. May be nil.
+	Prepare func(*snapshot.State, snapshot.Reveal) ([]snapshot.Change, error)
 	// CheckInput is called with the merged input if Input is given. If CheckInput returns an error, nothing is written. A
 	// nil CheckInput accepts every input.
 	CheckInput func(json.RawMessage) error
@@ -86,7 +86,17 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	// The list gets the op before the fork exists; see DoneHere.
 	s.Here().Op(id, op)
 	batch := s.objects.Begin()
-	entry, err := snapshot.Append(batch, s.frames, from.Entry, job.draft(from, id, op, changes))
+	draft := job.draft(from, id, op, changes)
+	parent, err := from.Entry.RunRow()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	book := s.Secrets(snapshot.Run{ID: id, Parent: &snapshot.Parent{RunID: from.Address.Run, Commit: from.Entry.ID}, Secrets: parent.Secrets})
+	draft.Redactor = book
+	entry, err := snapshot.Append(batch, s.frames, from.Entry, draft)
+	if err == nil {
+		err = book.Sync()
+	}
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -134,12 +144,16 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	}
 	var changes []snapshot.Change
 	if j.req.Prepare != nil {
-		if changes, err = j.req.Prepare(state); err != nil {
+		row, err := parent.RunRow()
+		if err == nil {
+			changes, err = j.req.Prepare(state, j.store.Secrets(row).Reveal)
+		}
+		if err != nil {
 			return nil, Explain(err)
 		}
 	}
 	if j.req.Input != nil {
-		before, err := state.Input()
+		before, err := j.store.Input(parent)
 		if err != nil {
 			return nil, Explain(err)
 		}

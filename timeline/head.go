@@ -18,7 +18,7 @@ type Head struct {
 	store *Store
 	tip   refs.Name
 	entry *snapshot.Entry // nil until a tip was read or appended
-	row   snapshot.Run    // the run's row at entry
+	row   snapshot.Run    // the run's row at entry; only ID and Parent are set before the first entry
 	state *snapshot.State // the workflow state at entry
 	// settled is the newest entry that h has put on stable storage as the tip; zero if there is no such entry.
 	settled objstore.ID
@@ -58,7 +58,7 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 	if draft.Frame == nil {
 		draft.Frame = new(snapshot.FrameDraft)
 	}
-	h := &Head{store: s, tip: tip}
+	h := &Head{store: s, tip: tip, row: snapshot.Run{ID: run.ID, Parent: run.Parent}}
 	if err := h.Append(ctx, draft); err != nil {
 		if fault.CodeOf(err) == fault.Conflict {
 			return nil, runExists(run.ID)

@@ -91,7 +91,7 @@ func TestAResetMayGoOnWithAnotherWorkflow(t *testing.T) {
 	wf := &snapshot.Workflow{Definition: []byte("another: one\n")}
 	_, err := travel.Reset(t.Context(), s, travel.ResetRequest{Run: "run", Redefinition: travel.Redefinition{
 		Workflow: wf,
-		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) {
+		Prepare: func(state *snapshot.State, _ snapshot.Reveal) ([]snapshot.Change, error) {
 			assert.Empty(t, state.Tables(), "there is no output that would not fit it")
 			return []snapshot.Change{p.node("d", 0, snapshot.NodePending)}, nil
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/vault"
 )
 
 // Settings has the settings of git-smithers for one store. The environment overrides git's configuration, which
@@ -27,6 +28,8 @@ type Settings struct {
 	FrameRefs       int64  // the number of frame refs above which this clone drops frame refs of runs that have ended
 	RemoteFrameRefs int64  // the largest number of frame refs that a remote gets
 	PushFiles       string // whether captured untracked files may be pushed: PushAsk, PushYes or PushNo
+
+	Secrets vault.Mode // what happens to secrets in what is stored
 }
 
 // The values of smithers.pushFiles.
@@ -77,6 +80,9 @@ func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	if err := set.readSharing(config); err != nil {
 		return Settings{}, err
 	}
+	if err := set.readSecrets(config); err != nil {
+		return Settings{}, err
+	}
 	return set, set.readWorktree(config)
 }
 
@@ -110,6 +116,20 @@ func (set *Settings) readSharing(config gitexec.Config) (err error) {
 		return nil
 	}
 	return badSetting(fmt.Errorf("%s is %q, but must be %s, %s or %s", pushFiles, set.PushFiles, PushAsk, PushYes, PushNo))
+}
+
+// readSecrets sets Secrets to the value of smithers.secrets, or to its default. Code: usage if the value is unknown.
+func (set *Settings) readSecrets(config gitexec.Config) error {
+	const key = "smithers.secrets"
+	set.Secrets = vault.Redact
+	if value, ok := config.Get(key); ok {
+		set.Secrets = vault.Mode(strings.ToLower(value))
+	}
+	switch set.Secrets {
+	case vault.Redact, vault.Refuse, vault.Off:
+		return nil
+	}
+	return badSetting(fmt.Errorf("%s is %q, but must be %s, %s or %s", key, set.Secrets, vault.Redact, vault.Refuse, vault.Off))
 }
 
 // readStaleAfter sets StaleAfter to the value of smithers.staleAfter, or to its default. Code: usage if the value
@@ -172,6 +192,7 @@ var variables = map[string]string{
 	"GIT_SMITHERS_REMOTE":            "smithers.remote",
 	"GIT_SMITHERS_REMOTE_FRAME_REFS": "smithers.remoteframerefs",
 	"GIT_SMITHERS_SEAL":              "smithers.seal",
+	"GIT_SMITHERS_SECRETS":           "smithers.secrets",
 	"GIT_SMITHERS_STALE_AFTER":       "smithers.staleafter",
 	"GIT_SMITHERS_WORKTREE":          "smithers.worktree",
 	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",

@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/vault"
 )
 
 const (
@@ -53,6 +54,7 @@ type Store struct {
 	now       func() time.Time
 	warn      func(error)
 	upkeep    *upkeep
+	vault     *vault.Vault
 
 	told  sync.Map // the texts of the warnings that WarnOnce has given
 	index heldIndex
@@ -102,6 +104,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		s.warn = func(error) {}
 	}
 	s.upkeep = newUpkeep(s)
+	s.vault = newVault(repo, set, opts.Env)
 	return s, nil
 }
 

@@ -127,7 +127,9 @@ func TestATravelToAnAttemptThatIsNotThereChangesNothing(t *testing.T) {
 		{
 			"a workflow that does not fit",
 			travel.Request{Run: "run", Node: "b", Redefinition: travel.Redefinition{
-				Prepare: func(*snapshot.State) ([]snapshot.Change, error) { return nil, fault.New(fault.SchemaConflict, "no") },
+				Prepare: func(*snapshot.State, snapshot.Reveal) ([]snapshot.Change, error) {
+					return nil, fault.New(fault.SchemaConflict, "no")
+				},
 			}},
 			fault.SchemaConflict,
 		},
@@ -299,7 +301,7 @@ func TestATravelMayGoOnWithAnotherWorkflow(t *testing.T) {
 	wf := &snapshot.Workflow{Definition: []byte("another: one\n")}
 	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b", NoFiles: true, Redefinition: travel.Redefinition{
 		Workflow: wf, WorkflowPath: "other.yaml",
-		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) {
+		Prepare: func(state *snapshot.State, _ snapshot.Reveal) ([]snapshot.Change, error) {
 			assert.Equal(t, stateAt(t, s, "run:2").ID(), state.ID())
 			return []snapshot.Change{p.node("d", 0, snapshot.NodePending)}, nil
 		},

@@ -29,6 +29,8 @@ type Recorder interface {
 	Row() snapshot.Run
 	// State returns the state at the tip.
 	State() *snapshot.State
+	// Stored returns a change as it is stored: without its secrets, and with the key that then follows from its value.
+	Stored(c snapshot.Change) (snapshot.Change, error)
 }
 
 // Place identifies the node of an approval or human request.

@@ -22,7 +22,10 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	if err != nil {
 		return s, false, err
 	}
-	digest := s.Digest()
+	digest, err := storedDigest(rec, s)
+	if err != nil {
+		return s, false, err
+	}
 	err = act(ctx, rec, func() (*snapshot.Draft, error) {
 		had, ok, err := ReadRow(rec.State().Signals(), digest, snapshot.DecodeSignal)
 		if err != nil {
@@ -52,6 +55,13 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	// Another process may have sent the same signal first, with another number.
 	sent, _, err = ReadRow(rec.State().Signals(), digest, snapshot.DecodeSignal)
 	return sent, false, err
+}
+
+// storedDigest returns the key that the signal will have in the state: the digest of the signal without its secrets.
+func storedDigest(rec Recorder, s snapshot.Signal) (string, error) {
+	row := snapshot.EncodeSignal(s)
+	stored, err := rec.Stored(SetRow(snapshot.CollectionSignals, row.Key, row.Value))
+	return stored.Key, err
 }
 
 // checkSignal checks a signal and returns its decoded payload. The signal must have a name, its texts must be UTF-8,

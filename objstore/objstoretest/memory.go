@@ -55,3 +55,14 @@ func (m *Memory) Len() int {
 	defer m.mu.RUnlock()
 	return len(m.objects)
 }
+
+// All returns the bytes of all objects, by id. The caller must not change the bytes.
+func (m *Memory) All() map[objstore.ID][]byte {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	all := make(map[objstore.ID][]byte, len(m.objects))
+	for id, o := range m.objects {
+		all[id] = o.data
+	}
+	return all
+}

@@ -121,13 +121,20 @@ func (f frame) advance(deltas []frameBlob) (frame, error) {
 // frame's tree, Write stores nothing and returns the id of the previous frame's blob. For the null tree, it stores
 // nothing and returns the zero ID.
 //
-// parse must parse and check a tree. Write returns the errors of parse. If the cache shows that the tree is the same
-// as the previous frame's tree, Write does not call parse.
+// parse must parse and check a tree. Write returns the errors of parse. If the tree is the previous frame's tree, byte for byte,
+// Write does not call parse.
 func (c *Cache) Write(
 	w objstore.Writer, before objstore.ID, tree json.RawMessage, parse func(json.RawMessage) (*Tree, error),
 ) (objstore.ID, error) {
-	if f, ok := c.get(before); ok && bytes.Equal(f.rendered, tree) {
-		return before, nil // an earlier Read or Write has checked the tree
+	var last frame
+	if !before.IsZero() {
+		var err error
+		if last, err = c.read(w, before); err != nil {
+			return objstore.ID{}, err
+		}
+		if bytes.Equal(last.rendered, tree) {
+			return before, nil // parsing may be dear, and finds nothing new
+		}
 	}
 	parsed, err := parse(tree)
 	if parsed == nil || err != nil {
@@ -136,10 +143,6 @@ func (c *Cache) Write(
 	next := frame{rendered: parsed.Append(make([]byte, 0, len(tree)))}
 	blob := frameBlob{encoding: encodingFull, sum: sha256.Sum256(next.rendered), payload: next.rendered}
 	if !before.IsZero() {
-		last, err := c.read(w, before)
-		if err != nil {
-			return objstore.ID{}, err
-		}
 		if bytes.Equal(last.rendered, next.rendered) {
 			return before, nil
 		}

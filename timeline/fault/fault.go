@@ -87,7 +87,10 @@ const (
 	Locked            Code = "locked"
 	RestoreRefused    Code = "restore_refused"
 	UnsavedWork       Code = "unsaved_work"
+	SecretsFound      Code = "secrets_found"
+	SecretMissing     Code = "secret_missing"
 	CorruptObject     Code = "corrupt_object"
+	VaultDamaged      Code = "vault_damaged"
 	MissingObject     Code = "missing_object"
 	BrokenRef         Code = "broken_ref"
 	NewerFormat       Code = "newer_format"
@@ -122,6 +125,7 @@ var exits = map[Code]int{
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
 	AttemptNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
 	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, UnsavedWork: ExitConflict,
+	SecretsFound: ExitConflict, SecretMissing: ExitConflict, VaultDamaged: ExitCorrupt,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt,
 	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
 	JJTooOld: ExitTooNew, JJMissing: ExitTooNew,

@@ -55,7 +55,7 @@ func (t *plan) anew(ctx context.Context, redef Redefinition, at int64) (*turn, e
 	if err != nil {
 		return nil, err
 	}
-	if err := resets.add(redef.prepare(state)); err != nil {
+	if err := resets.add(redef.prepare(state, t.head.Reveal)); err != nil {
 		return nil, err
 	}
 	turn := &turn{state: resets.changes, based: new(int64), steps: steps, status: snapshot.RunPending}

@@ -21,8 +21,9 @@ type Redefinition struct {
 	// Agree, if not nil, is called before anything is written. It returns an error if the run must not
 	// continue with the given definition.
 	Agree func(*snapshot.Workflow) error
-	// Prepare, if not nil, returns the changes that adapt a state to the workflow.
-	Prepare func(*snapshot.State) ([]snapshot.Change, error)
+	// Prepare, if not nil, returns the changes that adapt a state to the workflow. Its second argument gives texts of the
+	// state their secrets.
+	Prepare func(*snapshot.State, snapshot.Reveal) ([]snapshot.Change, error)
 }
 
 // Request asks to go back to the state before an attempt or, without a node, to a frame.
@@ -149,7 +150,7 @@ func (t *plan) back(dest *destination, where, key string, redef Redefinition, at
 	if err := steps.since(dest.then, true); err != nil {
 		return nil, err
 	}
-	changes, err := redef.prepare(state)
+	changes, err := redef.prepare(state, t.head.Reveal)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +179,7 @@ func (t *plan) again(attempt snapshot.Attempt, redef Redefinition, at int64) (*t
 	if err != nil {
 		return nil, err
 	}
-	changes, err := redef.prepare(t.head.State())
+	changes, err := redef.prepare(t.head.State(), t.head.Reveal)
 	if err != nil {
 		return nil, err
 	}
@@ -192,9 +193,9 @@ func (t *plan) again(attempt snapshot.Attempt, redef Redefinition, at int64) (*t
 
 // prepare returns the changes that adapt state to the workflow, or nil if the caller gave no Prepare
 // function.
-func (re Redefinition) prepare(state *snapshot.State) ([]snapshot.Change, error) {
+func (re Redefinition) prepare(state *snapshot.State, reveal snapshot.Reveal) ([]snapshot.Change, error) {
 	if re.Prepare == nil {
 		return nil, nil
 	}
-	return re.Prepare(state)
+	return re.Prepare(state, reveal)
 }

@@ -1,0 +1,182 @@
+package snapshot
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// Redactor takes secrets out of texts from outside. The results depend on the texts alone, as long as the run is the same,
+// so that an Append that is repeated writes the same objects.
+type Redactor interface {
+	// RedactJSON returns the JSON value text with a placeholder in place of each secret. The result is valid JSON. Without a
+	// secret, the result may be text itself. RedactJSON does not modify text.
+	RedactJSON(at Place, text []byte) ([]byte, error)
+	// RedactText is RedactJSON for a text that is no JSON.
+	RedactText(at Place, text string) (string, error)
+	// Highest returns the highest number of a placeholder that the run has, or 0; see Run.Secrets.
+	Highest() int
+}
+
+// Place says where a run's history has a text from outside. The zero Place is for texts that no command ever gets back.
+type Place struct {
+	Collection string `json:"collection"`       // "input", "outputs/TABLE", "signals", …
+	Key        string `json:"key,omitempty"`    // the key of the row, "" for the input and for signals
+	Member     string `json:"member,omitempty"` // the member of the row's value, "" for the whole value
+}
+
+// String returns the place in words.
+func (p Place) String() string {
+	switch {
+	case p.Collection == "":
+		return "a text"
+	case p.Key == "" && p.Member == "":
+		return p.Collection
+	case p.Key == "":
+		return fmt.Sprintf("%s in %s", p.Member, p.Collection)
+	case p.Member == "":
+		return fmt.Sprintf("row %q of %s", p.Key, p.Collection)
+	}
+	return fmt.Sprintf("%s in row %q of %s", p.Member, p.Key, p.Collection)
+}
+
+// Reveal returns the text for which a run's history has text at a place: with the secrets that were taken out there.
+type Reveal func(at Place, text []byte) ([]byte, error)
+
+// secrets takes secrets out of what an entry is about to store. The zero secrets takes out nothing.
+type secrets struct {
+	redactor Redactor
+	// before returns the stored value of a row before the entry, or nil if there is no such row.
+	before func(collection, key string) ([]byte, error)
+}
+
+// StoredChange returns a change that sets a row of a collection of ours as Append stores it with the redactor and the limits: without
+// its secrets, and with the key that then follows from its value.
+func StoredChange(r Redactor, limits Limits, c Change) (Change, error) {
+	none := func(string, string) ([]byte, error) { return nil, nil }
+	row, err := intake{registered, limits, secrets{r, none}}.row(c)
+	c.Key, c.Value = row.Key, row.Value
+	return c, err
+}
+
+// text returns a text that no command gets back, without its secrets.
+func (s secrets) text(text string) (string, error) {
+	if s.redactor == nil || text == "" {
+		return text, nil
+	}
+	return s.redactor.RedactText(Place{}, text)
+}
+
+// json returns a JSON value that no command gets back, without its secrets.
+func (s secrets) json(text []byte) ([]byte, error) {
+	if s.redactor == nil || len(text) == 0 {
+		return text, nil
+	}
+	return s.redactor.RedactJSON(Place{}, text)
+}
+
+// value returns a row of a collection whose whole value comes from outside, without its secrets.
+func (s secrets) value(collection string, row page.Row) (page.Row, error) {
+	if s.redactor == nil {
+		return row, nil
+	}
+	var err error
+	row.Value, err = s.redactor.RedactJSON(Place{Collection: collection, Key: row.Key}, row.Value)
+	return row, err
+}
+
+// members returns a stored row of a collection whose free members come from outside, without the secrets in them.
+func (s secrets) members(of *collection, row page.Row) (page.Row, error) {
+	if s.redactor == nil || len(of.free) == 0 {
+		return row, nil
+	}
+	if of.rekey == nil {
+		return s.membersAt(of, row, row.Key)
+	}
+	// The key follows from the value, so the texts have no known place before they are without secrets.
+	clean, err := s.membersAt(of, row, "")
+	if err != nil || bytes.Equal(clean.Value, row.Value) {
+		return row, err
+	}
+	if clean, err = of.rekey(clean); err != nil {
+		return row, err
+	}
+	_, err = s.membersAt(of, row, clean.Key)
+	return clean, err
+}
+
+// membersAt returns the row without the secrets in its free members. key is the key of the row as it will be stored, or "" if
+// it is not known yet. The texts then have no place.
+func (s secrets) membersAt(of *collection, row page.Row, key string) (page.Row, error) {
+	var had map[string][]byte
+	var out []byte
+	from := 0
+	for m := range memberRanges(row.Value) {
+		if !of.isFree(m.name) {
+			continue
+		}
+		var at Place
+		if key != "" {
+			at = Place{of.name, key, m.name}
+		}
+		text := row.Value[m.start:m.end]
+		clean, err := s.redactor.RedactJSON(at, text)
+		if err != nil {
+			return row, err
+		}
+		if bytes.Equal(clean, text) {
+			continue
+		}
+		if had == nil {
+			if had, err = s.memberValues(of.name, row.Key); err != nil {
+				return row, err
+			}
+		}
+		if bytes.Equal(had[m.name], text) {
+			continue // whoever changes another member repeats what is stored, so the placeholders are ours
+		}
+		out = append(append(out, row.Value[from:m.start]...), clean...)
+		from = m.end
+	}
+	if from > 0 {
+		row.Value = append(out, row.Value[from:]...)
+	}
+	return row, nil
+}
+
+// memberValues returns the members of a stored row by name. The result is not nil.
+func (s secrets) memberValues(collection, key string) (map[string][]byte, error) {
+	values := make(map[string][]byte)
+	value, err := s.before(collection, key)
+	for m := range memberRanges(value) {
+		values[m.name] = value[m.start:m.end]
+	}
+	return values, err
+}
+
+// memberRange is a member of an object: its value is the bytes from start to end.
+type memberRange struct {
+	name       string
+	start, end int
+}
+
+// memberRanges yields the members of a stored object: without white space, and with names that need no escapes. It stops at
+// anything else.
+func memberRanges(object []byte) iter.Seq[memberRange] {
+	return func(yield func(memberRange) bool) {
+		for i := 1; i < len(object) && object[i] == '"'; i++ {
+			end := jsontext.StringEnd(object, i)
+			if end < 0 || end >= len(object) {
+				return
+			}
+			m := memberRange{name: string(object[i+1 : end-1]), start: end + 1}
+			if m.end = jsontext.ValueEnd(object, m.start); m.end < 0 || !yield(m) {
+				return
+			}
+			i = m.end
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package timeline
+
+import (
+	"encoding/json"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/redact"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/vault"
+)
+
+// vaultFolder is the folder in the store's private folder that has the vault's files.
+const vaultFolder = "vault"
+
+// maxAncestors is the number of runs that are looked through for the secrets of a fork.
+const maxAncestors = 1000
+
+// newVault returns the vault of a repository. Known values are those of the environment and of the remotes' URLs.
+func newVault(repo gitexec.Repo, set Settings, env []string) *vault.Vault {
+	return vault.New(vault.Options{
+		Dir:    filepath.Join(repo.CommonDir, PrivateDir, vaultFolder),
+		Fsync:  set.Fsync,
+		Mode:   set.Secrets,
+		Values: func() []redact.Value { return append(secretVariables(env), credentials(repo.Config)...) },
+	})
+}
+
+// Secrets returns the book of the secrets of the run with the row: what was taken out of the run's history in this clone. It
+// reads and writes no file.
+func (s *Store) Secrets(row snapshot.Run) *vault.Book {
+	return s.vault.Book(row, func() []string { return s.ancestors(row) })
+}
+
+// ancestors returns the ids of the runs from which the run with the row was forked, the parent first. It ends at a run
+// that cannot be read.
+func (s *Store) ancestors(row snapshot.Run) []string {
+	var runs []string
+	for p := row.Parent; p != nil && len(runs) < maxAncestors; {
+		runs = append(runs, p.RunID)
+		entry, err := snapshot.ReadEntry(s.objects, p.Commit)
+		if err != nil {
+			break
+		}
+		parent, err := entry.RunRow()
+		if err != nil {
+			break
+		}
+		p = parent.Parent
+	}
+	return runs
+}
+
+// Reveal returns the text for which the run's history has text at a place: with the secrets that this clone has taken out there.
+// Code: secret_missing if this clone does not have one of them.
+func (h *Head) Reveal(at snapshot.Place, text []byte) ([]byte, error) {
+	whole, err := h.store.Secrets(h.row).Reveal(at, text)
+	return whole, Explain(err)
+}
+
+// Stored returns the change as Append would store it: without its secrets, and with the key that then follows from its value.
+func (h *Head) Stored(c snapshot.Change) (snapshot.Change, error) {
+	out, err := snapshot.StoredChange(h.store.Secrets(h.row), h.store.settings.Limits, c)
+	return out, Explain(err)
+}
+
+// Input returns the run's input at an entry, with the secrets that this clone has taken out of it, or nil if the run has no
+// input. Code: secret_missing if this clone does not have a secret of the input.
+func (s *Store) Input(entry *snapshot.Entry) (json.RawMessage, error) {
+	state, err := entry.State()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	input, err := state.Input()
+	if err != nil || input == nil {
+		return nil, Explain(err)
+	}
+	row, err := entry.RunRow()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	return s.Secrets(row).Reveal(snapshot.Place{Collection: snapshot.CollectionInput}, input)
+}
+
+// secretVariables returns the values of the variables whose names say that they are secret.
+func secretVariables(env []string) []redact.Value {
+	var values []redact.Value
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		if redact.SecretVariable(name) && redact.Unmasked(value) == "" {
+			values = append(values, redact.Value{Name: name, Text: value})
+		}
+	}
+	return values
+}
+
+// credentials returns the passwords in the URLs of remotes. Where a URL has a user alone, the user is the secret: hosts take
+// tokens there.
+func credentials(config gitexec.Config) []redact.Value {
+	var values []redact.Value
+	for key, urls := range config {
+		if !strings.HasPrefix(key, "remote.") || !strings.HasSuffix(key, ".url") && !strings.HasSuffix(key, ".pushurl") {
+			continue
+		}
+		for _, text := range urls {
+			u, err := url.Parse(text)
+			if err != nil || u.User == nil || !strings.HasPrefix(u.Scheme, "http") {
+				continue
+			}
+			secret, ok := u.User.Password()
+			if !ok {
+				secret = u.User.Username()
+			}
+			if redact.Unmasked(secret) == "" {
+				values = append(values, redact.Value{Name: "remote-url", Text: secret})
+			}
+		}
+	}
+	return values
+}

@@ -1,0 +1,212 @@
+package vault
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"strings"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/redact"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Book has the secrets of one run. It is a snapshot.Redactor. It is safe for concurrent use.
+type Book struct {
+	vault     *Vault
+	run, name string          // the run's id, and the name of its file
+	ancestors func() []string // nil if the run is no fork
+
+	mu      sync.Mutex
+	read    int64 // the number of bytes of the file that were read
+	highest int   // the highest number of a placeholder that the run is known to have
+	numbers map[string]redact.Placeholder
+	places  map[placeKey][]redact.Edit
+	above   []*Book // the ancestors' books; nil if they were not read since the last refresh
+	dirty   bool    // the file has records that may not be on stable storage
+}
+
+// placeKey identifies a text at a place: the digest of the place and the text.
+type placeKey [sha256.Size]byte
+
+// keyOf returns the key of a text at a place of a run.
+func keyOf(at snapshot.Place, text []byte) placeKey {
+	h := sha256.New()
+	for _, part := range []string{at.Collection, at.Key, at.Member} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	h.Write(text)
+	return placeKey(h.Sum(nil))
+}
+
+// RedactJSON returns a JSON text that is about to be stored at a place, with placeholders in place of its secrets. The result
+// is valid JSON, too. Without anything to change, it returns text itself. Code: secrets_found if the mode is Refuse and
+// text has a secret.
+func (b *Book) RedactJSON(at snapshot.Place, text []byte) ([]byte, error) {
+	return b.redact(at, redact.JSON, text)
+}
+
+// RedactText is RedactJSON for a text that is no JSON.
+func (b *Book) RedactText(at snapshot.Place, text string) (string, error) {
+	out, err := b.redact(at, redact.Plain, []byte(text))
+	return string(out), err
+}
+
+// Highest returns the highest number of a placeholder that the run has, or 0.
+func (b *Book) Highest() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.highest
+}
+
+func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte) ([]byte, error) {
+	var found []redact.Finding
+	if b.vault.opts.Mode != Off {
+		found = b.vault.finder().Find(text)
+	}
+	switch {
+	case len(found) == 0 && !redact.HasSign(text):
+		return text, nil
+	case len(found) > 0 && b.vault.opts.Mode == Refuse:
+		return nil, refused(at, found[0].Rule)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []byte
+	err := b.change(func(file *bookFile) error {
+		var edits []redact.Edit
+		out, edits = redact.Rewrite(text, form, found, func(rule string, secret []byte) redact.Placeholder {
+			return b.number(file, rule, secret)
+		})
+		if len(edits) > 0 && at.Collection != "" {
+			b.place(file, at, out, edits)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// number returns the placeholder for a secret. A new secret gets the next number and a record in file. The caller holds b.mu
+// and the lock of the files.
+func (b *Book) number(file *bookFile, rule string, secret []byte) redact.Placeholder {
+	if p, ok := b.numbers[string(secret)]; ok {
+		return p
+	}
+	for _, other := range b.inherited() {
+		if p, ok := other.numbers[string(secret)]; ok && p.Number <= b.highest {
+			b.numbers[string(secret)] = p
+			return p
+		}
+	}
+	b.highest++
+	p := redact.Placeholder{Rule: rule, Number: b.highest}
+	b.numbers[string(secret)] = p
+	file.add(record{Secret: p.Number, Rule: rule, Value: bytes.Clone(secret)})
+	return p
+}
+
+// place records the edits that made text from what a place should have had. The caller holds b.mu and the lock of the files.
+func (b *Book) place(file *bookFile, at snapshot.Place, text []byte, edits []redact.Edit) {
+	key := keyOf(at, text)
+	if _, ok := b.places[key]; ok {
+		return
+	}
+	b.places[key] = edits
+	file.add(record{At: &at, Text: key[:], Edits: edits})
+}
+
+// placed returns the edits of a text at a place, of this run or of one from which it was forked. The caller holds b.mu.
+func (b *Book) placed(at snapshot.Place, text []byte) ([]redact.Edit, bool) {
+	key := keyOf(at, text)
+	if edits, ok := b.places[key]; ok {
+		return edits, true
+	}
+	for _, other := range b.inherited() {
+		if edits, ok := other.places[key]; ok {
+			return edits, true
+		}
+	}
+	return nil, false
+}
+
+// Revealed is a text with the secrets that its placeholders stand for.
+type Revealed struct {
+	Text    []byte
+	Missing []redact.Placeholder // those that this clone did not put there; their secrets are not in Text
+}
+
+// Look returns the text for which the run's history has text at a place: with the secrets that this clone has taken out
+// there, and without escapes. It gives no secret to a text that the vault has not stored at this place.
+func (b *Book) Look(at snapshot.Place, text []byte) (Revealed, error) {
+	if !redact.HasSign(text) {
+		return Revealed{Text: text}, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.refresh(); err != nil {
+		return Revealed{}, err
+	}
+	if edits, ok := b.placed(at, text); ok {
+		if whole, err := redact.Restore(text, edits); err == nil {
+			return Revealed{Text: whole}, nil
+		}
+	}
+	out := Revealed{Text: redact.Unescape(text)}
+	for _, p := range redact.Placeholders(text) {
+		out.Missing = append(out.Missing, p.Placeholder)
+	}
+	return out, nil
+}
+
+// Reveal returns the text for which the run's history has text at a place, like Look. Code: secret_missing if this clone does not
+// have a secret of the text.
+func (b *Book) Reveal(at snapshot.Place, text []byte) ([]byte, error) {
+	r, err := b.Look(at, text)
+	if err != nil || len(r.Missing) == 0 {
+		return r.Text, err
+	}
+	return nil, Missing(at, r.Missing)
+}
+
+// Missing returns the error about secrets at a place that this clone does not have.
+func Missing(at snapshot.Place, missing []redact.Placeholder) error {
+	names := make([]string, len(missing))
+	for i, p := range missing {
+		names[i] = p.String()
+	}
+	return fault.New(fault.SecretMissing, "%s has %s, and this clone does not have the secret", at, strings.Join(names, ", ")).
+		Hint("go on in the clone that ran the task: its vault has the secret").
+		Hint("or run the task again here: `git smithers replay --node TASK` makes a fork in which it has not run").
+		Detail("place", at.String()).Detail("missing", names)
+}
+
+// Mask returns text with placeholders in place of its secrets. It records no place, so Reveal does not give the secrets back.
+// If the numbers cannot be recorded, it returns the error, and a text without secrets all the same.
+func (b *Book) Mask(text []byte) ([]byte, error) { return b.mask(text, b.vault.finder().Find(text)) }
+
+func (b *Book) mask(text []byte, found []redact.Finding) ([]byte, error) {
+	if b.vault.opts.Mode == Off || len(found) == 0 && !redact.HasSign(text) {
+		return text, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []byte
+	err := b.change(func(file *bookFile) error {
+		out, _ = redact.Rewrite(text, redact.Plain, found, func(rule string, secret []byte) redact.Placeholder { return b.number(file, rule, secret) })
+		return nil
+	})
+	if out == nil { // the files cannot be locked
+		out, _ = redact.Rewrite(text, redact.Plain, found, func(rule string, _ []byte) redact.Placeholder { return redact.Placeholder{Rule: rule} })
+	}
+	return out, err
+}
+
+// MaskStream returns a stream that passes text on to emit like Mask. Errors are dropped: the text is for people who look at a
+// running command.
+func (b *Book) MaskStream(emit func([]byte)) *redact.Stream {
+	return redact.NewStream(b.vault.finder(), func(text []byte, found []redact.Finding) {
+		out, _ := b.mask(text, found)
+		emit(out)
+	})
+}

@@ -1,0 +1,89 @@
+package vault
+
+import (
+	"sync"
+
+	"github.com/git-smithers/git-smithers/redact"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Mode says what happens to the secrets in a text that is about to be stored.
+type Mode string
+
+// The modes, as smithers.secrets names them.
+const (
+	Redact Mode = "redact" // a placeholder takes the secret's place
+	Refuse Mode = "refuse" // the text is refused
+	Off    Mode = "off"    // the text is stored as it is
+)
+
+// Options configure a Vault.
+type Options struct {
+	Dir   string // the folder of the vault's files; it need not exist
+	Fsync bool   // the files are put on stable storage before the history that needs them
+	Mode  Mode
+	// Values returns the secrets that are known, besides those that the rules find. It is called once, at the first text.
+	Values func() []redact.Value
+}
+
+// Vault has the books of a repository's runs. It is safe for concurrent use, also by several processes.
+type Vault struct {
+	opts   Options
+	finder func() *redact.Finder
+
+	mu    sync.Mutex
+	books map[string]*Book
+}
+
+// New returns the vault in a folder. It reads and writes no file.
+func New(opts Options) *Vault {
+	return &Vault{
+		opts:   opts,
+		finder: sync.OnceValue(func() *redact.Finder { return redact.NewFinder(opts.Values()) }),
+		books:  make(map[string]*Book),
+	}
+}
+
+// Book returns the book of the run with the row. It reads and writes no file. ancestors returns the ids of the runs from which
+// the run was forked, the parent first; it is called when the book looks for a secret that it does not have itself.
+func (v *Vault) Book(row snapshot.Run, ancestors func() []string) *Book {
+	b := v.book(row.ID)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.highest = max(b.highest, row.Secrets)
+	if row.Parent != nil {
+		b.ancestors = ancestors
+	}
+	return b
+}
+
+// book returns the book of a run, which all callers in this process share.
+func (v *Vault) book(run string) *Book {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	b, ok := v.books[run]
+	if !ok {
+		b = v.newBook(run)
+		v.books[run] = b
+	}
+	return b
+}
+
+// newBook returns a book of a run that has read nothing.
+func (v *Vault) newBook(run string) *Book {
+	name, err := refs.EscapeRun(run)
+	if err != nil {
+		name = "_" // the empty id; no other id is escaped to _
+	}
+	return &Book{vault: v, run: run, name: name, numbers: make(map[string]redact.Placeholder), places: make(map[placeKey][]redact.Edit)}
+}
+
+// refused is the error about a text with secrets in a repository whose mode is Refuse.
+func refused(at snapshot.Place, rule string) error {
+	return fault.New(fault.SecretsFound, "%s has a secret (%s), and smithers.secrets is %s", at, rule, Refuse).
+		Hint("take the secret out and try again").
+		Hint("`git config smithers.secrets %s` stores a placeholder in place of each secret", Redact).
+		Detail("place", at.String()).Detail("rule", rule)
+}

@@ -1,0 +1,249 @@
+package vault_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/redact"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/vault"
+)
+
+const secret = "correct-horse-battery-9"
+
+// open returns a vault in dir, as a new process would.
+func open(dir string, mode vault.Mode) *vault.Vault {
+	return vault.New(vault.Options{
+		Dir: dir, Fsync: true, Mode: mode,
+		Values: func() []redact.Value {
+			return []redact.Value{{Name: "CI_PASSWORD", Text: secret}, {Name: "OTHER", Text: "another-long-secret-8"}}
+		},
+	})
+}
+
+// book returns the book of a run that is no fork.
+func book(v *vault.Vault, id string) *vault.Book { return v.Book(snapshot.Run{ID: id}, nil) }
+
+var output = snapshot.Place{Collection: "outputs/report", Key: "write::0"}
+
+func TestASecretIsTakenOutAndGivenBackWhereItWas(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "vault")
+	text := `{"token":"` + secret + `","note":"«secret:x:1»"}`
+	stored, err := book(open(dir, vault.Redact), "r").RedactJSON(output, []byte(text))
+	require.NoError(t, err)
+	want := `{"token":"«secret:CI_PASSWORD:1»","note":"««secret:x:1»"}`
+	assert.Equal(t, want, string(stored))
+
+	later := book(open(dir, vault.Redact), "r")
+	whole, err := later.Reveal(output, stored)
+	require.NoError(t, err)
+	assert.Equal(t, text, string(whole))
+
+	for name, c := range map[string]struct {
+		at   snapshot.Place
+		text string
+	}{
+		"at another key":        {snapshot.Place{Collection: "outputs/report", Key: "other::0"}, string(stored)},
+		"in another collection": {snapshot.Place{Collection: "outputs/x", Key: "write::0"}, string(stored)},
+		"in another member":     {snapshot.Place{Collection: "outputs/report", Key: "write::0", Member: "m"}, string(stored)},
+		"in another text":       {output, `{"token":"«secret:CI_PASSWORD:1»"}`},
+	} {
+		_, err := later.Reveal(c.at, []byte(c.text))
+		assert.Equal(t, fault.SecretMissing, fault.CodeOf(err), name)
+		look, err := later.Look(c.at, []byte(c.text))
+		require.NoError(t, err)
+		assert.NotContains(t, string(look.Text), secret, name)
+		assert.Equal(t, redact.Placeholder{Rule: "CI_PASSWORD", Number: 1}, look.Missing[0], name)
+	}
+	_, err = book(open(dir, vault.Redact), "other").Reveal(output, stored)
+	assert.Equal(t, fault.SecretMissing, fault.CodeOf(err), "another run")
+}
+
+func TestTheFilesOfTheVaultArePrivate(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "vault")
+	_, err := book(open(dir, vault.Redact), "r").RedactText(output, secret)
+	require.NoError(t, err)
+	for _, name := range []string{"r", ".lock"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), name)
+	}
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+}
+
+func TestATextWithoutSecretsLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "vault")
+	b := book(open(dir, vault.Redact), "r")
+	stored, err := b.RedactJSON(output, []byte(`{"a":1}`))
+	require.NoError(t, err)
+	assert.Equal(t, `{"a":1}`, string(stored))
+	whole, err := b.Reveal(output, stored)
+	require.NoError(t, err)
+	assert.Equal(t, `{"a":1}`, string(whole))
+	require.NoError(t, b.Sync())
+	assert.NoDirExists(t, dir)
+}
+
+func TestAForkHasTheSecretsOfItsParent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	stored, err := book(open(dir, vault.Redact), "parent").RedactJSON(output, []byte(`["`+secret+`"]`))
+	require.NoError(t, err)
+
+	child := open(dir, vault.Redact).Book(snapshot.Run{ID: "child", Parent: &snapshot.Parent{RunID: "parent"}, Secrets: 1},
+		func() []string { return []string{"parent"} })
+	whole, err := child.Reveal(output, stored)
+	require.NoError(t, err)
+	assert.Equal(t, `["`+secret+`"]`, string(whole))
+	again, err := child.RedactText(snapshot.Place{}, "x "+secret+" another-long-secret-8")
+	require.NoError(t, err)
+	assert.Equal(t, "x «secret:CI_PASSWORD:1» «secret:OTHER:2»", again, "the same secret has the same number, a new one the next")
+	assert.Equal(t, 2, child.Highest())
+}
+
+func TestAnotherCloneGoesOnWithTheNextNumber(t *testing.T) {
+	t.Parallel()
+	b := open(t.TempDir(), vault.Redact).Book(snapshot.Run{ID: "r", Secrets: 7}, nil)
+	text, err := b.RedactText(snapshot.Place{}, secret)
+	require.NoError(t, err)
+	assert.Equal(t, "«secret:CI_PASSWORD:8»", text)
+}
+
+func TestProcessesNumberSecretsTogether(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var all sync.Map
+	var group sync.WaitGroup
+	for process := range 8 {
+		b := book(open(dir, vault.Redact), "r")
+		group.Go(func() {
+			for i := range 20 {
+				value := "ghp_" + strings.Repeat(string(rune('a'+process)), 30) + string(rune('A'+i)) + "bcdef"
+				text, err := b.RedactText(output, "password="+value+"Zq1")
+				if !assert.NoError(t, err) {
+					return
+				}
+				if _, known := all.LoadOrStore(text, true); known {
+					t.Errorf("two secrets have the placeholder %s", text)
+				}
+			}
+		})
+	}
+	group.Wait()
+	assert.Equal(t, 160, highest(dir))
+}
+
+// highest returns the highest number in the vault of run r, as a new process finds it.
+func highest(dir string) int {
+	b := book(open(dir, vault.Redact), "r")
+	_, _ = b.Look(output, []byte("«secret:x:1»"))
+	return b.Highest()
+}
+
+func TestRefuseStoresNothing(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "vault")
+	b := book(open(dir, vault.Refuse), "r")
+	_, err := b.RedactJSON(output, []byte(`["`+secret+`"]`))
+	assert.Equal(t, fault.SecretsFound, fault.CodeOf(err))
+	assert.NotContains(t, err.Error(), secret)
+	assert.NoDirExists(t, dir)
+	_, err = b.RedactJSON(output, []byte(`["no secret"]`))
+	assert.NoError(t, err)
+}
+
+func TestOffStoresSecretsButEscapesWhatLooksLikeAPlaceholder(t *testing.T) {
+	t.Parallel()
+	b := book(open(t.TempDir(), vault.Off), "r")
+	text, err := b.RedactText(output, secret+" «secret:x:1»")
+	require.NoError(t, err)
+	assert.Equal(t, secret+" ««secret:x:1»", text)
+	whole, err := b.Reveal(output, []byte(text))
+	require.NoError(t, err)
+	assert.Equal(t, secret+" «secret:x:1»", string(whole))
+}
+
+func TestAnotherCloneSeesEscapedTextAsItWas(t *testing.T) {
+	t.Parallel()
+	text, err := book(open(t.TempDir(), vault.Redact), "r").RedactText(output, "«secret:x:1»")
+	require.NoError(t, err)
+	whole, err := book(open(t.TempDir(), vault.Redact), "r").Reveal(output, []byte(text))
+	require.NoError(t, err)
+	assert.Equal(t, "«secret:x:1»", string(whole))
+}
+
+func TestARecordThatADeadProcessHasBegunIsDropped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	stored, err := book(open(dir, vault.Redact), "r").RedactJSON(output, []byte(`["`+secret+`"]`))
+	require.NoError(t, err)
+	file := filepath.Join(dir, "r")
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, append(data, `{"secret":2,"ru`...), 0o600))
+
+	b := book(open(dir, vault.Redact), "r")
+	whole, err := b.Reveal(output, stored)
+	require.NoError(t, err)
+	assert.Equal(t, `["`+secret+`"]`, string(whole))
+	text, err := b.RedactText(output, "another-long-secret-8")
+	require.NoError(t, err)
+	assert.Equal(t, "«secret:OTHER:2»", text)
+	data, err = os.ReadFile(file)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(data)) {
+		assert.True(t, json.Valid([]byte(line)), line)
+	}
+}
+
+func TestADamagedVaultIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "r"), []byte("nonsense\n"), 0o600))
+	_, err := book(open(dir, vault.Redact), "r").RedactText(output, secret)
+	assert.Equal(t, fault.VaultDamaged, fault.CodeOf(err))
+	_, err = book(open(dir, vault.Redact), "r").Reveal(output, []byte("«secret:x:1»"))
+	assert.Equal(t, fault.VaultDamaged, fault.CodeOf(err))
+}
+
+func TestMaskedTextIsNeverGivenBack(t *testing.T) {
+	t.Parallel()
+	b := book(open(t.TempDir(), vault.Redact), "r")
+	text, err := b.Mask([]byte("a " + secret))
+	require.NoError(t, err)
+	assert.Equal(t, "a «secret:CI_PASSWORD:1»", string(text))
+	look, err := b.Look(output, text)
+	require.NoError(t, err)
+	assert.NotContains(t, string(look.Text), secret)
+
+	var shown strings.Builder
+	s := b.MaskStream(func(p []byte) { shown.Write(p) })
+	for i := range secret {
+		s.Write([]byte(secret[i : i+1]))
+		s.Pause()
+	}
+	s.Close()
+	assert.Equal(t, "«secret:CI_PASSWORD:1»", shown.String())
+}
+
+func TestATextIsMaskedAlsoWhereTheVaultCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "vault")
+	require.NoError(t, os.WriteFile(dir, nil, 0o600))
+	text, err := book(open(dir, vault.Redact), "r").Mask([]byte("a " + secret))
+	assert.Error(t, err)
+	assert.Equal(t, "a «secret:CI_PASSWORD:0»", string(text))
+}

@@ -295,10 +295,18 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 	return false, waitsFor(rec, wf, waits)
 }
 
-// CheckInput checks whether the run's input, changed by opts.Input, fits the definition's schema. It changes nothing.
-// If the input does not fit, the error's code is invalid_input. The schema determines how long the check takes,
+// CheckInput checks whether the run's input, changed by opts.Input, fits the definition's schema, and whether this clone has the
+// secrets that unfinished tasks need. It changes nothing. If the input does not fit, the error's code is invalid_input; if a
+// secret is missing, it is secret_missing. The schema determines how long the check takes,
 // within a limit. A person must therefore consent to a fetched definition first.
 func CheckInput(rec Recorder, wf *workflow.Workflow, opts Options) error {
-	_, err := inputOf(rec, wf, opts.Input)
-	return err
+	input, err := inputOf(rec, wf, opts.Input)
+	if err != nil {
+		return err
+	}
+	m, err := loadModel(rec.State())
+	if err != nil {
+		return err
+	}
+	return (&dataReader{model: m, rec: rec, wf: wf, runID: rec.Row().ID, input: input}).checkSecrets()
 }

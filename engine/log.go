@@ -192,6 +192,9 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	case w == nil:
 	case w.masked != nil:
 		w.masked.Write(p)
+		if len(p) > 0 && p[len(p)-1] == '\n' { // people wait for the line
+			w.masked.Pause()
+		}
 	default:
 		w.cut(p)
 	}

@@ -32,9 +32,6 @@ func (r *runner) prepare() error {
 		r.next.workflow = r.wf.Snapshot()
 		r.next.say(r.wf.Name, "changed")
 	}
-	if err := r.checkSecrets(); err != nil {
-		return err
-	}
 	// Before fit drops the nodes of removed tasks, release ends the attempts and waits of these nodes.
 	if err := r.release(); err != nil {
 		return err

@@ -41,15 +41,15 @@ func revealText(reveal snapshot.Reveal, at snapshot.Place, text *string) (*strin
 
 // checkSecrets returns the error secret_missing if the stored input of an unfinished task has a secret that this clone does not
 // have. The message names the task and the secret.
-func (r *runner) checkSecrets() error {
-	for _, t := range r.wf.Tasks {
-		n, ok := r.nodes[workflow.NodeKey{ID: t.ID, Iteration: r.iteration(t)}]
+func (d *dataReader) checkSecrets() error {
+	for _, t := range d.wf.Tasks {
+		n, ok := d.nodes[workflow.NodeKey{ID: t.ID, Iteration: d.iteration(t)}]
 		if ok && (over(n.State) || waitsAsBefore(t, n)) {
 			continue // it needs no input any more
 		}
-		for _, id := range r.wf.Needs(t) {
-			need := r.wf.Task(id)
-			_, err := r.data.value(need, r.iteration(need))
+		for _, id := range d.wf.Needs(t) {
+			need := d.wf.Task(id)
+			_, err := d.value(need, d.iteration(need))
 			if fault.CodeOf(err) == fault.SecretMissing && err != nil {
 				return missingFor(t, err)
 			}

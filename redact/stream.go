@@ -38,29 +38,38 @@ func (s *Stream) Write(p []byte) {
 	if len(s.text)-s.passed > maxHeld {
 		limit = max(limit, len(s.text)-maxReach)
 	}
-	s.pass(limit, true)
+	s.pass(limit, holdAll)
 }
 
 // Pause passes on what holds no beginning of a secret, also from an incomplete line. It is called when no more text
-// comes for a while.
-func (s *Stream) Pause() { s.pass(len(s.text), true) }
+// comes for a while. It holds back complete lines only for known values, base64 and private keys: a secret on the line after its
+// name is not found if a pause parts them.
+func (s *Stream) Pause() { s.pass(len(s.text), holdLine) }
 
 // Close passes on all of the text.
 func (s *Stream) Close() {
-	s.pass(len(s.text), false)
+	s.pass(len(s.text), holdNothing)
 	s.text = nil
 }
 
-// pass passes on the text up to limit. If more is true, more text may come, so it holds back what may be the beginning of a
-// secret.
-func (s *Stream) pass(limit int, more bool) {
+// holding is how much of the text a Stream holds back because more text may come.
+type holding int
+
+const (
+	holdNothing holding = iota
+	holdLine            // what may be the beginning of a secret in the last line
+	holdAll             // what may be the beginning of a secret
+)
+
+// pass passes on the text up to limit, but for what it holds back.
+func (s *Stream) pass(limit int, how holding) {
 	s.tried = len(s.text)
 	if limit <= s.passed {
 		return
 	}
 	found := s.finder.Find(s.text)
-	if more {
-		limit = s.hold(found, limit)
+	if how != holdNothing {
+		limit = s.hold(found, limit, how)
 	}
 	if limit <= s.passed {
 		return
@@ -80,10 +89,10 @@ func (s *Stream) pass(limit int, more bool) {
 
 // hold returns how much of the text up to limit can be passed on although more text may come. It cuts no finding. It keeps
 // back the beginnings of known values and what follows a literal of a rule, unless it is more than a rule looks at.
-func (s *Stream) hold(found []Finding, limit int) int {
+func (s *Stream) hold(found []Finding, limit int, how holding) int {
 	full := limit
 	limit = min(limit, s.finder.known.open(s.text))
-	limit = min(limit, builtIn().open(s.text, found))
+	limit = min(limit, builtIn().open(s.text, found, how))
 	if len(s.text)-s.passed > maxHeld {
 		limit = max(limit, min(full, len(s.text)-maxReach))
 	}
@@ -95,9 +104,13 @@ func (s *Stream) hold(found []Finding, limit int) int {
 	return limit
 }
 
-// open returns the offset in text from which more text could still change what Find finds. found has the findings in text.
-func (s *Scanner) open(text []byte, found []Finding) int {
-	limit := openRun(text)
+// open returns the offset in text from which more text could still change what Find finds. found has the findings in text. With
+// holdLine, it looks at the last line only, but for private keys and base64.
+func (s *Scanner) open(text []byte, found []Finding, how holding) int {
+	limit, line := openRun(text), 0
+	if how == holdLine {
+		line = bytes.LastIndexByte(text, '\n') + 1
+	}
 	next := 0
 	s.literals.find(text, func(word int32, start, end int) {
 		for next < len(found) && found[next].End <= start {
@@ -107,6 +120,9 @@ func (s *Scanner) open(text []byte, found []Finding) int {
 			return // the secret is complete
 		}
 		for _, owner := range s.owners[word] {
+			if start < line && (owner == nameRule || s.rules[owner].name != privateKey) {
+				continue
+			}
 			ahead, back := window, 0
 			if owner != nameRule {
 				ahead, back = s.rules[owner].reach(), s.rules[owner].back

@@ -84,6 +84,6 @@ func (v *Vault) newBook(run string) *Book {
 func refused(at snapshot.Place, rule string) error {
 	return fault.New(fault.SecretsFound, "%s has a secret (%s), and smithers.secrets is %s", at, rule, Refuse).
 		Hint("take the secret out and try again").
-		Hint("`git config smithers.secrets %s` stores a placeholder in place of each secret", Redact).
+		Hint("`git config smithers.secrets redact` stores a placeholder in place of each secret").
 		Detail("place", at.String()).Detail("rule", rule)
 }

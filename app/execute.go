@@ -21,6 +21,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/consent"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/vault"
 )
 
 // Settings has the options with which runs are executed.
@@ -154,7 +155,10 @@ func (e *execution) options() (engine.Options, error) {
 		AcceptWorkflowChange: e.acceptChange, WorkingCopy: files, Captured: e.captured,
 		Hurry: e.Hurry, Warn: e.Teller.Warn, Wait: e.Wait, Input: e.input, Logs: claim.LiveLogsOf(e.Store, run),
 		Commands: claim.CommandsOf(e.Store, run), BringFiles: e.bringFiles,
-		WorkflowFile: e.workflowFileToType(e.head.Row(), e.file), Secrets: e.Store.Secrets(e.head.Row()),
+		WorkflowFile: e.workflowFileToType(e.head.Row(), e.file),
+	}
+	if e.Store.Settings().Secrets != vault.Off {
+		opts.Secrets = e.Store.Secrets(e.head.Row())
 	}
 	// Without a working copy, tasks cannot have worktrees.
 	if files.Root() != "" {

@@ -94,6 +94,9 @@ func (l *attemptLog) write(from streamName, p []byte) {
 	kept := l.kept.bytes()
 	if l.masks != nil {
 		kept, _ = l.masks.Mask(kept) // the text has no secrets even where their numbers cannot be recorded
+		for _, stream := range l.masked {
+			stream.Drop() // the copy gets all of the text now
+		}
 	}
 	l.err = live.Shorten(kept)
 }

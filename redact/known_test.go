@@ -75,6 +75,7 @@ func TestPartsOfAKnownValueAreFound(t *testing.T) {
 func TestValuesThatAreNoSecretsAreNotMasked(t *testing.T) {
 	t.Parallel()
 	for value, why := range map[string]string{
+		"production": "is a common word", "correcthorsebatterystaple": "",
 		"true": "has fewer than 8 bytes", "/home/dev/.ssh/id_ed25519": "is a path", "~/.ssh/key": "is a path", "https://login.example.net/token": "is a URL without a password",
 		"A035C8C19219BA821ECEA86B64E628F8D684696D": "is a fingerprint", "11111111": "is too plain", "20260101": "is too plain", "undefined": "is a common word",
 		"https://ci:hunter22@example.org/": "", "/aJ/E6I2lfedxml4mjf9r4ztkZLFaeK2Kn4e1th": "", "harbor42": "",

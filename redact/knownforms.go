@@ -15,6 +15,9 @@ import (
 // MinKnown is the length in bytes below which a value is not looked for, because it would be found in ordinary text.
 const MinKnown = 8
 
+// maxWord is the length in bytes from which small letters alone are no word, but a secret.
+const maxWord = 16
+
 // Unmasked returns why the value of a variable is not to be looked for, or "" if it is. It does not look at the name,
 // which the caller has found to be the name of a secret.
 func Unmasked(value string) string {
@@ -29,7 +32,7 @@ func Unmasked(value string) string {
 		return "is a fingerprint"
 	case !varied([]byte(value), 3) || digits([]byte(value)) == len(value) && len(value) < 12:
 		return "is too plain"
-	case isStandIn([]byte(value)) && isPlainWord().MatchString(value):
+	case isPlainWord().MatchString(value) && (isStandIn([]byte(value)) || len(value) < maxWord && strings.ToLower(value) == value):
 		return "is a common word"
 	}
 	return ""

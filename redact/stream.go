@@ -52,6 +52,13 @@ func (s *Stream) Close() {
 	s.text = nil
 }
 
+// Drop forgets the text that is held back, because the receiver has got it in another way.
+func (s *Stream) Drop() {
+	drop := max(0, len(s.text)-context)
+	s.text = append(s.text[:0], s.text[drop:]...)
+	s.passed, s.tried = len(s.text), len(s.text)
+}
+
 // holding is how much of the text a Stream holds back because more text may come.
 type holding int
 

@@ -83,6 +83,22 @@ func TestAStreamPassesLinesOn(t *testing.T) {
 	assert.Contains(t, got.String(), "MIIE", "the text, whose secrets the receiver masks")
 }
 
+func TestADroppedTextIsNotPassedOnAndStillHidesASecret(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	s := redact.NewStream(redact.NewFinder([]redact.Value{{Name: "X", Text: "correct-horse-9"}}), func(text []byte, found []redact.Finding) {
+		for _, f := range found {
+			copy(text[f.Start:f.End], strings.Repeat("#", f.End-f.Start))
+		}
+		out.Write(text)
+	})
+	s.Write([]byte("one correct-ho"))
+	s.Drop()
+	s.Write([]byte("rse-9 two\n"))
+	s.Close()
+	assert.Equal(t, "##### two\n", out.String())
+}
+
 func TestAStreamHoldsBackABoundedAmount(t *testing.T) {
 	t.Parallel()
 	const most = 40 << 10

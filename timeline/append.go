@@ -17,7 +17,8 @@ import (
 //
 // A draft without a time gets the store's time. An entry that is a frame also gets the event that announces the
 // frame, unless the frame is silent. Append captures no files: the entry keeps the files of the entry before,
-// unless draft.VCS is set. Secrets in the draft become placeholders, see [Store.Secrets]. WorkingCopy.Append in package code captures files.
+// unless draft.VCS is set. WorkingCopy.Append in package code captures files. Placeholders replace the secrets in the
+// draft; see [Store.Secrets].
 //
 // Sometimes the run has the entry although the write reported an error, or another process has appended an entry
 // with the same draft.Operation. Append then makes this entry the tip that h knows and returns nil. The run has

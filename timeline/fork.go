@@ -153,7 +153,7 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 		}
 	}
 	if j.req.Input != nil {
-		before, err := j.store.Input(parent)
+		before, err := wholeInput(j.store, parent)
 		if err != nil {
 			return nil, Explain(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/vault"
@@ -31,16 +32,16 @@ func newVault(repo gitexec.Repo, set Settings, env []string) *vault.Vault {
 // Secrets returns the book of the secrets of the run with the row: what was taken out of the run's history in this clone. It
 // reads and writes no file.
 func (s *Store) Secrets(row snapshot.Run) *vault.Book {
-	return s.vault.Book(row, func() []string { return s.ancestors(row) })
+	return s.vault.Book(row, func() []string { return ancestors(s.objects, row) })
 }
 
 // ancestors returns the ids of the runs from which the run with the row was forked, the parent first. It ends at a run
 // that cannot be read.
-func (s *Store) ancestors(row snapshot.Run) []string {
+func ancestors(r objstore.Reader, row snapshot.Run) []string {
 	var runs []string
 	for p := row.Parent; p != nil && len(runs) < maxAncestors; {
 		runs = append(runs, p.RunID)
-		entry, err := snapshot.ReadEntry(s.objects, p.Commit)
+		entry, err := snapshot.ReadEntry(r, p.Commit)
 		if err != nil {
 			break
 		}
@@ -66,9 +67,9 @@ func (h *Head) Stored(c snapshot.Change) (snapshot.Change, error) {
 	return out, Explain(err)
 }
 
-// Input returns the run's input at an entry, with the secrets that this clone has taken out of it, or nil if the run has no
+// wholeInput returns the run's input at an entry, with the secrets that this clone has taken out of it, or nil if the run has no
 // input. Code: secret_missing if this clone does not have a secret of the input.
-func (s *Store) Input(entry *snapshot.Entry) (json.RawMessage, error) {
+func wholeInput(s *Store, entry *snapshot.Entry) (json.RawMessage, error) {
 	state, err := entry.State()
 	if err != nil {
 		return nil, Explain(err)

@@ -60,6 +60,7 @@ func (b *Book) Highest() int {
 	return b.highest
 }
 
+// redact does the work of RedactJSON and RedactText for a text of the given form.
 func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte) ([]byte, error) {
 	var found []redact.Finding
 	if b.vault.opts.Mode != Off {
@@ -183,10 +184,16 @@ func Missing(at snapshot.Place, missing []redact.Placeholder) error {
 
 // Mask returns text with placeholders in place of its secrets. It records no place, so Reveal does not give the secrets back.
 // If the numbers cannot be recorded, it returns the error, and a text without secrets all the same.
-func (b *Book) Mask(text []byte) ([]byte, error) { return b.mask(text, b.vault.finder().Find(text)) }
+func (b *Book) Mask(text []byte) ([]byte, error) {
+	if b.vault.opts.Mode == Off {
+		return text, nil
+	}
+	return b.mask(text, b.vault.finder().Find(text))
+}
 
+// mask is Mask for a text whose secrets are found.
 func (b *Book) mask(text []byte, found []redact.Finding) ([]byte, error) {
-	if b.vault.opts.Mode == Off || len(found) == 0 && !redact.HasSign(text) {
+	if len(found) == 0 && !redact.HasSign(text) {
 		return text, nil
 	}
 	b.mu.Lock()
@@ -202,8 +209,8 @@ func (b *Book) mask(text []byte, found []redact.Finding) ([]byte, error) {
 	return out, err
 }
 
-// MaskStream returns a stream that passes text on to emit like Mask. Errors are dropped: the text is for people who look at a
-// running command.
+// MaskStream returns a stream that passes text on to emit without its secrets, whatever the mode. It drops errors of the vault,
+// because people only look at the text.
 func (b *Book) MaskStream(emit func([]byte)) *redact.Stream {
 	return redact.NewStream(b.vault.finder(), func(text []byte, found []redact.Finding) {
 		out, _ := b.mask(text, found)

@@ -22,8 +22,6 @@ const (
 	lockName = ".lock" // no run's file has this name, because refs.EscapeRun escapes a dot at the start
 	fileMode = 0o600
 	dirMode  = 0o700
-	// maxRecord is the largest size of a line in bytes that is read. A text is at most a few times smaller.
-	maxRecord = 256 << 20
 )
 
 // record is a line of a run's file: a secret with its number, or the edits of a text at a place.
@@ -66,10 +64,23 @@ func (b *Book) change(what func(*bookFile) error) error {
 		return err
 	}
 	var file bookFile
-	if err := what(&file); err != nil {
+	err := what(&file)
+	if err == nil {
+		err = b.write(file.lines)
+	}
+	if err != nil {
+		b.forget() // the book must not name a secret that its file does not have
 		return err
 	}
-	return b.write(file.lines)
+	b.dirty = b.read > 0 // another process may have written a record that this one relies on, and not synced it yet
+	return nil
+}
+
+// forget empties the book, which the next refresh reads anew. The caller holds b.mu.
+func (b *Book) forget() {
+	b.read, b.above = 0, nil
+	clear(b.numbers)
+	clear(b.places)
 }
 
 // write appends lines to the run's file, after the last whole line. The caller holds b.mu and the lock of the files.
@@ -89,7 +100,6 @@ func (b *Book) write(lines []byte) (err error) {
 		return failed(errors.Join(err, file.Truncate(b.read)))
 	}
 	b.read += int64(len(lines))
-	b.dirty = true
 	return nil
 }
 
@@ -115,16 +125,24 @@ func (b *Book) refresh() error {
 	b.above = nil
 	file, err := os.Open(b.path())
 	if errors.Is(err, fs.ErrNotExist) {
+		b.forget()
 		return nil
 	}
 	if err != nil {
 		return failed(err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return failed(err)
+	}
+	if info.Size() < b.read {
+		b.forget() // somebody has moved the file away, and there is a new one
+	}
 	if _, err := file.Seek(b.read, io.SeekStart); err != nil {
 		return failed(err)
 	}
-	lines := bufio.NewReader(io.LimitReader(file, maxRecord))
+	lines := bufio.NewReader(file)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {

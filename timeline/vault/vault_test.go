@@ -247,3 +247,36 @@ func TestATextIsMaskedAlsoWhereTheVaultCannotBeWritten(t *testing.T) {
 	assert.Error(t, err)
 	assert.Equal(t, "a «secret:CI_PASSWORD:0»", string(text))
 }
+
+func TestASecretThatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(filepath.Join("missing", "r"), filepath.Join(dir, "r")))
+	b, text := book(open(dir, vault.Redact), "r"), []byte(`["`+secret+`"]`)
+	_, err := b.RedactJSON(output, text)
+	require.Error(t, err)
+
+	require.NoError(t, os.Remove(filepath.Join(dir, "r")))
+	stored, err := b.RedactJSON(output, text)
+	require.NoError(t, err)
+	whole, err := book(open(dir, vault.Redact), "r").Reveal(output, stored)
+	require.NoError(t, err)
+	assert.Equal(t, string(text), string(whole))
+}
+
+func TestAFileThatIsMovedAwayBeginsAnew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := book(open(dir, vault.Redact), "r")
+	for _, text := range []string{"another-long-secret-8", secret} {
+		_, err := b.RedactText(output, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "r")))
+	text, err := b.RedactText(output, secret)
+	require.NoError(t, err)
+	assert.Equal(t, "«secret:CI_PASSWORD:3»", text, "numbers are never used again")
+	whole, err := book(open(dir, vault.Redact), "r").Reveal(output, []byte(text))
+	require.NoError(t, err)
+	assert.Equal(t, secret, string(whole))
+}

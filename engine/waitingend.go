@@ -25,7 +25,7 @@ type waitEnd struct {
 	state   *snapshot.State // at the tip
 	signals *mailbox.SignalBook
 	now     time.Time
-	reveal  snapshot.Reveal // gives what people said its secrets
+	reveal  snapshot.Reveal // returns texts of people with their secrets
 }
 
 // of returns the ending of an attempt's wait, or nil while the attempt still waits. The end of a wait for a signal or a

@@ -228,7 +228,7 @@ var surroundings = []string{
 	"Please finish the script. Use {VALUE} for {NAME} when you call the API.\n", "## Setup\n\n```sh\nexport {NAME}={VALUE}\n```\n",
 }
 
-// harmless look like secrets and are none.
+// harmless look like secrets, but are not secrets.
 var harmless = []string{
 	"commit {h40}\nAuthor: Dev <dev@example.org>\n\n    rework the token parser ({h7})\n", "   {h9}..{h9}  main -> main\n", "100644 blob {h40}\tsrc/{W}.go\n",
 	"request_id={h8}-{h4}-4{h3}-a{h3}-{h12} session_id={h8}-{h4}-4{h3}-a{h3}-{h12}\n", "{h64}  {W}-3.tar.gz\n",

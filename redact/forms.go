@@ -8,7 +8,7 @@ import (
 // privateKey is the name of the rule for private keys. Its match is only the first line; see keyBlock.
 const privateKey = "private-key"
 
-// forms are the rules for secrets that the form of a file, a command or a header tells. Each pattern has a group.
+// forms are the rules for secrets that are recognized by the form of a file, a command or a header. Each pattern has a group.
 var forms = []shape{
 	{name: "url-password", literals: []string{"://", "%3a%2f%2f"}, pattern: `://[^\s:/@"'<>]{0,64}:([^\s@/"'<>]{3,})@[0-9A-Za-z]`, free: true, check: isPassword},
 	{name: "url-signature", literals: []string{"sig=", "sig%3d"}, pattern: `sig=([0-9A-Za-z%+/_-]{40,}=?)`, free: true, check: mixed},

@@ -252,8 +252,8 @@ func nameParts(name string) []string {
 // variableWords are parts of the names of variables of the environment that hold secrets.
 var variableWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "KEY"}
 
-// SecretVariable reports whether the name of a variable of the environment says that its value is a secret. Whether the value
-// can be looked for, Unmasked tells.
+// SecretVariable reports whether an environment variable with the given name may hold a secret. Unmasked reports whether
+// the variable's value can be searched for.
 func SecretVariable(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc(variableWords, func(word string) bool { return strings.Contains(name, word) }) &&

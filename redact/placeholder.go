@@ -43,7 +43,7 @@ type FoundPlaceholder struct {
 	Start, End int
 }
 
-// Placeholders returns the placeholders in text, in order. Text that Rewrite has escaped is none.
+// Placeholders returns the placeholders in text, in order. It skips escaped text.
 func Placeholders(text []byte) []FoundPlaceholder {
 	var found []FoundPlaceholder
 	for at := range marks(text, Plain) {

@@ -1,6 +1,6 @@
 package redact
 
-// shape is a rule for secrets that their own form tells. The search looks for a literal first, and tries the pattern only
+// shape is a rule for secrets with a recognizable form. The search looks for a literal first, and tries the pattern only
 // around it.
 type shape struct {
 	name     string
@@ -12,7 +12,7 @@ type shape struct {
 	check    func(secret []byte) bool
 }
 
-// The letters of which the secrets of the shapes consist.
+// The alphabets of the secrets.
 const (
 	letter      = `[0-9A-Za-z]`
 	tokenLetter = `[0-9A-Za-z_-]`

@@ -2,6 +2,8 @@ package redact
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"sync"
 )
@@ -26,6 +28,18 @@ func (f *Finder) Find(text []byte) []Finding {
 	found = append(known, found...) // where both begin at the same byte, the known value gives its name
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 	return merged(found)
+}
+
+// FindIn is Find for the content of a file. path is the file's path in the working copy, with slashes.
+func (f *Finder) FindIn(path string, text []byte) []Finding {
+	return f.Find(text)
+}
+
+// Digest returns the name by which people allow a secret without writing it down: the first 16 hex digits of its SHA-256.
+func Digest(secret []byte) string {
+	const digits = 16
+	sum := sha256.Sum256(secret)
+	return hex.EncodeToString(sum[:])[:digits]
 }
 
 // withoutPlaceholders returns the findings that are no placeholders.

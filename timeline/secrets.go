@@ -19,15 +19,24 @@ const vaultFolder = "vault"
 // maxAncestors is the number of runs that are looked through for the secrets of a fork.
 const maxAncestors = 1000
 
-// newVault returns the vault of a repository. Known values are those of the environment and of the remotes' URLs.
-func newVault(repo gitexec.Repo, set Settings, env []string) *vault.Vault {
+// newVault returns the vault of a repository.
+func newVault(repo gitexec.Repo, set Settings, finder func() *redact.Finder) *vault.Vault {
 	return vault.New(vault.Options{
 		Dir:    filepath.Join(repo.CommonDir, PrivateDir, vaultFolder),
 		Fsync:  set.Fsync,
 		Mode:   set.Secrets,
-		Values: func() []redact.Value { return append(secretVariables(env), credentials(repo.Config)...) },
+		Finder: finder,
 	})
 }
+
+// newFinder returns the finder of a repository. Known values are those of the environment and of the remotes' URLs.
+func newFinder(repo gitexec.Repo, env []string) *redact.Finder {
+	return redact.NewFinder(append(secretVariables(env), credentials(repo.Config)...))
+}
+
+// SecretFinder returns what finds secrets in texts and files of the store's repository. It reads the settings that say what
+// counts at the first call. The result is the same for all calls.
+func SecretFinder(s *Store) (*redact.Finder, error) { return s.finder(), nil }
 
 // Secrets returns the book of the secrets of the run with the row: what was taken out of the run's history in this clone. It
 // reads and writes no file.

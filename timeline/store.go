@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -54,6 +55,7 @@ type Store struct {
 	now       func() time.Time
 	warn      func(error)
 	upkeep    *upkeep
+	finder    func() *redact.Finder // made at the first call
 	vault     *vault.Vault
 
 	told  sync.Map // the texts of the warnings that WarnOnce has given
@@ -104,7 +106,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		s.warn = func(error) {}
 	}
 	s.upkeep = newUpkeep(s)
-	s.vault = newVault(repo, set, opts.Env)
+	s.finder = sync.OnceValue(func() *redact.Finder { return newFinder(repo, opts.Env) })
+	s.vault = newVault(repo, set, s.finder)
 	return s, nil
 }
 

@@ -64,7 +64,7 @@ func (b *Book) Highest() int {
 func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte) ([]byte, error) {
 	var found []redact.Finding
 	if b.vault.opts.Mode != Off {
-		found = b.vault.finder().Find(text)
+		found = b.vault.opts.Finder().Find(text)
 	}
 	switch {
 	case len(found) == 0 && !redact.HasSign(text):
@@ -188,7 +188,7 @@ func (b *Book) Mask(text []byte) ([]byte, error) {
 	if b.vault.opts.Mode == Off {
 		return text, nil
 	}
-	return b.mask(text, b.vault.finder().Find(text))
+	return b.mask(text, b.vault.opts.Finder().Find(text))
 }
 
 // mask is Mask for a text whose secrets are found.
@@ -212,7 +212,7 @@ func (b *Book) mask(text []byte, found []redact.Finding) ([]byte, error) {
 // MaskStream returns a stream that passes text on to emit without its secrets, whatever the mode. It drops errors of the vault,
 // because people only look at the text.
 func (b *Book) MaskStream(emit func([]byte)) *redact.Stream {
-	return redact.NewStream(b.vault.finder(), func(text []byte, found []redact.Finding) {
+	return redact.NewStream(b.vault.opts.Finder(), func(text []byte, found []redact.Finding) {
 		out, _ := b.mask(text, found)
 		emit(out)
 	})

@@ -24,14 +24,13 @@ type Options struct {
 	Dir   string // the folder of the vault's files; it need not exist
 	Fsync bool   // the files are put on stable storage before the history that needs them
 	Mode  Mode
-	// Values returns the secrets that are known, besides those that the rules find. It is called once, at the first text.
-	Values func() []redact.Value
+	// Finder finds the secrets. It is called at the first text.
+	Finder func() *redact.Finder
 }
 
 // Vault has the books of a repository's runs. It is safe for concurrent use, also by several processes.
 type Vault struct {
-	opts   Options
-	finder func() *redact.Finder
+	opts Options
 
 	mu    sync.Mutex
 	books map[string]*Book
@@ -39,11 +38,7 @@ type Vault struct {
 
 // New returns the vault in a folder. It reads and writes no file.
 func New(opts Options) *Vault {
-	return &Vault{
-		opts:   opts,
-		finder: sync.OnceValue(func() *redact.Finder { return redact.NewFinder(opts.Values()) }),
-		books:  make(map[string]*Book),
-	}
+	return &Vault{opts: opts, books: make(map[string]*Book)}
 }
 
 // Book returns the book of the run with the row. It reads and writes no file. ancestors returns the ids of the runs from which

@@ -50,18 +50,18 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 // does not fit, the error is invalid_input. agree checks the input only after the consent, because the schema of an
 // unknown workflow may take long to check. It notes the consent only after this check, so that it notes nothing for a
 // refused run.
-func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (consent.Workflow, error) {
+func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, provide Provider, opts engine.Options) (consent.Workflow, error) {
 	checked := false
 	agreed, err := askConsent(store, wf, func(wf *workflow.Workflow) error {
 		if err := ask.decide(wf); err != nil {
 			return err
 		}
 		checked = true
-		return engine.CheckInput(head, wf, opts)
+		return checkInput(store, head, wf, provide, opts)
 	})
 	// If the commands were confirmed before, askConsent has not called the function above.
 	if err == nil && !checked {
-		err = engine.CheckInput(head, wf, opts)
+		err = checkInput(store, head, wf, provide, opts)
 	}
 	return agreed, err
 }

@@ -29,6 +29,7 @@ type Settings struct {
 	MaxParallel int       // how many tasks may work at once
 	Wait        bool      // stay while the run waits for people, signals or timers
 	Consent     Consenter // asked about commands that are new to this clone; nil refuses them
+	Secrets     Provider  // asked for secrets that this clone does not have; nil refuses to go on without them
 	// Logs returns the writer for the logs of a run's tasks, which gets whole lines. If Logs is nil, no logs are shown.
 	Logs func(run string) io.Writer
 }
@@ -112,7 +113,7 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)
 		if err == nil && left && try == 1 { // a conflict does not change the commands
-			agreed, err = agree(e.Store, e.head, e.workflow, e.ask, opts)
+			agreed, err = agree(e.Store, e.head, e.workflow, e.ask, e.Secrets, opts)
 		}
 		if err != nil || !left {
 			return agreed, nil, err

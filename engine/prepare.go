@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // prepare loads the state into r and drafts the first frame in r.next: the input, a changed definition, the ends of
@@ -45,12 +46,12 @@ func (r *runner) prepare() error {
 // takeInput returns the run's new input: the stored input with the changes in over, as inputOf returns it. If over
 // changes the input, takeInput sets the new input in d.
 func (d *draft) takeInput(rec Recorder, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
-	before, err := storedInput(rec)
-	if err != nil {
-		return nil, err
-	}
 	input, err := inputOf(rec, wf, over)
-	if err != nil {
+	if err != nil || over == nil {
+		return input, err
+	}
+	before, err := changedInput(rec, nil)
+	if err != nil && fault.CodeOf(err) != fault.SecretMissing { // over replaces the member whose secret is missing
 		return nil, err
 	}
 	if !bytes.Equal(before, input) {
@@ -64,26 +65,21 @@ func (d *draft) takeInput(rec Recorder, wf *workflow.Workflow, over json.RawMess
 // replaces or extends the stored input's members. If the result does not fit the workflow's schema, the error's code
 // is invalid_input.
 func inputOf(rec Recorder, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
-	input, err := storedInput(rec)
+	input, err := changedInput(rec, over)
 	if err != nil {
 		return nil, err
-	}
-	if over != nil {
-		if input, err = timeline.MergeInput(input, over); err != nil {
-			return nil, err
-		}
 	}
 	return input, wf.ValidateInput(input)
 }
 
-// storedInput returns the run's input at the tip with its secrets, or nil if the run has no input. Code: secret_missing if this
-// clone does not have one of them.
-func storedInput(rec Recorder) (json.RawMessage, error) {
+// changedInput returns the run's input at the tip with its secrets and the changes in over, or nil if the run has no input and
+// over is nil. Code: secret_missing if this clone does not have a secret of a member that over leaves.
+func changedInput(rec Recorder, over json.RawMessage) (json.RawMessage, error) {
 	input, err := rec.State().Input()
-	if err != nil || input == nil {
+	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	return rec.Reveal(snapshot.Place{Collection: snapshot.CollectionInput}, input)
+	return timeline.WholeInput(rec.Reveal, input, over)
 }
 
 // release makes unfinished nodes pending, so that their tasks are tried again:

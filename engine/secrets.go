@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -10,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/vault"
 )
 
 // Masker takes secrets out of texts for people who look at a running command. *vault.Book is a Masker. It is safe for
@@ -39,21 +41,87 @@ func revealText(reveal snapshot.Reveal, at snapshot.Place, text *string) (*strin
 	return out, timeline.Explain(json.Unmarshal(value, out))
 }
 
-// checkSecrets returns the error secret_missing if the stored input of an unfinished task has a secret that this clone does not
+// MissingSecret is a stored text whose secrets this clone does not have, and the task that needs it.
+type MissingSecret struct {
+	Task   string // "" for the run's input, which every task needs
+	Reason *vault.MissingError
+}
+
+// Explain returns the error secret_missing about a text of a run.
+func (m MissingSecret) Explain(run string) error {
+	err := m.Reason.Explain(run)
+	if m.Task == "" {
+		return err
+	}
+	return missingFor(m.Task, err)
+}
+
+// MissingSecrets returns the texts that the run needs to go on and whose secrets this clone does not have: its input, unless
+// opts.Input replaces the secrets, and what unfinished tasks read. It changes nothing.
+func MissingSecrets(rec Recorder, wf *workflow.Workflow, opts Options) ([]MissingSecret, error) {
+	var all []MissingSecret
+	if _, err := changedInput(rec, opts.Input); err != nil {
+		gone, ok := errors.AsType[*vault.MissingError](err)
+		if !ok {
+			return nil, err
+		}
+		all = append(all, MissingSecret{"", gone})
+	}
+	m, err := loadModel(rec.State())
+	if err != nil {
+		return nil, err
+	}
+	d := &dataReader{model: m, rec: rec, wf: wf, runID: rec.Row().ID}
+	err = d.unreadable(func(t *workflow.Task, err error) error {
+		gone, ok := errors.AsType[*vault.MissingError](err)
+		if !ok {
+			return err
+		}
+		if !slices.ContainsFunc(all, func(m MissingSecret) bool { return m.Reason.At == gone.At }) {
+			all = append(all, MissingSecret{t.ID, gone})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// checkSecrets returns the error secret_missing if an unfinished task reads an output with a secret that this clone does not
 // have. The message names the task and the secret.
 func (d *dataReader) checkSecrets() error {
+	return d.unreadable(func(t *workflow.Task, err error) error {
+		if fault.CodeOf(err) == fault.SecretMissing {
+			return missingFor(t.ID, err)
+		}
+		return err
+	})
+}
+
+// unreadable calls failed with each error of reading an output that an unfinished task needs. It stops at the first error that
+// failed returns, and returns this error.
+func (d *dataReader) unreadable(failed func(t *workflow.Task, err error) error) error {
 	for _, t := range d.wf.Tasks {
-		n, ok := d.nodes[workflow.NodeKey{ID: t.ID, Iteration: d.iteration(t)}]
+		iteration := d.iteration(t)
+		n, ok := d.nodes[workflow.NodeKey{ID: t.ID, Iteration: iteration}]
 		if ok && (over(n.State) || waitsAsBefore(t, n)) {
 			continue // it needs no input any more
 		}
+		read := func(from *workflow.Task, limit int) error {
+			if _, err := d.value(from, limit); err != nil {
+				return failed(t, err)
+			}
+			return nil
+		}
 		for _, id := range d.wf.Needs(t) {
 			need := d.wf.Task(id)
-			_, err := d.value(need, d.iteration(need))
-			if fault.CodeOf(err) == fault.SecretMissing && err != nil {
-				return missingFor(t, err)
+			if err := read(need, d.iteration(need)); err != nil {
+				return err
 			}
-			if err != nil {
+		}
+		if t.Loop == "" || iteration == 0 {
+			continue
+		}
+		for _, sibling := range d.wf.Loop(t.Loop).Tasks {
+			if err := read(sibling, iteration-1); err != nil {
 				return err
 			}
 		}
@@ -62,8 +130,8 @@ func (d *dataReader) checkSecrets() error {
 }
 
 // missingFor returns the error secret_missing with the task that needs the secret.
-func missingFor(t *workflow.Task, err error) error {
-	out := fault.New(fault.SecretMissing, "task %s needs a secret: %w", t.ID, err).Detail("nodeId", t.ID)
+func missingFor(task string, err error) error {
+	out := fault.New(fault.SecretMissing, "task %s needs a secret: %w", task, err).Detail("nodeId", task)
 	if known, ok := errors.AsType[*fault.Error](err); ok {
 		out.Hints = known.Hints
 		for key, value := range known.Details {

@@ -33,6 +33,9 @@ func (p Placeholder) String() string {
 	return sign + signWord + string(rule) + ":" + strconv.Itoa(p.Number) + signEnd
 }
 
+// Name returns what people call p: RULE:NUMBER.
+func (p Placeholder) Name() string { return p.Rule + ":" + strconv.Itoa(p.Number) }
+
 // isRuleByte reports whether b may be in the rule of a placeholder.
 func isRuleByte(b byte) bool { return isToken(b) || b == '.' }
 

@@ -153,13 +153,9 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 		}
 	}
 	if j.req.Input != nil {
-		before, err := wholeInput(j.store, parent)
+		merged, err := changedInput(j.store, parent, j.req.Input)
 		if err != nil {
 			return nil, Explain(err)
-		}
-		merged, err := MergeInput(before, j.req.Input)
-		if err != nil {
-			return nil, err
 		}
 		if j.req.CheckInput != nil {
 			if err := j.req.CheckInput(merged); err != nil {

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 
+	"github.com/git-smithers/git-smithers/redact"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -40,6 +43,55 @@ func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 		out = append(out, m.value...)
 	}
 	return append(out, '}'), nil
+}
+
+// WholeInput returns the input that a run's history has, with its secrets, changed by the members of override as MergeInput
+// does. stored is nil if the run has no input, and a nil override changes nothing. Codes: secret_missing if this clone does
+// not have a secret of a member that override leaves; invalid_input as for MergeInput.
+func WholeInput(reveal snapshot.Reveal, stored, override json.RawMessage) (json.RawMessage, error) {
+	base := stored
+	if stored != nil {
+		whole, err := reveal(snapshot.Place{Collection: snapshot.CollectionInput}, stored)
+		if err != nil {
+			rest, ok := unreplaced(stored, override)
+			if !ok || fault.CodeOf(err) != fault.SecretMissing {
+				return nil, err
+			}
+			whole = rest
+		}
+		base = whole
+	}
+	if override == nil {
+		return base, nil
+	}
+	return MergeInput(base, override)
+}
+
+// unreplaced returns the object stored without its escapes and with null for each member that override replaces. ok is false if
+// the other members have placeholders.
+func unreplaced(stored, override json.RawMessage) (rest json.RawMessage, ok bool) {
+	list, err := members(stored)
+	if err != nil || override == nil {
+		return nil, false
+	}
+	over, err := members(override)
+	if err != nil {
+		return nil, false
+	}
+	out := []byte{'{'}
+	for i, m := range list {
+		if slices.ContainsFunc(over, func(o member) bool { return unquote(o.name) == unquote(m.name) }) {
+			m.value = []byte("null")
+		}
+		if len(redact.Placeholders(m.name))+len(redact.Placeholders(m.value)) > 0 {
+			return nil, false
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, redact.Unescape(m.name)...), ':'), redact.Unescape(m.value)...)
+	}
+	return append(out, '}'), true
 }
 
 // set puts the member m into list and returns the new list. If list has members with m's name, m replaces the first

@@ -76,22 +76,21 @@ func (h *Head) Stored(c snapshot.Change) (snapshot.Change, error) {
 	return out, Explain(err)
 }
 
-// wholeInput returns the run's input at an entry, with the secrets that this clone has taken out of it, or nil if the run has no
-// input. Code: secret_missing if this clone does not have a secret of the input.
-func wholeInput(s *Store, entry *snapshot.Entry) (json.RawMessage, error) {
+// changedInput returns the run's input at an entry with its secrets, changed by the members of override; see WholeInput.
+func changedInput(s *Store, entry *snapshot.Entry, override json.RawMessage) (json.RawMessage, error) {
 	state, err := entry.State()
 	if err != nil {
 		return nil, Explain(err)
 	}
 	input, err := state.Input()
-	if err != nil || input == nil {
+	if err != nil {
 		return nil, Explain(err)
 	}
 	row, err := entry.RunRow()
 	if err != nil {
 		return nil, Explain(err)
 	}
-	return s.Secrets(row).Reveal(snapshot.Place{Collection: snapshot.CollectionInput}, input)
+	return WholeInput(s.Secrets(row).Reveal, input, override)
 }
 
 // secretVariables returns the values of the variables whose names say that they are secret.

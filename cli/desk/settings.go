@@ -16,7 +16,7 @@ const defaultParallel = 4
 // EngineFlags returns the flags of the commands that run tasks.
 func EngineFlags() []urfave.Flag {
 	return []urfave.Flag{
-		MaxParallelFlag(), LogsFlag(),
+		MaxParallelFlag(), LogsFlag(), secretFlag(),
 		&urfave.BoolFlag{Name: "wait", Usage: "stay while the run waits for people, signals or timers"},
 	}
 }
@@ -36,7 +36,7 @@ func LogsFlag() urfave.Flag {
 
 // ParseSettings returns the settings that EngineFlags and --yes describe. With --logs, the logs of tasks go to standard
 // error. With --yes, the user has consented to the workflow's commands. The error is usage if --max-parallel is below
-// 1.
+// 1, or if a --secret names no variable.
 func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) {
 	n := c.Int("max-parallel")
 	if n < 1 {
@@ -47,5 +47,7 @@ func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) 
 	if c.Bool("logs") {
 		out.Logs = func(string) io.Writer { return logsOf(s) }
 	}
-	return out, nil
+	var err error
+	out.Secrets, err = parseSecrets(s, c.StringSlice("secret"))
+	return out, err
 }

@@ -3,12 +3,10 @@ package vault
 import (
 	"bytes"
 	"crypto/sha256"
-	"strings"
 	"sync"
 
 	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // Book has the secrets of one run. It is a snapshot.Redactor. It is safe for concurrent use.
@@ -167,19 +165,7 @@ func (b *Book) Reveal(at snapshot.Place, text []byte) ([]byte, error) {
 	if err != nil || len(r.Missing) == 0 {
 		return r.Text, err
 	}
-	return nil, Missing(at, r.Missing)
-}
-
-// Missing returns the error about secrets at a place that this clone does not have.
-func Missing(at snapshot.Place, missing []redact.Placeholder) error {
-	names := make([]string, len(missing))
-	for i, p := range missing {
-		names[i] = p.String()
-	}
-	return fault.New(fault.SecretMissing, "%s has %s, and this clone does not have the secret", at, strings.Join(names, ", ")).
-		Hint("go on in the clone that ran the task: its vault has the secret").
-		Hint("or run the task again here: `git smithers replay --node TASK` makes a fork in which it has not run").
-		Detail("place", at.String()).Detail("missing", names)
+	return nil, (&MissingError{at, bytes.Clone(text), r.Missing}).Explain(b.run)
 }
 
 // Mask returns text with placeholders in place of its secrets. It records no place, so Reveal does not give the secrets back.

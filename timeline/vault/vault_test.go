@@ -2,6 +2,7 @@ package vault_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -279,4 +280,29 @@ func TestAFileThatIsMovedAwayBeginsAnew(t *testing.T) {
 	whole, err := book(open(dir, vault.Redact), "r").Reveal(output, []byte(text))
 	require.NoError(t, err)
 	assert.Equal(t, secret, string(whole))
+}
+
+func TestASecretFromTheUserIsGivenAtItsPlaceAlone(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "vault")
+	b := book(open(dir, vault.Redact), "r")
+	text := []byte(`{"a":"«secret:T:4»","b":"««secret:T:4»"}`)
+	_, err := b.Reveal(output, text)
+	gone, ok := errors.AsType[*vault.MissingError](err)
+	require.True(t, ok)
+	assert.Equal(t, []redact.Placeholder{{Rule: "T", Number: 4}}, gone.Missing)
+	assert.Equal(t, text, gone.Text)
+
+	give := func(redact.Placeholder) []byte { return []byte("given\"by-hand") }
+	require.NoError(t, b.Provide(gone.At, gone.Text, give))
+	for name, known := range map[string]*vault.Book{"this process": b, "a later one": book(open(dir, vault.Redact), "r")} {
+		whole, err := known.Reveal(output, text)
+		require.NoError(t, err, name)
+		assert.JSONEq(t, `{"a":"given\"by-hand","b":"«secret:T:4»"}`, string(whole), name)
+		_, err = known.Reveal(snapshot.Place{Collection: "outputs/report", Key: "other::0"}, text)
+		assert.Equal(t, fault.SecretMissing, fault.CodeOf(err), name)
+		next, err := known.RedactText(output, secret)
+		require.NoError(t, err, name)
+		assert.Equal(t, "«secret:CI_PASSWORD:5»", next, "the next free number")
+	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -98,13 +100,19 @@ func (r *runner) forgetLogs() {
 	}
 }
 
-// report passes a committed frame to Options.Progress, if that is set. nodes holds all nodes of the run, which report
-// counts by state.
+// maxSubject is the maximum length of the line about a frame in bytes.
+const maxSubject = 160
+
+// report passes a committed frame to Options.Progress, if that is set, without the secrets in its texts. nodes holds all nodes of
+// the run, which report counts by state.
 func (o *Options) report(frame int64, subject string, steps []Step, nodes map[workflow.NodeKey]snapshot.Node) {
 	if o.Progress == nil {
 		return
 	}
-	p := Progress{Frame: frame, Subject: subject, Nodes: len(nodes), Steps: steps}
+	p := Progress{Frame: frame, Subject: plain.Cut(o.masked(subject), maxSubject), Nodes: len(nodes), Steps: slices.Clone(steps)}
+	for i := range p.Steps {
+		p.Steps[i].What = o.masked(p.Steps[i].What)
+	}
 	for _, n := range nodes {
 		switch n.State {
 		case snapshot.NodeInProgress:
@@ -121,4 +129,13 @@ func (o *Options) report(frame int64, subject string, steps []Step, nodes map[wo
 		}
 	}
 	o.Progress(p)
+}
+
+// masked returns text without its secrets.
+func (o *Options) masked(text string) string {
+	if o.Secrets == nil {
+		return text
+	}
+	out, _ := o.Secrets.Mask([]byte(text)) // the text has no secrets even where their numbers cannot be recorded
+	return string(out)
 }

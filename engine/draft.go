@@ -11,7 +11,6 @@ import (
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
-	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -102,11 +101,8 @@ func (d *draft) step(task string, state snapshot.NodeState, startedAtMs, endedAt
 	d.steps = append(d.steps, Step{Task: task, State: state, What: what, StartedAtMs: startedAtMs, EndedAtMs: endedAtMs})
 }
 
-// maxSubject is the maximum length of the subject line in bytes; `git log` shows the line.
-const maxSubject = 160
-
-// subject returns the phrases as one line, cut at maxSubject. It lists the first four names of a phrase and counts
-// the others. It replaces each line break or other white space by one space.
+// subject returns the phrases as one line of any length: it is cut after its secrets were found. subject lists the first
+// four names of a phrase and counts the others. It replaces each line break or other white space by one space.
 func (d *draft) subject() string {
 	parts := make([]string, len(d.phrases))
 	for i, p := range d.phrases {
@@ -117,7 +113,7 @@ func (d *draft) subject() string {
 		}
 		parts[i] = names + " " + p.verb
 	}
-	return plain.Cut(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "), maxSubject)
+	return strings.Join(strings.Fields(strings.Join(parts, "; ")), " ")
 }
 
 // setNode sets the row of a node in the state of the frame.

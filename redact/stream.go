@@ -11,6 +11,9 @@ const (
 	context = 256
 )
 
+// wrapWidth is the least width at which programs wrap base64.
+const wrapWidth = 60
+
 // Stream finds secrets in a text that comes in pieces. It holds back what may be the beginning of a secret. It must be
 // used by one goroutine at a time.
 type Stream struct {
@@ -114,7 +117,7 @@ func (s *Stream) hold(found []Finding, limit int, how holding) int {
 // open returns the offset in text from which more text could still change what Find finds. found has the findings in text. With
 // holdLine, it looks at the last line only, but for private keys and base64.
 func (s *Scanner) open(text []byte, found []Finding, how holding) int {
-	limit, line := openRun(text), 0
+	limit, line := openRun(text, how), 0
 	if how == holdLine {
 		line = bytes.LastIndexByte(text, '\n') + 1
 	}
@@ -157,9 +160,13 @@ func (r *rule) reach() int {
 }
 
 // openRun returns the offset of the run of base64 with which text ends, with the lines of equal length before it, or
-// len(text). A run of more than maxReach bytes is cut.
-func openRun(text []byte) int {
+// len(text). A run of more than maxReach bytes is cut. With holdLine, a complete line that is shorter than programs wrap base64
+// ends the run.
+func openRun(text []byte, how holding) int {
 	end := len(bytes.TrimRight(text, "\r\n"))
+	if how == holdLine && end < len(text) && end-bytes.LastIndexByte(text[:end], '\n')-1 < wrapWidth {
+		return len(text)
+	}
 	start := end
 	for start > 0 && end-start < maxReach {
 		b := text[start-1]

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,52 @@ func (s *Store) Secrets(row snapshot.Run) *vault.Book {
 	return s.vault.Book(row, func() []string { return ancestors(s.objects, row) })
 }
 
+// ForgetSecrets removes the secrets of runs that are gone for good, and of the runs from which they were forked, if none of the
+// runs that are left needs them. gone and left have the tips of the runs. If the tip of a run that is left cannot be read,
+// ForgetSecrets removes nothing.
+func ForgetSecrets(s *Store, gone, left []objstore.ID) error {
+	going := make(map[string]bool)
+	for _, tip := range gone {
+		if runs, err := lineage(s.objects, tip); err == nil {
+			for _, run := range runs {
+				going[run] = s.vault.Has(run)
+			}
+		}
+	}
+	maps.DeleteFunc(going, func(_ string, has bool) bool { return !has })
+	if len(going) == 0 {
+		return nil
+	}
+	for _, tip := range left {
+		runs, err := lineage(s.objects, tip)
+		if err != nil {
+			return nil //nolint:nilerr // the run may need any secret
+		}
+		for _, run := range runs {
+			delete(going, run)
+		}
+	}
+	for run := range going {
+		if err := s.vault.Forget(run); err != nil {
+			return Explain(err)
+		}
+	}
+	return nil
+}
+
+// lineage returns the ids of the run with the given tip and of the runs from which it was forked.
+func lineage(r objstore.Reader, tip objstore.ID) ([]string, error) {
+	entry, err := snapshot.ReadEntry(r, tip)
+	if err != nil {
+		return nil, err
+	}
+	row, err := entry.RunRow()
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{row.ID}, ancestors(r, row)...), nil
+}
+
 // ancestors returns the ids of the runs from which the run with the row was forked, the parent first. It ends at a run
 // that cannot be read.
 func ancestors(r objstore.Reader, row snapshot.Run) []string {
@@ -57,6 +104,9 @@ func ancestors(r objstore.Reader, row snapshot.Run) []string {
 		parent, err := entry.RunRow()
 		if err != nil {
 			break
+		}
+		if parent.ID != p.RunID { // the fork begins with a frame that its parent has from a run before
+			runs = append(runs, parent.ID)
 		}
 		p = parent.Parent
 	}

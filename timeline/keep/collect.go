@@ -74,6 +74,9 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*PruneResult, error)
 	if err := k.letGo(ctx, going); err != nil {
 		return nil, timeline.Explain(err)
 	}
+	if err := k.forgetSecrets(going, all); err != nil {
+		return out, err
+	}
 	if len(candidates) == 0 {
 		return out, nil
 	}
@@ -157,6 +160,22 @@ func (k *Keeper) letGo(ctx context.Context, runs []*runRefs) error {
 		return nil
 	}
 	return k.store.Commit(ctx, batch, append(made, deleted...))
+}
+
+// forgetSecrets removes the secrets of the collected runs in going that no other run in all needs.
+func (k *Keeper) forgetSecrets(going []*runRefs, all map[string]*runRefs) error {
+	var gone, left []objstore.ID
+	for _, h := range all {
+		tips := []objstore.ID{h.tip, h.held}
+		if slices.Contains(going, h) {
+			gone = append(gone, tips...)
+		} else {
+			left = append(left, tips...)
+		}
+	}
+	none := func(tip objstore.ID) bool { return tip.IsZero() }
+	gone, left = slices.DeleteFunc(gone, none), slices.DeleteFunc(left, none)
+	return timeline.ForgetSecrets(k.store, gone, left)
 }
 
 // free deletes the candidates that nothing needs. It sets out.Bytes to the number of freed bytes. It sets out.Left

@@ -49,22 +49,31 @@ func (f *bookFile) add(r record) {
 
 func (b *Book) path() string { return filepath.Join(b.vault.opts.Dir, b.name) }
 
+// lock makes the vault's folder and locks its files. The caller calls unlock.
+func (v *Vault) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(v.opts.Dir, dirMode); err != nil {
+		return nil, failed(err)
+	}
+	lock := flock.New(filepath.Join(v.opts.Dir, lockName), flock.SetPermissions(fileMode))
+	if err := lock.Lock(); err != nil {
+		return nil, failed(err)
+	}
+	return func() { lock.Unlock() }, nil //nolint:errcheck // closing the file releases the lock, too
+}
+
 // change calls what with the files locked and this book up to date, and then writes the records that what has added. The
 // caller holds b.mu.
 func (b *Book) change(what func(*bookFile) error) error {
-	if err := os.MkdirAll(b.vault.opts.Dir, dirMode); err != nil {
-		return failed(err)
+	unlock, err := b.vault.lock()
+	if err != nil {
+		return err
 	}
-	lock := flock.New(filepath.Join(b.vault.opts.Dir, lockName), flock.SetPermissions(fileMode))
-	if err := lock.Lock(); err != nil {
-		return failed(err)
-	}
-	defer lock.Unlock() //nolint:errcheck // closing the file releases the lock, too
+	defer unlock()
 	if err := b.refresh(); err != nil {
 		return err
 	}
 	var file bookFile
-	err := what(&file)
+	err = what(&file)
 	if err == nil {
 		err = b.write(file.lines)
 	}

@@ -1,6 +1,9 @@
 package vault
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"sync"
 
 	"github.com/git-smithers/git-smithers/redact"
@@ -81,4 +84,27 @@ func refused(at snapshot.Place, rule string) error {
 		Hint("take the secret out and try again").
 		Hint("`git config smithers.secrets redact` stores a placeholder in place of each secret").
 		Detail("place", at.String()).Detail("rule", rule)
+}
+
+// Has reports whether the vault has a file for a run.
+func (v *Vault) Has(run string) bool {
+	_, err := os.Stat(v.book(run).path())
+	return err == nil
+}
+
+// Forget removes the secrets of a run for good. The caller has made sure that neither the run nor a fork of it is left.
+func (v *Vault) Forget(run string) error {
+	b := v.book(run)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	unlock, err := v.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	b.forget()
+	if err := os.Remove(b.path()); !errors.Is(err, fs.ErrNotExist) {
+		return failed(err)
+	}
+	return nil
 }

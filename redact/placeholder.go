@@ -22,15 +22,21 @@ const (
 	maxDigits = 9
 )
 
-// String returns the text of p. A rule's letters other than ASCII letters, digits, '_', '.' and '-' become '_'.
+// String returns the text of p, with RuleName of its rule.
 func (p Placeholder) String() string {
-	rule := []byte(p.Rule[:min(len(p.Rule), maxRule)])
-	for i, b := range rule {
+	return sign + signWord + RuleName(p.Rule) + ":" + strconv.Itoa(p.Number) + signEnd
+}
+
+// RuleName returns the name of a rule as placeholders spell it: at most 64 bytes; other letters than ASCII letters, digits, '_', '.'
+// and '-' become '_'.
+func RuleName(rule string) string {
+	name := []byte(rule[:min(len(rule), maxRule)])
+	for i, b := range name {
 		if !isRuleByte(b) {
-			rule[i] = '_'
+			name[i] = '_'
 		}
 	}
-	return sign + signWord + string(rule) + ":" + strconv.Itoa(p.Number) + signEnd
+	return string(name)
 }
 
 // Name returns what people call p: RULE:NUMBER.

@@ -26,6 +26,7 @@ type Draft struct {
 	Base      objstore.ID                 // a parent commit outside the chain, only for a run's first entry; see Header.Base
 	Limits    Limits                      // the zero Limits are the defaults
 	Redactor  Redactor                    // takes out secrets; nil stores every text as it is
+	Marker    Marker                      // marks the secrets in what is stored as it is; may be nil
 }
 
 // FrameDraft has the changes that only a frame can make. The zero FrameDraft is a frame with the state of the
@@ -62,7 +63,7 @@ func (d *Draft) StateChanges() []Change {
 //   - If the fork has an extension, its first entry must follow the extension and must not be a frame.
 //   - Only the first entry of a fork can follow a view: see Entry.IsView.
 //
-// Append sets Frame, NextSeq and Secrets of the row, and ignores the values that draft.Run sets. In the first entry of a run or
+// Append sets Frame, NextSeq, Secrets and Marks of the row, and ignores the values that draft.Run sets. In the first entry of a run or
 // fork, both begin at 0. But if the fork has an extension, Frame is the Frame of prev's row minus Parent.Frame. In all
 // other entries, both continue from prev's row.
 //
@@ -103,6 +104,7 @@ type appender struct {
 	run    Run  // next's row
 	fork   bool // next begins a new run, forked from prev's
 	parts  []objstore.TreeEntry
+	marks  marks
 }
 
 // put adds the object with the given id to the entry's tree under the given name. If the tree already has an object
@@ -191,6 +193,7 @@ func (a *appender) extend() error {
 // stored, and a.run to the row that draft.Run edited. The rendered tree, the working copy and the row are checked
 // later, by writeFrame, writeVCS and writeRun.
 func (a *appender) takeIn() (err error) {
+	a.marks.marker = a.draft.Marker
 	in := a.intake()
 	if a.run, err = in.run(a.before, a.draft.Run); err != nil {
 		return err
@@ -201,7 +204,7 @@ func (a *appender) takeIn() (err error) {
 
 // intake returns the intake of the entry.
 func (a *appender) intake() intake {
-	return intake{a.next.known, a.draft.Limits, secrets{a.draft.Redactor, a.storedBefore}}
+	return intake{a.next.known, a.draft.Limits, secrets{a.draft.Redactor, a.storedBefore, &a.marks}}
 }
 
 // storedBefore returns the value of a row of the state, the mailbox or the journal before the draft's changes, or nil if there is no
@@ -377,7 +380,7 @@ func (a *appender) writeWorkflow() error {
 // writeRun checks the run's row and stores it as run.json. If prev has the same row, the entry keeps prev's run.json.
 // If the row cannot be stored, the error wraps ErrInvalid.
 func (a *appender) writeRun() error {
-	a.run.Secrets = a.before.Secrets
+	a.run.Secrets, a.run.Marks = a.before.Secrets, addMarks(a.before.Marks, a.marks.found)
 	if r := a.draft.Redactor; r != nil {
 		a.run.Secrets = max(a.run.Secrets, r.Highest())
 	}

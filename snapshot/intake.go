@@ -64,13 +64,19 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 		t.vcs.normalize()
 	}
 	if d.Ext != nil {
-		if t.ext, err = in.ext(d.Ext); err != nil {
+		if t.ext, err = in.ext(d.Ext); err == nil {
+			err = in.markExt(d.Ext)
+		}
+		if err != nil {
 			return storedDraft{}, err
 		}
 	}
 	if d.Workflow != nil {
 		t.workflow = d.Workflow
-		if err := in.workflow(d.Workflow); err != nil {
+		if err = in.workflow(d.Workflow); err == nil {
+			err = in.markWorkflow(d.Workflow)
+		}
+		if err != nil {
 			return storedDraft{}, err
 		}
 	}
@@ -322,6 +328,38 @@ func (in intake) workflow(w *Workflow) error {
 		}
 		if left -= len(w.Schemas[table]); left < 0 {
 			return fmt.Errorf("%w: workflow: the schemas have more than %d bytes", ErrLimit, maxSchemas)
+		}
+	}
+	return nil
+}
+
+// markWorkflow marks the secrets of a workflow, whose bytes must not change.
+func (in intake) markWorkflow(w *Workflow) error {
+	const place = workflowName + "/"
+	if err := in.secrets.stored.look(place+definitionName, w.Definition); err != nil {
+		return err
+	}
+	for _, f := range w.schemaFiles() {
+		if err := in.secrets.stored.look(place+schemasName+"/"+f.name, f.schema); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markExt marks the secrets in the data of another engine, whose bytes must not change.
+func (in intake) markExt(d *ExtDraft) error {
+	place := extName + "/" + d.Engine + "/"
+	for name, data := range d.Files {
+		if err := in.secrets.stored.look(place+name, data); err != nil {
+			return err
+		}
+	}
+	for name, rows := range d.Rows {
+		for _, row := range rows {
+			if err := in.secrets.stored.look(place+name+" "+row.Key, row.Value); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

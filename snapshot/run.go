@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -77,6 +78,8 @@ type Run struct {
 
 	// Secrets is the highest number of a placeholder for a secret that the run has, or 0.
 	Secrets int `json:"secrets,omitempty"`
+	// Marks says which secrets the run stores as they are: see Mark.String. Sorted.
+	Marks []string `json:"marks,omitempty"`
 }
 
 // Parent identifies the frame from which a run was forked.
@@ -105,6 +108,7 @@ var runFields = []row.Field[Run]{
 	row.Int("epoch", func(r *Run) *int64 { return &r.Epoch }),
 	row.OptionalText("error", func(r *Run) *string { return &r.Error }),
 	row.OptionalInt("finishedAtMs", func(r *Run) **int64 { return &r.FinishedAtMs }),
+	row.OptionalList("marks", func(r *Run) *[]string { return &r.Marks }),
 	row.OptionalText("owner", func(r *Run) *string { return &r.Owner }),
 	row.Object("parent", func(r *Run) **Parent { return &r.Parent }, parentFields),
 	row.Text("runId", func(r *Run) *string { return &r.ID }),
@@ -162,6 +166,9 @@ func (r Run) check() error {
 	}
 	if !isOwner(r.Owner) {
 		return errors.New("owner: not 16 lower-case hex digits")
+	}
+	if err := checkMarks(r.Marks); err != nil {
+		return fmt.Errorf("marks: %w", err)
 	}
 	numbers := []int64{r.Epoch, r.CreatedAtMs}
 	texts := []string{r.Workflow, r.WorkflowHash, r.WorkflowPath, r.Error}
@@ -248,6 +255,7 @@ func (r Run) clone() Run {
 	if r.Parent != nil {
 		r.Parent = new(*r.Parent)
 	}
+	r.Marks = slices.Clone(r.Marks)
 	if r.StartedAtMs != nil {
 		r.StartedAtMs = new(*r.StartedAtMs)
 	}

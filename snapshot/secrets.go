@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -51,13 +52,30 @@ type secrets struct {
 	redactor Redactor
 	// before returns the stored value of a row before the entry, or nil if there is no such row.
 	before func(collection, key string) ([]byte, error)
+	stored *marks // collects the secrets that are stored as they are; may be nil
+}
+
+// marks collects the marks of what an entry stores as it is. The zero marks, and a nil *marks, find nothing.
+type marks struct {
+	marker Marker
+	found  []Mark
+}
+
+// look adds a mark for each secret in a text of a place.
+func (m *marks) look(place string, text []byte) error {
+	if m == nil || m.marker == nil {
+		return nil
+	}
+	found, err := m.marker.Marks(place, text)
+	m.found = append(m.found, found...)
+	return err
 }
 
 // StoredChange returns a change that sets a row of a collection of ours as Append stores it with the redactor and the limits: without
 // its secrets, and with the key that then follows from its value.
 func StoredChange(r Redactor, limits Limits, c Change) (Change, error) {
 	none := func(string, string) ([]byte, error) { return nil, nil }
-	row, err := intake{registered, limits, secrets{r, none}}.row(c)
+	row, err := intake{registered, limits, secrets{r, none, nil}}.row(c)
 	c.Key, c.Value = row.Key, row.Value
 	return c, err
 }
@@ -65,7 +83,7 @@ func StoredChange(r Redactor, limits Limits, c Change) (Change, error) {
 // text returns a text that no command gets back, without its secrets.
 func (s secrets) text(text string) (string, error) {
 	if s.redactor == nil || text == "" {
-		return text, nil
+		return text, s.stored.look("texts", []byte(text))
 	}
 	return s.redactor.RedactText(Place{}, text)
 }
@@ -73,7 +91,7 @@ func (s secrets) text(text string) (string, error) {
 // json returns a JSON value that no command gets back, without its secrets.
 func (s secrets) json(text []byte) ([]byte, error) {
 	if s.redactor == nil || len(text) == 0 {
-		return text, nil
+		return text, s.stored.look("texts", text)
 	}
 	return s.redactor.RedactJSON(Place{}, text)
 }
@@ -81,7 +99,7 @@ func (s secrets) json(text []byte) ([]byte, error) {
 // value returns a row of a collection whose whole value comes from outside, without its secrets.
 func (s secrets) value(collection string, row page.Row) (page.Row, error) {
 	if s.redactor == nil {
-		return row, nil
+		return row, s.stored.look(strings.TrimSpace(collection+" "+row.Key), row.Value)
 	}
 	var err error
 	row.Value, err = s.redactor.RedactJSON(Place{Collection: collection, Key: row.Key}, row.Value)
@@ -90,8 +108,11 @@ func (s secrets) value(collection string, row page.Row) (page.Row, error) {
 
 // members returns a stored row of a collection whose free members come from outside, without the secrets in them.
 func (s secrets) members(of *collection, row page.Row) (page.Row, error) {
-	if s.redactor == nil || len(of.free) == 0 {
+	if len(of.free) == 0 {
 		return row, nil
+	}
+	if s.redactor == nil {
+		return row, s.stored.look(of.name+" "+row.Key, row.Value)
 	}
 	if of.rekey == nil {
 		return s.membersAt(of, row, row.Key)

@@ -30,7 +30,7 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	}
 	draft.Limits = s.settings.Limits
 	book := s.Secrets(h.row)
-	draft.Redactor = book
+	draft.Redactor, draft.Marker = book, s.vault
 	batch := s.objects.Begin()
 	next, err := snapshot.Append(batch, s.frames, h.entry, draft)
 	if err == nil {

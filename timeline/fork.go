@@ -92,7 +92,7 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 		return nil, Explain(err)
 	}
 	book := s.Secrets(snapshot.Run{ID: id, Parent: &snapshot.Parent{RunID: from.Address.Run, Commit: from.Entry.ID}, Secrets: parent.Secrets})
-	draft.Redactor = book
+	draft.Redactor, draft.Marker = book, s.vault
 	entry, err := snapshot.Append(batch, s.frames, from.Entry, draft)
 	if err == nil {
 		err = book.Sync()

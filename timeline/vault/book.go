@@ -68,7 +68,7 @@ func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte) ([]byte,
 	case len(found) == 0 && !redact.HasSign(text):
 		return text, nil
 	case len(found) > 0 && b.vault.opts.Mode == Refuse:
-		return nil, refused(at, found[0].Rule)
+		return nil, refused(at.String(), found[0].Rule)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

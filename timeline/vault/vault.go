@@ -79,11 +79,27 @@ func (v *Vault) newBook(run string) *Book {
 }
 
 // refused is the error about a text with secrets in a repository whose mode is Refuse.
-func refused(at snapshot.Place, rule string) error {
+func refused(at, rule string) error {
 	return fault.New(fault.SecretsFound, "%s has a secret (%s), and smithers.secrets is %s", at, rule, Refuse).
 		Hint("take the secret out and try again").
 		Hint("`git config smithers.secrets redact` stores a placeholder in place of each secret").
-		Detail("place", at.String()).Detail("rule", rule)
+		Detail("place", at).Detail("rule", rule)
+}
+
+// Marks returns a mark for each secret in a text that is stored as it is. Code: secrets_found if the mode is Refuse and text has
+// a secret.
+func (v *Vault) Marks(place string, text []byte) ([]snapshot.Mark, error) {
+	if v.opts.Mode == Off {
+		return nil, nil
+	}
+	var marks []snapshot.Mark
+	for _, f := range v.opts.Finder().Find(text) {
+		if v.opts.Mode == Refuse {
+			return nil, refused(place, f.Rule)
+		}
+		marks = append(marks, snapshot.Mark{Digest: redact.Digest(text[f.Start:f.End]), Rule: redact.RuleName(f.Rule), Place: place})
+	}
+	return marks, nil
 }
 
 // Has reports whether the vault has a file for a run.

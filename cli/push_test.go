@@ -41,7 +41,8 @@ func TestPushAsksAPersonAboutUntrackedFiles(t *testing.T) {
 	no := d.invoke(t, answers("n"), "push")
 	assert.Equal(t, fault.ExitUsage, no.exit)
 	assert.Contains(t, no.err.String(), "Frames hold 1 file that no commit of yours has:\n  triage: notes.txt (5 bytes)\n")
-	assert.Contains(t, no.err.String(), "Push untracked files like these to origin, now and from now on? [y/N] ")
+	assert.Contains(t, no.err.String(), "Everything in the runs goes to origin: inputs, outputs, logs and messages.\n")
+	assert.Contains(t, no.err.String(), "Push them to origin? [y/N] ")
 	assert.Empty(t, origin.Git("for-each-ref"))
 
 	assert.Equal(t, 1, strings.Count(no.err.String(), "notes.txt"), "who has seen the list is not shown it again")
@@ -58,6 +59,14 @@ func TestPushAsksAPersonAboutUntrackedFiles(t *testing.T) {
 	again := d.invoke(t, answers("n"), "push", "origin", "triage")
 	assert.Equal(t, fault.ExitOK, again.exit)
 	assert.NotContains(t, again.err.String(), "[y/N]")
+
+	d.repo.Write("later.txt", "new\n")
+	captured = d.invoke(t, func(s *cli.Streams) { s.In = strings.NewReader(`{"worktree":true}`) }, "capture", "triage")
+	require.Equal(t, fault.ExitOK, captured.exit, captured.err.String())
+	later := d.invoke(t, answers("n"), "push")
+	assert.Equal(t, fault.ExitUsage, later.exit)
+	assert.Contains(t, later.err.String(), "Frames hold 1 file that no commit of yours has:\n  triage: later.txt (4 bytes)\n")
+	assert.NotContains(t, later.err.String(), "Everything")
 }
 
 func TestAPathIsAskedAboutOnceHoweverManyRunsHaveIt(t *testing.T) {

@@ -3,6 +3,7 @@ package redact
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"slices"
 	"sync"
@@ -11,8 +12,22 @@ import (
 // builtIn returns the Scanner with the built-in rules, which all Finders share.
 var builtIn = sync.OnceValue(New)
 
+// rulesVersion changes with the built-in rules: what was found clean before is searched again.
+const rulesVersion = "1"
+
 // Finder finds known values, and secrets by the built-in rules. A Finder is immutable and safe for concurrent use.
 type Finder struct{ known *Known }
+
+// Fingerprint returns a text that differs if the Finder looks for other secrets. It tells none of them.
+func (f *Finder) Fingerprint() string {
+	h := sha256.New()
+	h.Write([]byte("git-smithers secrets " + rulesVersion + "\n"))
+	for _, form := range f.known.sorted {
+		h.Write(binary.AppendUvarint(nil, uint64(len(form))))
+		h.Write(form)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
 
 // NewFinder returns a Finder of the values and of the secrets that the built-in rules know. It is cheap: the rules are made
 // at the first Find.
@@ -42,9 +57,17 @@ func Digest(secret []byte) string {
 	return hex.EncodeToString(sum[:])[:digits]
 }
 
-// withoutPlaceholders returns the findings that are no placeholders.
+// withoutPlaceholders returns the findings that do not begin in a placeholder: the name of a placeholder's rule may look as if the
+// number were assigned to it. found is sorted.
 func withoutPlaceholders(text []byte, found []Finding) []Finding {
+	if len(found) == 0 {
+		return found
+	}
+	list := Placeholders(text)
 	return slices.DeleteFunc(found, func(f Finding) bool {
-		return f.Start+len(sign)+len(signWord) <= f.End && string(text[f.Start:f.Start+len(sign)+len(signWord)]) == sign+signWord
+		for len(list) > 0 && list[0].End <= f.Start {
+			list = list[1:]
+		}
+		return len(list) > 0 && list[0].Start <= f.Start
 	})
 }

@@ -25,7 +25,7 @@ func pushCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "push",
 		Summary: "push runs to a remote",
-		Usage:   []string{"[<remote>] [<run>...] [--frames] [--revive] [--yes] [--dry-run]"},
+		Usage:   []string{"[<remote>] [<run>...] [--frames] [--revive] [--allow DIGEST]... [--yes] [--dry-run]"},
 		About: `Pushes the named runs with all of their history and captured code; without a name, all runs
 that the remote does not have in their newest state. Also pushes the tombstones of runs that
 were pruned here, so that no other push or fetch brings these runs back.
@@ -38,16 +38,21 @@ fetch it.
 --frames also pushes a ref for each frame, for people who read frames there with plain git,
 as long as the remote has fewer frame refs than smithers.remoteFrameRefs.
 
-Captured files are pushed, too. Before the first push to a remote, push lists the untracked
-files among them and asks; smithers.pushFiles=yes or no decides for every remote.
+Before it sends anything, push searches what the remote lacks for secrets. If it finds one, it
+lists all of them, and pushes nothing. --allow lets a finding through once; see scan.
+
+Captured files are pushed, too. If there are untracked files among them that the remote was not
+asked about before, push lists them and asks; smithers.pushFiles=yes or no decides for every
+remote.
 
 Prints each run that was pushed, refused or named, and the outcome.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "frames", Usage: "also push a ref for each frame"},
 			&urfave.BoolFlag{Name: "revive", Usage: "push the named runs even if they were pruned at the remote"},
-			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "push captured untracked files, now and from now on, without asking"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "push captured untracked files without asking"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "list the runs without pushing them"},
+			allowFlag(),
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
@@ -56,7 +61,7 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 			{"see which runs would be pushed", "git smithers push --dry-run"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run")}
+			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run"), Allow: c.StringSlice("allow")}
 			req.Remote, req.Runs = arg.RemoteAndRuns(s, c.Args().Slice())
 			req.Confirm = confirmFiles(s, c.Bool("yes"))
 			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runPush(ctx, s, sharer, req) })
@@ -109,16 +114,19 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.PushResu
 // confirmFiles returns a function that reports whether untracked files may be pushed to a remote. If the parameter yes
 // is true, the user has already agreed, and the function returns true. Otherwise the function asks the person at the
 // terminal. If there is no terminal, confirmFiles returns nil, and the push refuses such files.
-func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFile) (bool, error) {
+func confirmFiles(s *session.Session, yes bool) func(share.Question) (bool, error) {
 	const shown = 50
 	if yes {
-		return func(string, []share.UntrackedFile) (bool, error) { return true, nil }
+		return func(share.Question) (bool, error) { return true, nil }
 	}
 	if !s.CanAsk() {
 		return nil
 	}
-	return func(remote string, files []share.UntrackedFile) (bool, error) {
-		paths := share.ByPath(files)
+	return func(q share.Question) (bool, error) {
+		paths := share.ByPath(q.Files)
+		if q.First {
+			s.Talk("Everything in the runs goes to %s: inputs, outputs, logs and messages.\n", plain.Text(q.Remote))
+		}
 		s.Talk("Frames hold %s that no commit of yours has:\n", plain.Count(len(paths), "file"))
 		for _, path := range paths[:min(len(paths), shown)] {
 			s.Talk("  %s: %s (%s)\n", plain.Text(path.InRuns()), plain.Text(path.Path), display.Size(path.Bytes))
@@ -126,6 +134,6 @@ func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFi
 		if more := len(paths) - shown; more > 0 {
 			s.Talk("  and %d more\n", more)
 		}
-		return s.Ask("Push untracked files like these to " + plain.Text(remote) + ", now and from now on?")
+		return s.Ask("Push them to " + plain.Text(q.Remote) + "?")
 	}
 }

@@ -24,12 +24,13 @@ import (
 func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
-			return hintRunAsRemote(ctx, s, store, f(share.New(store, share.Options{})))
+			return tellFindings(s, hintRunAsRemote(ctx, s, store, f(share.New(store, share.Options{}))))
 		}
 		steps := s.Steps()
-		defer steps.Finish()
 		talk := &lateTalk{s: s, from: s.Now().Add(term.ProgressAfter)}
-		return hintRunAsRemote(ctx, s, store, f(share.New(store, share.Options{Talk: talk, Progress: steps.Update})))
+		err := hintRunAsRemote(ctx, s, store, f(share.New(store, share.Options{Talk: talk, Progress: steps.Update})))
+		steps.Finish()
+		return tellFindings(s, err)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -19,6 +20,7 @@ type initDocument struct {
 	Created bool   `json:"created"`
 	GitDir  string `json:"gitDir"`
 	JJAlias *bool  `json:"jjAlias"` // whether jj smithers works; null outside of jj
+	PrePush *bool  `json:"prePush"` // whether there is a pre-push hook of ours; null in a store of run history
 	// QuietLog has the settings that hide the commits of runs in the log of each tool; nil without --quiet-log.
 	QuietLog []quietTool `json:"quietLog,omitempty"`
 }
@@ -27,13 +29,16 @@ func initCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "init",
 		Summary: "show where run history is stored, or create a store for it",
-		Usage:   []string{"[--yes] [--jj]", "--quiet-log"},
+		Usage:   []string{"[--yes] [--jj] [--pre-push]", "--quiet-log"},
 		About: `A git repository needs no setup: the first run creates its history in it, under
 refs/smithers/. Outside of any repository, init offers to create .smithers/store.git, a bare
 repository for run history; commands in this folder and below use it.
 
 In a jj working copy, init offers to set an alias in the configuration of the jj repository,
 so that "jj smithers" works like "git smithers".
+
+init also offers a pre-push hook: a plain git push of runs is then refused if it would carry a
+secret, as git smithers push is. An existing hook stays as it is.
 
 git log --all, gitk, tig and lazygit also show the commits of runs. --quiet-log prints the
 commands and settings that hide these commits in each of these tools. It changes no setting.
@@ -42,6 +47,7 @@ Prints the git directory that stores the runs.`,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "create the store and set the alias without asking"},
 			&urfave.BoolFlag{Name: "jj", Usage: "set the jj alias without asking"},
+			&urfave.BoolFlag{Name: "pre-push", Usage: "install the pre-push hook without asking"},
 			&urfave.BoolFlag{Name: "quiet-log", Usage: "print settings that hide run history in git log --all, gitk, tig and lazygit"},
 		},
 		Exits: arg.Writes(),
@@ -54,33 +60,41 @@ Prints the git directory that stores the runs.`,
 			if c.Bool("quiet-log") {
 				return printQuietLog(ctx, s)
 			}
-			return runInit(ctx, s, c.Bool("yes"), c.Bool("jj"))
+			return runInit(ctx, s, initFlags{yes: c.Bool("yes"), jj: c.Bool("jj"), prePush: c.Bool("pre-push")})
 		},
 	}
 }
 
-// runInit sets up the store or the alias if it is missing, and prints the git directory in which runs are stored. yes
-// and jj are the flags --yes and --jj.
-//   - Outside of a repository, it makes a store for runs. It first asks the person at the terminal, unless yes is true.
+// initFlags are the flags of init.
+type initFlags struct{ yes, jj, prePush bool }
+
+// runInit sets up the store, the alias or the hook if it is missing, and prints the git directory in which runs are stored.
+//   - Outside of a repository, it makes a store for runs. It first asks the person at the terminal, unless --yes is given.
 //     The error is no_repository if the person does not agree, or if there is no terminal.
-//   - In a jj working copy, it sets the alias for "jj smithers". It first asks the person at the terminal, unless yes
-//     or jj is true.
+//   - In a jj working copy, it sets the alias for "jj smithers". It first asks the person at the terminal, unless --yes
+//     or --jj is given.
+//   - In a git repository, it installs the pre-push hook. It first asks the person at the terminal, unless --pre-push is given.
 //
-// The error is usage if jj is true, but there is no jj working copy.
-func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
+// The error is usage if --jj is given, but there is no jj working copy.
+func runInit(ctx context.Context, s *session.Session, flags initFlags) error {
 	doc := initDocument{Kind: "init"}
+	var repo gitexec.Repo
 	err := s.WithStore(ctx, func(store *timeline.Store) error {
-		doc.GitDir = store.Repo().CommonDir
+		repo = store.Repo()
+		doc.GitDir = repo.CommonDir
 		return nil
 	})
 	if fault.CodeOf(err) == fault.NoRepository {
 		doc.Created = true
-		doc.GitDir, err = makeStore(ctx, s, yes)
+		doc.GitDir, err = makeStore(ctx, s, flags.yes)
 	}
 	if err == nil && !doc.Created {
-		doc.JJAlias, err = offerJJ(ctx, s, yes || jj)
+		doc.JJAlias, err = offerJJ(ctx, s, flags.yes || flags.jj)
 	}
-	if err == nil && jj && doc.JJAlias == nil {
+	if err == nil && !doc.Created {
+		doc.PrePush, err = offerHook(ctx, s, repo, flags.prePush)
+	}
+	if err == nil && flags.jj && doc.JJAlias == nil {
 		err = noJJ()
 	}
 	if err != nil {
@@ -96,6 +110,9 @@ func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 	}
 	if doc.JJAlias != nil {
 		noteJJ(s, *doc.JJAlias)
+	}
+	if doc.PrePush != nil && *doc.PrePush {
+		s.Note("the pre-push hook searches runs for secrets")
 	}
 	s.Note("`%s init --quiet-log` prints settings that hide run history in `git log --all`, gitk, tig and lazygit", arg.Program)
 	return s.Printf("%s\n", plain.Text(doc.GitDir))

@@ -13,18 +13,29 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/gate"
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
-// Bundle writes the given runs (ids or unique prefixes) and all objects that they reach to w. The format is a git
+// BundleRequest says what a bundle has.
+type BundleRequest struct {
+	Runs  []string // ids or unique prefixes
+	Allow []string // digests of secrets that the bundle may have; see gate.Finding
+}
+
+// Bundle writes the runs of a request and all objects that they reach to w. The format is a git
 // bundle, which `git clone` and `git fetch` can read, too. Bundle returns the ids of the runs, each once. The
 // error's code is usage if no run is given. It is older_format if a run is in an older format, because Unbundle
 // would refuse the run. After an error, w may have an incomplete bundle.
-func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]string, error) {
+//
+// Unless smithers.secrets is off, Bundle first searches the runs for secrets. If it finds one that is not allowed, the code is
+// secrets_found, and Bundle writes nothing.
+func (s *Sharer) Bundle(ctx context.Context, w io.Writer, req BundleRequest) ([]string, error) {
 	var ids []string
+	var searched []gate.Run
 	var names []refs.Name
 	seen := make(map[string]bool)
-	for _, run := range runs {
+	for _, run := range req.Runs {
 		id, tip, err := s.store.FindRun(ctx, run, timeline.ToRead)
 		if err != nil {
 			return nil, err
@@ -40,9 +51,13 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]str
 			return nil, timeline.Explain(err)
 		}
 		seen[id], ids, names = true, append(ids, id), append(names, name)
+		searched = append(searched, gate.Run{ID: id, Tip: tip})
 	}
 	if len(ids) == 0 {
 		return nil, fault.New(fault.Usage, "no runs to bundle").Hint("name at least one run")
+	}
+	if err := s.searchRuns(ctx, gate.Request{Runs: searched, Allow: req.Allow}, "no bundle was written"); err != nil {
+		return nil, err
 	}
 	return ids, timeline.Explain(s.transport().Bundle(ctx, w, names, nil))
 }

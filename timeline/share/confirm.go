@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -24,21 +27,14 @@ const shownFiles = 10
 // may be pushed. The setting smithers.pushFiles decides:
 //   - yes: all runs may be pushed.
 //   - no: confirmFiles gives the runs with untracked files the final state refused, and leaves these runs out.
-//   - ask: all runs may be pushed if a person has permitted untracked files for this remote, earlier or in
-//     this push. Otherwise, confirmFiles calls ask.
+//   - ask: all runs may be pushed if a person has permitted their untracked files for this remote, earlier or in
+//     this push. Otherwise, confirmFiles calls ask with the files that are new.
 //
 // Before it refuses or asks, confirmFiles reads the files of all runs. A run that cannot be read gets the final
 // state damaged or refused, and is left out.
 func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoingRun, error) {
 	if p.store.Settings().PushFiles == timeline.PushYes || p.confirmed {
 		return open, nil
-	}
-	if p.store.Settings().PushFiles == timeline.PushAsk {
-		answered, err := pushAnswers{p.store}.given(p.to)
-		if err != nil || answered {
-			p.confirmed = answered
-			return open, err
-		}
 	}
 	files, err := p.filesOf(ctx, open)
 	if err != nil {
@@ -48,7 +44,14 @@ func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoi
 	if p.store.Settings().PushFiles == timeline.PushNo {
 		return p.withhold(open, files), nil
 	}
-	return open, p.ask(open, files)
+	permitted, err := pushAnswers{p.store}.read(p.to)
+	if err != nil {
+		return nil, err
+	}
+	for run, list := range files {
+		files[run] = slices.DeleteFunc(list, func(f UntrackedFile) bool { return permitted[f.Path] })
+	}
+	return open, p.ask(open, files, permitted)
 }
 
 // filesOf returns the untracked files of each run in open. If several runs have a file, each of these runs has the
@@ -96,10 +99,10 @@ func (p *push) withhold(open []*outgoingRun, files map[*outgoingRun][]UntrackedF
 	return clean
 }
 
-// ask asks PushRequest.Confirm whether the untracked files of the runs in open may be pushed, and stores the answer if
-// it is yes. If the runs have no untracked files, ask does nothing. A dry run does not ask; it only adds a reason to
+// ask asks PushRequest.Confirm whether files, the new untracked files of the runs in open, may be pushed, and stores the
+// answer if it is yes. permitted has the paths of earlier answers; it is nil before the first one. If the runs have no untracked files, ask does nothing. A dry run does not ask; it only adds a reason to
 // each run with untracked files. If the answer is no, or PushRequest.Confirm is nil, the error's code is unconfirmed.
-func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) error {
+func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile, permitted map[string]bool) error {
 	var all []UntrackedFile
 	for _, run := range open {
 		found := files[run]
@@ -112,13 +115,13 @@ func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) 
 		return nil
 	}
 	if p.req.Confirm != nil {
-		yes, err := p.req.Confirm(p.to.Shown(), all)
+		yes, err := p.req.Confirm(Question{Remote: p.to.Shown(), Files: all, First: permitted == nil})
 		if err != nil {
 			return err
 		}
 		if yes {
 			p.confirmed, p.asked = true, true
-			return pushAnswers{p.store}.keep(p.to)
+			return pushAnswers{p.store}.keep(p.to, permitted, all)
 		}
 		return notConfirmed(p.to, all)
 	}
@@ -127,7 +130,7 @@ func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) 
 
 // The hints of an error with code unconfirmed.
 const (
-	hintYes       = "nothing was pushed; add --yes to allow untracked files for this remote from now on"
+	hintYes       = "nothing was pushed; add --yes to push these files"
 	hintPushFiles = "`git config smithers.pushFiles yes` allows untracked files for every remote; the value no forbids them"
 )
 
@@ -157,37 +160,55 @@ func unconfirmed(remote place.Place, files []UntrackedFile) *fault.Error {
 	return err.Detail("files", files)
 }
 
-// pushAnswers stores the remotes to which a person allowed untracked files to be pushed.
+// pushAnswers stores which untracked files a person has permitted to be pushed to which remotes.
 type pushAnswers struct{ store *timeline.Store }
 
-// path returns the path of the file that stores the answer for a remote.
+// path returns the path of the file that stores the answers for a remote.
 func (a pushAnswers) path(remote place.Place) string {
 	return filepath.Join(a.store.Private(), "pushes", remote.Component)
 }
 
-// content returns the content of the file that stores a yes for a remote. The content has the hash of the remote's
-// address, so a remote that gets a new address needs a new answer.
-func (a pushAnswers) content(remote place.Place) string {
+// head returns the first line of the file that stores the answers for a remote. It has the hash of the remote's address, so a
+// remote that gets a new address needs new answers. After it, the file has a path a line, quoted.
+func (a pushAnswers) head(remote place.Place) string {
 	sum := sha256.Sum256([]byte(place.URL(a.store, remote)))
-	return "untracked files may go to " + hex.EncodeToString(sum[:]) + "\n"
+	return "untracked files that may go to " + hex.EncodeToString(sum[:]) + "\n"
 }
 
-// given reports whether a person has allowed untracked files for a remote at its present address. If no answer is
-// stored, given returns false. If the stored answer cannot be read, given returns an error.
-func (a pushAnswers) given(remote place.Place) (bool, error) {
+// read returns the paths of the files that may go to a remote at its present address. It returns nil if no answer is stored.
+func (a pushAnswers) read(remote place.Place) (map[string]bool, error) {
 	data, err := os.ReadFile(a.path(remote))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, timeline.Explain(fmt.Errorf("the permission to push untracked files cannot be read: %w", err))
+		return nil, timeline.Explain(fmt.Errorf("the permission to push untracked files cannot be read: %w", err))
 	}
-	return string(data) == a.content(remote), nil
+	list, ok := strings.CutPrefix(string(data), a.head(remote))
+	if !ok {
+		return nil, nil
+	}
+	permitted := make(map[string]bool)
+	for line := range strings.Lines(list) {
+		if path, err := strconv.Unquote(strings.TrimSuffix(line, "\n")); err == nil {
+			permitted[path] = true
+		}
+	}
+	return permitted, nil
 }
 
-// keep stores that a person has allowed untracked files for a remote at its present address.
-func (a pushAnswers) keep(remote place.Place) error {
+// keep stores that a person has permitted files, besides the paths in permitted, for a remote at its present address.
+func (a pushAnswers) keep(remote place.Place, permitted map[string]bool, files []UntrackedFile) error {
+	paths := slices.Collect(maps.Keys(permitted))
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	slices.Sort(paths)
+	content := []byte(a.head(remote))
+	for _, path := range slices.Compact(paths) {
+		content = append(strconv.AppendQuote(content, path), '\n')
+	}
 	path := a.path(remote)
 	err := os.MkdirAll(filepath.Dir(path), 0o777)
 	if err == nil {
-		err = os.WriteFile(path, []byte(a.content(remote)), 0o666)
+		err = os.WriteFile(path, content, 0o666)
 	}
 	return timeline.Explain(err)
 }

@@ -286,7 +286,7 @@ func TestABundleStandsForItself(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.bundle")
 	file, err := os.Create(path)
 	require.NoError(t, err)
-	ids, err := theirs.sharer.Bundle(t.Context(), file, "one", "tw", "one")
+	ids, err := theirs.sharer.Bundle(t.Context(), file, share.BundleRequest{Runs: []string{"one", "tw", "one"}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"one", "two"}, ids)
 	require.NoError(t, file.Close())
@@ -296,7 +296,7 @@ func TestABundleStandsForItself(t *testing.T) {
 	assert.Len(t, fetched.Runs, 2)
 	assert.Equal(t, refsOf(theirs.Repo, "refs/smithers/"), refsOf(ours.Repo, "refs/smithers/"))
 	assert.Empty(t, refsOf(ours.Repo, "refs/smithers-remote/"))
-	_, err = theirs.sharer.Bundle(t.Context(), file, "nothing")
+	_, err = theirs.sharer.Bundle(t.Context(), file, share.BundleRequest{Runs: []string{"nothing"}})
 	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/gate"
 	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
@@ -25,9 +26,18 @@ type PushRequest struct {
 	Frames bool     // also push frame refs, up to smithers.remoteFrameRefs
 	Revive bool     // delete the remote's tombstones of the named runs
 	DryRun bool     // report the runs that a push would send, and change nothing at the remote
-	// Confirm reports whether the untracked files of captured working copies may be pushed to remote. A push of such
-	// files calls Confirm if no answer for the remote is stored. nil means no. A dry run does not call Confirm.
-	Confirm func(remote string, files []UntrackedFile) (bool, error)
+	Allow  []string // digests of secrets that may go to the remote this time; see gate.Finding
+	// Confirm reports whether the untracked files of captured working copies may be pushed to a remote. A push calls
+	// Confirm if there are files at paths that no stored answer for the remote permits. nil means no. A dry run does not
+	// call Confirm.
+	Confirm func(Question) (bool, error)
+}
+
+// Question asks whether files may be pushed to a remote.
+type Question struct {
+	Remote string
+	Files  []UntrackedFile // those that no earlier answer permits
+	First  bool            // no answer for the remote is stored
 }
 
 // UntrackedFile is a captured file that is in none of the user's commits.
@@ -71,7 +81,10 @@ const rounds = 5
 // format. It pushes a run that was pruned at the remote only if PushRequest.Revive is set. If req.Remote is set,
 // Push contacts the remote even if there is nothing to push.
 //
-// Error codes: usage; remote_not_found; remote_failed; run_not_found if a named run does not exist; unconfirmed if
+// Unless smithers.secrets is off, Push first searches what the remote lacks for secrets. If it finds one that is not allowed, or
+// the search cannot finish, it pushes nothing.
+//
+// Error codes: usage; secrets_found, with the findings as the detail "findings"; remote_not_found; remote_failed; run_not_found if a named run does not exist; unconfirmed if
 // the user has not agreed to push untracked files. The following codes come with the result for each run in
 // PushResult. If several apply, Push returns the first of them:
 //   - push_refused if a run was refused, except an unnamed run that was pruned
@@ -108,6 +121,7 @@ type push struct {
 
 	confirmed bool            // untracked files may be pushed
 	asked     bool            // a person has just answered, so the remote must be listed again
+	searched  []gate.Run      // the tips that were searched for secrets
 	withheld  []UntrackedFile // the files that smithers.pushFiles does not allow
 }
 
@@ -147,6 +161,9 @@ func (p *push) run(ctx context.Context) error {
 				return timeline.Explain(err)
 			}
 			continue
+		}
+		if err := p.searchSecrets(ctx, open); err != nil {
+			return err
 		}
 		again, err := p.send(ctx, open)
 		if err != nil {

@@ -16,10 +16,10 @@ import (
 )
 
 // answering is a Confirm that gives an answer, and notes what it was asked.
-func answering(yes bool, asked *[]string) func(string, []share.UntrackedFile) (bool, error) {
-	return func(remote string, files []share.UntrackedFile) (bool, error) {
-		for _, file := range files {
-			*asked = append(*asked, fmt.Sprintf("%s %s %s %d", remote, file.RunID, file.Path, file.Bytes))
+func answering(yes bool, asked *[]string) func(share.Question) (bool, error) {
+	return func(q share.Question) (bool, error) {
+		for _, file := range q.Files {
+			*asked = append(*asked, fmt.Sprintf("%s %s %s %d", q.Remote, file.RunID, file.Path, file.Bytes))
 		}
 		return yes, nil
 	}
@@ -54,23 +54,38 @@ func TestTheFirstPushAsksAboutUntrackedFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, asked, 2)
 
-	// The answer holds for the place, also for other files and another process.
+	// The answer holds for the place and these files, also for another process.
 	asked = nil
-	c.Write("more.txt", "m\n")
+	c.Write("new/notes.txt", "longer\n")
 	c.append(run, c.capture())
 	c.reopen()
 	_, err = c.sharer.Push(t.Context(), share.PushRequest{Confirm: answering(false, &asked)})
 	require.NoError(t, err)
 	assert.Empty(t, asked)
+	c.Write("more.txt", "m\n")
+	run, err = c.store.Head(t.Context(), "run")
+	require.NoError(t, err)
+	c.append(run, c.capture())
+	_, err = c.sharer.Push(t.Context(), share.PushRequest{Confirm: answering(false, &asked)})
+	require.Equal(t, fault.Unconfirmed, fault.CodeOf(err))
+	assert.Equal(t, []string{"origin run more.txt 2"}, asked, "a file that nobody was asked about")
+	var again bool
+	_, err = c.sharer.Push(t.Context(), share.PushRequest{Confirm: func(q share.Question) (bool, error) {
+		again = !q.First
+		return true, nil
+	}})
+	require.NoError(t, err)
+	assert.True(t, again, "the remote got files before")
 	assert.Equal(t, tipOf(run), origin.Git("rev-parse", "refs/smithers/_tip/run"))
 
 	// It does not hold for another one, whatever that is called.
+	asked = nil
 	other := newOrigin(t)
 	c.Git("remote", "set-url", "origin", other.Dir)
 	c.reopen()
 	_, err = c.sharer.Push(t.Context(), share.PushRequest{Confirm: answering(false, &asked)})
 	require.Equal(t, fault.Unconfirmed, fault.CodeOf(err))
-	assert.Equal(t, []string{"origin run more.txt 2", "origin run new/notes.txt 2", "origin run secret.txt 5"}, asked)
+	assert.Equal(t, []string{"origin run more.txt 2", "origin run new/notes.txt 7", "origin run secret.txt 5"}, asked)
 }
 
 func TestADryRunNeitherAsksNorKeepsAnAnswer(t *testing.T) {
@@ -102,7 +117,7 @@ func TestARunThatIsPrunedWhileSomebodyIsAskedStaysHere(t *testing.T) {
 		c.append(run, c.capture())
 	}
 	stone := c.Git("commit-tree", "-m", "run pruned", c.Git("mktree"))
-	ask := func(string, []share.UntrackedFile) (bool, error) {
+	ask := func(share.Question) (bool, error) {
 		c.Git("update-ref", "refs/smithers/_gone/here", stone)
 		c.Git("update-ref", "-d", "refs/smithers/_tip/here")
 		c.Git("push", "--quiet", "origin", stone+":refs/smithers/_gone/there")
@@ -147,7 +162,7 @@ func TestTheSettingSettlesUntrackedFiles(t *testing.T) {
 	run := c.play("files", 0)
 	c.Write("notes.txt", "n\n")
 	c.append(run, c.capture())
-	ask := share.PushRequest{Confirm: func(string, []share.UntrackedFile) (bool, error) {
+	ask := share.PushRequest{Confirm: func(share.Question) (bool, error) {
 		t.Error("there is nothing to ask")
 		return true, nil
 	}}

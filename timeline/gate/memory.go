@@ -1,0 +1,98 @@
+package gate
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+const (
+	memoryFile = "scanned" // in the store's private folder
+	// maxRemembered bounds the memory: 20 MB.
+	maxRemembered = 1_000_000
+	idSize        = 20 // bytes
+)
+
+// memory has the objects that were searched and are clean, as long as the same things count as secrets. Without the file,
+// everything is searched again.
+type memory struct {
+	head  []byte // the first line of the file: says what counts as a secret
+	ids   map[objstore.ID]struct{}
+	added []objstore.ID
+}
+
+// memoryPath returns the path of the memory's file.
+func memoryPath(s *timeline.Store) string { return filepath.Join(s.Private(), memoryFile) }
+
+// openMemory reads the memory. fingerprint says what counts as a secret; another fingerprint, or a file that cannot be
+// read, begins an empty memory.
+func openMemory(s *timeline.Store, fingerprint string) *memory {
+	m := &memory{head: []byte("clean " + fingerprint + "\n"), ids: make(map[objstore.ID]struct{})}
+	data, err := os.ReadFile(memoryPath(s))
+	if err != nil {
+		return m
+	}
+	ids, ok := bytes.CutPrefix(data, m.head)
+	for ok && len(ids) >= idSize && len(m.ids) < maxRemembered {
+		if id, err := objstore.IDFromBytes(ids[:idSize]); err == nil {
+			m.ids[id] = struct{}{}
+		}
+		ids = ids[idSize:]
+	}
+	return m
+}
+
+// has reports whether an object is known to be clean.
+func (m *memory) has(id objstore.ID) bool {
+	_, ok := m.ids[id]
+	return ok
+}
+
+// add notes that an object is clean.
+func (m *memory) add(id objstore.ID) { m.added = append(m.added, id) }
+
+// save writes the memory. Of two processes, the last one wins. A failure is a warning, because the next scan then searches
+// everything again.
+func (m *memory) save(s *timeline.Store) {
+	if len(m.added) == 0 {
+		return
+	}
+	data := bytes.Clone(m.head)
+	for id := range m.ids {
+		if len(m.ids)+len(m.added) > maxRemembered {
+			break // begin anew
+		}
+		data = id.AppendTo(data)
+	}
+	for _, id := range m.added[:min(len(m.added), maxRemembered)] {
+		data = id.AppendTo(data)
+	}
+	if err := writePrivate(memoryPath(s), data); err != nil {
+		s.Warn(err)
+	}
+}
+
+// writePrivate writes a file that the user alone can read, whole or not at all.
+func writePrivate(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+	}
+	return err
+}

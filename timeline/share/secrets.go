@@ -1,0 +1,48 @@
+package share
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/timeline/gate"
+	"github.com/git-smithers/git-smithers/timeline/vault"
+)
+
+// searchSecrets searches what the remote lacks of the runs in open. If it finds a secret that is not allowed, the error's code is
+// secrets_found. It searches the same tips only once.
+func (p *push) searchSecrets(ctx context.Context, open []*outgoingRun) error {
+	runs := make([]gate.Run, len(open))
+	for i, run := range open {
+		runs[i] = gate.Run{ID: run.RunID, Tip: run.Tip}
+	}
+	if len(runs) == 0 || slices.Equal(runs, p.searched) {
+		return nil
+	}
+	req := gate.Request{Runs: runs, Have: slices.Collect(maps.Values(p.there.tips)), Allow: p.req.Allow}
+	if p.to.Configured {
+		req.Remote = p.to.Name
+	}
+	if err := p.searchRuns(ctx, req, "nothing was pushed to "+p.to.Shown()); err != nil {
+		return err
+	}
+	p.searched = runs
+	return nil
+}
+
+// searchRuns searches runs for secrets before they leave the repository, unless smithers.secrets is off. If there are any that are
+// not allowed, the error's code is secrets_found. refused says what then was refused.
+func (s *Sharer) searchRuns(ctx context.Context, req gate.Request, refused string) error {
+	if s.store.Settings().Secrets == vault.Off {
+		return nil
+	}
+	if err := gate.CheckDigests(req.Allow...); err != nil {
+		return err
+	}
+	req.Progress = func(done, total int) { s.progress("looking for secrets", done, total) }
+	report, err := gate.Scan(ctx, s.store, req)
+	if err != nil {
+		return err
+	}
+	return report.Refusal(refused)
+}

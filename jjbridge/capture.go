@@ -23,11 +23,13 @@ type CaptureOptions struct {
 	// Leave has the paths of files that are left out unless the user tracks them. A path is relative to the top, with
 	// slashes. A path that ends in a slash means all files in the folder.
 	Leave []string
+	// Secrets finds files with secrets. If Secrets is nil, the capture searches no files.
+	Secrets *SecretSearch
 	// Objects is the repository's object store, if the caller has it open. A Plan for the capture also reads objects
 	// through this store. If Objects is nil, Capture and Plan open a store.
 	Objects *objstore.Store
-	// Warn is called with each warning: a limit or a failed filter leaves files out, or a list of files
-	// cannot be read. If Warn is nil, warnings are dropped.
+	// Warn is called with each warning: a limit, a failed filter or a secret leaves files out, a tracked file has a
+	// secret, or a list of files cannot be read. If Warn is nil, warnings are dropped.
 	Warn func(error)
 }
 

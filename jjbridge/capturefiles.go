@@ -29,6 +29,8 @@ type filesCapture struct {
 	git     gitRun               // environment, settings and git directory with which git reads files
 	made    []madeObject         // new contents that are not in the quarantine
 
+	secrets *secretFiles
+
 	scope string // opts.Scope, or snapshot.ScopeTracked if too many untracked files are left out
 	left  leftOuts
 }
@@ -58,6 +60,7 @@ func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, 
 	if state := p.ReadState(); state.Root == w.Root {
 		c.state = state
 	}
+	c.secrets = newSecretFiles(opts.Secrets, c.state.Secrets)
 	if !c.state.Tree.IsZero() && !has(objects, c.state.Tree) {
 		c.state.Tree = objstore.ID{}
 	}
@@ -143,23 +146,28 @@ func (c *filesCapture) finish(ctx context.Context, base objstore.ID, chosen *cho
 		return capturedFiles{}, err
 	}
 	result.altered, result.q = altered.Files, c.q
-	return result, c.remember(result.tree, altered)
+	if err := c.remember(result.tree, altered); err != nil {
+		return capturedFiles{}, err
+	}
+	c.secrets.warn(c.opts.Warn)
+	return result, nil
 }
 
-// remember stores the state for the next capture: the captured tree, its altered files and the fingerprint of
-// the index of changed files. It writes nothing if the stored state is the same.
+// remember stores the state for the next capture: the captured tree, its altered files, the files with secrets and the
+// fingerprint of the index of changed files. It writes nothing if the stored state is the same.
 func (c *filesCapture) remember(tree objstore.ID, altered gitindex.AlteredFiles) error {
 	changed, _, err := gitindex.ReadFingerprint(c.p.ChangedPath(), func(gitindex.Fingerprint) bool { return false })
 	if err != nil {
 		return err
 	}
-	same := c.state.Tree == tree && c.state.Changed == changed && c.state.Version == gitindex.StateVersion &&
+	secrets := c.secrets.result(objstore.ID{}, c.scope == snapshot.ScopeAll)
+	same := c.state.Tree == tree && c.state.Secrets.Equal(secrets) && c.state.Changed == changed && c.state.Version == gitindex.StateVersion &&
 		c.state.Altered.Rules == altered.Rules && c.state.Altered.Tree == altered.Tree && slices.Equal(c.state.Altered.Files, altered.Files)
 	if same {
 		return nil
 	}
 	c.state.Version, c.state.Root = gitindex.StateVersion, c.w.Root
-	c.state.Tree, c.state.Changed, c.state.Altered = tree, changed, altered
+	c.state.Tree, c.state.Changed, c.state.Altered, c.state.Secrets = tree, changed, altered, secrets
 	return c.p.WriteState(c.state)
 }
 
@@ -186,7 +194,7 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	left := c.readPlain(chosen, index)
 	for _, path := range left {
 		// git decides by the blob in the index whether to convert line ends, so the entry has the user's version.
-		if was := chosen.wanted[path]; was.exists() && !was.id.IsZero() {
+		if was := chosen.wanted[path].index; was.exists() && !was.id.IsZero() {
 			index.Entries = append(index.Entries, gitindex.Entry{Path: path, Mode: was.mode, ID: was.id})
 		}
 	}
@@ -196,6 +204,9 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 	}
 	now, err := c.readAgain(ctx, left)
 	if err != nil {
+		return err
+	}
+	if left, err = c.searchRead(chosen, now, left); err != nil {
 		return err
 	}
 	for _, path := range left {
@@ -215,8 +226,8 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 
 // readPlain reads the wanted files of chosen that a plainReader can read, because git would store them byte for byte.
 // For each of these files, readPlain adds an entry to index and an edit to chosen.edits. It also adds the content to
-// c.made, unless the last capture read the same content at the path. It returns the sorted paths of all other wanted
-// files, which git must read.
+// c.made, unless the last capture read and stored the same content at the path. A file with a secret that the capture
+// leaves out is only added to index. readPlain returns the sorted paths of all other wanted files, which git must read.
 func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []string) {
 	reader := c.newPlainReader()
 	for _, path := range slices.Sorted(maps.Keys(chosen.wanted)) {
@@ -224,18 +235,30 @@ func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []
 			left = append(left, path)
 			continue
 		}
-		e, data, ok := reader.read(path, chosen.wanted[path])
+		file := chosen.wanted[path]
+		e, data, ok := reader.read(path, file.index)
 		if !ok {
 			left = append(left, path)
 			continue
 		}
 		index.Entries = append(index.Entries, e)
+		if e.Mode != objstore.ModeSymlink && c.secrets.look(path, data, file.tracked) {
+			c.left.add(path, snapshot.LeftSecret, 0)
+			continue
+		}
 		chosen.edits.files[path] = treeFile{mode: e.Mode, id: e.ID}
-		if i, found := c.before.Find(path); !found || c.before.Entries[i].ID != e.ID {
+		if !c.stored(path, e.ID) {
 			c.made = append(c.made, madeObject{objstore.Blob, data})
 		}
 	}
 	return left
+}
+
+// stored reports whether the last capture has stored the blob with the given id as the file at path.
+func (c *filesCapture) stored(path string, id objstore.ID) bool {
+	i, found := c.before.Find(path)
+	_, out, _ := c.secrets.known(path)
+	return found && !out && c.before.Entries[i].ID == id
 }
 
 // readAgain makes git read the files at paths into the index of changed files, and returns this index. If a file
@@ -334,7 +357,7 @@ func (c *filesCapture) keepBlobs(index *gitindex.Index, paths []string) error {
 			continue
 		}
 		id := index.Entries[i].ID
-		if i, found := c.before.Find(path); found && c.before.Entries[i].ID == id || c.q.Has(id) {
+		if c.stored(path, id) || c.q.Has(id) {
 			continue
 		}
 		kind, data, err := c.objects.Get(id)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -45,11 +44,11 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 		Branch: rev.bookmark, Root: w.vcsRoot(), Conflicted: rev.conflict,
 	}}
 	left := leftOuts{all: leftByJJ(stderr)}
-	files := capturedFiles{scope: snapshot.ScopeAll}
+	var files capturedFiles
 	if rev.conflict {
 		files, err = captureConflicted(ctx, w, objects, rev, opts)
 	} else {
-		files.tree, files.q, err = takeLarge(ctx, w, objects, rev.commit, opts, &left)
+		files, err = captureCommit(ctx, w, objects, rev.commit, opts)
 	}
 	c.take(files)
 	if err != nil {
@@ -80,12 +79,20 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 	}
 	// No file is missing in jj's list: the snapshot has just added the new files, except those that the user
 	// told jj to leave out.
+	tracked, err := newParents(objects, rev.commit)
+	if err != nil {
+		return capturedFiles{}, err
+	}
 	files := newFilesCapture(w, p, objects, opts)
 	files.git = gitRun{env: plain.env, settings: plain.settings, gitDir: plain.gitDir}
 	chosen := files.newChoice()
 	for _, path := range splitPaths(out) {
 		if info, err := lstat(w.full(path)); err == nil {
-			chosen.take(path, info, treeFile{})
+			has, err := tracked.has(path)
+			if err != nil {
+				return capturedFiles{}, err
+			}
+			chosen.take(path, info, wantedFile{tracked: has})
 		}
 	}
 	result, err := files.finish(ctx, objstore.ID{}, chosen)
@@ -93,43 +100,60 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 	return result, err
 }
 
-// takeLarge returns the tree of a jj commit without the changed files that are larger than opts.MaxFile, and without
-// the new files that opts.Leave names. It records these files in left. A file stays if a parent of the commit has the
-// same file, because the repository keeps the file anyway. The quarantine holds the new trees. If no file is removed,
-// the quarantine is nil.
-func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *gitindex.Quarantine, err error) {
-	tree, parents, err := ReadCommit(objects, commit)
+// captureCommit captures the tree of a jj commit that has no conflict. The captured tree lacks changed files that are larger
+// than opts.MaxFile. It lacks new files that opts.Leave names, and new files with secrets. A file is new if no parent of the
+// commit has a file at its path. A file stays if a parent has the same file, because the repository keeps the file anyway.
+// The quarantine holds the new trees. If no file is removed, the quarantine is nil.
+func captureCommit(ctx context.Context, w *Workspace, objects objstore.Reader, commit string, opts CaptureOptions) (_ capturedFiles, err error) {
+	tree, _, err := ReadCommit(objects, commit)
 	if err != nil {
-		return objstore.ID{}, nil, err
+		return capturedFiles{}, err
 	}
-	var before []objstore.ID
-	for _, parent := range parents {
-		parentTree, _, err := ReadCommit(objects, parent)
-		if err != nil {
-			return objstore.ID{}, nil, err
-		}
-		before = append(before, parentTree)
-	}
-	filter := largeFilter{w: w, objects: objects, limit: opts.MaxFile, leaves: opts.leaves, left: left}
-	filtered, err := filter.tree(tree, before, "")
-	if err != nil || filtered == tree {
-		return tree, nil, err
+	parents, err := newParents(objects, commit)
+	if err != nil {
+		return capturedFiles{}, err
 	}
 	p, err := w.lockIndex(ctx)
 	if err != nil {
-		return objstore.ID{}, nil, err
+		return capturedFiles{}, err
 	}
 	defer func() { err = errors.Join(err, p.Unlock()) }()
+	var state gitindex.State
+	if stored := p.ReadState(); stored.Root == w.Root {
+		state = stored
+	}
+	result := capturedFiles{scope: snapshot.ScopeAll, tree: tree}
+	var left leftOuts
+	filter := commitFilter{
+		ctx: ctx, w: w, objects: objects, limit: opts.MaxFile, leaves: opts.leaves, left: &left,
+		secrets: newSecretFiles(opts.Secrets, state.Secrets),
+	}
+	filtered, err := filter.tree(tree, parents.trees, filter.searched(), "")
+	if err != nil {
+		return capturedFiles{}, err
+	}
+	result.left = left.all
+	if secrets := filter.secrets.result(tree, true); opts.Secrets != nil && !secrets.Equal(state.Secrets) {
+		// The other members belong to the capture of a conflict, which reads its files anew after this capture.
+		if err := p.WriteState(gitindex.State{Version: gitindex.StateVersion, Root: w.Root, Secrets: secrets}); err != nil {
+			return capturedFiles{}, err
+		}
+	}
+	filter.secrets.warn(opts.Warn)
+	if filtered == tree {
+		return result, nil
+	}
 	q, err := p.NewQuarantine()
 	if err != nil {
-		return objstore.ID{}, nil, err
+		return capturedFiles{}, err
 	}
 	for _, data := range filter.made {
 		if err := q.Add(objstore.Hash(objstore.Tree, data), objstore.Tree, data); err != nil {
-			return objstore.ID{}, nil, errors.Join(err, q.Close())
+			return capturedFiles{}, errors.Join(err, q.Close())
 		}
 	}
-	return filtered, q, nil
+	result.tree, result.q = filtered, q
+	return result, nil
 }
 
 // ReadCommit returns the tree and the ids of the parents of commit, a commit id. The error wraps
@@ -157,89 +181,6 @@ func ReadCommit(objects objstore.Reader, commit string) (tree objstore.ID, paren
 		}
 	}
 	return tree, parents, nil
-}
-
-// largeFilter removes from trees the changed files of more than limit bytes, and the new files for which leaves returns
-// true.
-type largeFilter struct {
-	w       *Workspace
-	objects objstore.Reader
-	limit   int64
-	leaves  func(path string) (as string, ok bool)
-	left    *leftOuts
-	made    [][]byte // the encoded new trees
-}
-
-// tree filters the tree with the given id and returns the id of the filtered tree. It adds each new tree to f.made.
-// before has the ids of the parents' trees at the same path. prefix is this path with a final slash, or "" for the
-// root. tree does not read a subtree that a parent has unchanged.
-func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) (objstore.ID, error) {
-	entries, err := objstore.ReadTree(f.objects, id)
-	if err != nil {
-		return objstore.ID{}, err
-	}
-	others := make([][]objstore.TreeEntry, len(before))
-	for i, other := range before {
-		if others[i], err = objstore.ReadTree(f.objects, other); err != nil {
-			return objstore.ID{}, err
-		}
-	}
-	kept := make([]objstore.TreeEntry, 0, len(entries))
-	for _, e := range entries {
-		e, keep, err := f.entry(e, others, prefix+e.Name)
-		if err != nil {
-			return objstore.ID{}, err
-		}
-		if keep {
-			kept = append(kept, e)
-		}
-	}
-	data := objstore.EncodeTree(kept)
-	filtered := objstore.Hash(objstore.Tree, data)
-	if filtered != id {
-		f.made = append(f.made, data)
-	}
-	return filtered, nil
-}
-
-// entry filters e, the entry of a tree at path. It returns the filtered entry, and reports whether the entry stays.
-// others has the entries of the parents' trees. If a parent has the same entry, the entry stays. An entry for an empty
-// subtree is removed.
-func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry, path string) (objstore.TreeEntry, bool, error) {
-	var before []objstore.ID
-	for _, entries := range others {
-		switch other, ok := objstore.FindEntry(entries, e.Name); {
-		case ok && other == e:
-			return e, true, nil
-		case ok && other.Mode == objstore.ModeTree:
-			before = append(before, other.ID)
-		}
-	}
-	switch e.Mode {
-	case objstore.ModeTree:
-		id, err := f.tree(e.ID, before, path+"/")
-		e.ID = id
-		return e, id != objstore.Hash(objstore.Tree, nil), err
-	case objstore.ModeFile, objstore.ModeExecutable:
-		if as, ok := f.leaves(path); ok && !isIn(others, e.Name) {
-			f.left.add(as, snapshot.LeftUntracked, 0)
-			return e, false, nil
-		}
-		if info, err := lstat(f.w.full(path)); err == nil && info.Mode().IsRegular() && info.Size() > f.limit {
-			f.left.add(path, snapshot.LeftTooLarge, info.Size())
-			return e, false, nil
-		}
-	default:
-	}
-	return e, true, nil
-}
-
-// isIn reports whether at least one of trees has an entry with the given name.
-func isIn(trees [][]objstore.TreeEntry, name string) bool {
-	return slices.ContainsFunc(trees, func(entries []objstore.TreeEntry) bool {
-		_, ok := objstore.FindEntry(entries, name)
-		return ok
-	})
 }
 
 // refusedByJJ matches a warning of jj about a new file that jj left out because of its size, in the form " <path>:

@@ -13,9 +13,15 @@ import (
 // choice holds the decisions of a capture about every path that differs from HEAD.
 type choice struct {
 	*filesCapture
-	edits  treeEdits           // the changes of the base tree that are known without reading a file
-	known  []gitindex.Entry    // files that have not changed since the last capture read them
-	wanted map[string]treeFile // the files to read: for each path, its file in the user's index, if any
+	edits  treeEdits             // the changes of the base tree that are known without reading a file
+	known  []gitindex.Entry      // files that have not changed since the last capture read them
+	wanted map[string]wantedFile // the files to read, by path
+}
+
+// wantedFile is a file that a capture reads.
+type wantedFile struct {
+	index   treeFile // the file in the user's index, if any
+	tracked bool     // the user's version control has a file at this path
 }
 
 // lstat returns the file information of path. It does not follow a symbolic link.
@@ -23,7 +29,7 @@ func lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 
 // newChoice returns a choice without decisions.
 func (c *filesCapture) newChoice() *choice {
-	return &choice{filesCapture: c, edits: treeEdits{files: make(map[string]treeFile)}, wanted: make(map[string]treeFile)}
+	return &choice{filesCapture: c, edits: treeEdits{files: make(map[string]treeFile)}, wanted: make(map[string]wantedFile)}
 }
 
 // choose returns the decisions about all paths in found, the result of git status. A decision is an edit of HEAD's
@@ -56,6 +62,9 @@ func (c *choice) tracked(f statusFile) {
 		c.module(f)
 	case f.same:
 		c.edits.files[f.path] = f.index // removes the path if the index lacks the path
+		if f.index.exists() {
+			c.secrets.keep(f.path)
+		}
 	case !f.exists:
 		c.edits.files[f.path] = treeFile{}
 	default:
@@ -69,7 +78,7 @@ func (c *choice) tracked(f statusFile) {
 func (c *choice) module(f statusFile) {
 	c.edits.files[f.path] = f.index
 	if f.module.moved {
-		c.wanted[f.path] = f.index
+		c.wanted[f.path] = wantedFile{f.index, true}
 	}
 	if f.module.dirty {
 		c.left.add(f.path, snapshot.LeftDirty, 0)
@@ -80,7 +89,7 @@ func (c *choice) module(f statusFile) {
 // file is missing or left out, the captured tree lacks the path.
 func (c *choice) modified(path string, index treeFile) {
 	info, err := lstat(c.w.full(path))
-	if err != nil || !c.take(path, info, index) {
+	if err != nil || !c.take(path, info, wantedFile{index, true}) {
 		c.edits.files[path] = treeFile{}
 	}
 }
@@ -100,12 +109,12 @@ func (c *choice) unwatched() {
 }
 
 // take decides whether the capture has the file at path, and returns true if so. If the file has changed since the last
-// capture, take adds it to c.wanted. info describes the file. index is the entry of path in the user's index, or zero
-// if the index lacks path.
+// capture, take adds it to c.wanted. info describes the file, and file is what the user's version control knows of it.
 //
 // take returns false for a file that is neither regular nor a symbolic link. It also returns false for a file that is
-// too large or unreadable, and records this file as left out.
-func (c *choice) take(path string, info fs.FileInfo, index treeFile) bool {
+// too large or unreadable, and for an untracked file with a secret, and records this file as left out. The search of a
+// file in c.wanted may still leave it out.
+func (c *choice) take(path string, info fs.FileInfo, file wantedFile) bool {
 	link := info.Mode()&fs.ModeSymlink != 0
 	switch {
 	case !info.Mode().IsRegular() && !link:
@@ -113,25 +122,44 @@ func (c *choice) take(path string, info fs.FileInfo, index treeFile) bool {
 	case info.Size() > c.opts.MaxFile:
 		c.left.add(path, snapshot.LeftTooLarge, info.Size())
 		return false
-	case c.unchanged(path, info):
+	case !file.tracked && !link && c.secrets.isNamed(path):
+		c.leaveSecret(path, "")
+		return false
+	case c.unchanged(path, info, file.tracked):
 		return true
 	case !link && !readable(c.w.full(path)):
 		c.left.add(path, snapshot.LeftUnreadable, 0)
 		return false
 	}
-	c.wanted[path] = index
+	if c.wanted[path] = file; file.tracked && !link && c.secrets.isNamed(path) {
+		c.secrets.add(path, "", false)
+	}
 	return true
 }
 
-// unchanged reports whether the file at path still has the content that the last capture read. If so,
-// unchanged captures this content without reading the file.
-func (c *choice) unchanged(path string, info fs.FileInfo) bool {
+// unchanged reports whether the file at path still has the content that the last capture read. If so, unchanged captures
+// this content without reading the file, or leaves it out, if the last capture found a secret in it and the file is not
+// tracked. unchanged returns false if a content must be read although it is the same: the last capture left it out and
+// this capture takes it, or it was searched by other rules.
+func (c *choice) unchanged(path string, info fs.FileInfo, tracked bool) bool {
 	i, found := c.before.Find(path)
 	if !found || !c.before.Fresh(&c.before.Entries[i], info) {
 		return false
 	}
+	rule, out, secret := c.secrets.known(path)
+	leave := !tracked && c.opts.Secrets != nil
+	if leave && !c.secrets.searched() || !leave && out {
+		return false
+	}
 	e := c.before.Entries[i]
 	c.known = append(c.known, e)
+	if secret && leave {
+		c.leaveSecret(path, rule)
+		return true
+	}
+	if tracked {
+		c.secrets.keep(path)
+	}
 	c.edits.files[path] = treeFile{mode: e.Mode, id: e.ID}
 	return true
 }
@@ -162,7 +190,7 @@ func (c *choice) untracked(paths []string) {
 	sizes := c.sizes(paths)
 	for _, path := range c.fewEnough(paths, sizes) {
 		if info := sizes[path].info; info != nil {
-			c.take(path, info, treeFile{})
+			c.take(path, info, wantedFile{})
 		}
 	}
 }

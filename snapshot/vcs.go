@@ -74,6 +74,7 @@ const (
 	LeftUntracked  = "untracked"           // untracked files: too many, too large together, or excluded
 	LeftByJJ       = "left-out-by-jj"      // new, and larger than jj's snapshot.max-new-file-size
 	LeftUnreadable = "unreadable"          // the capture could not read the file
+	LeftSecret     = "secret"              // an untracked file that has a secret, or is named like a file of secrets
 	LeftDirty      = "dirty-submodule"     // the submodule's commit is captured, but not the changes in its files
 )
 

@@ -81,7 +81,7 @@ func (l LeftOut) check() error {
 		if l.Path == "" {
 			return checkBytes(l.Bytes)
 		}
-	case LeftTooLarge, LeftEmbedded, LeftByJJ, LeftUnreadable, LeftDirty:
+	case LeftTooLarge, LeftEmbedded, LeftByJJ, LeftUnreadable, LeftSecret, LeftDirty:
 	default:
 		return fmt.Errorf("reason: unknown reason %q", l.Reason)
 	}

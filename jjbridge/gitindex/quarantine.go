@@ -102,6 +102,33 @@ func (q *Quarantine) Add(id objstore.ID, kind objstore.Kind, data []byte) error 
 	return err
 }
 
+// Keep removes the loose objects of the quarantine whose ids are not in ids.
+func (q *Quarantine) Keep(ids map[objstore.ID]bool) error {
+	folders, err := os.ReadDir(q.Dir)
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		if !folder.IsDir() || len(folder.Name()) != 2 { // a loose object is a file in a folder with two digits as name
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(q.Dir, folder.Name()))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			id, err := objstore.ParseID(folder.Name() + file.Name())
+			if err != nil || ids[id] {
+				continue
+			}
+			if err := os.Remove(q.file(id)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // GitEnv returns the variables with which git writes new objects into the quarantine. objectDir is the object
 // directory of the repository, and env is the user's environment. git also reads objectDir and the object
 // directories in GIT_OBJECT_DIRECTORY and GIT_ALTERNATE_OBJECT_DIRECTORIES of env.

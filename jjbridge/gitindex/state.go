@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -25,6 +26,28 @@ type State struct {
 	Changed Fingerprint // of the file ChangedPath that belongs to Tree
 	Tree    objstore.ID // the tree of the last capture, which has the content of each entry of the file ChangedPath
 	Altered AlteredFiles
+	Secrets SearchedFiles
+}
+
+// SearchedFiles records what a search for secrets has found in the files of a working copy.
+type SearchedFiles struct {
+	// Rules names the rules of the last capture's search. With the same rules, a file without a record that the last
+	// capture has read has no secret. "" means that the last capture searched no files.
+	Rules string       `json:",omitzero"`
+	Tree  objstore.ID  `json:",omitzero"` // in a jj workspace, the tree of the commit that was searched; otherwise zero
+	Found []SecretFile `json:",omitzero"` // sorted by path, each path once
+}
+
+// SecretFile is a file in which a search has found a secret.
+type SecretFile struct {
+	Path string // as snapshot.EscapePath spells the path, so each once and sorted by this spelling
+	Rule string `json:",omitzero"` // the rule that found the secret; "" if the file's name says that it has secrets
+	Out  bool   `json:",omitzero"` // the capture left the file out, so its content may be missing in State.Tree
+}
+
+// Equal reports whether s and other have the same content.
+func (s SearchedFiles) Equal(other SearchedFiles) bool {
+	return s.Rules == other.Rules && s.Tree == other.Tree && slices.Equal(s.Found, other.Found)
 }
 
 // AlteredFiles lists the files of a capture whose bytes a checkout would change.
@@ -35,7 +58,7 @@ type AlteredFiles struct {
 }
 
 // StateVersion is the version of the files in a Folder.
-const StateVersion = 2
+const StateVersion = 3
 
 // Fingerprint distinguishes versions of an index file. A missing file has the zero Fingerprint.
 type Fingerprint struct {

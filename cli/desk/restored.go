@@ -51,10 +51,14 @@ func CodeOf(v *snapshot.VCS) RestoredCode {
 
 // DescribeRestored returns the JSON document of a restore. dryRun is true if the restore was a dry run.
 func DescribeRestored(done *code.RestoreResult, dryRun bool) RestoredDocument {
+	files := CodeOf(done.VCS)
+	for _, path := range done.Secrets {
+		files.LeftOut = append(files.LeftOut, snapshot.LeftOut{Path: path, Reason: snapshot.LeftSecret})
+	}
 	return RestoredDocument{
 		From: done.From.String(), Path: done.Root, DryRun: dryRun, Changes: done.Changes,
 		Saved: addressText(done.Saved), Frame: addressText(done.Frame),
-		Running: append([]string{}, done.Running...), Beside: append([]string{}, done.Beside...), RestoredCode: CodeOf(done.VCS),
+		Running: append([]string{}, done.Running...), Beside: append([]string{}, done.Beside...), RestoredCode: files,
 	}
 }
 
@@ -97,6 +101,7 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 	noteShared(s, done.Beside)
 	NoteIncomplete(s, done.VCS)
+	noteSecrets(s, "", done)
 	if err := noteElsewhere(ctx, s, store, done); err != nil {
 		return err
 	}
@@ -147,6 +152,14 @@ func noteShared(s *session.Session, beside []string) {
 	if len(beside) > 0 {
 		s.Note("other tasks were running in the same files: %s; the restored files include what these tasks had changed by then",
 			display.BesideNames(beside))
+	}
+}
+
+// noteSecrets notes the files with secrets that a restore left in place, although the restored frame has other files at
+// their paths. in begins the note.
+func noteSecrets(s *session.Session, in string, done *code.RestoreResult) {
+	if len(done.Secrets) > 0 {
+		s.Note("%sleft in place, because no frame keeps files with secrets: %s", in, display.List(done.Secrets))
 	}
 }
 

@@ -211,7 +211,8 @@ func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 // restores the conflict, too. It warns about files that differ afterwards. If there is a reason against the restore
 // (see jjbridge.Refusal), become changes no file and returns a *jjbridge.RefusedError.
 func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
-	have, err := c.read(ctx, scopeLike(vcs))
+	// No search: nothing is stored, and the frame may have files that a search leaves out today.
+	have, err := c.readWith(ctx, scopeLike(vcs), nil)
 	if err != nil {
 		return err
 	}
@@ -230,7 +231,7 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 		return err
 	}
 	c.restoreConflict(ctx, vcs)
-	now, err := c.read(ctx, scopeLike(vcs))
+	now, err := c.readWith(ctx, scopeLike(vcs), nil)
 	if err != nil {
 		return err
 	}

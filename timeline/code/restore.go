@@ -33,6 +33,7 @@ type RestoreResult struct {
 	Attempt int                   // for a revert, the number of the attempt whose code was restored; otherwise 0
 	Running []string              // attempts of the run that have not ended, and may be changing the same files
 	Stayed  []string              // paths that the restore left as they were on request, although the frame has other files
+	Secrets []string              // paths of untracked files with secrets that the restore left as they were, although the frame has other files
 	Beside  []string              // attempts that were running when the files were captured, and may have changed the files
 }
 

@@ -17,7 +17,7 @@ type RestoreJob struct {
 	Copy  *WorkingCopy
 	Name  string        // the task whose own worktree Copy is; "" for the run's working copy
 	asked *snapshot.VCS // the files of the frame; nil until prepare
-	Want  *snapshot.VCS // the files to restore; after prepare, the paths of Stays have the files of have
+	Want  *snapshot.VCS // the files to restore; after prepare, paths that stay have the files of have
 	Stays []string      // absolute paths that the restore leaves as they are
 	paths []string      // the paths of Stays in this working copy, relative to its top
 
@@ -28,14 +28,14 @@ type RestoreJob struct {
 }
 
 // prepare captures the files of the working copy, plans the changes of the restore, and sets the changes in r.Out. The
-// plan leaves the paths in r.Stays as they are. prepare changes no file. After close, the caller may call prepare
+// plan leaves the paths in r.Stays as they are, and untracked files with secrets. prepare changes no file. After close, the caller may call prepare
 // again.
 func (r *RestoreJob) prepare(ctx context.Context) error {
 	if r.asked == nil {
 		r.asked = r.Want
 	}
 	// An earlier call of prepare may have changed these fields.
-	r.Want, r.paths, r.Out.Stayed = r.asked, nil, nil
+	r.Want, r.paths, r.Out.Stayed, r.Out.Secrets = r.asked, nil, nil, nil
 	var err error
 	if r.have, err = r.Copy.read(ctx, scopeLike(r.Want)); err != nil {
 		return err

@@ -174,7 +174,7 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 			if err := found(one).Objects(w); err != nil {
 				return err
 			}
-			if len(one.Out.Stayed) == 0 {
+			if len(one.Out.Stayed)+len(one.Out.Secrets) == 0 {
 				continue
 			}
 			if err := one.have.Objects(w); err != nil { // only the capture before the restore may have the files that stay

@@ -46,12 +46,13 @@ func Trail(path string) []string {
 	return append(out, at)
 }
 
-// leaveStaying changes r.Want so that the restore leaves the paths of r.Stays as they are. It replaces the files of
-// r.Want at these paths by the current files of the working copy. It sets r.paths to all these paths, relative to the
-// top of the working copy, and adds the paths at which r.Want changed to r.Out.Stayed. It ignores paths outside of the
-// working copy.
+// leaveStaying changes r.Want so that the restore leaves the paths of r.Stays as they are, and the untracked files with
+// secrets, which are in no frame. It replaces the files of r.Want at these paths by the files of r.have, which lack the
+// secrets. It sets r.paths to the paths of r.Stays, relative to the top of the working copy. It adds the paths at which
+// r.Want changed to r.Out.Stayed or to r.Out.Secrets. It ignores paths outside of the working copy.
 func (r *RestoreJob) leaveStaying() error {
-	if len(r.Stays) == 0 {
+	secrets := leftSecrets(r.have.VCS.LeftOut)
+	if len(r.Stays)+len(secrets) == 0 {
 		return nil
 	}
 	root, err := filepath.EvalSymlinks(r.Copy.Root())
@@ -78,8 +79,18 @@ func (r *RestoreJob) leaveStaying() error {
 		}
 		tree = next
 	}
+	for _, left := range secrets {
+		next, err := s.tree(tree, r.have.VCS.Tree, root, strings.Split(left.Path, "/"))
+		if err != nil {
+			return err
+		}
+		if next != tree {
+			r.Out.Secrets = append(r.Out.Secrets, left.Path)
+		}
+		tree = next
+	}
 	want := *r.Want
-	want.Tree = tree
+	want.Tree, want.LeftOut = tree, withSecrets(want.LeftOut, secrets)
 	r.Want = &want
 	return nil
 }

@@ -91,10 +91,20 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.CapturedFiles, err
 	return revision, nil
 }
 
-// read captures the files of the scope snapshot.ScopeAll or snapshot.ScopeTracked. The caller closes the result.
+// read captures the files of the scope snapshot.ScopeAll or snapshot.ScopeTracked, without untracked files that have secrets.
+// The caller closes the result.
 func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.CapturedFiles, error) {
+	secrets, err := secretSearch(c.store)
+	if err != nil {
+		return nil, err
+	}
+	return c.readWith(ctx, scope, secrets)
+}
+
+// readWith captures as read does, but searches the files with secrets, or not at all if secrets is nil.
+func (c *WorkingCopy) readWith(ctx context.Context, scope string, secrets *jjbridge.SecretSearch) (*jjbridge.CapturedFiles, error) {
 	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
-		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave,
+		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave, Secrets: secrets,
 		Objects: c.store.Objects(), Warn: c.store.WarnOnce,
 	})
 }
@@ -129,7 +139,7 @@ func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 // record of the files to restore. compare returns true if all files of want are in the working copy. There may be
 // additional files, which were ignored before the restore and are no longer ignored. compare warns about additional
 // files and about files that differ, except files that the capture of want left out. If the comparison fails, compare
-// warns and returns false.
+// warns and returns false. A file of want that now leaves out because of a secret counts as restored.
 func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.CapturedFiles, want *snapshot.VCS) (same bool) {
 	if now.VCS.Tree == want.Tree {
 		return true
@@ -144,7 +154,8 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.CapturedFiles, 
 		c.store.Warn(fmt.Errorf("the restored files were not compared with the captured files: %w", err))
 		return false
 	}
-	differ = slices.DeleteFunc(differ, func(d jjbridge.PathChange) bool { return jjbridge.IsLeftOut(want.LeftOut, d.Path) })
+	left := slices.Concat(want.LeftOut, leftSecrets(now.VCS.LeftOut))
+	differ = slices.DeleteFunc(differ, func(d jjbridge.PathChange) bool { return jjbridge.IsLeftOut(left, d.Path) })
 	var besides, others []string
 	for _, d := range differ {
 		if d.Op == jjbridge.OpAdd {

@@ -8,8 +8,7 @@ import (
 )
 
 // secretNames are the names of files that hold nothing but secrets, or whose content cannot be searched, apart from
-// environment files. A file that also
-// exists without a secret is missing: its content decides. Such files are *.pem (often a public certificate), .npmrc,
+// environment files. A file that also exists without a secret is missing: its content decides. Such files are *.pem (often a public certificate), .npmrc,
 // .pypirc, kubeconfig and *.tfvars. Names are compared in lower case.
 var secretNames = struct {
 	whole, paths, ends []string
@@ -52,7 +51,7 @@ const (
 // FirstIn returns the rule of a secret in the content of a file. It searches a long content piece by piece, and stops at the
 // first piece with a secret. path is the file's path in the working copy, with slashes.
 func (f *Finder) FirstIn(path string, content []byte) (rule string, found bool) {
-	binary := bytes.IndexByte(content[:min(len(content), binaryHead)], 0) >= 0
+	binary := isBinary(content)
 	for len(content) > 0 {
 		end := len(content)
 		if end > piece {

@@ -9,8 +9,9 @@ import (
 
 // Value is a secret that is known, for example from a variable of the environment.
 type Value struct {
-	Name string // the rule of findings: the name of the variable
-	Text string
+	Name   string // the rule of findings: the name of the variable
+	Text   string
+	Listed bool // the user lists the text, so it counts below MinKnown, too
 }
 
 // Known finds known values in text, as they are and in the forms in which programs print them; see formsOf. A Known is
@@ -33,7 +34,7 @@ type knownForm struct {
 const startSize = 4
 
 // NewKnown returns the search for the values. It takes every value as it is: see Unmasked for the values that are no
-// secrets. Texts of fewer than MinKnown bytes are ignored.
+// secrets. Texts of fewer than MinKnown bytes are ignored, unless they are listed.
 func NewKnown(values []Value) *Known {
 	k := &Known{byStart: make(map[uint32][]int32)}
 	for _, v := range values {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ const maxWord = 16
 func Unmasked(value string) string {
 	switch {
 	case len(value) < MinKnown:
-		return fmt.Sprintf("has fewer than %d bytes", MinKnown)
+		return fmt.Sprintf(tooShort, MinKnown)
 	case isPath(value):
 		return "is a path"
 	case isPlainURL(value):
@@ -31,11 +32,32 @@ func Unmasked(value string) string {
 	case isFingerprint().MatchString(value):
 		return "is a fingerprint"
 	case !varied([]byte(value), 3) || digits([]byte(value)) == len(value) && len(value) < 12:
-		return "is too plain"
+		return tooPlain
 	case isPlainWord().MatchString(value) && (isStandIn([]byte(value)) || len(value) < maxWord && strings.ToLower(value) == value):
-		return "is a common word"
+		return tooCommon
 	}
 	return ""
+}
+
+// Why a value that may be a secret is not looked for.
+const (
+	tooShort  = "has fewer than %d bytes"
+	tooPlain  = "is too plain"
+	tooCommon = "is a common word"
+)
+
+// IsWeak reports whether Unmasked has a reason for value that does not exclude that value is a secret. A path, a URL, a
+// fingerprint, a number and a switch such as true are none.
+func IsWeak(value string) bool {
+	switches := []string{"true", "false", "yes", "no", "on", "off", "none"}
+	if digits([]byte(value)) == len(value) || slices.Contains(switches, strings.ToLower(value)) {
+		return false
+	}
+	switch Unmasked(value) {
+	case fmt.Sprintf(tooShort, MinKnown), tooPlain, tooCommon:
+		return true
+	}
+	return false
 }
 
 var (
@@ -78,13 +100,17 @@ func isPlainURL(value string) bool {
 // hex spell it.
 func formsOf(v Value) []knownForm {
 	var out []knownForm
+	least := MinKnown
+	if v.Listed {
+		least = min(MinKnown, max(len(v.Text), startSize))
+	}
 	add := func(text string, inBase64 bool) {
-		if len(text) >= MinKnown {
+		if len(text) >= least {
 			out = append(out, knownForm{v.Name, []byte(text), inBase64})
 		}
 	}
 	for _, part := range partsOf(v.Text) {
-		if len(part) < MinKnown {
+		if len(part) < least {
 			continue
 		}
 		for _, text := range spellings(part) {

@@ -21,23 +21,24 @@ const vaultFolder = "vault"
 const maxAncestors = 1000
 
 // newVault returns the vault of a repository.
-func newVault(repo gitexec.Repo, set Settings, finder func() *redact.Finder) *vault.Vault {
+func newVault(repo gitexec.Repo, set Settings, finder func() (*redact.Finder, error)) *vault.Vault {
 	return vault.New(vault.Options{
-		Dir:    filepath.Join(repo.CommonDir, PrivateDir, vaultFolder),
+		Dir:    vaultDir(repo),
 		Fsync:  set.Fsync,
 		Mode:   set.Secrets,
 		Finder: finder,
 	})
 }
 
-// newFinder returns the finder of a repository. Known values are those of the environment and of the remotes' URLs.
-func newFinder(repo gitexec.Repo, env []string) *redact.Finder {
-	return redact.NewFinder(append(secretVariables(env), credentials(repo.Config)...))
+// vaultDir returns the folder of the vault's files.
+func vaultDir(repo gitexec.Repo) string {
+	return filepath.Join(repo.CommonDir, PrivateDir, vaultFolder)
 }
 
-// SecretFinder returns what finds secrets in texts and files of the store's repository. It reads the settings that say what
-// counts at the first call. The result is the same for all calls.
-func SecretFinder(s *Store) (*redact.Finder, error) { return s.finder(), nil }
+// SecretFinder returns what finds secrets in texts and files of the store's repository. The first call reads the files with the rules
+// and secrets of the user; the result is the same for all calls. With the error invalid_secrets, a file cannot be read, and nothing
+// may be stored. The Finder then lacks what the file says.
+func SecretFinder(s *Store) (*redact.Finder, error) { return s.finder() }
 
 // Secrets returns the book of the secrets of the run with the row: what was taken out of the run's history in this clone. It
 // reads and writes no file.
@@ -141,18 +142,6 @@ func changedInput(s *Store, entry *snapshot.Entry, override json.RawMessage) (js
 		return nil, Explain(err)
 	}
 	return WholeInput(s.Secrets(row).Reveal, input, override)
-}
-
-// secretVariables returns the values of the variables whose names say that they are secret.
-func secretVariables(env []string) []redact.Value {
-	var values []redact.Value
-	for _, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		if redact.SecretVariable(name) && redact.Unmasked(value) == "" {
-			values = append(values, redact.Value{Name: name, Text: value})
-		}
-	}
-	return values
 }
 
 // credentials returns the passwords in the URLs of remotes. Where a URL has a user alone, the user is the secret: hosts take

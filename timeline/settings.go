@@ -29,7 +29,8 @@ type Settings struct {
 	RemoteFrameRefs int64  // the largest number of frame refs that a remote gets
 	PushFiles       string // whether captured untracked files may be pushed: PushAsk, PushYes or PushNo
 
-	Secrets vault.Mode // what happens to secrets in what is stored
+	Secrets     vault.Mode // what happens to secrets in what is stored
+	SecretsFile string     // smithers.secretsFile, the user's own rules about secrets; "" for none
 }
 
 // The values of smithers.pushFiles.
@@ -122,6 +123,7 @@ func (set *Settings) readSharing(config gitexec.Config) (err error) {
 func (set *Settings) readSecrets(config gitexec.Config) error {
 	const key = "smithers.secrets"
 	set.Secrets = vault.Redact
+	set.SecretsFile, _ = config.Get("smithers.secretsfile")
 	if value, ok := config.Get(key); ok {
 		set.Secrets = vault.Mode(strings.ToLower(value))
 	}
@@ -193,6 +195,7 @@ var variables = map[string]string{
 	"GIT_SMITHERS_REMOTE_FRAME_REFS": "smithers.remoteframerefs",
 	"GIT_SMITHERS_SEAL":              "smithers.seal",
 	"GIT_SMITHERS_SECRETS":           "smithers.secrets",
+	"GIT_SMITHERS_SECRETS_FILE":      "smithers.secretsfile",
 	"GIT_SMITHERS_STALE_AFTER":       "smithers.staleafter",
 	"GIT_SMITHERS_WORKTREE":          "smithers.worktree",
 	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",

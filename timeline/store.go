@@ -55,7 +55,7 @@ type Store struct {
 	now       func() time.Time
 	warn      func(error)
 	upkeep    *upkeep
-	finder    func() *redact.Finder // made at the first call
+	finder    func() (*redact.Finder, error) // made at the first call
 	vault     *vault.Vault
 
 	told  sync.Map // the texts of the warnings that WarnOnce has given
@@ -106,7 +106,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		s.warn = func(error) {}
 	}
 	s.upkeep = newUpkeep(s)
-	s.finder = sync.OnceValue(func() *redact.Finder { return newFinder(repo, opts.Env) })
+	s.finder = sync.OnceValues(func() (*redact.Finder, error) { return secretSources{workspace, set, opts.Env}.finder() })
 	s.vault = newVault(repo, set, s.finder)
 	return s, nil
 }

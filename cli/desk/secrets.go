@@ -10,8 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/redact"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/vault"
 )
 
 // secretFlag returns the flag --secret.
@@ -85,4 +88,18 @@ func (p secretProvider) provide(run string, needed engine.MissingSecret, missing
 		err = needed.Explain(run)
 	}
 	return []byte(value), err
+}
+
+// NoteUnmasked names the variables that look like secrets and whose values are too short or too plain to be looked for. Paths, URLs and
+// fingerprints are no secrets, so it does not name them.
+func NoteUnmasked(s *session.Session, store *timeline.Store) {
+	if store.Settings().Secrets == vault.Off {
+		return
+	}
+	known, _ := timeline.KnownSecrets(store) // who stores a text gets the error
+	for _, k := range known {
+		if k.Weak {
+			s.Note("%s is not masked: its value %s", plain.Text(k.Name), k.Why)
+		}
+	}
 }

@@ -93,6 +93,7 @@ func parseResume(s *session.Session, c *urfave.Context) (app.ResumeRequest, erro
 // runResume continues a run, and prints how the run ended or why it waits. For two errors, the hint is the typed
 // command line with a correction, see hintOrder and acceptAsTyped.
 func runResume(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest) error {
+	desk.NoteUnmasked(s, store)
 	done, err := desk.Open(s, store).Resume(ctx, req)
 	if done != nil {
 		doc := resumeDocument{desk.DescribeResult("result", done.Result), desk.DescribeAll(done.Restored)}

@@ -65,6 +65,7 @@ func parseRun(s *session.Session, c *urfave.Context) (app.RunRequest, error) {
 // runRun creates a run, executes it, and prints how the run ended or why it waits. If there is no result, it prints
 // nothing and returns the error.
 func runRun(ctx context.Context, s *session.Session, store *timeline.Store, req app.RunRequest) error {
+	desk.NoteUnmasked(s, store)
 	result, err := desk.Open(s, store).Run(ctx, req)
 	if result == nil {
 		return err

@@ -23,7 +23,7 @@ func secretSearch(s *timeline.Store) (*jjbridge.SecretSearch, error) {
 	}
 	return &jjbridge.SecretSearch{
 		Rules: finder.Fingerprint(),
-		Named: redact.SecretFile,
+		Named: func(path string) bool { return redact.SecretFile(path) && !finder.AllowsPath(path) },
 		Find:  finder.FirstIn,
 	}, nil
 }

@@ -89,6 +89,7 @@ const (
 	UnsavedWork       Code = "unsaved_work"
 	SecretsFound      Code = "secrets_found"
 	SecretMissing     Code = "secret_missing"
+	InvalidSecrets    Code = "invalid_secrets"
 	CorruptObject     Code = "corrupt_object"
 	VaultDamaged      Code = "vault_damaged"
 	MissingObject     Code = "missing_object"
@@ -125,7 +126,7 @@ var exits = map[Code]int{
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
 	AttemptNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
 	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, UnsavedWork: ExitConflict,
-	SecretsFound: ExitConflict, SecretMissing: ExitConflict, VaultDamaged: ExitCorrupt,
+	SecretsFound: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt,
 	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
 	JJTooOld: ExitTooNew, JJMissing: ExitTooNew,

@@ -62,7 +62,11 @@ func (b *Book) Highest() int {
 func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte) ([]byte, error) {
 	var found []redact.Finding
 	if b.vault.opts.Mode != Off {
-		found = b.vault.opts.Finder().Find(text)
+		finder, err := b.vault.opts.Finder()
+		if err != nil {
+			return nil, err
+		}
+		found = finder.Find(text)
 	}
 	switch {
 	case len(found) == 0 && !redact.HasSign(text):
@@ -174,7 +178,7 @@ func (b *Book) Mask(text []byte) ([]byte, error) {
 	if b.vault.opts.Mode == Off {
 		return text, nil
 	}
-	return b.mask(text, b.vault.opts.Finder().Find(text))
+	return b.mask(text, b.vault.looker().Find(text))
 }
 
 // mask is Mask for a text whose secrets are found.
@@ -198,7 +202,7 @@ func (b *Book) mask(text []byte, found []redact.Finding) ([]byte, error) {
 // MaskStream returns a stream that passes text on to emit without its secrets, whatever the mode. It drops errors of the vault,
 // because people only look at the text.
 func (b *Book) MaskStream(emit func([]byte)) *redact.Stream {
-	return redact.NewStream(b.vault.opts.Finder(), func(text []byte, found []redact.Finding) {
+	return redact.NewStream(b.vault.looker(), func(text []byte, found []redact.Finding) {
 		out, _ := b.mask(text, found)
 		emit(out)
 	})

@@ -49,12 +49,12 @@ func (f *bookFile) add(r record) {
 
 func (b *Book) path() string { return filepath.Join(b.vault.opts.Dir, b.name) }
 
-// lock makes the vault's folder and locks its files. The caller calls unlock.
-func (v *Vault) lock() (unlock func(), err error) {
-	if err := os.MkdirAll(v.opts.Dir, dirMode); err != nil {
+// lockFiles makes the vault's folder and locks its files. The caller calls unlock.
+func lockFiles(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, failed(err)
 	}
-	lock := flock.New(filepath.Join(v.opts.Dir, lockName), flock.SetPermissions(fileMode))
+	lock := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(fileMode))
 	if err := lock.Lock(); err != nil {
 		return nil, failed(err)
 	}
@@ -64,7 +64,7 @@ func (v *Vault) lock() (unlock func(), err error) {
 // change calls what with the files locked and this book up to date, and then writes the records that what has added. The
 // caller holds b.mu.
 func (b *Book) change(what func(*bookFile) error) error {
-	unlock, err := b.vault.lock()
+	unlock, err := lockFiles(b.vault.opts.Dir)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,9 @@ type Options struct {
 	Dir   string // the folder of the vault's files; it need not exist
 	Fsync bool   // the files are put on stable storage before the history that needs them
 	Mode  Mode
-	// Finder finds the secrets. It is called at the first text.
-	Finder func() *redact.Finder
+	// Finder returns what finds the secrets. It is called with the first text. With an error, no text is stored; the Finder is not
+	// nil even then, for texts that people look at.
+	Finder func() (*redact.Finder, error)
 }
 
 // Vault has the books of a repository's runs. It is safe for concurrent use, also by several processes.
@@ -55,6 +56,12 @@ func (v *Vault) Book(row snapshot.Run, ancestors func() []string) *Book {
 		b.ancestors = ancestors
 	}
 	return b
+}
+
+// looker returns what finds secrets in texts that people look at.
+func (v *Vault) looker() *redact.Finder {
+	finder, _ := v.opts.Finder() // who stores the text gets the error
+	return finder
 }
 
 // book returns the book of a run, which all callers in this process share.
@@ -92,8 +99,12 @@ func (v *Vault) Marks(place string, text []byte) ([]snapshot.Mark, error) {
 	if v.opts.Mode == Off {
 		return nil, nil
 	}
+	finder, err := v.opts.Finder()
+	if err != nil {
+		return nil, err
+	}
 	var marks []snapshot.Mark
-	for _, f := range v.opts.Finder().Find(text) {
+	for _, f := range finder.Find(text) {
 		if v.opts.Mode == Refuse {
 			return nil, refused(place, f.Rule)
 		}
@@ -113,7 +124,7 @@ func (v *Vault) Forget(run string) error {
 	b := v.book(run)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	unlock, err := v.lock()
+	unlock, err := lockFiles(v.opts.Dir)
 	if err != nil {
 		return err
 	}

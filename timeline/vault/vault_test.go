@@ -24,8 +24,8 @@ const secret = "correct-horse-battery-9"
 func open(dir string, mode vault.Mode) *vault.Vault {
 	return vault.New(vault.Options{
 		Dir: dir, Fsync: true, Mode: mode,
-		Finder: sync.OnceValue(func() *redact.Finder {
-			return redact.NewFinder([]redact.Value{{Name: "CI_PASSWORD", Text: secret}, {Name: "OTHER", Text: "another-long-secret-8"}})
+		Finder: sync.OnceValues(func() (*redact.Finder, error) {
+			return redact.NewFinder([]redact.Value{{Name: "CI_PASSWORD", Text: secret}, {Name: "OTHER", Text: "another-long-secret-8"}}), nil
 		}),
 	})
 }

@@ -29,7 +29,7 @@ func (h *hunt) encoded(depth int) {
 		}
 		for _, f := range h.scanner.search(decoded(letters), depth+1) {
 			start, end := f.Start/3*4, min(len(letters), (f.End+2)/3*4)
-			h.found = append(h.found, Finding{f.Rule, at[start], at[end-1] + 1})
+			h.found = append(h.found, Finding{Rule: f.Rule, Start: at[start], End: at[end-1] + 1})
 		}
 	}
 }

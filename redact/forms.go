@@ -91,5 +91,5 @@ func (h *hunt) keyBlock(start, end int, d decoding) (Finding, bool) {
 		return Finding{}, false
 	}
 	_, high = v.span(0, last)
-	return Finding{privateKey, low, high}, true
+	return Finding{Rule: privateKey, Start: low, End: high}, true
 }

@@ -27,7 +27,8 @@ type Known struct {
 type knownForm struct {
 	name   string
 	bytes  []byte
-	base64 bool // the letters beside the form may spell a part of the value, too
+	of     string // the value, or the part of it, that the form spells
+	base64 bool   // the letters beside the form may spell a part of the value, too
 }
 
 // startSize is the number of bytes by which a form is looked up. Every form has at least as many.
@@ -76,7 +77,7 @@ func (k *Known) Find(text []byte) []Finding {
 			i++
 			continue
 		}
-		f := Finding{form.name, i, i + len(form.bytes)}
+		f := Finding{form.name, i, i + len(form.bytes), form.of}
 		if form.base64 {
 			f.Start, f.End = widen(text, f.Start, f.End)
 		}

@@ -104,9 +104,9 @@ func formsOf(v Value) []knownForm {
 	if v.Listed {
 		least = min(MinKnown, max(len(v.Text), startSize))
 	}
-	add := func(text string, inBase64 bool) {
+	add := func(text, of string, inBase64 bool) {
 		if len(text) >= least {
-			out = append(out, knownForm{v.Name, []byte(text), inBase64})
+			out = append(out, knownForm{v.Name, []byte(text), of, inBase64})
 		}
 	}
 	for _, part := range partsOf(v.Text) {
@@ -114,10 +114,10 @@ func formsOf(v Value) []knownForm {
 			continue
 		}
 		for _, text := range spellings(part) {
-			add(text, false)
+			add(text, part, false)
 		}
 		for _, text := range base64Forms(part) {
-			add(text, true)
+			add(text, part, true)
 		}
 	}
 	return out

@@ -122,7 +122,7 @@ func (h *hunt) assigned(start, end int, d decoding) (Finding, bool) {
 	}
 	if password && !isWeakPassword(value) || !password && isRandom(value) {
 		a, b := v.span(low, high)
-		return Finding{assigned, a, b}, true
+		return Finding{Rule: assigned, Start: a, End: b}, true
 	}
 	return Finding{}, false
 }
@@ -150,7 +150,7 @@ func (h *hunt) named(start, end int, d decoding) (Finding, bool) {
 		return Finding{}, false
 	}
 	low, high := v.span(at, len(words))
-	return Finding{assigned, low, high}, true
+	return Finding{Rule: assigned, Start: low, End: high}, true
 }
 
 // operator returns the length of what stands between the name v.text[from:to] and its value, or 0 if no value follows.

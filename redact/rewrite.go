@@ -28,7 +28,8 @@ type Edit struct {
 // placeholder. The edits undo this; see Restore. found must be sorted and must not overlap, like the result of Find.
 //
 // In JSON, a placeholder replaces parts of strings and whole numbers, so the new text is valid JSON, too. name returns
-// the placeholder for a secret; it gets the bytes that the secret means, without the escapes of JSON. Without anything
+// the placeholder for a secret; it gets the known value that the text spells, or the bytes that the secret means, without the
+// escapes of JSON. Without anything
 // to change, Rewrite returns text itself and no edits.
 func Rewrite(text []byte, form Form, found []Finding, name func(rule string, secret []byte) Placeholder) ([]byte, []Edit) {
 	parts := secretParts(text, form, found)
@@ -86,6 +87,7 @@ type part struct {
 	start, end int
 	kind       partKind
 	rule       string
+	of         string // the known value that the part spells, or ""
 }
 
 // partKind is what a part is in the text.
@@ -100,6 +102,9 @@ const (
 // meaning returns the bytes that the part means.
 func (p part) meaning(text []byte) []byte {
 	raw := text[p.start:p.end]
+	if p.of != "" {
+		return []byte(p.of)
+	}
 	if p.kind != stringPart || bytes.IndexByte(raw, '\\') < 0 {
 		return raw
 	}
@@ -118,7 +123,7 @@ func secretParts(text []byte, form Form, found []Finding) []part {
 	var parts []part
 	if form == Plain {
 		for _, f := range found {
-			parts = append(parts, part{f.Start, f.End, plainPart, f.Rule})
+			parts = append(parts, part{f.Start, f.End, plainPart, f.Rule, f.Of})
 		}
 		return parts
 	}
@@ -182,10 +187,10 @@ func isNumberByte(b byte) bool {
 // and characters.
 func (t token) part(text []byte, f Finding) (part, bool) {
 	if t.isNumber {
-		return part{t.start, t.end, numberPart, f.Rule}, true
+		return part{t.start, t.end, numberPart, f.Rule, f.Of}, true
 	}
 	low, high := max(f.Start, t.start), min(f.End, t.end)
-	p := part{start: -1, kind: stringPart, rule: f.Rule}
+	p := part{start: -1, kind: stringPart, rule: f.Rule, of: f.Of}
 	for i := t.start; i < high; {
 		size := unit(text[i:t.end])
 		if i+size > low && p.start < 0 {

@@ -1,6 +1,8 @@
 package redact_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -166,4 +168,16 @@ func TestPlaceholdersAreNoSecrets(t *testing.T) {
 		again += min(1, len(f.Find(out)))
 	}
 	assert.LessOrEqual(t, again, 6, "of 600 texts: a secret that touches another may be found later")
+}
+
+func TestSpellingsOfAKnownValueHaveOneNumber(t *testing.T) {
+	t.Parallel()
+	const value = "quite/secret+value 7"
+	f := redact.NewFinder([]redact.Value{{Name: "TOKEN", Text: value}})
+	text := value + " quite%2Fsecret%2Bvalue%207 " + base64.StdEncoding.EncodeToString([]byte("x"+value+"yz")) + " " + hex.EncodeToString([]byte(value))
+	out, edits := redact.Rewrite([]byte(text), redact.Plain, f.Find([]byte(text)), numbered())
+	assert.Equal(t, 4, strings.Count(string(out), "«secret:TOKEN:1»"), "%s", out)
+	back, err := redact.Restore(out, edits)
+	require.NoError(t, err)
+	assert.Equal(t, text, string(back))
 }

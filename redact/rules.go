@@ -186,7 +186,7 @@ func (r *Rules) allows(f Finding, text []byte, file string, known bool) bool {
 		switch {
 		case e.digest != "":
 			if digest == "" {
-				digest = Digest(text[f.Start:f.End])
+				digest = f.Digest(text)
 			}
 			if digest == e.digest {
 				return true
@@ -225,6 +225,15 @@ func matchPath(glob, file string) bool {
 func Digest(secret []byte) string {
 	sum := sha256.Sum256(secret)
 	return hex.EncodeToString(sum[:])[:digestSize]
+}
+
+// Digest returns the digest of the secret that f found in text: of the known value, if there is one, so that all its spellings have the
+// same digest.
+func (f Finding) Digest(text []byte) string {
+	if f.Of != "" {
+		return Digest([]byte(f.Of))
+	}
+	return Digest(text[f.Start:f.End])
 }
 
 // digestSize is the number of digits of a Digest.

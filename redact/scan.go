@@ -17,6 +17,7 @@ type Finding struct {
 	Rule  string // the name of the rule that found the secret
 	Start int    // the offset of the secret's first byte
 	End   int    // the offset after the secret's last byte
+	Of    string // the known value that the text spells, in whatever form; "" if a rule found the secret
 }
 
 const (
@@ -189,7 +190,7 @@ func (h *hunt) match(r *rule, start, end int, d decoding) (Finding, bool) {
 				return h.keyBlock(secret[0], secret[1], d)
 			}
 			low, high := v.span(secret[0], secret[1])
-			return Finding{r.name, low, high}, true
+			return Finding{Rule: r.name, Start: low, End: high}, true
 		}
 		if r.back == 0 {
 			return Finding{}, false

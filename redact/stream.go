@@ -87,7 +87,7 @@ func (s *Stream) pass(limit int, how holding) {
 	within := found[:0]
 	for _, f := range found {
 		if f.Start = max(f.Start, s.passed) - s.passed; f.End > s.passed && f.End <= limit {
-			within = append(within, Finding{f.Rule, f.Start, f.End - s.passed})
+			within = append(within, Finding{f.Rule, f.Start, f.End - s.passed, f.Of})
 		}
 	}
 	s.emit(s.text[s.passed:limit], within)

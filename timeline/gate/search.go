@@ -141,7 +141,7 @@ func (j *scan) find(t text) []hit {
 	found := j.finder.FindIn(workingPath(t.path), t.data)
 	hits := make([]hit, len(found))
 	for i, f := range found {
-		hits[i] = hit{t.object, redact.RuleName(f.Rule), redact.Digest(t.data[f.Start:f.End]), excerpt(t.data, found, i), t.isMessage}
+		hits[i] = hit{t.object, redact.RuleName(f.Rule), f.Digest(t.data), excerpt(t.data, found, i), t.isMessage}
 	}
 	return hits
 }

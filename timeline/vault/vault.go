@@ -108,7 +108,7 @@ func (v *Vault) Marks(place string, text []byte) ([]snapshot.Mark, error) {
 		if v.opts.Mode == Refuse {
 			return nil, refused(place, f.Rule)
 		}
-		marks = append(marks, snapshot.Mark{Digest: redact.Digest(text[f.Start:f.End]), Rule: redact.RuleName(f.Rule), Place: place})
+		marks = append(marks, snapshot.Mark{Digest: f.Digest(text), Rule: redact.RuleName(f.Rule), Place: place})
 	}
 	return marks, nil
 }

@@ -66,7 +66,7 @@ func commands() []string {
 		"inbox", "approve", "deny", "answer", "signal", "logs", "events", "sql",
 		"supervise", "travel", "reset", "undo", "ops",
 		"fork", "replay", "branches", "worktrees", "worktrees prune",
-		"push", "remote",
+		"push", "remote", "scan", "secret add", "secret list", "secret remove",
 		"fetch", "bundle", "unbundle", "import", "watch", "export",
 		"init", "capture", "verify", "doctor", "seal", "completion", "version",
 	}

@@ -74,6 +74,9 @@ func (h *hunt) mayName(start, end int) bool {
 	for to < len(h.text) && to-end < slack && isName(h.text[to]) {
 		to++
 	}
+	if from > 0 && h.text[from-1] == ':' && to < len(h.text) && h.text[to] == ':' {
+		return false // a part of a name with colons, such as an ARN
+	}
 	if from > 0 {
 		switch h.text[from-1] {
 		case '\\', '[', '%', ';', '\n', '\r':

@@ -33,8 +33,8 @@ var (
 
 // operators match what stands between a name and its value, at its start.
 var operators = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?:[\"'`\\])]{0,2}[ \\t]{0,40}(?:=>|:=|={1,3}|:|\\|)[ \\t]{0,40}(?:\\n[ \\t]{0,40})?" +
-		`|["'][ \t]{0,8},[ \t]{0,8}` + `|["']?,?[ \t]{0,8}\n[ \t]{0,40}(?:- )?["']?[vV]alue["']?[ \t]{0,8}[:=][ \t]{0,8}` + `|["'][ \t]{1,8}value=|["'],[ \t]{0,8}["']?[vV]alue["']?[ \t]{0,4}:[ \t]{0,8}|>)`)
+	return regexp.MustCompile("^(?:[\"'`\\])]{0,2}[ \\t]{0,40}(?:=>|:{1,3}=|[.?+]=|={1,3}|:|\\|)[ \\t]{0,40}(?:\\n[ \\t]{0,40})?" +
+		`|["'][ \t]{0,8},[ \t]{0,8}` + `|["']?,?[ \t]{0,8}\n[ \t]{0,40}(?:- )?["']?[vV]alue["']?[ \t]{0,8}[:=][ \t]{0,8}` + `|["'][ \t]{1,8}value=|["'],[ \t]{0,8}["']?[vV]alue["']?[ \t]{0,4}:[ \t]{0,8}|:?[ \t]{1,8}(?:[sS]tring|&?str)[ \t]{0,8}=[ \t]{0,8}|>[ \t]{0,8}(?:\n[ \t]{0,40})?)`)
 })
 
 // name tries the rule of names around the word text[start:end] of a name.

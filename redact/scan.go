@@ -60,10 +60,13 @@ func New() *Scanner {
 		}
 		s.owners[n] = append(s.owners[n], owner)
 	}
-	for _, list := range [][]shape{shapes, forms} {
+	for i, list := range [][]shape{shapes, forms} {
 		for _, shape := range list {
 			for _, word := range shape.literals {
 				add(word, int32(len(s.rules)))
+			}
+			if i == 0 && shape.check == nil { // the forms have values that people choose
+				shape.check = notExample
 			}
 			s.rules = append(s.rules, rule{shape, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(shape.pattern) })})
 		}

@@ -10,7 +10,7 @@ import (
 // standIns match a text that stands for a secret: variables, templates, masks and words of documentation.
 var standIns = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:\$|%[A-Z_]+%$|<|!|\{\{|\*{3}|\[?redacted|enc\[|env[.(]|op://|vault:|arn:|urn:|sha(?:1|256|384|512)[:-]|phc_|pk_(?:live|test)_|sb_publishable_|age1|ssh-|[a-z+]{2,12}://|\.{0,2}~?(?:/[a-z._-]{2,}){2}|\./)` +
-		`|\$\{|\{\{|\$\(|\*{4}|x{6}|\.\.\.|process\.env|os\.environ|getenv|change[-_]?me|replace[-_]?(?:me|with|this)|your[-_ ]|[-_]here$|example|placeholder|dummy|^(?:user|pass|password|passwd|pwd|secret|token|null|none|true|false|undefined|test|string|required|optional)$`)
+		`|\$\{|\{\{|\$\(|\*{4}|x{6}|\.\.\.|process\.env|os\.environ|getenv|change[-_]?me|replace[-_]?(?:me|with|this)|your[-_ ]|[-_]here$|example|placeholder|dummy|^(?:user|pass|password|passwd|pwd|secret|token|null|none|true|false|undefined|test|string|required|optional)>?$|^\[[A-Za-z_ -]+\]$|#{6}`)
 })
 
 // isStandIn reports whether text only stands for a secret.

@@ -12,7 +12,7 @@ const privateKey = "private-key"
 var forms = []shape{
 	{name: "url-password", literals: []string{"://", "%3a%2f%2f"}, pattern: `://[^\s:/@"'<>]{0,64}:([^\s@/"'<>]{3,})@[0-9A-Za-z]`, free: true, check: isPassword},
 	{name: "url-signature", literals: []string{"sig=", "sig%3d"}, pattern: `sig=([0-9A-Za-z%+/_-]{40,}=?)`, free: true, check: mixed},
-	{name: "netrc-password", literals: []string{"password", "passwd"}, back: 200, pattern: `(?:login|user|machine)\s+\S{1,}\s+(?:password|passwd)\s+(\S{6,})`, free: true, check: isPassword},
+	{name: "netrc-password", literals: []string{"password", "passwd"}, spaced: true, back: 200, pattern: `(?:login|user|machine)\s+\S{1,}\s+(?:password|passwd)\s+(\S{6,})`, free: true, check: isPassword},
 	{name: "pgpass-password", literals: []string{":5432:", ":5433:", ":6432:", "%3a5432%3a"}, pattern: `:[0-9]{4}:[^:\s]{1,64}:[^:\s]{1,64}:([^\s:"'\\]{6,})`, free: true, check: isPassword},
 	{name: "registry-auth", literals: []string{`"auth`, `\"auth`, "%22auth", "_auth=", "_auth =", "_auth%3d"}, pattern: `\\*(?:"auth\\*"\s{0,4}:\s{0,4}\\*"|_auth\s?=\s?"?)([0-9A-Za-z+/_-]{8,}={0,2})`, free: true, check: isUserPassword},
 	{name: "basic-auth", literals: []string{"basic ", "basic%20"}, pattern: `(?i:basic) {1,4}([0-9A-Za-z+/_-]{8,}={0,2})`, free: true, check: isUserPassword},

@@ -6,6 +6,7 @@
 package redact
 
 import (
+	"bytes"
 	"cmp"
 	"regexp"
 	"slices"
@@ -68,7 +69,7 @@ func New() *Scanner {
 			if i == 0 && shape.check == nil { // the forms have values that people choose
 				shape.check = notExample
 			}
-			s.rules = append(s.rules, rule{shape, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(shape.pattern) })})
+			s.rules = append(s.rules, rule{shape, sync.OnceValue(shape.compile)})
 		}
 	}
 	for _, word := range nameWords {
@@ -76,6 +77,14 @@ func New() *Scanner {
 	}
 	s.literals = newLiterals(words)
 	return s
+}
+
+// compile compiles the pattern. A match that begins at the literal is anchored there, so that nothing else is tried.
+func (s shape) compile() *regexp.Regexp {
+	if s.back > 0 {
+		return regexp.MustCompile(s.pattern)
+	}
+	return regexp.MustCompile(`\A(?:` + s.pattern + `)`)
 }
 
 // Find returns the secrets in text, sorted by Start. They do not overlap. Find does not modify text.
@@ -124,11 +133,16 @@ func (h *hunt) literal(word int32, start, end int) {
 			continue
 		}
 		r := &h.scanner.rules[owner]
-		if r.back == 0 && !r.free && touches(h.text, start) {
+		if r.back == 0 && !r.free && touches(h.text, start) || r.spaced && !maySpace(h.text, end) {
 			continue
 		}
 		h.try(r, start, end)
 	}
+}
+
+// maySpace reports whether white space may stand at text[at], also behind an escape or a colour.
+func maySpace(text []byte, at int) bool {
+	return at < len(text) && bytes.IndexByte([]byte(" \t\r\n\\\x1b%+"), text[at]) >= 0
 }
 
 // try searches for r around the literal text[start:end]. It first reads the text with its colours and backslashes decoded,

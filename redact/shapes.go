@@ -8,6 +8,7 @@ type shape struct {
 	pattern  string   // of the view; group 1 is the secret if there is a group, otherwise the whole match
 	back     int      // how many bytes of the view before the literal a match may begin; 0 means at the literal
 	ahead    int      // how many bytes of the text after the literal the pattern may need; 0 means window
+	spaced   bool     // white space follows the literal
 	free     bool     // the secret may touch letters, digits, '_' and '-' at both ends
 	check    func(secret []byte) bool
 }

@@ -7,14 +7,39 @@ import (
 	"sync"
 )
 
-// standIns match a text that stands for a secret: variables, templates, masks and words of documentation.
+// standIns match the start of a text that only stands for a secret, or all of it.
 var standIns = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:\$|%[A-Z_]+%$|<|!|\{\{|\*{3}|\[?redacted|enc\[|env[.(]|op://|vault:|arn:|urn:|sha(?:1|256|384|512)[:-]|phc_|pk_(?:live|test)_|sb_publishable_|age1|ssh-|[a-z+]{2,12}://|\.{0,2}~?(?:/[a-z._-]{2,}){2}|\./)` +
-		`|\$\{|\{\{|\$\(|\*{4}|x{6}|\.\.\.|process\.env|os\.environ|getenv|change[-_]?me|replace[-_]?(?:me|with|this)|your[-_ ]|[-_]here$|example|placeholder|dummy|^(?:user|pass|password|passwd|pwd|secret|token|null|none|true|false|undefined|test|string|required|optional)>?$|^\[[A-Za-z_ -]+\]$|#{6}`)
+	return regexp.MustCompile(`(?i)^(?:\$|%[A-Z_]+%$|<|!|\{\{|\*{3}|\[?redacted|enc\[|env[.(]|op://|vault:|arn:|urn:|sha(?:1|256|384|512)[:-]|phc_|pk_(?:live|test)_|sb_publishable_|age1|ssh-|[a-z+]{2,12}://|\.{0,2}~?(?:/[a-z._-]{2,}){2}|\./` +
+		`|(?:user|pass|password|passwd|pwd|secret|token|null|none|true|false|undefined|test|string|required|optional)>?$|\[[a-z_ -]+\]$)`)
 })
 
+// standInWords are what a text that only stands for a secret may have anywhere, in lower case.
+var standInWords = [][]byte{
+	[]byte("${"), []byte("{{"), []byte("$("), []byte("****"), []byte("xxxxxx"), []byte("######"), []byte("..."), []byte("process.env"), []byte("os.environ"), []byte("getenv"),
+	[]byte("changeme"), []byte("change_me"), []byte("change-me"), []byte("your-"), []byte("your_"), []byte("your "), []byte("example"), []byte("placeholder"), []byte("dummy"),
+	[]byte("replaceme"), []byte("replace-me"), []byte("replace_me"), []byte("replace-with"), []byte("replace_with"), []byte("replacewith"), []byte("replace-this"), []byte("replace_this"), []byte("replacethis"),
+}
+
 // isStandIn reports whether text only stands for a secret.
-func isStandIn(text []byte) bool { return standIns().Match(text) }
+func isStandIn(text []byte) bool {
+	const short = 256
+	var buffer [short]byte
+	lower := append(buffer[:0], text...)
+	for i, b := range lower {
+		if b >= 'A' && b <= 'Z' {
+			lower[i] = b | 0x20
+		}
+	}
+	if bytes.HasSuffix(lower, []byte("-here")) || bytes.HasSuffix(lower, []byte("_here")) {
+		return true
+	}
+	for _, word := range standInWords {
+		if bytes.Contains(lower, word) {
+			return true
+		}
+	}
+	return standIns().Match(text)
+}
 
 // isCode reports whether an unquoted value is an expression of a program: a path of names.
 func isCode(value []byte) bool {

@@ -11,11 +11,20 @@ import (
 // tokens, and these are taken out as well.
 func githubToken(secret []byte) bool { return varied(secret[4:], 8) }
 
-// notExample reports whether a secret is not made up for documentation: EXAMPLE, or rows of X and 0.
+// sentryToken reports whether a token of Sentry is not one of documentation: a row of the same letter.
+func sentryToken(secret []byte) bool { return varied(secret[len("sntryu_"):], 8) }
+
+// notExample reports whether a secret is not made up for documentation: EXAMPLE, abc123, or rows of X and 0.
 func notExample(secret []byte) bool {
 	upper := bytes.ToUpper(secret)
 	return !bytes.Contains(upper, []byte("EXAMPLE")) && !bytes.Contains(upper, []byte("XXXXX")) &&
-		!bytes.Contains(upper, []byte("YOUR-")) && varied(secret, 8)
+		!bytes.Contains(upper, []byte("YOUR-")) && !bytes.Contains(upper, []byte("ABC123")) && varied(secret, 8)
+}
+
+// slackToken reports whether a token of Slack is whole and drawn: its last part is not empty, and it has digits behind its kind.
+func slackToken(secret []byte) bool {
+	const fewest = 4
+	return !bytes.HasSuffix(secret, []byte("-")) && digits(secret) >= fewest && notExample(secret)
 }
 
 // varied reports whether text has at least least different bytes.

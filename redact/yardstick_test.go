@@ -29,6 +29,7 @@ func TestYardstick(t *testing.T) {
 	count := make(map[bool]int)    // samples with and without a secret
 	found := make(map[bool]int)    // in which the finder finds one
 	missed := make(map[string]int) // samples with a secret that it does not find, by rule
+	assigned := 0                  // samples without a secret in which it only finds values of secret names
 	lines := bufio.NewScanner(file)
 	const longest = 1 << 24
 	lines.Buffer(nil, longest)
@@ -40,20 +41,27 @@ func TestYardstick(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &s))
 		count[s.Secret]++
-		if len(finder.Find([]byte(s.Text))) > 0 {
+		hits := finder.Find([]byte(s.Text))
+		switch {
+		case len(hits) > 0:
 			found[s.Secret]++
-		} else if s.Secret {
+			if !s.Secret && !slices.ContainsFunc(hits, func(f redact.Finding) bool { return f.Rule != "secret-name" }) {
+				assigned++
+			}
+		case s.Secret:
 			missed[s.Rule]++
 		}
 	}
 	require.NoError(t, lines.Err())
-	t.Logf("found %d of %d secrets, and %d false ones in %d harmless texts", found[true], count[true], found[false], count[false])
+	t.Logf("found %d of %d secrets, and %d false ones in %d harmless texts: %d of these are values of secret names",
+		found[true], count[true], found[false], count[false], assigned)
 	for _, rule := range slices.Sorted(maps.Keys(missed)) {
 		t.Logf("missed %d of %s", missed[rule], rule)
 	}
 	require.Greater(t, count[true], 1000)
 	assert.GreaterOrEqual(t, 100*found[true], 90*count[true])
-	// The goal is one in forty. Nearly all that is left is a random value that the sample assigns to a name such as api_token, which
-	// counts as a secret here whatever its form, or a key that Google publishes in its manuals.
-	assert.LessOrEqual(t, 100*found[false], 14*count[false])
+	// The forms of services flag at most one in forty. The other false ones are random values that a sample assigns to a name
+	// such as telegram_api_token, in a form that the service would not take. They count as secrets here, whatever their form.
+	assert.LessOrEqual(t, 40*(found[false]-assigned), count[false])
+	assert.LessOrEqual(t, 100*found[false], 5*count[false])
 }

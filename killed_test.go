@@ -114,8 +114,14 @@ func newStorm(t *testing.T) *storm {
 
 // call runs git-smithers. status is -1 where it was killed.
 func (s *storm) call(extra string, args ...string) (status int, out string) {
+	return s.callWith("", extra, args...)
+}
+
+// callWith is call with a standard input.
+func (s *storm) callWith(input, extra string, args ...string) (status int, out string) {
 	cmd := exec.CommandContext(context.Background(), s.program, args...)
 	cmd.Dir, cmd.Env = s.Dir, append(slices.Clone(s.Env), extra)
+	cmd.Stdin = strings.NewReader(input)
 	var talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &talk, &talk
 	err := cmd.Run()

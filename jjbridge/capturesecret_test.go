@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,10 +40,14 @@ func (m *markers) options() jjbridge.CaptureOptions {
 	}
 }
 
-// age sets the times of files to an hour ago, so that captures need not read them again.
+// aged counts the calls of age.
+var aged atomic.Int64
+
+// age sets the times of files to about an hour ago, so that captures need not read them again. Each call sets another second:
+// git compares whole seconds, and takes a file that was written twice in a second, and is as long, for unchanged.
 func age(t *testing.T, repo *repotest.Repo, names ...string) {
 	t.Helper()
-	past := time.Now().Add(-time.Hour)
+	past := time.Now().Add(-time.Hour).Add(time.Duration(aged.Add(1)%1000) * time.Second)
 	for _, name := range names {
 		require.NoError(t, os.Chtimes(filepath.Join(repo.Dir, name), past, past))
 	}

@@ -18,7 +18,8 @@ CC_FOUND := $(shell command -v "$$(go env CC)")
 UNRACED  := -race '-gcflags=modernc.org/...=-race=false' '-gcflags=github.com/klauspost/...=-race=false'
 RACE     := $(if $(CC_FOUND),$(UNRACED))
 
-# -trimpath lets all checkouts of a machine share what Go has compiled.
+# -trimpath lets all checkouts of a machine share what Go has compiled. Whatever compiles has the same flags, so that nothing is
+# compiled twice.
 TESTFLAGS := -parallel 4 -trimpath -tags $(TAGS) -timeout 20m
 GOTEST    := CGO_ENABLED=0 go test $(TESTFLAGS)
 EVERYDAY  := CGO_ENABLED=0 tools/gotest.sh
@@ -68,7 +69,7 @@ build: ## build bin/git-smithers
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers .
 
 vet: ## go vet
-	go vet -tags $(TAGS) ./...
+	go vet -trimpath -tags $(TAGS) ./...
 
 tidy: ## go.mod and go.sum say what is imported
 	go mod tidy -diff
@@ -78,7 +79,7 @@ fmt-check: ## every file is gofmt'ed
 
 lint: ## golangci-lint, with the layer rules of docs/architecture.md
 	@tools/lint.sh
-	$(LINT) run --allow-parallel-runners ./...
+	GOFLAGS=-trimpath $(LINT) run --allow-parallel-runners ./...
 
 fmt: ## rewrite every file as the linter wants it
 	@tools/lint.sh

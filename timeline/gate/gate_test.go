@@ -110,15 +110,21 @@ func TestAScanNamesTheFirstFrameWithTheSecret(t *testing.T) {
 	assert.NotContains(t, strings.Join(known.Hints, "\n"), secret)
 }
 
+// capture appends a frame with the files of the working copy.
+func (c *clone) capture() {
+	c.t.Helper()
+	files, err := code.WorkingCopyOf(c.store).Capture(c.t.Context())
+	require.NoError(c.t, err)
+	c.frame(snapshot.Draft{VCS: &files.VCS, Objects: files.Objects})
+	require.NoError(c.t, files.Close())
+}
+
 func TestEveryPartOfARunIsSearched(t *testing.T) {
 	t.Parallel()
 	captured := func(path, content string) func(*clone) {
 		return func(c *clone) {
 			c.Write(path, content)
-			files, err := code.WorkingCopyOf(c.store).Capture(c.t.Context())
-			require.NoError(c.t, err)
-			c.frame(snapshot.Draft{VCS: &files.VCS, Objects: files.Objects})
-			require.NoError(c.t, files.Close())
+			c.capture()
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -201,6 +207,20 @@ func TestACleanRunIsSearchedOnce(t *testing.T) {
 	c.frame(setInput(secret))
 	assert.Len(t, c.scan(gate.Request{}).Findings, 1)
 	assert.Len(t, c.scan(gate.Request{}).Findings, 1, "what is found is found again")
+}
+
+func TestAnExceptionForAPathSaysNothingOfOtherPaths(t *testing.T) {
+	t.Parallel()
+	c := newClone(t)
+	c.Write(".smithers/secrets.yaml", "allow:\n  - {path: \"*.sample\", reason: made up}\n")
+	c.Write("a.sample", "password=hT7-kk2.Wq9z\n")
+	c.capture()
+	require.Empty(t, c.scan(gate.Request{}).Findings)
+	require.NoError(t, os.Rename(filepath.Join(c.Dir, "a.sample"), filepath.Join(c.Dir, "a.txt")))
+	c.capture()
+	found := c.scan(gate.Request{}).Findings
+	require.Len(t, found, 1)
+	assert.Equal(t, "worktree/a.txt", found[0].Place)
 }
 
 func TestWhatTheReceiverHasIsNotSearched(t *testing.T) {

@@ -37,7 +37,8 @@ type text struct {
 	isMessage bool
 }
 
-// search searches objects, and remembers those that are clean.
+// search searches objects, and remembers those that are clean at every path. An exception for a path says nothing of the same
+// content elsewhere.
 func (j *scan) search(ctx context.Context, objects []object) ([]hit, error) {
 	var mu sync.Mutex
 	var hits []hit
@@ -74,7 +75,8 @@ func (j *scan) search(ctx context.Context, objects []object) ([]hit, error) {
 		dirty[h.id] = true
 	}
 	for _, o := range objects {
-		if !dirty[o.id] {
+		path := workingPath(o.path)
+		if !dirty[o.id] && (path == "" || !j.finder.AllowsPath(path)) {
 			j.clean.add(o.id)
 		}
 	}

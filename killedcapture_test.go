@@ -38,7 +38,7 @@ func TestKilledCapturesKeepNoSecret(t *testing.T) {
 	died, rounds := 0, repotest.Size(20, 200)
 	for round := range rounds {
 		write(round)
-		const longest = 60_000 // microseconds: a capture takes about 40 ms
+		const longest = 30_000 // microseconds, about what a capture takes
 		status, out := s.callWith(capture, fmt.Sprintf("%s=1 %d", killVariable, mathrand.IntN(longest)), "capture", "r")
 		switch status {
 		case -1:

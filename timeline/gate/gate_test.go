@@ -209,6 +209,20 @@ func TestACleanRunIsSearchedOnce(t *testing.T) {
 	assert.Len(t, c.scan(gate.Request{}).Findings, 1, "what is found is found again")
 }
 
+func TestTheRefusalSaysWhatHelpsAgainstASecretInAWorkflow(t *testing.T) {
+	t.Parallel()
+	hints := func(draft snapshot.Draft) string {
+		c := newClone(t)
+		c.frame(draft)
+		known, ok := errors.AsType[*fault.Error](c.scan(gate.Request{}).Refusal("no"))
+		require.True(t, ok)
+		return strings.Join(known.Hints, "\n")
+	}
+	const hint = "let the commands read the secret from a variable"
+	assert.Contains(t, hints(snapshot.Draft{Workflow: &snapshot.Workflow{Definition: []byte(secret)}}), hint)
+	assert.NotContains(t, hints(setInput(secret)), hint)
+}
+
 func TestAnExceptionForAPathSaysNothingOfOtherPaths(t *testing.T) {
 	t.Parallel()
 	c := newClone(t)

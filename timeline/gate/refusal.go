@@ -1,6 +1,9 @@
 package gate
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -16,6 +19,9 @@ func (r *Report) Refusal(what string) error {
 	err = err.Hint("revoke each secret that is real: whoever has the run has the secret")
 	err = err.Hint("if a finding is harmless, `--allow %s` lets it through once, and `git smithers scan --allow %s --reason TEXT` for good",
 		fault.Word(r.Findings[0].Digest), fault.Word(r.Findings[0].Digest))
+	if slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.HasPrefix(f.Place, "workflow/") }) {
+		err = err.Hint("a run keeps its workflow as it is: let the commands read the secret from a variable, and start a new run")
+	}
 	return r.hintClean(err).Detail("findings", r.Findings)
 }
 

@@ -111,34 +111,11 @@ func (j *scan) contents(ctx context.Context, objects []object, take func(o objec
 	})
 }
 
-// git runs git with args, and calls read with its output. If read returns an error, git returns this error.
+// git runs git with args, and calls read with its output; see gitexec.Git.Read.
 func (j *scan) git(ctx context.Context, stdin io.Reader, args []string, read func(*bufio.Reader) error) error {
-	running, end := context.WithCancel(ctx)
-	defer end()
-	cmd, err := gitexec.New(j.store.Repo(), j.store.Env()).Command(running, args...)
-	if err != nil {
-		return &gitexec.Error{Args: args, Status: -1, Err: err}
-	}
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr = stdin, &said
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return &gitexec.Error{Args: args, Status: -1, Err: err}
-	}
 	const buffer = 256 << 10
-	failed := read(bufio.NewReaderSize(out, buffer))
-	if failed != nil {
-		end() // git would wait for a reader of its output
-	}
-	err = cmd.Wait()
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case failed != nil && !errors.Is(failed, io.EOF) || err == nil:
-		return failed
-	}
-	return gitexec.NewError(args, cmd.ProcessState, said.String(), err)
+	_, err := gitexec.New(j.store.Repo(), j.store.Env()).Read(ctx, stdin, args, func(out io.Reader) error {
+		return read(bufio.NewReaderSize(out, buffer))
+	})
+	return err
 }

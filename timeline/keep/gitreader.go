@@ -3,7 +3,6 @@ package keep
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,39 +97,22 @@ func (g *gitReader) run(ctx context.Context, args ...string) (string, error) {
 // lines runs git with args, and calls the function each with every line of git's standard output. If each returns an
 // error, lines does not call it again and returns this error. A warning of git about a broken ref is an error, because
 // git leaves such a ref out. If ctx ends, lines returns the cause.
-func (g *gitReader) lines(ctx context.Context, stdin io.Reader, args []string, each func(line string) error) (err error) {
-	cmd, err := gitexec.New(g.repo, g.env).Command(ctx, args...)
-	if err != nil {
-		return &gitexec.Error{Args: args, Status: -1, Err: err}
+func (g *gitReader) lines(ctx context.Context, stdin io.Reader, args []string, each func(line string) error) error {
+	said, err := gitexec.New(g.repo, g.env).Read(ctx, stdin, args, func(out io.Reader) error {
+		scanner := bufio.NewScanner(out)
+		// A line may have a path that is longer than the scanner's default limit.
+		scanner.Buffer(nil, 1<<20)
+		for scanner.Scan() {
+			if err := each(scanner.Text()); err != nil {
+				return err
+			}
+		}
+		return scanner.Err()
+	})
+	if err == nil && strings.Contains(said, "broken ref") {
+		return gitexec.NewError(args, nil, said, errIncomplete)
 	}
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr = stdin, &said
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return &gitexec.Error{Args: args, Status: -1, Err: err}
-	}
-	scanner := bufio.NewScanner(out)
-	// A line may have a path that is longer than the scanner's default limit.
-	scanner.Buffer(nil, 1<<20)
-	var failed error
-	for failed == nil && scanner.Scan() {
-		failed = each(scanner.Text())
-	}
-	failed = errors.Join(failed, scanner.Err())
-	if failed != nil {
-		_, _ = io.Copy(io.Discard, out) // git ends only if its output is read
-	}
-	err = cmd.Wait()
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil || strings.Contains(said.String(), "broken ref"):
-		return gitexec.NewError(args, cmd.ProcessState, said.String(), cmp.Or(err, errIncomplete))
-	}
-	return failed
+	return err
 }
 
 // errIncomplete means that git succeeded but left out a broken ref.

@@ -58,7 +58,7 @@ func TestWhateverHappensToFilesTheirSecretsAreLeftOut(t *testing.T) {
 				remove(t, repo, name)
 			case "rules":
 				search.rules += "1"
-			case "off": // a capture without a search, of which nothing is stored
+			case "off": // a capture without a search, which is not stored
 				dropCapture(t, repo, jjbridge.CaptureOptions{})
 			case "lost":
 				dropCapture(t, repo, search.options())

@@ -29,7 +29,7 @@ const (
 	maxSearched = 64 << 20
 	// maxRemembered is the number of tracked files whose warnings are remembered although the capture has not read them.
 	maxRemembered = 1000
-	// maxTold is the number of files of which each is named in a warning of its own.
+	// maxTold is the number of files that get a warning each. More files share one warning.
 	maxTold = 3
 )
 
@@ -120,7 +120,7 @@ func (s *secretFiles) result(tree objstore.ID, all bool) gitindex.SearchedFiles 
 	return out
 }
 
-// warn calls warn for each file with a secret of which the last capture has not warned.
+// warn calls warn for each file with a secret, unless the last capture has warned of the file.
 func (s *secretFiles) warn(warn func(error)) {
 	told := make(map[bool]int) // by SecretFile.Out
 	for _, name := range slices.Sorted(maps.Keys(s.found)) {

@@ -23,10 +23,11 @@ const (
 	CollectionInput = "input" // a single value with the key ""
 
 	// The journal.
-	CollectionAttempts  = "attempts"
-	CollectionLogs      = "logs"
-	CollectionToolCalls = "tool-calls"
-	CollectionOps       = "ops"
+	CollectionAttempts   = "attempts"
+	CollectionLogs       = "logs"
+	CollectionToolCalls  = "tool-calls"
+	CollectionTranscript = "transcript"
+	CollectionOps        = "ops"
 
 	// The mailbox.
 	CollectionApprovals     = "approvals"

@@ -62,6 +62,8 @@ func documented(c *collection) string {
 		member = "is carried"
 	case c.name == CollectionLogs:
 		member = "does not occur: a row is a string"
+	case c.name == CollectionTranscript:
+		member = "does not occur: a row is an array"
 	}
 	return fmt.Sprintf("| `%s` | `%s` | %s | %s | %s | %s |", c.name, in, hash, back, fork, member)
 }

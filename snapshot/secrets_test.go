@@ -96,6 +96,7 @@ func withSecrets() map[string]struct {
 		"a log":                   {snapshot.Place{Collection: "logs", Key: snapshot.AttemptKey("a", 0, 1)}, journal(set("logs", snapshot.EncodeLog("a", 0, 1, text)))},
 		"the input of a call":     {snapshot.Place{Collection: "tool-calls", Key: snapshot.ToolCallKey("a", 0, 1, 1), Member: "input"}, journal(set("tool-calls", snapshot.EncodeToolCall(in)))},
 		"the output of a call":    {snapshot.Place{Collection: "tool-calls", Key: snapshot.ToolCallKey("a", 0, 1, 1), Member: "output"}, journal(set("tool-calls", snapshot.EncodeToolCall(out)))},
+		"a transcript":            {snapshot.Place{Collection: "transcript", Key: snapshot.TranscriptKey("main", 7)}, journal(set("transcript", snapshot.EncodeTranscript("main", 7, linesOf(`{"a":"`+text+`"}`))))},
 		"an event":                {snapshot.Place{}, snapshot.Draft{Events: []snapshot.Event{{Type: "said", AtMs: now, Payload: json.RawMessage(`{"a":"` + text + `"}`)}}}},
 		"the rendered tree":       {snapshot.Place{}, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: json.RawMessage(`{"kind":"text","text":"` + text + `"}`)}}},
 		"the subject":             {snapshot.Place{}, snapshot.Draft{Subject: text}},

@@ -188,7 +188,7 @@ func TestMembersOfANewerVersionAreKeptInOpenRows(t *testing.T) {
 func TestACollectionTakesRowsOfEngines(t *testing.T) {
 	t.Parallel()
 	for collection, want := range map[string]bool{
-		snapshot.CollectionAttempts: true, snapshot.CollectionLogs: true, snapshot.CollectionToolCalls: true,
+		snapshot.CollectionAttempts: true, snapshot.CollectionLogs: true, snapshot.CollectionToolCalls: true, snapshot.CollectionTranscript: true,
 		snapshot.CollectionOps: false, snapshot.CollectionNodes: false, snapshot.CollectionWaits: false, "outputs/attempts": false, "": false,
 	} {
 		assert.Equal(t, want, snapshot.IsEngineJournal(collection), collection)

@@ -74,6 +74,10 @@ func jsonLines() []jsonLine {
 		{"push", "origin a --yes", ""},
 		{"fetch", "origin", ""},
 		{"remote", "", ""},
+		{"session enable", "", ""},
+		{"session status", "", ""},
+		{"session disable", "", ""},
+		{"session what-if", "@", ""},
 		{"secret list", "", ""},
 		{"secret add", "NAME", "a-long-value-7"},
 		{"secret remove", "NAME", ""},
@@ -107,8 +111,8 @@ func TestEveryLineOfJSONHasAKind(t *testing.T) {
 	d.repo.Write("ask.yaml", "name: ask\ntasks:\n  - {id: ask, human: Why?}\n")
 	d.repo.Write("wait.yaml", "name: wait\ntasks:\n  - {id: built, wait_for: {signal: build}}\n")
 	dir := t.TempDir()
-	// These print a script or words for one, and watch goes on until it is stopped; its documents are those of import.
-	called := []string{"completion", "__complete", "man", "watch"}
+	// These print a script or words for one, or nothing, and watch goes on until it is stopped; its documents are those of import.
+	called := []string{"completion", "__complete", "man", "session hook", "watch"}
 	printed := 0
 	for _, line := range jsonLines() {
 		called = append(called, line.command)

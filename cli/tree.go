@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/git-smithers/git-smithers/cli/agents"
 	"github.com/git-smithers/git-smithers/cli/answer"
 	"github.com/git-smithers/git-smithers/cli/back"
 	"github.com/git-smithers/git-smithers/cli/peers"
@@ -47,6 +48,6 @@ prefix of its id is enough; to change or remove it, give the whole id.`,
 // often; help --all also lists the others.
 func topics() []arg.Topic {
 	return []arg.Topic{
-		run.Topic(), answer.Topic(), see.Topic(), back.Topic(), sharing.Topic(), peers.Topic(), upkeep.Topic(), program.Topic(tree),
+		run.Topic(), answer.Topic(), see.Topic(), back.Topic(), sharing.Topic(), agents.Topic(), peers.Topic(), upkeep.Topic(), program.Topic(tree),
 	}
 }

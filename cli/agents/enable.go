@@ -1,0 +1,113 @@
+package agents
+
+import (
+	"context"
+	"path/filepath"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// setupDocument is the document of session enable --json and session disable --json.
+type setupDocument struct {
+	Kind    string `json:"kind"`
+	Agent   string `json:"agent"`
+	File    string `json:"file"` // relative to the top of the working copy, with slashes
+	Enabled bool   `json:"enabled"`
+	Changed bool   `json:"changed"`
+}
+
+// sharedFlag returns the flag --shared.
+func sharedFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "shared", Usage: "use the settings that the project shares"}
+}
+
+func enableCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "enable",
+		Summary: "record the sessions of a coding agent from now on",
+		Usage:   []string{"[claude] [--shared]"},
+		About: `Adds hooks to the agent's settings in this working copy: .claude/settings.local.json or, with
+--shared, .claude/settings.json. What is in the file stays. A colleague without git-smithers is not
+disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
+restarted.`,
+		MaxArgs:  1,
+		Flags:    []urfave.Flag{sharedFlag()},
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"record Claude Code in this repository", "git smithers session enable claude"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return withSetup(ctx, s, c, func(setup agent.Setup) error {
+				changed, err := setup.Enable()
+				if err != nil {
+					return err
+				}
+				if !s.JSON {
+					s.Note("sessions of %s are recorded: hooks are in %s", setup.Agent, filepath.ToSlash(setup.File()))
+				}
+				return writeSetup(s, setup, true, changed)
+			})
+		},
+	}
+}
+
+func disableCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "disable",
+		Summary: "record the sessions of a coding agent no more",
+		Usage:   []string{"[claude] [--shared]"},
+		About: `Removes the hooks that session enable has added. If nobody has changed the settings since, they
+are byte for byte what they were. Recorded sessions stay.`,
+		MaxArgs:  1,
+		Flags:    []urfave.Flag{sharedFlag()},
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"stop recording Claude Code in this repository", "git smithers session disable claude"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return withSetup(ctx, s, c, func(setup agent.Setup) error {
+				changed, err := setup.Disable()
+				if err != nil {
+					return err
+				}
+				switch {
+				case s.JSON:
+				case changed:
+					s.Note("sessions of %s are recorded no more: the hooks are gone from %s", setup.Agent, filepath.ToSlash(setup.File()))
+				default:
+					s.Note("nothing to do: %s has no hooks of git-smithers", filepath.ToSlash(setup.File()))
+				}
+				return writeSetup(s, setup, false, changed)
+			})
+		},
+	}
+}
+
+// writeSetup prints the document of enable and disable, if a script reads.
+func writeSetup(s *session.Session, setup agent.Setup, enabled, changed bool) error {
+	if !s.JSON {
+		return nil
+	}
+	return s.WriteJSON(setupDocument{"session-hooks", setup.Agent, filepath.ToSlash(setup.File()), enabled, changed})
+}
+
+// withSetup calls f with the setup of the agent that the command line names, or of Claude Code. Codes: usage for an unknown agent,
+// no_working_copy outside of any working copy.
+func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f func(agent.Setup) error) error {
+	name := agent.Claude
+	if c.Args().Present() {
+		name = c.Args().First()
+	}
+	if name != agent.Claude {
+		return fault.New(fault.Usage, "unknown agent %q", name).Hint("this version records claude")
+	}
+	return s.WithStore(ctx, func(store *timeline.Store) error {
+		root := store.Workspace().Root
+		if root == "" {
+			return fault.New(fault.NoWorkingCopy, "there is no working copy here").Hint("call it in the folder in which the agent works")
+		}
+		return f(agent.Setup{Agent: name, Root: root, Shared: c.Bool("shared"), Private: store.Private()})
+	})
+}

@@ -1,0 +1,35 @@
+package agents
+
+import (
+	"context"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/peer/agent"
+)
+
+// hookTime is the time after which a hook gives up, so that the agent goes on.
+const hookTime = 25 * time.Second
+
+func hookCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "hook",
+		Summary: "record what a coding agent has just done; agents call it",
+		Usage:   []string{"<agent> <event>"},
+		About: `Reads the JSON that the agent hands to its hooks from standard input, and appends a frame to the
+session's run. It prints nothing and exits with 0, whatever happens: agents obey what hooks say.
+What went wrong is in git smithers session status.`,
+		MaxArgs:  arg.AnyNumber,
+		Exits:    nil,
+		Examples: []arg.Example{{"what Claude Code calls after each batch of tools", "git smithers session hook claude PostToolBatch"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			ctx, stop := context.WithTimeout(ctx, hookTime)
+			defer stop()
+			agent.Hook{Agent: c.Args().Get(0), Event: c.Args().Get(1), Input: s.In, Dir: s.Dir, Env: s.Env, Now: s.Now}.Run(ctx)
+			return nil
+		},
+	}
+}

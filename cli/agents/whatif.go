@@ -1,0 +1,105 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// whatIfDocument is the document of session what-if --json.
+type whatIfDocument struct {
+	Kind           string   `json:"kind"`
+	From           string   `json:"from"`
+	Run            string   `json:"run,omitempty"`
+	Session        string   `json:"session,omitempty"`
+	Dir            string   `json:"dir,omitempty"`
+	File           string   `json:"file,omitempty"`
+	Kept           int      `json:"kept"`
+	Of             int      `json:"of"`
+	MissingSecrets int      `json:"missingSecrets"`
+	Command        []string `json:"command,omitempty"`
+}
+
+func whatIfCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "what-if",
+		Summary: "take another course from a step of a session",
+		Usage:   []string{"<session>[:<frame> | :turn:N | :CALL] [PROMPT] [--to DIR] [--dry-run]"},
+		About: `Puts the files of the frame into a new working copy, cuts the conversation there, and prints the
+command that starts the agent on both. The session of before, its files and its conversation stay
+as they are. The new course is a fork of the run: branches shows it.
+
+<session> is a run, the agent's own id, or @ for the newest session. The frame is a number, turn:7
+(before the seventh prompt, so that you can say something else), or the id of a tool call (after its
+result). Processes, databases, and the agent's memory and permissions are not those of then.`,
+		MinArgs: 1, MaxArgs: 2,
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "to", Usage: "make the working copy in `DIR`"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be kept, and make nothing"},
+		},
+		Exits: arg.Writes(),
+		Examples: []arg.Example{
+			{"say something else at the third prompt of the newest session", "git smithers session what-if @:turn:3 'Write the tests first.'"},
+			{"go on from a frame", "git smithers session what-if claude-1c5e0d9e:12 'Do not touch the parser.'"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				from, err := agent.Address(ctx, store, c.Args().First())
+				if err != nil {
+					return err
+				}
+				ask := agent.WhatIf{From: from, Prompt: c.Args().Get(1), Env: s.Env}
+				if to := c.String("to"); to != "" {
+					ask.Dir = s.Path(to)
+				}
+				take := ask.Make
+				if c.Bool("dry-run") {
+					take = ask.Plan
+				}
+				course, err := take(ctx, store)
+				if err != nil {
+					return err
+				}
+				return writeCourse(s, course)
+			})
+		},
+	}
+}
+
+// writeCourse prints what a course keeps and, if it was made, the commands that start the agent.
+func writeCourse(s *session.Session, c *agent.Course) error {
+	if s.JSON {
+		return s.WriteJSON(whatIfDocument{"what-if", c.From.String(), c.Run, c.Session, c.Dir, c.File, c.Kept, c.Of, c.Missing, c.Command})
+	}
+	s.Note("from %s: %d of %d lines of the conversation are kept", c.From, c.Kept, c.Of)
+	if c.Missing > 0 {
+		s.Note("%d secrets of the conversation are not in this clone: placeholders stay there", c.Missing)
+	}
+	if c.Dir == "" {
+		return nil
+	}
+	s.Note("the new course is run %s", c.Run)
+	words := make([]string, len(c.Command))
+	for i, word := range c.Command {
+		words[i] = shellWord(word)
+	}
+	_, err := fmt.Fprintf(s.Out, "cd %s && %s\n", shellWord(c.Dir), strings.Join(words, " "))
+	return err
+}
+
+// shellWord returns a word as a shell reads it.
+func shellWord(word string) string {
+	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(bare, r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(plain.Text(word), "'", `'\''`) + "'"
+}

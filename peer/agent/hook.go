@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// maxInput is the size of the largest input of a hook, in bytes.
+const maxInput = 64 << 20
+
+// maxSessionID is the size of the longest id of a session, in bytes.
+const maxSessionID = 128
+
+// Hook is one call of a hook by an agent.
+type Hook struct {
+	Agent string
+	Event string // the event for which the hook was set up, for the log
+	Input io.Reader
+	Dir   string // the folder of the process
+	Env   []string
+	Now   func() time.Time
+}
+
+// Run records the event that an agent hands to a hook. What goes wrong is in the log of hooks, if there is a repository
+// that has one; see Log. Run prints nothing and returns nothing, because an agent obeys what its hooks print and return.
+func (h Hook) Run(ctx context.Context) {
+	began := h.Now()
+	entry := LogEntry{AtMs: began.UnixMilli(), Agent: h.Agent, Event: h.Event}
+	private := ""
+	defer func() {
+		if r := recover(); r != nil {
+			entry.Error = fmt.Sprintf("panic: %v", r)
+		}
+		entry.TookMs = h.Now().Sub(began).Milliseconds()
+		if private != "" {
+			_ = appendLog(private, entry) // there is nowhere to report it
+		}
+	}()
+	ev, err := h.read()
+	entry.Session = ev.Session
+	dir := h.Dir
+	if info, err := os.Stat(ev.Folder); err == nil && info.IsDir() && filepath.IsAbs(ev.Folder) {
+		dir = ev.Folder
+	}
+	warn := func(err error) { entry.Warning = err.Error() }
+	store, openErr := timeline.Open(ctx, timeline.Options{Dir: dir, Env: h.Env, Now: h.Now, Warn: warn})
+	if openErr != nil {
+		return // there is no repository to record the session in
+	}
+	private = store.Private()
+	if err == nil {
+		entry.Frame, err = Record(ctx, store, h.Agent, ev)
+	}
+	if err = errors.Join(err, store.Close()); err != nil { //nolint:contextcheck // closing must finish
+		entry.Error, entry.Code = err.Error(), string(fault.CodeOf(err))
+	}
+}
+
+// read reads and parses the input.
+func (h Hook) read() (Event, error) {
+	data, err := io.ReadAll(io.LimitReader(h.Input, maxInput+1))
+	switch {
+	case err != nil:
+		return Event{}, fmt.Errorf("read the input of the hook: %w", err)
+	case len(data) > maxInput:
+		return Event{}, fmt.Errorf("the input of the hook has more than %d bytes", maxInput)
+	case h.Agent != Claude:
+		return Event{}, fmt.Errorf("unknown agent %q", h.Agent)
+	}
+	ev, err := ParseClaude(data)
+	if err == nil && !isSessionID(ev.Session) {
+		return Event{}, errors.New("the id of the session has other characters than letters, digits, - and _")
+	}
+	return ev, err
+}
+
+// isSessionID reports whether an agent can have given a session the id. The id becomes a part of names of runs and files.
+func isSessionID(id string) bool {
+	const known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	unknown := func(r rune) bool { return !strings.ContainsRune(known, r) }
+	return id != "" && len(id) <= maxSessionID && !strings.ContainsFunc(id, unknown)
+}

@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// mostTries is the number of times that a hook tries to append while other processes append to the same session.
+const mostTries = 20
+
+// Run returns the id of the run that has a session of an agent.
+func Run(agent, session string) string { return agent + "-" + session }
+
+// Record appends a frame for the event to the session's run, and reports whether it did. The first event creates the
+// run. An event that cannot have changed anything makes no frame: see the kinds of events, and a batch of tools that only
+// read. Its lines of the transcript come with the next frame. Two processes may record events of one session at once.
+func Record(ctx context.Context, s *timeline.Store, agent string, ev Event) (recorded bool, err error) {
+	if ev.Kind == Ignored || ev.Kind == Called && !ev.changesFiles() {
+		return false, nil
+	}
+	r := recorder{store: s, agent: agent, ev: ev}
+	defer func() {
+		if r.files != nil {
+			err = errors.Join(err, r.files.Close())
+		}
+	}()
+	for try := 1; ; try++ {
+		recorded, err := r.try(ctx)
+		if fault.CodeOf(err) != fault.Conflict && fault.CodeOf(err) != fault.RunExists || try == mostTries {
+			return recorded, err
+		}
+		if err := timeline.Pause(ctx, try); err != nil {
+			return false, timeline.Explain(err)
+		}
+	}
+}
+
+// recorder records one event. It captures the files once, however often it tries to append them.
+type recorder struct {
+	store    *timeline.Store
+	agent    string
+	ev       Event
+	files    *jjbridge.CapturedFiles
+	captured bool
+}
+
+// try records the event on the run's newest entry. The error is conflict or run_exists if another process was faster.
+func (r *recorder) try(ctx context.Context) (bool, error) {
+	id := Run(r.agent, r.ev.Session)
+	head, err := r.store.Head(ctx, id)
+	if fault.CodeOf(err) == fault.RunNotFound {
+		head, err = nil, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if head == nil && (r.ev.Kind == Started || r.ev.Kind == Ended) {
+		return false, nil // a session without a prompt is none
+	}
+	mem := &memory{Version: memoryVersion, Agent: r.agent, Sessions: []string{r.ev.Session}}
+	if head != nil {
+		if mem, err = memoryOf(head.Entry()); err != nil {
+			return false, err
+		}
+	}
+	if r.ev.Kind != Started {
+		if err := r.capture(ctx); err != nil {
+			return false, err
+		}
+	}
+	d := drafter{head: head, mem: mem, ev: r.ev, atMs: r.store.Now().UnixMilli()}
+	if r.files != nil {
+		d.files = &r.files.VCS
+	}
+	draft, err := d.draft()
+	if err != nil {
+		return false, err
+	}
+	if r.files != nil {
+		draft.VCS, draft.Objects = &r.files.VCS, r.files.Objects
+	}
+	if head == nil {
+		row := snapshot.Run{ID: id, Workflow: r.agent, Status: snapshot.RunRunning, CreatedAtMs: draft.AtMs, StartedAtMs: &draft.AtMs}
+		_, err = r.store.Create(ctx, row, draft)
+		return err == nil, err
+	}
+	if unchanged, err := r.isUnchanged(head, &d); err != nil || unchanged {
+		return false, err
+	}
+	err = head.Append(ctx, draft)
+	return err == nil, err
+}
+
+// capture captures the files of the working copy in which the agent works, the first time that it is called.
+func (r *recorder) capture(ctx context.Context) (err error) {
+	if r.captured {
+		return nil
+	}
+	copyOf := code.WorkingCopyOf(r.store)
+	if r.files, err = copyOf.Capture(ctx); err != nil {
+		return fmt.Errorf("capture the files: %w", err)
+	}
+	r.captured = true
+	return nil
+}
+
+// isUnchanged reports whether the event is one that happens often without a change, and neither the files nor the
+// conversation have changed since the newest entry.
+func (r *recorder) isUnchanged(head *timeline.Head, d *drafter) (bool, error) {
+	switch r.ev.Kind {
+	case Delegated, Compacting, Called:
+	case Started:
+		return d.silent, nil
+	case Answered:
+		if !d.silent {
+			return false, nil
+		}
+	case Ignored, Prompted, Ended:
+		return false, nil
+	}
+	if d.news || r.files == nil {
+		return !d.news, nil
+	}
+	before, err := head.Entry().VCSRevision()
+	if err != nil {
+		return false, timeline.Explain(err)
+	}
+	return before != nil && before.Tree == r.files.VCS.Tree && before.CommitID == r.files.VCS.CommitID, nil
+}

@@ -1,0 +1,287 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/verify"
+)
+
+// session is a session of a coding agent in a repository.
+type session struct {
+	*repotest.Repo
+
+	t          *testing.T
+	transcript string
+}
+
+func newSession(t *testing.T, repo *repotest.Repo) *session {
+	t.Helper()
+	s := &session{repo, t, filepath.Join(t.TempDir(), "transcript.jsonl")}
+	repo.OnCleanup(func(t testing.TB) {
+		t.Helper()
+		store, err := timeline.Open(context.Background(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: time.Now})
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, store.Close()) }()
+		report, err := verify.Runs(context.Background(), store)
+		require.NoError(t, err)
+		assert.Empty(t, report.Problems)
+	})
+	return s
+}
+
+// say adds lines to the transcript.
+func (s *session) say(lines ...string) {
+	s.t.Helper()
+	file, err := os.OpenFile(s.transcript, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	require.NoError(s.t, err)
+	_, err = file.WriteString(strings.Join(lines, ""))
+	require.NoError(s.t, err)
+	require.NoError(s.t, file.Close())
+}
+
+// hook calls a hook with an input.
+func (s *session) hook(input string) {
+	agent.Hook{Agent: agent.Claude, Event: "test", Input: strings.NewReader(input), Dir: s.Dir, Env: s.Env, Now: time.Now}.Run(s.t.Context())
+}
+
+// event calls a hook with an event of Claude Code. members are more members of the input.
+func (s *session) event(name, members string) {
+	path, err := json.Marshal(s.transcript)
+	require.NoError(s.t, err)
+	s.hook(fmt.Sprintf(`{"session_id":"s","transcript_path":%s,"hook_event_name":%q%s}`, path, name, members))
+}
+
+// last returns the newest call in the log of hooks.
+func (s *session) last() agent.LogEntry {
+	s.t.Helper()
+	log, err := agent.Log(filepath.Join(s.Dir, ".git", "smithers"))
+	require.NoError(s.t, err)
+	require.NotEmpty(s.t, log)
+	return log[len(log)-1]
+}
+
+// tip returns the newest entry of the session's run.
+func (s *session) tip() *snapshot.Entry {
+	s.t.Helper()
+	store, err := timeline.Open(s.t.Context(), timeline.Options{Dir: s.Dir, Env: s.Env, Now: time.Now})
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { assert.NoError(s.t, store.Close()) })
+	head, err := store.Head(s.t.Context(), "claude-s")
+	require.NoError(s.t, err)
+	return head.Entry()
+}
+
+// turn returns the state of a turn at the newest entry.
+func (s *session) turn(number int) snapshot.NodeState {
+	s.t.Helper()
+	state, err := s.tip().State()
+	require.NoError(s.t, err)
+	key := snapshot.Key("turn", number)
+	value, found, err := state.Nodes().Get(key)
+	require.NoError(s.t, err)
+	require.True(s.t, found)
+	node, err := snapshot.DecodeNode(page.Row{Key: key, Value: value})
+	require.NoError(s.t, err)
+	return node.State
+}
+
+func call(id, tool string) string {
+	return fmt.Sprintf(`{"type":"assistant","message":{"id":"m%s","content":[{"type":"tool_use","id":"%s","name":"%s","input":{}}]}}`+"\n", id, id, tool)
+}
+
+func answer(id string) string {
+	return fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"%s","content":"ok"}]}}`+"\n", id)
+}
+
+// batch is the members of the event of a batch.
+func batch(ids ...string) string {
+	var calls []string
+	for _, id := range ids {
+		calls = append(calls, fmt.Sprintf(`{"tool_name":"Bash","tool_use_id":"%s"}`, id))
+	}
+	return `,"tool_calls":[` + strings.Join(calls, ",") + `]`
+}
+
+func TestAFrameHasTheFilesOfItsBatch(t *testing.T) {
+	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
+		s := newSession(t, repo)
+		s.event("UserPromptSubmit", `,"prompt":"write"`)
+		first := s.tip()
+		for i := range 3 {
+			s.Write("made", strconv.Itoa(i))
+			s.event("PostToolBatch", batch(fmt.Sprint("c", i)))
+			tip := s.tip()
+			vcs, err := tip.VCSRevision()
+			require.NoError(t, err)
+			if kind.IsJJ() && kind != repotest.JJColocated {
+				continue // plain git does not see the objects of this working copy here
+			}
+			assert.Equal(t, strconv.Itoa(i), s.Git("cat-file", "blob", vcs.Tree.String()+":made"))
+		}
+		assert.EqualValues(t, 3, s.tip().Frame)
+		assert.EqualValues(t, 0, first.Frame)
+	})
+}
+
+func TestATranscriptThatLagsIsCompletedByTheNextHook(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"write"`)
+	whole := call("c1", "Bash")
+	s.say(whole[:20])
+	s.event("PostToolBatch", batch("c1"))
+	calls := s.calls()
+	require.Len(t, calls, 1)
+	assert.Equal(t, snapshot.ToolCallIntended, calls[0].Status)
+	assert.Nil(t, calls[0].InputAt, "half a line is none")
+
+	s.say(whole[20:], answer("c1"))
+	s.event("Stop", "")
+	calls = s.calls()
+	require.Len(t, calls, 1)
+	assert.Equal(t, snapshot.ToolCallSucceeded, calls[0].Status)
+	assert.Equal(t, &snapshot.TranscriptRange{Transcript: "s", Offset: 0, Length: int64(len(whole) - 1)}, calls[0].InputAt)
+	rows, err := s.tip().Transcript()
+	require.NoError(t, err)
+	var got []byte
+	for r, err := range rows.Rows() {
+		require.NoError(t, err)
+		lines, err := snapshot.DecodeTranscript(r)
+		require.NoError(t, err)
+		_, offset, err := snapshot.SplitTranscriptKey(r.Key)
+		require.NoError(t, err)
+		assert.EqualValues(t, len(got), offset)
+		for _, line := range lines {
+			got = append(append(got, line...), '\n')
+		}
+	}
+	want, err := os.ReadFile(s.transcript)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got))
+}
+
+// calls returns the tool calls of the session.
+func (s *session) calls() []snapshot.ToolCall {
+	s.t.Helper()
+	var calls []snapshot.ToolCall
+	for c, err := range s.tip().AllToolCalls() {
+		require.NoError(s.t, err)
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+func TestATurnEndsAsItsSessionGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	assert.Equal(t, snapshot.NodeInProgress, s.turn(1))
+	s.event("Stop", "")
+	assert.Equal(t, snapshot.NodeFinished, s.turn(1))
+	s.event("UserPromptSubmit", `,"prompt":"two"`)
+	s.event("UserPromptSubmit", `,"prompt":"three"`)
+	assert.Equal(t, snapshot.NodeCancelled, s.turn(2), "the user has interrupted it")
+	s.event("SessionStart", `,"source":"resume"`)
+	assert.Equal(t, snapshot.NodeFailed, s.turn(3), "the agent was killed")
+	s.event("SessionEnd", "")
+	row, err := s.tip().RunRow()
+	require.NoError(t, err)
+	assert.Equal(t, snapshot.RunFinished, row.Status)
+	s.event("UserPromptSubmit", `,"prompt":"four"`)
+	row, err = s.tip().RunRow()
+	require.NoError(t, err)
+	assert.Equal(t, snapshot.RunRunning, row.Status, "the session is resumed")
+	assert.Nil(t, row.FinishedAtMs)
+}
+
+func TestWhatChangesNothingMakesNoFrame(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	s.event("Stop", "")
+	before := s.tip().ID
+	for _, event := range []struct{ name, members string }{
+		{"SessionStart", `,"source":"resume"`},
+		{"SessionStart", `,"source":"compact"`},
+		{"PreCompact", ""},
+		{"SubagentStop", ""},
+		{"SubagentStop", `,"agent_id":"a"`},
+		{"UserPromptSubmit", `,"prompt":"<task-notification>"`},
+		{"Stop", ""},
+		{"Notification", ""},
+		{"PostToolBatch", `,"tool_calls":[{"tool_name":"Read","tool_use_id":"r"}]`},
+	} {
+		s.event(event.name, event.members)
+		assert.Equal(t, before, s.tip().ID, event.name)
+		assert.Empty(t, s.last().Error)
+	}
+}
+
+func TestHooksAtOnceLoseNothing(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	const each, hooks = 4, 4
+	var all sync.WaitGroup
+	for h := range hooks {
+		all.Go(func() {
+			for i := range each {
+				s.event("PostToolBatch", batch(fmt.Sprintf("c%d-%d", h, i)))
+			}
+		})
+	}
+	all.Wait()
+	assert.Len(t, s.calls(), each*hooks)
+}
+
+func TestAHookBearsWhateverItIsHanded(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	big := strings.Repeat("x", 10<<20)
+	for name, input := range map[string]string{
+		"nothing": "", "no JSON": "{", "a list": "[]", "no session": `{"hook_event_name":"Stop"}`, "wrong types": `{"session_id":7}`,
+		"a session that is no name":     `{"session_id":"../a b","hook_event_name":"UserPromptSubmit","prompt":"x"}`,
+		"a transcript that is a folder": fmt.Sprintf(`{"session_id":"f","hook_event_name":"UserPromptSubmit","prompt":"x","transcript_path":%q}`, s.Dir),
+	} {
+		s.hook(input)
+		assert.NotEmpty(t, s.last().Error, name)
+	}
+	for name, input := range map[string]string{
+		"an unknown event": `{"session_id":"s","hook_event_name":"Later"}`,
+		"a large prompt":   `{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"` + big + `"}`,
+		"invalid UTF-8":    "{\"session_id\":\"s\",\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":\"a\xffb\"}",
+		"unknown members":  `{"session_id":"s","hook_event_name":"Stop","later":{"a":[1]},"last_assistant_message":"x"}`,
+	} {
+		s.hook(input)
+		assert.Empty(t, s.last().Error, name)
+	}
+}
+
+func TestASecretInAConversationIsNotStored(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	secret := "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO" + "2mHVS1"
+	s.say(`{"type":"user","message":{"content":"use `+secret+`"}}`+"\n", call("c1", "Bash"))
+	s.event("UserPromptSubmit", `,"prompt":"use `+secret+`"`)
+	s.event("Stop", `,"last_assistant_message":"I used `+secret+`"`)
+	out, err := s.GitErr("grep", "-c", secret, "refs/smithers/_tip/claude-s")
+	require.Error(t, err, out)
+	assert.Contains(t, s.Git("grep", "-h", "use «", "refs/smithers/_tip/claude-s"), "use «")
+}

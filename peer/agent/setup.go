@@ -1,0 +1,355 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// claudeEvents lists the events of Claude Code for which Setup adds hooks.
+var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "SessionEnd"}
+
+// hookMark is in the command of each hook of ours, and in no other.
+const hookMark = "git-smithers session hook "
+
+// hookSeconds is the time after which an agent gives up a hook.
+const hookSeconds = 30
+
+// hookCommand returns the shell command of a hook. Where git-smithers is not installed, or does not know session hook, it does
+// nothing and succeeds.
+func hookCommand(agent, event string) string {
+	return fmt.Sprintf("command -v git-smithers >/dev/null 2>&1 && %s%s %s >/dev/null 2>&1 || exit 0", hookMark, agent, event)
+}
+
+// Setup adds the hooks of git-smithers to the settings of an agent, and removes them again.
+type Setup struct {
+	Agent   string
+	Root    string // the top of the working copy
+	Shared  bool   // the settings that the project shares, instead of the user's own for the project
+	Private string // the store's private folder
+}
+
+// File returns the path of the settings, relative to the top of the working copy.
+func (s Setup) File() string {
+	if s.Shared {
+		return filepath.Join(".claude", "settings.json")
+	}
+	return filepath.Join(".claude", "settings.local.json")
+}
+
+// claudeHook is an entry of an event's list in Claude Code's settings.
+type claudeHook struct {
+	Hooks []claudeCommand `json:"hooks"`
+}
+
+// claudeCommand is a command in Claude Code's settings.
+type claudeCommand struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"` // in seconds
+}
+
+// undo is what Setup keeps for Disable: what the settings were.
+type undo struct {
+	Before *[]byte  `json:"before"` // nil if there was no file
+	After  string   `json:"after"`  // the SHA-256 of the settings with the hooks
+	Made   []string `json:"made"`   // folders that were made, deepest first, relative to the top of the working copy
+}
+
+// InPlace returns the events that have a hook of ours in the settings, and all events that should have one.
+func (s Setup) InPlace() (have, want []string, err error) {
+	settings, _, err := s.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, event := range claudeEvents {
+		if len(hooksOf(settings, event)) > 0 {
+			have = append(have, event)
+		}
+	}
+	return have, claudeEvents, nil
+}
+
+// Enable adds the hooks that are missing, and reports whether it changed the settings. What is in the settings stays, with its
+// order and its comments. The file must be JSON, with comments or without: otherwise the error is invalid_input, and nothing is
+// changed.
+func (s Setup) Enable() (bool, error) {
+	settings, before, err := s.read()
+	if err != nil {
+		return false, err
+	}
+	changed := false
+	for _, event := range claudeEvents {
+		if len(hooksOf(settings, event)) > 0 {
+			continue
+		}
+		if err := addHook(settings, event, hookCommand(s.Agent, event)); err != nil {
+			return false, s.notSettings(err)
+		}
+		changed = true
+	}
+	if !changed {
+		return false, nil
+	}
+	return true, s.write(before, indentLike(before, settings.Pack()))
+}
+
+// indentLike returns the settings indented by two spaces, as the agents write them, if before is indented so or has no members.
+// Otherwise it returns the settings unchanged.
+func indentLike(before, settings []byte) []byte {
+	indented := func(data []byte) []byte {
+		var out bytes.Buffer
+		if json.Indent(&out, bytes.TrimSpace(data), "", "  ") != nil {
+			return nil // it has comments
+		}
+		return append(out.Bytes(), '\n')
+	}
+	if out := indented(settings); out != nil && (len(bytes.TrimSpace(before)) <= len("{}") || bytes.Equal(bytes.TrimSpace(indented(before)), bytes.TrimSpace(before))) {
+		return out
+	}
+	return settings
+}
+
+// Disable removes the hooks of ours, and reports whether there were any. If nobody has changed the settings since Enable, they
+// are byte for byte what they were before, and files and folders that Enable made are gone.
+func (s Setup) Disable() (bool, error) {
+	settings, now, err := s.read()
+	if err != nil {
+		return false, err
+	}
+	if undo, err := s.readUndo(); err == nil && undo.After == digest(now) {
+		return true, errors.Join(s.restore(undo), os.Remove(s.undoPath()))
+	}
+	removed := false
+	for _, event := range claudeEvents {
+		if err := removeHooks(settings, event); errors.Is(err, errNoHook) {
+			continue
+		} else if err != nil {
+			return false, s.notSettings(err)
+		}
+		removed = true
+	}
+	if !removed {
+		return false, nil
+	}
+	if err := replaceFile(s.path(), settings.Pack()); err != nil {
+		return false, err
+	}
+	if err := os.Remove(s.undoPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return true, fmt.Errorf("forget the former settings: %w", err)
+	}
+	return true, nil
+}
+
+// read returns the settings and their bytes. Without a file, the bytes are nil, and the settings are an empty object.
+func (s Setup) read() (*hujson.Value, []byte, error) {
+	data, err := os.ReadFile(s.path())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fault.New(fault.InvalidInput, "the settings of %s: %w", s.Agent, err)
+	}
+	text := data
+	if len(bytes.TrimSpace(data)) == 0 {
+		text = []byte("{}\n")
+	}
+	settings, err := hujson.Parse(bytes.Clone(text))
+	if err != nil {
+		return nil, nil, s.notSettings(err)
+	}
+	if _, ok := settings.Value.(*hujson.Object); !ok {
+		return nil, nil, s.notSettings(errors.New("not a JSON object"))
+	}
+	return &settings, data, nil
+}
+
+// notSettings returns the error for settings that cannot be edited.
+func (s Setup) notSettings(err error) error {
+	return fault.New(fault.InvalidInput, "%s cannot be edited: %w", filepath.ToSlash(s.File()), err).
+		Hint("mend or move the file; it was not changed")
+}
+
+// path returns the path of the settings. If the file is a symbolic link, it is the path of the link's target.
+func (s Setup) path() string {
+	path := filepath.Join(s.Root, s.File())
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
+}
+
+// undoPath returns the path of what Setup keeps for Disable.
+func (s Setup) undoPath() string {
+	sum := sha256.Sum256([]byte(s.path()))
+	return filepath.Join(s.Private, sessionsDir, "settings-"+hex.EncodeToString(sum[:8])+".json")
+}
+
+// write keeps before for Disable, and then replaces the settings.
+func (s Setup) write(before, after []byte) error {
+	keep := undo{After: digest(after)}
+	if before != nil {
+		keep.Before = &before
+	}
+	if earlier, err := s.readUndo(); err == nil && earlier.After == digest(before) {
+		keep.Before, keep.Made = earlier.Before, earlier.Made
+	}
+	for dir := filepath.Dir(s.File()); dir != "."; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(s.Root, dir)); errors.Is(err, fs.ErrNotExist) {
+			keep.Made = append(keep.Made, dir)
+		}
+	}
+	data, err := json.Marshal(keep)
+	if err != nil {
+		return fmt.Errorf("keep the former settings: %w", err)
+	}
+	if err := replaceFile(s.undoPath(), data); err != nil {
+		return err
+	}
+	return replaceFile(s.path(), after)
+}
+
+// readUndo returns what Setup keeps for Disable.
+func (s Setup) readUndo() (undo, error) {
+	var u undo
+	data, err := os.ReadFile(s.undoPath())
+	if err == nil {
+		err = json.Unmarshal(data, &u)
+	}
+	if err != nil {
+		return undo{}, fmt.Errorf("the former settings: %w", err)
+	}
+	return u, nil
+}
+
+// restore puts the settings back.
+func (s Setup) restore(u undo) error {
+	if u.Before != nil {
+		return replaceFile(s.path(), *u.Before)
+	}
+	if err := os.Remove(s.path()); err != nil {
+		return fmt.Errorf("remove the settings: %w", err)
+	}
+	for _, dir := range u.Made {
+		_ = os.Remove(filepath.Join(s.Root, dir)) // a folder with other files stays
+	}
+	return nil
+}
+
+// digest returns the SHA-256 of data in hex.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// replaceFile replaces the file at path in one step. It keeps the file's permissions, and makes missing folders.
+func replaceFile(path string, data []byte) error {
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fault.New(fault.WriteFailed, "write %s: %w", path, err)
+	}
+	file, err := os.CreateTemp(dir, ".git-smithers-*")
+	if err != nil {
+		return fault.New(fault.WriteFailed, "write %s: %w", path, err)
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fault.New(fault.WriteFailed, "write %s: %w", path, errors.Join(err, os.Remove(file.Name())))
+	}
+	return nil
+}
+
+// hooksOf returns the indexes of the entries of an event that have a command of ours.
+func hooksOf(settings *hujson.Value, event string) []int {
+	list := settings.Find("/hooks/" + event)
+	if list == nil {
+		return nil
+	}
+	array, ok := list.Value.(*hujson.Array)
+	if !ok {
+		return nil
+	}
+	var ours []int
+	for i := range array.Elements {
+		if strings.Contains(array.Elements[i].String(), hookMark) {
+			ours = append(ours, i)
+		}
+	}
+	return ours
+}
+
+// addHook adds a command of ours to the entries of an event.
+func addHook(settings *hujson.Value, event, command string) error {
+	entry := claudeHook{[]claudeCommand{{"command", command, hookSeconds}}}
+	for _, step := range []struct {
+		pointer string
+		value   any
+	}{{"/hooks", struct{}{}}, {"/hooks/" + event, []claudeHook{}}} {
+		if settings.Find(step.pointer) == nil {
+			if err := patch(settings, "add", step.pointer, step.value); err != nil {
+				return err
+			}
+		}
+	}
+	return patch(settings, "add", "/hooks/"+event+"/-", entry)
+}
+
+// errNoHook means that an event has no hook of ours.
+var errNoHook = errors.New("no hook")
+
+// removeHooks removes the entries of ours from an event. An event without entries goes, and so does an empty list of events.
+func removeHooks(settings *hujson.Value, event string) error {
+	ours := hooksOf(settings, event)
+	if len(ours) == 0 {
+		return errNoHook
+	}
+	for _, i := range slices.Backward(ours) {
+		if err := patch(settings, "remove", fmt.Sprintf("/hooks/%s/%d", event, i), nil); err != nil {
+			return err
+		}
+	}
+	if list, ok := settings.Find("/hooks/" + event).Value.(*hujson.Array); ok && len(list.Elements) == 0 {
+		if err := patch(settings, "remove", "/hooks/"+event, nil); err != nil {
+			return err
+		}
+	}
+	if all, ok := settings.Find("/hooks").Value.(*hujson.Object); ok && len(all.Members) == 0 {
+		return patch(settings, "remove", "/hooks", nil)
+	}
+	return nil
+}
+
+// patch applies one operation of RFC 6902 to settings.
+func patch(settings *hujson.Value, op, pointer string, value any) error {
+	step := map[string]any{"op": op, "path": pointer}
+	if op == "add" {
+		step["value"] = value
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // people read the commands
+	if err := enc.Encode([]any{step}); err != nil {
+		return fmt.Errorf("%s %s: %w", op, pointer, err)
+	}
+	if err := settings.Patch(text.Bytes()); err != nil {
+		return fmt.Errorf("%s %s: %w", op, pointer, err)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+const (
+	// longestLine is the size of the longest line of a transcript that is kept, in bytes. A longer line is left out.
+	longestLine = 32 << 20
+	// mostRead is the number of bytes of a transcript after which a hook reads no further. The next hook goes on there.
+	mostRead = 64 << 20
+)
+
+// lineFacts is what a line of a transcript says.
+type lineFacts struct {
+	vendor  bool // the line has only texts of the agent's vendor, and is left out
+	answers bool // the line is of the model or of a tool
+	atMs    int64
+	message string // the id of the model's answer that the line is a part of
+	usage   usage  // of the whole answer
+	begun   []Call
+	ended   []result
+	todos   json.RawMessage // the list of todos that the line sets; nil if it sets none
+}
+
+// result says how a tool call ended.
+type result struct {
+	id     string
+	failed bool
+}
+
+// usage counts the tokens of the answers in a turn.
+type usage struct {
+	Input         int64 `json:"inputTokens"`
+	Output        int64 `json:"outputTokens"`
+	CacheRead     int64 `json:"cacheReadTokens"`
+	CacheCreation int64 `json:"cacheCreationTokens"`
+}
+
+// add returns the sum of u and v.
+func (u usage) add(v usage) usage {
+	return usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheCreation + v.CacheCreation}
+}
+
+// line is a complete line of an agent's file.
+type line struct {
+	lineFacts
+
+	offset int64  // of the line in the file, in bytes
+	text   []byte // without the line feed
+}
+
+// readLines returns the complete lines of the file at path from offset on, and the offset after the last of them. A
+// last line without a line feed is still being written, and left for the next hook. If the file does not exist,
+// readLines returns no lines. If the file is shorter than offset, its lines are not those of before: the error is
+// errRewritten.
+func readLines(path string, offset int64, read func([]byte) lineFacts) ([]line, int64, error) {
+	file, err := os.Open(path) //nolint:gosec // the agent names its own file, and this process runs as its user
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, offset, nil
+	}
+	if err != nil {
+		return nil, offset, fmt.Errorf("read the transcript: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, offset, fmt.Errorf("read the transcript: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, offset, errors.New("read the transcript: not a file")
+	case info.Size() < offset:
+		return nil, offset, errRewritten
+	}
+	var lines []line
+	in := bufio.NewReaderSize(io.NewSectionReader(file, offset, mostRead), 1<<16)
+	for {
+		text, err := in.ReadBytes('\n')
+		if err != nil { // the end, or a line that is being written
+			return lines, offset, nil
+		}
+		at := offset
+		offset += int64(len(text))
+		if len(text) > longestLine {
+			continue
+		}
+		text = bytes.TrimSuffix(text, []byte("\n"))
+		if facts := read(text); !facts.vendor {
+			lines = append(lines, line{facts, at, text})
+		}
+	}
+}
+
+// errRewritten means that an agent has written its file anew.
+var errRewritten = errors.New("the agent has written its transcript anew")
+
+// transcriptRows returns the rows of a transcript for lines. A row begins at each line with a call or a result, so that
+// a call names its line by the offset of a row.
+func transcriptRows(transcript string, lines []line) []page.Row {
+	var rows []page.Row
+	var of [][]byte
+	var offset int64
+	flush := func() {
+		if len(of) > 0 {
+			rows = append(rows, snapshot.EncodeTranscript(transcript, offset, of))
+		}
+		of = nil
+	}
+	for _, l := range lines {
+		if len(l.begun)+len(l.ended) > 0 {
+			flush()
+		}
+		if len(of) == 0 {
+			offset = l.offset
+		}
+		of = append(of, l.text)
+	}
+	flush()
+	return rows
+}

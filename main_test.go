@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 			os.Exit(status)
 		},
 		"smithers-stand-in": standIn,
+		"agent-jail":        agentJail,
 	})
 }
 

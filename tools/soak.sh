@@ -4,7 +4,7 @@
 # Runs every test there is: all of them under the race detector with their files on disk, the
 # scripts and working copies once more with the newer git and without the detector, kills and
 # power cuts at every point, maintenance beside writers for ten minutes, every fuzzer for a
-# minute, and the search for secrets by the samples of another scanner. The arguments are for
+# minute, the search for secrets by the samples of another scanner, and real coding agents. The arguments are for
 # every go test. Afterwards testdata/soak.txt has the date, the commit, the result and how long
 # each part took.
 set -u
@@ -37,6 +37,7 @@ tests() {
 		-run 'Crash|Killed|DeadProcess|CutOfPower' ./objstore ./refs ./engine ./timeline .
 	MAINTENANCE_TEST_FOR=10m CGO_ENABLED=0 part maintenance tools/gotest.sh maintenance "$@" -count=1 -timeout 60m \
 		-run 'Maintenance' ./objstore .
+	part agents make --no-print-directory test-agents
 	CGO_ENABLED=0 part secrets tools/yardstick.sh "$@"
 }
 

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// agentJail needs namespaces of Linux.
+func agentJail() {}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -30,10 +31,14 @@ func ForeignEngine(head *timeline.Head) (string, error) {
 	return engines[0], nil
 }
 
-// EngineName returns the name of an engine for people: Smithers for EngineSmithers, and any other name unchanged.
+// EngineName returns the name of an engine for people: Smithers for EngineSmithers, a coding agent for a session, and any other name
+// unchanged.
 func EngineName(engine string) string {
-	if engine == EngineSmithers {
+	switch engine {
+	case EngineSmithers:
 		return "Smithers"
+	case agent.EngineName:
+		return "a coding agent"
 	}
 	return engine
 }
@@ -47,6 +52,12 @@ func refuseForeign(head *timeline.Head) error {
 		return err
 	}
 	row := head.Row()
+	if engine == agent.EngineName {
+		return fault.New(fault.ForeignRun, "run %q is a session of a coding agent: the agent itself continues it", row.ID).
+			Detail("runId", row.ID).Detail("engine", engine).
+			Hint("`%s session what-if %s 'ANOTHER PROMPT'` takes another course from a frame", fault.Program,
+				fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String()))
+	}
 	refused := fault.New(fault.ForeignRun, "run %q is run by %s, with a workflow of its own", row.ID, EngineName(engine)).
 		Detail("runId", row.ID).Detail("engine", engine)
 	newestFrame := fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// engineName is the name under which a run keeps the memory of a session.
-	engineName = "session"
+	// EngineName is the name under which a run keeps the memory of a session.
+	EngineName = "session"
 	// memoryName is the name of the file with the memory.
 	memoryName = "memory.json"
 	// memoryVersion is the version of the memory's form. A hook leaves a session of a newer version alone.
@@ -48,7 +48,7 @@ const maxOpen = 200
 
 // memoryOf returns the memory in an entry of a session.
 func memoryOf(entry *snapshot.Entry) (*memory, error) {
-	data, err := entry.ExtFile(engineName, memoryName)
+	data, err := entry.ExtFile(EngineName, memoryName)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func memoryOf(entry *snapshot.Entry) (*memory, error) {
 // draft returns the change that stores the memory.
 func (m *memory) draft() (*snapshot.ExtDraft, error) {
 	data, err := json.Marshal(m)
-	return &snapshot.ExtDraft{Engine: engineName, Files: map[string][]byte{memoryName: append(data, '\n')}}, err
+	return &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{memoryName: append(data, '\n')}}, err
 }
 
 // session returns the agent's own id of the session.

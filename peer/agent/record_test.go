@@ -20,6 +20,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -284,4 +285,16 @@ func TestASecretInAConversationIsNotStored(t *testing.T) {
 	out, err := s.GitErr("grep", "-c", secret, "refs/smithers/_tip/claude-s")
 	require.Error(t, err, out)
 	assert.Contains(t, s.Git("grep", "-h", "use «", "refs/smithers/_tip/claude-s"), "use «")
+}
+
+func TestASecretCanRefuseAFrame(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.Git("config", "smithers.secrets", "refuse")
+	s.event("UserPromptSubmit", `,"prompt":"plain"`)
+	before := s.tip().ID
+	s.event("UserPromptSubmit", `,"prompt":"use ghp_wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO`+"2mHVS1"+`"`)
+	assert.Equal(t, before, s.tip().ID)
+	assert.Equal(t, string(fault.SecretsFound), s.last().Code, s.last().Error)
+	assert.NotContains(t, s.last().Error, "2mHVS1")
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -57,7 +58,7 @@ func Allow(s *timeline.Store, reason string, digests ...string) error {
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	return timeline.Explain(writePrivate(filepath.Join(s.Private(), allowedFile), append(data, '\n')))
+	return timeline.Explain(fsx.Replace(filepath.Join(s.Private(), allowedFile), append(data, '\n'), 0o600))
 }
 
 // Allowances returns the findings that may leave the repository, in the order in which they were allowed.

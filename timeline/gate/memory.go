@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -70,29 +71,7 @@ func (m *memory) save(s *timeline.Store) {
 	for _, id := range m.added[:min(len(m.added), maxRemembered)] {
 		data = id.AppendTo(data)
 	}
-	if err := writePrivate(memoryPath(s), data); err != nil {
+	if err := fsx.Replace(memoryPath(s), data, 0o600); err != nil {
 		s.Warn(err)
 	}
-}
-
-// writePrivate writes a file that the user alone can read, whole or not at all.
-func writePrivate(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -37,31 +36,12 @@ func (f idFile) read() (_ map[objstore.ID]struct{}, err error) {
 
 // write replaces the content of the file by the given ids, and returns after they are on stable storage. It
 // creates missing folders. Another process sees either the old or the new content.
-func (f idFile) write(ids map[objstore.ID]struct{}) (err error) {
-	folder := filepath.Dir(string(f))
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(folder, filepath.Base(string(f))+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp.Name()))
-		}
-	}()
-	w := bufio.NewWriter(temp)
+func (f idFile) write(ids map[objstore.ID]struct{}) error {
+	var text []byte
 	for id := range ids {
-		_, _ = w.WriteString(id.String() + "\n") // Flush returns the error
+		text = append(text, id.String()+"\n"...)
 	}
-	if err := errors.Join(w.Flush(), temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), string(f)); err != nil {
-		return err
-	}
-	return fsx.SyncDir(folder)
+	return fsx.Replace(string(f), text, 0o600)
 }
 
 // remove deletes the file. A missing file is not an error.

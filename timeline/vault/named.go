@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -74,16 +75,8 @@ func changeNamed(dir string, change func(map[string][]byte) bool) error {
 	if err != nil {
 		return failed(err)
 	}
-	file, err := os.CreateTemp(dir, ".new-*") // mode 0600
-	if err != nil {
+	if err := fsx.Replace(filepath.Join(dir, namedFile), data, 0o600); err != nil {
 		return failed(err)
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), filepath.Join(dir, namedFile))
-	}
-	if err != nil {
-		return failed(errors.Join(err, os.Remove(file.Name())))
 	}
 	return nil
 }

@@ -104,10 +104,20 @@ func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f fun
 		return fault.New(fault.Usage, "unknown agent %q", name).Hint("this version records claude")
 	}
 	return s.WithStore(ctx, func(store *timeline.Store) error {
-		root := store.Workspace().Root
-		if root == "" {
-			return fault.New(fault.NoWorkingCopy, "there is no working copy here").Hint("call it in the folder in which the agent works")
+		root, err := topOf(store)
+		if err != nil {
+			return err
 		}
 		return f(agent.Setup{Agent: name, Root: root, Shared: c.Bool("shared"), Private: store.Private()})
 	})
+}
+
+// topOf returns the top of the working copy in which the command was called. Code: no_working_copy.
+func topOf(store *timeline.Store) (string, error) {
+	root := store.Workspace().Root
+	if root == "" {
+		return "", fault.New(fault.NoWorkingCopy, "the current folder is not in a working copy").
+			Hint("call the command in the folder in which the agent works")
+	}
+	return root, nil
 }

@@ -25,7 +25,7 @@ type statusDocument struct {
 	Hooks hookState       `json:"hooks"`
 }
 
-// settingsState says which hooks are in a file of settings.
+// settingsState lists the hooks in a file of settings.
 type settingsState struct {
 	Agent   string   `json:"agent"`
 	File    string   `json:"file"`
@@ -61,9 +61,9 @@ the newest call that failed said.`,
 // runStatus prints which hooks are in place and how they have run.
 func runStatus(s *session.Session, store *timeline.Store) error {
 	doc := statusDocument{Kind: "session-status", Files: []settingsState{}}
-	root := store.Workspace().Root
-	if root == "" {
-		return fault.New(fault.NoWorkingCopy, "there is no working copy here").Hint("call it in the folder in which the agent works")
+	root, err := topOf(store)
+	if err != nil {
+		return err
 	}
 	for _, shared := range []bool{false, true} {
 		setup := agent.Setup{Agent: agent.Claude, Root: root, Shared: shared, Private: store.Private()}

@@ -3,15 +3,14 @@ package agents
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
-	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // whatIfDocument is the document of session what-if --json.
@@ -87,19 +86,6 @@ func writeCourse(s *session.Session, c *agent.Course) error {
 		return nil
 	}
 	s.Note("the new course is run %s", c.Run)
-	words := make([]string, len(c.Command))
-	for i, word := range c.Command {
-		words[i] = shellWord(word)
-	}
-	_, err := fmt.Fprintf(s.Out, "cd %s && %s\n", shellWord(c.Dir), strings.Join(words, " "))
+	_, err := fmt.Fprintf(s.Out, "%s && %s\n", fault.CommandLine("cd", c.Dir), fault.CommandLine(c.Command[0], c.Command[1:]...))
 	return err
-}
-
-// shellWord returns a word as a shell reads it.
-func shellWord(word string) string {
-	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(bare, r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(plain.Text(word), "'", `'\''`) + "'"
 }

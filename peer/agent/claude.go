@@ -4,8 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // Claude is the name of Claude Code.
@@ -136,3 +141,19 @@ func claudeTodos(input json.RawMessage) json.RawMessage {
 	}
 	return in.Todos
 }
+
+// claudeFile returns the path of the file in which Claude Code looks for a session of a folder.
+func claudeFile(env []string, dir, session string) (string, error) {
+	config, _ := gitexec.LookupEnv(env, "CLAUDE_CONFIG_DIR")
+	if config == "" {
+		home, _ := gitexec.LookupEnv(env, "HOME")
+		if home == "" {
+			return "", fault.New(fault.Usage, "HOME is not set, so Claude Code's folder is unknown")
+		}
+		config = filepath.Join(home, ".claude")
+	}
+	return filepath.Join(config, "projects", noLetters.ReplaceAllString(dir, "-"), session+".jsonl"), nil
+}
+
+// noLetters matches what Claude Code replaces in the name of a project's folder.
+var noLetters = regexp.MustCompile(`[^a-zA-Z0-9]`)

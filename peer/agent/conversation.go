@@ -17,8 +17,8 @@ type conversation struct {
 	missing int // placeholders whose secrets this clone does not have
 }
 
-// readConversation returns the conversation of the sessions in mem at an entry: with the secrets that this clone has taken out of
-// it. Lines that the hooks have read after mem was stored are in the conversation, too, if the entry has them.
+// readConversation returns the lines of the transcripts of mem that an entry has, with the secrets that this clone has taken out
+// of them. entry can be later than mem, and then has later lines, too.
 func readConversation(s *timeline.Store, entry *snapshot.Entry, mem *memory) (*conversation, error) {
 	rows, err := entry.Transcript()
 	if err != nil {
@@ -39,7 +39,7 @@ func readConversation(s *timeline.Store, entry *snapshot.Entry, mem *memory) (*c
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		if !slices.Contains(mem.Sessions, name) {
+		if !slices.Contains(mem.Transcripts, name) {
 			continue // of a subagent
 		}
 		whole, err := book.Look(snapshot.Place{Collection: snapshot.CollectionTranscript, Key: row.Key}, row.Value)
@@ -56,7 +56,7 @@ func readConversation(s *timeline.Store, entry *snapshot.Entry, mem *memory) (*c
 			parts[name] = append(parts[name], line{readClaude(text), offset, bytes.Clone(text)})
 		}
 	}
-	for _, name := range mem.Sessions {
+	for _, name := range mem.Transcripts {
 		c.lines = append(c.lines, parts[name]...)
 	}
 	return c, nil
@@ -146,8 +146,8 @@ func (w rewriting) lines(kept []line) []byte {
 	return out
 }
 
-// pathPattern returns a pattern for a folder in JSON text: whole, and not as the beginning of another name. Its first and second group
-// are what is around it.
+// pathPattern returns a pattern that matches a folder in JSON text with the characters around it, its two groups. It does not match
+// where the folder's name is only the beginning or the end of another name. For no folder, or the root, it returns nil.
 func pathPattern(folder string) *regexp.Regexp {
 	if folder == "" || folder == "/" {
 		return nil

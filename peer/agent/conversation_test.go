@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestAFolderIsReplacedWhole(t *testing.T) {
@@ -55,4 +56,26 @@ func TestACutEndsWithTheResultsOfItsFrame(t *testing.T) {
 	} {
 		assert.Len(t, cut(c.lines, c.before, strings.Fields(c.ids)), c.kept, c.what)
 	}
+}
+
+func TestAMemoryThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	for text, message := range map[string]string{
+		`{`: "unexpected end",
+		`{"version":2,"sessions":["a"],"transcripts":["a"]}`: "a newer git-smithers keeps this session",
+		`{"version":1}`: "names no session",
+		`{"version":1,"sessions":[""],"transcripts":["a"]}`:            "is not the id of a session",
+		`{"version":1,"sessions":["../../x"],"transcripts":["a"]}`:     "is not the id of a session",
+		`{"version":1,"sessions":["a","b c"],"transcripts":["a","b"]}`: "is not the id of a session",
+	} {
+		_, err := parseMemory([]byte(text))
+		assert.ErrorContains(t, err, message, text)
+	}
+	m := newMemory(Claude, "a")
+	m.enter("b", 7)
+	ext, err := m.draft()
+	require.NoError(t, err)
+	got, err := parseMemory(ext.Files[memoryName])
+	require.NoError(t, err)
+	assert.Equal(t, m, got)
 }

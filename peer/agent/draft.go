@@ -2,8 +2,8 @@ package agent
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,37 +30,24 @@ type drafter struct {
 	files *snapshot.VCS // the captured files; nil without files
 	atMs  int64
 
-	out    snapshot.Draft
-	calls  map[string]snapshot.ToolCall // the changed rows, by key
-	todos  json.RawMessage
-	news   bool // the conversation has new lines, or the event names new calls
-	silent bool // the event changes nothing
+	out     snapshot.Draft
+	calls   map[string]snapshot.ToolCall // the changed rows, by key
+	todos   json.RawMessage              // the list of todos that a new line sets; nil if none does
+	changed bool                         // the draft has something that the newest entry does not have, besides files
 }
 
 // draft returns the draft of the frame for the event, without files.
 func (d *drafter) draft() (snapshot.Draft, error) {
 	d.out = snapshot.Draft{Frame: new(snapshot.FrameDraft), AtMs: d.atMs}
 	d.calls = make(map[string]snapshot.ToolCall)
-	before := d.mem.Usage
-	if err := d.takeTranscripts(); err != nil {
-		return d.out, err
-	}
-	if err := d.takeEvent(); err != nil {
-		return d.out, err
-	}
-	for _, call := range d.calls {
-		d.out.Journal = append(d.out.Journal, snapshot.SetToolCall(call))
-	}
-	slices.SortFunc(d.out.Journal, func(a, b snapshot.Change) int { return strings.Compare(a.Collection+" "+a.Key, b.Collection+" "+b.Key) })
-	if d.mem.Turn > 0 && d.mem.Usage != before && d.ev.Kind != Prompted {
-		if err := d.output(usageTable, d.mem.Usage); err != nil {
+	// The new lines belong to the turn that is open before the event.
+	for _, step := range []func() error{d.takeTranscripts, d.takeEvent} {
+		if err := step(); err != nil {
 			return d.out, err
 		}
 	}
-	if d.mem.Turn > 0 && d.todos != nil {
-		if err := d.output(todosTable, d.todos); err != nil {
-			return d.out, err
-		}
+	for _, key := range slices.Sorted(maps.Keys(d.calls)) {
+		d.out.Journal = append(d.out.Journal, snapshot.SetToolCall(d.calls[key]))
 	}
 	ext, err := d.mem.draft()
 	d.out.Ext = ext
@@ -74,108 +61,17 @@ func (d *drafter) output(table string, value any) error {
 	return err
 }
 
-// takeTranscripts takes in the new lines of the transcripts that the event names.
-func (d *drafter) takeTranscripts() error {
-	for _, from := range []struct{ name, path string }{{d.mem.session(), d.ev.Transcript}, {d.ev.Subagent, d.ev.SubagentTranscript}} {
-		if from.path == "" || from.name == "" {
-			continue
-		}
-		lines, next, err := readLines(from.path, d.mem.readOf(from.name), readClaude)
-		if errors.Is(err, errRewritten) {
-			continue // what is stored stays, and what follows is not known to follow
-		}
-		if err != nil {
-			return err
-		}
-		d.mem.setRead(from.name, next)
-		for _, row := range transcriptRows(from.name, lines) {
-			d.out.Journal = append(d.out.Journal, snapshot.SetRow(snapshot.CollectionTranscript, row))
-			d.news = true
-		}
-		for _, l := range lines {
-			if err := d.takeLine(from.name, l); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// takeLine takes in what a line of a transcript says of tool calls, tokens and todos.
-func (d *drafter) takeLine(transcript string, l line) error {
-	if l.atMs == 0 {
-		l.atMs = d.atMs
-	}
-	at := &snapshot.TranscriptRange{Transcript: transcript, Offset: l.offset, Length: int64(len(l.text))}
-	for _, begun := range l.begun {
-		call, key, err := d.call(begun, l.atMs)
-		if err != nil {
-			return err
-		}
-		call.InputAt, call.StartedAtMs = at, l.atMs
-		d.calls[key] = call
-	}
-	for _, ended := range l.ended {
-		key, known := d.mem.Open[ended.id]
-		if !known {
-			continue // it began before the session was recorded
-		}
-		call, _, err := d.call(Call{ID: ended.id}, l.atMs)
-		if err != nil {
-			return err
-		}
-		call.Status, call.FinishedAtMs, call.OutputAt = snapshot.ToolCallSucceeded, &l.atMs, at
-		if ended.failed {
-			call.Status = snapshot.ToolCallFailed
-		}
-		d.calls[key] = call
-		delete(d.mem.Open, ended.id)
-	}
-	if l.message != "" && l.message != d.mem.Message {
-		d.mem.Message, d.mem.Usage = l.message, d.mem.Usage.add(l.usage)
-	}
-	if l.todos != nil {
-		d.todos = l.todos
-	}
-	return nil
-}
-
-// call returns the row of a tool call with its key. A call that is not open begins now.
-func (d *drafter) call(c Call, atMs int64) (snapshot.ToolCall, string, error) {
-	key, known := d.mem.Open[c.ID]
-	if !known {
-		key = d.mem.open(c.ID)
-	}
-	if call, changed := d.calls[key]; changed {
-		return call, key, nil
-	}
-	if known && d.head != nil {
-		rows, err := d.head.Entry().ToolCalls()
-		if err != nil {
-			return snapshot.ToolCall{}, key, timeline.Explain(err)
-		}
-		value, found, err := rows.Get(key)
-		if err != nil {
-			return snapshot.ToolCall{}, key, timeline.Explain(err)
-		}
-		if found {
-			call, err := snapshot.DecodeToolCall(page.Row{Key: key, Value: value})
-			return call, key, timeline.Explain(err)
-		}
-	}
-	node, iteration, attempt, seq, err := snapshot.SplitToolCallKey(key)
-	return snapshot.ToolCall{
-		NodeID: node, Iteration: iteration, Attempt: attempt, Seq: seq,
-		ToolName: c.Tool, Kind: snapshot.ToolCallTool, Status: snapshot.ToolCallIntended, StartedAtMs: atMs, CallToken: c.ID,
-	}, key, timeline.Explain(err)
-}
-
 // takeEvent takes in what the event itself says.
 func (d *drafter) takeEvent() error {
+	if d.ev.Kind != Started && d.ev.Kind != Ended {
+		d.status(snapshot.RunRunning)
+	}
 	switch d.ev.Kind {
-	case Ignored:
-	case Started:
-		d.takeStart()
+	case Started: // a turn is open only if the agent was killed
+		d.out.Subject = "session resumed"
+		d.status(snapshot.RunRunning)
+		_, err := d.endTurn(snapshot.NodeFailed)
+		return err
 	case Prompted:
 		return d.takePrompt()
 	case Called:
@@ -187,12 +83,12 @@ func (d *drafter) takeEvent() error {
 	case Answered:
 		return d.takeAnswer()
 	case Ended:
-		d.endTurn(snapshot.NodeCancelled)
+		d.changed = true
 		d.out.Subject = "session ended"
 		d.status(snapshot.RunFinished)
-	}
-	if d.ev.Kind != Ended && d.ev.Kind != Started {
-		d.status(snapshot.RunRunning)
+		_, err := d.endTurn(snapshot.NodeCancelled)
+		return err
+	case Ignored:
 	}
 	return nil
 }
@@ -211,80 +107,31 @@ func (d *drafter) status(status snapshot.RunStatus) {
 	}
 }
 
-// takeStart ends a turn that nothing has ended: the agent was killed. If there is no such turn, and the run goes on, the
-// event changes nothing.
-func (d *drafter) takeStart() {
-	open := d.turnIsOpen()
-	d.silent = !open
-	d.endTurn(snapshot.NodeFailed)
-	d.out.Subject = "session resumed"
-	d.status(snapshot.RunRunning)
-}
-
 // takePrompt begins a turn.
 func (d *drafter) takePrompt() error {
-	d.endTurn(snapshot.NodeCancelled) // the user has interrupted it
+	if _, err := d.endTurn(snapshot.NodeCancelled); err != nil { // the user has interrupted it
+		return err
+	}
+	d.changed = true
 	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, usage{}
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: d.atMs})
 	d.out.Frame.IDs = []string{fmt.Sprintf("turn:%d", d.mem.Turn)}
 	d.out.Subject = fmt.Sprintf("turn %d: %s", d.mem.Turn, d.ev.Prompt)
-	d.status(snapshot.RunRunning)
 	return d.output(promptsTable, map[string]string{"prompt": strings.ToValidUTF8(d.ev.Prompt, "\uFFFD")})
 }
 
-// takeCalls takes in the calls of a batch. A call that the transcript does not have yet gets its row here.
-func (d *drafter) takeCalls() error {
-	var tools []string
-	for _, c := range d.ev.Calls {
-		if c.ID != "" && len(d.out.Frame.IDs) < snapshot.MaxIDs && len(c.ID) <= snapshot.MaxID {
-			d.out.Frame.IDs = append(d.out.Frame.IDs, c.ID)
-		}
-		if len(tools) < 8 {
-			tools = append(tools, c.Tool)
-		}
-		if c.ID == "" || c.Tool == "" || d.knows(c.ID) {
-			continue
-		}
-		call, key, err := d.call(c, d.atMs)
-		if err != nil {
-			return err
-		}
-		d.calls[key], d.news = call, true
-	}
-	d.out.Subject = strings.Join(tools, ", ")
-	d.status(snapshot.RunRunning)
-	return nil
-}
-
-// knows reports whether the call with the agent's id is open, or was changed by this draft.
-func (d *drafter) knows(id string) bool {
-	if _, open := d.mem.Open[id]; open {
-		return true
-	}
-	for _, call := range d.calls {
-		if call.CallToken == id {
-			return true
-		}
-	}
-	return false
-}
-
-// takeAnswer ends the turn.
+// takeAnswer ends the turn. If no turn is open, the agent has only heard of a subagent.
 func (d *drafter) takeAnswer() error {
-	d.silent = !d.turnIsOpen() // the agent has only heard of a subagent
-	d.endTurn(snapshot.NodeFinished)
 	d.out.Subject = fmt.Sprintf("turn %d finished", d.mem.Turn)
-	if d.mem.Turn == 0 || d.ev.Answer == "" || d.head == nil {
-		return nil
+	ended, err := d.endTurn(snapshot.NodeFinished)
+	if err != nil || !ended || d.ev.Answer == "" {
+		return err
 	}
 	row := make(map[string]json.RawMessage)
 	value, found, err := d.head.State().Outputs(promptsTable).Get(snapshot.Key(turnNode, d.mem.Turn))
-	if err != nil {
+	if err != nil || !found {
 		return timeline.Explain(err)
-	}
-	if !found {
-		return nil
 	}
 	if err := json.Unmarshal(value, &row); err != nil {
 		return fmt.Errorf("the prompt of the turn: %w", err)
@@ -298,40 +145,49 @@ func (d *drafter) takeAnswer() error {
 }
 
 // turnIsOpen reports whether the newest turn has not ended.
-func (d *drafter) turnIsOpen() bool {
+func (d *drafter) turnIsOpen() (bool, error) {
 	if d.mem.Turn == 0 || d.head == nil {
-		return false
+		return false, nil
 	}
-	key := snapshot.Key(turnNode, d.mem.Turn)
-	value, found, err := d.head.State().Nodes().Get(key)
-	if err != nil || !found {
-		return false
-	}
-	node, err := snapshot.DecodeNode(page.Row{Key: key, Value: value})
-	return err == nil && node.State == snapshot.NodeInProgress
+	node, found, err := rowOf(d.head.State().Nodes(), snapshot.Key(turnNode, d.mem.Turn), snapshot.DecodeNode)
+	return found && node.State == snapshot.NodeInProgress, err
 }
 
-// endTurn ends the newest turn with the state, if it has not ended.
-func (d *drafter) endTurn(state snapshot.NodeState) {
-	if !d.turnIsOpen() {
-		return
+// endTurn ends the newest turn with the state, and reports whether it did: a turn that has ended stays as it is.
+func (d *drafter) endTurn(state snapshot.NodeState) (ended bool, err error) {
+	open, err := d.turnIsOpen()
+	if err != nil || !open {
+		return false, err
 	}
-	d.node(state)
-	attempt := snapshot.Attempt{NodeID: turnNode, Iteration: d.mem.Turn, Attempt: 1, StartedAtMs: d.atMs}
-	if rows, err := d.head.Entry().Attempts(); err == nil {
-		key := snapshot.AttemptKey(turnNode, d.mem.Turn, 1)
-		if value, found, err := rows.Get(key); err == nil && found {
-			if before, err := snapshot.DecodeAttempt(page.Row{Key: key, Value: value}); err == nil {
-				attempt = before
-			}
-		}
+	attempts, err := d.head.Entry().Attempts()
+	if err != nil {
+		return false, timeline.Explain(err)
+	}
+	attempt, found, err := rowOf(attempts, snapshot.AttemptKey(turnNode, d.mem.Turn, 1), snapshot.DecodeAttempt)
+	if err != nil {
+		return false, err
+	}
+	if !found {
+		attempt.StartedAtMs = d.atMs
 	}
 	attempt.State, attempt.FinishedAtMs = string(state), &d.atMs
 	if d.files != nil && !d.files.Tree.IsZero() {
 		frame := d.head.Row().Frame + 1
 		attempt.CommitID, attempt.Tree, attempt.Frame = d.files.CommitID, d.files.Tree, &frame
 	}
+	d.changed = true
+	d.node(state)
 	d.attempt(attempt)
+	return true, nil
+}
+
+// rowOf returns the row of a collection with the key, or false if there is no such row.
+func rowOf[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, found bool, err error) {
+	value, found, err := rows.Get(key)
+	if err == nil && found {
+		row, err = decode(page.Row{Key: key, Value: value})
+	}
+	return row, found, timeline.Explain(err)
 }
 
 // node sets the state of the newest turn's node.

@@ -5,6 +5,8 @@
 // "turn". Each batch of tool calls that may have changed files is a frame with these files.
 package agent
 
+import "strings"
+
 // Kind is what an event of an agent is about.
 type Kind int
 
@@ -56,4 +58,14 @@ func (e *Event) changesFiles() bool {
 		}
 	}
 	return false
+}
+
+// maxSessionID is the size of the longest id of a session, in bytes.
+const maxSessionID = 128
+
+// isSessionID reports whether an agent can have given a session the id. The id becomes a part of names of runs and files.
+func isSessionID(id string) bool {
+	const known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	unknown := func(r rune) bool { return !strings.ContainsRune(known, r) }
+	return id != "" && len(id) <= maxSessionID && !strings.ContainsFunc(id, unknown)
 }

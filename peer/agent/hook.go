@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/timeline"
@@ -16,9 +15,6 @@ import (
 
 // maxInput is the size of the largest input of a hook, in bytes.
 const maxInput = 64 << 20
-
-// maxSessionID is the size of the longest id of a session, in bytes.
-const maxSessionID = 128
 
 // Hook is one call of a hook by an agent.
 type Hook struct {
@@ -54,7 +50,7 @@ func (h Hook) Run(ctx context.Context) {
 	warn := func(err error) { entry.Warning = err.Error() }
 	store, openErr := timeline.Open(ctx, timeline.Options{Dir: dir, Env: h.Env, Now: h.Now, Warn: warn})
 	if openErr != nil {
-		return // there is no repository to record the session in
+		return // outside of a repository, nothing is recorded
 	}
 	private = store.Private()
 	if err == nil {
@@ -81,11 +77,4 @@ func (h Hook) read() (Event, error) {
 		return Event{}, errors.New("the id of the session has other characters than letters, digits, - and _")
 	}
 	return ev, err
-}
-
-// isSessionID reports whether an agent can have given a session the id. The id becomes a part of names of runs and files.
-func isSessionID(id string) bool {
-	const known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
-	unknown := func(r rune) bool { return !strings.ContainsRune(known, r) }
-	return id != "" && len(id) <= maxSessionID && !strings.ContainsFunc(id, unknown)
 }

@@ -18,7 +18,7 @@ const (
 	maxLog = 256 << 10
 )
 
-// LogEntry says what became of one call of a hook.
+// LogEntry is the result of one call of a hook.
 type LogEntry struct {
 	AtMs    int64  `json:"atMs"` // in milliseconds since 1970
 	Agent   string `json:"agent"`
@@ -55,8 +55,8 @@ func appendLog(private string, entry LogEntry) (err error) {
 	return errors.Join(err, file.Close())
 }
 
-// Log returns the newest calls of hooks, oldest first: a few thousand at most. private is the store's private folder. A
-// line that is no entry is left out.
+// Log returns the newest calls of hooks, oldest first: a few thousand at most. private is the store's private folder. Log
+// skips lines that are not entries.
 func Log(private string) ([]LogEntry, error) {
 	var entries []LogEntry
 	for _, name := range []string{logName + ".1", logName} {

@@ -23,28 +23,33 @@ const (
 type memory struct {
 	Version int    `json:"version"`
 	Agent   string `json:"agent"`
-	// Sessions lists the agent's own ids of the session and of those that it was forked from, oldest first. The conversation is
-	// their transcripts, one after the other.
+	// Sessions lists the agent's own ids of the session and of the sessions that it was forked from, oldest first.
 	Sessions []string `json:"sessions"`
-	Turn     int      `json:"turn"`  // the newest turn, counted from 1; 0 before the first prompt
-	Calls    int      `json:"calls"` // the tool calls of the turn so far
+	// Transcripts lists the transcripts whose lines, one after the other, are the conversation.
+	Transcripts []string `json:"transcripts"`
+	Turn        int      `json:"turn"`  // the newest turn, counted from 1; 0 before the first prompt
+	Calls       int      `json:"calls"` // the tool calls of the turn so far
 	// Open has the keys of calls that have not ended, by the agent's ids of the calls.
 	Open map[string]string `json:"open,omitempty"`
-	// Read lists the transcripts in the order in which they begin, and how far each was read.
-	Read    []readTo `json:"read,omitempty"`
-	Message string   `json:"message,omitempty"` // the model's answer that Usage has counted last
-	Usage   usage    `json:"usage"`             // of the turn
+	// Ended has the agent's ids of calls that have ended, the newest last. A hook can name a call after its result was read.
+	Ended []string `json:"ended,omitempty"`
+	// Read has the state of each transcript, by its name.
+	Read  map[string]readTo `json:"read,omitempty"`
+	Usage usage             `json:"usage"` // of the turn
 }
 
-// readTo says how far the file of a transcript was read.
+// readTo is how far the file of a transcript was read.
 type readTo struct {
-	Transcript string `json:"transcript"`
-	Offset     int64  `json:"offset"` // in bytes
+	Offset  int64  `json:"offset"`            // in bytes
+	Message string `json:"message,omitempty"` // the model's answer whose tokens were counted last
 }
 
-// maxOpen is the number of open calls that a session remembers. An agent that never tells how calls end must not make the
-// memory grow.
-const maxOpen = 200
+// The numbers of open and of ended calls that a session remembers. An agent that never tells how calls end must not make
+// the memory grow.
+const (
+	maxOpen  = 200
+	maxEnded = 200
+)
 
 // memoryOf returns the memory in an entry of a session.
 func memoryOf(entry *snapshot.Entry) (*memory, error) {
@@ -55,6 +60,11 @@ func memoryOf(entry *snapshot.Entry) (*memory, error) {
 	if data == nil {
 		return nil, fmt.Errorf("run %q is not a session of a coding agent", entry.Run)
 	}
+	return parseMemory(data)
+}
+
+// parseMemory returns the memory in the file of an entry. The entry can be a stranger's.
+func parseMemory(data []byte) (*memory, error) {
 	m := new(memory)
 	if err := json.Unmarshal(data, m); err != nil {
 		return nil, fmt.Errorf("the memory of the session: %w", err)
@@ -62,10 +72,42 @@ func memoryOf(entry *snapshot.Entry) (*memory, error) {
 	if m.Version > memoryVersion {
 		return nil, errors.New("a newer git-smithers keeps this session")
 	}
-	if len(m.Sessions) == 0 {
+	if len(m.Sessions) == 0 || len(m.Transcripts) == 0 {
 		return nil, errors.New("the memory of the session names no session")
 	}
+	for _, id := range m.Sessions {
+		if !isSessionID(id) {
+			return nil, fmt.Errorf("the memory of the session: %q is not the id of a session", id)
+		}
+	}
 	return m, nil
+}
+
+// newMemory returns the memory of a session without turns.
+func newMemory(agent, session string) *memory {
+	return &memory{Version: memoryVersion, Agent: agent, Sessions: []string{session}, Transcripts: []string{session}}
+}
+
+// enter makes session the newest session of the memory: the session goes on under another id.
+func (m *memory) enter(session string, offset int64) {
+	m.Sessions, m.Transcripts, m.Open = append(m.Sessions, session), append(m.Transcripts, session), nil
+	m.setRead(session, readTo{Offset: offset})
+}
+
+// transcript returns the name of the session's newest transcript.
+func (m *memory) transcript() string { return m.Transcripts[len(m.Transcripts)-1] }
+
+// rewritten begins the newest transcript again under another name, because the agent has written its file anew.
+func (m *memory) rewritten() {
+	for n := 2; ; n++ {
+		name := fmt.Sprintf("%s~%d", m.session(), n)
+		if _, used := m.Read[name]; !used {
+			delete(m.Read, m.transcript())
+			m.Transcripts[len(m.Transcripts)-1] = name
+			m.setRead(name, readTo{})
+			return
+		}
+	}
 }
 
 // draft returns the change that stores the memory.
@@ -77,21 +119,12 @@ func (m *memory) draft() (*snapshot.ExtDraft, error) {
 // session returns the agent's own id of the session.
 func (m *memory) session() string { return m.Sessions[len(m.Sessions)-1] }
 
-// readOf returns how far the transcript was read.
-func (m *memory) readOf(transcript string) int64 {
-	if i := slices.IndexFunc(m.Read, func(r readTo) bool { return r.Transcript == transcript }); i >= 0 {
-		return m.Read[i].Offset
-	}
-	return 0
-}
-
 // setRead notes how far the transcript was read.
-func (m *memory) setRead(transcript string, offset int64) {
-	if i := slices.IndexFunc(m.Read, func(r readTo) bool { return r.Transcript == transcript }); i >= 0 {
-		m.Read[i].Offset = offset
-		return
+func (m *memory) setRead(transcript string, to readTo) {
+	if m.Read == nil {
+		m.Read = make(map[string]readTo)
 	}
-	m.Read = append(m.Read, readTo{transcript, offset})
+	m.Read[transcript] = to
 }
 
 // open notes that the call with the agent's id has begun, and returns the key of its row.
@@ -105,4 +138,17 @@ func (m *memory) open(id string) string {
 		m.Open[id] = key
 	}
 	return key
+}
+
+// end notes that the call with the agent's id has ended.
+func (m *memory) end(id string) {
+	delete(m.Open, id)
+	m.Ended = append(m.Ended, id)
+	m.Ended = m.Ended[max(0, len(m.Ended)-maxEnded):]
+}
+
+// knows reports whether the call with the agent's id has a row.
+func (m *memory) knows(id string) bool {
+	_, open := m.Open[id]
+	return open || slices.Contains(m.Ended, id)
 }

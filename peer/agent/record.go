@@ -62,12 +62,15 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if head == nil && (r.ev.Kind == Started || r.ev.Kind == Ended) {
-		return false, nil // a session without a prompt is none
+		return false, nil // a session begins with its first prompt
 	}
-	mem := &memory{Version: memoryVersion, Agent: r.agent, Sessions: []string{r.ev.Session}}
+	mem := newMemory(r.agent, r.ev.Session)
 	if head != nil {
 		if mem, err = memoryOf(head.Entry()); err != nil {
 			return false, err
+		}
+		if mem.session() != r.ev.Session { // what-if was killed before it could note the new id
+			mem.enter(r.ev.Session, 0)
 		}
 	}
 	if r.ev.Kind != Started {
@@ -98,35 +101,31 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// capture captures the files of the working copy in which the agent works, the first time that it is called.
+// capture captures the files of the working copy in which the agent works, the first time that it is called. If the files
+// are unreadable, capture warns: the frame then has the conversation without new files.
 func (r *recorder) capture(ctx context.Context) (err error) {
 	if r.captured {
 		return nil
 	}
-	copyOf := code.WorkingCopyOf(r.store)
-	if r.files, err = copyOf.Capture(ctx); err != nil {
-		return fmt.Errorf("capture the files: %w", err)
-	}
 	r.captured = true
+	if r.files, err = code.WorkingCopyOf(r.store).Capture(ctx); err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return timeline.Explain(err)
+	}
+	r.store.Warn(fmt.Errorf("the files of the working copy were not captured: %w", err))
 	return nil
 }
 
-// isUnchanged reports whether the event is one that happens often without a change, and neither the files nor the
-// conversation have changed since the newest entry.
+// isUnchanged reports whether the event needs no frame: neither the event, nor the conversation, nor the files have
+// changed anything since the newest entry.
 func (r *recorder) isUnchanged(head *timeline.Head, d *drafter) (bool, error) {
-	switch r.ev.Kind {
-	case Delegated, Compacting, Called:
-	case Started:
-		return d.silent, nil
-	case Answered:
-		if !d.silent {
-			return false, nil
-		}
-	case Ignored, Prompted, Ended:
+	if d.changed {
 		return false, nil
 	}
-	if d.news || r.files == nil {
-		return !d.news, nil
+	if r.files == nil {
+		return true, nil
 	}
 	before, err := head.Entry().VCSRevision()
 	if err != nil {

@@ -103,13 +103,11 @@ func (s *session) turn(number int) snapshot.NodeState {
 	return node.State
 }
 
-func call(id, tool string) string {
-	return fmt.Sprintf(`{"type":"assistant","message":{"id":"m%s","content":[{"type":"tool_use","id":"%s","name":"%s","input":{}}]}}`+"\n", id, id, tool)
-}
-
-func answer(id string) string {
-	return fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"%s","content":"ok"}]}}`+"\n", id)
-}
+// The lines of a transcript about the call c1.
+const (
+	callLine   = `{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"c1","name":"Bash","input":{}}]}}` + "\n"
+	answerLine = `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}}` + "\n"
+)
 
 // batch is the members of the event of a batch.
 func batch(ids ...string) string {
@@ -145,7 +143,7 @@ func TestATranscriptThatLagsIsCompletedByTheNextHook(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, repotest.New(t, repotest.Commit))
 	s.event("UserPromptSubmit", `,"prompt":"write"`)
-	whole := call("c1", "Bash")
+	whole := callLine
 	s.say(whole[:20])
 	s.event("PostToolBatch", batch("c1"))
 	calls := s.calls()
@@ -153,7 +151,7 @@ func TestATranscriptThatLagsIsCompletedByTheNextHook(t *testing.T) {
 	assert.Equal(t, snapshot.ToolCallIntended, calls[0].Status)
 	assert.Nil(t, calls[0].InputAt, "half a line is none")
 
-	s.say(whole[20:], answer("c1"))
+	s.say(whole[20:], answerLine)
 	s.event("Stop", "")
 	calls = s.calls()
 	require.Len(t, calls, 1)
@@ -279,7 +277,7 @@ func TestASecretInAConversationIsNotStored(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, repotest.New(t, repotest.Commit))
 	secret := "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO" + "2mHVS1"
-	s.say(`{"type":"user","message":{"content":"use `+secret+`"}}`+"\n", call("c1", "Bash"))
+	s.say(`{"type":"user","message":{"content":"use `+secret+`"}}`+"\n", callLine)
 	s.event("UserPromptSubmit", `,"prompt":"use `+secret+`"`)
 	s.event("Stop", `,"last_assistant_message":"I used `+secret+`"`)
 	out, err := s.GitErr("grep", "-c", secret, "refs/smithers/_tip/claude-s")
@@ -297,4 +295,140 @@ func TestASecretCanRefuseAFrame(t *testing.T) {
 	assert.Equal(t, before, s.tip().ID)
 	assert.Equal(t, string(fault.SecretsFound), s.last().Code, s.last().Error)
 	assert.NotContains(t, s.last().Error, "2mHVS1")
+}
+
+func TestACallHasOneRowHoweverLateItsHookIs(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	s.say(callLine, answerLine)
+	s.event("SubagentStop", `,"agent_id":"a"`) // it reads the result first
+	s.event("PostToolBatch", batch("c1"))
+	s.event("PostToolBatch", batch("c1"))
+	calls := s.calls()
+	require.Len(t, calls, 1)
+	assert.Equal(t, snapshot.ToolCallSucceeded, calls[0].Status)
+}
+
+func TestASessionIsRecordedFromTheMiddle(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.say(`{"type":"user","message":{"content":"before"}}`+"\n", callLine, answerLine)
+	s.event("PostToolBatch", batch("c1"))
+	s.event("Stop", `,"last_assistant_message":"x"`)
+	assert.Empty(t, s.last().Error)
+	assert.Len(t, s.calls(), 1)
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	assert.Equal(t, snapshot.NodeInProgress, s.turn(1))
+}
+
+func TestTokensCountForTheTurnThatSpentThem(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	spent := func(message string, tokens int) string {
+		return fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"usage":{"output_tokens":%d},"content":[]}}`+"\n", message, tokens)
+	}
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	s.say(spent("m1", 3), spent("m1", 3))
+	s.event("Stop", "")
+	s.say(spent("m2", 4)) // the transcript lags
+	s.event("UserPromptSubmit", `,"prompt":"two"`)
+	s.say(spent("m3", 5))
+	s.event("Stop", "")
+	state, err := s.tip().State()
+	require.NoError(t, err)
+	for turn, tokens := range []int{1: 7, 2: 5} {
+		value, found, err := state.Outputs("usage").Get(snapshot.Key("turn", turn))
+		require.NoError(t, err)
+		assert.Equal(t, turn > 0, found)
+		if found {
+			assert.Contains(t, string(value), fmt.Sprintf(`"outputTokens":%d,`, tokens))
+		}
+	}
+}
+
+// said returns the lines of the conversation that are stored, by transcript.
+func (s *session) said() map[string][]string {
+	s.t.Helper()
+	rows, err := s.tip().Transcript()
+	require.NoError(s.t, err)
+	said := make(map[string][]string)
+	for r, err := range rows.Rows() {
+		require.NoError(s.t, err)
+		name, _, err := snapshot.SplitTranscriptKey(r.Key)
+		require.NoError(s.t, err)
+		lines, err := snapshot.DecodeTranscript(r)
+		require.NoError(s.t, err)
+		for _, line := range lines {
+			said[name] = append(said[name], string(line))
+		}
+	}
+	return said
+}
+
+func TestAFileThatIsWrittenAnewIsAnotherTranscript(t *testing.T) {
+	t.Parallel()
+	for name, anew := range map[string]string{
+		"shorter":                `{"n":3}` + "\n",
+		"longer, in other lines": `{"n":"33333333333333333333333333"}` + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSession(t, repotest.New(t, repotest.Commit))
+			s.event("UserPromptSubmit", `,"prompt":"one"`)
+			s.say(`{"n":1}`+"\n", `{"n":2}`+"\n")
+			s.event("Stop", "")
+			require.NoError(t, os.WriteFile(s.transcript, []byte(anew), 0o600))
+			s.event("UserPromptSubmit", `,"prompt":"two"`)
+			s.say(`{"n":4}` + "\n")
+			s.event("Stop", "")
+			assert.Equal(t, map[string][]string{
+				"s": {`{"n":1}`, `{"n":2}`}, "s~2": {strings.TrimSpace(anew), `{"n":4}`},
+			}, s.said())
+		})
+	}
+}
+
+func TestALongTranscriptIsReadByParts(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.say(`{"n":1}`+"\n", `{"image":"`+strings.Repeat("x", 9<<20)+`"}`+"\n", `{"n":2}`+"\n")
+	for i := range 3 {
+		s.event("UserPromptSubmit", fmt.Sprintf(`,"prompt":"%d"`, i))
+		assert.Empty(t, s.last().Error)
+	}
+	assert.Equal(t, map[string][]string{"s": {`{"n":1}`, `{"n":2}`}}, s.said(), "a line of 9 MB is left out")
+}
+
+func TestAFrameIsMadeWhereTheFilesCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	index := filepath.Join(s.Dir, ".git", "index")
+	sound, err := os.ReadFile(index)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(index, []byte("DIRCbroken"), 0o600))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	assert.Empty(t, s.last().Error)
+	assert.NotEmpty(t, s.last().Warning)
+	assert.Equal(t, snapshot.NodeInProgress, s.turn(1))
+	require.NoError(t, os.WriteFile(index, sound, 0o600))
+	s.event("Stop", "")
+	vcs, err := s.tip().VCSRevision()
+	require.NoError(t, err)
+	assert.False(t, vcs.Tree.IsZero())
+}
+
+func TestAForkWithoutItsIDIsStillRecorded(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	store, err := timeline.Open(t.Context(), timeline.Options{Dir: s.Dir, Env: s.Env, Now: time.Now})
+	require.NoError(t, err)
+	_, err = store.Fork(t.Context(), timeline.ForkRequest{From: "claude-s", RunID: "claude-f"}) // what-if was killed here
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	s.say(`{"n":1}` + "\n")
+	s.hook(fmt.Sprintf(`{"session_id":"f","transcript_path":%q,"hook_event_name":"UserPromptSubmit","prompt":"two"}`, s.transcript))
+	assert.Empty(t, s.last().Error)
+	assert.Contains(t, s.Git("grep", "-h", "n", "refs/smithers/_tip/claude-f", "--", "journal/transcript"), `{"n":1}`)
 }

@@ -10,11 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/tailscale/hujson"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -49,18 +48,6 @@ func (s Setup) File() string {
 	return filepath.Join(".claude", "settings.local.json")
 }
 
-// claudeHook is an entry of an event's list in Claude Code's settings.
-type claudeHook struct {
-	Hooks []claudeCommand `json:"hooks"`
-}
-
-// claudeCommand is a command in Claude Code's settings.
-type claudeCommand struct {
-	Type    string `json:"type"`
-	Command string `json:"command"`
-	Timeout int    `json:"timeout"` // in seconds
-}
-
 // undo is what Setup keeps for Disable: what the settings were.
 type undo struct {
 	Before *[]byte  `json:"before"` // nil if there was no file
@@ -75,7 +62,7 @@ func (s Setup) InPlace() (have, want []string, err error) {
 		return nil, nil, err
 	}
 	for _, event := range claudeEvents {
-		if len(hooksOf(settings, event)) > 0 {
+		if hasHook(settings, event) {
 			have = append(have, event)
 		}
 	}
@@ -92,7 +79,7 @@ func (s Setup) Enable() (bool, error) {
 	}
 	changed := false
 	for _, event := range claudeEvents {
-		if len(hooksOf(settings, event)) > 0 {
+		if hasHook(settings, event) {
 			continue
 		}
 		if err := addHook(settings, event, hookCommand(s.Agent, event)); err != nil {
@@ -106,22 +93,6 @@ func (s Setup) Enable() (bool, error) {
 	return true, s.write(before, indentLike(before, settings.Pack()))
 }
 
-// indentLike returns the settings indented by two spaces, as the agents write them, if before is indented so or has no members.
-// Otherwise it returns the settings unchanged.
-func indentLike(before, settings []byte) []byte {
-	indented := func(data []byte) []byte {
-		var out bytes.Buffer
-		if json.Indent(&out, bytes.TrimSpace(data), "", "  ") != nil {
-			return nil // it has comments
-		}
-		return append(out.Bytes(), '\n')
-	}
-	if out := indented(settings); out != nil && (len(bytes.TrimSpace(before)) <= len("{}") || bytes.Equal(bytes.TrimSpace(indented(before)), bytes.TrimSpace(before))) {
-		return out
-	}
-	return settings
-}
-
 // Disable removes the hooks of ours, and reports whether there were any. If nobody has changed the settings since Enable, they
 // are byte for byte what they were before, and files and folders that Enable made are gone.
 func (s Setup) Disable() (bool, error) {
@@ -129,22 +100,17 @@ func (s Setup) Disable() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if undo, err := s.readUndo(); err == nil && undo.After == digest(now) {
-		return true, errors.Join(s.restore(undo), os.Remove(s.undoPath()))
+	if former, err := s.readUndo(); err == nil && former.After == digest(now) {
+		return true, errors.Join(s.restore(former), os.Remove(s.undoPath()))
 	}
-	removed := false
-	for _, event := range claudeEvents {
-		if err := removeHooks(settings, event); errors.Is(err, errNoHook) {
-			continue
-		} else if err != nil {
-			return false, s.notSettings(err)
-		}
-		removed = true
+	removed, err := removeHooks(settings)
+	if err != nil {
+		return false, s.notSettings(err)
 	}
 	if !removed {
 		return false, nil
 	}
-	if err := replaceFile(s.path(), settings.Pack()); err != nil {
+	if err := s.replace(settings.Pack()); err != nil {
 		return false, err
 	}
 	if err := os.Remove(s.undoPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -197,11 +163,15 @@ func (s Setup) undoPath() string {
 // write keeps before for Disable, and then replaces the settings.
 func (s Setup) write(before, after []byte) error {
 	keep := undo{After: digest(after)}
-	if before != nil {
-		keep.Before = &before
-	}
-	if earlier, err := s.readUndo(); err == nil && earlier.After == digest(before) {
+	earlier, err := s.readUndo()
+	switch {
+	case err == nil && earlier.After == digest(before):
 		keep.Before, keep.Made = earlier.Before, earlier.Made
+	case bytes.Contains(before, []byte(hookMark)):
+		// Somebody has edited the hooks of ours. Disable must not put these settings back.
+		return s.replace(after)
+	case before != nil:
+		keep.Before = &before
 	}
 	for dir := filepath.Dir(s.File()); dir != "."; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(s.Root, dir)); errors.Is(err, fs.ErrNotExist) {
@@ -212,10 +182,22 @@ func (s Setup) write(before, after []byte) error {
 	if err != nil {
 		return fmt.Errorf("keep the former settings: %w", err)
 	}
-	if err := replaceFile(s.undoPath(), data); err != nil {
-		return err
+	if err := fsx.Replace(s.undoPath(), data, 0o600); err != nil {
+		return fault.New(fault.WriteFailed, "keep the former settings: %w", err)
 	}
-	return replaceFile(s.path(), after)
+	return s.replace(after)
+}
+
+// replace replaces the settings. The file keeps its permissions.
+func (s Setup) replace(data []byte) error {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(s.path()); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := fsx.Replace(s.path(), data, mode); err != nil {
+		return fault.New(fault.WriteFailed, "write the settings of %s: %w", s.Agent, err)
+	}
+	return nil
 }
 
 // readUndo returns what Setup keeps for Disable.
@@ -234,7 +216,7 @@ func (s Setup) readUndo() (undo, error) {
 // restore puts the settings back.
 func (s Setup) restore(u undo) error {
 	if u.Before != nil {
-		return replaceFile(s.path(), *u.Before)
+		return s.replace(*u.Before)
 	}
 	if err := os.Remove(s.path()); err != nil {
 		return fmt.Errorf("remove the settings: %w", err)
@@ -249,107 +231,4 @@ func (s Setup) restore(u undo) error {
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-// replaceFile replaces the file at path in one step. It keeps the file's permissions, and makes missing folders.
-func replaceFile(path string, data []byte) error {
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fault.New(fault.WriteFailed, "write %s: %w", path, err)
-	}
-	file, err := os.CreateTemp(dir, ".git-smithers-*")
-	if err != nil {
-		return fault.New(fault.WriteFailed, "write %s: %w", path, err)
-	}
-	_, err = file.Write(data)
-	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return fault.New(fault.WriteFailed, "write %s: %w", path, errors.Join(err, os.Remove(file.Name())))
-	}
-	return nil
-}
-
-// hooksOf returns the indexes of the entries of an event that have a command of ours.
-func hooksOf(settings *hujson.Value, event string) []int {
-	list := settings.Find("/hooks/" + event)
-	if list == nil {
-		return nil
-	}
-	array, ok := list.Value.(*hujson.Array)
-	if !ok {
-		return nil
-	}
-	var ours []int
-	for i := range array.Elements {
-		if strings.Contains(array.Elements[i].String(), hookMark) {
-			ours = append(ours, i)
-		}
-	}
-	return ours
-}
-
-// addHook adds a command of ours to the entries of an event.
-func addHook(settings *hujson.Value, event, command string) error {
-	entry := claudeHook{[]claudeCommand{{"command", command, hookSeconds}}}
-	for _, step := range []struct {
-		pointer string
-		value   any
-	}{{"/hooks", struct{}{}}, {"/hooks/" + event, []claudeHook{}}} {
-		if settings.Find(step.pointer) == nil {
-			if err := patch(settings, "add", step.pointer, step.value); err != nil {
-				return err
-			}
-		}
-	}
-	return patch(settings, "add", "/hooks/"+event+"/-", entry)
-}
-
-// errNoHook means that an event has no hook of ours.
-var errNoHook = errors.New("no hook")
-
-// removeHooks removes the entries of ours from an event. An event without entries goes, and so does an empty list of events.
-func removeHooks(settings *hujson.Value, event string) error {
-	ours := hooksOf(settings, event)
-	if len(ours) == 0 {
-		return errNoHook
-	}
-	for _, i := range slices.Backward(ours) {
-		if err := patch(settings, "remove", fmt.Sprintf("/hooks/%s/%d", event, i), nil); err != nil {
-			return err
-		}
-	}
-	if list, ok := settings.Find("/hooks/" + event).Value.(*hujson.Array); ok && len(list.Elements) == 0 {
-		if err := patch(settings, "remove", "/hooks/"+event, nil); err != nil {
-			return err
-		}
-	}
-	if all, ok := settings.Find("/hooks").Value.(*hujson.Object); ok && len(all.Members) == 0 {
-		return patch(settings, "remove", "/hooks", nil)
-	}
-	return nil
-}
-
-// patch applies one operation of RFC 6902 to settings.
-func patch(settings *hujson.Value, op, pointer string, value any) error {
-	step := map[string]any{"op": op, "path": pointer}
-	if op == "add" {
-		step["value"] = value
-	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false) // people read the commands
-	if err := enc.Encode([]any{step}); err != nil {
-		return fmt.Errorf("%s %s: %w", op, pointer, err)
-	}
-	if err := settings.Patch(text.Bytes()); err != nil {
-		return fmt.Errorf("%s %s: %w", op, pointer, err)
-	}
-	return nil
 }

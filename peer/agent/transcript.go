@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	// longestLine is the size of the longest line of a transcript that is kept, in bytes. A longer line is left out.
-	longestLine = 32 << 20
-	// mostRead is the number of bytes of a transcript after which a hook reads no further. The next hook goes on there.
-	mostRead = 64 << 20
+	// longestLine is the size of the longest line of a transcript that is stored, in bytes. A longer line is left out.
+	longestLine = 8 << 20
+	// mostRead is the number of bytes of a transcript after which a hook reads no further line. The next hook continues
+	// there, so that a hook takes a bounded time.
+	mostRead = 8 << 20
 )
 
 // lineFacts is what a line of a transcript says.
@@ -62,8 +63,7 @@ type line struct {
 
 // readLines returns the complete lines of the file at path from offset on, and the offset after the last of them. A
 // last line without a line feed is still being written, and left for the next hook. If the file does not exist,
-// readLines returns no lines. If the file is shorter than offset, its lines are not those of before: the error is
-// errRewritten.
+// readLines returns no lines. The error is errRewritten if the file is shorter than offset, or no line begins at offset.
 func readLines(path string, offset int64, read func([]byte) lineFacts) ([]line, int64, error) {
 	file, err := os.Open(path) //nolint:gosec // the agent names its own file, and this process runs as its user
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,30 +73,59 @@ func readLines(path string, offset int64, read func([]byte) lineFacts) ([]line, 
 		return nil, offset, fmt.Errorf("read the transcript: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, offset, fmt.Errorf("read the transcript: %w", err)
-	case !info.Mode().IsRegular():
-		return nil, offset, errors.New("read the transcript: not a file")
-	case info.Size() < offset:
-		return nil, offset, errRewritten
+	if err := seekLine(file, offset); err != nil {
+		return nil, offset, err
 	}
 	var lines []line
-	in := bufio.NewReaderSize(io.NewSectionReader(file, offset, mostRead), 1<<16)
-	for {
-		text, err := in.ReadBytes('\n')
+	in := bufio.NewReaderSize(file, 1<<16)
+	for first := offset; offset-first < mostRead; {
+		text, size, err := readLine(in)
 		if err != nil { // the end, or a line that is being written
 			return lines, offset, nil
 		}
 		at := offset
-		offset += int64(len(text))
-		if len(text) > longestLine {
+		offset += size
+		if size > longestLine {
 			continue
 		}
-		text = bytes.TrimSuffix(text, []byte("\n"))
 		if facts := read(text); !facts.vendor {
 			lines = append(lines, line{facts, at, text})
+		}
+	}
+	return lines, offset, nil
+}
+
+// seekLine moves to the line that begins at offset.
+func seekLine(file *os.File, offset int64) error {
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the transcript: %w", err)
+	case !info.Mode().IsRegular():
+		return errors.New("read the transcript: not a file")
+	case offset == 0:
+		return nil
+	}
+	var before [1]byte
+	if _, err := file.ReadAt(before[:], offset-1); err != nil || before[0] != '\n' {
+		return errRewritten // the file ends before offset, or has other lines
+	}
+	_, err = file.Seek(offset, io.SeekStart)
+	return err
+}
+
+// readLine reads one line. It returns the line without its line feed, and its size with it. text has at most
+// longestLine bytes: of a longer line, it has only the beginning. readLine returns an error at the end of the file, also if
+// the last line has no line feed.
+func readLine(in *bufio.Reader) (text []byte, size int64, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		size += int64(len(part))
+		if size <= longestLine {
+			text = append(text, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimSuffix(text, []byte("\n")), size, err
 		}
 	}
 }

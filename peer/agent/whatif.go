@@ -1,75 +1,26 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/list"
 )
-
-// Address returns the address of a frame of a session for what people type: SESSION, SESSION:N or RUN@ID. SESSION is a run, the agent's own
-// id, or "@", the newest session of the repository. N is the number of a frame, "turn:7", or the id of a tool call.
-func Address(ctx context.Context, s *timeline.Store, text string) (string, error) {
-	name, at, _ := strings.Cut(text, ":")
-	if strings.Contains(strings.TrimPrefix(name, "@"), "@") {
-		return text, nil
-	}
-	run, err := sessionRun(ctx, s, name)
-	switch {
-	case err != nil || at == "":
-		return run, err
-	case strings.Trim(at, "0123456789") == "":
-		return run + ":" + at, nil
-	}
-	return run + "@" + at, nil
-}
-
-// sessionRun returns the id of the run that name names: a run, the agent's own id of a session, or "@".
-func sessionRun(ctx context.Context, s *timeline.Store, name string) (string, error) {
-	if name != "@" {
-		run, err := s.ResolveRun(ctx, name)
-		if fault.CodeOf(err) == fault.RunNotFound {
-			if of, other := s.ResolveRun(ctx, Run(Claude, name)); other == nil {
-				return of, nil
-			}
-		}
-		return run, err
-	}
-	runs, err := list.Runs(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	var newest list.RunInfo
-	for _, run := range runs {
-		// A fork is pending until its agent has begun: it is no session yet.
-		isSession := run.WorkflowName == Claude && strings.HasPrefix(run.RunID, Run(Claude, "")) && run.Status != string(snapshot.RunPending)
-		if isSession && run.UpdatedAtMs >= newest.UpdatedAtMs {
-			newest = run
-		}
-	}
-	if newest.RunID == "" {
-		return "", fault.New(fault.RunNotFound, "there is no session of a coding agent").
-			Hint("`git smithers session enable` records sessions from then on")
-	}
-	return newest.RunID, nil
-}
 
 // WhatIf asks for another course of a session from a frame on.
 type WhatIf struct {
 	From   string // the address of the frame
 	Dir    string // the absolute path of a missing or empty folder for the files; "" chooses one beside the working copy
-	Prompt string // what is said instead; may be ""
+	Prompt string // the new prompt; may be ""
 	Env    []string
 }
 
@@ -128,8 +79,8 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 		if course.File, err = claudeFile(w.Env, course.Dir, course.Session); err != nil {
 			return nil, err
 		}
-		if err := replaceFile(course.File, text); err != nil {
-			return nil, err
+		if err := fsx.Replace(course.File, text, 0o600); err != nil { // the conversation has its secrets again
+			return nil, fault.New(fault.WriteFailed, "write the conversation: %w", err)
 		}
 		course.Command = []string{Claude, "--resume", course.Session}
 	}
@@ -157,8 +108,13 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	if err != nil {
 		return nil, nil, fault.New(fault.InvalidInput, "%s: %w", at.Address, err).Hint("`git smithers fork` forks any run")
 	}
-	if vcs, err := at.Entry.VCSRevision(); err != nil || vcs == nil || vcs.Tree.IsZero() {
-		return nil, nil, cmp.Or(timeline.Explain(err), error(fault.New(fault.NoCode, "no files were captured for %s", at.Address)))
+	vcs, err := at.Entry.VCSRevision()
+	if err != nil {
+		return nil, nil, timeline.Explain(err)
+	}
+	if vcs == nil || vcs.Tree.IsZero() {
+		return nil, nil, fault.New(fault.NoCode, "no files were captured for %s", at.Address).
+			Hint("`%s timeline %s` lists the frames", fault.Program, fault.Word(at.Address.Run))
 	}
 	then, err := readConversation(s, at.Entry, mem)
 	if err != nil {
@@ -171,9 +127,6 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	whole, err := readConversation(s, head.Entry(), mem)
 	if err != nil {
 		return nil, nil, err
-	}
-	if len(whole.lines) < len(then.lines) {
-		whole = then
 	}
 	lines := cut(whole.lines, len(then.lines), at.Entry.IDs)
 	folder := folderOf(whole.lines)
@@ -190,39 +143,13 @@ func forkSession(ctx context.Context, s *timeline.Store, course *Course, mem *me
 	if err != nil {
 		return err
 	}
-	mem.Sessions, mem.Open = append(mem.Sessions, course.Session), nil
-	mem.setRead(course.Session, size)
+	mem.enter(course.Session, size)
 	ext, err := mem.draft()
 	if err != nil {
 		return err
 	}
 	return head.Append(ctx, snapshot.Draft{Ext: ext, Subject: "what if"})
 }
-
-// claudeFile returns the path of the file in which Claude Code looks for a session of a folder.
-func claudeFile(env []string, dir, session string) (string, error) {
-	get := func(name string) string {
-		value := ""
-		for _, v := range env {
-			if text, ok := strings.CutPrefix(v, name+"="); ok {
-				value = text
-			}
-		}
-		return value
-	}
-	config := get("CLAUDE_CONFIG_DIR")
-	if config == "" {
-		home := get("HOME")
-		if home == "" {
-			return "", fault.New(fault.Usage, "HOME is not set, so Claude Code's folder is unknown")
-		}
-		config = filepath.Join(home, ".claude")
-	}
-	return filepath.Join(config, "projects", noLetters.ReplaceAllString(dir, "-"), session+".jsonl"), nil
-}
-
-// noLetters matches what Claude Code replaces in the name of a project's folder.
-var noLetters = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
 // newSessionID returns a new id of a session: a random UUID.
 func newSessionID() string {

@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// Address returns the address of a frame of a session for what people type: SESSION, SESSION:N or RUN@ID. SESSION is a run, the agent's own
+// id, or "@", the newest session of the repository. N is the number of a frame, "turn:7", or the id of a tool call.
+func Address(ctx context.Context, s *timeline.Store, text string) (string, error) {
+	name, at, _ := strings.Cut(text, ":")
+	if strings.Contains(strings.TrimPrefix(name, "@"), "@") {
+		return text, nil
+	}
+	run, err := sessionRun(ctx, s, name)
+	switch {
+	case err != nil || at == "":
+		return run, err
+	case strings.Trim(at, "0123456789") == "":
+		return run + ":" + at, nil
+	}
+	return run + "@" + at, nil
+}
+
+// sessionRun returns the id of the run that name names: a run, the agent's own id of a session, or "@".
+func sessionRun(ctx context.Context, s *timeline.Store, name string) (string, error) {
+	if name != "@" {
+		run, err := s.ResolveRun(ctx, name)
+		if fault.CodeOf(err) == fault.RunNotFound {
+			if of, other := s.ResolveRun(ctx, Run(Claude, name)); other == nil {
+				return of, nil
+			}
+		}
+		return run, err
+	}
+	runs, err := list.Runs(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	var newest list.RunInfo
+	for _, run := range runs {
+		// A fork is pending until its agent has started. "@" skips such a fork.
+		isSession := run.WorkflowName == Claude && strings.HasPrefix(run.RunID, Run(Claude, "")) && run.Status != string(snapshot.RunPending)
+		if isSession && run.UpdatedAtMs >= newest.UpdatedAtMs {
+			newest = run
+		}
+	}
+	if newest.RunID == "" {
+		return "", fault.New(fault.RunNotFound, "no session of a coding agent was recorded in this repository").
+			Hint("`git smithers session enable` records sessions from then on")
+	}
+	return newest.RunID, nil
+}

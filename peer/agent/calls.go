@@ -1,0 +1,152 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// subjectTools is the number of tools that the subject of a batch names.
+const subjectTools = 8
+
+// takeTranscripts takes in the new lines of the transcripts that the event names.
+func (d *drafter) takeTranscripts() error {
+	before := d.mem.Usage
+	err := d.takeTranscript(d.mem.transcript(), d.ev.Transcript)
+	if errors.Is(err, errRewritten) {
+		d.mem.rewritten()
+		err = d.takeTranscript(d.mem.transcript(), d.ev.Transcript)
+	}
+	if err != nil {
+		return err
+	}
+	if d.ev.Subagent != "" {
+		err := d.takeTranscript(d.ev.Subagent, d.ev.SubagentTranscript)
+		if err != nil && !errors.Is(err, errRewritten) { // a subagent's file is no conversation to go on with
+			return err
+		}
+	}
+	if d.mem.Turn > 0 && d.mem.Usage != before {
+		if err := d.output(usageTable, d.mem.Usage); err != nil {
+			return err
+		}
+	}
+	if d.mem.Turn > 0 && d.todos != nil {
+		return d.output(todosTable, d.todos)
+	}
+	return nil
+}
+
+// takeTranscript takes in the new lines of one transcript. path is the agent's file, or "" if the file is unknown. The error
+// is errRewritten if the lines do not follow the lines that were read before.
+func (d *drafter) takeTranscript(name, path string) error {
+	if path == "" {
+		return nil
+	}
+	to := d.mem.Read[name]
+	lines, next, err := readLines(path, to.Offset, readClaude)
+	if err != nil {
+		return err
+	}
+	for _, row := range transcriptRows(name, lines) {
+		d.out.Journal = append(d.out.Journal, snapshot.SetRow(snapshot.CollectionTranscript, row))
+		d.changed = true
+	}
+	for _, l := range lines {
+		if err := d.takeLine(name, l); err != nil {
+			return err
+		}
+		if l.message != "" && l.message != to.Message {
+			to.Message, d.mem.Usage = l.message, d.mem.Usage.add(l.usage)
+		}
+	}
+	if to.Offset = next; next > 0 {
+		d.mem.setRead(name, to)
+	}
+	return nil
+}
+
+// takeLine takes in what a line of a transcript says of tool calls and todos.
+func (d *drafter) takeLine(transcript string, l line) error {
+	if l.atMs == 0 {
+		l.atMs = d.atMs
+	}
+	at := &snapshot.TranscriptRange{Transcript: transcript, Offset: l.offset, Length: int64(len(l.text))}
+	for _, begun := range l.begun {
+		call, key, err := d.call(begun, l.atMs)
+		if err != nil {
+			return err
+		}
+		call.InputAt, call.StartedAtMs = at, l.atMs
+		d.calls[key] = call
+	}
+	for _, ended := range l.ended {
+		if _, known := d.mem.Open[ended.id]; !known {
+			continue // the call began before the session was recorded
+		}
+		call, key, err := d.call(Call{ID: ended.id}, l.atMs)
+		if err != nil {
+			return err
+		}
+		call.Status, call.FinishedAtMs, call.OutputAt = snapshot.ToolCallSucceeded, &l.atMs, at
+		if ended.failed {
+			call.Status = snapshot.ToolCallFailed
+		}
+		d.calls[key] = call
+		d.mem.end(ended.id)
+	}
+	if l.todos != nil {
+		d.todos = l.todos
+	}
+	return nil
+}
+
+// takeCalls takes in the calls of a batch. A call that the transcript does not have yet gets its row here.
+func (d *drafter) takeCalls() error {
+	var tools []string
+	for _, c := range d.ev.Calls {
+		if c.ID != "" && len(d.out.Frame.IDs) < snapshot.MaxIDs && len(c.ID) <= snapshot.MaxID {
+			d.out.Frame.IDs = append(d.out.Frame.IDs, c.ID)
+		}
+		if len(tools) < subjectTools {
+			tools = append(tools, c.Tool)
+		}
+		if c.ID == "" || c.Tool == "" || d.mem.knows(c.ID) {
+			continue
+		}
+		call, key, err := d.call(c, d.atMs)
+		if err != nil {
+			return err
+		}
+		d.calls[key], d.changed = call, true
+	}
+	d.out.Subject = strings.Join(tools, ", ")
+	return nil
+}
+
+// call returns the row of a tool call with its key. A call that is not open begins now.
+func (d *drafter) call(c Call, atMs int64) (snapshot.ToolCall, string, error) {
+	key, known := d.mem.Open[c.ID]
+	if !known {
+		key = d.mem.open(c.ID)
+	}
+	if call, changed := d.calls[key]; changed {
+		return call, key, nil
+	}
+	if known && d.head != nil {
+		rows, err := d.head.Entry().ToolCalls()
+		if err != nil {
+			return snapshot.ToolCall{}, key, timeline.Explain(err)
+		}
+		if call, found, err := rowOf(rows, key, snapshot.DecodeToolCall); err != nil || found {
+			return call, key, err
+		}
+	}
+	node, iteration, attempt, seq, err := snapshot.SplitToolCallKey(key)
+	return snapshot.ToolCall{
+		NodeID: node, Iteration: iteration, Attempt: attempt, Seq: seq,
+		ToolName: c.Tool, Kind: snapshot.ToolCallTool, Status: snapshot.ToolCallIntended, StartedAtMs: atMs, CallToken: c.ID,
+	}, key, timeline.Explain(err)
+}

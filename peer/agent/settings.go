@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// claudeHook is an entry of an event's list in Claude Code's settings.
+type claudeHook struct {
+	Hooks []claudeCommand `json:"hooks"`
+}
+
+// claudeCommand is a command in Claude Code's settings.
+type claudeCommand struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"` // in seconds
+}
+
+// hasHook reports whether an event has a command of ours.
+func hasHook(settings *hujson.Value, event string) bool {
+	for i := range elements(settings, "/hooks/"+event) {
+		if len(ourCommands(settings, entryPointer(event, i))) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// entryPointer returns the JSON pointer to the entry with the index in the list of an event.
+func entryPointer(event string, index int) string { return fmt.Sprintf("/hooks/%s/%d", event, index) }
+
+// elements returns the elements of the array at a JSON pointer, or nil if no array is there.
+func elements(settings *hujson.Value, pointer string) []hujson.Value {
+	at := settings.Find(pointer)
+	if at == nil {
+		return nil
+	}
+	array, ok := at.Value.(*hujson.Array)
+	if !ok {
+		return nil
+	}
+	return array.Elements
+}
+
+// ourCommands returns the indexes of the commands of ours in an entry.
+func ourCommands(settings *hujson.Value, entry string) []int {
+	var ours []int
+	for i, command := range elements(settings, entry+"/hooks") {
+		if strings.Contains(command.String(), hookMark) {
+			ours = append(ours, i)
+		}
+	}
+	return ours
+}
+
+// addHook adds a command of ours to the entries of an event.
+func addHook(settings *hujson.Value, event, command string) error {
+	entry := claudeHook{[]claudeCommand{{"command", command, hookSeconds}}}
+	for _, step := range []struct {
+		pointer string
+		value   any
+	}{{"/hooks", struct{}{}}, {"/hooks/" + event, []claudeHook{}}} {
+		if settings.Find(step.pointer) == nil {
+			if err := patch(settings, "add", step.pointer, step.value); err != nil {
+				return err
+			}
+		}
+	}
+	if _, ok := settings.Find("/hooks/" + event).Value.(*hujson.Array); !ok {
+		return fmt.Errorf("hooks.%s is not a list", event)
+	}
+	return patch(settings, "add", "/hooks/"+event+"/-", entry)
+}
+
+// removeHooks removes the commands of ours, and reports whether there were any. Entries and lists that are empty then are removed,
+// too. Other commands stay, also in an entry with one of ours.
+func removeHooks(settings *hujson.Value) (removed bool, err error) {
+	for _, event := range claudeEvents {
+		for i := range slices.Backward(elements(settings, "/hooks/"+event)) {
+			entry := entryPointer(event, i)
+			ours := ourCommands(settings, entry)
+			if len(ours) == 0 {
+				continue
+			}
+			removed = true
+			for _, command := range slices.Backward(ours) {
+				if err := patch(settings, "remove", fmt.Sprintf("%s/hooks/%d", entry, command), nil); err != nil {
+					return removed, err
+				}
+			}
+			if len(elements(settings, entry+"/hooks")) > 0 {
+				continue
+			}
+			if err := patch(settings, "remove", entry, nil); err != nil {
+				return removed, err
+			}
+			if len(elements(settings, "/hooks/"+event)) == 0 {
+				if err := patch(settings, "remove", "/hooks/"+event, nil); err != nil {
+					return removed, err
+				}
+			}
+		}
+	}
+	if !removed {
+		return false, nil
+	}
+	if all, ok := settings.Find("/hooks").Value.(*hujson.Object); ok && len(all.Members) == 0 {
+		return true, patch(settings, "remove", "/hooks", nil)
+	}
+	return true, nil
+}
+
+// indentLike returns the settings indented by two spaces, as the agents write them, if before is indented so or has no members.
+// Otherwise it returns the settings unchanged.
+func indentLike(before, settings []byte) []byte {
+	indented := func(data []byte) []byte {
+		var out bytes.Buffer
+		if json.Indent(&out, bytes.TrimSpace(data), "", "  ") != nil {
+			return nil // it has comments
+		}
+		return append(out.Bytes(), '\n')
+	}
+	if out := indented(settings); out != nil && (len(bytes.TrimSpace(before)) <= len("{}") || bytes.Equal(bytes.TrimSpace(indented(before)), bytes.TrimSpace(before))) {
+		return out
+	}
+	return settings
+}
+
+// patch applies one operation of RFC 6902 to settings.
+func patch(settings *hujson.Value, op, pointer string, value any) error {
+	step := map[string]any{"op": op, "path": pointer}
+	if op == "add" {
+		step["value"] = value
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // people read the commands
+	if err := enc.Encode([]any{step}); err != nil {
+		return fmt.Errorf("%s %s: %w", op, pointer, err)
+	}
+	if err := settings.Patch(text.Bytes()); err != nil {
+		return fmt.Errorf("%s %s: %w", op, pointer, err)
+	}
+	return nil
+}

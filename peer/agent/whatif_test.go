@@ -1,0 +1,92 @@
+package agent_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// whatIf takes another course from a frame of the session.
+func (s *session) whatIf(from string) *agent.Course {
+	s.t.Helper()
+	store, err := timeline.Open(s.t.Context(), timeline.Options{Dir: s.Dir, Env: s.Env, Now: time.Now})
+	require.NoError(s.t, err)
+	defer func() { assert.NoError(s.t, store.Close()) }()
+	course, err := agent.WhatIf{
+		From: from, Dir: filepath.Join(s.t.TempDir(), "course"), Env: append(s.Env, "HOME="+s.t.TempDir()),
+	}.Make(s.t.Context(), store)
+	require.NoError(s.t, err)
+	return course
+}
+
+func TestAnotherCourseStartsFromTheFilesOfItsFrame(t *testing.T) {
+	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
+		s := newSession(t, repo)
+		s.event("UserPromptSubmit", `,"prompt":"write"`)
+		s.Write("made", "one\n")
+		s.say(callLine, answerLine)
+		s.event("PostToolBatch", batch("c1"))
+		s.Write("made", "two\n")
+		s.event("Stop", "")
+		courses := []*agent.Course{s.whatIf("claude-s@c1"), s.whatIf("claude-s@c1"), s.whatIf("claude-s@turn:1")}
+		for _, course := range courses[:2] {
+			assert.Equal(t, "one\n", read(t, filepath.Join(course.Dir, "made")))
+			assert.Equal(t, 2, course.Kept)
+		}
+		assert.NoFileExists(t, filepath.Join(courses[2].Dir, "made"))
+		assert.Equal(t, "two\n", read(t, filepath.Join(s.Dir, "made")))
+	})
+}
+
+func TestAnotherCourseHasTheSecretsOfItsClone(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	secret := "ghp_wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO" + "2mHVS1"
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	s.say(`{"type":"user","message":{"content":"use `+secret+`"}}`+"\n", callLine, answerLine)
+	s.event("PostToolBatch", batch("c1"))
+
+	course := s.whatIf("claude-s")
+	assert.Zero(t, course.Missing)
+	assert.Contains(t, read(t, course.File), secret)
+	info, err := os.Stat(course.File)
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0o600), info.Mode())
+
+	require.NoError(t, os.RemoveAll(filepath.Join(s.Dir, ".git", "smithers", "vault"))) // as in another clone
+	course = s.whatIf("claude-s")
+	assert.Equal(t, 1, course.Missing)
+	assert.NotContains(t, read(t, course.File), secret)
+	assert.Contains(t, read(t, course.File), "«")
+}
+
+func TestASessionCanMoveToAnotherWorktree(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"here"`)
+	other := filepath.Join(t.TempDir(), "other")
+	s.Git("worktree", "add", "-q", other)
+	require.NoError(t, os.WriteFile(filepath.Join(other, "there"), []byte("x"), 0o600))
+	s.event("UserPromptSubmit", `,"prompt":"there","cwd":"`+other+`"`)
+	assert.Empty(t, s.last().Error)
+	assert.Contains(t, s.Git("ls-tree", "--name-only", "refs/smithers/_tip/claude-s:worktree"), "there")
+	assert.Equal(t, "2", s.Git("rev-list", "--count", "refs/smithers/_tip/claude-s"), "one run, in both worktrees")
+}
+
+func TestSessionsInOneWorktreeAreRunsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	for _, id := range []string{"a", "b", "a"} {
+		s.hook(`{"session_id":"` + id + `","hook_event_name":"UserPromptSubmit","prompt":"x"}`)
+	}
+	assert.Equal(t, "refs/smithers/_tip/claude-a\nrefs/smithers/_tip/claude-b", s.Git("for-each-ref", "--format=%(refname)", "refs/smithers/_tip"))
+}

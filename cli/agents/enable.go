@@ -3,12 +3,15 @@ package agents
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
-	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/peer/agent/hooks"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -36,18 +39,18 @@ func enableCommand() *arg.Command {
 --shared, .claude/settings.json. What is in the file stays. A colleague without git-smithers is not
 disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
 restarted.`,
-		MaxArgs:  1,
+		MaxArgs:  arg.AnyNumber,
 		Flags:    []urfave.Flag{sharedFlag()},
 		Exits:    arg.Writes(),
 		Examples: []arg.Example{{"record Claude Code in this repository", "git smithers session enable claude"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			return withSetup(ctx, s, c, func(setup agent.Setup) error {
+			return withSetup(ctx, s, c, func(setup hooks.Setup) error {
 				changed, err := setup.Enable()
 				if err != nil {
 					return err
 				}
 				if !s.JSON {
-					s.Note("sessions of %s are recorded: hooks are in %s", setup.Agent, filepath.ToSlash(setup.File()))
+					s.Note("sessions of %s are recorded: hooks are in %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
 				}
 				return writeSetup(s, setup, true, changed)
 			})
@@ -62,12 +65,12 @@ func disableCommand() *arg.Command {
 		Usage:   []string{"[claude] [--shared]"},
 		About: `Removes the hooks that session enable has added. If nobody has changed the settings since, they
 are byte for byte what they were. Recorded sessions stay.`,
-		MaxArgs:  1,
+		MaxArgs:  arg.AnyNumber,
 		Flags:    []urfave.Flag{sharedFlag()},
 		Exits:    arg.Writes(),
 		Examples: []arg.Example{{"stop recording Claude Code in this repository", "git smithers session disable claude"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			return withSetup(ctx, s, c, func(setup agent.Setup) error {
+			return withSetup(ctx, s, c, func(setup hooks.Setup) error {
 				changed, err := setup.Disable()
 				if err != nil {
 					return err
@@ -75,7 +78,7 @@ are byte for byte what they were. Recorded sessions stay.`,
 				switch {
 				case s.JSON:
 				case changed:
-					s.Note("sessions of %s are recorded no more: the hooks are gone from %s", setup.Agent, filepath.ToSlash(setup.File()))
+					s.Note("sessions of %s are recorded no more: the hooks are gone from %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
 				default:
 					s.Note("nothing to do: %s has no hooks of git-smithers", filepath.ToSlash(setup.File()))
 				}
@@ -86,29 +89,47 @@ are byte for byte what they were. Recorded sessions stay.`,
 }
 
 // writeSetup prints the document of enable and disable, if a script reads.
-func writeSetup(s *session.Session, setup agent.Setup, enabled, changed bool) error {
+func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool) error {
 	if !s.JSON {
 		return nil
 	}
-	return s.WriteJSON(setupDocument{"session-hooks", setup.Agent, filepath.ToSlash(setup.File()), enabled, changed})
+	return s.WriteJSON(setupDocument{"session-hooks", setup.Agent.Name, filepath.ToSlash(setup.File()), enabled, changed})
 }
 
-// withSetup calls f with the setup of the agent that the command line names, or of Claude Code. Codes: usage for an unknown agent,
+// withSetup calls f with the setup of each agent that the command line names, or of Claude Code. Codes: usage for an unknown agent,
 // no_working_copy outside of any working copy.
-func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f func(agent.Setup) error) error {
-	name := agent.Claude
-	if c.Args().Present() {
-		name = c.Args().First()
+func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f func(hooks.Setup) error) error {
+	names := c.Args().Slice()
+	if len(names) == 0 {
+		names = []string{dialect.Claude}
 	}
-	if name != agent.Claude {
-		return fault.New(fault.Usage, "unknown agent %q", name).Hint("this version records claude")
+	var speak []*dialect.Dialect
+	for _, name := range names {
+		d, ok := dialect.Of(name)
+		if !ok || d.Hooks == nil {
+			return fault.New(fault.Usage, "unknown agent %q", name).Hint("agents: %s", strings.Join(withHooks(), ", "))
+		}
+		if c.Bool("shared") && d.Hooks.Shared == "" {
+			return fault.New(fault.Usage, "%s has no settings that a project shares", name)
+		}
+		speak = append(speak, d)
 	}
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		root, err := topOf(store)
-		if err != nil {
-			return err
+		for _, d := range speak {
+			if err == nil {
+				err = f(hooks.Setup{Agent: d, Root: root, Shared: c.Bool("shared"), Private: store.Private()})
+			}
 		}
-		return f(agent.Setup{Agent: name, Root: root, Shared: c.Bool("shared"), Private: store.Private()})
+		return err
+	})
+}
+
+// withHooks returns the names of the agents whose hooks git-smithers can set up.
+func withHooks() []string {
+	return slices.DeleteFunc(dialect.Names(), func(name string) bool {
+		d, _ := dialect.Of(name)
+		return d.Hooks == nil
 	})
 }
 

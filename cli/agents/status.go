@@ -14,6 +14,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/peer/agent/hooks"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -65,19 +67,26 @@ func runStatus(s *session.Session, store *timeline.Store) error {
 	if err != nil {
 		return err
 	}
-	for _, shared := range []bool{false, true} {
-		setup := agent.Setup{Agent: agent.Claude, Root: root, Shared: shared, Private: store.Private()}
-		have, want, err := setup.InPlace()
-		if err != nil {
-			return err
+	for _, name := range withHooks() {
+		d, _ := dialect.Of(name)
+		files := []bool{false}
+		if d.Hooks.Shared != "" {
+			files = append(files, true)
 		}
-		state := settingsState{agent.Claude, filepath.ToSlash(setup.File()), append([]string{}, have...), []string{}}
-		for _, event := range want {
-			if !slices.Contains(have, event) {
-				state.Missing = append(state.Missing, event)
+		for _, shared := range files {
+			setup := hooks.Setup{Agent: d, Root: root, Shared: shared, Private: store.Private()}
+			have, want, err := setup.InPlace()
+			if err != nil {
+				return err
 			}
+			state := settingsState{name, filepath.ToSlash(setup.File()), append([]string{}, have...), []string{}}
+			for _, event := range want {
+				if !slices.Contains(have, event) {
+					state.Missing = append(state.Missing, event)
+				}
+			}
+			doc.Files = append(doc.Files, state)
 		}
-		doc.Files = append(doc.Files, state)
 	}
 	calls, err := agent.Log(store.Private())
 	if err != nil {

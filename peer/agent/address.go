@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -29,15 +31,23 @@ func Address(ctx context.Context, s *timeline.Store, text string) (string, error
 
 // sessionRun returns the id of the run that name names: a run, the agent's own id of a session, or "@".
 func sessionRun(ctx context.Context, s *timeline.Store, name string) (string, error) {
-	if name != "@" {
-		run, err := s.ResolveRun(ctx, name)
-		if fault.CodeOf(err) == fault.RunNotFound {
-			if of, other := s.ResolveRun(ctx, Run(Claude, name)); other == nil {
-				return of, nil
-			}
-		}
+	if name == "@" {
+		return newestSession(ctx, s)
+	}
+	run, err := s.ResolveRun(ctx, name)
+	if fault.CodeOf(err) != fault.RunNotFound {
 		return run, err
 	}
+	for _, agent := range dialect.Names() {
+		if of, other := s.ResolveRun(ctx, Run(agent, name)); other == nil {
+			return of, nil
+		}
+	}
+	return "", err
+}
+
+// newestSession returns the id of the newest session of the repository.
+func newestSession(ctx context.Context, s *timeline.Store) (string, error) {
 	runs, err := list.Runs(ctx, s)
 	if err != nil {
 		return "", err
@@ -45,8 +55,7 @@ func sessionRun(ctx context.Context, s *timeline.Store, name string) (string, er
 	var newest list.RunInfo
 	for _, run := range runs {
 		// A fork is pending until its agent has started. "@" skips such a fork.
-		isSession := run.WorkflowName == Claude && strings.HasPrefix(run.RunID, Run(Claude, "")) && run.Status != string(snapshot.RunPending)
-		if isSession && run.UpdatedAtMs >= newest.UpdatedAtMs {
+		if IsSession(run) && run.Status != string(snapshot.RunPending) && run.UpdatedAtMs >= newest.UpdatedAtMs {
 			newest = run
 		}
 	}
@@ -55,4 +64,9 @@ func sessionRun(ctx context.Context, s *timeline.Store, name string) (string, er
 			Hint("`git smithers session enable` records sessions from then on")
 	}
 	return newest.RunID, nil
+}
+
+// IsSession reports whether a run is a session of a coding agent, as its id and its workflow say.
+func IsSession(run list.RunInfo) bool {
+	return strings.HasPrefix(run.RunID, Run(run.WorkflowName, "")) && slices.Contains(dialect.Names(), run.WorkflowName)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -46,7 +47,7 @@ func (d *drafter) takeTranscript(name, path string) error {
 		return nil
 	}
 	to := d.mem.Read[name]
-	lines, next, err := readLines(path, to.Offset, readClaude)
+	lines, next, err := readLines(path, to.Offset, d.speaks.Read)
 	if err != nil {
 		return err
 	}
@@ -58,8 +59,8 @@ func (d *drafter) takeTranscript(name, path string) error {
 		if err := d.takeLine(name, l); err != nil {
 			return err
 		}
-		if l.message != "" && l.message != to.Message {
-			to.Message, d.mem.Usage = l.message, d.mem.Usage.add(l.usage)
+		if l.Message != "" && l.Message != to.Message {
+			to.Message, d.mem.Usage = l.Message, d.mem.Usage.Add(l.Usage)
 		}
 	}
 	if to.Offset = next; next > 0 {
@@ -69,36 +70,36 @@ func (d *drafter) takeTranscript(name, path string) error {
 }
 
 // takeLine takes in what a line of a transcript says of tool calls and todos.
-func (d *drafter) takeLine(transcript string, l line) error {
-	if l.atMs == 0 {
-		l.atMs = d.atMs
+func (d *drafter) takeLine(transcript string, l dialect.Line) error {
+	if l.AtMs == 0 {
+		l.AtMs = d.atMs
 	}
-	at := &snapshot.TranscriptRange{Transcript: transcript, Offset: l.offset, Length: int64(len(l.text))}
-	for _, begun := range l.begun {
-		call, key, err := d.call(begun, l.atMs)
+	at := &snapshot.TranscriptRange{Transcript: transcript, Offset: l.Offset, Length: int64(len(l.Text))}
+	for _, begun := range l.Begun {
+		call, key, err := d.call(begun, l.AtMs)
 		if err != nil {
 			return err
 		}
-		call.InputAt, call.StartedAtMs = at, l.atMs
+		call.InputAt, call.StartedAtMs = at, l.AtMs
 		d.calls[key] = call
 	}
-	for _, ended := range l.ended {
-		if _, known := d.mem.Open[ended.id]; !known {
+	for _, ended := range l.Ended {
+		if _, known := d.mem.Open[ended.ID]; !known {
 			continue // the call began before the session was recorded
 		}
-		call, key, err := d.call(Call{ID: ended.id}, l.atMs)
+		call, key, err := d.call(dialect.Call{ID: ended.ID}, l.AtMs)
 		if err != nil {
 			return err
 		}
-		call.Status, call.FinishedAtMs, call.OutputAt = snapshot.ToolCallSucceeded, &l.atMs, at
-		if ended.failed {
+		call.Status, call.FinishedAtMs, call.OutputAt = snapshot.ToolCallSucceeded, &l.AtMs, at
+		if ended.Failed {
 			call.Status = snapshot.ToolCallFailed
 		}
 		d.calls[key] = call
-		d.mem.end(ended.id)
+		d.mem.end(ended.ID)
 	}
-	if l.todos != nil {
-		d.todos = l.todos
+	if l.Todos != nil {
+		d.todos = l.Todos
 	}
 	return nil
 }
@@ -127,7 +128,7 @@ func (d *drafter) takeCalls() error {
 }
 
 // call returns the row of a tool call with its key. A call that is not open begins now.
-func (d *drafter) call(c Call, atMs int64) (snapshot.ToolCall, string, error) {
+func (d *drafter) call(c dialect.Call, atMs int64) (snapshot.ToolCall, string, error) {
 	key, known := d.mem.Open[c.ID]
 	if !known {
 		key = d.mem.open(c.ID)

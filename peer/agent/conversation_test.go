@@ -6,53 +6,40 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-func TestAFolderIsReplacedWhole(t *testing.T) {
-	t.Parallel()
-	w := rewriting{sessions: []string{"old"}, session: "new", folder: "/work/repo", newDir: "/work/$1"}
-	for before, after := range map[string]string{
-		`{"cwd":"/work/repo"}`:                `{"cwd":"/work/$1"}`,
-		`{"a":"/work/repo/x and /work/repo"}`: `{"a":"/work/$1/x and /work/$1"}`,
-		`{"a":"/work/repository"}`:            `{"a":"/work/repository"}`,
-		`{"a":"/work/repo-2 /work/repo.git"}`: `{"a":"/work/repo-2 /work/repo.git"}`,
-		`{"a":"in /work/repo."}`:              `{"a":"in /work/$1."}`,
-		`{"a":"/home/work/repo"}`:             `{"a":"/home/work/repo"}`,
-		`{"a":"file:///work/repo/x"}`:         `{"a":"file:///work/repo/x"}`,
-		`{"sessionId":"old"}`:                 `{"sessionId":"new"}`,
-	} {
-		assert.Equal(t, after+"\n", string(w.lines([]line{{text: []byte(before)}})), before)
-	}
-}
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+)
 
 func TestACutEndsWithTheResultsOfItsFrame(t *testing.T) {
 	t.Parallel()
-	begin := func(ids ...string) line {
-		l := line{lineFacts: lineFacts{answers: true}}
+	begin := func(ids ...string) dialect.Line {
+		l := dialect.Line{Facts: dialect.Facts{Answers: true}}
 		for _, id := range ids {
-			l.begun = append(l.begun, Call{ID: id, Tool: "Bash"})
+			l.Begun = append(l.Begun, dialect.Call{ID: id, Tool: "Bash"})
 		}
 		return l
 	}
-	end := func(id string) line { return line{lineFacts: lineFacts{answers: true, ended: []result{{id: id}}}} }
-	said := line{}
-	told := line{lineFacts: lineFacts{answers: true}}
+	end := func(id string) dialect.Line {
+		return dialect.Line{Facts: dialect.Facts{Answers: true, Ended: []dialect.Result{{ID: id}}}}
+	}
+	said := dialect.Line{}
+	told := dialect.Line{Facts: dialect.Facts{Answers: true}}
 	for _, c := range []struct {
 		what   string
-		lines  []line
+		lines  []dialect.Line
 		before int
 		ids    string
 		kept   int
 	}{
-		{"a batch", []line{said, begin("a"), end("a"), begin("b"), end("b")}, 3, "a", 3},
-		{"a late result", []line{said, begin("a"), end("a"), begin("b"), end("b")}, 2, "a", 3},
-		{"parallel calls", []line{said, begin("a"), begin("b"), end("a"), end("b"), told}, 3, "a b", 5},
-		{"a result that never comes", []line{said, begin("a"), end("a"), begin("b"), end("c")}, 4, "b", 3},
-		{"half of a parallel batch", []line{said, begin("a"), begin("b"), end("a")}, 4, "a b", 1},
-		{"a prompt", []line{said, told, said}, 3, "turn:2", 2},
-		{"a prompt that is not there yet", []line{said, told}, 2, "turn:2", 2},
-		{"the first prompt", []line{said}, 1, "turn:1", 0},
-		{"the end of a turn", []line{said, told}, 2, "", 2},
+		{"a batch", []dialect.Line{said, begin("a"), end("a"), begin("b"), end("b")}, 3, "a", 3},
+		{"a late result", []dialect.Line{said, begin("a"), end("a"), begin("b"), end("b")}, 2, "a", 3},
+		{"parallel calls", []dialect.Line{said, begin("a"), begin("b"), end("a"), end("b"), told}, 3, "a b", 5},
+		{"a result that never comes", []dialect.Line{said, begin("a"), end("a"), begin("b"), end("c")}, 4, "b", 3},
+		{"half of a parallel batch", []dialect.Line{said, begin("a"), begin("b"), end("a")}, 4, "a b", 1},
+		{"a prompt", []dialect.Line{said, told, said}, 3, "turn:2", 2},
+		{"a prompt that is not there yet", []dialect.Line{said, told}, 2, "turn:2", 2},
+		{"the first prompt", []dialect.Line{said}, 1, "turn:1", 0},
+		{"the end of a turn", []dialect.Line{said, told}, 2, "", 2},
 	} {
 		assert.Len(t, cut(c.lines, c.before, strings.Fields(c.ids)), c.kept, c.what)
 	}
@@ -71,7 +58,7 @@ func TestAMemoryThatIsNoneIsRefused(t *testing.T) {
 		_, err := parseMemory([]byte(text))
 		assert.ErrorContains(t, err, message, text)
 	}
-	m := newMemory(Claude, "a")
+	m := newMemory(dialect.Claude, "a")
 	m.enter("b", 7)
 	ext, err := m.draft()
 	require.NoError(t, err)

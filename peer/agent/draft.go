@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -24,11 +25,12 @@ const (
 
 // drafter drafts the frame for an event.
 type drafter struct {
-	head  *timeline.Head // nil for a new run
-	mem   *memory        // edited in place
-	ev    Event
-	files *snapshot.VCS // the captured files; nil without files
-	atMs  int64
+	head   *timeline.Head // nil for a new run
+	mem    *memory        // edited in place
+	speaks *dialect.Dialect
+	ev     dialect.Event
+	files  *snapshot.VCS // the captured files; nil without files
+	atMs   int64
 
 	out     snapshot.Draft
 	calls   map[string]snapshot.ToolCall // the changed rows, by key
@@ -63,32 +65,32 @@ func (d *drafter) output(table string, value any) error {
 
 // takeEvent takes in what the event itself says.
 func (d *drafter) takeEvent() error {
-	if d.ev.Kind != Started && d.ev.Kind != Ended {
+	if d.ev.Kind != dialect.Started && d.ev.Kind != dialect.Ended {
 		d.status(snapshot.RunRunning)
 	}
 	switch d.ev.Kind {
-	case Started: // a turn is open only if the agent was killed
+	case dialect.Started: // a turn is open only if the agent was killed
 		d.out.Subject = "session resumed"
 		d.status(snapshot.RunRunning)
 		_, err := d.endTurn(snapshot.NodeFailed)
 		return err
-	case Prompted:
+	case dialect.Prompted:
 		return d.takePrompt()
-	case Called:
+	case dialect.Called:
 		return d.takeCalls()
-	case Delegated:
+	case dialect.Delegated:
 		d.out.Subject = "subagent"
-	case Compacting:
+	case dialect.Compacting:
 		d.out.Subject = "before the conversation is compacted"
-	case Answered:
+	case dialect.Answered:
 		return d.takeAnswer()
-	case Ended:
+	case dialect.Ended:
 		d.changed = true
 		d.out.Subject = "session ended"
 		d.status(snapshot.RunFinished)
 		_, err := d.endTurn(snapshot.NodeCancelled)
 		return err
-	case Ignored:
+	case dialect.Ignored:
 	}
 	return nil
 }
@@ -113,7 +115,7 @@ func (d *drafter) takePrompt() error {
 		return err
 	}
 	d.changed = true
-	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, usage{}
+	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: d.atMs})
 	d.out.Frame.IDs = []string{fmt.Sprintf("turn:%d", d.mem.Turn)}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -41,7 +42,8 @@ func (h Hook) Run(ctx context.Context) {
 			_ = appendLog(private, entry) // there is nowhere to report it
 		}
 	}()
-	ev, err := h.read()
+	speaks, _ := dialect.Of(h.Agent)
+	ev, err := h.read(speaks)
 	entry.Session = ev.Session
 	dir := h.Dir
 	if info, err := os.Stat(ev.Folder); err == nil && info.IsDir() && filepath.IsAbs(ev.Folder) {
@@ -54,7 +56,7 @@ func (h Hook) Run(ctx context.Context) {
 	}
 	private = store.Private()
 	if err == nil {
-		entry.Frame, err = Record(ctx, store, h.Agent, ev)
+		entry.Frame, err = Record(ctx, store, speaks, ev)
 	}
 	if err = errors.Join(err, store.Close()); err != nil { //nolint:contextcheck // closing must finish
 		entry.Error, entry.Code = err.Error(), string(fault.CodeOf(err))
@@ -62,19 +64,19 @@ func (h Hook) Run(ctx context.Context) {
 }
 
 // read reads and parses the input.
-func (h Hook) read() (Event, error) {
+func (h Hook) read(speaks *dialect.Dialect) (dialect.Event, error) {
 	data, err := io.ReadAll(io.LimitReader(h.Input, maxInput+1))
 	switch {
 	case err != nil:
-		return Event{}, fmt.Errorf("read the input of the hook: %w", err)
+		return dialect.Event{}, fmt.Errorf("read the input of the hook: %w", err)
 	case len(data) > maxInput:
-		return Event{}, fmt.Errorf("the input of the hook has more than %d bytes", maxInput)
-	case h.Agent != Claude:
-		return Event{}, fmt.Errorf("unknown agent %q", h.Agent)
+		return dialect.Event{}, fmt.Errorf("the input of the hook has more than %d bytes", maxInput)
+	case speaks == nil:
+		return dialect.Event{}, fmt.Errorf("unknown agent %q", h.Agent)
 	}
-	ev, err := ParseClaude(data)
-	if err == nil && !isSessionID(ev.Session) {
-		return Event{}, errors.New("the id of the session has other characters than letters, digits, - and _")
+	ev, err := speaks.Parse(h.Event, data)
+	if err == nil && !dialect.IsSessionID(ev.Session) {
+		return dialect.Event{}, errors.New("the id of the session has other characters than letters, digits, - and _")
 	}
 	return ev, err
 }

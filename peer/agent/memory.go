@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -35,7 +36,7 @@ type memory struct {
 	Ended []string `json:"ended,omitempty"`
 	// Read has the state of each transcript, by its name.
 	Read  map[string]readTo `json:"read,omitempty"`
-	Usage usage             `json:"usage"` // of the turn
+	Usage dialect.Usage     `json:"usage"` // of the turn
 }
 
 // readTo is how far the file of a transcript was read.
@@ -76,7 +77,7 @@ func parseMemory(data []byte) (*memory, error) {
 		return nil, errors.New("the memory of the session names no session")
 	}
 	for _, id := range m.Sessions {
-		if !isSessionID(id) {
+		if !dialect.IsSessionID(id) {
 			return nil, fmt.Errorf("the memory of the session: %q is not the id of a session", id)
 		}
 	}

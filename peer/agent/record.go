@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -21,11 +23,11 @@ func Run(agent, session string) string { return agent + "-" + session }
 // Record appends a frame for the event to the session's run, and reports whether it did. The first event creates the
 // run. An event that cannot have changed anything makes no frame: see the kinds of events, and a batch of tools that only
 // read. Its lines of the transcript come with the next frame. Two processes may record events of one session at once.
-func Record(ctx context.Context, s *timeline.Store, agent string, ev Event) (recorded bool, err error) {
-	if ev.Kind == Ignored || ev.Kind == Called && !ev.changesFiles() {
+func Record(ctx context.Context, s *timeline.Store, speaks *dialect.Dialect, ev dialect.Event) (recorded bool, err error) {
+	if ev.Kind == dialect.Ignored || ev.Kind == dialect.Called && !ev.ChangesFiles() {
 		return false, nil
 	}
-	r := recorder{store: s, agent: agent, ev: ev}
+	r := recorder{store: s, speaks: speaks, agent: cmp.Or(ev.Agent, speaks.Name), ev: ev}
 	defer func() {
 		if r.files != nil {
 			err = errors.Join(err, r.files.Close())
@@ -45,8 +47,9 @@ func Record(ctx context.Context, s *timeline.Store, agent string, ev Event) (rec
 // recorder records one event. It captures the files once, however often it tries to append them.
 type recorder struct {
 	store    *timeline.Store
-	agent    string
-	ev       Event
+	speaks   *dialect.Dialect
+	agent    string // the agent's name
+	ev       dialect.Event
 	files    *jjbridge.CapturedFiles
 	captured bool
 }
@@ -61,7 +64,7 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if head == nil && (r.ev.Kind == Started || r.ev.Kind == Ended) {
+	if head == nil && (r.ev.Kind == dialect.Started || r.ev.Kind == dialect.Ended) {
 		return false, nil // a session begins with its first prompt
 	}
 	mem := newMemory(r.agent, r.ev.Session)
@@ -73,12 +76,12 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 			mem.enter(r.ev.Session, 0)
 		}
 	}
-	if r.ev.Kind != Started {
+	if r.ev.Kind != dialect.Started {
 		if err := r.capture(ctx); err != nil {
 			return false, err
 		}
 	}
-	d := drafter{head: head, mem: mem, ev: r.ev, atMs: r.store.Now().UnixMilli()}
+	d := drafter{head: head, mem: mem, speaks: r.speaks, ev: r.ev, atMs: r.store.Now().UnixMilli()}
 	if r.files != nil {
 		d.files = &r.files.VCS
 	}

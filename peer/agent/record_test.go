@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -59,7 +60,7 @@ func (s *session) say(lines ...string) {
 
 // hook calls a hook with an input.
 func (s *session) hook(input string) {
-	agent.Hook{Agent: agent.Claude, Event: "test", Input: strings.NewReader(input), Dir: s.Dir, Env: s.Env, Now: time.Now}.Run(s.t.Context())
+	agent.Hook{Agent: dialect.Claude, Event: "test", Input: strings.NewReader(input), Dir: s.Dir, Env: s.Env, Now: time.Now}.Run(s.t.Context())
 }
 
 // event calls a hook with an event of Claude Code. members are more members of the input.

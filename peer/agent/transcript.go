@@ -3,7 +3,6 @@ package agent
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"os"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -22,49 +22,10 @@ const (
 	mostRead = 8 << 20
 )
 
-// lineFacts is what a line of a transcript says.
-type lineFacts struct {
-	vendor  bool // the line has only texts of the agent's vendor, and is left out
-	answers bool // the line is of the model or of a tool
-	atMs    int64
-	message string // the id of the model's answer that the line is a part of
-	usage   usage  // of the whole answer
-	begun   []Call
-	ended   []result
-	todos   json.RawMessage // the list of todos that the line sets; nil if it sets none
-}
-
-// result says how a tool call ended.
-type result struct {
-	id     string
-	failed bool
-}
-
-// usage counts the tokens of the answers in a turn.
-type usage struct {
-	Input         int64 `json:"inputTokens"`
-	Output        int64 `json:"outputTokens"`
-	CacheRead     int64 `json:"cacheReadTokens"`
-	CacheCreation int64 `json:"cacheCreationTokens"`
-}
-
-// add returns the sum of u and v.
-func (u usage) add(v usage) usage {
-	return usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheCreation + v.CacheCreation}
-}
-
-// line is a complete line of an agent's file.
-type line struct {
-	lineFacts
-
-	offset int64  // of the line in the file, in bytes
-	text   []byte // without the line feed
-}
-
 // readLines returns the complete lines of the file at path from offset on, and the offset after the last of them. A
 // last line without a line feed is still being written, and left for the next hook. If the file does not exist,
 // readLines returns no lines. The error is errRewritten if the file is shorter than offset, or no line begins at offset.
-func readLines(path string, offset int64, read func([]byte) lineFacts) ([]line, int64, error) {
+func readLines(path string, offset int64, read func([]byte) dialect.Facts) ([]dialect.Line, int64, error) {
 	file, err := os.Open(path) //nolint:gosec // the agent names its own file, and this process runs as its user
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, offset, nil
@@ -76,7 +37,7 @@ func readLines(path string, offset int64, read func([]byte) lineFacts) ([]line, 
 	if err := seekLine(file, offset); err != nil {
 		return nil, offset, err
 	}
-	var lines []line
+	var lines []dialect.Line
 	in := bufio.NewReaderSize(file, 1<<16)
 	for first := offset; offset-first < mostRead; {
 		text, size, err := readLine(in)
@@ -88,9 +49,14 @@ func readLines(path string, offset int64, read func([]byte) lineFacts) ([]line, 
 		if size > longestLine {
 			continue
 		}
-		if facts := read(text); !facts.vendor {
-			lines = append(lines, line{facts, at, text})
+		facts := read(text)
+		if facts.Vendor {
+			continue
 		}
+		if facts.Slim != nil {
+			text = facts.Slim
+		}
+		lines = append(lines, dialect.Line{Facts: facts, Offset: at, Text: text})
 	}
 	return lines, offset, nil
 }
@@ -135,7 +101,7 @@ var errRewritten = errors.New("the agent has written its transcript anew")
 
 // transcriptRows returns the rows of a transcript for lines. A row begins at each line with a call or a result, so that
 // a call names its line by the offset of a row.
-func transcriptRows(transcript string, lines []line) []page.Row {
+func transcriptRows(transcript string, lines []dialect.Line) []page.Row {
 	var rows []page.Row
 	var of [][]byte
 	var offset int64
@@ -146,13 +112,13 @@ func transcriptRows(transcript string, lines []line) []page.Row {
 		of = nil
 	}
 	for _, l := range lines {
-		if len(l.begun)+len(l.ended) > 0 {
+		if len(l.Begun)+len(l.Ended) > 0 {
 			flush()
 		}
 		if len(of) == 0 {
-			offset = l.offset
+			offset = l.Offset
 		}
-		of = append(of, l.text)
+		of = append(of, l.Text)
 	}
 	flush()
 	return rows

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -51,10 +51,10 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 	if err != nil {
 		return nil, err
 	}
-	course.Session = newSessionID()
-	course.Run = Run(Claude, course.Session)
+	course.Session = newSession(kept.speaks)
+	course.Run = Run(kept.mem.Agent, course.Session)
 	made, err := code.Checkout(ctx, s, code.CheckoutRequest{
-		From: course.From.String(), Dir: w.Dir, Name: "what-if-" + course.Session[:8], Run: course.Run,
+		From: course.From.String(), Dir: w.Dir, Name: "what-if-" + course.Session[:min(8, len(course.Session))], Run: course.Run,
 	})
 	if err != nil {
 		return nil, err
@@ -71,31 +71,22 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 	if target, err := filepath.EvalSymlinks(course.Dir); err == nil {
 		course.Dir = target // the agent names its files by this path
 	}
-	course.Command = []string{Claude, "--session-id", course.Session}
-	size := 0
-	if len(kept.lines) > 0 {
-		text := rewriting{kept.sessions, course.Session, kept.folder, course.Dir}.lines(kept.lines)
-		size = len(text)
-		if course.File, err = claudeFile(w.Env, course.Dir, course.Session); err != nil {
-			return nil, err
-		}
-		if err := fsx.Replace(course.File, text, 0o600); err != nil { // the conversation has its secrets again
-			return nil, fault.New(fault.WriteFailed, "write the conversation: %w", err)
-		}
-		course.Command = []string{Claude, "--resume", course.Session}
+	resumed, err := kept.speaks.Resume(dialect.Course{
+		Lines: kept.lines, Sessions: kept.mem.Sessions, Session: course.Session, Folder: kept.folder, Dir: course.Dir, Prompt: w.Prompt, Env: w.Env,
+	})
+	course.File, course.Command = resumed.File, resumed.Command
+	if err != nil {
+		return nil, err
 	}
-	if w.Prompt != "" {
-		course.Command = append(course.Command, w.Prompt)
-	}
-	return course, forkSession(ctx, s, course, kept.mem, int64(size))
+	return course, forkSession(ctx, s, course, kept.mem, resumed.Size)
 }
 
 // keptLines is what a course keeps of a conversation.
 type keptLines struct {
-	lines    []line
-	mem      *memory // at the frame
-	sessions []string
-	folder   string // in which the agent has worked
+	speaks *dialect.Dialect
+	lines  []dialect.Line
+	mem    *memory // at the frame
+	folder string  // in which the agent has worked
 }
 
 // plan does the work of Plan, and returns what the course keeps.
@@ -108,6 +99,11 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	if err != nil {
 		return nil, nil, fault.New(fault.InvalidInput, "%s: %w", at.Address, err).Hint("`git smithers fork` forks any run")
 	}
+	speaks, ok := dialect.Of(mem.Agent)
+	if !ok || speaks.Resume == nil {
+		return nil, nil, fault.New(fault.Usage, "git-smithers does not know how the agent %q goes on with a conversation", mem.Agent).
+			Hint("`%s restore %s --to DIR` makes a working copy with the files of the frame", fault.Program, fault.Word(at.Address.String()))
+	}
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
 		return nil, nil, timeline.Explain(err)
@@ -116,7 +112,7 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 		return nil, nil, fault.New(fault.NoCode, "no files were captured for %s", at.Address).
 			Hint("`%s timeline %s` lists the frames", fault.Program, fault.Word(at.Address.Run))
 	}
-	then, err := readConversation(s, at.Entry, mem)
+	then, err := readConversation(s, speaks, at.Entry, mem)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,7 +120,7 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	if err != nil {
 		return nil, nil, err
 	}
-	whole, err := readConversation(s, head.Entry(), mem)
+	whole, err := readConversation(s, speaks, head.Entry(), mem)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -133,8 +129,7 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	if root := s.Workspace().Root; root != "" && strings.HasPrefix(folder+"/", root+"/") {
 		folder = root
 	}
-	return &Course{From: at.Address, Kept: len(lines), Of: len(whole.lines), Missing: then.missing},
-		&keptLines{lines, mem, mem.Sessions, folder}, nil
+	return &Course{From: at.Address, Kept: len(lines), Of: len(whole.lines), Missing: then.missing}, &keptLines{speaks, lines, mem, folder}, nil
 }
 
 // forkSession makes the fork of the session's run at the frame. size is the size of the file with the conversation.
@@ -151,8 +146,11 @@ func forkSession(ctx context.Context, s *timeline.Store, course *Course, mem *me
 	return head.Append(ctx, snapshot.Draft{Ext: ext, Subject: "what if"})
 }
 
-// newSessionID returns a new id of a session: a random UUID.
-func newSessionID() string {
+// newSession returns a new id of a session.
+func newSession(speaks *dialect.Dialect) string {
+	if speaks.NewSession != nil {
+		return speaks.NewSession()
+	}
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80

@@ -90,3 +90,11 @@ func TestSessionsInOneWorktreeAreRunsOfTheirOwn(t *testing.T) {
 	}
 	assert.Equal(t, "refs/smithers/_tip/claude-a\nrefs/smithers/_tip/claude-b", s.Git("for-each-ref", "--format=%(refname)", "refs/smithers/_tip"))
 }
+
+// read returns the text of a file.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(data)
+}

@@ -1,4 +1,4 @@
-package agent_test
+package hooks_test
 
 import (
 	"os"
@@ -9,14 +9,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/peer/agent/hooks"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // settings is a working copy with settings of Claude Code.
-func settings(t *testing.T, text string) (setup agent.Setup, path string) {
+func settings(t *testing.T, text string) (setup hooks.Setup, path string) {
 	t.Helper()
-	setup = agent.Setup{Agent: agent.Claude, Root: t.TempDir(), Private: t.TempDir()}
+	claude, ok := dialect.Of(dialect.Claude)
+	require.True(t, ok)
+	setup = hooks.Setup{Agent: claude, Root: t.TempDir(), Private: t.TempDir()}
 	path = filepath.Join(setup.Root, setup.File())
 	if text != "" {
 		require.NoError(t, os.Mkdir(filepath.Dir(path), 0o777))

@@ -1,11 +1,9 @@
-// Package agent records the sessions of coding agents as runs. The hooks of an agent hand in events, and the agent's
-// own file has the conversation.
-//
-// A session is a run named <agent>-<session id>. Each prompt of the user begins a turn: the next iteration of the node
-// "turn". Each batch of tool calls that may have changed files is a frame with these files.
-package agent
+package dialect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is what an event of an agent is about.
 type Kind int
@@ -13,6 +11,7 @@ type Kind int
 // The kinds of events.
 const (
 	Ignored    Kind = iota // nothing that a session keeps
+	Calling                // a tool call is about to begin
 	Started                // the agent has started or resumed the session
 	Prompted               // the user has sent a prompt, and nothing was done about it yet
 	Called                 // a batch of tool calls has ended
@@ -26,6 +25,7 @@ const (
 type Event struct {
 	Kind    Kind
 	Session string // the agent's own id of the session
+	Agent   string // the agent's own name, if one dialect is spoken by several agents; otherwise ""
 	Folder  string // the folder in which the agent works; "" if unknown
 
 	Transcript string // the path of the agent's file with the conversation; "" if unknown
@@ -39,32 +39,26 @@ type Event struct {
 	Answer string // for Answered: the agent's last message; "" if unknown
 }
 
-// Call is a tool call in an event.
+// Call is a tool call.
 type Call struct {
 	ID   string // the agent's own id of the call; "" if the agent has no such ids
 	Tool string
+	// Alias stands for the call in the hooks of an agent that hands no ids to them. It is the same in the event and in the line.
+	Alias string
+	// ReadOnly says that the tool never changes a file.
+	ReadOnly bool
 }
 
-// readOnly lists the tools that never change a file. A batch with other tools only is a frame.
-var readOnly = map[string]bool{
-	"Read": true, "Grep": true, "Glob": true, "LS": true, "WebFetch": true, "WebSearch": true,
-}
-
-// changesFiles reports whether a call of the event may have changed a file.
-func (e *Event) changesFiles() bool {
-	for _, call := range e.Calls {
-		if !readOnly[call.Tool] {
-			return true
-		}
-	}
-	return false
+// ChangesFiles reports whether a call of the event may have changed a file.
+func (e *Event) ChangesFiles() bool {
+	return slices.ContainsFunc(e.Calls, func(c Call) bool { return !c.ReadOnly })
 }
 
 // maxSessionID is the size of the longest id of a session, in bytes.
 const maxSessionID = 128
 
-// isSessionID reports whether an agent can have given a session the id. The id becomes a part of names of runs and files.
-func isSessionID(id string) bool {
+// IsSessionID reports whether an agent can have given a session the id. The id becomes a part of names of runs and files.
+func IsSessionID(id string) bool {
 	const known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 	unknown := func(r rune) bool { return !strings.ContainsRune(known, r) }
 	return id != "" && len(id) <= maxSessionID && !strings.ContainsFunc(id, unknown)

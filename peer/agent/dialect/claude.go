@@ -1,13 +1,10 @@
-package agent
+package dialect
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -15,6 +12,23 @@ import (
 
 // Claude is the name of Claude Code.
 const Claude = "claude"
+
+// claude is how Claude Code speaks.
+var claude = Dialect{
+	Name: Claude, Parse: parseClaude, Read: readClaude, Resume: resumeClaude,
+	Hooks: &Hooks{
+		File: ".claude/settings.local.json", Shared: ".claude/settings.json",
+		Events: []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "SessionEnd"},
+		Entry: func(_, command string) any {
+			return hookEntry{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: HookSeconds}}}
+		},
+	},
+}
+
+// claudeReaders lists Claude Code's tools that never change a file.
+var claudeReaders = map[string]bool{
+	"Read": true, "Grep": true, "Glob": true, "LS": true, "WebFetch": true, "WebSearch": true,
+}
 
 // claudeInput has the members that this package reads of what Claude Code hands to a hook.
 type claudeInput struct {
@@ -39,22 +53,18 @@ var claudeKinds = map[string]Kind{
 	"PreCompact": Compacting, "Stop": Answered, "SessionEnd": Ended,
 }
 
-// ParseClaude returns the event in what Claude Code has handed to a hook. Unknown members and events are ignored. It
-// returns an error if input is not a JSON object that names a session.
-func ParseClaude(input []byte) (Event, error) {
+// parseClaude is Parse of Claude Code.
+func parseClaude(_ string, input []byte) (Event, error) {
 	var in claudeInput
-	if err := json.Unmarshal(input, &in); err != nil {
-		return Event{}, fmt.Errorf("the input of the hook: %w", err)
-	}
-	if in.Session == "" {
-		return Event{}, errors.New("the input of the hook names no session")
+	if err := parseInput(input, &in, &in.Session); err != nil {
+		return Event{}, err
 	}
 	ev := Event{
 		Kind: claudeKinds[in.Event], Session: in.Session, Folder: in.Folder, Transcript: in.Transcript,
 		Subagent: in.Subagent, SubagentTranscript: in.SubagentTranscript, Prompt: in.Prompt, Answer: in.Answer,
 	}
 	for _, call := range in.Calls {
-		ev.Calls = append(ev.Calls, Call{ID: call.ID, Tool: call.Tool})
+		ev.Calls = append(ev.Calls, Call{ID: call.ID, Tool: call.Tool, ReadOnly: claudeReaders[call.Tool]})
 	}
 	switch {
 	case ev.Kind == Started && in.Source == "compact":
@@ -77,6 +87,7 @@ var claudeVendor = map[string]bool{
 type claudeLine struct {
 	Type    string `json:"type"`
 	Time    string `json:"timestamp"`
+	Folder  string `json:"cwd"`
 	Message struct {
 		ID      string          `json:"id"`
 		Content json.RawMessage `json:"content"`
@@ -99,19 +110,16 @@ type claudeBlock struct {
 	IsError bool            `json:"is_error"`
 }
 
-// readClaude returns what a line of Claude Code's transcript says. A line that it does not understand is kept and says
-// nothing.
-func readClaude(text []byte) lineFacts {
+// readClaude is Read of Claude Code.
+func readClaude(text []byte) Facts {
 	var line claudeLine
 	if json.Unmarshal(text, &line) != nil {
-		return lineFacts{}
+		return Facts{}
 	}
-	facts := lineFacts{vendor: claudeVendor[line.Type], message: line.Message.ID, answers: line.Type == "assistant"}
-	if at, err := time.Parse(time.RFC3339Nano, line.Time); err == nil {
-		facts.atMs = at.UnixMilli()
-	}
+	facts := Facts{Vendor: claudeVendor[line.Type], Message: line.Message.ID, Answers: line.Type == "assistant", Folder: line.Folder}
+	facts.AtMs = timeOf(line.Time)
 	if u := line.Message.Usage; u != nil {
-		facts.usage = usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}
+		facts.Usage = Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}
 	}
 	var blocks []claudeBlock
 	if json.Unmarshal(line.Message.Content, &blocks) != nil {
@@ -120,12 +128,12 @@ func readClaude(text []byte) lineFacts {
 	for _, b := range blocks {
 		switch {
 		case b.Type == "tool_use" && b.ID != "" && b.Name != "":
-			facts.begun = append(facts.begun, Call{ID: b.ID, Tool: b.Name})
+			facts.Begun = append(facts.Begun, Call{ID: b.ID, Tool: b.Name, ReadOnly: claudeReaders[b.Name]})
 			if b.Name == "TodoWrite" {
-				facts.todos = claudeTodos(b.Input)
+				facts.Todos = claudeTodos(b.Input)
 			}
 		case b.Type == "tool_result" && b.Of != "":
-			facts.ended, facts.answers = append(facts.ended, result{id: b.Of, failed: b.IsError}), true
+			facts.Ended, facts.Answers = append(facts.Ended, Result{ID: b.Of, Failed: b.IsError}), true
 		}
 	}
 	return facts
@@ -157,3 +165,48 @@ func claudeFile(env []string, dir, session string) (string, error) {
 
 // noLetters matches what Claude Code replaces in the name of a project's folder.
 var noLetters = regexp.MustCompile(`[^a-zA-Z0-9]`)
+
+// resumeClaude is Resume of Claude Code. A line whose parent was not kept follows the line before it.
+func resumeClaude(c Course) (Resumed, error) {
+	out := Resumed{Command: withPrompt(c.Prompt, Claude, "--session-id", c.Session)}
+	if len(c.Lines) == 0 {
+		return out, nil
+	}
+	text := relinkClaude(c)
+	file, err := claudeFile(c.Env, c.Dir, c.Session)
+	if err != nil {
+		return out, err
+	}
+	out = Resumed{file, int64(len(text)), withPrompt(c.Prompt, Claude, "--resume", c.Session)}
+	return out, writeConversation(file, text)
+}
+
+// relinkClaude returns the rewritten lines, each with a line feed.
+func relinkClaude(c Course) []byte {
+	var out []byte
+	seen, last := make(map[string]bool), ""
+	for _, l := range c.Lines {
+		text := c.rewrite(l.Text)
+		var node struct {
+			ID     string  `json:"uuid"`
+			Parent *string `json:"parentUuid"`
+			Leaf   string  `json:"leafUuid"`
+		}
+		known := json.Unmarshal([]byte(text), &node) == nil
+		if known && node.Leaf != "" && !seen[node.Leaf] && last != "" {
+			text = strings.Replace(text, `"leafUuid":"`+node.Leaf+`"`, `"leafUuid":"`+inJSON(last)+`"`, 1)
+		}
+		if known && node.ID != "" {
+			if node.Parent != nil && !seen[*node.Parent] {
+				parent := "null"
+				if last != "" {
+					parent = `"` + inJSON(last) + `"`
+				}
+				text = strings.Replace(text, `"parentUuid":"`+*node.Parent+`"`, `"parentUuid":`+parent, 1)
+			}
+			seen[node.ID], last = true, node.ID
+		}
+		out = append(append(out, text...), '\n')
+	}
+	return out
+}

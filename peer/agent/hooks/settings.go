@@ -1,4 +1,4 @@
-package agent
+package hooks
 
 import (
 	"bytes"
@@ -9,18 +9,6 @@ import (
 
 	"github.com/tailscale/hujson"
 )
-
-// claudeHook is an entry of an event's list in Claude Code's settings.
-type claudeHook struct {
-	Hooks []claudeCommand `json:"hooks"`
-}
-
-// claudeCommand is a command in Claude Code's settings.
-type claudeCommand struct {
-	Type    string `json:"type"`
-	Command string `json:"command"`
-	Timeout int    `json:"timeout"` // in seconds
-}
 
 // hasHook reports whether an event has a command of ours.
 func hasHook(settings *hujson.Value, event string) bool {
@@ -59,13 +47,12 @@ func ourCommands(settings *hujson.Value, entry string) []int {
 	return ours
 }
 
-// addHook adds a command of ours to the entries of an event.
-func addHook(settings *hujson.Value, event, command string) error {
-	entry := claudeHook{[]claudeCommand{{"command", command, hookSeconds}}}
+// addHook adds an entry of ours to the entries of an event.
+func addHook(settings *hujson.Value, event string, entry any) error {
 	for _, step := range []struct {
 		pointer string
 		value   any
-	}{{"/hooks", struct{}{}}, {"/hooks/" + event, []claudeHook{}}} {
+	}{{"/hooks", struct{}{}}, {"/hooks/" + event, []any{}}} {
 		if settings.Find(step.pointer) == nil {
 			if err := patch(settings, "add", step.pointer, step.value); err != nil {
 				return err
@@ -80,8 +67,8 @@ func addHook(settings *hujson.Value, event, command string) error {
 
 // removeHooks removes the commands of ours, and reports whether there were any. Entries and lists that are empty then are removed,
 // too. Other commands stay, also in an entry with one of ours.
-func removeHooks(settings *hujson.Value) (removed bool, err error) {
-	for _, event := range claudeEvents {
+func removeHooks(settings *hujson.Value, events []string) (removed bool, err error) {
+	for _, event := range events {
 		for i := range slices.Backward(elements(settings, "/hooks/"+event)) {
 			entry := entryPointer(event, i)
 			ours := ourCommands(settings, entry)

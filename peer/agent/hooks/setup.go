@@ -1,4 +1,5 @@
-package agent
+// Package hooks puts the hooks of git-smithers into the settings of coding agents, and takes them out again. It runs no agent.
+package hooks
 
 import (
 	"bytes"
@@ -14,17 +15,12 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// claudeEvents lists the events of Claude Code for which Setup adds hooks.
-var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "SessionEnd"}
-
 // hookMark is in the command of each hook of ours, and in no other.
 const hookMark = "git-smithers session hook "
-
-// hookSeconds is the time after which an agent gives up a hook.
-const hookSeconds = 30
 
 // hookCommand returns the shell command of a hook. Where git-smithers is not installed, or does not know session hook, it does
 // nothing and succeeds.
@@ -34,19 +30,22 @@ func hookCommand(agent, event string) string {
 
 // Setup adds the hooks of git-smithers to the settings of an agent, and removes them again.
 type Setup struct {
-	Agent   string
-	Root    string // the top of the working copy
-	Shared  bool   // the settings that the project shares, instead of the user's own for the project
-	Private string // the store's private folder
+	Agent   *dialect.Dialect // with Hooks
+	Root    string           // the top of the working copy
+	Shared  bool             // the settings that the project shares, instead of the user's own for the project
+	Private string           // the store's private folder
 }
 
 // File returns the path of the settings, relative to the top of the working copy.
 func (s Setup) File() string {
 	if s.Shared {
-		return filepath.Join(".claude", "settings.json")
+		return filepath.FromSlash(s.Agent.Hooks.Shared)
 	}
-	return filepath.Join(".claude", "settings.local.json")
+	return filepath.FromSlash(s.Agent.Hooks.File)
 }
+
+// settingsDir is the folder in the store's private folder for what the settings were.
+const settingsDir = "sessions"
 
 // undo is what Setup keeps for Disable: what the settings were.
 type undo struct {
@@ -61,12 +60,12 @@ func (s Setup) InPlace() (have, want []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, event := range claudeEvents {
+	for _, event := range s.Agent.Hooks.Events {
 		if hasHook(settings, event) {
 			have = append(have, event)
 		}
 	}
-	return have, claudeEvents, nil
+	return have, s.Agent.Hooks.Events, nil
 }
 
 // Enable adds the hooks that are missing, and reports whether it changed the settings. What is in the settings stays, with its
@@ -78,11 +77,11 @@ func (s Setup) Enable() (bool, error) {
 		return false, err
 	}
 	changed := false
-	for _, event := range claudeEvents {
+	for _, event := range s.Agent.Hooks.Events {
 		if hasHook(settings, event) {
 			continue
 		}
-		if err := addHook(settings, event, hookCommand(s.Agent, event)); err != nil {
+		if err := addHook(settings, event, s.Agent.Hooks.Entry(event, hookCommand(s.Agent.Name, event))); err != nil {
 			return false, s.notSettings(err)
 		}
 		changed = true
@@ -103,7 +102,7 @@ func (s Setup) Disable() (bool, error) {
 	if former, err := s.readUndo(); err == nil && former.After == digest(now) {
 		return true, errors.Join(s.restore(former), os.Remove(s.undoPath()))
 	}
-	removed, err := removeHooks(settings)
+	removed, err := removeHooks(settings, s.Agent.Hooks.Events)
 	if err != nil {
 		return false, s.notSettings(err)
 	}
@@ -123,7 +122,7 @@ func (s Setup) Disable() (bool, error) {
 func (s Setup) read() (*hujson.Value, []byte, error) {
 	data, err := os.ReadFile(s.path())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fault.New(fault.InvalidInput, "the settings of %s: %w", s.Agent, err)
+		return nil, nil, fault.New(fault.InvalidInput, "the settings of %s: %w", s.Agent.Name, err)
 	}
 	text := data
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -157,7 +156,7 @@ func (s Setup) path() string {
 // undoPath returns the path of what Setup keeps for Disable.
 func (s Setup) undoPath() string {
 	sum := sha256.Sum256([]byte(s.path()))
-	return filepath.Join(s.Private, sessionsDir, "settings-"+hex.EncodeToString(sum[:8])+".json")
+	return filepath.Join(s.Private, settingsDir, "settings-"+hex.EncodeToString(sum[:8])+".json")
 }
 
 // write keeps before for Disable, and then replaces the settings.
@@ -195,7 +194,7 @@ func (s Setup) replace(data []byte) error {
 		mode = info.Mode().Perm()
 	}
 	if err := fsx.Replace(s.path(), data, mode); err != nil {
-		return fault.New(fault.WriteFailed, "write the settings of %s: %w", s.Agent, err)
+		return fault.New(fault.WriteFailed, "write the settings of %s: %w", s.Agent.Name, err)
 	}
 	return nil
 }

@@ -1,0 +1,87 @@
+package dialect
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Course is a conversation that becomes another session of the agent, in another folder.
+type Course struct {
+	Lines    []Line   // what is kept of the conversation
+	Sessions []string // the former ids of the session
+	Session  string   // the new id
+	Folder   string   // in which the agent has worked; "" if unknown
+	Dir      string   // the absolute path of the new folder
+	Prompt   string   // the next prompt; may be ""
+	Env      []string
+}
+
+// Resumed is a session that an agent can go on with.
+type Resumed struct {
+	File    string   // the file that was written; "" if nothing was said before
+	Size    int64    // of what the agent's own file has of the conversation, in bytes
+	Command []string // starts the agent in the new folder
+}
+
+// rewrite returns a line with the ids of the former session and the former folder replaced, wherever they occur: without that, the
+// agent would write to the former folder.
+func (c Course) rewrite(line []byte) string {
+	text := string(line)
+	for _, old := range c.Sessions {
+		text = strings.ReplaceAll(text, old, c.Session)
+	}
+	return replacePath(text, inJSON(c.Folder), inJSON(c.Dir))
+}
+
+// replacePath replaces a folder in JSON text. The folder stays where its name is only the beginning or the end of another name. If
+// the folder is unknown, or the root, text stays as it is.
+func replacePath(text, folder, by string) string {
+	if folder == "" || folder == "/" {
+		return text
+	}
+	var out strings.Builder
+	for {
+		at := strings.Index(text, folder)
+		if at < 0 {
+			out.WriteString(text)
+			return out.String()
+		}
+		before, after := text[:at], text[at+len(folder):]
+		out.WriteString(before)
+		if beginsName(before) && endsName(after) {
+			out.WriteString(by)
+		} else {
+			out.WriteString(folder)
+		}
+		text = after
+	}
+}
+
+// beginsName reports whether a path can begin after before.
+func beginsName(before string) bool {
+	if before == "" || strings.HasSuffix(before, "file://") {
+		return true
+	}
+	last := before[len(before)-1]
+	if strings.IndexByte("nrt", last) >= 0 && strings.HasSuffix(before[:len(before)-1], `\`) {
+		return true // an escaped line feed or tab
+	}
+	return !isNameByte(last) && last != '/'
+}
+
+// endsName reports whether a path can end before after. A full stop ends a path if no name goes on behind it.
+func endsName(after string) bool {
+	after = strings.TrimPrefix(after, ".")
+	return after == "" || !isNameByte(after[0])
+}
+
+// isNameByte reports whether a byte is usual in names of files.
+func isNameByte(b byte) bool {
+	return b == '.' || b == '-' || b == '_' || b >= 0x80 || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+}
+
+// inJSON returns text as it stands in a JSON string.
+func inJSON(text string) string {
+	quoted, _ := json.Marshal(text) //nolint:errchkjson // a string
+	return string(quoted[1 : len(quoted)-1])
+}

@@ -1,0 +1,57 @@
+// Package dialect is how each coding agent speaks: what it hands to its hooks, what a line of its own file with the conversation
+// says, where its hooks are set up, and how it goes on with a conversation. It reads no repository.
+package dialect
+
+import "slices"
+
+// Dialect is how one coding agent speaks. Its functions can be called at the same time by several goroutines.
+type Dialect struct {
+	// Name is the agent's name: the first part of the ids of its runs, and the name of their workflow.
+	Name string
+	// Parse returns the event in what the agent hands to a hook. name is the event for which the hook was set up. Parse ignores
+	// unknown members and events. It returns an error if input is not a JSON object that names a session.
+	Parse func(name string, input []byte) (Event, error)
+	// Read returns what a line of the agent's own file says. A line that Read does not understand is kept and says nothing.
+	Read func(text []byte) Facts
+	// Hooks is where the agent's hooks are set up. It is nil if git-smithers cannot set them up.
+	Hooks *Hooks
+	// Resume puts a conversation where the agent finds it. It is nil if the agent cannot go on with a cut conversation.
+	Resume func(Course) (Resumed, error)
+	// NewSession returns a new id of a session. It is nil if such an id is a UUID.
+	NewSession func() string
+}
+
+// Hooks says where an agent's hooks are set up. Either Events and Entry are set, for an agent with settings in JSON, or Program is,
+// for an agent that loads programs.
+type Hooks struct {
+	File   string   // of the user alone; relative to the top of the working copy, with slashes
+	Shared string   // of the whole project, like File; "" if the agent has no such file
+	Events []string // the events for which hooks are set up
+	// Entry returns the entry for the list of an event: a value for encoding/json. The command is in it.
+	Entry func(event, command string) any
+	// Program is the whole text of File.
+	Program string
+	// Trust says what the user must do before the agent runs the hooks. It is "" if nothing is to be done.
+	Trust string
+}
+
+// all lists the dialects, in the order in which people see them.
+var all = []*Dialect{&claude}
+
+// Of returns the dialect of the agent with the name, and whether there is one.
+func Of(name string) (*Dialect, bool) {
+	i := slices.IndexFunc(all, func(d *Dialect) bool { return d.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return all[i], true
+}
+
+// Names returns the names of all agents.
+func Names() []string {
+	var names []string
+	for _, d := range all {
+		names = append(names, d.Name)
+	}
+	return names
+}

@@ -1,0 +1,64 @@
+package dialect
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// HookSeconds is the time after which an agent gives up a hook, in seconds.
+const HookSeconds = 30
+
+// hookEntry is an entry of an event's list in the settings of several agents.
+type hookEntry struct {
+	Matcher string        `json:"matcher,omitempty"`
+	Hooks   []hookCommand `json:"hooks"`
+}
+
+// hookCommand is a command in a hookEntry.
+type hookCommand struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"`
+}
+
+// parseInput decodes the input of a hook into in. session points to the member of in with the id of the session.
+func parseInput(input []byte, in any, session *string) error {
+	if err := json.Unmarshal(input, in); err != nil {
+		return fmt.Errorf("the input of the hook: %w", err)
+	}
+	if *session == "" {
+		return errors.New("the input of the hook names no session")
+	}
+	return nil
+}
+
+// timeOf returns a time in milliseconds since 1970, or 0 if text is not a time.
+func timeOf(text string) int64 {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return 0
+	}
+	return at.UnixMilli()
+}
+
+// withPrompt returns a command with the prompt as its last argument, if there is a prompt.
+func withPrompt(prompt string, command ...string) []string {
+	if prompt != "" {
+		command = append(command, prompt)
+	}
+	return command
+}
+
+// writeConversation writes the file of an agent with a conversation. Only the user can read it: the conversation has its secrets
+// again.
+func writeConversation(path string, text []byte) error {
+	if err := fsx.Replace(path, text, 0o600); err != nil {
+		return fault.New(fault.WriteFailed, "write the conversation: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package dialect
+
+import "encoding/json"
+
+// Line is a complete line of an agent's file.
+type Line struct {
+	Facts
+
+	Offset int64  // of the line in the agent's file, in bytes
+	Text   []byte // without the line feed
+}
+
+// Facts is what a line of an agent's file says.
+type Facts struct {
+	Vendor  bool   // the line has only texts of the agent's vendor, and is left out
+	Slim    []byte // the line without long texts of the vendor and without images; nil if the line has none
+	Header  bool   // the line is about the session, and belongs to each cut of the conversation
+	Answers bool   // the line is of the model or of a tool
+	AtMs    int64  // when the line was written, in milliseconds since 1970; 0 if unknown
+	Message string // the id of the model's answer that the line is a part of
+	Usage   Usage  // of the whole answer
+	Begun   []Call
+	Ended   []Result
+	Todos   json.RawMessage // the list of todos that the line sets; nil if it sets none
+	Folder  string          // the folder in which the agent works; "" if the line does not say it
+	Said    []Saying        // what a person or the model said in words
+}
+
+// Saying is a text of a conversation.
+type Saying struct {
+	Role string // "user" or "assistant"
+	Text string
+}
+
+// Result says how a tool call ended.
+type Result struct {
+	ID     string
+	Failed bool
+}
+
+// Usage counts the tokens of a model's answers.
+type Usage struct {
+	Input         int64 `json:"inputTokens"`
+	Output        int64 `json:"outputTokens"`
+	CacheRead     int64 `json:"cacheReadTokens"`
+	CacheCreation int64 `json:"cacheCreationTokens"`
+}
+
+// Add returns the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheCreation + v.CacheCreation}
+}

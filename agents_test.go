@@ -11,25 +11,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/modeltest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 )
-
-// claudeScript is what the fake model says to Claude Code. $REPO is the folder of the repository.
-const claudeScript = `[
- {"match": "TASK-SUB", "steps": [{"calls": [{"name": "Bash", "input": {"command": "wc -l notes.txt", "description": "count"}}]}, {"text": "Counted."}]},
- {"match": "TASK-ONE", "steps": [
-  {"text": "I write.", "calls": [{"name": "Write", "input": {"file_path": "$REPO/hello.txt", "content": "hello\n"}}]},
-  {"calls": [{"name": "Read", "input": {"file_path": "$REPO/notes.txt"}}]},
-  {"calls": [{"name": "Edit", "input": {"file_path": "$REPO/notes.txt", "old_string": "beta", "new_string": "BETA"}}]},
-  {"calls": [{"name": "Bash", "input": {"command": "ls", "description": "list"}}, {"name": "Bash", "input": {"command": "echo shell > shell.txt", "description": "write"}}]},
-  {"calls": [{"name": "Bash", "input": {"command": "false", "description": "fail"}}]},
-  {"calls": [{"name": "Agent", "input": {"description": "count", "prompt": "TASK-SUB count the lines", "subagent_type": "general-purpose"}}]},
-  {"text": "Done."}]},
- {"match": "WHAT-IF", "steps": [{"calls": [{"name": "Bash", "input": {"command": "echo other > other.txt", "description": "write"}}]}, {"text": "Done otherwise."}]}
-]`
 
 // agentHome is a coding agent with nothing but a repository, a home of its own, and a fake model.
 type agentHome struct {
@@ -39,16 +25,18 @@ type agentHome struct {
 	home, bin, script, said string
 }
 
-func newAgentHome(t *testing.T) *agentHome {
+// newAgentHome returns a home for an agent, whose program is in .tools/<name>. In the script of the fake model, $REPO is the folder of
+// the repository.
+func newAgentHome(t *testing.T, name, script string) *agentHome {
 	t.Helper()
 	if os.Getenv("AGENTS") == "" {
 		t.Skip("make test-agents runs real agents")
 	}
-	agent, err := filepath.Abs(".tools/claude/node_modules/.bin")
+	programs, err := filepath.Abs(filepath.Join(".tools", name, "node_modules", ".bin"))
 	require.NoError(t, err)
-	if _, err := os.Stat(filepath.Join(agent, "claude")); err != nil {
-		require.NotEqual(t, "true", os.Getenv("CI"), "there is no Claude Code")
-		t.Skip("there is no Claude Code")
+	if _, err := os.Stat(filepath.Join(programs, name)); err != nil {
+		require.NotEqual(t, "true", os.Getenv("CI"), "there is no %s", name)
+		t.Skip("there is no " + name)
 	}
 	dir := t.TempDir()
 	h := &agentHome{
@@ -63,9 +51,17 @@ func newAgentHome(t *testing.T) *agentHome {
 	for _, name := range []string{"git-smithers", "agent-jail"} {
 		require.NoError(t, os.Symlink(self, filepath.Join(h.bin, name)))
 	}
-	h.Env = append(h.Env, "HOME="+h.home, "PATH="+h.bin+":"+agent+":"+os.Getenv("PATH"))
-	require.NoError(t, os.WriteFile(h.script, []byte(strings.ReplaceAll(claudeScript, "$REPO", h.Dir)), 0o600))
+	h.Env = append(h.Env, "HOME="+h.home, "PATH="+h.bin+":"+programs+":"+os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8")
+	require.NoError(t, os.WriteFile(h.script, []byte(strings.ReplaceAll(script, "$REPO", h.Dir)), 0o600))
 	return h
+}
+
+// put writes a file in the agent's home.
+func (h *agentHome) put(path, text string) {
+	h.t.Helper()
+	path = filepath.Join(h.home, filepath.FromSlash(path))
+	require.NoError(h.t, os.MkdirAll(filepath.Dir(path), 0o777))
+	require.NoError(h.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // smithers runs git smithers, which must succeed, and returns its output.
@@ -78,16 +74,11 @@ func (h *agentHome) smithers(args ...string) string {
 	return string(out)
 }
 
-// claude runs Claude Code in a folder, without any network but that to the fake model.
-func (h *agentHome) claude(dir string, args ...string) {
+// run runs an agent in a folder, without any network but that to the fake model, and with an empty standard input.
+func (h *agentHome) run(dir string, env []string, command ...string) string {
 	h.t.Helper()
-	args = append([]string{
-		h.script, h.said, "claude", "-p", "--permission-mode", "acceptEdits", "--allowedTools", "Bash,Write,Edit,Read,Agent", "--output-format", "json",
-	}, args...)
-	cmd := exec.Command(filepath.Join(h.bin, "agent-jail"), args...)
-	cmd.Dir = dir
-	cmd.Env = append(h.Env, "TERM=dumb", "LANG=C.UTF-8", "ANTHROPIC_BASE_URL=http://"+modelAddress, "ANTHROPIC_API_KEY=dummy",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1")
+	cmd := exec.Command(filepath.Join(h.bin, "agent-jail"), append([]string{h.script, h.said}, command...)...)
+	cmd.Dir, cmd.Env = dir, append(h.Env, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if os.Getuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -96,93 +87,53 @@ func (h *agentHome) claude(dir string, args ...string) {
 	}
 	out, err := cmd.CombinedOutput()
 	require.NoError(h.t, err, "%s", out)
+	return string(out)
 }
 
-// A modelHeard is what the fake model has noted of a request: which prompts it knew, in order.
-type modelHeard struct{ Said []string }
-
 // asked returns the requests that the fake model was sent.
-func (h *agentHome) asked() []modelHeard {
+func (h *agentHome) asked() []modeltest.Heard {
 	h.t.Helper()
 	data, err := os.ReadFile(h.said)
 	require.NoError(h.t, err)
-	var all []modelHeard
+	var all []modeltest.Heard
 	for text := range strings.Lines(string(data)) {
-		var one modelHeard
+		var one modeltest.Heard
 		require.NoError(h.t, json.Unmarshal([]byte(text), &one))
 		all = append(all, one)
 	}
 	return all
 }
 
-// TestAgentClaudeTakesAnotherCourse runs the real Claude Code: its steps are frames with its files, and it goes on from one of them in another
-// worktree, with another prompt.
-func TestAgentClaudeTakesAnotherCourse(t *testing.T) {
-	h := newAgentHome(t)
-	h.Write("notes.txt", "alpha\nbeta\n")
-	h.smithers("session", "enable", "claude")
-	h.claude(h.Dir, "TASK-ONE")
-	run := strings.Fields(h.smithers("runs"))[0]
-	assert.NotContains(t, h.smithers("session", "status"), "errors")
-
-	timeline := h.smithers("timeline", run)
-	for _, step := range []string{"turn 1: TASK-ONE", "Write", "Edit", "Bash, Bash", "Agent", "turn 1 finished", "session ended"} {
-		assert.Contains(t, timeline, step)
-	}
-	assert.NotContains(t, timeline, "Read")
-	frames := make(map[string]string) // the trees, by what the frames are about
+// trees returns the names of the files of each frame of a run, by what the frames are about.
+func (h *agentHome) trees(run string) map[string]string {
+	h.t.Helper()
+	frames := make(map[string]string)
 	for line := range strings.Lines(h.Git("log", "--format=%H %s", "refs/smithers/_tip/"+run)) {
 		commit, subject, _ := strings.Cut(strings.TrimSpace(line), " ")
 		frames[subject] = h.Git("ls-tree", "--name-only", commit+":worktree")
 	}
-	find := func(subject string) string {
-		for full, tree := range frames {
-			if strings.Contains(full, subject) {
-				return tree
-			}
+	return frames
+}
+
+// tree returns the names of the files of the frame whose subject has the text.
+func tree(frames map[string]string, text string) string {
+	for subject, names := range frames {
+		if strings.Contains(subject, text) {
+			return names
 		}
-		return "no frame"
 	}
-	assert.NotContains(t, find("turn 1: TASK-ONE"), "hello.txt")
-	assert.Contains(t, find("Write"), "hello.txt")
-	assert.NotContains(t, find("Edit"), "shell.txt")
-	assert.Contains(t, find("Bash, Bash"), "shell.txt")
-	calls := h.Git("show", "refs/smithers/_tip/"+run+":journal/tool-calls")
-	assert.Equal(t, 8, strings.Count(calls, `"outputAt"`), calls) // one of the subagent
-	assert.Equal(t, 1, strings.Count(calls, `"status":"failed"`), calls)
+	return "no frame"
+}
 
-	transcripts, err := filepath.Glob(filepath.Join(h.home, ".claude", "projects", "*", "*.jsonl"))
-	require.NoError(t, err)
-	require.Len(t, transcripts, 1)
-	before, err := os.ReadFile(transcripts[0])
-	require.NoError(t, err)
-	notes, err := os.ReadFile(filepath.Join(h.Dir, "notes.txt"))
-	require.NoError(t, err)
+// A course is what session what-if --json says.
+type course struct {
+	Dir, Run, Session string
+	Command           []string
+}
 
-	var course struct {
-		Dir, Run, Session string
-		Command           []string
-	}
-	require.NoError(t, json.Unmarshal([]byte(h.smithers("session", "what-if", run+":2", "WHAT-IF please", "--json")), &course))
-	asked := len(h.asked())
-	h.claude(course.Dir, course.Command[1:]...)
-	requests := h.asked()[asked:]
-	require.Len(t, requests, 2)
-	for _, request := range requests {
-		assert.Equal(t, []string{"TASK-ONE", "WHAT-IF"}, request.Said)
-	}
-
-	assert.FileExists(t, filepath.Join(course.Dir, "other.txt"))
-	assert.FileExists(t, filepath.Join(course.Dir, "hello.txt"))
-	assert.NoFileExists(t, filepath.Join(course.Dir, "shell.txt"), "the shell came later")
-	assert.NoFileExists(t, filepath.Join(h.Dir, "other.txt"))
-	after, err := os.ReadFile(transcripts[0])
-	require.NoError(t, err)
-	assert.Equal(t, string(before), string(after))
-	now, err := os.ReadFile(filepath.Join(h.Dir, "notes.txt"))
-	require.NoError(t, err)
-	assert.Equal(t, string(notes), string(now))
-	assert.Contains(t, h.smithers("timeline", course.Run), "turn 2: WHAT-IF please")
-	assert.Contains(t, h.smithers("branches", run), course.Run)
-	h.smithers("verify")
+// whatIf takes another course from a frame.
+func (h *agentHome) whatIf(from, prompt string) (c course) {
+	h.t.Helper()
+	require.NoError(h.t, json.Unmarshal([]byte(h.smithers("session", "what-if", from, prompt, "--json")), &c))
+	return c
 }

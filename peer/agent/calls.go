@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
@@ -11,6 +12,58 @@ import (
 
 // subjectTools is the number of tools that the subject of a batch names.
 const subjectTools = 8
+
+// toolNames returns the names of the tools of calls, for a subject.
+func toolNames(calls []dialect.Call) string {
+	var names []string
+	for _, c := range calls[:min(len(calls), subjectTools)] {
+		names = append(names, c.Tool)
+	}
+	return strings.Join(names, ", ")
+}
+
+// addID makes id an id of the frame, if there is room.
+func (d *drafter) addID(id string) {
+	if id != "" && len(d.out.Frame.IDs) < snapshot.MaxIDs && len(id) <= snapshot.MaxID && !slices.Contains(d.out.Frame.IDs, id) {
+		d.out.Frame.IDs = append(d.out.Frame.IDs, id)
+	}
+}
+
+// takeMissed gives the frame the ids of the calls that no hook has told of, and says so: their files are in this frame.
+func (d *drafter) takeMissed() {
+	d.missed = slices.DeleteFunc(d.missed, func(c dialect.Call) bool {
+		return slices.ContainsFunc(d.ev.Calls, func(told dialect.Call) bool {
+			return told.ID != "" && told.ID == c.ID || told.Alias != "" && told.Alias == c.Alias
+		})
+	})
+	if len(d.missed) == 0 {
+		return
+	}
+	for _, c := range d.missed {
+		d.addID(c.ID)
+		d.addID(c.Alias)
+	}
+	d.out.Subject += "; without a hook of its own: " + toolNames(d.missed)
+}
+
+// noteMissed notes the calls that begin and end in lines of the session's own transcript, so that no hook can have told of them
+// before.
+func (d *drafter) noteMissed(lines []dialect.Line) {
+	begun := make(map[string]dialect.Call)
+	for _, l := range lines {
+		for _, c := range l.Begun {
+			if !c.ReadOnly && !d.mem.knows(c.ID) {
+				begun[c.ID] = c
+			}
+		}
+		for _, r := range l.Ended {
+			if c, ok := begun[r.ID]; ok {
+				d.missed = append(d.missed, c)
+				delete(begun, r.ID)
+			}
+		}
+	}
+}
 
 // takeTranscripts takes in the new lines of the transcripts that the event names.
 func (d *drafter) takeTranscripts() error {
@@ -55,6 +108,9 @@ func (d *drafter) takeTranscript(name, path string) error {
 		d.out.Journal = append(d.out.Journal, snapshot.SetRow(snapshot.CollectionTranscript, row))
 		d.changed = true
 	}
+	if name == d.mem.transcript() {
+		d.noteMissed(lines)
+	}
 	for _, l := range lines {
 		if err := d.takeLine(name, l); err != nil {
 			return err
@@ -91,10 +147,7 @@ func (d *drafter) takeLine(transcript string, l dialect.Line) error {
 		if err != nil {
 			return err
 		}
-		call.Status, call.FinishedAtMs, call.OutputAt = snapshot.ToolCallSucceeded, &l.AtMs, at
-		if ended.Failed {
-			call.Status = snapshot.ToolCallFailed
-		}
+		call.Status, call.FinishedAtMs, call.OutputAt = statusOf(ended), &l.AtMs, at
 		d.calls[key] = call
 		d.mem.end(ended.ID)
 	}
@@ -104,16 +157,19 @@ func (d *drafter) takeLine(transcript string, l dialect.Line) error {
 	return nil
 }
 
+// statusOf returns the status of a call with a result.
+func statusOf(r dialect.Result) string {
+	if r.Failed {
+		return snapshot.ToolCallFailed
+	}
+	return snapshot.ToolCallSucceeded
+}
+
 // takeCalls takes in the calls of a batch. A call that the transcript does not have yet gets its row here.
 func (d *drafter) takeCalls() error {
-	var tools []string
 	for _, c := range d.ev.Calls {
-		if c.ID != "" && len(d.out.Frame.IDs) < snapshot.MaxIDs && len(c.ID) <= snapshot.MaxID {
-			d.out.Frame.IDs = append(d.out.Frame.IDs, c.ID)
-		}
-		if len(tools) < subjectTools {
-			tools = append(tools, c.Tool)
-		}
+		d.addID(c.ID)
+		d.addID(c.Alias)
 		if c.ID == "" || c.Tool == "" || d.mem.knows(c.ID) {
 			continue
 		}
@@ -121,9 +177,13 @@ func (d *drafter) takeCalls() error {
 		if err != nil {
 			return err
 		}
+		if c.Result != nil {
+			call.Status, call.FinishedAtMs = statusOf(*c.Result), &d.atMs
+			d.mem.end(c.ID)
+		}
 		d.calls[key], d.changed = call, true
 	}
-	d.out.Subject = strings.Join(tools, ", ")
+	d.out.Subject = toolNames(d.ev.Calls)
 	return nil
 }
 

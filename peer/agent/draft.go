@@ -34,6 +34,7 @@ type drafter struct {
 
 	out     snapshot.Draft
 	calls   map[string]snapshot.ToolCall // the changed rows, by key
+	missed  []dialect.Call               // calls of new lines that have ended, and that no hook has told of
 	todos   json.RawMessage              // the list of todos that a new line sets; nil if none does
 	changed bool                         // the draft has something that the newest entry does not have, besides files
 }
@@ -76,14 +77,23 @@ func (d *drafter) takeEvent() error {
 		return err
 	case dialect.Prompted:
 		return d.takePrompt()
+	case dialect.Calling:
+		d.out.Subject = "before " + toolNames(d.ev.Calls)
+		d.takeMissed()
 	case dialect.Called:
-		return d.takeCalls()
+		if err := d.takeCalls(); err != nil {
+			return err
+		}
+		d.takeMissed()
 	case dialect.Delegated:
 		d.out.Subject = "subagent"
 	case dialect.Compacting:
 		d.out.Subject = "before the conversation is compacted"
 	case dialect.Answered:
-		return d.takeAnswer()
+		if err := d.takeAnswer(); err != nil {
+			return err
+		}
+		d.takeMissed()
 	case dialect.Ended:
 		d.changed = true
 		d.out.Subject = "session ended"

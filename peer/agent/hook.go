@@ -55,7 +55,7 @@ func (h Hook) Run(ctx context.Context) {
 		return // outside of a repository, nothing is recorded
 	}
 	private = store.Private()
-	if err == nil {
+	if err == nil && !isNoHole(private, ev) {
 		entry.Frame, err = Record(ctx, store, speaks, ev)
 	}
 	if err = errors.Join(err, store.Close()); err != nil { //nolint:contextcheck // closing must finish
@@ -75,6 +75,9 @@ func (h Hook) read(speaks *dialect.Dialect) (dialect.Event, error) {
 		return dialect.Event{}, fmt.Errorf("unknown agent %q", h.Agent)
 	}
 	ev, err := speaks.Parse(h.Event, data)
+	if _, known := dialect.Of(ev.Agent); err == nil && known {
+		return dialect.Event{}, fmt.Errorf("%q speaks a dialect of its own: git smithers session hook %[1]s", ev.Agent)
+	}
 	if err == nil && !dialect.IsSessionID(ev.Session) {
 		return dialect.Event{}, errors.New("the id of the session has other characters than letters, digits, - and _")
 	}

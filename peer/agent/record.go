@@ -1,3 +1,8 @@
+// Package agent records the sessions of coding agents as runs. The hooks of an agent hand in events, and the agent's
+// own file has the conversation.
+//
+// A session is a run named <agent>-<session id>. Each prompt of the user begins a turn: the next iteration of the node
+// "turn". Each batch of tool calls that may have changed files is a frame with these files.
 package agent
 
 import (
@@ -64,7 +69,7 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if head == nil && (r.ev.Kind == dialect.Started || r.ev.Kind == dialect.Ended) {
+	if head == nil && (r.ev.Kind == dialect.Started || r.ev.Kind == dialect.Calling || r.ev.Kind == dialect.Ended) {
 		return false, nil // a session begins with its first prompt
 	}
 	mem := newMemory(r.agent, r.ev.Session)
@@ -124,7 +129,7 @@ func (r *recorder) capture(ctx context.Context) (err error) {
 // isUnchanged reports whether the event needs no frame: neither the event, nor the conversation, nor the files have
 // changed anything since the newest entry.
 func (r *recorder) isUnchanged(head *timeline.Head, d *drafter) (bool, error) {
-	if d.changed {
+	if d.changed && r.ev.Kind != dialect.Calling { // the lines of the conversation come with the frame of the call
 		return false, nil
 	}
 	if r.files == nil {

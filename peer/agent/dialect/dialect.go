@@ -36,7 +36,7 @@ type Hooks struct {
 }
 
 // all lists the dialects, in the order in which people see them.
-var all = []*Dialect{&claude}
+var all = []*Dialect{&claude, &generic}
 
 // Of returns the dialect of the agent with the name, and whether there is one.
 func Of(name string) (*Dialect, bool) {
@@ -45,6 +45,14 @@ func Of(name string) (*Dialect, bool) {
 		return nil, false
 	}
 	return all[i], true
+}
+
+// For returns the dialect of the agent with the name, or that of any agent if the agent is unknown.
+func For(name string) *Dialect {
+	if d, ok := Of(name); ok {
+		return d
+	}
+	return &generic
 }
 
 // Names returns the names of all agents.

@@ -45,6 +45,8 @@ type Call struct {
 	Tool string
 	// Alias stands for the call in the hooks of an agent that hands no ids to them. It is the same in the event and in the line.
 	Alias string
+	// Result says how the call has ended, if the agent's own file does not say it.
+	Result *Result
 	// ReadOnly says that the tool never changes a file.
 	ReadOnly bool
 }

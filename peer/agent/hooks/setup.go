@@ -56,6 +56,9 @@ type undo struct {
 
 // InPlace returns the events that have a hook of ours in the settings, and all events that should have one.
 func (s Setup) InPlace() (have, want []string, err error) {
+	if s.Agent.Hooks.Program != "" {
+		return s.programInPlace()
+	}
 	settings, _, err := s.read()
 	if err != nil {
 		return nil, nil, err
@@ -72,6 +75,9 @@ func (s Setup) InPlace() (have, want []string, err error) {
 // order and its comments. The file must be JSON, with comments or without: otherwise the error is invalid_input, and nothing is
 // changed.
 func (s Setup) Enable() (bool, error) {
+	if s.Agent.Hooks.Program != "" {
+		return s.enableProgram()
+	}
 	settings, before, err := s.read()
 	if err != nil {
 		return false, err
@@ -95,6 +101,9 @@ func (s Setup) Enable() (bool, error) {
 // Disable removes the hooks of ours, and reports whether there were any. If nobody has changed the settings since Enable, they
 // are byte for byte what they were before, and files and folders that Enable made are gone.
 func (s Setup) Disable() (bool, error) {
+	if s.Agent.Hooks.Program != "" {
+		return s.disableProgram()
+	}
 	settings, now, err := s.read()
 	if err != nil {
 		return false, err
@@ -112,10 +121,15 @@ func (s Setup) Disable() (bool, error) {
 	if err := s.replace(settings.Pack()); err != nil {
 		return false, err
 	}
+	return true, s.forget()
+}
+
+// forget removes what Setup keeps for Disable.
+func (s Setup) forget() error {
 	if err := os.Remove(s.undoPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return true, fmt.Errorf("forget the former settings: %w", err)
+		return fmt.Errorf("forget the former settings: %w", err)
 	}
-	return true, nil
+	return nil
 }
 
 // read returns the settings and their bytes. Without a file, the bytes are nil, and the settings are an empty object.

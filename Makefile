@@ -85,8 +85,8 @@ fmt: ## rewrite every file as the linter wants it
 	@tools/lint.sh
 	$(LINT) fmt
 
-tools: ## fetch and build what the tests run: jj, a newer git, Smithers
-	@tools/smithers.sh & smithers=$$!; tools/jj.sh && tools/newer-git.sh && wait $$smithers
+tools: ## fetch and build what the tests run: jj, a newer git, Smithers, Codex CLI
+	@{ tools/smithers.sh && tools/agents.sh codex; } & fetched=$$!; tools/jj.sh && tools/newer-git.sh && wait $$fetched
 
 everyday: tools ## tests without the race detector, temporary files in memory
 	@$(EVERYDAY) everyday -memory $(TESTFLAGS) -skip '^TestSmithers|$(LONG)' $$(go list ./... | grep -vxF "$$(go list $(MEETINGS))")
@@ -103,7 +103,8 @@ newer-git: tools ## tests of how git and jj are run, once more with the newer gi
 		$(EVERYDAY) newer-git-scripts -memory $(TESTFLAGS) -run '$(NEWER_SCRIPTS)' .; \
 	else echo '*** no newer git: nothing runs with it'; [ "$$CI" != true ]; fi
 
-test-smithers: tools ## runs go from the real Smithers into the repository and back
+test-smithers: tools ## runs go from the real Smithers into the repository and back; a session of the real Codex CLI
+	@AGENTS=1 $(EVERYDAY) test-codex $(TESTFLAGS) -count=1 -run '^TestAgentCodex' .
 	@$(EVERYDAY) test-smithers -memory $(TESTFLAGS) -count=1 -run '^TestSmithers' -skip '$(LONG)' .
 
 test-agents: ## real coding agents, in a network of their own with a fake model

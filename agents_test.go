@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/modeltest"
@@ -136,4 +137,44 @@ func (h *agentHome) whatIf(from, prompt string) (c course) {
 	h.t.Helper()
 	require.NoError(h.t, json.Unmarshal([]byte(h.smithers("session", "what-if", from, prompt, "--json")), &c))
 	return c
+}
+
+// checkCourse checks what another course has made: a file in its own folder and not in the former one, and a turn of a fork of run.
+func (h *agentHome) checkCourse(c course, run string) {
+	h.t.Helper()
+	assert.FileExists(h.t, filepath.Join(c.Dir, "other.txt"))
+	assert.NoFileExists(h.t, filepath.Join(h.Dir, "other.txt"))
+	timeline := h.smithers("timeline", c.Run)
+	assert.Contains(h.t, timeline, "WHAT-IF please")
+	assert.Contains(h.t, timeline, "session ended")
+	assert.Contains(h.t, h.smithers("branches", run), c.Run)
+	h.smithers("verify")
+}
+
+// checkDisable checks that session disable removes all that session enable has made.
+func (h *agentHome) checkDisable(agent string) {
+	h.t.Helper()
+	assert.DirExists(h.t, filepath.Join(h.Dir, "."+agent))
+	h.smithers("session", "disable", agent)
+	assert.NoDirExists(h.t, filepath.Join(h.Dir, "."+agent))
+}
+
+// files returns the texts of the files in the agent's home that match a pattern, by their paths.
+func (h *agentHome) files(pattern string) map[string]string {
+	h.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(h.home, filepath.FromSlash(pattern)))
+	require.NoError(h.t, err)
+	texts := make(map[string]string)
+	for _, path := range paths {
+		texts[path] = read(h.t, path)
+	}
+	return texts
+}
+
+// read returns the text of a file.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(data)
 }

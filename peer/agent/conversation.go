@@ -63,13 +63,17 @@ func readConversation(s *timeline.Store, speaks *dialect.Dialect, entry *snapsho
 
 // cut returns the first lines of the conversation: those before the prompt, for the frame of a prompt, and otherwise those up to the
 // results of the frame's calls. mem is the memory at the frame, before is the number of lines of the frame's own transcripts, and ids
-// are the ids of the frame. A call without a result is cut off, because no agent goes on with one.
+// are the ids of the frame. A call without a result is cut off, because no agent goes on with one. Of a
+// conversation that has not begun, the line about the session is kept, if the agent has such a line.
 func cut(lines []dialect.Line, before int, ids []string) []dialect.Line {
 	kept := lines[:before]
 	if slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, "turn:") }) {
 		kept = complete(kept)
 		for len(kept) > 0 && !kept[len(kept)-1].Answers {
 			kept = kept[:len(kept)-1]
+		}
+		if begin := slices.IndexFunc(lines, func(l dialect.Line) bool { return l.Header }); len(kept) == 0 && begin >= 0 {
+			return lines[begin : begin+1]
 		}
 		return kept
 	}

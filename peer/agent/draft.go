@@ -73,7 +73,11 @@ func (d *drafter) takeEvent() error {
 	case dialect.Started: // a turn is open only if the agent was killed
 		d.out.Subject = "session resumed"
 		d.status(snapshot.RunRunning)
-		_, err := d.endTurn(snapshot.NodeFailed)
+		state := snapshot.NodeFailed
+		if d.mem.Cut {
+			state = snapshot.NodeCancelled
+		}
+		_, err := d.endTurn(state)
 		return err
 	case dialect.Prompted:
 		return d.takePrompt()
@@ -124,7 +128,7 @@ func (d *drafter) takePrompt() error {
 	if _, err := d.endTurn(snapshot.NodeCancelled); err != nil { // the user has interrupted it
 		return err
 	}
-	d.changed = true
+	d.changed, d.mem.Cut = true, false
 	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: d.atMs})

@@ -34,6 +34,8 @@ type memory struct {
 	Open map[string]string `json:"open,omitempty"`
 	// Ended has the agent's ids of calls that have ended, the newest last. A hook can name a call after its result was read.
 	Ended []string `json:"ended,omitempty"`
+	// Cut says that the newest turn was cut off by what-if, so that it was not the agent that failed.
+	Cut bool `json:"cut,omitempty"`
 	// Read has the state of each transcript, by its name.
 	Read  map[string]readTo `json:"read,omitempty"`
 	Usage dialect.Usage     `json:"usage"` // of the turn

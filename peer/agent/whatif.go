@@ -139,6 +139,7 @@ func forkSession(ctx context.Context, s *timeline.Store, course *Course, mem *me
 		return err
 	}
 	mem.enter(course.Session, size)
+	mem.Cut = true
 	ext, err := mem.draft()
 	if err != nil {
 		return err

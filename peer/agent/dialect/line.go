@@ -13,7 +13,7 @@ type Line struct {
 // Facts is what a line of an agent's file says.
 type Facts struct {
 	Vendor  bool   // the line has only texts of the agent's vendor, and is left out
-	Slim    []byte // the line without long texts of the vendor and without images; nil if the line has none
+	Slim    []byte // the line without long texts of the vendor; nil if the line has none
 	Header  bool   // the line is about the session, and belongs to each cut of the conversation
 	Answers bool   // the line is of the model or of a tool
 	AtMs    int64  // when the line was written, in milliseconds since 1970; 0 if unknown

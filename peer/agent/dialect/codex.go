@@ -1,0 +1,211 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Codex is the name of Codex CLI.
+const Codex = "codex"
+
+// codex is how Codex CLI speaks.
+var codex = Dialect{
+	Name: Codex, Parse: parseCodex, Read: readCodex, Resume: resumeCodex,
+	Hooks: &Hooks{
+		File:   ".codex/hooks.json",
+		Events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "Stop", "SessionEnd"},
+		Entry: func(event, command string) any {
+			entry := hookEntry{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: HookSeconds}}}
+			switch {
+			case strings.HasSuffix(event, "ToolUse"):
+				entry.Matcher = "*"
+			case event == "SessionEnd":
+				entry.Hooks[0].Timeout = codexEndSeconds
+			}
+			return entry
+		},
+		Trust: "Codex runs hooks of a project that you trust, and asks once whether you trust these hooks: start it, and say yes",
+	},
+}
+
+// codexEndSeconds is the longest time that Codex CLI gives a hook at the end of a session, in seconds. It warns of a longer one.
+const codexEndSeconds = 3
+
+// codexInput has the members that this package reads of what Codex CLI hands to a hook.
+type codexInput struct {
+	Session    string `json:"session_id"`
+	Transcript string `json:"transcript_path"`
+	Folder     string `json:"cwd"`
+	Event      string `json:"hook_event_name"`
+	Source     string `json:"source"`
+	Prompt     string `json:"prompt"`
+	Answer     string `json:"last_assistant_message"`
+	Tool       string `json:"tool_name"`
+	ID         string `json:"tool_use_id"`
+}
+
+// codexKinds maps Codex CLI's events to ours. Other events are ignored.
+var codexKinds = map[string]Kind{
+	"SessionStart": Started, "UserPromptSubmit": Prompted, "PreToolUse": Calling, "PostToolUse": Called, "PreCompact": Compacting,
+	"Stop": Answered, "SessionEnd": Ended,
+}
+
+// parseCodex is Parse of Codex CLI.
+func parseCodex(_ string, input []byte) (Event, error) {
+	var in codexInput
+	if err := parseInput(input, &in, &in.Session); err != nil {
+		return Event{}, err
+	}
+	ev := Event{
+		Kind: codexKinds[in.Event], Session: in.Session, Folder: in.Folder, Transcript: in.Transcript, Prompt: in.Prompt, Answer: in.Answer,
+	}
+	if in.Tool != "" {
+		ev.Calls = []Call{{ID: in.ID, Tool: in.Tool, ReadOnly: codexReaders[in.Tool]}}
+	}
+	if ev.Kind == Started && in.Source == "compact" {
+		ev.Kind = Ignored // the session goes on
+	}
+	return ev, nil
+}
+
+// codexReaders lists Codex CLI's tools that never change a file.
+var codexReaders = map[string]bool{"update_plan": true, "view_image": true, "web_search": true}
+
+// codexLine has the members that this package reads of a line of Codex CLI's transcript.
+type codexLine struct {
+	Type    string `json:"type"`
+	Time    string `json:"timestamp"`
+	Payload struct {
+		Type       string          `json:"type"`
+		Role       string          `json:"role"`
+		Folder     string          `json:"cwd"`
+		Call       string          `json:"call_id"`
+		Name       string          `json:"name"`
+		Arguments  string          `json:"arguments"`
+		Output     json.RawMessage `json:"output"`
+		ResponseID string          `json:"response_id"`
+		Usage      struct {
+			Input  int64 `json:"input_tokens"`
+			Cached int64 `json:"cached_input_tokens"`
+			Write  int64 `json:"cache_write_input_tokens"`
+			Output int64 `json:"output_tokens"`
+		} `json:"usage"`
+	} `json:"payload"`
+}
+
+// readCodex is Read of Codex CLI.
+func readCodex(text []byte) Facts {
+	var line codexLine
+	if json.Unmarshal(text, &line) != nil {
+		return Facts{}
+	}
+	p := line.Payload
+	facts := Facts{AtMs: timeOf(line.Time), Folder: p.Folder}
+	switch line.Type {
+	case "session_meta":
+		facts.Header, facts.Slim = true, withoutInstructions(text)
+	case "token_usage_record":
+		facts.Answers, facts.Message = true, p.ResponseID
+		facts.Usage = Usage{Input: p.Usage.Input, Output: p.Usage.Output, CacheRead: p.Usage.Cached, CacheCreation: p.Usage.Write}
+	case "event_msg":
+		facts.Answers = p.Type == "token_count" || p.Type == "task_complete" || p.Type == "item_completed"
+	case "response_item":
+		readCodexItem(&line, &facts)
+	}
+	return facts
+}
+
+// readCodexItem reads a part of the conversation. What the role developer says are texts of the vendor.
+func readCodexItem(line *codexLine, facts *Facts) {
+	p := line.Payload
+	switch {
+	case p.Role == "developer":
+		facts.Vendor = true
+	case p.Type == "function_call" || p.Type == "custom_tool_call" || p.Type == "local_shell_call":
+		facts.Answers = true
+		if p.Call == "" || p.Name == "" {
+			return
+		}
+		facts.Begun = []Call{{ID: p.Call, Tool: p.Name, ReadOnly: codexReaders[p.Name]}}
+		if p.Name == "update_plan" {
+			facts.Todos = codexTodos(p.Arguments)
+		}
+	case strings.HasSuffix(p.Type, "_output"):
+		facts.Answers = true
+		if p.Call != "" {
+			facts.Ended = []Result{{ID: p.Call, Failed: codexFailed.Match(p.Output)}}
+		}
+	default:
+		facts.Answers = p.Role != "user"
+	}
+}
+
+// codexFailed matches the output of a command that has failed, as it stands in JSON.
+var codexFailed = regexp.MustCompile(`(?:Process exited with code|Exit code:) (?:-|0*[1-9])`)
+
+// codexTodos returns the list in the arguments of Codex CLI's tool for plans, or nil if there is none.
+func codexTodos(arguments string) json.RawMessage {
+	var in struct {
+		Plan []struct {
+			Step   string `json:"step"`
+			Status string `json:"status"`
+		} `json:"plan"`
+	}
+	if json.Unmarshal([]byte(arguments), &in) != nil || in.Plan == nil {
+		return nil
+	}
+	type todo struct {
+		Content string `json:"content"`
+		Status  string `json:"status"`
+	}
+	todos := []todo{}
+	for _, step := range in.Plan {
+		todos = append(todos, todo{step.Step, step.Status})
+	}
+	list, _ := json.Marshal(todos) //nolint:errchkjson // texts
+	return list
+}
+
+// withoutInstructions returns the first line of a transcript without the vendor's instructions for the model, or nil if the line
+// has none. Codex CLI puts its own instructions in their place when it resumes a session.
+func withoutInstructions(text []byte) []byte {
+	var line map[string]json.RawMessage
+	var payload map[string]json.RawMessage
+	if json.Unmarshal(text, &line) != nil || json.Unmarshal(line["payload"], &payload) != nil || payload["base_instructions"] == nil {
+		return nil
+	}
+	return bytes.Replace(text, payload["base_instructions"], []byte("null"), 1)
+}
+
+// resumeCodex is Resume of Codex CLI. It finds a session by the id in the name of the file.
+func resumeCodex(c Course) (Resumed, error) {
+	var out Resumed
+	home, _ := gitexec.LookupEnv(c.Env, "CODEX_HOME")
+	if home == "" {
+		user, _ := gitexec.LookupEnv(c.Env, "HOME")
+		if user == "" {
+			return out, fault.New(fault.Usage, "HOME is not set, so Codex's folder is unknown")
+		}
+		home = filepath.Join(user, ".codex")
+	}
+	var text []byte
+	var began int64
+	for _, l := range c.Lines {
+		if began == 0 {
+			began = l.AtMs
+		}
+		text = append(append(text, c.rewrite(l.Text)...), '\n')
+	}
+	at := time.UnixMilli(began).UTC()
+	out.File = filepath.Join(home, "sessions", at.Format("2006"), at.Format("01"), at.Format("02"), "rollout-"+at.Format("2006-01-02T15-04-05")+"-"+c.Session+".jsonl")
+	out.Size = int64(len(text))
+	out.Command = withPrompt(c.Prompt, Codex, "resume", c.Session)
+	return out, writeConversation(out.File, text)
+}

@@ -1,0 +1,85 @@
+package dialect
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestCodexHooksAreUnderstood(t *testing.T) {
+	t.Parallel()
+	const common = `"session_id":"s","turn_id":"t","transcript_path":"/home/user/r.jsonl","cwd":"/repo","model":"m","permission_mode":"default",`
+	base := Event{Session: "s", Folder: "/repo", Transcript: "/home/user/r.jsonl"}
+	with := func(kind Kind, change func(*Event)) Event {
+		ev := base
+		ev.Kind = kind
+		if change != nil {
+			change(&ev)
+		}
+		return ev
+	}
+	bash := func(ev *Event) { ev.Calls = []Call{{ID: "call_1", Tool: "Bash"}} }
+	for input, want := range map[string]Event{
+		`"hook_event_name":"SessionStart","source":"startup"`:                                                                        with(Started, nil),
+		`"hook_event_name":"SessionStart","source":"compact"`:                                                                        with(Ignored, nil),
+		`"hook_event_name":"UserPromptSubmit","prompt":"please"`:                                                                     with(Prompted, func(ev *Event) { ev.Prompt = "please" }),
+		`"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"call_1"`:                     with(Calling, bash),
+		`"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":"","tool_use_id":"call_1"`: with(Called, bash),
+		`"hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"All done."`:                                     with(Answered, func(ev *Event) { ev.Answer = "All done." }),
+		`"hook_event_name":"SessionEnd","reason":"other"`:                                                                            with(Ended, nil),
+		`"hook_event_name":"SubagentStart"`:                                                                                          with(Ignored, nil),
+	} {
+		got, err := codex.Parse("any", []byte("{"+common+input+"}"))
+		require.NoError(t, err, input)
+		assert.Equal(t, want, got, input)
+	}
+	for _, input := range []string{"", "[]", "{}", `{"session_id":7}`} {
+		_, err := codex.Parse("Stop", []byte(input))
+		assert.Error(t, err, input)
+	}
+}
+
+func TestCodexLinesAreUnderstood(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Facts{
+		`{"timestamp":"1970-01-01T00:00:01Z","type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"ls\"}","call_id":"c"}}`: {AtMs: 1000, Answers: true, Begun: []Call{{ID: "c", Tool: "exec_command"}}},
+		`{"type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch","input":"x","call_id":"c"}}`:                                                     {Answers: true, Begun: []Call{{ID: "c", Tool: "apply_patch"}}},
+		`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"Process exited with code 0\nOutput:\n"}}`:                                 {Answers: true, Ended: []Result{{ID: "c"}}},
+		`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"Wall time: 0\nProcess exited with code 1\nOutput:\n"}}`:                   {Answers: true, Ended: []Result{{ID: "c", Failed: true}}},
+		`{"type":"response_item","payload":{"type":"function_call","name":"update_plan","arguments":"{\"plan\":[{\"step\":\"a\",\"status\":\"pending\"}]}","call_id":"c"}}`: {Answers: true, Begun: []Call{{ID: "c", Tool: "update_plan", ReadOnly: true}}, Todos: []byte(`[{"content":"a","status":"pending"}]`)},
+		`{"type":"response_item","payload":{"type":"message","role":"developer","content":[]}}`:                                                                             {Vendor: true},
+		`{"type":"response_item","payload":{"type":"message","role":"user","content":[]}}`:                                                                                  {},
+		`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[]}}`:                                                                             {Answers: true},
+		`{"type":"token_usage_record","payload":{"response_id":"r","usage":{"input_tokens":5,"cached_input_tokens":2,"output_tokens":3}}}`:                                  {Answers: true, Message: "r", Usage: Usage{Input: 5, CacheRead: 2, Output: 3}},
+		`{"type":"turn_context","payload":{"cwd":"/repo"}}`:                                                                                                                 {Folder: "/repo"},
+		`{"type":"of later versions"}`: {},
+		`no JSON`:                      {},
+	} {
+		assert.Equal(t, want, codex.Read([]byte(text)), text)
+	}
+	meta := codex.Read([]byte(`{"type":"session_meta","payload":{"id":"s","cwd":"/repo","base_instructions":{"text":"You are an agent."},"x":1}}`))
+	assert.True(t, meta.Header)
+	assert.Equal(t, `{"type":"session_meta","payload":{"id":"s","cwd":"/repo","base_instructions":null,"x":1}}`, string(meta.Slim))
+}
+
+func TestCodexFindsAConversationByItsID(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	line := `{"timestamp":"2026-01-02T03:04:05Z","type":"session_meta","payload":{"id":"old","cwd":"/repo"}}`
+	course := Course{
+		Lines: []Line{{Facts: codex.Read([]byte(line)), Text: []byte(line)}}, Sessions: []string{"old"}, Session: "new", Folder: "/repo", Dir: "/other",
+		Prompt: "go on", Env: []string{"HOME=/nowhere", "CODEX_HOME=" + home},
+	}
+	got, err := codex.Resume(course)
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(home, "sessions/2026/01/02/rollout-2026-01-02T03-04-05-new.jsonl"), got.File)
+	assert.Equal(t, []string{"codex", "resume", "new", "go on"}, got.Command)
+	assert.FileExists(t, got.File)
+	assert.Equal(t, int64(len(strings.NewReplacer("old", "new", "/repo", "/other").Replace(line))+1), got.Size)
+	course.Env = nil
+	_, err = codex.Resume(course)
+	assert.ErrorContains(t, err, "HOME is not set")
+}

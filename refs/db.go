@@ -57,6 +57,9 @@ type Options struct {
 	Repo  gitexec.Repo
 	Env   []string // the environment of git, in the form of os.Environ
 	Fsync bool     // Apply returns only when its writes are on stable storage
+	// LateNames weakens Fsync: Apply puts the bytes of refs on stable storage before it moves the refs, and leaves it to the
+	// operating system when the moves get there. After a power cut a ref has its old value or its new one.
+	LateNames bool
 
 	Backend Backend
 	// Patience is how long Apply waits for a lock of another process; 0 means five seconds.
@@ -158,7 +161,7 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 		return err
 	}
 	db.touched.add(updates)
-	if db.opts.Fsync {
+	if db.opts.Fsync && !db.opts.LateNames {
 		// The renames are durable only once their folders are synced.
 		folders := db.reader.folders(updates)
 		if native { // git may have created new folders

@@ -10,10 +10,10 @@ import (
 )
 
 // Settle puts the current value of a ref on stable storage. A caller must call Settle before acknowledging a ref that
-// another process moved, because that process may have died before it synced the ref. Without Options.Fsync, Settle
-// does nothing.
+// another process moved, because that process may have died before it synced the ref. Without Options.Fsync, and with
+// Options.LateNames, Settle does nothing.
 func (db *DB) Settle(ctx context.Context, name Name) error {
-	if !db.opts.Fsync {
+	if !db.opts.Fsync || db.opts.LateNames {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {

@@ -71,7 +71,7 @@ func (w *fileWriter) once(updates []Update, contents []string) (err error) {
 	if err := w.verify(updates); err != nil {
 		return err
 	}
-	if err := held.finish(w.db.opts.Fsync); err != nil {
+	if err := held.finish(w.db.opts.Fsync, !w.db.opts.LateNames); err != nil {
 		return err
 	}
 	if err := w.db.opts.Failpoint(FailRefsLocked); err != nil {

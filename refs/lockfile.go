@@ -117,11 +117,11 @@ func (h *heldLocks) makeLock(path string, create func() error) error {
 }
 
 // finish closes the files of the locks. If fsync is true, it first puts the locks on stable storage, in
-// parallel, because file systems combine parallel requests.
-func (h *heldLocks) finish(fsync bool) error {
+// parallel, because file systems combine parallel requests. names is as in sync.
+func (h *heldLocks) finish(fsync, names bool) error {
 	var err error
 	if fsync {
-		err = h.sync()
+		err = h.sync(names)
 	}
 	for i := range h.locks {
 		if h.locks[i].file != nil {
@@ -132,9 +132,9 @@ func (h *heldLocks) finish(fsync bool) error {
 	return err
 }
 
-// sync puts the locks and their new folders on stable storage. It skips the folder of a frame ref, unless the frame
+// sync puts the bytes of the locks on stable storage and, if names is true, their new folders. It skips the folder of a frame ref, unless the frame
 // ref is the first update, because a frame ref can be recreated from a tip.
-func (h *heldLocks) sync() error {
+func (h *heldLocks) sync(names bool) error {
 	errs, files := make(chan error, len(h.locks)), 0
 	var created []Update
 	for i, lock := range h.locks {
@@ -142,7 +142,7 @@ func (h *heldLocks) sync() error {
 			files++
 			go func() { errs <- lock.file.Sync() }()
 		}
-		if i > 0 && lock.name.isFrame() {
+		if !names || i > 0 && lock.name.isFrame() {
 			continue
 		}
 		// If the ref has a file, its folders are durable already. Otherwise they may be new, and the process

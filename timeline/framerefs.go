@@ -126,6 +126,37 @@ func (f FrameRefs) drop(ctx context.Context, run *RunFrames) (int, error) {
 	return f.move(ctx, updates, dropAtOnce)
 }
 
+// DropOlder removes the frame refs of a run except that of its newest frame, if there are more than most. tip is the entry at the
+// run's tip. DropOlder reads the chain down to the oldest frame with a ref. The frames stay addressable through the chain.
+func (f FrameRefs) DropOlder(ctx context.Context, tip *snapshot.Entry, most int) error {
+	list, err := f.refs.Frames(ctx, tip.Run)
+	if _, err = BrokenRefs(err); err != nil || len(list) <= most {
+		return err
+	}
+	row, err := tip.RunRow()
+	if err != nil {
+		return Explain(err)
+	}
+	run := &RunFrames{Row: row}
+	for entry, err := range snapshot.Chain(f.objects, tip) {
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return Explain(err)
+		}
+		if entry.Frame == snapshot.NoFrame {
+			continue
+		}
+		run.Frames = append(run.Frames, refs.FrameRef{Frame: entry.Frame, ID: entry.ID})
+		if entry.Frame <= list[0].Frame {
+			break
+		}
+	}
+	if last := len(run.Frames) - 1; row.Parent != nil && (last < 0 || run.Frames[last].Frame != 0) { // frame 0 of a fork is a commit of its parent
+		run.Frames = append(run.Frames, refs.FrameRef{ID: row.Parent.Commit})
+	}
+	_, err = f.drop(ctx, run)
+	return err
+}
+
 // Room returns the number of frame refs that smithers.frameRefs still allows. The result is not negative.
 func (f FrameRefs) Room(ctx context.Context) (int64, error) {
 	counts, err := f.refs.FrameCounts(ctx)

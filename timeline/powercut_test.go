@@ -22,6 +22,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -39,6 +40,7 @@ type deed struct {
 	before  func(repo *repotest.Repo) // between prepare and do
 	do      func(w witness)
 	hit     string // the ref that before broke
+	session bool   // a hook of a coding agent does it, whose runs may lack their last frames
 }
 
 // writes are all that is written by our own code. What native git writes (packed refs,
@@ -145,6 +147,23 @@ var repairs = []deed{
 	},
 }
 
+// sessions are written by hooks of coding agents.
+var sessions = []deed{
+	{name: "the first frames of a session", session: true, do: func(w witness) { frames(w, "run", 3) }},
+	{
+		name:    "further frames of a session",
+		session: true,
+		prepare: func(w witness) { frames(w, "run", 2) },
+		do: func(w witness) {
+			for range 3 {
+				head := headOf(w.t, w.s, "run")
+				require.NoError(w.t, head.Append(w.t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
+				w.ack(head)
+			}
+		},
+	},
+}
+
 // dropUnreachable takes what no ref needs out of the packs of ours.
 func dropUnreachable(w witness) {
 	w.t.Helper()
@@ -192,6 +211,7 @@ type recording struct {
 	acks  []ack
 	first int // number of acks from before it began
 	hit   string
+	late  bool // acks after the first can be lost
 }
 
 // record does a deed with fsync, in a repository whose every write is recorded. A mark
@@ -199,7 +219,7 @@ type recording struct {
 func record(t *testing.T, d deed) *recording {
 	t.Helper()
 	repo := repotest.New(t, repotest.Bare)
-	done := &recording{repo: repo, hit: d.hit}
+	done := &recording{repo: repo, hit: d.hit, late: d.session}
 	acknowledge := func(s *timeline.Store, h *timeline.Head) {
 		address := fmt.Sprintf("%s:%d", h.Row().ID, h.Row().Frame)
 		loaded, err := s.Load(t.Context(), address)
@@ -215,7 +235,10 @@ func record(t *testing.T, d deed) *recording {
 		d.before(repo)
 	}
 	done.first, done.files = len(done.acks), fsxtest.New(t, repo.GitDir)
-	s := openOn(t, repo.Dir, append(repo.Env, "GIT_SMITHERS_FSYNC=1"), done.files)
+	opts := optionsOn(t, repo.Dir, append(repo.Env, "GIT_SMITHERS_FSYNC=1"), done.files)
+	opts.Session = d.session
+	s, err := timeline.Open(t.Context(), opts)
+	require.NoError(t, err)
 	d.do(witness{t, s, func(h *timeline.Head) {
 		done.files.Mark("acknowledged")
 		acknowledge(s, h)
@@ -261,6 +284,9 @@ func (r *recording) intact(t *testing.T, dir string, count int, goOn bool) (err 
 			return fmt.Errorf("verify found: %+v", p)
 		}
 	}
+	if r.late {
+		return r.wholeRuns(t, s, goOn)
+	}
 	for _, a := range r.acks[:count] {
 		loaded, err := s.Load(t.Context(), a.address)
 		if err != nil {
@@ -271,6 +297,34 @@ func (r *recording) intact(t *testing.T, dir string, count int, goOn bool) (err 
 		}
 	}
 	return r.tipsIntact(t, s, count, goOn)
+}
+
+// wholeRuns checks that the tip of each run is one that was acknowledged, and not before what was there first.
+func (r *recording) wholeRuns(t *testing.T, s *timeline.Store, goOn bool) error {
+	t.Helper()
+	runs := make(map[string][]string) // the tips, by run
+	for _, a := range r.acks[max(0, r.first-1):] {
+		runs[a.run] = append(runs[a.run], a.tip)
+	}
+	for run, tips := range runs {
+		head, err := s.Head(t.Context(), run)
+		if fault.CodeOf(err) == fault.RunNotFound && r.first == 0 {
+			continue // it had only begun
+		}
+		if err != nil {
+			return err
+		}
+		if tip := head.Entry().ID.String(); !slices.Contains(tips, tip) {
+			return fmt.Errorf("the tip of %s is %s", run, tip)
+		}
+		if !goOn {
+			continue
+		}
+		if err := head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}); err != nil {
+			return fmt.Errorf("run %s does not go on: %w", run, err)
+		}
+	}
+	return nil
 }
 
 // wasHit reports whether a problem is the ref that was broken before. It is made again at
@@ -312,7 +366,7 @@ func (r *recording) tipsIntact(t *testing.T, s *timeline.Store, count int, goOn 
 
 func TestTheCutOfPowerBetweenAnyTwoWritesLosesNothingThatWasAcknowledged(t *testing.T) {
 	t.Parallel()
-	for _, d := range slices.Concat(writes, removals, repairs) {
+	for _, d := range slices.Concat(writes, removals, repairs, sessions) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			done := record(t, d)

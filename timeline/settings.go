@@ -31,6 +31,8 @@ type Settings struct {
 
 	Secrets     vault.Mode // what happens to secrets in what is stored
 	SecretsFile string     // smithers.secretsFile, the user's own rules about secrets; "" for none
+
+	Session SessionSettings
 }
 
 // The values of smithers.pushFiles.
@@ -82,6 +84,9 @@ func readSettings(config gitexec.Config, env []string) (Settings, error) {
 		return Settings{}, err
 	}
 	if err := set.readSecrets(config); err != nil {
+		return Settings{}, err
+	}
+	if err := set.Session.read(config); err != nil {
 		return Settings{}, err
 	}
 	return set, set.readWorktree(config)
@@ -185,20 +190,25 @@ func badSetting(err error) error {
 
 // variables maps each environment variable to the setting that the variable overrides.
 var variables = map[string]string{
-	"GIT_SMITHERS_FSYNC":             "smithers.fsync",
-	"GIT_SMITHERS_MAX_DEPTH":         "smithers.maxdepth",
-	"GIT_SMITHERS_MAX_KEY":           "smithers.maxkey",
-	"GIT_SMITHERS_MAX_VALUE":         "smithers.maxvalue",
-	"GIT_SMITHERS_FRAME_REFS":        "smithers.framerefs",
-	"GIT_SMITHERS_PUSH_FILES":        "smithers.pushfiles",
-	"GIT_SMITHERS_REMOTE":            "smithers.remote",
-	"GIT_SMITHERS_REMOTE_FRAME_REFS": "smithers.remoteframerefs",
-	"GIT_SMITHERS_SEAL":              "smithers.seal",
-	"GIT_SMITHERS_SECRETS":           "smithers.secrets",
-	"GIT_SMITHERS_SECRETS_FILE":      "smithers.secretsfile",
-	"GIT_SMITHERS_STALE_AFTER":       "smithers.staleafter",
-	"GIT_SMITHERS_WORKTREE":          "smithers.worktree",
-	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",
+	"GIT_SMITHERS_FSYNC":              "smithers.fsync",
+	"GIT_SMITHERS_MAX_DEPTH":          "smithers.maxdepth",
+	"GIT_SMITHERS_MAX_KEY":            "smithers.maxkey",
+	"GIT_SMITHERS_MAX_VALUE":          "smithers.maxvalue",
+	"GIT_SMITHERS_FRAME_REFS":         "smithers.framerefs",
+	"GIT_SMITHERS_PUSH_FILES":         "smithers.pushfiles",
+	"GIT_SMITHERS_REMOTE":             "smithers.remote",
+	"GIT_SMITHERS_REMOTE_FRAME_REFS":  "smithers.remoteframerefs",
+	"GIT_SMITHERS_SEAL":               "smithers.seal",
+	"GIT_SMITHERS_SECRETS":            "smithers.secrets",
+	"GIT_SMITHERS_SESSION_DURABILITY": "smithers.session.durability",
+	"GIT_SMITHERS_SESSION_EVERY":      "smithers.session.every",
+	"GIT_SMITHERS_SESSION_KEEP":       "smithers.session.keep",
+	"GIT_SMITHERS_SESSION_PUSH":       "smithers.session.push",
+	"GIT_SMITHERS_SESSION_TRANSCRIPT": "smithers.session.transcript",
+	"GIT_SMITHERS_SECRETS_FILE":       "smithers.secretsfile",
+	"GIT_SMITHERS_STALE_AFTER":        "smithers.staleafter",
+	"GIT_SMITHERS_WORKTREE":           "smithers.worktree",
+	"GIT_SMITHERS_WORKTREE_MAX_FILE":  "smithers.worktreemaxfile",
 }
 
 // withEnvironment returns a copy of config in which the settings of the environment replace the settings of config. A

@@ -96,11 +96,11 @@ func (d *drafter) takeTranscripts() error {
 // takeTranscript takes in the new lines of one transcript. path is the agent's file, or "" if the file is unknown. The error
 // is errRewritten if the lines do not follow the lines that were read before.
 func (d *drafter) takeTranscript(name, path string) error {
-	if path == "" {
+	if path == "" || d.transcript == timeline.TranscriptOff {
 		return nil
 	}
 	to := d.mem.Read[name]
-	lines, next, err := readLines(path, to.Offset, d.speaks.Read)
+	lines, next, err := readLines(path, to.Offset, d.speaks.Read, d.transcript)
 	if err != nil {
 		return err
 	}

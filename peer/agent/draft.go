@@ -25,12 +25,13 @@ const (
 
 // drafter drafts the frame for an event.
 type drafter struct {
-	head   *timeline.Head // nil for a new run
-	mem    *memory        // edited in place
-	speaks *dialect.Dialect
-	ev     dialect.Event
-	files  *snapshot.VCS // the captured files; nil without files
-	atMs   int64
+	head       *timeline.Head      // nil for a new run
+	transcript timeline.Transcript // what is stored of the conversation
+	mem        *memory             // edited in place
+	speaks     *dialect.Dialect
+	ev         dialect.Event
+	files      *snapshot.VCS // the captured files; nil without files
+	atMs       int64
 
 	out     snapshot.Draft
 	calls   map[string]snapshot.ToolCall // the changed rows, by key

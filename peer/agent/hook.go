@@ -50,12 +50,12 @@ func (h Hook) Run(ctx context.Context) {
 		dir = ev.Folder
 	}
 	warn := func(err error) { entry.Warning = err.Error() }
-	store, openErr := timeline.Open(ctx, timeline.Options{Dir: dir, Env: h.Env, Now: h.Now, Warn: warn})
+	store, openErr := timeline.Open(ctx, timeline.Options{Dir: dir, Env: h.Env, Now: h.Now, Warn: warn, Session: true})
 	if openErr != nil {
 		return // outside of a repository, nothing is recorded
 	}
 	private = store.Private()
-	if err == nil && !isNoHole(private, ev) {
+	if err == nil && (notes{filepath.Join(private, sessionsDir), ev.Session}).needsFrame(ev, store.Settings().Session.Every) {
 		entry.Frame, err = Record(ctx, store, speaks, ev)
 	}
 	if err = errors.Join(err, store.Close()); err != nil { //nolint:contextcheck // closing must finish

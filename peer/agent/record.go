@@ -22,6 +22,10 @@ import (
 // mostTries is the number of times that a hook tries to append while other processes append to the same session.
 const mostTries = 20
 
+// mostRefs is the number of frames after which the refs of a session's older frames are removed. Everybody's git log --all and
+// fetches cost more with each ref, and the frames are found without.
+const mostRefs = 64
+
 // Run returns the id of the run that has a session of an agent.
 func Run(agent, session string) string { return agent + "-" + session }
 
@@ -86,7 +90,7 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	d := drafter{head: head, mem: mem, speaks: r.speaks, ev: r.ev, atMs: r.store.Now().UnixMilli()}
+	d := drafter{head: head, mem: mem, transcript: r.store.Settings().Session.Transcript, speaks: r.speaks, ev: r.ev, atMs: r.store.Now().UnixMilli()}
 	if r.files != nil {
 		d.files = &r.files.VCS
 	}
@@ -105,8 +109,15 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 	if unchanged, err := r.isUnchanged(head, &d); err != nil || unchanged {
 		return false, err
 	}
-	err = head.Append(ctx, draft)
-	return err == nil, err
+	if err = head.Append(ctx, draft); err != nil {
+		return false, err
+	}
+	if head.Row().Frame%mostRefs == mostRefs-1 {
+		if err := r.store.FrameRefs().DropOlder(ctx, head.Entry(), 1); err != nil {
+			r.store.Warn(fmt.Errorf("the refs of older frames were not removed: %w", err))
+		}
+	}
+	return true, nil
 }
 
 // capture captures the files of the working copy in which the agent works, the first time that it is called. If the files

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 const (
@@ -24,8 +25,8 @@ const (
 
 // readLines returns the complete lines of the file at path from offset on, and the offset after the last of them. A
 // last line without a line feed is still being written, and left for the next hook. If the file does not exist,
-// readLines returns no lines. The error is errRewritten if the file is shorter than offset, or no line begins at offset.
-func readLines(path string, offset int64, read func([]byte) dialect.Facts) ([]dialect.Line, int64, error) {
+// readLines returns no lines. keep says what of the lines is returned. The error is errRewritten if the file is shorter than offset, or no line begins at offset.
+func readLines(path string, offset int64, read func([]byte) dialect.Facts, keep timeline.Transcript) ([]dialect.Line, int64, error) {
 	file, err := os.Open(path) //nolint:gosec // the agent names its own file, and this process runs as its user
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, offset, nil
@@ -50,15 +51,29 @@ func readLines(path string, offset int64, read func([]byte) dialect.Facts) ([]di
 			continue
 		}
 		facts := read(text)
-		if facts.Vendor {
+		text, wanted := slimmed(facts, text, keep)
+		if !wanted {
 			continue
-		}
-		if facts.Slim != nil {
-			text = facts.Slim
 		}
 		lines = append(lines, dialect.Line{Facts: facts, Offset: at, Text: text})
 	}
 	return lines, offset, nil
+}
+
+// slimmed returns a line without what is not stored of a conversation, and whether the line is stored at all.
+func slimmed(facts dialect.Facts, text []byte, keep timeline.Transcript) (slim []byte, wanted bool) {
+	if keep == timeline.TranscriptFull {
+		return text, true
+	}
+	if facts.Slim != nil {
+		text = facts.Slim
+	}
+	if keep == timeline.TranscriptSlim {
+		if slim := dialect.WithoutImages(text); slim != nil {
+			text = slim
+		}
+	}
+	return text, !facts.Vendor
 }
 
 // seekLine moves to the line that begins at offset.

@@ -63,19 +63,16 @@ func readConversation(s *timeline.Store, speaks *dialect.Dialect, entry *snapsho
 
 // cut returns the first lines of the conversation: those before the prompt, for the frame of a prompt, and otherwise those up to the
 // results of the frame's calls. mem is the memory at the frame, before is the number of lines of the frame's own transcripts, and ids
-// are the ids of the frame. A call without a result is cut off, because no agent goes on with one. Of a
-// conversation that has not begun, the line about the session is kept, if the agent has such a line.
+// are the ids of the frame. A call without a result is cut off, because no agent goes on with one. The headers at the beginning are
+// always kept: an agent can write them late.
 func cut(lines []dialect.Line, before int, ids []string) []dialect.Line {
 	kept := lines[:before]
 	if slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, "turn:") }) {
 		kept = complete(kept)
-		for len(kept) > 0 && !kept[len(kept)-1].Answers {
+		for len(kept) > 0 && !kept[len(kept)-1].Answers && !kept[len(kept)-1].Header {
 			kept = kept[:len(kept)-1]
 		}
-		if begin := slices.IndexFunc(lines, func(l dialect.Line) bool { return l.Header }); len(kept) == 0 && begin >= 0 {
-			return lines[begin : begin+1]
-		}
-		return kept
+		return lines[:max(len(kept), headers(lines))]
 	}
 	for i, l := range lines[before:] { // the results that were late
 		if slices.ContainsFunc(l.Ended, func(r dialect.Result) bool { return slices.Contains(ids, r.ID) }) {
@@ -83,6 +80,14 @@ func cut(lines []dialect.Line, before int, ids []string) []dialect.Line {
 		}
 	}
 	return complete(kept)
+}
+
+// headers returns the number of headers at the beginning of a conversation.
+func headers(lines []dialect.Line) int {
+	if i := slices.IndexFunc(lines, func(l dialect.Line) bool { return !l.Header }); i >= 0 {
+		return i
+	}
+	return len(lines)
 }
 
 // complete returns the first lines, up to the first call without a result.

@@ -22,7 +22,7 @@ func TestACutEndsWithTheResultsOfItsFrame(t *testing.T) {
 	end := func(id string) dialect.Line {
 		return dialect.Line{Facts: dialect.Facts{Answers: true, Ended: []dialect.Result{{ID: id}}}}
 	}
-	said := dialect.Line{}
+	said, header := dialect.Line{}, dialect.Line{Facts: dialect.Facts{Header: true}}
 	told := dialect.Line{Facts: dialect.Facts{Answers: true}}
 	for _, c := range []struct {
 		what   string
@@ -39,6 +39,9 @@ func TestACutEndsWithTheResultsOfItsFrame(t *testing.T) {
 		{"a prompt", []dialect.Line{said, told, said}, 3, "turn:2", 2},
 		{"a prompt that is not there yet", []dialect.Line{said, told}, 2, "turn:2", 2},
 		{"the first prompt", []dialect.Line{said}, 1, "turn:1", 0},
+		{"a first prompt after a header", []dialect.Line{header, said, told}, 2, "turn:1", 1},
+		{"a first prompt before the file", []dialect.Line{header, header, said, told}, 0, "turn:1", 2},
+		{"a prompt after another header", []dialect.Line{header, said, told, header, said}, 5, "turn:2", 4},
 		{"the end of a turn", []dialect.Line{said, told}, 2, "", 2},
 	} {
 		assert.Len(t, cut(c.lines, c.before, strings.Fields(c.ids)), c.kept, c.what)

@@ -184,7 +184,7 @@ func resumeClaude(c Course) (Resumed, error) {
 // relinkClaude returns the rewritten lines, each with a line feed.
 func relinkClaude(c Course) []byte {
 	var out []byte
-	seen, last := make(map[string]bool), ""
+	nodes := newNodes()
 	for _, l := range c.Lines {
 		text := c.rewrite(l.Text)
 		var node struct {
@@ -192,19 +192,11 @@ func relinkClaude(c Course) []byte {
 			Parent *string `json:"parentUuid"`
 			Leaf   string  `json:"leafUuid"`
 		}
-		known := json.Unmarshal([]byte(text), &node) == nil
-		if known && node.Leaf != "" && !seen[node.Leaf] && last != "" {
-			text = strings.Replace(text, `"leafUuid":"`+node.Leaf+`"`, `"leafUuid":"`+inJSON(last)+`"`, 1)
-		}
-		if known && node.ID != "" {
-			if node.Parent != nil && !seen[*node.Parent] {
-				parent := "null"
-				if last != "" {
-					parent = `"` + inJSON(last) + `"`
-				}
-				text = strings.Replace(text, `"parentUuid":"`+*node.Parent+`"`, `"parentUuid":`+parent, 1)
+		if json.Unmarshal([]byte(text), &node) == nil {
+			if node.Leaf != "" && !nodes.seen[node.Leaf] && nodes.last != "" {
+				text = strings.Replace(text, `"leafUuid":"`+node.Leaf+`"`, `"leafUuid":"`+inJSON(nodes.last)+`"`, 1)
 			}
-			seen[node.ID], last = true, node.ID
+			text = nodes.add(text, "parentUuid", node.ID, node.Parent)
 		}
 		out = append(append(out, text...), '\n')
 	}

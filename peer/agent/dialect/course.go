@@ -85,3 +85,29 @@ func inJSON(text string) string {
 	quoted, _ := json.Marshal(text) //nolint:errchkjson // a string
 	return string(quoted[1 : len(quoted)-1])
 }
+
+// nodes is the nodes of a conversation that is a tree. Each line has the id of its node and of the node's parent.
+type nodes struct {
+	seen map[string]bool
+	last string // the newest node; "" if there is none
+}
+
+// newNodes returns nodes without any node.
+func newNodes() *nodes { return &nodes{seen: make(map[string]bool)} }
+
+// add adds the node of a line, and returns the line. A node whose parent was not kept follows the node before it. member is the member of the
+// line with the parent. A line without an id is no node.
+func (n *nodes) add(line, member, id string, parent *string) string {
+	if id == "" {
+		return line
+	}
+	if parent != nil && !n.seen[*parent] {
+		by := "null"
+		if n.last != "" {
+			by = `"` + inJSON(n.last) + `"`
+		}
+		line = strings.Replace(line, `"`+member+`":"`+inJSON(*parent)+`"`, `"`+member+`":`+by, 1)
+	}
+	n.seen[id], n.last = true, id
+	return line
+}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,6 +200,10 @@ func TestAgentPiWaitsForSlowHooks(t *testing.T) {
 
 	pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", "QUICK one", "QUICK two")
 	run := strings.Fields(h.smithers("runs"))[0]
-	subjects := h.Git("log", "--reverse", "--format=%s", "refs/smithers/_tip/"+run)
+	subjects := strings.Split(h.Git("log", "--reverse", "--format=%s", "refs/smithers/_tip/"+run), "\n")
 	t.Log(subjects)
+	assert.Contains(t, subjects, "before the conversation is compacted")
+	assert.Equal(t, []string{"turn 1: QUICK one", "turn 1 finished", "turn 2: QUICK two", "turn 2 finished", "session ended"}, slices.DeleteFunc(
+		subjects, func(s string) bool { return strings.HasPrefix(s, "before") },
+	))
 }

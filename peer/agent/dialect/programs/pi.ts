@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process"
 
 const longest = 30_000 // milliseconds, after which a hook is given up
-const atTheEnd = 2_000 // milliseconds, for which the end of a session waits for the answer before
+const patience = 10_000 // milliseconds, for which a prompt or the end of a session waits for the hooks before
 const readers = new Set(["read", "grep", "find", "ls"])
 
 // send runs the hook of an event. It resolves when the hook has ended, however it ended.
@@ -36,8 +36,15 @@ function textOf(content: any): string {
 
 export default function (pi: any) {
   let last: Promise<void> = Promise.resolve() // the newest hook: hooks run one after the other
-  let answered: Promise<void> = Promise.resolve() // the answer to the newest prompt
+  let answered: Promise<void> = Promise.resolve() // all hooks up to the answer to the newest prompt
   let answer = () => {} // resolves answered
+
+  // catchUp waits for the hooks up to the answer to the newest prompt. pi itself does not wait for them.
+  async function catchUp(): Promise<void> {
+    let timer: any
+    await Promise.race([answered, new Promise<void>((resolve) => (timer = setTimeout(resolve, patience)))])
+    clearTimeout(timer)
+  }
 
   // hook returns a handler. inputOf returns what the hook of an event is told, or nothing if the event has no hook. A session without
   // a file is not recorded: pi was told not to keep it.
@@ -60,11 +67,11 @@ export default function (pi: any) {
 
   // The message of a prompt begins when the prompt reaches the conversation. The event "input" comes earlier, for a prompt that is sent
   // while pi works.
-  pi.on("message_start", hook("prompt", (ev) => {
-    if (ev.message.role !== "user") return undefined
+  pi.on("message_start", hook("prompt", (ev) => (ev.message.role === "user" ? { prompt: textOf(ev.message.content) } : undefined)))
+  pi.on("before_agent_start", async () => {
+    await catchUp()
     answered = new Promise((resolve) => (answer = resolve))
-    return { prompt: textOf(ev.message.content) }
-  }))
+  })
 
   // pi does not wait for the handlers of turn_end. But if there is a handler of tool_call, each tool call waits for all handlers
   // before, so that no call changes the files while a hook captures them.
@@ -85,21 +92,15 @@ export default function (pi: any) {
     return { answer: textOf(message.content) }
   })
   pi.on("agent_end", async (ev: any, ctx: any) => {
-    const now = answer
     await atAnswer(ev, ctx)
-    now()
+    answer()
   })
 
   pi.on("session_before_compact", hook("compact", () => ({})))
 
-  // pi can end a session before the handlers of the last answer have run.
   pi.on("session_shutdown", hook("end", async (ev, ctx) => {
     if (ev.reason === "reload") return undefined
-    if (ctx.isIdle()) {
-      let timer: any
-      await Promise.race([answered, new Promise<void>((resolve) => (timer = setTimeout(resolve, atTheEnd)))])
-      clearTimeout(timer)
-    }
+    if (ctx.isIdle()) await catchUp()
     return {}
   }))
 }

@@ -72,7 +72,8 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 		course.Dir = target // the agent names its files by this path
 	}
 	resumed, err := kept.speaks.Resume(dialect.Course{
-		Lines: kept.lines, Sessions: kept.mem.Sessions, Session: course.Session, Folder: kept.folder, Dir: course.Dir, Prompt: w.Prompt, Env: w.Env,
+		Lines: kept.lines, Sessions: kept.mem.Sessions, Session: course.Session, Folder: kept.folder, Dir: course.Dir,
+		Prompt: w.Prompt, AtMs: s.Now().UnixMilli(), Env: w.Env,
 	})
 	course.File, course.Command = resumed.File, resumed.Command
 	if err != nil {

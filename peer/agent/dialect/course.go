@@ -13,6 +13,7 @@ type Course struct {
 	Folder   string   // in which the agent has worked; "" if unknown
 	Dir      string   // the absolute path of the new folder
 	Prompt   string   // the next prompt; may be ""
+	AtMs     int64    // the current time, in milliseconds since 1970
 	Env      []string
 }
 

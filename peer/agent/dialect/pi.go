@@ -178,7 +178,7 @@ func (c Course) headerOf() piHeader {
 	if head.Folder != c.Dir && !strings.HasPrefix(head.Folder, c.Dir+"/") {
 		head.Folder = c.Dir
 	}
-	head.Type, head.ID, head.Time = "session", c.Session, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	head.Type, head.ID, head.Time = "session", c.Session, time.UnixMilli(c.AtMs).UTC().Format("2006-01-02T15:04:05.000Z")
 	return head
 }
 

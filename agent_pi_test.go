@@ -92,8 +92,8 @@ func TestAgentPiTakesAnotherCourse(t *testing.T) {
 		{"turn 1 finished", "two.txt", "other.txt"},
 		{"session ended", "two.txt", "other.txt"},
 	} {
-		assert.Contains(t, tree(frames, step.subject), step.last, step.subject)
-		assert.NotContains(t, tree(frames, step.subject), step.next, step.subject)
+		assert.Contains(t, frames[step.subject], step.last, step.subject)
+		assert.NotContains(t, frames[step.subject], step.next, step.subject)
 	}
 	assert.NotContains(t, frames, "read")
 	tip := "refs/smithers/_tip/" + run

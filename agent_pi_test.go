@@ -198,12 +198,16 @@ func TestAgentPiWaitsForSlowHooks(t *testing.T) {
 	require.NoError(t, os.Remove(slow))
 	require.NoError(t, os.WriteFile(slow, []byte("#!/bin/sh\nsleep 0.5\nexec "+fast+" \"$@\"\n"), 0o700))
 
-	pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", "QUICK one", "QUICK two")
+	pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", "QUICK one", "TASK-ONE")
 	run := strings.Fields(h.smithers("runs"))[0]
 	subjects := strings.Split(h.Git("log", "--reverse", "--format=%s", "refs/smithers/_tip/"+run), "\n")
-	t.Log(subjects)
 	assert.Contains(t, subjects, "before the conversation is compacted")
-	assert.Equal(t, []string{"turn 1: QUICK one", "turn 1 finished", "turn 2: QUICK two", "turn 2 finished", "session ended"}, slices.DeleteFunc(
-		subjects, func(s string) bool { return strings.HasPrefix(s, "before") },
-	))
+	assert.Equal(t, []string{
+		"turn 1: QUICK one", "turn 1 finished", "turn 2: TASK-ONE", "write", "edit", "bash", "bash, write", "bash", "turn 2 finished", "session ended",
+	}, slices.DeleteFunc(subjects, func(s string) bool { return strings.HasPrefix(s, "before") }))
+	frames := h.trees(run)
+	assert.NotContains(t, frames["turn 2: TASK-ONE"], "hello.txt")
+	assert.Contains(t, frames["edit"], "hello.txt")
+	assert.NotContains(t, frames["edit"], "shell.txt", "the next call waits for the hook")
+	assert.Contains(t, frames["bash, write"], "one.txt")
 }

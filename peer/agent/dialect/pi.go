@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"bytes"
-	"crypto/sha256"
 	_ "embed" // the program
 	"encoding/json"
 	"fmt"
@@ -66,8 +64,6 @@ type piBlock struct {
 	Text string `json:"text"`
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	Data []byte `json:"data"` // of an image
-	MIME string `json:"mimeType"`
 }
 
 // readPi is Read of pi.
@@ -90,9 +86,7 @@ func readPi(text []byte) Facts {
 	if m.Role == "toolResult" && m.Of != "" {
 		facts.Ended = []Result{{ID: m.Of, Failed: m.IsError}}
 	}
-	blocks, slim := piBlocks(text, m.Content)
-	facts.Slim = slim
-	for _, b := range blocks {
+	for _, b := range piBlocks(m.Content) {
 		switch {
 		case b.Type == "text" && (m.Role == "user" || m.Role == "assistant"):
 			facts.Said = append(facts.Said, Saying{m.Role, b.Text})
@@ -103,30 +97,14 @@ func readPi(text []byte) Facts {
 	return facts
 }
 
-// piBlocks returns the parts of a message in a line, and the line with notes instead of images. slim is nil if there are no images.
-func piBlocks(line []byte, content json.RawMessage) (blocks []piBlock, slim []byte) {
+// piBlocks returns the parts of a message.
+func piBlocks(content json.RawMessage) (blocks []piBlock) {
 	var one string
 	if json.Unmarshal(content, &one) == nil {
-		return []piBlock{{Type: "text", Text: one}}, nil
+		return []piBlock{{Type: "text", Text: one}}
 	}
-	var parts []json.RawMessage
-	_ = json.Unmarshal(content, &parts) // without content, there are no parts
-	for _, part := range parts {
-		var b piBlock
-		if json.Unmarshal(part, &b) != nil {
-			continue
-		}
-		blocks = append(blocks, b)
-		if b.Type != "image" || len(b.Data) == 0 {
-			continue
-		}
-		if slim == nil {
-			slim = line
-		}
-		note := fmt.Sprintf("[an image was here: %s, %d bytes, SHA-256 %x]", b.MIME, len(b.Data), sha256.Sum256(b.Data))
-		slim = bytes.Replace(slim, part, []byte(`{"type":"text","text":"`+inJSON(note)+`"}`), 1)
-	}
-	return blocks, slim
+	_ = json.Unmarshal(content, &blocks) // without content, there are no parts
+	return blocks
 }
 
 // piFile returns the path of the file in which pi looks for a session.

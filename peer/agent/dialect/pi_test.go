@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,22 +65,6 @@ func TestPiSessionFiles(t *testing.T) {
 		{`no JSON`, Facts{}},
 	} {
 		assert.Equal(t, c.want, readPi([]byte(c.line)), c.line)
-	}
-}
-
-func TestPiImagesAreLeftOut(t *testing.T) {
-	t.Parallel()
-	const sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // of "abc"
-	for _, line := range []string{
-		`{"type":"message","id":"a","message":{"role":"user","content":[{"type":"text","text":"see"},%s,%[1]s]}}`,
-		`{"type":"message","id":"a","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"Read image"},%s]}}`,
-		`{"type":"custom_message","id":"a","content":[%s]}`,
-	} {
-		image := `{"type":"image","data":"YWJj","mimeType":"image/png"}`
-		note := `{"type":"text","text":"[an image was here: image/png, 3 bytes, SHA-256 ` + sum + `]"}`
-		facts := readPi(fmt.Appendf(nil, line, image))
-		assert.Equal(t, fmt.Sprintf(line, note), string(facts.Slim))
-		assert.Nil(t, readPi(facts.Slim).Slim)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/peer/agent/hooks"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -33,12 +34,16 @@ func sharedFlag() urfave.Flag {
 func enableCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "enable",
-		Summary: "record the sessions of a coding agent from now on",
-		Usage:   []string{"[claude] [--shared]"},
-		About: `Adds hooks to the agent's settings in this working copy: .claude/settings.local.json or, with
---shared, .claude/settings.json. What is in the file stays. A colleague without git-smithers is not
+		Summary: "record the sessions of coding agents from now on",
+		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared]"},
+		About: `Adds hooks to the settings of the agents in this working copy. Without names, these are the agents
+that are installed. What is in a file of settings stays. A colleague without git-smithers is not
 disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
-restarted.`,
+restarted.
+
+The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
+.gemini/settings.json; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts. Some agents
+ask whether you trust the hooks; session status says what is missing.`,
 		MaxArgs:  arg.AnyNumber,
 		Flags:    []urfave.Flag{sharedFlag()},
 		Exits:    arg.Writes(),
@@ -51,6 +56,9 @@ restarted.`,
 				}
 				if !s.JSON {
 					s.Note("sessions of %s are recorded: hooks are in %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
+					if trust := setup.Agent.Hooks.Trust; trust != "" && changed {
+						s.Note("%s", trust)
+					}
 				}
 				return writeSetup(s, setup, true, changed)
 			})
@@ -61,8 +69,8 @@ restarted.`,
 func disableCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "disable",
-		Summary: "record the sessions of a coding agent no more",
-		Usage:   []string{"[claude] [--shared]"},
+		Summary: "record the sessions of coding agents no more",
+		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared]"},
 		About: `Removes the hooks that session enable has added. If nobody has changed the settings since, they
 are byte for byte what they were. Recorded sessions stay.`,
 		MaxArgs:  arg.AnyNumber,
@@ -96,12 +104,12 @@ func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool) er
 	return s.WriteJSON(setupDocument{"session-hooks", setup.Agent.Name, filepath.ToSlash(setup.File()), enabled, changed})
 }
 
-// withSetup calls f with the setup of each agent that the command line names, or of Claude Code. Codes: usage for an unknown agent,
+// withSetup calls f with the setup of each agent that the command line names, or of those that are installed. Codes: usage for an unknown agent,
 // no_working_copy outside of any working copy.
 func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f func(hooks.Setup) error) error {
 	names := c.Args().Slice()
 	if len(names) == 0 {
-		names = []string{dialect.Claude}
+		names = installed(s)
 	}
 	var speak []*dialect.Dialect
 	for _, name := range names {
@@ -123,6 +131,18 @@ func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f fun
 		}
 		return err
 	})
+}
+
+// installed returns the names of the agents that are on PATH, or Claude Code if none is.
+func installed(s *session.Session) []string {
+	found := slices.DeleteFunc(withHooks(), func(name string) bool {
+		_, err := gitexec.Find(s.Env, name)
+		return err != nil
+	})
+	if len(found) == 0 {
+		return []string{dialect.Claude}
+	}
+	return found
 }
 
 // withHooks returns the names of the agents whose hooks git-smithers can set up.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // whatIfDocument is the document of session what-if --json.
@@ -31,10 +31,11 @@ func whatIfCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "what-if",
 		Summary: "take another course from a step of a session",
-		Usage:   []string{"<session>[:<frame> | :turn:N | :CALL] [PROMPT] [--to DIR] [--dry-run]"},
-		About: `Puts the files of the frame into a new working copy, cuts the conversation there, and prints the
-command that starts the agent on both. The session of before, its files and its conversation stay
-as they are. The new course is a fork of the run: branches shows it.
+		Usage:   []string{"<session>[:<frame> | :turn:N | :CALL] [PROMPT] [--to DIR] [--no-start | --dry-run]"},
+		About: `Puts the files of the frame into a new working copy, cuts the conversation there, and starts the agent
+on both. With --no-start, and where nobody is at a terminal, it prints the command that starts the
+agent. The session of before, its files and its conversation stay as they are. The new course is a
+fork of the run: branches shows it.
 
 <session> is a run, the agent's own id, or @ for the newest session. The frame is a number, turn:7
 (before the seventh prompt, so that you can say something else), or the id of a tool call (after its
@@ -42,6 +43,8 @@ result). Processes, databases, and the agent's memory and permissions are not th
 		MinArgs: 1, MaxArgs: 2,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make the working copy in `DIR`"},
+			&urfave.BoolFlag{Name: "no-start", Usage: "print the command that starts the agent"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "start the agent on a session of somebody else without asking"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be kept, and make nothing"},
 		},
 		Exits: arg.Writes(),
@@ -50,7 +53,8 @@ result). Processes, databases, and the agent's memory and permissions are not th
 			{"go on from a frame", "git smithers session what-if claude-1c5e0d9e:12 'Do not touch the parser.'"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			return s.WithStore(ctx, func(store *timeline.Store) error {
+			var course *agent.Course
+			err := s.WithStore(ctx, func(store *timeline.Store) error { // closed before the agent begins
 				from, err := agent.Address(ctx, store, c.Args().First())
 				if err != nil {
 					return err
@@ -63,12 +67,20 @@ result). Processes, databases, and the agent's memory and permissions are not th
 				if c.Bool("dry-run") {
 					take = ask.Plan
 				}
-				course, err := take(ctx, store)
-				if err != nil {
-					return err
-				}
-				return writeCourse(s, course)
+				course, err = take(ctx, store)
+				return err
 			})
+			if err != nil {
+				return err
+			}
+			if course.Dir == "" || c.Bool("no-start") || !s.CanAsk() || !s.OutTTY {
+				return writeCourse(s, course)
+			}
+			sayCourse(s, course)
+			if err := mayStart(s, course, c.Bool("yes")); err != nil {
+				return err
+			}
+			return start(ctx, s, course)
 		},
 	}
 }
@@ -78,14 +90,21 @@ func writeCourse(s *session.Session, c *agent.Course) error {
 	if s.JSON {
 		return s.WriteJSON(whatIfDocument{"what-if", c.From.String(), c.Run, c.Session, c.Dir, c.File, c.Kept, c.Of, c.Missing, c.Command})
 	}
+	sayCourse(s, c)
+	if c.Dir == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(s.Out, startLine(c))
+	return err
+}
+
+// sayCourse says what a course keeps.
+func sayCourse(s *session.Session, c *agent.Course) {
 	s.Note("from %s: %d of %d lines of the conversation are kept", c.From, c.Kept, c.Of)
 	if c.Missing > 0 {
 		s.Note("%d secrets of the conversation are not in this clone: placeholders stay there", c.Missing)
 	}
-	if c.Dir == "" {
-		return nil
+	if c.Dir != "" {
+		s.Note("the new course is run %s, in %s", c.Run, plain.Text(c.Dir))
 	}
-	s.Note("the new course is run %s", c.Run)
-	_, err := fmt.Fprintf(s.Out, "%s && %s\n", fault.CommandLine("cd", c.Dir), fault.CommandLine(c.Command[0], c.Command[1:]...))
-	return err
 }

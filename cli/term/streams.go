@@ -95,6 +95,14 @@ func (s *Terminal) RawOut() io.Writer {
 	return s.Out
 }
 
+// RawIn returns standard input without inputReader, for a child process.
+func (s *Terminal) RawIn() io.Reader {
+	if in, ok := s.In.(inputReader); ok {
+		return in.r
+	}
+	return s.In
+}
+
 // inputReader is standard input. When ctx ends, Read returns the error of ctx. A pending read of r then continues in
 // its goroutine, and its data is lost. Only one goroutine may use an inputReader at a time.
 type inputReader struct {

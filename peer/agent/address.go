@@ -13,7 +13,7 @@ import (
 )
 
 // Address returns the address of a frame of a session for what people type: SESSION, SESSION:N or RUN@ID. SESSION is a run, the agent's own
-// id, or "@", the newest session of the repository. N is the number of a frame, "turn:7", or the id of a tool call.
+// id, "@", or "": the newest session of the working copy. N is the number of a frame, "turn:7", or the id of a tool call.
 func Address(ctx context.Context, s *timeline.Store, text string) (string, error) {
 	name, at, _ := strings.Cut(text, ":")
 	if strings.Contains(strings.TrimPrefix(name, "@"), "@") {
@@ -31,7 +31,7 @@ func Address(ctx context.Context, s *timeline.Store, text string) (string, error
 
 // sessionRun returns the id of the run that name names: a run, the agent's own id of a session, or "@".
 func sessionRun(ctx context.Context, s *timeline.Store, name string) (string, error) {
-	if name == "@" {
+	if name == "@" || name == "" {
 		return newestSession(ctx, s)
 	}
 	run, err := s.ResolveRun(ctx, name)
@@ -46,8 +46,11 @@ func sessionRun(ctx context.Context, s *timeline.Store, name string) (string, er
 	return "", err
 }
 
-// newestSession returns the id of the newest session of the repository.
+// newestSession returns the id of the newest session of the working copy or, if none was recorded there, of the repository.
 func newestSession(ctx context.Context, s *timeline.Store) (string, error) {
+	if here := sessionHere(ctx, s); here != "" {
+		return here, nil
+	}
 	runs, err := list.Runs(ctx, s)
 	if err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,9 @@ func (h Hook) Run(ctx context.Context) {
 	}
 	private = store.Private()
 	if err == nil && (notes{filepath.Join(private, sessionsDir), ev.Session}).needsFrame(ev, store.Settings().Session.Every) {
-		entry.Frame, err = Record(ctx, store, speaks, ev)
+		if entry.Frame, err = Record(ctx, store, speaks, ev); entry.Frame {
+			noteHere(store, Run(cmp.Or(ev.Agent, speaks.Name), ev.Session))
+		}
 	}
 	if err = errors.Join(err, store.Close()); err != nil { //nolint:contextcheck // closing must finish
 		entry.Error, entry.Code = err.Error(), string(fault.CodeOf(err))

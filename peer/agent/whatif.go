@@ -35,6 +35,8 @@ type Course struct {
 	Of      int      // lines of the whole conversation
 	Missing int      // secrets that this clone does not have, so that placeholders stay in the conversation
 	Command []string // starts the agent in Dir
+	// Recorded says that this clone has recorded the session. Otherwise what the agent would obey is a stranger's.
+	Recorded bool
 }
 
 // Plan returns the course that Make would make, and makes nothing. Its ids and its folder are not known yet. Codes: those of Load;
@@ -79,7 +81,13 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 	if err != nil {
 		return nil, err
 	}
-	return course, forkSession(ctx, s, course, kept.mem, resumed.Size)
+	if err := forkSession(ctx, s, course, kept.mem, resumed.Size); err != nil {
+		return nil, err
+	}
+	if course.Recorded {
+		err = noteRecorded(s, course.Run)
+	}
+	return course, err
 }
 
 // keptLines is what a course keeps of a conversation.
@@ -130,7 +138,7 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	if root := s.Workspace().Root; root != "" && strings.HasPrefix(folder+"/", root+"/") {
 		folder = root
 	}
-	return &Course{From: at.Address, Kept: len(lines), Of: len(whole.lines), Missing: then.missing}, &keptLines{speaks, lines, mem, folder}, nil
+	return &Course{From: at.Address, Kept: len(lines), Of: len(whole.lines), Missing: then.missing, Recorded: IsRecordedHere(s, at.Address.Run)}, &keptLines{speaks, lines, mem, folder}, nil
 }
 
 // forkSession makes the fork of the session's run at the frame. size is the size of the file with the conversation.

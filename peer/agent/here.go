@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// What this clone knows of its sessions is in small files of the private folder, since no history names a folder of a machine.
+
+// clonePath returns the path of a file about a text, such as the folder of a working copy.
+func clonePath(s *timeline.Store, kind, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return filepath.Join(s.Private(), sessionsDir, fmt.Sprintf("%s-%x", kind, sum[:8]))
+}
+
+// noteHere notes that run is the newest session of the working copy, and that this clone has recorded it. If that cannot be noted,
+// noteHere warns.
+func noteHere(s *timeline.Store, run string) {
+	here := clonePath(s, "here", s.Workspace().Root)
+	if before, err := os.ReadFile(here); err == nil && string(before) == run {
+		return
+	}
+	err := os.MkdirAll(filepath.Dir(here), 0o700)
+	if err == nil {
+		err = errors.Join(os.WriteFile(here, []byte(run), 0o600), noteRecorded(s, run))
+	}
+	if err != nil {
+		s.Warn(fmt.Errorf("the newest session of the working copy was not noted: %w", err))
+	}
+}
+
+// noteRecorded notes that this clone has recorded the session run.
+func noteRecorded(s *timeline.Store, run string) error {
+	return os.WriteFile(clonePath(s, "recorded", run), []byte(run), 0o600)
+}
+
+// IsRecordedHere reports whether hooks of this clone have recorded the session run, or what-if has made it here. A session that was fetched is a
+// stranger's.
+func IsRecordedHere(s *timeline.Store, run string) bool {
+	_, err := os.Stat(clonePath(s, "recorded", run))
+	return err == nil
+}
+
+// sessionHere returns the id of the newest session of the working copy, or "" if none is known or it is gone.
+func sessionHere(ctx context.Context, s *timeline.Store) string {
+	run, err := os.ReadFile(clonePath(s, "here", s.Workspace().Root))
+	if err != nil {
+		return ""
+	}
+	if _, err := s.Head(ctx, string(run)); err != nil {
+		return ""
+	}
+	return string(run)
+}

@@ -29,13 +29,20 @@ func runsCommand() *arg.Command {
 and the frame from which it was forked. A run is stale if its status is running but no
 process on this machine runs it: resume continues the run. With --json, prints one object
 per line.`,
+		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "sessions", Usage: "list the sessions of coding agents, with their first prompts"}},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"list the runs", "git smithers runs"},
+			{"list the sessions of coding agents", "git smithers runs --sessions"},
 			{"list the ids of the runs that failed", `git smithers runs --json | jq -r 'select(.status == "failed").runId'`},
 		},
-		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runRuns(ctx, s, store) })
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				if c.Bool("sessions") {
+					return runSessions(ctx, s, store)
+				}
+				return runRuns(ctx, s, store)
+			})
 		},
 	}
 }

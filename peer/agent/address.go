@@ -2,14 +2,12 @@ package agent
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // Address returns the address of a frame of a session for what people type: SESSION, SESSION:N or RUN@ID. SESSION is a run, the agent's own
@@ -19,7 +17,7 @@ func Address(ctx context.Context, s *timeline.Store, text string) (string, error
 	if strings.Contains(strings.TrimPrefix(name, "@"), "@") {
 		return text, nil
 	}
-	run, err := sessionRun(ctx, s, name)
+	run, err := Session(ctx, s, name)
 	switch {
 	case err != nil || at == "":
 		return run, err
@@ -29,8 +27,8 @@ func Address(ctx context.Context, s *timeline.Store, text string) (string, error
 	return run + "@" + at, nil
 }
 
-// sessionRun returns the id of the run that name names: a run, the agent's own id of a session, or "@".
-func sessionRun(ctx context.Context, s *timeline.Store, name string) (string, error) {
+// Session returns the id of the run that name names: a run, the agent's own id of a session, or "@" or "" for the newest session.
+func Session(ctx context.Context, s *timeline.Store, name string) (string, error) {
 	if name == "@" || name == "" {
 		return newestSession(ctx, s)
 	}
@@ -51,25 +49,16 @@ func newestSession(ctx context.Context, s *timeline.Store) (string, error) {
 	if here := sessionHere(ctx, s); here != "" {
 		return here, nil
 	}
-	runs, err := list.Runs(ctx, s)
+	sessions, err := Sessions(ctx, s)
 	if err != nil {
 		return "", err
 	}
-	var newest list.RunInfo
-	for _, run := range runs {
+	for _, run := range sessions {
 		// A fork is pending until its agent has started. "@" skips such a fork.
-		if IsSession(run) && run.Status != string(snapshot.RunPending) && run.UpdatedAtMs >= newest.UpdatedAtMs {
-			newest = run
+		if run.Status != string(snapshot.RunPending) {
+			return run.RunID, nil
 		}
 	}
-	if newest.RunID == "" {
-		return "", fault.New(fault.RunNotFound, "no session of a coding agent was recorded in this repository").
-			Hint("`git smithers session enable` records sessions from then on")
-	}
-	return newest.RunID, nil
-}
-
-// IsSession reports whether a run is a session of a coding agent, as its id and its workflow say.
-func IsSession(run list.RunInfo) bool {
-	return strings.HasPrefix(run.RunID, Run(run.WorkflowName, "")) && slices.Contains(dialect.Names(), run.WorkflowName)
+	return "", fault.New(fault.RunNotFound, "no session of a coding agent was recorded in this repository").
+		Hint("`git smithers session enable` records sessions from then on")
 }

@@ -23,6 +23,12 @@ const (
 	todosTable   = "todos"
 )
 
+// The table of the moments that people have kept under a label, and the id in the keys of its rows.
+const (
+	checkpointsTable = "checkpoints"
+	checkpointNode   = "checkpoint"
+)
+
 // drafter drafts the frame for an event.
 type drafter struct {
 	head       *timeline.Head      // nil for a new run
@@ -105,6 +111,8 @@ func (d *drafter) takeEvent() error {
 		d.status(snapshot.RunFinished)
 		_, err := d.endTurn(snapshot.NodeCancelled)
 		return err
+	case dialect.Labelled:
+		return d.takeLabel()
 	case dialect.Ignored:
 	}
 	return nil
@@ -159,6 +167,22 @@ func (d *drafter) takeAnswer() error {
 	}
 	row["answer"] = answer
 	return d.output(promptsTable, row)
+}
+
+// takeLabel keeps this moment under a label. A session that has ended stays so.
+func (d *drafter) takeLabel() error {
+	d.out.Run, d.changed = nil, true
+	d.mem.Checkpoints++
+	d.addID(fmt.Sprintf("checkpoint:%d", d.mem.Checkpoints))
+	d.out.Subject = "checkpoint"
+	row := map[string]any{"turn": d.mem.Turn}
+	if d.ev.Label != "" {
+		row["label"] = strings.ToValidUTF8(d.ev.Label, "\uFFFD")
+		d.out.Subject = "checkpoint: " + d.ev.Label
+	}
+	data, err := json.Marshal(row)
+	d.out.Frame.State = append(d.out.Frame.State, snapshot.SetOutput(checkpointsTable, checkpointNode, d.mem.Checkpoints, data))
+	return err
 }
 
 // turnIsOpen reports whether the newest turn has not ended.

@@ -56,9 +56,11 @@ func (h Hook) Run(ctx context.Context) {
 		return // outside of a repository, nothing is recorded
 	}
 	private = store.Private()
-	if err == nil && (notes{filepath.Join(private, sessionsDir), ev.Session}).needsFrame(ev, store.Settings().Session.Every) {
+	note := notesOf(store, ev.Session)
+	if err == nil && note.needsFrame(ev, store.Settings().Session.Every) {
 		if entry.Frame, err = Record(ctx, store, speaks, ev); entry.Frame {
 			noteHere(store, Run(cmp.Or(ev.Agent, speaks.Name), ev.Session))
+			note.write(fileName, ev.Transcript)
 		}
 	}
 	if err = errors.Join(err, store.Close()); err != nil { //nolint:contextcheck // closing must finish

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 const (
@@ -34,6 +37,8 @@ type memory struct {
 	Open map[string]string `json:"open,omitempty"`
 	// Ended has the agent's ids of calls that have ended, the newest last. A hook can name a call after its result was read.
 	Ended []string `json:"ended,omitempty"`
+	// Checkpoints is the number of moments that people have kept under a label.
+	Checkpoints int `json:"checkpoints,omitempty"`
 	// Cut says that the newest turn was cut off by what-if, so that it was not the agent that failed.
 	Cut bool `json:"cut,omitempty"`
 	// Read has the state of each transcript, by its name.
@@ -64,6 +69,19 @@ func memoryOf(entry *snapshot.Entry) (*memory, error) {
 		return nil, fmt.Errorf("run %q is not a session of a coding agent", entry.Run)
 	}
 	return parseMemory(data)
+}
+
+// openSession opens a session to be changed. Codes: those of Head; invalid_input if the run is not a session.
+func openSession(ctx context.Context, s *timeline.Store, run string) (*timeline.Head, *memory, error) {
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	mem, err := memoryOf(head.Entry())
+	if err != nil {
+		return nil, nil, fault.New(fault.InvalidInput, "%w", err).Hint("`git smithers runs --sessions` lists sessions")
+	}
+	return head, mem, nil
 }
 
 // parseMemory returns the memory in the file of an entry. The entry can be a stranger's.

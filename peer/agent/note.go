@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // notes is what this machine notes of a session between two hooks. A note that is lost does no harm: at worst a frame is made too
@@ -13,6 +14,11 @@ import (
 type notes struct {
 	dir     string // the folder for what this machine knows of agents
 	session string
+}
+
+// notesOf returns the notes about a session in a clone.
+func notesOf(s *timeline.Store, session string) notes {
+	return notes{filepath.Join(s.Private(), sessionsDir), session}
 }
 
 // path returns the path of a note.
@@ -26,6 +32,9 @@ func (n notes) read(kind string) string {
 
 // write writes a note, and reports whether it could.
 func (n notes) write(kind, text string) bool {
+	if before, err := os.ReadFile(n.path(kind)); err == nil && string(before) == text {
+		return true
+	}
 	return os.MkdirAll(n.dir, 0o700) == nil && os.WriteFile(n.path(kind), []byte(text), 0o600) == nil
 }
 
@@ -36,6 +45,7 @@ func (n notes) remove(kind string) { _ = os.Remove(n.path(kind)) }
 const (
 	openCall = "open"    // the call that has begun
 	batches  = "batches" // the number of batches since the newest frame
+	fileName = "file"    // the path of the agent's own file
 )
 
 // needsFrame reports whether the event needs a frame, as far as the notes say, and brings them up to date. every is the number of
@@ -58,7 +68,7 @@ func (n notes) needsFrame(ev dialect.Event, every int) bool {
 	case dialect.Answered, dialect.Ended:
 		n.remove(openCall)
 		n.remove(batches)
-	case dialect.Ignored, dialect.Started, dialect.Prompted, dialect.Delegated, dialect.Compacting:
+	case dialect.Ignored, dialect.Started, dialect.Prompted, dialect.Delegated, dialect.Compacting, dialect.Labelled:
 	}
 	return true
 }

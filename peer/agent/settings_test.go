@@ -12,7 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 func TestAFrameIsMadeAfterSomeBatches(t *testing.T) {
@@ -85,4 +88,32 @@ func TestALongSessionHasFewRefs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, refs, 14, "frames 127 to 140")
 	assert.Equal(t, s.tip().ID.String(), s.Git("rev-parse", "refs/smithers/claude-s/140"))
+}
+
+func TestACheckpointKeepsTheFilesAndTheConversationOfNow(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	s.event("SessionEnd", "")
+	s.Write("made", "x")
+	s.say(`{"n":1}` + "\n")
+	store, err := timeline.Open(t.Context(), timeline.Options{Dir: s.Dir, Env: s.Env, Now: time.Now})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, store.Close()) }()
+	for i, label := range []string{"before the rewrite", ""} {
+		at, err := agent.Checkpoint(t.Context(), store, "claude-s", label)
+		require.NoError(t, err)
+		assert.EqualValues(t, 2+i, at.Frame)
+		loaded, err := store.Load(t.Context(), fmt.Sprintf("claude-s@checkpoint:%d", i+1))
+		require.NoError(t, err)
+		assert.Equal(t, at, loaded.Address)
+	}
+	assert.Contains(t, s.Git("ls-tree", "--name-only", "refs/smithers/claude-s/2:worktree"), "made")
+	assert.Equal(t, map[string][]string{"s": {`{"n":1}`}}, s.said())
+	assert.Contains(t, s.Git("log", "-1", "--format=%s", "refs/smithers/claude-s/2"), "checkpoint: before the rewrite")
+	row, err := s.tip().RunRow()
+	require.NoError(t, err)
+	assert.Equal(t, snapshot.RunFinished, row.Status, "the session has ended, and stays so")
+	_, err = agent.Checkpoint(t.Context(), store, "claude-none", "")
+	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
 }

@@ -19,6 +19,7 @@ const (
 	Compacting             // the agent is about to shorten its conversation
 	Answered               // the agent has done what the prompt asked for
 	Ended                  // the agent has left the session
+	Labelled               // a person keeps this moment under a label; no agent says this
 )
 
 // Event is an event of an agent in the terms of this package.
@@ -36,6 +37,7 @@ type Event struct {
 
 	Prompt string // for Prompted: what the user asked for
 	Calls  []Call // for Called: the calls of the batch
+	Label  string // for Labelled
 	Answer string // for Answered: the agent's last message; "" if unknown
 }
 

@@ -1,0 +1,63 @@
+package see
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// sessionDocument is one line of runs --sessions --json.
+type sessionDocument struct {
+	Kind string `json:"kind"`
+	agent.SessionInfo
+}
+
+// promptWidth is the number of characters of a prompt in the list of sessions.
+const promptWidth = 60
+
+// runSessions prints a line for each session of a coding agent, that with the newest frame first.
+func runSessions(ctx context.Context, s *session.Session, store *timeline.Store) error {
+	sessions, err := agent.Sessions(ctx, store)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		for _, run := range sessions {
+			if err := s.WriteJSON(sessionDocument{"session", run}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(sessions) == 0 && s.OutTTY {
+		s.Note("no sessions yet: `git smithers session enable` records coding agents")
+	}
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"RUN", "STATUS", "TURNS", "FRAME", "NEWEST", "FIRST PROMPT"}}
+	for _, run := range sessions {
+		newest := display.ClockTime(run.UpdatedAtMs)
+		if s.IsTerminalOut() {
+			newest = display.Ago(s.Now(), run.UpdatedAtMs)
+		}
+		t.Add(
+			term.Cell{Text: run.RunID}, term.Cell{Text: run.Status, Paint: p.Status}, term.Cell{Text: strconv.Itoa(run.Turns)},
+			term.Cell{Text: strconv.FormatInt(run.LatestFrame, 10)}, term.Cell{Text: newest}, term.Cell{Text: shortPrompt(run.Prompt)},
+		)
+	}
+	return t.Write(s.Terminal)
+}
+
+// shortPrompt returns the beginning of a prompt on one line.
+func shortPrompt(prompt string) string {
+	text := []rune(plain.OneLine(prompt))
+	if len(text) <= promptWidth {
+		return string(text)
+	}
+	return string(text[:promptWidth-1]) + "…"
+}

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// SessionInfo is a session of a coding agent in a list.
+type SessionInfo struct {
+	list.RunInfo
+
+	Agent  string `json:"agent"`
+	Turns  int    `json:"turns"`
+	Prompt string `json:"prompt"` // the first one; "" if there is none
+
+	entry *snapshot.Entry // the newest one
+	mem   *memory
+}
+
+// Sessions returns the sessions of coding agents in the repository, that with the newest frame first. A run that cannot be read is skipped:
+// verify reports it.
+func Sessions(ctx context.Context, s *timeline.Store) ([]SessionInfo, error) {
+	runs, err := list.Runs(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	sessions := []SessionInfo{}
+	for _, run := range runs {
+		if info, ok := sessionOf(s, run); ok {
+			sessions = append(sessions, info)
+		}
+	}
+	slices.SortStableFunc(sessions, func(a, b SessionInfo) int { return cmp.Compare(b.UpdatedAtMs, a.UpdatedAtMs) })
+	return sessions, nil
+}
+
+// sessionOf returns the session that a run is, and whether it is one. Its id says it, and its newest entry must have the memory of a
+// session: a run of a workflow can have such an id, too.
+func sessionOf(s *timeline.Store, run list.RunInfo) (SessionInfo, bool) {
+	if !strings.HasPrefix(run.RunID, Run(run.WorkflowName, "")) {
+		return SessionInfo{}, false
+	}
+	tip, err := objstore.ParseID(run.Tip)
+	if err != nil {
+		return SessionInfo{}, false
+	}
+	entry, err := snapshot.ReadEntry(s.Objects(), tip)
+	if err != nil {
+		return SessionInfo{}, false
+	}
+	mem, err := memoryOf(entry)
+	if err != nil {
+		return SessionInfo{}, false
+	}
+	return SessionInfo{RunInfo: run, Agent: mem.Agent, Turns: mem.Turn, Prompt: firstPrompt(entry), entry: entry, mem: mem}, true
+}
+
+// firstPrompt returns the first prompt of a session, or "".
+func firstPrompt(entry *snapshot.Entry) string {
+	state, err := entry.State()
+	if err != nil {
+		return ""
+	}
+	value, _, err := state.Outputs(promptsTable).Get(snapshot.Key(turnNode, 1))
+	var row struct{ Prompt string }
+	if err != nil || json.Unmarshal(value, &row) != nil {
+		return ""
+	}
+	return row.Prompt
+}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -40,8 +41,7 @@ func (d *drafter) takeMissed() {
 		return
 	}
 	for _, c := range d.missed {
-		d.addID(c.ID)
-		d.addID(c.Alias)
+		d.addID(c.ID) // its alias could be that of a later call
 	}
 	d.out.Subject += "; without a hook of its own: " + toolNames(d.missed)
 }
@@ -49,12 +49,13 @@ func (d *drafter) takeMissed() {
 // noteMissed notes the calls that begin and end in lines of the session's own transcript, so that no hook can have told of them
 // before.
 func (d *drafter) noteMissed(lines []dialect.Line) {
-	begun := make(map[string]dialect.Call)
+	begun, seen := make(map[string]dialect.Call), make(map[string]bool)
 	for _, l := range lines {
 		for _, c := range l.Begun {
-			if !c.ReadOnly && !d.mem.knows(c.ID) {
+			if !seen[c.ID] && !c.ReadOnly && !d.mem.knows(c.ID) && !d.mem.forgetNamed(c.Alias) {
 				begun[c.ID] = c
 			}
+			seen[c.ID] = true
 		}
 		for _, r := range l.Ended {
 			if c, ok := begun[r.ID]; ok {
@@ -132,6 +133,9 @@ func (d *drafter) takeLine(transcript string, l dialect.Line) error {
 	}
 	at := &snapshot.TranscriptRange{Transcript: transcript, Offset: l.Offset, Length: int64(len(l.Text))}
 	for _, begun := range l.Begun {
+		if slices.Contains(d.mem.Ended, begun.ID) {
+			continue // the agent has written the call again
+		}
 		call, key, err := d.call(begun, l.AtMs)
 		if err != nil {
 			return err
@@ -147,7 +151,8 @@ func (d *drafter) takeLine(transcript string, l dialect.Line) error {
 		if err != nil {
 			return err
 		}
-		call.Status, call.FinishedAtMs, call.OutputAt = statusOf(ended), &l.AtMs, at
+		atMs := cmp.Or(ended.AtMs, l.AtMs)
+		call.Status, call.FinishedAtMs, call.OutputAt = statusOf(ended), &atMs, at
 		d.calls[key] = call
 		d.mem.end(ended.ID)
 	}
@@ -170,6 +175,10 @@ func (d *drafter) takeCalls() error {
 	for _, c := range d.ev.Calls {
 		d.addID(c.ID)
 		d.addID(c.Alias)
+		if c.Alias != "" && !c.ReadOnly {
+			d.mem.name(c.Alias)
+			d.changed = true
+		}
 		if c.ID == "" || c.Tool == "" || d.mem.knows(c.ID) {
 			continue
 		}

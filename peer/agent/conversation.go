@@ -74,9 +74,13 @@ func cut(lines []dialect.Line, before int, ids []string) []dialect.Line {
 		}
 		return lines[:max(len(kept), headers(lines))]
 	}
+	named := func(c dialect.Call) bool { return c.Alias != "" && slices.Contains(ids, c.Alias) }
+	if i := slices.IndexFunc(lines[before:], func(l dialect.Line) bool { return slices.ContainsFunc(l.Begun, named) }); i >= 0 {
+		kept = lines[:before+i+1] // the same call can come again later
+	}
 	for i, l := range lines[before:] { // the results that were late
 		if slices.ContainsFunc(l.Ended, func(r dialect.Result) bool { return slices.Contains(ids, r.ID) }) {
-			kept = lines[:before+i+1]
+			kept = lines[:max(len(kept), before+i+1)]
 		}
 	}
 	return complete(kept)

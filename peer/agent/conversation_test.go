@@ -23,6 +23,14 @@ func TestACutEndsWithTheResultsOfItsFrame(t *testing.T) {
 		return dialect.Line{Facts: dialect.Facts{Answers: true, Ended: []dialect.Result{{ID: id}}}}
 	}
 	said, header := dialect.Line{}, dialect.Line{Facts: dialect.Facts{Header: true}}
+	both := func(ids ...string) dialect.Line { // the hooks name such calls by aliases
+		l := begin(ids...)
+		for i, id := range ids {
+			l.Begun[i].Alias = "alias-of-" + id[:1]
+			l.Ended = append(l.Ended, dialect.Result{ID: id})
+		}
+		return l
+	}
 	told := dialect.Line{Facts: dialect.Facts{Answers: true}}
 	for _, c := range []struct {
 		what   string
@@ -42,6 +50,10 @@ func TestACutEndsWithTheResultsOfItsFrame(t *testing.T) {
 		{"a first prompt after a header", []dialect.Line{header, said, told}, 2, "turn:1", 1},
 		{"a first prompt before the file", []dialect.Line{header, header, said, told}, 0, "turn:1", 2},
 		{"a prompt after another header", []dialect.Line{header, said, told, header, said}, 5, "turn:2", 4},
+		{"a call with an alias", []dialect.Line{said, both("a1"), told, both("b1"), told}, 3, "alias-of-b", 4},
+		{"a call that comes again", []dialect.Line{said, both("a1"), told, both("a2"), both("b1"), both("a3")}, 3, "alias-of-a", 4},
+		{"parallel calls with aliases", []dialect.Line{said, both("a1", "b1"), told}, 1, "alias-of-b", 2},
+		{"a call with an alias that never comes", []dialect.Line{said, both("a1"), both("b1")}, 2, "alias-of-c", 2},
 		{"the end of a turn", []dialect.Line{said, told}, 2, "", 2},
 	} {
 		assert.Len(t, cut(c.lines, c.before, strings.Fields(c.ids)), c.kept, c.what)

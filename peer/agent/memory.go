@@ -41,6 +41,8 @@ type memory struct {
 	Checkpoints int `json:"checkpoints,omitempty"`
 	// Cut says that the newest turn was cut off by what-if, so that it was not the agent that failed.
 	Cut bool `json:"cut,omitempty"`
+	// Named has the aliases of calls that hooks have named, and that the transcript does not have yet, the newest last.
+	Named []string `json:"named,omitempty"`
 	// Read has the state of each transcript, by its name.
 	Read  map[string]readTo `json:"read,omitempty"`
 	Usage dialect.Usage     `json:"usage"` // of the turn
@@ -52,11 +54,12 @@ type readTo struct {
 	Message string `json:"message,omitempty"` // the model's answer whose tokens were counted last
 }
 
-// The numbers of open and of ended calls that a session remembers. An agent that never tells how calls end must not make
+// The numbers of open, of ended and of named calls that a session remembers. An agent that never tells how calls end must not make
 // the memory grow.
 const (
 	maxOpen  = 200
 	maxEnded = 200
+	maxNamed = 200
 )
 
 // memoryOf returns the memory in an entry of a session.
@@ -112,6 +115,7 @@ func newMemory(agent, session string) *memory {
 // enter makes session the newest session of the memory: the session goes on under another id.
 func (m *memory) enter(session string, offset int64) {
 	m.Sessions, m.Transcripts, m.Open = append(m.Sessions, session), append(m.Transcripts, session), nil
+	m.Named = nil // the agent has the calls in its new file
 	m.setRead(session, readTo{Offset: offset})
 }
 
@@ -172,4 +176,20 @@ func (m *memory) end(id string) {
 func (m *memory) knows(id string) bool {
 	_, open := m.Open[id]
 	return open || slices.Contains(m.Ended, id)
+}
+
+// name notes that a hook has named a call by its alias.
+func (m *memory) name(alias string) {
+	m.Named = append(m.Named, alias)
+	m.Named = m.Named[max(0, len(m.Named)-maxNamed):]
+}
+
+// forgetNamed reports whether a hook has named a call with the alias, and forgets one such call.
+func (m *memory) forgetNamed(alias string) bool {
+	i := slices.Index(m.Named, alias)
+	if alias == "" || i < 0 {
+		return false
+	}
+	m.Named = slices.Delete(m.Named, i, i+1)
+	return true
 }

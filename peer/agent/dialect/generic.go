@@ -51,7 +51,7 @@ func parseGeneric(name string, input []byte) (Event, error) {
 	}
 	ev.Agent = in.Agent
 	for i, tool := range in.Tools {
-		ev.Calls[i].Result = &Result{tool.ID, tool.Failed}
+		ev.Calls[i].Result = &Result{ID: tool.ID, Failed: tool.Failed}
 	}
 	return ev, nil
 }

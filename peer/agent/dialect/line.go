@@ -36,6 +36,7 @@ type Saying struct {
 type Result struct {
 	ID     string
 	Failed bool
+	AtMs   int64 // when the call ended, in milliseconds since 1970; 0 if that is when the line was written
 }
 
 // Usage counts the tokens of a model's answers.

@@ -113,12 +113,21 @@ func complete(lines []dialect.Line) []dialect.Line {
 	}
 }
 
-// folderOf returns the folder in which the agent worked, or "" if no line says it.
-func folderOf(lines []dialect.Line) string {
+// foldersOf returns the folders in which the agent worked, in the order of the lines. A folder of the working copy at root is the top of
+// it. If no line names a folder, foldersOf returns root.
+func foldersOf(lines []dialect.Line, root string) []string {
+	var folders []string
 	for _, l := range lines {
-		if l.Folder != "" {
-			return l.Folder
+		folder := l.Folder
+		if root != "" && strings.HasPrefix(folder+"/", root+"/") {
+			folder = root
+		}
+		if folder != "" && !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
 		}
 	}
-	return ""
+	if len(folders) == 0 {
+		return []string{root}
+	}
+	return folders
 }

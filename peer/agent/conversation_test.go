@@ -60,6 +60,19 @@ func TestACutEndsWithTheResultsOfItsFrame(t *testing.T) {
 	}
 }
 
+func TestFoldersAreThoseOfTheLines(t *testing.T) {
+	t.Parallel()
+	in := func(folders ...string) (lines []dialect.Line) {
+		for _, folder := range folders {
+			lines = append(lines, dialect.Line{Facts: dialect.Facts{Folder: folder}})
+		}
+		return lines
+	}
+	assert.Equal(t, []string{"/repo"}, foldersOf(nil, "/repo"))
+	assert.Equal(t, []string{"/repo", "/other", "/repository"}, foldersOf(in("", "/repo/src", "/other", "/repo", "/repository", "/other"), "/repo"))
+	assert.Equal(t, []string{"/repo/src"}, foldersOf(in("/repo/src"), ""))
+}
+
 func TestAMemoryThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
 	for text, message := range map[string]string{

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -74,8 +73,9 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 		course.Dir = target // the agent names its files by this path
 	}
 	resumed, err := kept.speaks.Resume(dialect.Course{
-		Lines: kept.lines, Sessions: kept.mem.Sessions, Session: course.Session, Folder: kept.folder, Dir: course.Dir,
-		Prompt: w.Prompt, AtMs: s.Now().UnixMilli(), Env: w.Env,
+		Lines: kept.lines, Sessions: kept.mem.Sessions, Session: course.Session, Folder: kept.folders[0], Earlier: kept.folders[1:],
+		Dir: course.Dir, Prompt: w.Prompt,
+		AtMs: s.Now().UnixMilli(), Env: w.Env,
 	})
 	course.File, course.Command = resumed.File, resumed.Command
 	if err != nil {
@@ -92,10 +92,10 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 
 // keptLines is what a course keeps of a conversation.
 type keptLines struct {
-	speaks *dialect.Dialect
-	lines  []dialect.Line
-	mem    *memory // at the frame
-	folder string  // in which the agent has worked
+	speaks  *dialect.Dialect
+	lines   []dialect.Line
+	mem     *memory  // at the frame
+	folders []string // in which the agent has worked; not empty
 }
 
 // plan does the work of Plan, and returns what the course keeps.
@@ -134,11 +134,9 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 		return nil, nil, err
 	}
 	lines := cut(whole.lines, len(then.lines), at.Entry.IDs)
-	folder := folderOf(whole.lines)
-	if root := s.Workspace().Root; root != "" && strings.HasPrefix(folder+"/", root+"/") {
-		folder = root
-	}
-	return &Course{From: at.Address, Kept: len(lines), Of: len(whole.lines), Missing: then.missing, Recorded: IsRecordedHere(s, at.Address.Run)}, &keptLines{speaks, lines, mem, folder}, nil
+	folders := foldersOf(whole.lines, s.Workspace().Root)
+	return &Course{From: at.Address, Kept: len(lines), Of: len(whole.lines), Missing: then.missing, Recorded: IsRecordedHere(s, at.Address.Run)},
+		&keptLines{speaks, lines, mem, folders}, nil
 }
 
 // forkSession makes the fork of the session's run at the frame. size is the size of the file with the conversation.

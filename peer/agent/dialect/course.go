@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -11,9 +12,10 @@ type Course struct {
 	Sessions []string // the former ids of the session
 	Session  string   // the new id
 	Folder   string   // in which the agent has worked; "" if unknown
+	Earlier  []string // the other folders in which it has worked: a course can be another course of a course
 	Dir      string   // the absolute path of the new folder
 	Prompt   string   // the next prompt; may be ""
-	AtMs     int64    // the current time, in milliseconds since 1970
+	AtMs     int64    // now, in milliseconds since 1970
 	Env      []string
 }
 
@@ -24,14 +26,19 @@ type Resumed struct {
 	Command []string // starts the agent in the new folder
 }
 
-// rewrite returns a line with the ids of the former session and the former folder replaced, wherever they occur: without that, the
+// rewrite returns a line with the ids of the former session and the former folders replaced, wherever they occur: without that, the
 // agent would write to the former folder.
 func (c Course) rewrite(line []byte) string {
 	text := string(line)
 	for _, old := range c.Sessions {
 		text = strings.ReplaceAll(text, old, c.Session)
 	}
-	return replacePath(text, inJSON(c.Folder), inJSON(c.Dir))
+	folders := slices.SortedFunc(slices.Values(append([]string{c.Folder}, c.Earlier...)), func(a, b string) int { return len(b) - len(a) })
+	const mark = "\x00" // is in no JSON text; the new folder can be below a former one
+	for _, folder := range folders {
+		text = replacePath(text, inJSON(folder), mark)
+	}
+	return strings.ReplaceAll(text, mark, inJSON(c.Dir))
 }
 
 // replacePath replaces a folder in JSON text. The folder stays where its name is only the beginning or the end of another name. If

@@ -25,3 +25,10 @@ func TestAFolderIsReplacedWhole(t *testing.T) {
 		assert.Equal(t, after, c.rewrite([]byte(before)), before)
 	}
 }
+
+func TestAllFoldersAreReplaced(t *testing.T) {
+	t.Parallel()
+	c := Course{Folder: "/work/repo", Earlier: []string{"/work/repo/below", "/work/other"}, Dir: "/work/repo/new"}
+	assert.JSONEq(t, `{"a":"/work/repo/new/x /work/repo/new/y /work/repo/new /work/others"}`,
+		c.rewrite([]byte(`{"a":"/work/repo/x /work/repo/below/y /work/other /work/others"}`)))
+}

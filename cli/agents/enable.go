@@ -56,7 +56,7 @@ ask whether you trust the hooks; session status says what is missing.`,
 				}
 				if !s.JSON {
 					s.Note("sessions of %s are recorded: hooks are in %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
-					if trust := setup.Agent.Hooks.Trust; trust != "" && changed {
+					if trust := setup.Agent.Hooks.Trust; trust != "" {
 						s.Note("%s", trust)
 					}
 				}

@@ -2,16 +2,21 @@ package modeltest
 
 import "fmt"
 
-// readGemini returns the conversation in a request of Gemini's API.
+// readGemini returns the conversation in a request of Gemini's API. Results and words in one message are two items: Gemini CLI joins
+// what follows each other from the user's side.
 func readGemini(body object) (items []item) {
 	for _, m := range objects(body, "contents") {
 		role, _ := m["role"].(string)
+		text, results := textOf(m, "parts"), false
 		for _, part := range objects(m, "parts") {
-			if part["functionResponse"] != nil {
-				role = "tool"
-			}
+			results = results || part["functionResponse"] != nil
 		}
-		items = append(items, item{role, textOf(m, "parts")})
+		if results {
+			items = append(items, item{"tool", ""})
+		}
+		if !results || text != "" {
+			items = append(items, item{role, text})
+		}
 	}
 	return items
 }

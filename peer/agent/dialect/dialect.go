@@ -36,7 +36,7 @@ type Hooks struct {
 }
 
 // all lists the dialects, in the order in which people see them.
-var all = []*Dialect{&claude, &codex, &pi, &generic}
+var all = []*Dialect{&claude, &codex, &gemini, &pi, &generic}
 
 // Of returns the dialect of the agent with the name, and whether there is one.
 func Of(name string) (*Dialect, bool) {

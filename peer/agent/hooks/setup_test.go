@@ -102,3 +102,22 @@ func TestSettingsThatAreNoObjectStay(t *testing.T) {
 		assert.Equal(t, text, read(t, path))
 	}
 }
+
+func TestHooksOfGeminiComeAndGo(t *testing.T) {
+	t.Parallel()
+	gemini, ok := dialect.Of(dialect.Gemini)
+	require.True(t, ok)
+	setup := hooks.Setup{Agent: gemini, Root: t.TempDir(), Private: t.TempDir()}
+	path := filepath.Join(setup.Root, ".gemini", "settings.json")
+	require.NoError(t, os.Mkdir(filepath.Dir(path), 0o777))
+	before := "{\n  // mine\n  \"hooksConfig\": {\"enabled\": false},\n}\n"
+	require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
+	_, err := setup.Enable()
+	require.NoError(t, err)
+	assert.Equal(t, 5, strings.Count(read(t, path), "git-smithers session hook gemini "))
+	assert.Contains(t, read(t, path), `"timeout":30000`)
+	assert.Contains(t, read(t, path), `"hooksConfig": {"enabled": false}`, "a user's choice stays")
+	_, err = setup.Disable()
+	require.NoError(t, err)
+	assert.Equal(t, before, read(t, path))
+}

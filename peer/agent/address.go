@@ -2,8 +2,11 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -24,7 +27,87 @@ func Address(ctx context.Context, s *timeline.Store, text string) (string, error
 	case strings.Trim(at, "0123456789") == "":
 		return run + ":" + at, nil
 	}
-	return run + "@" + at, nil
+	frame, err := frameOfCall(ctx, s, run, at)
+	if err != nil || frame == snapshot.NoFrame {
+		return run + "@" + at, err
+	}
+	return fmt.Sprintf("%s:%d", run, frame), nil
+}
+
+// frameOfCall returns the frame of a session's tool call by the agent's own id, if the frame does not have the id: the agent's hooks name
+// calls by aliases. Otherwise it returns snapshot.NoFrame.
+func frameOfCall(ctx context.Context, s *timeline.Store, run, id string) (int64, error) {
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return snapshot.NoFrame, err
+	}
+	at, alias, err := lineOfCall(s, head, id)
+	if err != nil || alias == "" {
+		return snapshot.NoFrame, err
+	}
+	for entry, err := range s.Chain(head.Entry()) {
+		if err != nil {
+			return snapshot.NoFrame, err
+		}
+		if entry.Frame == snapshot.NoFrame || !slices.Contains(entry.IDs, alias) {
+			continue
+		}
+		// A later call can have the same alias. The hook of this call came before its line.
+		mem, err := memoryOf(entry)
+		if err != nil || mem.Read[at.Transcript].Offset <= at.Offset {
+			return entry.Frame, err
+		}
+	}
+	return snapshot.NoFrame, nil
+}
+
+// lineOfCall returns the place of the line with a call, and the call's alias. The alias is "" if the session has no such call, or the agent
+// hands ids to its hooks.
+func lineOfCall(s *timeline.Store, head *timeline.Head, id string) (at snapshot.TranscriptRange, alias string, err error) {
+	entry := head.Entry()
+	calls, err := entry.ToolCalls()
+	if err != nil {
+		return at, "", timeline.Explain(err)
+	}
+	found := false
+	for row, err := range calls.Rows() {
+		if err != nil {
+			return at, "", timeline.Explain(err)
+		}
+		call, err := snapshot.DecodeToolCall(row)
+		if err != nil {
+			return at, "", timeline.Explain(err)
+		}
+		if call.CallToken == id && call.InputAt != nil {
+			at, found = *call.InputAt, true
+		}
+	}
+	if !found {
+		return at, "", nil
+	}
+	transcript, err := entry.Transcript()
+	if err != nil {
+		return at, "", timeline.Explain(err)
+	}
+	key := snapshot.TranscriptKey(at.Transcript, at.Offset)
+	value, found, err := transcript.Get(key)
+	if err != nil || !found {
+		return at, "", timeline.Explain(err)
+	}
+	whole, err := s.Secrets(head.Row()).Look(snapshot.Place{Collection: snapshot.CollectionTranscript, Key: key}, value)
+	if err != nil {
+		return at, "", timeline.Explain(err)
+	}
+	lines, err := snapshot.DecodeTranscript(page.Row{Key: key, Value: whole.Text})
+	if err != nil {
+		return at, "", timeline.Explain(err)
+	}
+	for _, c := range dialect.For(head.Row().Workflow).Read(lines[0]).Begun {
+		if c.ID == id {
+			return at, c.Alias, nil
+		}
+	}
+	return at, "", nil
 }
 
 // Session returns the id of the run that name names: a run, the agent's own id of a session, or "@" or "" for the newest session.

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/agent/retention"
 )
 
 // hookTime is the time after which a hook gives up, so that the agent goes on.
@@ -28,7 +29,10 @@ What went wrong is in git smithers session status.`,
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			ctx, stop := context.WithTimeout(ctx, hookTime)
 			defer stop()
-			agent.Hook{Agent: c.Args().Get(0), Event: c.Args().Get(1), Input: s.In, Dir: s.Dir, Env: s.Env, Now: s.Now}.Run(ctx)
+			agent.Hook{
+				Agent: c.Args().Get(0), Event: c.Args().Get(1), Input: s.In, Dir: s.Dir, Env: s.Env, Now: s.Now,
+				Recall: retention.Recall, Retention: func(private string) { startRetention(s, private) },
+			}.Run(ctx)
 			return nil
 		},
 	}

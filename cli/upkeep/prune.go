@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
@@ -40,7 +41,7 @@ func pruneCommand() *arg.Command {
 		Usage: []string{
 			"<run>... [--dry-run]",
 			"[--keep-last N] [--keep-within D] [--keep-label L]... [--dry-run]",
-			"--undo <run>...", "--collect [--dry-run]", "--remote [<remote>] [<run>...] [--dry-run]",
+			"--sessions [--dry-run]", "--undo <run>...", "--collect [--dry-run]", "--remote [<remote>] [<run>...] [--dry-run]",
 		},
 		About: `Removes whole runs: the named runs, or every ended run that no --keep rule keeps. prune
 prints how much space this can free, but frees none yet: --undo restores pruned runs, until
@@ -50,6 +51,10 @@ Forks of a pruned run lose nothing. A pruned run leaves a tombstone. push pushes
 no push brings the run back. --remote deletes pruned runs at a remote, the first
 argument or the default remote of push, unless another person has continued the run there.
 
+--sessions prunes the sessions of coding agents that have ended longer ago than smithers.session.keep
+says, 30d by default, and frees the space of those it has pruned a week ago. Sessions with a
+checkpoint or a fork stay. A hook starts it once a day.
+
 --collect rewrites the packs of run history without the objects that only pruned runs need.
 Your own files, commits and stashes stay. Objects in git's own packs stay until git gc.`,
 		MaxArgs: arg.AnyNumber,
@@ -57,6 +62,7 @@ Your own files, commits and stashes stay. Objects in git's own packs stay until 
 			&urfave.IntFlag{Name: "keep-last", Usage: "keep the `N` runs that ended last"},
 			&urfave.StringFlag{Name: "keep-within", Usage: "keep runs that ended within `D`, such as 30d, 2w or 12h"},
 			&urfave.StringSliceFlag{Name: "keep-label", Usage: "keep forks labeled `L`; may be repeated"},
+			&urfave.BoolFlag{Name: "sessions", Usage: "prune sessions of coding agents by their age"},
 			&urfave.BoolFlag{Name: "undo", Usage: "restore pruned runs"},
 			&urfave.BoolFlag{Name: "collect", Usage: "free the space of pruned runs; this cannot be undone"},
 			&urfave.BoolFlag{Name: "remote", Usage: "delete pruned runs at a remote"},
@@ -75,6 +81,9 @@ Your own files, commits and stashes stay. Objects in git's own packs stay until 
 			if err != nil {
 				return err
 			}
+			if opts.sessions {
+				return s.WithStore(ctx, func(store *timeline.Store) error { return runPruneSessions(ctx, s, store, opts.dryRun) })
+			}
 			return withKeeper(ctx, s, func(k *keep.Keeper) error { return runPrune(ctx, s, k, opts) })
 		},
 	}
@@ -88,6 +97,8 @@ type pruneOptions struct {
 	collect bool
 	there   bool // delete pruned runs at a remote; the first of runs names the remote, if there is one
 	dryRun  bool
+
+	sessions bool // prune sessions of coding agents by their age
 }
 
 // parsePrune returns the options of prune from the flags and arguments in c. The error is usage if a value is invalid,
@@ -95,7 +106,7 @@ type pruneOptions struct {
 func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	opts := pruneOptions{
 		runs: c.Args().Slice(), undo: c.Bool("undo"), collect: c.Bool("collect"), there: c.Bool("remote"),
-		dryRun: c.Bool("dry-run"), policy: keep.Policy{Last: c.Int("keep-last"), Labels: c.StringSlice("keep-label")},
+		dryRun: c.Bool("dry-run"), sessions: c.Bool("sessions"), policy: keep.Policy{Last: c.Int("keep-last"), Labels: c.StringSlice("keep-label")},
 	}
 	var err error
 	if c.IsSet("keep-within") {
@@ -105,7 +116,7 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	}
 	rules := c.IsSet("keep-last") || c.IsSet("keep-within") || c.IsSet("keep-label")
 	asked := 0
-	for _, is := range []bool{rules, opts.undo, opts.collect, opts.there} {
+	for _, is := range []bool{rules, opts.undo, opts.collect, opts.there, opts.sessions} {
 		if is {
 			asked++
 		}
@@ -114,9 +125,9 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	case opts.policy.Last < 0:
 		return opts, fault.New(fault.Usage, "--keep-last cannot be %d", opts.policy.Last).Hint("use a number of runs, from 0")
 	case asked > 1:
-		return opts, fault.New(fault.Usage, "--keep-…, --undo, --collect and --remote do not go together").Hint("type only one of them")
-	case len(opts.runs) > 0 && (rules || opts.collect):
-		return opts, fault.New(fault.Usage, "runs do not go together with --keep-… or --collect").
+		return opts, fault.New(fault.Usage, "--keep-…, --sessions, --undo, --collect and --remote do not go together").Hint("type only one of them")
+	case len(opts.runs) > 0 && (rules || opts.collect || opts.sessions):
+		return opts, fault.New(fault.Usage, "runs do not go together with --keep-…, --sessions or --collect").
 			Hint("name runs, or use --keep-… rules; --collect frees the space of all pruned runs")
 	case len(opts.runs) == 0 && asked == 0:
 		return opts, fault.New(fault.Usage, "prune needs runs or a rule").

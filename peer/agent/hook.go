@@ -26,6 +26,10 @@ type Hook struct {
 	Dir   string // the folder of the process
 	Env   []string
 	Now   func() time.Time
+	// Recall brings a session back that was pruned by its age and goes on. nil brings none back.
+	Recall func(ctx context.Context, s *timeline.Store, run string) error
+	// Retention is called with the store's private folder at the end of a session.
+	Retention func(private string)
 }
 
 // Run records the event that an agent hands to a hook. What goes wrong is in the log of hooks, if there is a repository
@@ -58,13 +62,22 @@ func (h Hook) Run(ctx context.Context) {
 	private = store.Private()
 	note := notesOf(store, ev.Session)
 	if err == nil && note.needsFrame(ev, store.Settings().Session.Every) {
-		if entry.Frame, err = Record(ctx, store, speaks, ev); entry.Frame {
+		entry.Frame, err = Record(ctx, store, speaks, ev)
+		if run := Run(cmp.Or(ev.Agent, speaks.Name), ev.Session); fault.CodeOf(err) == fault.RunPruned && h.Recall != nil {
+			if err = h.Recall(ctx, store, run); err == nil {
+				entry.Frame, err = Record(ctx, store, speaks, ev)
+			}
+		}
+		if entry.Frame {
 			noteHere(store, Run(cmp.Or(ev.Agent, speaks.Name), ev.Session))
 			note.write(fileName, ev.Transcript)
 		}
 	}
 	if err = errors.Join(err, store.Close()); err != nil { //nolint:contextcheck // closing must finish
 		entry.Error, entry.Code = err.Error(), string(fault.CodeOf(err))
+	}
+	if ev.Kind == dialect.Ended && h.Retention != nil {
+		h.Retention(private)
 	}
 }
 

@@ -25,6 +25,28 @@ type SessionInfo struct {
 	mem   *memory
 }
 
+// IsLabelled reports whether a person has kept a moment of the session under a label, or the session as a fork.
+func (i SessionInfo) IsLabelled() bool {
+	return i.mem.Checkpoints > 0 || i.BranchLabel != nil && *i.BranchLabel != whatIfLabel
+}
+
+// EndIdle notes that a session has ended without a word of its agent. A later hook opens it again. Code: conflict if the session got an entry
+// meanwhile.
+func EndIdle(ctx context.Context, s *timeline.Store, run string) error {
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	row := head.Row()
+	if row.Status.Ended() {
+		return nil
+	}
+	at := head.Entry().AtMs
+	return head.Append(ctx, snapshot.Draft{Subject: "the session has ended: no hook for a day", Run: func(row *snapshot.Run) {
+		row.Status, row.FinishedAtMs = snapshot.RunFinished, &at
+	}})
+}
+
 // Sessions returns the sessions of coding agents in the repository, that with the newest frame first. A run that cannot be read is skipped:
 // verify reports it.
 func Sessions(ctx context.Context, s *timeline.Store) ([]SessionInfo, error) {

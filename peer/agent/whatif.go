@@ -139,9 +139,12 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 		&keptLines{speaks, lines, mem, folders}, nil
 }
 
+// whatIfLabel is the label of the forks that what-if makes.
+const whatIfLabel = "what if"
+
 // forkSession makes the fork of the session's run at the frame. size is the size of the file with the conversation.
 func forkSession(ctx context.Context, s *timeline.Store, course *Course, mem *memory, size int64) error {
-	head, err := s.Fork(ctx, timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: "what if"})
+	head, err := s.Fork(ctx, timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: whatIfLabel})
 	if err != nil {
 		return err
 	}

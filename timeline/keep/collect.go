@@ -35,6 +35,16 @@ func (k *Keeper) collectNote() idFile { return idFile(filepath.Join(k.store.Priv
 // error, the next Collect deletes the remaining objects. The error code is locked if another process collects, or if
 // git is changing an index. If the error comes after the refs were deleted, Collect also returns the result.
 func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*PruneResult, error) {
+	return k.collect(ctx, dryRun, func(string) bool { return true })
+}
+
+// CollectRuns is Collect for the given forgotten runs alone. runs are whole ids; it ignores runs that are not forgotten.
+func (k *Keeper) CollectRuns(ctx context.Context, runs ...string) (*PruneResult, error) {
+	return k.collect(ctx, false, func(run string) bool { return slices.Contains(runs, run) })
+}
+
+// collect is Collect for the forgotten runs that are wanted.
+func (k *Keeper) collect(ctx context.Context, dryRun bool, wanted func(run string) bool) (*PruneResult, error) {
 	lock := flock.New(filepath.Join(k.store.Private(), collectLock))
 	if !dryRun {
 		if err := os.MkdirAll(k.store.Private(), 0o777); err != nil {
@@ -53,7 +63,7 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*PruneResult, error)
 		return nil, timeline.Explain(err)
 	}
 	all, others := k.holdings(list)
-	going := toCollect(all)
+	going := slices.DeleteFunc(toCollect(all), func(h *runRefs) bool { return !wanted(h.id) })
 	out := &PruneResult{Runs: []PrunedRun{}}
 	for _, h := range going {
 		out.Runs = append(out.Runs, PrunedRun{RunID: h.id, Frames: k.frames(h.held)})

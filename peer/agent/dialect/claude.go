@@ -88,6 +88,9 @@ type claudeLine struct {
 	Type    string `json:"type"`
 	Time    string `json:"timestamp"`
 	Folder  string `json:"cwd"`
+	Meta    bool   `json:"isMeta"`
+	Compact bool   `json:"isCompactSummary"`
+	Aside   bool   `json:"isSidechain"`
 	Message struct {
 		ID      string          `json:"id"`
 		Content json.RawMessage `json:"content"`
@@ -103,11 +106,13 @@ type claudeLine struct {
 // claudeBlock is a part of a message in Claude Code's transcript.
 type claudeBlock struct {
 	Type    string          `json:"type"`
+	Text    string          `json:"text"`
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
 	Input   json.RawMessage `json:"input"`
 	Of      string          `json:"tool_use_id"`
 	IsError bool            `json:"is_error"`
+	Content json.RawMessage `json:"content"`
 }
 
 // readClaude is Read of Claude Code.
@@ -116,26 +121,28 @@ func readClaude(text []byte) Facts {
 	if json.Unmarshal(text, &line) != nil {
 		return Facts{}
 	}
-	facts := Facts{Vendor: claudeVendor[line.Type], Message: line.Message.ID, Answers: line.Type == "assistant", Folder: line.Folder}
+	facts := Facts{Vendor: claudeVendor[line.Type], Message: line.Message.ID, Answers: line.Type == "assistant", Folder: line.Folder, Aside: line.Aside}
 	facts.AtMs = timeOf(line.Time)
 	if u := line.Message.Usage; u != nil {
 		facts.Usage = Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}
 	}
 	var blocks []claudeBlock
-	if json.Unmarshal(line.Message.Content, &blocks) != nil {
-		return facts // the content is one text
+	if json.Unmarshal(line.Message.Content, &blocks) != nil { // the content is one text
+		facts.Said = claudeSaid(&line, textOf(line.Message.Content))
+		return facts
 	}
 	for _, b := range blocks {
 		switch {
 		case b.Type == "tool_use" && b.ID != "" && b.Name != "":
-			facts.Begun = append(facts.Begun, Call{ID: b.ID, Tool: b.Name, ReadOnly: claudeReaders[b.Name]})
+			facts.Begun = append(facts.Begun, Call{ID: b.ID, Tool: b.Name, Input: b.Input, ReadOnly: claudeReaders[b.Name]})
 			if b.Name == "TodoWrite" {
 				facts.Todos = claudeTodos(b.Input)
 			}
 		case b.Type == "tool_result" && b.Of != "":
-			facts.Ended, facts.Answers = append(facts.Ended, Result{ID: b.Of, Failed: b.IsError}), true
+			facts.Ended, facts.Answers = append(facts.Ended, Result{ID: b.Of, Failed: b.IsError, Output: textOf(b.Content)}), true
 		}
 	}
+	facts.Said = claudeSaid(&line, textsOf(blocks)...)
 	return facts
 }
 

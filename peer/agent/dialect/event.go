@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -45,6 +46,8 @@ type Event struct {
 type Call struct {
 	ID   string // the agent's own id of the call; "" if the agent has no such ids
 	Tool string
+	// Input is what the tool was asked to do, if a line says it: a JSON value. It is nil if the line does not say it.
+	Input json.RawMessage
 	// Alias stands for the call in the hooks of an agent that hands no ids to them. It is the same in the event and in the line.
 	Alias string
 	// Result says how the call has ended, if the agent's own file does not say it.

@@ -90,7 +90,7 @@ func TestLinesOfGemini(t *testing.T) {
 	}, readGemini([]byte(geminiSaid)))
 
 	done := readGemini([]byte(geminiDone))
-	assert.Equal(t, []Result{{"write_file__fc_1_0", false, 1795351439467}, {"read_file__fc_1_1", true, 1795351439468}}, done.Ended)
+	assert.Equal(t, []Result{{ID: "write_file__fc_1_0", AtMs: 1795351439467}, {ID: "read_file__fc_1_1", Failed: true, AtMs: 1795351439468}}, done.Ended)
 	assert.Empty(t, done.Said, "it was said in the line before")
 	assert.Equal(t, usage, done.Usage)
 	assert.Equal(t, Facts{Answers: true, AtMs: 1795351439576}, readGemini([]byte(geminiResult)))

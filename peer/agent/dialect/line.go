@@ -24,11 +24,18 @@ type Facts struct {
 	Todos   json.RawMessage // the list of todos that the line sets; nil if it sets none
 	Folder  string          // the folder in which the agent works; "" if the line does not say it
 	Said    []Saying        // what a person or the model said in words
+	Aside   bool            // the line is of a subagent, although it is in the file of the session
 }
+
+// The roles of a Saying.
+const (
+	User      = "user"      // a person: the text is a prompt, and begins a turn
+	Assistant = "assistant" // the model
+)
 
 // Saying is a text of a conversation.
 type Saying struct {
-	Role string // "user" or "assistant"
+	Role string // User or Assistant
 	Text string
 }
 
@@ -36,7 +43,8 @@ type Saying struct {
 type Result struct {
 	ID     string
 	Failed bool
-	AtMs   int64 // when the call ended, in milliseconds since 1970; 0 if that is when the line was written
+	AtMs   int64  // when the call ended, in milliseconds since 1970; 0 if that is when the line was written
+	Output string // what the tool answered, in words; "" if the line does not say it
 }
 
 // Usage counts the tokens of a model's answers.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -27,8 +28,20 @@ func readConversation(s *timeline.Store, speaks *dialect.Dialect, entry *snapsho
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	book := s.Secrets(run)
 	c := new(conversation)
+	book := s.Secrets(run)
+	c.lines, err = storedLines(rows, speaks, mem.Transcripts, func(row page.Row) ([]byte, error) {
+		whole, err := book.Look(snapshot.Place{Collection: snapshot.CollectionTranscript, Key: row.Key}, row.Value)
+		c.missing += len(whole.Missing)
+		return whole.Text, err
+	})
+	return c, err
+}
+
+// storedLines returns the lines of the named transcripts, one transcript after the other. rows are the rows of all transcripts. look
+// returns the value of a row as it is to be read; if look is nil, the lines are as they are stored, with placeholders for secrets.
+// The offset of a line is that of its row.
+func storedLines(rows *page.Collection, speaks *dialect.Dialect, names []string, look func(page.Row) ([]byte, error)) ([]dialect.Line, error) {
 	parts := make(map[string][]dialect.Line)
 	for row, err := range rows.Rows() {
 		if err != nil {
@@ -38,15 +51,14 @@ func readConversation(s *timeline.Store, speaks *dialect.Dialect, entry *snapsho
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		if !slices.Contains(mem.Transcripts, name) {
+		if !slices.Contains(names, name) {
 			continue // of a subagent
 		}
-		whole, err := book.Look(snapshot.Place{Collection: snapshot.CollectionTranscript, Key: row.Key}, row.Value)
-		if err != nil {
-			return nil, timeline.Explain(err)
+		if look != nil {
+			if row.Value, err = look(row); err != nil {
+				return nil, timeline.Explain(err)
+			}
 		}
-		c.missing += len(whole.Missing)
-		row.Value = whole.Text
 		texts, err := snapshot.DecodeTranscript(row)
 		if err != nil {
 			return nil, timeline.Explain(err)
@@ -55,10 +67,11 @@ func readConversation(s *timeline.Store, speaks *dialect.Dialect, entry *snapsho
 			parts[name] = append(parts[name], dialect.Line{Facts: speaks.Read(text), Offset: offset, Text: bytes.Clone(text)})
 		}
 	}
-	for _, name := range mem.Transcripts {
-		c.lines = append(c.lines, parts[name]...)
+	var lines []dialect.Line
+	for _, name := range names {
+		lines = append(lines, parts[name]...)
 	}
-	return c, nil
+	return lines, nil
 }
 
 // cut returns the first lines of the conversation: those before the prompt, for the frame of a prompt, and otherwise those up to the

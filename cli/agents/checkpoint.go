@@ -38,7 +38,7 @@ age. git smithers sql 'SELECT * FROM checkpoints' lists all.`,
 				if err != nil {
 					return err
 				}
-				at, err := agent.Checkpoint(ctx, store, run, c.String("message"))
+				at, err := agent.MakeCheckpoint(ctx, store, run, c.String("message"))
 				if err != nil {
 					return err
 				}

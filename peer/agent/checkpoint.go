@@ -7,9 +7,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Checkpoint appends a frame with the files of now to a session, under a label, and returns its address. run is the id of the session's
+// MakeCheckpoint appends a frame with the files of now to a session, under a label, and returns its address. run is the id of the session's
 // run, label can be "". Retention keeps a session with a checkpoint. Codes: those of Head; invalid_input if the run is not a session.
-func Checkpoint(ctx context.Context, s *timeline.Store, run, label string) (timeline.Address, error) {
+func MakeCheckpoint(ctx context.Context, s *timeline.Store, run, label string) (timeline.Address, error) {
 	head, mem, err := openSession(ctx, s, run)
 	if err != nil {
 		return timeline.Address{}, err

@@ -38,40 +38,52 @@ func readConversation(s *timeline.Store, speaks *dialect.Dialect, entry *snapsho
 	return c, err
 }
 
-// storedLines returns the lines of the named transcripts, one transcript after the other. rows are the rows of all transcripts. look
-// returns the value of a row as it is to be read; if look is nil, the lines are as they are stored, with placeholders for secrets.
-// The offset of a line is that of its row.
+// storedLines returns the lines of the named transcripts, one transcript after the other: see eachLine.
 func storedLines(rows *page.Collection, speaks *dialect.Dialect, names []string, look func(page.Row) ([]byte, error)) ([]dialect.Line, error) {
 	parts := make(map[string][]dialect.Line)
-	for row, err := range rows.Rows() {
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		name, offset, err := snapshot.SplitTranscriptKey(row.Key)
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		if !slices.Contains(names, name) {
-			continue // of a subagent
-		}
-		if look != nil {
-			if row.Value, err = look(row); err != nil {
-				return nil, timeline.Explain(err)
-			}
-		}
-		texts, err := snapshot.DecodeTranscript(row)
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		for _, text := range texts {
-			parts[name] = append(parts[name], dialect.Line{Facts: speaks.Read(text), Offset: offset, Text: bytes.Clone(text)})
-		}
+	for _, name := range names {
+		parts[name] = nil
 	}
+	known := func(name string) bool { _, ok := parts[name]; return ok } // the others are of subagents
+	err := eachLine(rows, speaks, known, look, func(name string, line dialect.Line) { parts[name] = append(parts[name], line) })
 	var lines []dialect.Line
 	for _, name := range names {
 		lines = append(lines, parts[name]...)
 	}
-	return lines, nil
+	return lines, err
+}
+
+// eachLine calls take with each line of the transcripts that wanted names. rows are the rows of all transcripts. look returns the
+// value of a row as it is to be read; if look is nil, the lines are as they are stored, with placeholders for secrets. The offset of
+// a line is that of its row.
+func eachLine(
+	rows *page.Collection, speaks *dialect.Dialect, wanted func(string) bool, look func(page.Row) ([]byte, error), take func(string, dialect.Line),
+) error {
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		name, offset, err := snapshot.SplitTranscriptKey(row.Key)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		if !wanted(name) {
+			continue
+		}
+		if look != nil {
+			if row.Value, err = look(row); err != nil {
+				return timeline.Explain(err)
+			}
+		}
+		texts, err := snapshot.DecodeTranscript(row)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		for _, text := range texts {
+			take(name, dialect.Line{Facts: speaks.Read(text), Offset: offset, Text: bytes.Clone(text)})
+		}
+	}
+	return nil
 }
 
 // cut returns the first lines of the conversation: those before the prompt, for the frame of a prompt, and otherwise those up to the

@@ -101,7 +101,7 @@ func TestACheckpointKeepsTheFilesAndTheConversationOfNow(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, store.Close()) }()
 	for i, label := range []string{"before the rewrite", ""} {
-		at, err := agent.Checkpoint(t.Context(), store, "claude-s", label)
+		at, err := agent.MakeCheckpoint(t.Context(), store, "claude-s", label)
 		require.NoError(t, err)
 		assert.EqualValues(t, 2+i, at.Frame)
 		loaded, err := store.Load(t.Context(), fmt.Sprintf("claude-s@checkpoint:%d", i+1))
@@ -114,6 +114,6 @@ func TestACheckpointKeepsTheFilesAndTheConversationOfNow(t *testing.T) {
 	row, err := s.tip().RunRow()
 	require.NoError(t, err)
 	assert.Equal(t, snapshot.RunFinished, row.Status, "the session has ended, and stays so")
-	_, err = agent.Checkpoint(t.Context(), store, "claude-none", "")
+	_, err = agent.MakeCheckpoint(t.Context(), store, "claude-none", "")
 	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
 }

@@ -102,7 +102,7 @@ func TestOldSessionsGo(t *testing.T) {
 	a.hooks("labelled", "UserPromptSubmit", "SessionEnd")
 	a.hooks("parent", "UserPromptSubmit", "SessionEnd")
 	a.open(func(s *timeline.Store) {
-		_, err := agent.Checkpoint(t.Context(), s, "claude-labelled", "keep me")
+		_, err := agent.MakeCheckpoint(t.Context(), s, "claude-labelled", "keep me")
 		require.NoError(t, err)
 		_, err = s.Fork(t.Context(), timeline.ForkRequest{From: "claude-parent", RunID: "fork-of-a-session"})
 		require.NoError(t, err)

@@ -1,0 +1,188 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// The roles of messages.
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+	roleTool      = "tool"
+)
+
+// Chat is the conversation of a session in the form in which chat models are trained.
+type Chat struct {
+	Session  string    `json:"session_id"` // the agent's own id
+	Agent    string    `json:"agent"`
+	Run      string    `json:"run"`
+	Messages []Message `json:"messages"` // never nil
+}
+
+// Message is a message of a Chat.
+type Message struct {
+	Role    string     `json:"role"`
+	Content *string    `json:"content"` // nil if the model has called tools and said nothing
+	Calls   []ChatCall `json:"tool_calls,omitempty"`
+	CallID  string     `json:"tool_call_id,omitempty"` // of a result
+}
+
+// ChatCall is a tool call in a Message.
+type ChatCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"` // always "function"
+	Function ChatFunction `json:"function"`
+}
+
+// ChatFunction is what a ChatCall calls.
+type ChatFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // JSON
+}
+
+// Messages returns the conversation of a session up to an entry. Secrets stay placeholders. If the agent's lines say nothing, the
+// messages are the prompts and the answers. Code: invalid_input if the run is not a session.
+func Messages(at *timeline.LoadedEntry) (*Chat, error) {
+	mem, speaks, err := sessionAt(at)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.Entry.Transcript()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	lines, err := storedLines(rows, speaks, mem.Transcripts, nil)
+	if err != nil {
+		return nil, err
+	}
+	var j chatJob
+	for _, line := range lines {
+		if !line.Aside {
+			j.take(line)
+		}
+	}
+	chat := &Chat{mem.session(), mem.Agent, at.Address.Run, j.messages()}
+	if len(chat.Messages) > 0 {
+		return chat, nil
+	}
+	state, err := at.Entry.State()
+	if err == nil {
+		chat.Messages, err = promptMessages(state, mem.Turn)
+	}
+	return chat, timeline.Explain(err)
+}
+
+// promptMessages returns the prompts and the answers of the first turns.
+func promptMessages(state *snapshot.State, turns int) ([]Message, error) {
+	messages := []Message{}
+	for turn := 1; turn <= turns; turn++ {
+		prompt, answer, err := promptOf(state, turn)
+		if err != nil {
+			return nil, err
+		}
+		if prompt != "" {
+			messages = append(messages, Message{Role: roleUser, Content: &prompt})
+		}
+		if answer != "" {
+			messages = append(messages, Message{Role: roleAssistant, Content: &answer})
+		}
+	}
+	return messages, nil
+}
+
+// chatJob collects the messages of a conversation.
+type chatJob struct {
+	parts []*chatPart
+	of    map[string]*chatPart // by the ids of calls
+}
+
+// chatPart is a message of the user, or one of the model with the results of its calls: the form wants the results right behind the
+// message, although agents write a result as soon as it is there.
+type chatPart struct {
+	role    string
+	id      string // of the model's answer; "" if unknown
+	texts   []string
+	calls   []dialect.Call
+	results map[string]dialect.Result
+}
+
+// take takes in a line.
+func (j *chatJob) take(line dialect.Line) {
+	for _, said := range line.Said {
+		if said.Role == dialect.User {
+			j.parts = append(j.parts, &chatPart{role: roleUser, texts: []string{said.Text}})
+		} else {
+			part := j.part(line)
+			part.texts = append(part.texts, said.Text)
+		}
+	}
+	for _, call := range line.Begun {
+		if j.of[call.ID] != nil || call.ID == "" {
+			continue
+		}
+		part := j.part(line)
+		part.calls = append(part.calls, call)
+		if j.of == nil {
+			j.of = make(map[string]*chatPart)
+		}
+		j.of[call.ID] = part
+	}
+	for _, result := range line.Ended {
+		if part := j.of[result.ID]; part != nil {
+			part.results[result.ID] = result
+		}
+	}
+}
+
+// part returns the model's message that the line is a part of. A line without the id of an answer goes on with the message before,
+// as long as this has no result yet.
+func (j *chatJob) part(line dialect.Line) *chatPart {
+	if len(j.parts) > 0 {
+		last := j.parts[len(j.parts)-1]
+		if last.role == roleAssistant && last.id == line.Message && (line.Message != "" || len(last.results) == 0) {
+			return last
+		}
+	}
+	part := &chatPart{role: roleAssistant, id: line.Message, results: make(map[string]dialect.Result)}
+	j.parts = append(j.parts, part)
+	return part
+}
+
+// messages returns the messages. A call without a result is left out: no model accepts one.
+func (j *chatJob) messages() []Message {
+	messages := []Message{}
+	for _, part := range j.parts {
+		part.calls = slices.DeleteFunc(part.calls, func(c dialect.Call) bool { _, ended := part.results[c.ID]; return !ended })
+		message := Message{Role: part.role}
+		if len(part.texts) > 0 {
+			text := strings.Join(part.texts, "\n\n")
+			message.Content = &text
+		}
+		for _, call := range part.calls {
+			message.Calls = append(message.Calls, ChatCall{call.ID, "function", ChatFunction{call.Tool, argumentsOf(call.Input)}})
+		}
+		if message.Content == nil && message.Calls == nil {
+			continue
+		}
+		messages = append(messages, message)
+		for _, call := range part.calls {
+			output := part.results[call.ID].Output
+			messages = append(messages, Message{Role: roleTool, Content: &output, CallID: call.ID})
+		}
+	}
+	return messages
+}
+
+// argumentsOf returns the input of a call as JSON, an empty object if it is unknown.
+func argumentsOf(input json.RawMessage) string {
+	if len(input) == 0 {
+		return "{}"
+	}
+	return string(input)
+}

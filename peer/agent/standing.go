@@ -1,0 +1,34 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// sessionAt returns the memory of a session at an entry, and the dialect of its agent. Code: invalid_input if the run is not a session.
+func sessionAt(at *timeline.LoadedEntry) (*memory, *dialect.Dialect, error) {
+	mem, err := memoryOf(at.Entry)
+	if err != nil {
+		return nil, nil, fault.New(fault.InvalidInput, "%s: %w", at.Address, err).
+			Hint("`%s runs` lists the runs; the name of a session begins with the name of its agent", fault.Program)
+	}
+	return mem, dialect.For(mem.Agent), nil
+}
+
+// promptOf returns the prompt and the answer of a turn. Both are "" if there is none.
+func promptOf(state *snapshot.State, turn int) (prompt, answer string, err error) {
+	value, found, err := state.Outputs(promptsTable).Get(snapshot.Key(turnNode, turn))
+	if err != nil || !found {
+		return "", "", timeline.Explain(err)
+	}
+	var row struct{ Prompt, Answer string }
+	if err := json.Unmarshal(value, &row); err != nil {
+		return "", "", fmt.Errorf("the prompt of turn %d: %w", turn, err)
+	}
+	return row.Prompt, row.Answer, nil
+}

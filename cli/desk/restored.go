@@ -79,9 +79,7 @@ func addressText(at *timeline.Address) *string {
 	return new(at.String())
 }
 
-// TellRestored prints the changed paths of a restore. It also notes the changes in numbers, the tasks that use the same
-// files, the files that were not restored, and the command that restores the previous files. dryRun is true if the
-// restore was a dry run.
+// TellRestored prints the changed paths of a restore, and notes what NoteRestored notes. dryRun is true if the restore was a dry run.
 func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *code.RestoreResult, dryRun bool) error {
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"CHANGE", "PATH"}}
@@ -91,6 +89,12 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 	if err := t.Write(s.Terminal); err != nil {
 		return err
 	}
+	return NoteRestored(ctx, s, store, done, dryRun)
+}
+
+// NoteRestored notes the changes of a restore in numbers, the tasks that use the same files, the files that were not
+// restored, and the command that restores the previous files. dryRun is true if the restore was a dry run.
+func NoteRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *code.RestoreResult, dryRun bool) error {
 	s.Note("%s", restoredSummary(done, dryRun))
 	if done.Root != store.Workspace().Root {
 		s.Note("the restored files are in the run's own worktree: %s", plain.Text(done.Root))

@@ -77,8 +77,8 @@ func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry
 
 // Append builds the next entry of the series and returns the entry. The run has the entry once Commit has returned
 // nil. The caller may read the entry until Close. The entry's time is draft.AtMs, even if draft.AtMs is 0: a
-// series has no clock. Nothing is taken out of the texts: what was imported must come back as it was. The run's row marks their
-// secrets.
+// series has no clock. Nothing is taken out of the texts, unless draft.Redactor is set: what was imported must come back as it was. The run's row marks
+// their secrets.
 // The first entry of a new run gets the series' row, which draft.Run may then edit. If the new run has no parent,
 // its first entry is a frame even if draft.Frame is nil. A frame adds the event that announces the frame, unless
 // the frame is silent. If Append returns an error, the series has no new entry.

@@ -15,12 +15,12 @@ func sessionCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "session",
 		Summary: "record sessions of a coding agent, step by step",
-		Usage:   []string{"enable | disable | status | checkpoint | what-if | replay | export | tags"},
+		Usage:   []string{"enable | disable | status | checkpoint | what-if | replay | export | import | tags"},
 		About: `A session of a coding agent becomes a run, <agent>-<session id>. Each prompt, each batch of tool
 calls that may have changed files, and each answer is a frame: files, prompt, tool calls, tokens,
 todos, and the conversation. runs --sessions lists them; timeline, show, diff, restore and fork work on it as on any run.
 <run>@turn:7 is the frame before the seventh prompt was worked on, and <run>@<id of a tool call>
 the frame after the batch of the call.`,
-		Children: []*arg.Command{enableCommand(), disableCommand(), statusCommand(), checkpointCommand(), whatIfCommand(), replayCommand(), exportCommand(), tagsCommand(), hookCommand()},
+		Children: []*arg.Command{enableCommand(), disableCommand(), statusCommand(), checkpointCommand(), whatIfCommand(), replayCommand(), exportCommand(), importCommand(), tagsCommand(), hookCommand()},
 	}
 }

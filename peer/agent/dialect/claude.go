@@ -88,6 +88,7 @@ type claudeLine struct {
 	Type    string `json:"type"`
 	Time    string `json:"timestamp"`
 	Folder  string `json:"cwd"`
+	Session string `json:"sessionId"`
 	Meta    bool   `json:"isMeta"`
 	Compact bool   `json:"isCompactSummary"`
 	Aside   bool   `json:"isSidechain"`
@@ -122,6 +123,7 @@ func readClaude(text []byte) Facts {
 		return Facts{}
 	}
 	facts := Facts{Vendor: claudeVendor[line.Type], Message: line.Message.ID, Answers: line.Type == "assistant", Folder: line.Folder, Aside: line.Aside}
+	facts.Session = line.Session
 	facts.AtMs = timeOf(line.Time)
 	if u := line.Message.Usage; u != nil {
 		facts.Usage = Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}

@@ -63,3 +63,6 @@ func Names() []string {
 	}
 	return names
 }
+
+// ReadsTranscripts reports whether Read understands the lines of the agent's own file.
+func (d *Dialect) ReadsTranscripts() bool { return d != &generic }

@@ -22,6 +22,7 @@ type Facts struct {
 	Begun   []Call
 	Ended   []Result
 	Todos   json.RawMessage // the list of todos that the line sets; nil if it sets none
+	Session string          // the agent's own id of the session; "" if the line does not say it
 	Folder  string          // the folder in which the agent works; "" if the line does not say it
 	Said    []Saying        // what a person or the model said in words
 	Aside   bool            // the line is of a subagent, although it is in the file of the session

@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+const (
+	// maxTranscript is the size of the largest file that is imported, in bytes.
+	maxTranscript = 256 << 20
+	// heldLines is the size of the lines, in bytes, after which an import makes rows of them.
+	heldLines = 4 << 20
+)
+
+// Import makes a run of an agent's file with a conversation that no hook has recorded. The run has no files.
+type Import struct {
+	Speaks   *dialect.Dialect
+	Path     string
+	Progress func(done, total int) // of the file, in KiB; may be nil
+}
+
+// Imported is a run that was imported.
+type Imported struct {
+	Run     string `json:"run"`
+	Session string `json:"session"`
+	Turns   int    `json:"turns"`
+	Frames  int    `json:"frames"`
+	Lines   int    `json:"lines"`   // that are stored
+	TooLong int    `json:"tooLong"` // lines that are left out, because they are too long
+}
+
+// Run imports the file. Each prompt in it begins a turn, and is a frame at the time of its line, as if a hook had told of it; the last
+// frame is the end of the session. The run gets all frames or, with an error, none. Codes: invalid_input if the file is not a conversation
+// of the agent; limit_exceeded if it is too large; run_exists if the run is there already.
+func (i Import) Run(ctx context.Context, s *timeline.Store) (*Imported, error) {
+	file, err := os.Open(i.Path)
+	if err != nil {
+		return nil, fault.New(fault.InvalidInput, "read the transcript: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, fault.New(fault.InvalidInput, "read the transcript: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, fault.New(fault.InvalidInput, "%s is not a file", i.Path)
+	case info.Size() > maxTranscript:
+		return nil, fault.New(fault.LimitExceeded, "%s has more than %d MB", i.Path, maxTranscript>>20)
+	}
+	j := &importJob{store: s, speaks: i.Speaks, path: i.Path, atMs: info.ModTime().UnixMilli(), fileTime: true}
+	name := strings.TrimSuffix(filepath.Base(i.Path), filepath.Ext(i.Path))
+	if dialect.IsSessionID(name) {
+		j.session = name
+	}
+	err = j.read(ctx, io.LimitReader(file, maxTranscript), func(done int64) {
+		if i.Progress != nil {
+			i.Progress(int(done>>10), int(info.Size()>>10))
+		}
+	})
+	if err == nil {
+		err = j.finish(ctx)
+	}
+	if j.series != nil {
+		j.series.Close()
+	}
+	return &j.out, err
+}
+
+// read takes in all lines of the file. progress is called with the number of bytes that were read.
+func (j *importJob) read(ctx context.Context, from io.Reader, progress func(int64)) error {
+	in := bufio.NewReaderSize(from, 1<<16)
+	var offset int64
+	for {
+		if err := ctx.Err(); err != nil {
+			return timeline.Explain(err)
+		}
+		text, size, err := readLine(in)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fault.New(fault.InvalidInput, "read the transcript: %w", err)
+		}
+		if size > longestLine {
+			j.out.TooLong++
+		} else if len(text) > 0 {
+			if failed := j.take(ctx, text, offset); failed != nil {
+				return failed
+			}
+		}
+		if offset += size; err != nil {
+			j.end = offset
+			return nil
+		}
+		progress(offset)
+	}
+}
+
+// take takes in one line.
+func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
+	facts := j.speaks.Read(text)
+	j.understood = j.understood || facts.Answers || facts.Said != nil || facts.Vendor || facts.Session != ""
+	if j.session == "" && dialect.IsSessionID(facts.Session) {
+		j.session = facts.Session
+	}
+	if facts.Vendor {
+		return nil
+	}
+	if facts.Slim != nil {
+		text = facts.Slim
+	}
+	line := dialect.Line{Facts: facts, Offset: offset, Text: text}
+	if prompt := promptIn(line); prompt != "" {
+		if err := j.beginTurn(ctx, line, prompt); err != nil {
+			return err
+		}
+	}
+	j.out.Lines++
+	return j.keep(line)
+}
+
+// promptIn returns the prompt in a line, or "" if the line is no prompt.
+func promptIn(line dialect.Line) string {
+	var texts []string
+	for _, said := range line.Said {
+		if said.Role == dialect.User && !line.Aside {
+			texts = append(texts, said.Text)
+		}
+	}
+	return strings.TrimSpace(strings.Join(texts, "\n\n"))
+}
+
+// refuseOther returns the error for a file that is not a conversation of the agent.
+func (j *importJob) refuseOther() error {
+	what := "has no prompt of a user"
+	if !j.understood {
+		what = "is not a transcript of " + j.speaks.Name
+	}
+	return fault.New(fault.InvalidInput, "%s %s", j.path, what).Hint("nothing was imported from it")
+}
+
+// explainExists returns err with hints for an import, if it is run_exists.
+func explainExists(run string, err error) error {
+	if fault.CodeOf(err) != fault.RunExists {
+		return err
+	}
+	return fault.New(fault.RunExists, "run %q exists already, and stays as it is", run).
+		Hint("`%s show %s` shows it", fault.Program, fault.Word(run)).Detail("runId", run)
+}
+
+// startRun begins the run. row is complete but for what the first frame sets.
+func (j *importJob) startRun(ctx context.Context) error {
+	if j.session == "" {
+		return fault.New(fault.InvalidInput, "neither the name of %s nor its lines name a session", j.path).
+			Hint("name the file for the session: SESSION.jsonl")
+	}
+	j.out.Session, j.out.Run = j.session, Run(j.speaks.Name, j.session)
+	at := j.atMs
+	row := snapshot.Run{ID: j.out.Run, Workflow: j.speaks.Name, Status: snapshot.RunRunning, CreatedAtMs: at, StartedAtMs: &at}
+	series, err := timeline.NewSeries(ctx, j.store, row, nil)
+	if err != nil {
+		return explainExists(row.ID, err)
+	}
+	j.series, j.book = series, j.store.Secrets(row)
+	return nil
+}

@@ -1,0 +1,191 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// importJob makes the frames of one imported session. Lines come before the frame that has them: the next prompt, or the end.
+type importJob struct {
+	store    *timeline.Store
+	speaks   *dialect.Dialect
+	path     string
+	session  string // "" while it is unknown
+	end      int64  // the size of the file
+	atMs     int64  // the time of the newest line
+	fileTime bool   // atMs is the time of the file
+	out      Imported
+
+	understood bool             // a line says something that only the agent writes
+	held       []dialect.Line   // the lines without rows
+	heldBytes  int              // their size
+	series     *timeline.Series // nil before the first prompt
+	book       redactor
+	d          drafter
+
+	prompt    string // of the open turn
+	answer    string // the model's last words in the open turn; "" if it has called a tool since
+	startedMs int64  // of the open turn
+}
+
+// redactor takes secrets out of texts, and keeps them. Sync puts them on stable storage.
+type redactor interface {
+	snapshot.Redactor
+	Sync() error
+}
+
+// tick sets the time of the newest line. The time never goes back. Before the first line with a time, it is that of the file.
+func (j *importJob) tick(line dialect.Line) {
+	if line.AtMs > j.atMs || j.fileTime && line.AtMs > 0 {
+		j.atMs, j.fileTime = line.AtMs, false
+	}
+	j.d.atMs = j.atMs
+}
+
+// keep keeps a line for the next frame.
+func (j *importJob) keep(line dialect.Line) error {
+	j.tick(line)
+	j.held, j.heldBytes = append(j.held, line), j.heldBytes+len(line.Text)
+	if j.series == nil {
+		return nil
+	}
+	if err := j.d.takeLine(j.session, line); err != nil {
+		return err
+	}
+	read := j.d.mem.Read[j.session]
+	if line.Message != "" && line.Message != read.Message {
+		read.Message, j.d.mem.Usage = line.Message, j.d.mem.Usage.Add(line.Usage)
+		j.d.mem.setRead(j.session, read)
+	}
+	if !line.Aside {
+		for _, said := range line.Said {
+			if said.Role == dialect.Assistant {
+				j.answer = said.Text
+			}
+		}
+		if len(line.Begun) > 0 {
+			j.answer = ""
+		}
+	}
+	if j.heldBytes > heldLines {
+		j.flush()
+	}
+	return nil
+}
+
+// flush makes rows of the lines that are held.
+func (j *importJob) flush() {
+	for _, row := range transcriptRows(j.session, j.held) {
+		j.d.out.Journal = append(j.d.out.Journal, snapshot.SetRow(snapshot.CollectionTranscript, row))
+	}
+	j.held, j.heldBytes = nil, 0
+}
+
+// beginTurn ends the open turn, and makes the frame of a prompt. The line of the prompt itself belongs to the next frame, as if a hook had
+// told of the prompt.
+func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt string) error {
+	j.tick(line)
+	if j.series == nil {
+		if err := j.startRun(ctx); err != nil {
+			return err
+		}
+		j.d = drafter{speaks: j.speaks, mem: newMemory(j.speaks.Name, j.session), calls: make(map[string]snapshot.ToolCall)}
+		j.d.out.Frame = new(snapshot.FrameDraft)
+	}
+	if err := j.endTurn(); err != nil {
+		return err
+	}
+	j.prompt, j.answer, j.startedMs = strings.ToValidUTF8(prompt, "\uFFFD"), "", j.atMs
+	d := &j.d
+	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
+	d.node(snapshot.NodeInProgress)
+	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: j.atMs})
+	d.out.Frame.IDs = []string{fmt.Sprintf("turn:%d", d.mem.Turn)}
+	d.out.Subject = fmt.Sprintf("turn %d: %s", d.mem.Turn, j.prompt)
+	if err := d.output(promptsTable, map[string]string{"prompt": j.prompt}); err != nil {
+		return err
+	}
+	j.d.mem.setRead(j.session, readTo{Offset: line.Offset, Message: j.d.mem.Read[j.session].Message})
+	return j.append(ctx)
+}
+
+// endTurn sets the rows of the open turn, if there is one. The turn is finished if the model has had the last word.
+func (j *importJob) endTurn() error {
+	d := &j.d
+	if d.mem.Turn == 0 {
+		return nil
+	}
+	state, row := snapshot.NodeCancelled, map[string]string{"prompt": j.prompt}
+	if j.answer != "" {
+		state, row["answer"] = snapshot.NodeFinished, strings.ToValidUTF8(j.answer, "\uFFFD")
+	}
+	at := j.atMs
+	d.node(state)
+	d.attempt(snapshot.Attempt{State: string(state), StartedAtMs: j.startedMs, FinishedAtMs: &at})
+	if err := d.output(promptsTable, row); err != nil {
+		return err
+	}
+	if d.mem.Usage != (dialect.Usage{}) {
+		if err := d.output(usageTable, d.mem.Usage); err != nil {
+			return err
+		}
+	}
+	todos := d.todos
+	if d.todos = nil; todos == nil {
+		return nil
+	}
+	return d.output(todosTable, todos)
+}
+
+// finish makes the last frame, and the run with all of its frames. The error is invalid_input if no line was a prompt.
+func (j *importJob) finish(ctx context.Context) error {
+	if j.series == nil {
+		return j.refuseOther()
+	}
+	if err := j.endTurn(); err != nil {
+		return err
+	}
+	j.d.out.Subject = "session ended"
+	j.d.status(snapshot.RunFinished)
+	j.d.mem.setRead(j.session, readTo{Offset: j.end, Message: j.d.mem.Read[j.session].Message})
+	if err := j.append(ctx); err != nil {
+		return err
+	}
+	if err := j.book.Sync(); err != nil { // the secrets before the history without them
+		return timeline.Explain(err)
+	}
+	j.out.Turns = j.d.mem.Turn
+	_, err := j.series.Commit(ctx)
+	return explainExists(j.out.Run, err)
+}
+
+// append adds the frame that is drafted, and begins the next draft.
+func (j *importJob) append(ctx context.Context) (err error) {
+	j.flush()
+	d := &j.d
+	for _, key := range slices.Sorted(maps.Keys(d.calls)) {
+		call := d.calls[key]
+		d.out.Journal = append(d.out.Journal, snapshot.SetToolCall(call))
+		if call.FinishedAtMs != nil {
+			d.addID(call.CallToken)
+			delete(d.calls, key) // an open call is kept: its row is changed by its result
+		}
+	}
+	if d.out.Ext, err = d.mem.draft(); err != nil {
+		return err
+	}
+	d.out.AtMs, d.out.Redactor = j.atMs, j.book
+	if _, err := j.series.Append(ctx, d.out); err != nil {
+		return err
+	}
+	j.out.Frames++
+	d.out = snapshot.Draft{Frame: new(snapshot.FrameDraft)}
+	return nil
+}

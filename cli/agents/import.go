@@ -94,7 +94,7 @@ func runImport(ctx context.Context, s *session.Session, store *timeline.Store, s
 func importFile(ctx context.Context, s *session.Session, store *timeline.Store, speaks *dialect.Dialect, file string) error {
 	progress := s.Progress("importing " + file)
 	defer progress.Finish()
-	done, err := agent.Import{Speaks: speaks, Path: s.Path(file), Progress: progress.Update}.Run(ctx, store)
+	done, err := agent.Import{Speaks: speaks, Path: s.Path(file), Shown: file, Progress: progress.Update}.Run(ctx, store)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ const (
 type Import struct {
 	Speaks   *dialect.Dialect
 	Path     string
+	Shown    string                // what messages call the file
 	Progress func(done, total int) // of the file, in KiB; may be nil
 }
 
@@ -53,11 +54,11 @@ func (i Import) Run(ctx context.Context, s *timeline.Store) (*Imported, error) {
 	case err != nil:
 		return nil, fault.New(fault.InvalidInput, "read the transcript: %w", err)
 	case !info.Mode().IsRegular():
-		return nil, fault.New(fault.InvalidInput, "%s is not a file", i.Path)
+		return nil, fault.New(fault.InvalidInput, "%s is not a file", i.Shown)
 	case info.Size() > maxTranscript:
-		return nil, fault.New(fault.LimitExceeded, "%s has more than %d MB", i.Path, maxTranscript>>20)
+		return nil, fault.New(fault.LimitExceeded, "%s has more than %d MB", i.Shown, maxTranscript>>20)
 	}
-	j := &importJob{store: s, speaks: i.Speaks, path: i.Path, atMs: info.ModTime().UnixMilli(), fileTime: true}
+	j := &importJob{store: s, speaks: i.Speaks, shown: i.Shown, atMs: info.ModTime().UnixMilli(), fileTime: true}
 	name := strings.TrimSuffix(filepath.Base(i.Path), filepath.Ext(i.Path))
 	if dialect.IsSessionID(name) {
 		j.session = name
@@ -143,7 +144,7 @@ func (j *importJob) refuseOther() error {
 	if !j.understood {
 		what = "is not a transcript of " + j.speaks.Name
 	}
-	return fault.New(fault.InvalidInput, "%s %s", j.path, what).Hint("nothing was imported from it")
+	return fault.New(fault.InvalidInput, "%s %s", j.shown, what).Hint("nothing was imported from it")
 }
 
 // explainExists returns err with hints for an import, if it is run_exists.
@@ -158,7 +159,7 @@ func explainExists(run string, err error) error {
 // startRun begins the run. row is complete but for what the first frame sets.
 func (j *importJob) startRun(ctx context.Context) error {
 	if j.session == "" {
-		return fault.New(fault.InvalidInput, "neither the name of %s nor its lines name a session", j.path).
+		return fault.New(fault.InvalidInput, "neither the name of %s nor its lines name a session", j.shown).
 			Hint("name the file for the session: SESSION.jsonl")
 	}
 	j.out.Session, j.out.Run = j.session, Run(j.speaks.Name, j.session)

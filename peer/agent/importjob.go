@@ -16,7 +16,7 @@ import (
 type importJob struct {
 	store    *timeline.Store
 	speaks   *dialect.Dialect
-	path     string
+	shown    string
 	session  string // "" while it is unknown
 	end      int64  // the size of the file
 	atMs     int64  // the time of the newest line

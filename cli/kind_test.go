@@ -78,6 +78,8 @@ func jsonLines() []jsonLine {
 		{"session status", "", ""},
 		{"session disable", "", ""},
 		{"session what-if", "@", ""},
+		{"session replay", "@", ""},
+		{"session import", "claude said.jsonl", ""},
 		{"secret list", "", ""},
 		{"secret add", "NAME", "a-long-value-7"},
 		{"secret remove", "NAME", ""},
@@ -110,9 +112,11 @@ func TestEveryLineOfJSONHasAKind(t *testing.T) {
 	d := oneRun(t)
 	d.repo.Write("ask.yaml", "name: ask\ntasks:\n  - {id: ask, human: Why?}\n")
 	d.repo.Write("wait.yaml", "name: wait\ntasks:\n  - {id: built, wait_for: {signal: build}}\n")
+	d.repo.Write("said.jsonl", `{"type":"user","message":{"content":"begin"}}`+"\n")
 	dir := t.TempDir()
-	// These print a script or words for one, or nothing, and watch goes on until it is stopped; its documents are those of import.
-	called := []string{"completion", "__complete", "man", "session hook", "watch"}
+	// These print a script or words for one, or nothing, or lines in a form of others, and watch goes on until it is stopped; its
+	// documents are those of import.
+	called := []string{"completion", "__complete", "man", "session hook", "session export", "watch"}
 	printed := 0
 	for _, line := range jsonLines() {
 		called = append(called, line.command)

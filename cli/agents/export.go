@@ -42,9 +42,9 @@ func exportCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "export",
 		Summary: "write a session as JSON lines",
-		Usage:   []string{"[SESSION] --format seed | messages [-o FILE] [--from N]"},
-		About: `Writes a session for other programs, as JSON lines. SESSION is a run, the agent's own id, or @ for the
-newest session, which is the default. SESSION:N ends at frame N.
+		Usage:   []string{"[<session>] --format seed | messages [-o FILE] [--from N]"},
+		About: `Writes a session for other programs, as JSON lines. <session> is a run, the agent's own id, or @ for the
+newest session, which is the default. <session>:N ends at frame N.
 
 --format seed writes a line for each frame: time, label, todos, branch, number of tool calls, the
 first sentence of the last answer, and the patches since the frame before. All patches, applied in

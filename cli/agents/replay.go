@@ -60,12 +60,12 @@ func replayCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "replay",
 		Summary: "go back to a step of a session, with a brief for the agent",
-		Usage:   []string{"[SESSION[:<frame> | :turn:N | :CALL]] [--force] [--dry-run]", "[SESSION[:<frame> | :turn:N | :CALL]] --to DIR"},
+		Usage:   []string{"[<session>[:<frame> | :turn:N | :CALL]] [--force] [--dry-run]", "[<session>[:<frame> | :turn:N | :CALL]] --to DIR"},
 		About: `Puts the files of the frame into the working copy, as restore does, and prints in Markdown what an
 agent needs to know to go on: title, todos, the prompt and what was done, branch and commit, and the
 last answer. The conversation itself stays behind: what-if takes it along.
 
-SESSION is a run, the agent's own id, or @ for the newest session, which is the default. The frame is
+<session> is a run, the agent's own id, or @ for the newest session, which is the default. The frame is
 a number, turn:7 (before the seventh prompt), or the id of a tool call; the default is the newest.
 
 If the working copy has changes that are neither in the session nor in the commit that is checked

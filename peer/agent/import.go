@@ -85,18 +85,19 @@ func (j *importJob) read(ctx context.Context, from io.Reader, progress func(int6
 		if err := ctx.Err(); err != nil {
 			return timeline.Explain(err)
 		}
-		text, size, err := readLine(in)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fault.New(fault.InvalidInput, "read the transcript: %w", err)
+		text, size, readErr := readLine(in)
+		last := errors.Is(readErr, io.EOF) // the last line may lack its line feed
+		if readErr != nil && !last {
+			return fault.New(fault.InvalidInput, "read the transcript: %w", readErr)
 		}
 		if size > longestLine {
 			j.out.TooLong++
 		} else if len(text) > 0 {
-			if failed := j.take(ctx, text, offset); failed != nil {
-				return failed
+			if err := j.take(ctx, text, offset); err != nil {
+				return err
 			}
 		}
-		if offset += size; err != nil {
+		if offset += size; last {
 			j.end = offset
 			return nil
 		}

@@ -27,7 +27,7 @@ var (
 	harmless = []string{
 		"public", "publishable", "partition", "cache", "idempotency", "sort", "foreign", "primary", "page", "next", "continuation",
 		"sync", "cursor", "csrf", "count", "max", "input", "output", "prompt", "special", "pad", "eos", "bos", "unk", "mask", "arn",
-		"keyboard", "shortcut", "cancellation", "random", "hash", "host",
+		"keyboard", "shortcut", "cancellation", "random", "hash", "host", "call",
 	}
 )
 

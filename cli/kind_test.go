@@ -79,6 +79,8 @@ func jsonLines() []jsonLine {
 		{"session disable", "", ""},
 		{"session what-if", "@", ""},
 		{"session replay", "@", ""},
+		{"session checkpoint", "@", ""},
+		{"session tags", "@ --make", ""},
 		{"session import", "claude said.jsonl", ""},
 		{"secret list", "", ""},
 		{"secret add", "NAME", "a-long-value-7"},

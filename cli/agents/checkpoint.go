@@ -34,7 +34,7 @@ age. git smithers sql 'SELECT * FROM checkpoints' lists all.`,
 		Examples: []arg.Example{{"keep the moment before something bold", "git smithers session checkpoint -m 'before the rewrite'"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			return s.WithStore(ctx, func(store *timeline.Store) error {
-				run, err := agent.Session(ctx, store, c.Args().First())
+				run, err := agent.SessionToChange(ctx, store, c.Args().First())
 				if err != nil {
 					return err
 				}

@@ -57,7 +57,11 @@ func runTags(ctx context.Context, s *session.Session, store *timeline.Store, c *
 	run := ""
 	if c.Args().Present() {
 		var err error
-		if run, err = agent.Session(ctx, store, c.Args().First()); err != nil {
+		resolve := agent.Session
+		if makes || deletes {
+			resolve = agent.SessionToChange
+		}
+		if run, err = resolve(ctx, store, c.Args().First()); err != nil {
 			return err
 		}
 	}

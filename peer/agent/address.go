@@ -110,17 +110,28 @@ func lineOfCall(s *timeline.Store, head *timeline.Head, id string) (at snapshot.
 	return at, "", nil
 }
 
-// Session returns the id of the run that name names: a run, the agent's own id of a session, or "@" or "" for the newest session.
+// Session returns the id of the run that name names: a run or a unique prefix, the agent's own id of a session, or "@" or "" for the newest
+// session.
 func Session(ctx context.Context, s *timeline.Store, name string) (string, error) {
+	return resolveSession(ctx, s, name, s.ResolveRun)
+}
+
+// SessionToChange is Session for a command that changes the session: it takes no prefix.
+func SessionToChange(ctx context.Context, s *timeline.Store, name string) (string, error) {
+	return resolveSession(ctx, s, name, s.ResolveRunToChange)
+}
+
+// resolveSession returns the id of the run that name names. resolve finds a run.
+func resolveSession(ctx context.Context, s *timeline.Store, name string, resolve func(context.Context, string) (string, error)) (string, error) {
 	if name == "@" || name == "" {
 		return newestSession(ctx, s)
 	}
-	run, err := s.ResolveRun(ctx, name)
+	run, err := resolve(ctx, name)
 	if fault.CodeOf(err) != fault.RunNotFound {
 		return run, err
 	}
 	for _, agent := range dialect.Names() {
-		if of, other := s.ResolveRun(ctx, Run(agent, name)); other == nil {
+		if of, other := resolve(ctx, Run(agent, name)); other == nil {
 			return of, nil
 		}
 	}

@@ -101,7 +101,7 @@ func (d *drafter) takeTranscript(name, path string) error {
 		return nil
 	}
 	to := d.mem.Read[name]
-	lines, next, err := readLines(path, to.Offset, d.speaks.Read, d.transcript)
+	lines, next, err := readLines(path, to.Offset, d.speaks, d.transcript)
 	if err != nil {
 		return err
 	}

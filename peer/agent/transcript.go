@@ -26,7 +26,7 @@ const (
 // readLines returns the complete lines of the file at path from offset on, and the offset after the last of them. A
 // last line without a line feed is still being written, and left for the next hook. If the file does not exist,
 // readLines returns no lines. keep says what of the lines is returned. The error is errRewritten if the file is shorter than offset, or no line begins at offset.
-func readLines(path string, offset int64, read func([]byte) dialect.Facts, keep timeline.Transcript) ([]dialect.Line, int64, error) {
+func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline.Transcript) ([]dialect.Line, int64, error) {
 	file, err := os.Open(path) //nolint:gosec // the agent names its own file, and this process runs as its user
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, offset, nil
@@ -50,8 +50,8 @@ func readLines(path string, offset int64, read func([]byte) dialect.Facts, keep 
 		if size > longestLine {
 			continue
 		}
-		facts := read(text)
-		text, wanted := slimmed(facts, text, keep)
+		facts := speaks.Read(text)
+		text, wanted := slimmed(speaks, facts, text, keep)
 		if !wanted {
 			continue
 		}
@@ -61,7 +61,7 @@ func readLines(path string, offset int64, read func([]byte) dialect.Facts, keep 
 }
 
 // slimmed returns a line without what is not stored of a conversation, and whether the line is stored at all.
-func slimmed(facts dialect.Facts, text []byte, keep timeline.Transcript) (slim []byte, wanted bool) {
+func slimmed(speaks *dialect.Dialect, facts dialect.Facts, text []byte, keep timeline.Transcript) (slim []byte, wanted bool) {
 	if keep == timeline.TranscriptFull {
 		return text, true
 	}
@@ -69,7 +69,11 @@ func slimmed(facts dialect.Facts, text []byte, keep timeline.Transcript) (slim [
 		text = facts.Slim
 	}
 	if keep == timeline.TranscriptSlim {
-		if slim := dialect.WithoutImages(text); slim != nil {
+		without := dialect.WithoutImages
+		if speaks.WithoutImages != nil {
+			without = speaks.WithoutImages
+		}
+		if slim := without(text); slim != nil {
 			text = slim
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -55,16 +56,17 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 	course.Session = newSession(kept.speaks)
 	course.Run = Run(kept.mem.Agent, course.Session)
 	made, err := code.Checkout(ctx, s, code.CheckoutRequest{
-		From: course.From.String(), Dir: w.Dir, Name: "what-if-" + course.Session[:min(8, len(course.Session))], Run: course.Run,
+		From: course.From.String(), Dir: w.Dir, Name: "what-if-" + shortName(course.Session), Run: course.Run,
 	})
 	if err != nil {
 		return nil, err
 	}
+	var resumed dialect.Resumed
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, made.Discard(context.WithoutCancel(ctx)))
-			if course.File != "" {
-				_ = os.Remove(course.File) // it has no other copy to lose
+			for _, file := range append(resumed.More, resumed.File) {
+				_ = os.Remove(file) // it has no other copy to lose
 			}
 		}
 	}()
@@ -72,7 +74,7 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 	if target, err := filepath.EvalSymlinks(course.Dir); err == nil {
 		course.Dir = target // the agent names its files by this path
 	}
-	resumed, err := kept.speaks.Resume(dialect.Course{
+	resumed, err = kept.speaks.Resume(dialect.Course{
 		Lines: kept.lines, Sessions: kept.mem.Sessions, Session: course.Session, Folder: kept.folders[0], Earlier: kept.folders[1:],
 		Dir: course.Dir, Prompt: w.Prompt,
 		AtMs: s.Now().UnixMilli(), Env: w.Env,
@@ -156,6 +158,10 @@ func forkSession(ctx context.Context, s *timeline.Store, course *Course, mem *me
 	}
 	return head.Append(ctx, snapshot.Draft{Ext: ext, Subject: "what if"})
 }
+
+// shortName returns a name for a session in the name of a folder. It is the end of the id, because the ids of some agents begin with the
+// time, and has no capital letters: a folder has them as percent signs, which opencode takes for an encoding.
+func shortName(session string) string { return strings.ToLower(session[max(0, len(session)-8):]) }
 
 // newSession returns a new id of a session.
 func newSession(speaks *dialect.Dialect) string {

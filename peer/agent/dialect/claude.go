@@ -186,7 +186,7 @@ func resumeClaude(c Course) (Resumed, error) {
 	if err != nil {
 		return out, err
 	}
-	out = Resumed{file, int64(len(text)), withPrompt(c.Prompt, Claude, "--resume", c.Session)}
+	out = Resumed{File: file, Size: int64(len(text)), Command: withPrompt(c.Prompt, Claude, "--resume", c.Session)}
 	return out, writeConversation(file, text)
 }
 

@@ -22,6 +22,7 @@ type Course struct {
 // Resumed is a session that an agent can go on with.
 type Resumed struct {
 	File    string   // the file that was written; "" if nothing was said before
+	More    []string // other files that were written
 	Size    int64    // of what the agent's own file has of the conversation, in bytes
 	Command []string // starts the agent in the new folder
 }

@@ -13,6 +13,8 @@ type Dialect struct {
 	Parse func(name string, input []byte) (Event, error)
 	// Read returns what a line of the agent's own file says. A line that Read does not understand is kept and says nothing.
 	Read func(text []byte) Facts
+	// WithoutImages returns a line with a text in the place of each image, or nil if the line has none. It is nil if [WithoutImages] does that.
+	WithoutImages func(text []byte) []byte
 	// Hooks is where the agent's hooks are set up. It is nil if git-smithers cannot set them up.
 	Hooks *Hooks
 	// Resume puts a conversation where the agent finds it. It is nil if the agent cannot go on with a cut conversation.
@@ -36,7 +38,7 @@ type Hooks struct {
 }
 
 // all lists the dialects, in the order in which people see them.
-var all = []*Dialect{&claude, &codex, &gemini, &pi, &generic}
+var all = []*Dialect{&claude, &codex, &gemini, &opencode, &pi, &generic}
 
 // Of returns the dialect of the agent with the name, and whether there is one.
 func Of(name string) (*Dialect, bool) {

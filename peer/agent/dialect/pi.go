@@ -176,7 +176,7 @@ func resumePi(c Course) (Resumed, error) {
 	if strings.HasPrefix(prompt, "-") || strings.HasPrefix(prompt, "@") {
 		prompt = " " + prompt // pi takes such an argument for an option or a file
 	}
-	return Resumed{file, int64(len(text)), withPrompt(prompt, Pi, "--session", file)}, writeConversation(file, text)
+	return Resumed{File: file, Size: int64(len(text)), Command: withPrompt(prompt, Pi, "--session", file)}, writeConversation(file, text)
 }
 
 // relinkPi returns the rewritten lines without headers of a session, each with a line feed. pi writes the first lines of a session twice if

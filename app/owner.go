@@ -53,10 +53,7 @@ func refuseForeign(head *timeline.Head) error {
 	}
 	row := head.Row()
 	if engine == agent.EngineName {
-		return fault.New(fault.ForeignRun, "run %q is a session of a coding agent: the agent itself continues it", row.ID).
-			Detail("runId", row.ID).Detail("engine", engine).
-			Hint("`%s session what-if %s 'ANOTHER PROMPT'` takes another course from a frame", fault.Program,
-				fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String()))
+		return ofSession(timeline.Address{Run: row.ID, Frame: row.Frame}, "the agent itself continues it")
 	}
 	refused := fault.New(fault.ForeignRun, "run %q is run by %s, with a workflow of its own", row.ID, EngineName(engine)).
 		Detail("runId", row.ID).Detail("engine", engine)
@@ -69,6 +66,25 @@ func refuseForeign(head *timeline.Head) error {
 	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork with a workflow of git smithers", fault.Program, newestFrame)
 }
 
+// ofSession returns foreign_run for a command that makes no sense for a session of a coding agent. at is a frame of the session, and why says what
+// is so about sessions.
+func ofSession(at timeline.Address, why string) *fault.Error {
+	return fault.New(fault.ForeignRun, "run %q is a session of a coding agent: %s", at.Run, why).
+		Detail("runId", at.Run).Detail("engine", agent.EngineName).
+		Hint("`%s session what-if %s 'ANOTHER PROMPT'` takes another course from a frame", fault.Program, fault.Word(at.String()))
+}
+
+// RefuseSession returns foreign_run if the run of head is a session of a coding agent, and nil for any other run. why says what is so about
+// sessions.
+func RefuseSession(head *timeline.Head, why string) error {
+	engine, err := ForeignEngine(head)
+	if err != nil || engine != agent.EngineName {
+		return err
+	}
+	row := head.Row()
+	return ofSession(timeline.Address{Run: row.ID, Frame: row.Frame}, why)
+}
+
 // refuseForeignCancel returns foreign_run if another engine runs the run, because that engine would not notice the
 // cancellation. It returns nil if no other engine runs the run. Any other error means that the run could not be read.
 //
@@ -78,6 +94,11 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
 		return err
+	}
+	if engine == agent.EngineName {
+		row := head.Row()
+		return ofSession(timeline.Address{Run: row.ID, Frame: row.Frame}, "it ends in the agent").
+			Hint("a session without a hook for a day counts as ended")
 	}
 	known, err := smithers.ReadUntold(store, head)
 	if err != nil {
@@ -135,6 +156,10 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 		return "", err
 	}
 	row := head.Row()
+	if engine == agent.EngineName {
+		return fmt.Sprintf("`%s session what-if %s 'PROMPT'` goes on from here with the agent", fault.Program,
+			fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())), nil
+	}
 	if engine != "" {
 		return fmt.Sprintf("`%s export %s --to DATABASE` exports the run to %s", fault.Program, fault.Word(row.ID), plain.Text(EngineName(engine))), nil
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -122,6 +124,11 @@ func frameWorkflow(at *timeline.LoadedEntry) (*workflow.Workflow, error) {
 	var wf *workflow.Workflow
 	if kept != nil {
 		wf, err = workflow.Parse("the workflow of "+at.Address.String(), kept.Definition)
+	}
+	if wf == nil && err == nil {
+		if engines, readErr := at.Entry.ExtEngines(); readErr == nil && slices.Contains(engines, agent.EngineName) {
+			return nil, ofSession(at.Address, "it has no workflow that could run again")
+		}
 	}
 	if wf == nil || err != nil {
 		return nil, fault.New(fault.Usage, "%s has no workflow of git smithers that could run again", at.Address).

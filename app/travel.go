@@ -98,12 +98,12 @@ func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 }
 
 // beforeSequel returns the workflow in the file that next names, or nil if next names no file. If next names a file or
-// resumes the run, beforeSequel also opens the run, and returns foreign_run if another engine runs the run. address is
+// resumes the run, beforeSequel returns foreign_run if another engine runs the run, and in any case if a coding agent does. address is
 // the address of the run or of one of its frames.
 func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*workflow.Workflow, error) {
 	file, err := d.Folder.namedWorkflow(ctx, next.Workflow)
-	if err != nil || !next.Resume && next.Workflow == "" {
-		return file, err
+	if err != nil {
+		return nil, err
 	}
 	at, err := d.Store.Load(ctx, address)
 	if err != nil {
@@ -112,6 +112,9 @@ func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*
 	head, err := d.Store.Head(ctx, at.Address.Run)
 	if err != nil {
 		return nil, err
+	}
+	if !next.Resume && next.Workflow == "" {
+		return nil, RefuseSession(head, "its conversation does not go back with the run; `session replay` puts the files of a frame back")
 	}
 	return file, refuseForeign(head)
 }

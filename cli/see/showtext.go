@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -114,6 +115,9 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 // frame. It also writes the mismatches that the import found in the data of the engine.
 func (v *stateView) foreign() {
 	for _, e := range v.engines {
+		if e.Engine == agent.EngineName {
+			continue // the session's memory is no other history
+		}
 		is := "has no such frame"
 		if e.Frame != nil {
 			is = fmt.Sprintf("frame %d", *e.Frame)

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -45,12 +46,15 @@ Captured files are pushed, too. If there are untracked files among them that the
 asked about before, push lists them and asks; smithers.pushFiles=yes or no decides for every
 remote.
 
+Sessions of coding agents stay here unless they are named, or smithers.session.push is true. The first
+time that a session goes to a remote, push shows what goes with it, and asks.
+
 Prints each run that was pushed, refused or named, and the outcome.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "frames", Usage: "also push a ref for each frame"},
 			&urfave.BoolFlag{Name: "revive", Usage: "push the named runs even if they were pruned at the remote"},
-			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "push captured untracked files without asking"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "push captured untracked files and sessions without asking"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "list the runs without pushing them"},
 			allowFlag(),
 		},
@@ -64,6 +68,10 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run"), Allow: c.StringSlice("allow")}
 			req.Remote, req.Runs = arg.RemoteAndRuns(s, c.Args().Slice())
 			req.Confirm = confirmFiles(s, c.Bool("yes"))
+			err := s.WithStore(ctx, func(store *timeline.Store) error { return aboutSessions(ctx, s, store, &req, c.Bool("yes")) })
+			if err != nil {
+				return err
+			}
 			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runPush(ctx, s, sharer, req) })
 		},
 	}

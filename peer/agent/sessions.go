@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,6 +25,88 @@ type SessionInfo struct {
 
 	entry *snapshot.Entry // the newest one
 	mem   *memory
+}
+
+// Holding returns the ids of the runs that have a conversation of a coding agent: sessions and forks of sessions, whatever they are called.
+func Holding(ctx context.Context, s *timeline.Store) ([]string, error) {
+	runs, err := list.Runs(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, run := range runs {
+		if tip, err := objstore.ParseID(run.Tip); err == nil {
+			if entry, err := snapshot.ReadEntry(s.Objects(), tip); err == nil && holdsSession(entry) {
+				ids = append(ids, run.RunID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// holdsSession reports whether an entry has data of a session.
+func holdsSession(entry *snapshot.Entry) bool {
+	engines, err := entry.ExtEngines()
+	return err == nil && slices.Contains(engines, EngineName)
+}
+
+// Preview is what goes to others with a session.
+type Preview struct {
+	Agent  string
+	Turns  int
+	Calls  int    // of tools
+	Lines  int    // of the conversation
+	Prompt string // the first one
+}
+
+// PreviewOf returns what goes to others with the run run, and whether it has a conversation at all.
+func PreviewOf(ctx context.Context, s *timeline.Store, run string) (*Preview, bool, error) {
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return nil, false, err
+	}
+	entry := head.Entry()
+	mem, err := memoryOf(entry)
+	if err != nil {
+		return nil, false, nil //nolint:nilerr // not a session
+	}
+	out := &Preview{Agent: mem.Agent, Turns: mem.Turn, Prompt: firstPrompt(entry)}
+	for _, err := range entry.AllToolCalls() {
+		if err != nil {
+			return nil, true, timeline.Explain(err)
+		}
+		out.Calls++
+	}
+	rows, err := entry.Transcript()
+	if err != nil {
+		return nil, true, timeline.Explain(err)
+	}
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return nil, true, timeline.Explain(err)
+		}
+		lines, err := snapshot.DecodeTranscript(row)
+		if err != nil {
+			return nil, true, timeline.Explain(err)
+		}
+		out.Lines += len(lines)
+	}
+	return out, true, nil
+}
+
+// NoteShared notes that the user has agreed to share a session with a remote; WasShared reports whether this was noted.
+func NoteShared(s *timeline.Store, remote, run string) error {
+	path := clonePath(s, "shared", remote+"\x00"+run)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return timeline.Explain(err)
+	}
+	return timeline.Explain(os.WriteFile(path, []byte(run), 0o600))
+}
+
+// WasShared reports whether NoteShared was called with the same arguments.
+func WasShared(s *timeline.Store, remote, run string) bool {
+	_, err := os.Stat(clonePath(s, "shared", remote+"\x00"+run))
+	return err == nil
 }
 
 // IsLabelled reports whether a person has kept a moment of the session under a label, or the session as a fork.

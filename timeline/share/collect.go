@@ -12,7 +12,7 @@ import (
 )
 
 // collect sets p.runs to the runs to push, and p.gone to the tombstones to push. If the request names runs, p.runs gets
-// the named runs, and p.gone their tombstones. Otherwise p.runs gets the runs of all tips, and p.gone all tombstones of
+// the named runs, and p.gone their tombstones. Otherwise p.runs gets the runs of all tips except those of PushRequest.Except, and p.gone all tombstones of
 // this repository. collect then skips, with a warning, a tip whose run id cannot be read. PushRequest.Revive without
 // named runs is an error with code usage.
 func (p *push) collect(ctx context.Context) error {
@@ -36,6 +36,9 @@ func (p *push) collect(ctx context.Context) error {
 		run, err := p.runID(tip)
 		if err != nil {
 			p.store.Warn(fmt.Errorf("tip %s: %w", tip.Component, err))
+			continue
+		}
+		if slices.Contains(p.req.Except, run) {
 			continue
 		}
 		p.runs = append(p.runs, &outgoingRun{PushedRun: PushedRun{RunID: run, Tip: tip.ID}, component: tip.Component})

@@ -23,6 +23,7 @@ type PushRequest struct {
 	// remote, the only remote, origin.
 	Remote string
 	Runs   []string // ids or unique prefixes; empty means every run whose tip the remote lacks
+	Except []string // whole ids of runs that a push without names leaves here
 	Frames bool     // also push frame refs, up to smithers.remoteFrameRefs
 	Revive bool     // delete the remote's tombstones of the named runs
 	DryRun bool     // report the runs that a push would send, and change nothing at the remote

@@ -16,23 +16,35 @@ import (
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/peer/agent/hooks"
+	"github.com/git-smithers/git-smithers/peer/agent/retention"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // statusDocument is the document of session status --json.
 type statusDocument struct {
-	Kind  string          `json:"kind"`
-	Files []settingsState `json:"files"`
-	Hooks hookState       `json:"hooks"`
+	Kind   string              `json:"kind"`
+	Files  []settingsState     `json:"files"`
+	Agents []agentState        `json:"agents"` // those with hooks in place, and those whose hooks have run
+	Hooks  hookState           `json:"hooks"`  // of all agents
+	Keep   []retention.Session `json:"keep"`   // what becomes of each session
 }
 
 // settingsState lists the hooks in a file of settings.
 type settingsState struct {
 	Agent   string   `json:"agent"`
 	File    string   `json:"file"`
-	Events  []string `json:"events"`  // with a hook of ours
-	Missing []string `json:"missing"` // without one
+	Events  []string `json:"events"`          // with a hook of ours
+	Missing []string `json:"missing"`         // without one
+	Error   string   `json:"error,omitempty"` // why the file cannot be read
+}
+
+// agentState says how the hooks of an agent have run on this machine.
+type agentState struct {
+	Agent string `json:"agent"`
+	// Trust says what the user must do before the agent runs its hooks. It is "" if one has run, or if the agent asks for nothing.
+	Trust string `json:"trust,omitempty"`
+	hookState
 }
 
 // hookState says how hooks have run on this machine.
@@ -50,54 +62,84 @@ func statusCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "status",
 		Summary: "show which agents are recorded, and how their hooks fare",
-		About: `Shows which hooks are in place, when they last ran on this machine, how long they took, and what
-the newest call that failed said.`,
+		About: `Shows which hooks are in place, when those of each agent last ran on this machine, how long they took,
+what an agent must be told before it runs them, what the newest call that failed said, and which
+session is pruned by its age next.`,
 		Exits:    arg.Reads(),
 		Examples: []arg.Example{{"see whether sessions are recorded", "git smithers session status"}},
 		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(s, store) })
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store) })
 		},
 	}
 }
 
-// runStatus prints which hooks are in place and how they have run.
-func runStatus(s *session.Session, store *timeline.Store) error {
-	doc := statusDocument{Kind: "session-status", Files: []settingsState{}}
+// runStatus prints which hooks are in place, how they have run, and how long sessions stay.
+func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) error {
+	doc := statusDocument{Kind: "session-status", Files: []settingsState{}, Agents: []agentState{}}
 	root, err := topOf(store)
 	if err != nil {
 		return err
 	}
 	for _, name := range withHooks() {
-		d, _ := dialect.Of(name)
-		files := []bool{false}
-		if d.Hooks.Shared != "" {
-			files = append(files, true)
-		}
-		for _, shared := range files {
-			setup := hooks.Setup{Agent: d, Root: root, Shared: shared, Private: store.Private()}
-			have, want, err := setup.InPlace()
-			if err != nil {
-				return err
-			}
-			state := settingsState{name, filepath.ToSlash(setup.File()), append([]string{}, have...), []string{}}
-			for _, event := range want {
-				if !slices.Contains(have, event) {
-					state.Missing = append(state.Missing, event)
-				}
-			}
-			doc.Files = append(doc.Files, state)
-		}
+		doc.Files = append(doc.Files, settingsOf(store, root, name)...)
 	}
 	calls, err := agent.Log(store.Private())
 	if err != nil {
 		return fault.New(fault.Internal, "%w", err)
 	}
-	doc.Hooks = stateOf(calls)
+	doc.Hooks, doc.Agents = stateOf(calls), agentsOf(doc.Files, calls)
+	if doc.Keep, err = retention.Plan(ctx, store); err != nil {
+		return err
+	}
 	if s.JSON {
 		return s.WriteJSON(doc)
 	}
 	_, err = fmt.Fprint(s.Out, statusText(doc))
 	return err
+}
+
+// settingsOf returns the state of the files of settings of an agent.
+func settingsOf(store *timeline.Store, root, name string) []settingsState {
+	speaks, _ := dialect.Of(name)
+	shared := []bool{false}
+	if speaks.Hooks.Shared != "" {
+		shared = append(shared, true)
+	}
+	var files []settingsState
+	for _, is := range shared {
+		setup := hooks.Setup{Agent: speaks, Root: root, Shared: is, Private: store.Private()}
+		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}}
+		have, want, err := setup.InPlace()
+		if err != nil {
+			state.Error = err.Error()
+		}
+		state.Events = append(state.Events, have...)
+		for _, event := range want {
+			if !slices.Contains(have, event) {
+				state.Missing = append(state.Missing, event)
+			}
+		}
+		files = append(files, state)
+	}
+	return files
+}
+
+// agentsOf returns the state of each agent that has hooks in place, or whose hooks are in the log.
+func agentsOf(files []settingsState, calls []agent.LogEntry) []agentState {
+	states := []agentState{}
+	for _, name := range dialect.Names() {
+		own := slices.DeleteFunc(slices.Clone(calls), func(call agent.LogEntry) bool { return call.Agent != name })
+		inPlace := slices.ContainsFunc(files, func(f settingsState) bool { return f.Agent == name && len(f.Events) > 0 })
+		if !inPlace && len(own) == 0 {
+			continue
+		}
+		state := agentState{Agent: name, hookState: stateOf(own)}
+		if speaks, _ := dialect.Of(name); len(own) == 0 && speaks.Hooks != nil {
+			state.Trust = speaks.Hooks.Trust
+		}
+		states = append(states, state)
+	}
+	return states
 }
 
 // stateOf summarizes the log of hooks.
@@ -128,6 +170,9 @@ func statusText(doc statusDocument) string {
 	recorded := false
 	for _, f := range doc.Files {
 		switch {
+		case f.Error != "":
+			fmt.Fprintf(&b, "%s: %s\n", f.Agent, plain.Text(plain.OneLine(f.Error)))
+			continue
 		case len(f.Events) == 0:
 			continue
 		case len(f.Missing) == 0:
@@ -140,16 +185,46 @@ func statusText(doc statusDocument) string {
 	if !recorded {
 		b.WriteString("no agent is recorded in this working copy\n")
 	}
-	h := doc.Hooks
-	if h.Calls == 0 {
-		b.WriteString("no hook has run yet\n")
-		return b.String()
+	for _, a := range doc.Agents {
+		if a.Calls > 0 {
+			fmt.Fprintf(&b, "hooks of %s: %s\n", a.Agent, a.text())
+			continue
+		}
+		fmt.Fprintf(&b, "hooks of %s: none has run yet\n", a.Agent)
+		if a.Trust != "" {
+			fmt.Fprintf(&b, "  %s\n", a.Trust)
+		}
 	}
-	fmt.Fprintf(&b, "hooks: %d calls, %d frames; the newest at %s; half took %d ms at most, 95 %% took %d ms at most\n",
-		h.Calls, h.Frames, time.UnixMilli(*h.LastAtMs).Format(time.DateTime), *h.MedianMs, *h.P95Ms)
-	if h.Last != nil {
+	if h := doc.Hooks; h.Calls == 0 {
+		b.WriteString("no hook has run yet\n")
+	} else if h.Last != nil {
 		fmt.Fprintf(&b, "errors: %d; the newest, at %s in %s %s: %s\n", h.Errors,
 			time.UnixMilli(h.Last.AtMs).Format(time.DateTime), plain.Text(h.Last.Agent), plain.Text(h.Last.Event), plain.Text(plain.OneLine(h.Last.Error)))
 	}
+	b.WriteString(keepText(doc.Keep))
 	return b.String()
+}
+
+// text returns the state in words. A hook must have run.
+func (h hookState) text() string {
+	return fmt.Sprintf("%d calls, %d frames; the newest at %s; half took %d ms at most, 95 %% took %d ms at most",
+		h.Calls, h.Frames, time.UnixMilli(*h.LastAtMs).Format(time.DateTime), *h.MedianMs, *h.P95Ms)
+}
+
+// keepText says which sessions go by their age, and when.
+func keepText(sessions []retention.Session) string {
+	var next *retention.Session
+	going := 0
+	for i := range sessions {
+		if at := sessions[i].PrunedAtMs; at != nil {
+			if going++; next == nil || *at < *next.PrunedAtMs {
+				next = &sessions[i]
+			}
+		}
+	}
+	if next == nil {
+		return ""
+	}
+	return fmt.Sprintf("sessions: %d, of which %d go by their age; the first is %s, at %s (prune --sessions --dry-run lists them)\n",
+		len(sessions), going, plain.Text(next.RunID), time.UnixMilli(*next.PrunedAtMs).Format(time.DateTime))
 }

@@ -1,9 +1,11 @@
 package agent_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +24,7 @@ func (s *session) whatIf(from string) *agent.Course {
 	require.NoError(s.t, err)
 	defer func() { assert.NoError(s.t, store.Close()) }()
 	course, err := agent.WhatIf{
-		From: from, Dir: filepath.Join(s.t.TempDir(), "course"), Env: append(s.Env, "HOME="+s.t.TempDir()),
+		From: from, Dir: filepath.Join(s.t.TempDir(), fmt.Sprintf("course-%d", time.Now().UnixNano())), Env: append(s.Env, "HOME="+s.t.TempDir()),
 	}.Make(s.t.Context(), store)
 	require.NoError(s.t, err)
 	return course
@@ -44,6 +46,32 @@ func TestAnotherCourseStartsFromTheFilesOfItsFrame(t *testing.T) {
 		}
 		assert.NoFileExists(t, filepath.Join(courses[2].Dir, "made"))
 		assert.Equal(t, "two\n", read(t, filepath.Join(s.Dir, "made")))
+	})
+}
+
+// The change that a workspace works on is rewritten with each edit, and jj would rewrite its children with it. So a course begins beside
+// such a change, and on a change that nobody works on any more.
+func TestInJJAnotherCourseIsAChildOfTheFramesChange(t *testing.T) {
+	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
+		if !kind.IsJJ() {
+			return
+		}
+		s := newSession(t, repo)
+		s.Write("made", "one\n")
+		s.event("UserPromptSubmit", `,"prompt":"write"`)
+		frame, err := s.tip().VCSRevision()
+		require.NoError(t, err)
+		parents := func(dir, of string) string {
+			return strings.TrimSpace(s.JJ("--repository", dir, "--ignore-working-copy", "log", "--no-graph", "-r", of, "-T", "change_id"))
+		}
+		beside := s.whatIf("claude-s:0")
+		assert.Equal(t, parents(s.Dir, "@-"), parents(beside.Dir, "@-"))
+		s.JJ("new", "-m", "the next change")
+		child := s.whatIf("claude-s:0")
+		assert.Equal(t, frame.ChangeID, parents(child.Dir, "@-"))
+		for _, course := range []*agent.Course{beside, child} {
+			assert.Equal(t, "one\n", read(t, filepath.Join(course.Dir, "made")))
+		}
 	})
 }
 

@@ -45,9 +45,9 @@ exporter = "none"
 `
 
 // codex runs Codex CLI.
-func codex(h *agentHome, dir string, args ...string) string {
+func codex(h *agentHome, dir string, args ...string) {
 	h.t.Helper()
-	return h.run(dir, []string{"FAKE_KEY=dummy"}, append([]string{"codex", "exec", "--dangerously-bypass-hook-trust", "--json"}, args...)...)
+	h.run(dir, []string{"FAKE_KEY=dummy"}, append([]string{"codex", "exec", "--dangerously-bypass-hook-trust", "--json"}, args...)...)
 }
 
 // TestAgentCodexTakesAnotherCourse runs the real Codex CLI: its steps are frames with its files, and it goes on from one of them in

@@ -23,12 +23,13 @@ func mayStart(s *session.Session, c *agent.Course, yes bool) error {
 	}
 	s.Talk("Session %s was not recorded in this clone. The agent will obey its conversation, and run what settings in its files say.\n", plain.Text(c.From.Run))
 	s.Talk("The files are in %s, and nothing of them was run.\n", plain.Text(c.Dir))
+	command := startLine(c)
 	answer, err := s.Ask("Start the agent on them?")
 	if err == nil && answer {
 		return nil
 	}
 	return fault.New(fault.Unconfirmed, "you did not confirm that the agent is started on a session of somebody else").
-		Hint("the course is there: `%s`", startLine(c))
+		Hint("the course is there: `%s`", command)
 }
 
 // startLine returns the command line that starts the agent on a course.
@@ -39,9 +40,10 @@ func startLine(c *agent.Course) string {
 // start runs the agent on a course at the terminal, until it ends. How the agent ends is not an error of this command. Code: not_found if the
 // agent is not installed.
 func start(ctx context.Context, s *session.Session, c *agent.Course) error {
+	command := startLine(c)
 	program, err := gitexec.Find(s.Env, c.Command[0])
 	if err != nil {
-		return fault.New(fault.Usage, "%s is not installed, or not on PATH", c.Command[0]).Hint("the course is there: `%s`", startLine(c))
+		return fault.New(fault.Usage, "%s is not installed, or not on PATH", c.Command[0]).Hint("the course is there: `%s`", command)
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, c.Command[1:]...) //nolint:gosec // the agent that the session names
 	cmd.Dir, cmd.Env = c.Dir, s.Env

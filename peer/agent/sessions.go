@@ -68,7 +68,7 @@ func PreviewOf(ctx context.Context, s *timeline.Store, run string) (*Preview, bo
 	entry := head.Entry()
 	mem, err := memoryOf(entry)
 	if err != nil {
-		return nil, false, nil //nolint:nilerr // not a session
+		return nil, false, nil
 	}
 	out := &Preview{Agent: mem.Agent, Turns: mem.Turn, Prompt: firstPrompt(entry)}
 	for _, err := range entry.AllToolCalls() {

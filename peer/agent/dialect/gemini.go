@@ -66,7 +66,7 @@ func parseGemini(_ string, input []byte) (Event, error) {
 		ev.Answer = in.Answer
 	case Called:
 		ev.Calls = []Call{{Tool: in.Tool, Alias: geminiAlias(in.Tool, in.Input), ReadOnly: geminiReaders[in.Tool]}}
-	case Ignored, Calling, Started, Delegated, Compacting, Ended:
+	case Ignored, Calling, Started, Delegated, Compacting, Ended, Labelled:
 	}
 	return ev, nil
 }

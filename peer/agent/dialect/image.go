@@ -33,7 +33,9 @@ func WithoutImages(line []byte) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(value) // was decoded
+	if enc.Encode(value) != nil { //nolint:errchkjson // the value was decoded from JSON
+		return nil
+	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 

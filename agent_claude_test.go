@@ -90,4 +90,6 @@ func TestAgentClaudeTakesAnotherCourse(t *testing.T) {
 	assert.Contains(t, h.smithers("timeline", course.Run), "turn 2: WHAT-IF please")
 	assert.Contains(t, h.smithers("branches", run), course.Run)
 	h.smithers("verify")
+	h.checkWhole("claude", ".claude/projects/*/*.jsonl", func(prompt string) { claude(h, h.Dir, prompt) })
+	h.checkDisable("claude")
 }

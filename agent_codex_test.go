@@ -88,5 +88,6 @@ func TestAgentCodexTakesAnotherCourse(t *testing.T) {
 	for path, text := range before {
 		assert.Equal(t, text, read(t, path))
 	}
+	h.checkWhole("codex", ".codex/sessions/*/*/*/*.jsonl", func(prompt string) { codex(h, h.Dir, prompt) })
 	h.checkDisable("codex")
 }

@@ -129,6 +129,7 @@ func TestAgentGeminiTakesAnotherCourse(t *testing.T) {
 	}
 	h.smithers("verify")
 
+	h.checkWhole("gemini", ".gemini/tmp/*/chats/*.jsonl", func(prompt string) { gemini(h, h.Dir, "-p", prompt) })
 	h.smithers("session", "disable", "gemini")
 	now, err := os.ReadFile(filepath.Join(h.Dir, ".gemini", "settings.json"))
 	require.NoError(t, err)

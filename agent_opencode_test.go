@@ -131,6 +131,9 @@ func TestAgentOpencodeTakesAnotherCourse(t *testing.T) {
 	assert.Equal(t, []string{"TASK-ONE", "WHAT-IF"}, requests[0].Said)
 	assert.Equal(t, 19, requests[0].Items)
 	assert.Contains(t, h.smithers("timeline", run), "turn 2: ")
+	h.checkWhole("opencode", ".local/share/opencode/git-smithers/*.jsonl", func(prompt string) {
+		opencode(h, h.Dir, "opencode", "run", "--format", "json", prompt)
+	})
 }
 
 // TestAgentOpencodeTakesAnotherCourseFromTheFirstPrompt begins a session again before its first prompt.

@@ -155,6 +155,7 @@ func TestAgentPiTakesAnotherCourse(t *testing.T) {
 	assert.Contains(t, h.smithers("branches", run), course.Run)
 	assert.NotContains(t, h.smithers("session", "status"), "errors")
 	h.smithers("verify")
+	h.checkWhole("pi", ".pi/agent/sessions/*/*.jsonl", func(prompt string) { pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", prompt) })
 }
 
 // TestAgentPiIsNotDisturbed runs the real pi with the extension, but without git-smithers.

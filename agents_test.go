@@ -4,18 +4,22 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/modeltest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // agentHome is a coding agent with nothing but a repository, a home of its own, and a fake model.
@@ -157,6 +161,52 @@ func (h *agentHome) checkDisable(agent string) {
 	assert.DirExists(h.t, filepath.Join(h.Dir, "."+agent))
 	h.smithers("session", "disable", agent)
 	assert.NoDirExists(h.t, filepath.Join(h.Dir, "."+agent))
+}
+
+// checkWhole checks that the rows of a session's transcript are the agent's own file, if neither secrets nor anything else is left out of them. ask
+// runs the agent with a prompt, and pattern matches the agent's files in its home.
+func (h *agentHome) checkWhole(agent, pattern string, ask func(prompt string)) {
+	h.t.Helper()
+	h.Git("config", "smithers.session.transcript", "full")
+	h.Git("config", "smithers.secrets", "off")
+	before := h.files(pattern)
+	ask("TASK-WHOLE")
+	after := h.files(pattern)
+	maps.DeleteFunc(after, func(path, _ string) bool { _, old := before[path]; return old })
+	require.Len(h.t, after, 1, "one new file")
+	for path, text := range after {
+		stored := h.stored(agent)
+		require.NotEmpty(h.t, stored)
+		// What the agent writes after its last hook comes with the next one.
+		rest, ok := strings.CutPrefix(text, stored)
+		assert.True(h.t, ok, "%s: %d of %d bytes", path, len(stored), len(text))
+		assert.NotContains(h.t, rest, "TASK-WHOLE")
+	}
+}
+
+// stored returns the lines of the transcript of an agent's newest session in the repository.
+func (h *agentHome) stored(agent string) string {
+	h.t.Helper()
+	s, err := timeline.Open(h.t.Context(), timeline.Options{Dir: h.Dir, Env: h.Env, Now: time.Now})
+	require.NoError(h.t, err)
+	defer func() { assert.NoError(h.t, s.Close()) }()
+	run := strings.Fields(h.smithers("runs", "--sessions"))[0]
+	require.True(h.t, strings.HasPrefix(run, agent+"-"), run)
+	head, err := s.Head(h.t.Context(), run)
+	require.NoError(h.t, err)
+	rows, err := head.Entry().Transcript()
+	require.NoError(h.t, err)
+	var out strings.Builder
+	for row, err := range rows.Rows() {
+		require.NoError(h.t, err)
+		lines, err := snapshot.DecodeTranscript(row)
+		require.NoError(h.t, err)
+		for _, line := range lines {
+			out.Write(line)
+			out.WriteByte('\n')
+		}
+	}
+	return out.String()
 }
 
 // files returns the texts of the files in the agent's home that match a pattern, by their paths.

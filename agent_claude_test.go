@@ -60,6 +60,7 @@ func TestAgentClaudeTakesAnotherCourse(t *testing.T) {
 	assert.Equal(t, 8, strings.Count(calls, `"outputAt"`), calls) // one of the subagent
 	assert.Equal(t, 1, strings.Count(calls, `"status":"failed"`), calls)
 
+	h.checkFrames(run)
 	transcripts, err := filepath.Glob(filepath.Join(h.home, ".claude", "projects", "*", "*.jsonl"))
 	require.NoError(t, err)
 	require.Len(t, transcripts, 1)

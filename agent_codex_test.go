@@ -71,6 +71,7 @@ func TestAgentCodexTakesAnotherCourse(t *testing.T) {
 	assert.Contains(t, h.smithers("show", run, "--json"), `"table":"todos"`)
 	assert.NotContains(t, h.Git("grep", "-h", "base_instructions", "refs/smithers/_tip/"+run, "--", "journal/transcript"), "You are")
 
+	h.checkFrames(run)
 	before := h.files(".codex/sessions/*/*/*/*.jsonl")
 	require.Len(t, before, 1)
 	whatIf := func(from string) []modeltest.Heard {

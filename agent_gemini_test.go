@@ -83,6 +83,7 @@ func TestAgentGeminiTakesAnotherCourse(t *testing.T) {
 	gemini(h, h.Dir, "--prompt=TASK-ONE")
 	run := strings.Fields(h.smithers("runs"))[0]
 	assert.NotContains(t, h.smithers("session", "status"), "errors")
+	h.checkFrames(run)
 
 	timeline := h.smithers("timeline", run)
 	for _, step := range []string{"turn 1: TASK-ONE", "write_file", "replace", "run_shell_command", "turn 1 finished", "session ended"} {

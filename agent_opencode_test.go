@@ -72,6 +72,7 @@ func TestAgentOpencodeTakesAnotherCourse(t *testing.T) {
 	opencode(h, h.Dir, "opencode", "run", "--format", "json", "TASK-ONE")
 	run := strings.Fields(h.smithers("runs"))[0]
 	assert.NotContains(t, h.smithers("session", "status"), "errors")
+	h.checkFrames(run)
 
 	timeline := h.smithers("timeline", run)
 	for _, step := range []string{"turn 1: TASK-ONE", "write", "edit", "bash", "todowrite", "task", "turn 1 finished", "session ended"} {

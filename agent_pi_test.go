@@ -95,6 +95,7 @@ func TestAgentPiTakesAnotherCourse(t *testing.T) {
 		assert.Contains(t, frames[step.subject], step.last, step.subject)
 		assert.NotContains(t, frames[step.subject], step.next, step.subject)
 	}
+	h.checkFrames(run)
 	assert.NotContains(t, frames, "read")
 	tip := "refs/smithers/_tip/" + run
 	assert.Equal(t, "8", h.Git("rev-list", "--count", tip), "the prompt, 5 batches, the answer and the end")

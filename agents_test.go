@@ -3,7 +3,12 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -28,7 +33,14 @@ type agentHome struct {
 
 	t                       *testing.T
 	home, bin, script, said string
+	recorded                string // a folder with the files of the working copy at each hook
 }
+
+// recorder is a shell script in the place of git-smithers. It copies the files of the working copy, and only then calls the hook.
+const recorder = `#!/bin/sh
+[ "$1 $2" != "session hook" ] || tar -cf "%[1]s/$(date +%%s%%N)-$$" --exclude=./.git .
+exec %[2]s "$@"
+`
 
 // newAgentHome returns a home for an agent, whose program is in .tools/<name>. In the script of the fake model, $REPO is the folder of
 // the repository.
@@ -45,17 +57,21 @@ func newAgentHome(t *testing.T, name, script string) *agentHome {
 	}
 	dir := t.TempDir()
 	h := &agentHome{
-		repotest.New(t, repotest.Commit), t,
-		filepath.Join(dir, "home"), filepath.Join(dir, "bin"), filepath.Join(dir, "script"), filepath.Join(dir, "said"),
+		Repo: repotest.New(t, repotest.Commit), t: t,
+		home: filepath.Join(dir, "home"), bin: filepath.Join(dir, "bin"), script: filepath.Join(dir, "script"), said: filepath.Join(dir, "said"),
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, folder := range []string{h.home, h.bin} {
 		require.NoError(t, os.Mkdir(folder, 0o777))
 	}
-	for _, name := range []string{"git-smithers", "agent-jail"} {
-		require.NoError(t, os.Symlink(self, filepath.Join(h.bin, name)))
+	h.recorded = filepath.Join(dir, "recorded")
+	for _, folder := range []string{filepath.Join(dir, "self"), h.recorded} {
+		require.NoError(t, os.Mkdir(folder, 0o777))
 	}
+	require.NoError(t, os.Symlink(self, filepath.Join(h.bin, "agent-jail")))
+	require.NoError(t, os.Symlink(self, filepath.Join(dir, "self", "git-smithers")))
+	repotest.WriteProgram(t, filepath.Join(h.bin, "git-smithers"), fmt.Sprintf(recorder, h.recorded, filepath.Join(dir, "self", "git-smithers")))
 	h.Env = append(h.Env, "HOME="+h.home, "PATH="+h.bin+":"+programs+":"+os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8")
 	require.NoError(t, os.WriteFile(h.script, []byte(strings.ReplaceAll(script, "$REPO", h.Dir)), 0o600))
 	return h
@@ -161,6 +177,52 @@ func (h *agentHome) checkDisable(agent string) {
 	assert.DirExists(h.t, filepath.Join(h.Dir, "."+agent))
 	h.smithers("session", "disable", agent)
 	assert.NoDirExists(h.t, filepath.Join(h.Dir, "."+agent))
+}
+
+// checkFrames checks that each frame of a run has exactly the files that the recorder saw at a hook.
+func (h *agentHome) checkFrames(run string) {
+	h.t.Helper()
+	seen := make(map[string]bool)
+	copies, err := filepath.Glob(filepath.Join(h.recorded, "*"))
+	require.NoError(h.t, err)
+	for _, path := range copies {
+		file, err := os.Open(path)
+		require.NoError(h.t, err)
+		seen[filesOf(h.t, file)] = true
+		require.NoError(h.t, file.Close())
+	}
+	frames := 0
+	for entry := range strings.FieldsSeq(h.Git("log", "--format=%H", "refs/smithers/_tip/"+component(h.t, run))) {
+		cmd := exec.Command("git", "archive", entry+":worktree")
+		cmd.Dir, cmd.Env = h.Dir, h.Env
+		archive, err := cmd.Output()
+		require.NoError(h.t, err)
+		assert.True(h.t, seen[filesOf(h.t, bytes.NewReader(archive))], "%s has other files: %s", entry, h.Git("log", "-1", "--format=%s", entry))
+		frames++
+	}
+	assert.GreaterOrEqual(h.t, len(copies), frames)
+}
+
+// filesOf returns the names and the texts of the files in an archive.
+func filesOf(t *testing.T, archive io.Reader) string {
+	t.Helper()
+	files := make(map[string]string)
+	for in := tar.NewReader(archive); ; {
+		header, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		text, err := io.ReadAll(in)
+		require.NoError(t, err)
+		files[strings.TrimPrefix(header.Name, "./")] = string(text)
+	}
+	text, err := json.Marshal(files) // its keys are sorted
+	require.NoError(t, err)
+	return string(text)
 }
 
 // checkWhole checks that the rows of a session's transcript are the agent's own file, if neither secrets nor anything else is left out of them. ask

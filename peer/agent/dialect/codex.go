@@ -80,24 +80,34 @@ var codexReaders = map[string]bool{"update_plan": true, "view_image": true, "web
 
 // codexLine has the members that this package reads of a line of Codex CLI's transcript.
 type codexLine struct {
-	Type    string `json:"type"`
-	Time    string `json:"timestamp"`
-	Payload struct {
-		Type       string          `json:"type"`
-		Role       string          `json:"role"`
-		Folder     string          `json:"cwd"`
-		Call       string          `json:"call_id"`
-		Name       string          `json:"name"`
-		Arguments  string          `json:"arguments"`
-		Output     json.RawMessage `json:"output"`
-		ResponseID string          `json:"response_id"`
-		Usage      struct {
-			Input  int64 `json:"input_tokens"`
-			Cached int64 `json:"cached_input_tokens"`
-			Write  int64 `json:"cache_write_input_tokens"`
-			Output int64 `json:"output_tokens"`
-		} `json:"usage"`
-	} `json:"payload"`
+	Type    string       `json:"type"`
+	Time    string       `json:"timestamp"`
+	Payload codexPayload `json:"payload"`
+}
+
+// codexPayload has the members that this package reads of what a line is about.
+type codexPayload struct {
+	Type        string          `json:"type"`
+	ID          json.RawMessage `json:"id"` // of the session, or of the item
+	Role        string          `json:"role"`
+	Content     json.RawMessage `json:"content"`
+	Folder      string          `json:"cwd"`
+	Call        string          `json:"call_id"`
+	Name        string          `json:"name"`
+	Arguments   string          `json:"arguments"` // JSON, as the model has written it
+	Input       json.RawMessage `json:"input"`     // of a custom tool
+	Action      json.RawMessage `json:"action"`    // of a local shell
+	Output      json.RawMessage `json:"output"`
+	ResponseID  string          `json:"response_id"`
+	Passthrough struct {
+		Kinds []string `json:"content_item_kinds"`
+	} `json:"internal_chat_message_metadata_passthrough"`
+	Usage struct {
+		Input  int64 `json:"input_tokens"`
+		Cached int64 `json:"cached_input_tokens"`
+		Write  int64 `json:"cache_write_input_tokens"`
+		Output int64 `json:"output_tokens"`
+	} `json:"usage"`
 }
 
 // readCodex is Read of Codex CLI.
@@ -110,7 +120,7 @@ func readCodex(text []byte) Facts {
 	facts := Facts{AtMs: timeOf(line.Time), Folder: p.Folder}
 	switch line.Type {
 	case "session_meta":
-		facts.Header, facts.Slim = true, withoutInstructions(text)
+		facts.Header, facts.Slim, facts.Session = true, withoutInstructions(text), textOf(p.ID)
 	case "token_usage_record":
 		facts.Answers, facts.Message = true, p.ResponseID
 		facts.Usage = Usage{Input: p.Usage.Input, Output: p.Usage.Output, CacheRead: p.Usage.Cached, CacheCreation: p.Usage.Write}
@@ -124,26 +134,29 @@ func readCodex(text []byte) Facts {
 
 // readCodexItem reads a part of the conversation. What the role developer says are texts of the vendor.
 func readCodexItem(line *codexLine, facts *Facts) {
-	p := line.Payload
+	p := &line.Payload
 	switch {
 	case p.Role == "developer":
 		facts.Vendor = true
 	case p.Type == "function_call" || p.Type == "custom_tool_call" || p.Type == "local_shell_call":
 		facts.Answers = true
+		if p.Type == "local_shell_call" && p.Name == "" {
+			p.Name = "local_shell"
+		}
 		if p.Call == "" || p.Name == "" {
 			return
 		}
-		facts.Begun = []Call{{ID: p.Call, Tool: p.Name, ReadOnly: codexReaders[p.Name]}}
+		facts.Begun = []Call{{ID: p.Call, Tool: p.Name, Input: p.input(), ReadOnly: codexReaders[p.Name]}}
 		if p.Name == "update_plan" {
 			facts.Todos = codexTodos(p.Arguments)
 		}
 	case strings.HasSuffix(p.Type, "_output"):
 		facts.Answers = true
 		if p.Call != "" {
-			facts.Ended = []Result{{ID: p.Call, Failed: codexFailed.Match(p.Output)}}
+			facts.Ended = []Result{{ID: p.Call, Failed: codexFailed.Match(p.Output), Output: codexOutput(p.Output)}}
 		}
 	default:
-		facts.Answers = p.Role != "user"
+		facts.Answers, facts.Said = p.Role != User, p.said()
 	}
 }
 

@@ -45,11 +45,11 @@ func TestCodexHooksAreUnderstood(t *testing.T) {
 func TestCodexLinesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Facts{
-		`{"timestamp":"1970-01-01T00:00:01Z","type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"ls\"}","call_id":"c"}}`: {AtMs: 1000, Answers: true, Begun: []Call{{ID: "c", Tool: "exec_command"}}},
-		`{"type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch","input":"x","call_id":"c"}}`:                                                     {Answers: true, Begun: []Call{{ID: "c", Tool: "apply_patch"}}},
-		`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"Process exited with code 0\nOutput:\n"}}`:                                 {Answers: true, Ended: []Result{{ID: "c"}}},
-		`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"Wall time: 0\nProcess exited with code 1\nOutput:\n"}}`:                   {Answers: true, Ended: []Result{{ID: "c", Failed: true}}},
-		`{"type":"response_item","payload":{"type":"function_call","name":"update_plan","arguments":"{\"plan\":[{\"step\":\"a\",\"status\":\"pending\"}]}","call_id":"c"}}`: {Answers: true, Begun: []Call{{ID: "c", Tool: "update_plan", ReadOnly: true}}, Todos: []byte(`[{"content":"a","status":"pending"}]`)},
+		`{"timestamp":"1970-01-01T00:00:01Z","type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"ls\"}","call_id":"c"}}`: {AtMs: 1000, Answers: true, Begun: []Call{{ID: "c", Tool: "exec_command", Input: []byte(`{"cmd":"ls"}`)}}},
+		`{"type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch","input":"x","call_id":"c"}}`:                                                     {Answers: true, Begun: []Call{{ID: "c", Tool: "apply_patch", Input: []byte(`{"input":"x"}`)}}},
+		`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"Process exited with code 0\nOutput:\n"}}`:                                 {Answers: true, Ended: []Result{{ID: "c", Output: "Process exited with code 0\nOutput:\n"}}},
+		`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"Wall time: 0\nProcess exited with code 1\nOutput:\n"}}`:                   {Answers: true, Ended: []Result{{ID: "c", Failed: true, Output: "Wall time: 0\nProcess exited with code 1\nOutput:\n"}}},
+		`{"type":"response_item","payload":{"type":"function_call","name":"update_plan","arguments":"{\"plan\":[{\"step\":\"a\",\"status\":\"pending\"}]}","call_id":"c"}}`: {Answers: true, Begun: []Call{{ID: "c", Tool: "update_plan", Input: []byte(`{"plan":[{"step":"a","status":"pending"}]}`), ReadOnly: true}}, Todos: []byte(`[{"content":"a","status":"pending"}]`)},
 		`{"type":"response_item","payload":{"type":"message","role":"developer","content":[]}}`:                                                                             {Vendor: true},
 		`{"type":"response_item","payload":{"type":"message","role":"user","content":[]}}`:                                                                                  {},
 		`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[]}}`:                                                                             {Answers: true},
@@ -62,7 +62,74 @@ func TestCodexLinesAreUnderstood(t *testing.T) {
 	}
 	meta := codex.Read([]byte(`{"type":"session_meta","payload":{"id":"s","cwd":"/repo","base_instructions":{"text":"You are an agent."},"x":1}}`))
 	assert.True(t, meta.Header)
-	assert.Contains(t, string(meta.Slim), `"cwd":"/repo","base_instructions":null,"x":1}}`)
+	assert.Equal(t, "s", meta.Session)
+	assert.Equal(t, "/repo", meta.Folder)
+	assert.JSONEq(t, `{"type":"session_meta","payload":{"id":"s","cwd":"/repo","base_instructions":null,"x":1}}`, string(meta.Slim))
+}
+
+func TestCodexLinesSayWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	// what Codex CLI 0.169.0 writes in the name of the user, beside the prompt itself
+	const context, agents = `<environment_context>\n  <cwd>/repo</cwd>\n</environment_context>`, `# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>`
+	user := func(kinds string, texts ...string) string {
+		parts := make([]string, len(texts))
+		for i, text := range texts {
+			parts[i] = `{"type":"input_text","text":"` + text + `"}`
+		}
+		return `{"type":"response_item","payload":{"type":"message","role":"user","content":[` + strings.Join(parts, ",") + `]` + kinds + `}}`
+	}
+	kinds := func(list string) string {
+		return `,"internal_chat_message_metadata_passthrough":{"content_item_kinds":[` + list + `]}`
+	}
+	for line, want := range map[string][]Saying{
+		user(kinds(`"user.text"`), "TASK-ONE please"):                                                   {{User, "TASK-ONE please"}},
+		user(kinds(`"user.text"`), "<turn_aborted> is a tag"):                                           {{User, "<turn_aborted> is a tag"}},
+		user(kinds(`"environments.environment_context"`), context):                                      nil,
+		user(kinds(`"of.later.versions"`), "You are in a maze"):                                         nil,
+		user(kinds(`"environments.environment_context","user.text"`), context, "And"):                   {{User, "And"}},
+		user(kinds(`"user.text"`), "one", "two"):                                                        {{User, "one"}, {User, "two"}},
+		user(kinds(`"unknown"`), context):                                                               nil,
+		user("", context):                                                                               nil,
+		user("", agents, context):                                                                       nil,
+		user("", `<turn_aborted>\nThe user interrupted the previous turn on purpose.\n</turn_aborted>`): nil,
+		user("", `<user_instructions>\nx\n</user_instructions>`):                                        nil,
+		user("", "<b> is a tag"):                                                                        {{User, "<b> is a tag"}},
+		user("", ""):                                                                                    nil,
+		`{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:"},{"type":"input_text","text":"Look"}]}}`: {{User, "Look"}},
+		`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I will write a file."}]}}`:                      {{Assistant, "I will write a file."}},
+		`{"type":"response_item","payload":{"type":"message","role":"developer","content":[{"type":"input_text","text":"x"}]}}`:                                          nil,
+		`{"type":"response_item","payload":{"type":"reasoning","summary":[{"type":"summary_text","text":"x"}],"content":null}}`:                                          nil,
+		`{"type":"event_msg","payload":{"type":"agent_message","message":"I will write a file."}}`:                                                                       nil,
+	} {
+		assert.Equal(t, want, codex.Read([]byte(line)).Said, line)
+	}
+}
+
+func TestCodexLinesHaveInputsAndOutputs(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]string{
+		`"type":"function_call","name":"x","arguments":"{\"cmd\":\"ls\"}"`:                                 `{"cmd":"ls"}`,
+		`"type":"function_call","name":"x","arguments":"{\"cmd\":"`:                                        `"{\"cmd\":"`,
+		`"type":"custom_tool_call","name":"apply_patch","input":"*** Begin Patch\n"`:                       `{"input":"*** Begin Patch\n"}`,
+		`"type":"local_shell_call","status":"completed","action":{"type":"exec","command":["ls"]}`:         `{"type":"exec","command":["ls"]}`,
+		`"type":"local_shell_call","name":"shell","status":"completed","action":{"type":"exec"},"input":7`: `{"type":"exec"}`,
+	} {
+		begun := codex.Read([]byte(`{"type":"response_item","payload":{"call_id":"c",` + payload + `}}`)).Begun
+		require.Len(t, begun, 1, payload)
+		assert.JSONEq(t, want, string(begun[0].Input), payload)
+	}
+	for output, want := range map[string]string{
+		`"a\nb"`:                          "a\nb",
+		`{"content":"a","success":false}`: "a",
+		`[{"type":"input_text","text":"a"},{"type":"input_image","image_url":"data:"},{"type":"input_text","text":"b"}]`: "a\nb",
+		`{"content":[{"type":"input_text","text":"a"}]}`:                                                                 "a",
+		`{}`: "",
+		`7`:  "",
+	} {
+		ended := codex.Read([]byte(`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":` + output + `}}`)).Ended
+		require.Len(t, ended, 1, output)
+		assert.Equal(t, want, ended[0].Output, output)
+	}
 }
 
 func TestCodexFindsAConversationByItsID(t *testing.T) {

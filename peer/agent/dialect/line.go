@@ -19,6 +19,7 @@ type Facts struct {
 	AtMs    int64  // when the line was written, in milliseconds since 1970; 0 if unknown
 	Message string // the id of the model's answer that the line is a part of
 	Usage   Usage  // of the whole answer
+	Part    string // the id of the message that the words and calls of the line are a part of; "" if it is Message
 	Begun   []Call
 	Ended   []Result
 	Todos   json.RawMessage // the list of todos that the line sets; nil if it sets none

@@ -68,7 +68,7 @@ func PreviewOf(ctx context.Context, s *timeline.Store, run string) (*Preview, bo
 	entry := head.Entry()
 	mem, err := memoryOf(entry)
 	if err != nil {
-		return nil, false, nil
+		return nil, false, nil // not a session
 	}
 	out := &Preview{Agent: mem.Agent, Turns: mem.Turn, Prompt: firstPrompt(entry)}
 	for _, err := range entry.AllToolCalls() {

@@ -139,6 +139,7 @@ type geminiCall struct {
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`
 	Args   json.RawMessage `json:"args"`
+	Result json.RawMessage `json:"result"` // a text, a part, or a list of parts
 	Status string          `json:"status"`
 	Time   string          `json:"timestamp"` // when the call ended
 }
@@ -164,7 +165,7 @@ func readGemini(text []byte) Facts {
 	case r.ID != "":
 		r.read(&facts)
 	case r.Session != "":
-		facts.Header, facts.Folder = true, firstOf(r.Directories)
+		facts.Header, facts.Folder, facts.Session = true, firstOf(r.Directories), r.Session
 	}
 	return facts
 }
@@ -172,7 +173,7 @@ func readGemini(text []byte) Facts {
 // read adds what a message says to the facts of its line.
 func (m *geminiMessage) read(facts *Facts) {
 	text := m.text()
-	facts.Folder = geminiFolder(text)
+	facts.Folder, facts.Part = geminiFolder(text), m.ID
 	facts.Answers = m.Type == Gemini || m.hasResults()
 	if m.Type == Gemini && m.Tokens != nil {
 		t := m.Tokens
@@ -183,10 +184,10 @@ func (m *geminiMessage) read(facts *Facts) {
 		if c.ID == "" || c.Name == "" {
 			continue
 		}
-		facts.Begun = append(facts.Begun, Call{ID: c.ID, Tool: c.Name, Alias: geminiAlias(c.Name, c.Args), ReadOnly: geminiReaders[c.Name]})
+		facts.Begun = append(facts.Begun, Call{ID: c.ID, Tool: c.Name, Input: c.Args, Alias: geminiAlias(c.Name, c.Args), ReadOnly: geminiReaders[c.Name]})
 		switch c.Status {
 		case "success", "error", "cancelled":
-			facts.Ended = append(facts.Ended, Result{ID: c.ID, Failed: c.Status != "success", AtMs: timeOf(c.Time)})
+			facts.Ended = append(facts.Ended, Result{ID: c.ID, Failed: c.Status != "success", AtMs: timeOf(c.Time), Output: geminiOutput(c.Result)})
 		}
 		if c.Name == "write_todos" {
 			facts.Todos = claudeTodos(c.Args)
@@ -195,33 +196,71 @@ func (m *geminiMessage) read(facts *Facts) {
 	switch {
 	case text == "" || len(m.Calls) > 0 || m.isContext(): // a message with calls was written without them before
 	case m.Type == Gemini:
-		facts.Said = []Saying{{"assistant", text}}
-	case m.Type == "user":
-		facts.Said = []Saying{{"user", text}}
+		facts.Said = []Saying{{Assistant, text}}
+	case m.Type == User:
+		facts.Said = []Saying{{User, text}}
 	}
+}
+
+// geminiOutput returns the texts of a call's result. A response that is no text is JSON.
+func geminiOutput(result json.RawMessage) string {
+	var texts []string
+	for _, p := range geminiParts(result) {
+		text := p.Text
+		if p.Response != nil {
+			text = p.Response.text()
+		}
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// geminiResponse is the result of a call in a part.
+type geminiResponse struct {
+	ID       string          `json:"id"`
+	Response json.RawMessage `json:"response"`
+}
+
+// text returns the response as a text.
+func (r *geminiResponse) text() string {
+	var response struct {
+		Output *string `json:"output"`
+		Error  *string `json:"error"`
+	}
+	_ = json.Unmarshal(r.Response, &response) // a response of another form is JSON for the reader
+	switch {
+	case response.Output != nil:
+		return *response.Output
+	case response.Error != nil:
+		return *response.Error
+	}
+	return string(r.Response)
 }
 
 // geminiPart is a part of a message.
 type geminiPart struct {
 	Text     string          `json:"text"`
 	Thought  json.RawMessage `json:"thought"`
-	Response *struct {
-		ID string `json:"id"`
-	} `json:"functionResponse"`
+	Response *geminiResponse `json:"functionResponse"`
 }
 
-// parts returns the parts of a message, whose content is a text, a part, or a list of parts.
-func (m *geminiMessage) parts() []geminiPart {
+// parts returns the parts of a message.
+func (m *geminiMessage) parts() []geminiPart { return geminiParts(m.Content) }
+
+// geminiParts returns the parts of a content: a text, a part, or a list of parts.
+func geminiParts(content json.RawMessage) []geminiPart {
 	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
+	if json.Unmarshal(content, &text) == nil {
 		return []geminiPart{{Text: text}}
 	}
 	var parts []geminiPart
-	if json.Unmarshal(m.Content, &parts) == nil {
+	if json.Unmarshal(content, &parts) == nil {
 		return parts
 	}
 	var part geminiPart
-	if json.Unmarshal(m.Content, &part) == nil {
+	if json.Unmarshal(content, &part) == nil {
 		return []geminiPart{part}
 	}
 	return nil

@@ -64,7 +64,9 @@ func TestACallOfGeminiHasTheSameAliasInHookAndLine(t *testing.T) {
 	assert.True(t, ev.ChangesFiles())
 	begun := readGemini([]byte(geminiDone)).Begun
 	require.Len(t, begun, 2)
-	assert.Equal(t, Call{ID: "write_file__fc_1_0", Tool: "write_file", Alias: call.Alias}, begun[0])
+	assert.Equal(t, Call{
+		ID: "write_file__fc_1_0", Tool: "write_file", Alias: call.Alias, Input: json.RawMessage(`{"file_path":"hello.txt","content":"hello\n"}`),
+	}, begun[0])
 
 	ev = geminiEvent(t, "AfterTool", `,"tool_name":"read_file","tool_input":{"file_path":"x"}`)
 	assert.False(t, ev.ChangesFiles())
@@ -79,28 +81,50 @@ func TestACallOfGeminiHasTheSameAliasInHookAndLine(t *testing.T) {
 
 func TestLinesOfGemini(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, Facts{Header: true}, readGemini([]byte(geminiHeader)))
+	assert.Equal(t, Facts{Header: true, Session: "52c3b724-39b9-4f3c-9275-e397a90a7f6f"}, readGemini([]byte(geminiHeader)))
 	assert.Equal(t, Facts{}, readGemini([]byte(geminiTime)))
 	assert.Equal(t, Facts{}, readGemini([]byte(`{"$set":{"messages":1}}`)))
 	assert.Equal(t, Facts{Answers: true}, readGemini([]byte(`{"$rewindTo":"ad10eaed"}`)))
-	assert.Equal(t, Facts{AtMs: 1795351438603, Said: []Saying{{"user", "TASK-ONE please"}}}, readGemini([]byte(geminiPrompt)))
+	assert.Equal(t, Facts{AtMs: 1795351438603, Part: "ad10eaed", Said: []Saying{{User, "TASK-ONE please"}}}, readGemini([]byte(geminiPrompt)))
 	usage := Usage{Input: 100, Output: 25, CacheRead: 60}
 	assert.Equal(t, Facts{
-		Answers: true, AtMs: 1795351439285, Message: "f72cb4ea", Usage: usage, Said: []Saying{{"assistant", "I will write a file."}},
+		Answers: true, AtMs: 1795351439285, Message: "f72cb4ea", Part: "f72cb4ea", Usage: usage,
+		Said: []Saying{{Assistant, "I will write a file."}},
 	}, readGemini([]byte(geminiSaid)))
 
 	done := readGemini([]byte(geminiDone))
-	assert.Equal(t, []Result{{ID: "write_file__fc_1_0", AtMs: 1795351439467}, {ID: "read_file__fc_1_1", Failed: true, AtMs: 1795351439468}}, done.Ended)
+	assert.Equal(t, []Result{
+		{ID: "write_file__fc_1_0", AtMs: 1795351439467, Output: "Successfully created and wrote to new file: /repo/hello.txt."},
+		{ID: "read_file__fc_1_1", Failed: true, AtMs: 1795351439468},
+	}, done.Ended)
 	assert.Empty(t, done.Said, "it was said in the line before")
 	assert.Equal(t, usage, done.Usage)
-	assert.Equal(t, Facts{Answers: true, AtMs: 1795351439576}, readGemini([]byte(geminiResult)))
+	assert.Equal(t, Facts{Answers: true, AtMs: 1795351439576, Part: "83fb3a26"}, readGemini([]byte(geminiResult)))
 
 	todos := readGemini([]byte(`{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"t","name":"write_todos","args":{"todos":[{"description":"a"}]},"status":"executing"}]}`))
 	assert.JSONEq(t, `[{"description":"a"}]`, string(todos.Todos))
 	assert.Empty(t, todos.Ended)
-	assert.Equal(t, []Saying{{"assistant", "b"}}, readGemini([]byte(`{"id":"1","type":"gemini","content":[{"text":"a","thought":true},{"text":"b"}]}`)).Said)
+	assert.Equal(t, []Saying{{Assistant, "b"}}, readGemini([]byte(`{"id":"1","type":"gemini","content":[{"text":"a","thought":true},{"text":"b"}]}`)).Said)
 	compressed := readGemini([]byte(`{"$set":{"messages":[{"id":"1","type":"user","content":"sum"},{"id":"2","type":"gemini","content":"ok","toolCalls":[{"id":"t","name":"x"}]}]}}`))
 	assert.Equal(t, Facts{Answers: true}, compressed, "the calls were told before")
+}
+
+func TestOutputsOfGemini(t *testing.T) {
+	t.Parallel()
+	for result, want := range map[string]string{
+		`[{"functionResponse":{"id":"t","name":"x","response":{"output":"a\nb"}}}]`:                           "a\nb",
+		`[{"functionResponse":{"id":"t","name":"x","response":{"error":"File not found."}}}]`:                 "File not found.",
+		`{"functionResponse":{"id":"t","name":"x","response":{"output":""}}}`:                                 "",
+		`[{"functionResponse":{"id":"t","name":"x","response":{"rows":[1]}}}]`:                                `{"rows":[1]}`,
+		`[{"functionResponse":{"id":"t","response":{"output":"a"}}},{"text":"b"},{"inlineData":{"data":""}}]`: "a\nb",
+		`"a"`:  "a",
+		`[]`:   "",
+		`null`: "",
+	} {
+		line := readGemini([]byte(`{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"t","name":"x","status":"success","result":` + result + `}]}`))
+		require.Len(t, line.Ended, 1, result)
+		assert.Equal(t, want, line.Ended[0].Output, result)
+	}
 }
 
 func TestLinesOfGeminiAreSlim(t *testing.T) {

@@ -60,10 +60,11 @@ type piLine struct {
 
 // piBlock is a part of a message in pi's session file.
 type piBlock struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-	ID   string `json:"id"`
-	Name string `json:"name"`
+	Type  string          `json:"type"`
+	Text  string          `json:"text"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"arguments"` // of a call
 }
 
 // readPi is Read of pi.
@@ -75,23 +76,28 @@ func readPi(text []byte) Facts {
 	m := line.Message
 	facts := Facts{
 		Header: piHeaders[line.Type], Folder: line.Folder, AtMs: timeOf(line.Time),
-		Answers: line.Type == "compaction" || line.Type == "branch_summary" || line.Type == "message" && m.Role != "user",
+		Answers: line.Type == "compaction" || line.Type == "branch_summary" || line.Type == "message" && m.Role != User,
 	}
-	if line.Type == "custom_message" {
+	switch line.Type {
+	case "session":
+		facts.Session = line.ID
+	case "message":
+		facts.Part = line.ID
+	case "custom_message":
 		m.Content = line.Content
 	}
-	if u := m.Usage; u != nil && m.Role == "assistant" {
+	if u := m.Usage; u != nil && m.Role == Assistant {
 		facts.Message, facts.Usage = line.ID, Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheWrite}
 	}
 	if m.Role == "toolResult" && m.Of != "" {
-		facts.Ended = []Result{{ID: m.Of, Failed: m.IsError}}
+		facts.Ended = []Result{{ID: m.Of, Failed: m.IsError, Output: textOf(m.Content)}}
 	}
 	for _, b := range piBlocks(m.Content) {
 		switch {
-		case b.Type == "text" && (m.Role == "user" || m.Role == "assistant"):
+		case b.Type == "text" && b.Text != "" && (m.Role == User || m.Role == Assistant):
 			facts.Said = append(facts.Said, Saying{m.Role, b.Text})
 		case b.Type == "toolCall" && b.ID != "" && b.Name != "" && m.Stop != "error" && m.Stop != "aborted": // pi has run the call
-			facts.Begun = append(facts.Begun, Call{ID: b.ID, Tool: b.Name, ReadOnly: piReaders[b.Name]})
+			facts.Begun = append(facts.Begun, Call{ID: b.ID, Tool: b.Name, Input: b.Input, ReadOnly: piReaders[b.Name]})
 		}
 	}
 	return facts

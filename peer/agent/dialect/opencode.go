@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	_ "embed" // the program
@@ -99,15 +100,16 @@ type opencodeBit struct {
 	MessageID string       `json:"messageID"`
 	Type      string       `json:"type"`
 	Text      string       `json:"text"`
-	Synthetic bool         `json:"synthetic"`
+	Synthetic bool         `json:"synthetic"` // opencode itself has written the text
+	Ignored   bool         `json:"ignored"`   // the model does not hear the text
 	Time      opencodeSpan `json:"time"`
 	Tool      string       `json:"tool"`
 	CallID    string       `json:"callID"`
 	State     struct {
-		Status string `json:"status"`
-		Input  struct {
-			Todos json.RawMessage `json:"todos"`
-		} `json:"input"`
+		Status   string          `json:"status"`
+		Input    json.RawMessage `json:"input"`
+		Output   string          `json:"output"`
+		Error    string          `json:"error"` // in the place of Output
 		Metadata struct {
 			Exit json.RawMessage `json:"exit"`
 		} `json:"metadata"`
@@ -129,7 +131,7 @@ func readOpencode(text []byte) Facts {
 	}
 	switch line.Type {
 	case opencodeSession:
-		return Facts{Header: true, AtMs: int64(line.Info.Time.Created), Folder: line.Info.Directory}
+		return Facts{Header: true, AtMs: int64(line.Info.Time.Created), Folder: line.Info.Directory, Session: line.Info.ID}
 	case opencodeMessage:
 		return line.Info.facts()
 	case opencodePart:
@@ -140,31 +142,28 @@ func readOpencode(text []byte) Facts {
 
 // facts returns what the line of a message says. The tokens are known when the message is complete.
 func (m *opencodeInfo) facts() Facts {
-	facts := Facts{Answers: m.Role == roleAssistant, AtMs: int64(m.Time.Created), Folder: m.Path.Folder}
-	if m.Role == roleAssistant && m.Time.Completed > 0 {
+	facts := Facts{Answers: m.Role == Assistant, AtMs: int64(m.Time.Created), Folder: m.Path.Folder}
+	if m.Role == Assistant && m.Time.Completed > 0 {
 		facts.AtMs, facts.Message = int64(m.Time.Completed), m.ID
 		facts.Usage = Usage{m.Tokens.Input, m.Tokens.Output + m.Tokens.Reasoning, m.Tokens.Cache.Read, m.Tokens.Cache.Write}
 	}
 	return facts
 }
 
-// roleAssistant is the role of the model's messages.
-const roleAssistant = "assistant"
-
 // facts returns what the line of a part says. role is the role of its message.
 func (p *opencodeBit) facts(role string) Facts {
-	facts := Facts{Answers: role == roleAssistant, AtMs: int64(p.Time.End)}
+	facts := Facts{Answers: role == Assistant, AtMs: int64(p.Time.End), Part: p.MessageID}
 	switch {
-	case p.Type == "text" && p.Text != "" && !p.Synthetic && role != "":
+	case p.Type == "text" && p.Text != "" && !p.Synthetic && !p.Ignored && (role == User || role == Assistant):
 		facts.Said = []Saying{{role, p.Text}}
 	case p.Type == "tool" && p.CallID != "" && p.Tool != "":
 		facts.Answers, facts.AtMs = true, int64(p.State.Time.End)
-		facts.Begun = []Call{{ID: p.CallID, Tool: p.Tool, ReadOnly: opencodeReaders[p.Tool]}}
+		facts.Begun = []Call{{ID: p.CallID, Tool: p.Tool, Input: p.State.Input, ReadOnly: opencodeReaders[p.Tool]}}
 		exit := string(p.State.Metadata.Exit)
 		failed := p.State.Status == "error" || exit != "" && exit != "0" && exit != "null"
-		facts.Ended = []Result{{ID: p.CallID, Failed: failed}}
+		facts.Ended = []Result{{ID: p.CallID, Failed: failed, Output: cmp.Or(p.State.Output, p.State.Error)}}
 		if p.Tool == "todowrite" && p.State.Status == "completed" {
-			facts.Todos = p.State.Input.Todos
+			facts.Todos = claudeTodos(p.State.Input)
 		}
 	}
 	return facts
@@ -350,7 +349,7 @@ func (s *opencodeCourse) take(text []byte) {
 		s.info = whole.Info
 	case opencodeMessage:
 		m := s.message(line.Info.ID)
-		m.info, m.open = whole.Info, line.Info.Role == roleAssistant && line.Info.Time.Completed == 0
+		m.info, m.open = whole.Info, line.Info.Role == Assistant && line.Info.Time.Completed == 0
 	case opencodePart:
 		m := s.message(line.Part.MessageID)
 		if m.parts[line.Part.ID] == nil {

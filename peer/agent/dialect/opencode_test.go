@@ -28,23 +28,37 @@ func TestLinesOfOpencode(t *testing.T) {
 	t.Parallel()
 	todos := strings.NewReplacer(`"write"`, `"todowrite"`, `"input":{`, `"input":{"todos":[{"content":"Look"}],`).Replace(opencodeWrote)
 	for line, want := range map[string]Facts{
-		opencodeHeader:                    {Header: true, AtMs: 1000, Folder: "/work/repo"},
-		opencodeAsked:                     {AtMs: 2000},
-		opencodePrompt:                    {Said: []Saying{{"user", "Look"}}},
-		opencodeBegun:                     {Answers: true, AtMs: 3000, Folder: "/work/repo"},
-		opencodeStep:                      {Answers: true},
-		opencodeWrote:                     {Answers: true, AtMs: 3200, Begun: []Call{{ID: "call_1", Tool: "write"}}, Ended: []Result{{ID: "call_1"}}},
-		opencodeFailed:                    {Answers: true, AtMs: 3300, Begun: []Call{{ID: "call_2", Tool: "bash"}}, Ended: []Result{{ID: "call_2", Failed: true}}},
-		opencodeEnded:                     {Answers: true, AtMs: 4000, Folder: "/work/repo", Message: "msg_214d62e27001bbbbbbbbbbbbbb", Usage: Usage{10, 5, 4, 5}},
-		todos:                             {Answers: true, AtMs: 3200, Begun: []Call{{ID: "call_1", Tool: "todowrite"}}, Ended: []Result{{ID: "call_1"}}, Todos: json.RawMessage(`[{"content":"Look"}]`)},
+		opencodeHeader: {Header: true, AtMs: 1000, Folder: "/work/repo", Session: "ses_old"},
+		opencodeAsked:  {AtMs: 2000},
+		opencodePrompt: {Part: "msg_214d613c3001aaaaaaaaaaaaaa", Said: []Saying{{User, "Look"}}},
+		strings.Replace(opencodePrompt, `"text":"Look"`, `"text":"Look","synthetic":true`, 1): {Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
+		strings.Replace(opencodePrompt, `"text":"Look"`, `"text":"Look","ignored":true`, 1):   {Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
+		strings.Replace(opencodePrompt, `"role":"user",`, ``, 1):                              {Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
+		strings.Replace(opencodePrompt, `"role":"user"`, `"role":"assistant"`, 1):             {Answers: true, Part: "msg_214d613c3001aaaaaaaaaaaaaa", Said: []Saying{{Assistant, "Look"}}},
+		opencodeBegun: {Answers: true, AtMs: 3000, Folder: "/work/repo"},
+		opencodeStep:  {Answers: true, Part: "msg_214d62e27001bbbbbbbbbbbbbb"},
+		opencodeWrote: {
+			Answers: true, AtMs: 3200, Part: "msg_214d62e27001bbbbbbbbbbbbbb", Begun: []Call{{ID: "call_1", Tool: "write", Input: json.RawMessage(`{"filePath":"/work/repo/a"}`)}},
+			Ended: []Result{{ID: "call_1", Output: "Wrote"}},
+		},
+		opencodeFailed: {
+			Answers: true, AtMs: 3300, Part: "msg_214d62e27001bbbbbbbbbbbbbb", Begun: []Call{{ID: "call_2", Tool: "bash", Input: json.RawMessage(`{}`)}},
+			Ended: []Result{{ID: "call_2", Failed: true}},
+		},
+		opencodeEnded: {Answers: true, AtMs: 4000, Folder: "/work/repo", Message: "msg_214d62e27001bbbbbbbbbbbbbb", Usage: Usage{10, 5, 4, 5}},
+		todos: {
+			Answers: true, AtMs: 3200, Part: "msg_214d62e27001bbbbbbbbbbbbbb",
+			Begun: []Call{{ID: "call_1", Tool: "todowrite", Input: json.RawMessage(`{"todos":[{"content":"Look"}],"filePath":"/work/repo/a"}`)}},
+			Ended: []Result{{ID: "call_1", Output: "Wrote"}}, Todos: json.RawMessage(`[{"content":"Look"}]`),
+		},
 		`{"type":"other"}`:                {},
 		`not JSON`:                        {},
 		`{"type":"part","part":"a text"}`: {},
 	} {
 		assert.Equal(t, want, readOpencode([]byte(line)), line)
 	}
-	failed := strings.Replace(opencodeWrote, `"status":"completed"`, `"status":"error"`, 1)
-	assert.True(t, readOpencode([]byte(failed)).Ended[0].Failed)
+	failed := strings.NewReplacer(`"status":"completed"`, `"status":"error"`, `"output":"Wrote"`, `"error":"No such file"`).Replace(opencodeWrote)
+	assert.Equal(t, []Result{{ID: "call_1", Failed: true, Output: "No such file"}}, readOpencode([]byte(failed)).Ended)
 }
 
 func TestEventsOfOpencode(t *testing.T) {
@@ -76,7 +90,7 @@ func TestOpencodeKeepsNoFilesOfAConversation(t *testing.T) {
 	assert.NotContains(t, string(slim), "aGVsbG8=")
 	assert.Contains(t, string(slim), `"output":"Wrote\n`+note)
 	assert.Contains(t, string(slim), "file:///a")
-	assert.Equal(t, []Result{{ID: "call_1"}}, readOpencode(slim).Ended)
+	assert.Equal(t, []Result{{ID: "call_1", Output: "Wrote\n" + note}}, readOpencode(slim).Ended)
 	assert.Nil(t, slimOpencode([]byte(strings.Replace(opencodePrompt, "Look", `Look at \"data: \"`, 1))))
 }
 

@@ -103,7 +103,7 @@ type codexPayload struct {
 		Kinds []string `json:"content_item_kinds"`
 	} `json:"internal_chat_message_metadata_passthrough"`
 	Usage struct {
-		Input  int64 `json:"input_tokens"`
+		Input  int64 `json:"input_tokens"` // with those of the cache
 		Cached int64 `json:"cached_input_tokens"`
 		Write  int64 `json:"cache_write_input_tokens"`
 		Output int64 `json:"output_tokens"`
@@ -123,7 +123,7 @@ func readCodex(text []byte) Facts {
 		facts.Header, facts.Slim, facts.Session = true, withoutInstructions(text), textOf(p.ID)
 	case "token_usage_record":
 		facts.Answers, facts.Message = true, p.ResponseID
-		facts.Usage = Usage{Input: p.Usage.Input, Output: p.Usage.Output, CacheRead: p.Usage.Cached, CacheCreation: p.Usage.Write}
+		facts.Usage = Usage{Input: max(0, p.Usage.Input-p.Usage.Cached), Output: p.Usage.Output, CacheRead: p.Usage.Cached, CacheCreation: p.Usage.Write}
 	case "event_msg":
 		facts.Answers = p.Type == "token_count" || p.Type == "task_complete" || p.Type == "item_completed"
 	case "response_item":

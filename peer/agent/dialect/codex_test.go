@@ -53,7 +53,7 @@ func TestCodexLinesAreUnderstood(t *testing.T) {
 		`{"type":"response_item","payload":{"type":"message","role":"developer","content":[]}}`:                                                                             {Vendor: true},
 		`{"type":"response_item","payload":{"type":"message","role":"user","content":[]}}`:                                                                                  {},
 		`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[]}}`:                                                                             {Answers: true},
-		`{"type":"token_usage_record","payload":{"response_id":"r","usage":{"input_tokens":5,"cached_input_tokens":2,"output_tokens":3}}}`:                                  {Answers: true, Message: "r", Usage: Usage{Input: 5, CacheRead: 2, Output: 3}},
+		`{"type":"token_usage_record","payload":{"response_id":"r","usage":{"input_tokens":5,"cached_input_tokens":2,"output_tokens":3}}}`:                                  {Answers: true, Message: "r", Usage: Usage{Input: 3, CacheRead: 2, Output: 3}},
 		`{"type":"turn_context","payload":{"cwd":"/repo"}}`:                                                                                                                 {Folder: "/repo"},
 		`{"type":"of later versions"}`: {},
 		`no JSON`:                      {},

@@ -33,7 +33,7 @@ type replayDocument struct {
 	Git     replayGit              `json:"git"`
 	Summary string                 `json:"summary"`
 	Brief   string                 `json:"brief"`              // all of this in Markdown
-	Restore *desk.RestoredDocument `json:"restore,omitempty"`  // without --to
+	Restore *desk.RestoredDocument `json:"restore,omitempty"`  // without --to; nil if the frame has no files
 	Made    *madeDocument          `json:"checkout,omitempty"` // with --to
 }
 
@@ -70,7 +70,8 @@ a number, turn:7 (before the seventh prompt), or the id of a tool call; the defa
 
 If the working copy has changes that are neither in the session nor in the commit that is checked
 out, replay refuses. With --force it saves them as a frame of the session first. --to puts the files
-into a new working copy in DIR instead. --dry-run prints the brief and the changes, and makes none.`,
+into a new working copy in DIR instead. --dry-run prints the brief and the changes, and makes none.
+The frames of an imported session have no files: replay refuses, and --dry-run prints the brief.`,
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make a new working copy in `DIR`"},
@@ -100,13 +101,32 @@ into a new working copy in DIR instead. --dry-run prints the brief and the chang
 			if err != nil {
 				return err
 			}
-			if opts.to != "" {
+			switch {
+			case brief.Bare:
+				return replayBare(s, brief, opts)
+			case opts.to != "":
 				return replayInto(ctx, s, store, brief, opts.to)
 			}
 			return replayHere(ctx, s, store, brief, opts)
 		})
 	}
 	return cmd
+}
+
+// replayBare prints the brief of a frame without files, if opts.dryRun is true. Otherwise it returns no_code.
+func replayBare(s *session.Session, brief *agent.Brief, opts replayOptions) error {
+	err := fault.New(fault.NoCode, "no files were captured for %s", brief.At).
+		Hint("a session that was imported, or recorded while smithers.worktree was off, has no files").
+		Hint("`%s` prints the brief", fault.CommandLine(arg.Program, "session", "replay", brief.At.String(), "--dry-run")).
+		Detail("runId", brief.At.Run).Detail("frame", brief.At.Frame)
+	if !opts.dryRun {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(describeReplay(brief))
+	}
+	s.Note("%s: there is nothing to restore", plain.Text(err.Error()))
+	return s.Printf("%s", briefText(brief))
 }
 
 // replayInto makes a new working copy with the files, and prints the brief.

@@ -31,6 +31,7 @@ type Brief struct {
 	Tools   []ToolCount // since the session began, the most frequent first
 	Files   []FileCount // since the session's first frame, by path
 	Git     GitState
+	Bare    bool   // no files were captured for the frame: an imported session has none
 	Summary string // the model's last message
 }
 
@@ -154,7 +155,8 @@ func (b *Brief) takeFiles(ctx context.Context, s *timeline.Store, at *timeline.L
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	if b.Git, err = gitStateOf(s.Objects(), vcs); err != nil || vcs == nil || vcs.Tree.IsZero() {
+	b.Bare = vcs == nil || vcs.Tree.IsZero()
+	if b.Git, err = gitStateOf(s.Objects(), vcs); err != nil || b.Bare {
 		return err
 	}
 	frames, err := framesUpTo(s, at)

@@ -20,6 +20,8 @@ const (
 	maxTranscript = 256 << 20
 	// heldLines is the size of the lines, in bytes, after which an import makes rows of them.
 	heldLines = 4 << 20
+	// betweenTexts is what stands between the texts of one message.
+	betweenTexts = "\n\n"
 )
 
 // Import makes a run of an agent's file with a conversation that no hook has recorded. The run has no files.
@@ -61,7 +63,10 @@ func (i Import) Run(ctx context.Context, s *timeline.Store) (*Imported, error) {
 	j := &importJob{store: s, speaks: i.Speaks, shown: i.Shown, atMs: info.ModTime().UnixMilli(), fileTime: true}
 	name := strings.TrimSuffix(filepath.Base(i.Path), filepath.Ext(i.Path))
 	if dialect.IsSessionID(name) {
-		j.session = name
+		j.fileName = name
+		if i.Speaks.NamesFiles {
+			j.session = name
+		}
 	}
 	err = j.read(ctx, io.LimitReader(file, maxTranscript), func(done int64) {
 		if i.Progress != nil {
@@ -119,7 +124,9 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 		text = facts.Slim
 	}
 	line := dialect.Line{Facts: facts, Offset: offset, Text: text}
-	if prompt := promptIn(line); prompt != "" {
+	if prompt := promptIn(line); prompt != "" && j.series != nil && j.promptID != "" && j.promptID == messageOf(line) {
+		j.addPrompt(prompt)
+	} else if prompt != "" {
 		if err := j.beginTurn(ctx, line, prompt); err != nil {
 			return err
 		}
@@ -136,7 +143,7 @@ func promptIn(line dialect.Line) string {
 			texts = append(texts, said.Text)
 		}
 	}
-	return strings.TrimSpace(strings.Join(texts, "\n\n"))
+	return strings.TrimSpace(strings.Join(texts, betweenTexts))
 }
 
 // refuseOther returns the error for a file that is not a conversation of the agent.
@@ -159,6 +166,9 @@ func explainExists(run string, err error) error {
 
 // startRun begins the run. row is complete but for what the first frame sets.
 func (j *importJob) startRun(ctx context.Context) error {
+	if j.session == "" {
+		j.session = j.fileName
+	}
 	if j.session == "" {
 		return fault.New(fault.InvalidInput, "neither the name of %s nor its lines name a session", j.shown).
 			Hint("name the file for the session: SESSION.jsonl")

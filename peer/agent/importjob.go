@@ -18,6 +18,7 @@ type importJob struct {
 	speaks   *dialect.Dialect
 	shown    string
 	session  string // "" while it is unknown
+	fileName string // the session in the name of the file, if no line names one; may be ""
 	end      int64  // the size of the file
 	atMs     int64  // the time of the newest line
 	fileTime bool   // atMs is the time of the file
@@ -31,6 +32,7 @@ type importJob struct {
 	d          drafter
 
 	prompt    string // of the open turn
+	promptID  string // of the message with the prompt; "" if unknown
 	answer    string // the model's last words in the open turn; "" if it has called a tool since
 	startedMs int64  // of the open turn
 }
@@ -88,6 +90,14 @@ func (j *importJob) flush() {
 	j.held, j.heldBytes = nil, 0
 }
 
+// addPrompt adds what another line says of the prompt of the open turn. Some agents write a line again.
+func (j *importJob) addPrompt(prompt string) {
+	prompt = strings.ToValidUTF8(prompt, "\uFFFD")
+	if !slices.Contains(strings.Split(j.prompt, betweenTexts), prompt) && j.prompt != prompt {
+		j.prompt += betweenTexts + prompt
+	}
+}
+
 // beginTurn ends the open turn, and makes the frame of a prompt. The line of the prompt itself belongs to the next frame, as if a hook had
 // told of the prompt.
 func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt string) error {
@@ -102,7 +112,7 @@ func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt str
 	if err := j.endTurn(); err != nil {
 		return err
 	}
-	j.prompt, j.answer, j.startedMs = strings.ToValidUTF8(prompt, "\uFFFD"), "", j.atMs
+	j.prompt, j.promptID, j.answer, j.startedMs = strings.ToValidUTF8(prompt, "\uFFFD"), messageOf(line), "", j.atMs
 	d := &j.d
 	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
 	d.node(snapshot.NodeInProgress)

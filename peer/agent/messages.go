@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -106,7 +107,7 @@ type chatJob struct {
 // message, although agents write a result as soon as it is there.
 type chatPart struct {
 	role    string
-	id      string // of the model's answer; "" if unknown
+	id      string // of the message; "" if unknown
 	texts   []string
 	calls   []dialect.Call
 	results map[string]dialect.Result
@@ -114,13 +115,17 @@ type chatPart struct {
 
 // take takes in a line.
 func (j *chatJob) take(line dialect.Line) {
+	var prompt *chatPart
 	for _, said := range line.Said {
-		if said.Role == dialect.User {
-			j.parts = append(j.parts, &chatPart{role: roleUser, texts: []string{said.Text}})
-		} else {
-			part := j.part(line)
-			part.texts = append(part.texts, said.Text)
+		part := prompt
+		switch {
+		case said.Role != dialect.User:
+			part = j.part(line)
+		case part == nil:
+			part = j.promptPart(line)
+			prompt = part
 		}
+		part.say(line, said.Text)
 	}
 	for _, call := range line.Begun {
 		if j.of[call.ID] != nil || call.ID == "" {
@@ -140,16 +145,40 @@ func (j *chatJob) take(line dialect.Line) {
 	}
 }
 
-// part returns the model's message that the line is a part of. A line without the id of an answer goes on with the message before,
-// as long as this has no result yet.
-func (j *chatJob) part(line dialect.Line) *chatPart {
-	if len(j.parts) > 0 {
-		last := j.parts[len(j.parts)-1]
-		if last.role == roleAssistant && last.id == line.Message && (line.Message != "" || len(last.results) == 0) {
+// say adds a text. Some agents write a part of a message again.
+func (p *chatPart) say(line dialect.Line, text string) {
+	if messageOf(line) == "" || !slices.Contains(p.texts, text) {
+		p.texts = append(p.texts, text)
+	}
+}
+
+// messageOf returns the id of the message that a line is a part of, or "" if the line does not say it.
+func messageOf(line dialect.Line) string { return cmp.Or(line.Part, line.Message) }
+
+// promptPart returns the user's message that the line is a part of.
+func (j *chatJob) promptPart(line dialect.Line) *chatPart {
+	id := messageOf(line)
+	if len(j.parts) > 0 && id != "" {
+		if last := j.parts[len(j.parts)-1]; last.role == roleUser && last.id == id {
 			return last
 		}
 	}
-	part := &chatPart{role: roleAssistant, id: line.Message, results: make(map[string]dialect.Result)}
+	part := &chatPart{role: roleUser, id: id}
+	j.parts = append(j.parts, part)
+	return part
+}
+
+// part returns the model's message that the line is a part of. A line without the id of an answer goes on with the message before,
+// as long as this has no result yet.
+func (j *chatJob) part(line dialect.Line) *chatPart {
+	id := messageOf(line)
+	if len(j.parts) > 0 {
+		last := j.parts[len(j.parts)-1]
+		if last.role == roleAssistant && last.id == id && (id != "" || len(last.results) == 0) {
+			return last
+		}
+	}
+	part := &chatPart{role: roleAssistant, id: id, results: make(map[string]dialect.Result)}
 	j.parts = append(j.parts, part)
 	return part
 }
@@ -161,7 +190,7 @@ func (j *chatJob) messages() []Message {
 		part.calls = slices.DeleteFunc(part.calls, func(c dialect.Call) bool { _, ended := part.results[c.ID]; return !ended })
 		message := Message{Role: part.role}
 		if len(part.texts) > 0 {
-			text := strings.Join(part.texts, "\n\n")
+			text := strings.Join(part.texts, betweenTexts)
 			message.Content = &text
 		}
 		for _, call := range part.calls {

@@ -13,6 +13,8 @@ type Dialect struct {
 	Parse func(name string, input []byte) (Event, error)
 	// Read returns what a line of the agent's own file says. A line that Read does not understand is kept and says nothing.
 	Read func(text []byte) Facts
+	// NamesFiles says that the agent's own file is named for the session: SESSION.jsonl. A forked session can have lines of another.
+	NamesFiles bool
 	// WithoutImages returns a line with a text in the place of each image, or nil if the line has none. It is nil if [WithoutImages] does that.
 	WithoutImages func(text []byte) []byte
 	// Hooks is where the agent's hooks are set up. It is nil if git-smithers cannot set them up.

@@ -28,8 +28,8 @@ var opencodeProgram string
 // opencode is how opencode speaks. It keeps its conversations in a database, so the program of ours keeps them as files of lines.
 var opencode = Dialect{
 	Name: Opencode, Parse: parseOpencode, Read: readOpencode, Resume: resumeOpencode, NewSession: newOpencodeSession,
-	WithoutImages: slimOpencode,
-	Hooks:         &Hooks{File: ".opencode/plugin/git-smithers.js", Program: opencodeProgram},
+	WithoutImages: slimOpencode, NamesFiles: true,
+	Hooks: &Hooks{File: ".opencode/plugin/git-smithers.js", Program: opencodeProgram},
 }
 
 // opencodeReaders lists opencode's tools that never change a file.

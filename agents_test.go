@@ -36,9 +36,10 @@ type agentHome struct {
 	recorded                string // a folder with the files of the working copy at each hook
 }
 
-// recorder is a shell script in the place of git-smithers. It copies the files of the working copy, and only then calls the hook.
+// recorder is a shell script in the place of git-smithers. It copies the files of the working copy that are
+// not ignored, and only then calls the hook.
 const recorder = `#!/bin/sh
-[ "$1 $2" != "session hook" ] || tar -cf "%[1]s/$(date +%%s%%N)-$$" --exclude=./.git .
+[ "$1 $2" != "session hook" ] || git ls-files -co --exclude-standard -z | tar -c --null -T - --ignore-failed-read -f "%[1]s/$(date +%%s%%N)-$$"
 exec %[2]s "$@"
 `
 

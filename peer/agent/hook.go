@@ -30,6 +30,8 @@ type Hook struct {
 	Recall func(ctx context.Context, s *timeline.Store, run string) error
 	// Retention is called with the store's private folder at the end of a session.
 	Retention func(private string)
+	// Failpoint is called at named points of a write; see timeline.Options. Only tests of crashes set Failpoint.
+	Failpoint func(name string) error
 }
 
 // Run records the event that an agent hands to a hook. What goes wrong is in the log of hooks, if there is a repository
@@ -55,7 +57,7 @@ func (h Hook) Run(ctx context.Context) {
 		dir = ev.Folder
 	}
 	warn := func(err error) { entry.Warning = err.Error() }
-	store, openErr := timeline.Open(ctx, timeline.Options{Dir: dir, Env: h.Env, Now: h.Now, Warn: warn, Session: true})
+	store, openErr := timeline.Open(ctx, timeline.Options{Dir: dir, Env: h.Env, Now: h.Now, Warn: warn, Session: true, Failpoint: h.Failpoint})
 	if openErr != nil {
 		return // outside of a repository, nothing is recorded
 	}

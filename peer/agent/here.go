@@ -23,12 +23,12 @@ func clonePath(s *timeline.Store, kind, text string) string {
 // noteHere warns.
 func noteHere(s *timeline.Store, run string) {
 	here := clonePath(s, "here", s.Workspace().Root)
-	if before, err := os.ReadFile(here); err == nil && string(before) == run {
-		return
+	if before, err := os.ReadFile(here); err == nil && string(before) == run && IsRecordedHere(s, run) {
+		return // a hook that was killed may have noted one of the two
 	}
 	err := os.MkdirAll(filepath.Dir(here), 0o700)
 	if err == nil {
-		err = errors.Join(os.WriteFile(here, []byte(run), 0o600), noteRecorded(s, run))
+		err = errors.Join(noteRecorded(s, run), os.WriteFile(here, []byte(run), 0o600))
 	}
 	if err != nil {
 		s.Warn(fmt.Errorf("the newest session of the working copy was not noted: %w", err))

@@ -173,3 +173,16 @@ func (s *session) leftOver() (left []string) {
 	}
 	return left
 }
+
+// A hook that was killed between its two notes has noted the newest session, and not that this clone has recorded it.
+func TestTheNextHookNotesThatASessionIsRecordedHere(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	notes, err := filepath.Glob(filepath.Join(s.GitDir, "smithers", "sessions", "recorded-*"))
+	require.NoError(t, err)
+	require.Len(t, notes, 1)
+	require.NoError(t, os.Remove(notes[0]))
+	s.event("Stop", "")
+	assert.FileExists(t, notes[0])
+}

@@ -52,10 +52,12 @@ type hookState struct {
 	Calls    int             `json:"calls"` // in the log
 	Frames   int             `json:"frames"`
 	Errors   int             `json:"errors"`
+	Warnings int             `json:"warnings"`
 	LastAtMs *int64          `json:"lastAtMs"`
 	MedianMs *int64          `json:"medianMs"`
 	P95Ms    *int64          `json:"p95Ms"`
-	Last     *agent.LogEntry `json:"lastError"` // the newest call that failed
+	Last     *agent.LogEntry `json:"lastError"`   // the newest call that failed
+	Warned   *agent.LogEntry `json:"lastWarning"` // the newest call that warned
 }
 
 func statusCommand() *arg.Command {
@@ -63,8 +65,8 @@ func statusCommand() *arg.Command {
 		Name:    "status",
 		Summary: "show which agents are recorded, and how their hooks fare",
 		About: `Shows which hooks are in place, when those of each agent last ran on this machine, how long they took,
-what an agent must be told before it runs them, what the newest call that failed said, and which
-session is pruned by its age next.`,
+what an agent must be told before it runs them, what the newest call that failed or warned said, and
+which session is pruned by its age next.`,
 		Exits:    arg.Reads(),
 		Examples: []arg.Example{{"see whether sessions are recorded", "git smithers session status"}},
 		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
@@ -156,6 +158,9 @@ func stateOf(calls []agent.LogEntry) hookState {
 		if call.Error != "" {
 			state.Errors, state.Last = state.Errors+1, call
 		}
+		if call.Warning != "" {
+			state.Warnings, state.Warned = state.Warnings+1, call
+		}
 	}
 	if len(took) > 0 {
 		slices.Sort(took)
@@ -197,9 +202,12 @@ func statusText(doc statusDocument) string {
 	}
 	if h := doc.Hooks; h.Calls == 0 {
 		b.WriteString("no hook has run yet\n")
-	} else if h.Last != nil {
-		fmt.Fprintf(&b, "errors: %d; the newest, at %s in %s %s: %s\n", h.Errors,
-			time.UnixMilli(h.Last.AtMs).Format(time.DateTime), plain.Text(h.Last.Agent), plain.Text(h.Last.Event), plain.Text(plain.OneLine(h.Last.Error)))
+	}
+	if h := doc.Hooks; h.Last != nil {
+		fmt.Fprintf(&b, "errors: %d; %s\n", h.Errors, newestText(h.Last, h.Last.Error))
+	}
+	if h := doc.Hooks; h.Warned != nil {
+		fmt.Fprintf(&b, "warnings: %d; %s\n", h.Warnings, newestText(h.Warned, h.Warned.Warning))
 	}
 	b.WriteString(keepText(doc.Keep))
 	return b.String()
@@ -227,4 +235,10 @@ func keepText(sessions []retention.Session) string {
 	}
 	return fmt.Sprintf("sessions: %d, of which %d go by their age; the first is %s, at %s (prune --sessions --dry-run lists them)\n",
 		len(sessions), going, plain.Text(next.RunID), time.UnixMilli(*next.PrunedAtMs).Format(time.DateTime))
+}
+
+// newestText returns when a call of a hook was, and what it said.
+func newestText(call *agent.LogEntry, said string) string {
+	return fmt.Sprintf("the newest, at %s in %s %s: %s",
+		time.UnixMilli(call.AtMs).Format(time.DateTime), plain.Text(call.Agent), plain.Text(call.Event), plain.Text(plain.OneLine(said)))
 }

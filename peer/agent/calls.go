@@ -102,6 +102,10 @@ func (d *drafter) takeTranscript(name, path string) error {
 	}
 	to := d.mem.Read[name]
 	lines, next, err := readLines(path, to.Offset, d.speaks, d.transcript)
+	if _, unreadable := errors.AsType[*unreadableError](err); unreadable {
+		d.warn(err) // the next hook reads the lines, and the files are worth a frame without them
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ type drafter struct {
 	ev         dialect.Event
 	files      *snapshot.VCS // the captured files; nil without files
 	atMs       int64
+	warn       func(error) // receives what does not harm the frame
 
 	out     snapshot.Draft
 	calls   map[string]snapshot.ToolCall // the changed rows, by key

@@ -186,3 +186,38 @@ func TestTheNextHookNotesThatASessionIsRecordedHere(t *testing.T) {
 	s.event("Stop", "")
 	assert.FileExists(t, notes[0])
 }
+
+// An agent can write its file anew while a hook reads it. No hook fails, and what comes after that is stored.
+func TestATranscriptCanBeCutWhileAHookReadsIt(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	text := []byte(strings.Repeat(callLines(1), 4000))
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for size := len(text); ; size = size*7/11 + 1000 {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = os.WriteFile(s.transcript, text[:min(size, len(text))], 0o600)
+			}
+		}
+	}()
+	for i := range repotest.Size(4, 40) {
+		s.event("UserPromptSubmit", fmt.Sprintf(`,"prompt":"%d"`, i))
+		assert.Empty(t, s.last().Error)
+	}
+	close(stop)
+	<-stopped
+	const last = `{"n":"the last"}`
+	require.NoError(t, os.WriteFile(s.transcript, []byte(last+"\n"), 0o600))
+	s.event("Stop", "")
+	assert.Empty(t, s.last().Error)
+	var all []string
+	for _, lines := range s.said() {
+		all = append(all, lines...)
+	}
+	assert.Contains(t, all, last)
+}

@@ -90,7 +90,10 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	d := drafter{head: head, mem: mem, transcript: r.store.Settings().Session.Transcript, speaks: r.speaks, ev: r.ev, atMs: r.store.Now().UnixMilli()}
+	d := drafter{
+		head: head, mem: mem, transcript: r.store.Settings().Session.Transcript, speaks: r.speaks, ev: r.ev,
+		atMs: r.store.Now().UnixMilli(), warn: r.store.Warn,
+	}
 	if r.files != nil {
 		d.files = &r.files.VCS
 	}

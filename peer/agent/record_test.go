@@ -257,17 +257,17 @@ func TestAHookBearsWhateverItIsHanded(t *testing.T) {
 	big := strings.Repeat("x", 10<<20)
 	for name, input := range map[string]string{
 		"nothing": "", "no JSON": "{", "a list": "[]", "no session": `{"hook_event_name":"Stop"}`, "wrong types": `{"session_id":7}`,
-		"a session that is no name":     `{"session_id":"../a b","hook_event_name":"UserPromptSubmit","prompt":"x"}`,
-		"a transcript that is a folder": fmt.Sprintf(`{"session_id":"f","hook_event_name":"UserPromptSubmit","prompt":"x","transcript_path":%q}`, s.Dir),
+		"a session that is no name": `{"session_id":"../a b","hook_event_name":"UserPromptSubmit","prompt":"x"}`,
 	} {
 		s.hook(input)
 		assert.NotEmpty(t, s.last().Error, name)
 	}
 	for name, input := range map[string]string{
-		"an unknown event": `{"session_id":"s","hook_event_name":"Later"}`,
-		"a large prompt":   `{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"` + big + `"}`,
-		"invalid UTF-8":    "{\"session_id\":\"s\",\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":\"a\xffb\"}",
-		"unknown members":  `{"session_id":"s","hook_event_name":"Stop","later":{"a":[1]},"last_assistant_message":"x"}`,
+		"an unknown event":              `{"session_id":"s","hook_event_name":"Later"}`,
+		"a large prompt":                `{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"` + big + `"}`,
+		"invalid UTF-8":                 "{\"session_id\":\"s\",\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":\"a\xffb\"}",
+		"unknown members":               `{"session_id":"s","hook_event_name":"Stop","later":{"a":[1]},"last_assistant_message":"x"}`,
+		"a transcript that is a folder": fmt.Sprintf(`{"session_id":"f","hook_event_name":"UserPromptSubmit","prompt":"x","transcript_path":%q}`, s.Dir),
 	} {
 		s.hook(input)
 		assert.Empty(t, s.last().Error, name)

@@ -25,14 +25,22 @@ const (
 
 // readLines returns the complete lines of the file at path from offset on, and the offset after the last of them. A
 // last line without a line feed is still being written, and left for the next hook. If the file does not exist,
-// readLines returns no lines. keep says what of the lines is returned. The error is errRewritten if the file is shorter than offset, or no line begins at offset.
+// readLines returns no lines. keep says what of the lines is returned. The error is errRewritten if the file is
+// shorter than offset, or no line begins at offset, and an unreadableError if the file cannot be read.
 func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline.Transcript) ([]dialect.Line, int64, error) {
-	file, err := os.Open(path) //nolint:gosec // the agent names its own file, and this process runs as its user
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // to open a pipe waits for somebody who writes to it
+		return nil, offset, &unreadableError{fmt.Errorf("%s is not a file", path)}
+	}
+	var file *os.File
+	if err == nil {
+		file, err = os.Open(path) //nolint:gosec // the agent names its own file, and this process runs as its user
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, offset, nil
 	}
 	if err != nil {
-		return nil, offset, fmt.Errorf("read the transcript: %w", err)
+		return nil, offset, &unreadableError{err}
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	if err := seekLine(file, offset); err != nil {
@@ -82,20 +90,14 @@ func slimmed(speaks *dialect.Dialect, facts dialect.Facts, text []byte, keep tim
 
 // seekLine moves to the line that begins at offset.
 func seekLine(file *os.File, offset int64) error {
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return fmt.Errorf("read the transcript: %w", err)
-	case !info.Mode().IsRegular():
-		return errors.New("read the transcript: not a file")
-	case offset == 0:
+	if offset == 0 {
 		return nil
 	}
 	var before [1]byte
 	if _, err := file.ReadAt(before[:], offset-1); err != nil || before[0] != '\n' {
 		return errRewritten // the file ends before offset, or has other lines
 	}
-	_, err = file.Seek(offset, io.SeekStart)
+	_, err := file.Seek(offset, io.SeekStart)
 	return err
 }
 
@@ -117,6 +119,15 @@ func readLine(in *bufio.Reader) (text []byte, size int64, err error) {
 
 // errRewritten means that an agent has written its file anew.
 var errRewritten = errors.New("the agent has written its transcript anew")
+
+// unreadableError means that the file of a transcript cannot be read now.
+type unreadableError struct{ cause error }
+
+// Error returns the cause.
+func (e *unreadableError) Error() string { return "the conversation was not read: " + e.cause.Error() }
+
+// Unwrap returns the cause.
+func (e *unreadableError) Unwrap() error { return e.cause }
 
 // transcriptRows returns the rows of a transcript for lines. A row begins at each line with a call or a result, so that
 // a call names its line by the offset of a row.

@@ -119,7 +119,7 @@ type claudeBlock struct {
 // readClaude is Read of Claude Code.
 func readClaude(text []byte) Facts {
 	var line claudeLine
-	if json.Unmarshal(text, &line) != nil {
+	if decode(text, &line) != nil {
 		return Facts{}
 	}
 	facts := Facts{Vendor: claudeVendor[line.Type], Message: line.Message.ID, Answers: line.Type == "assistant", Folder: line.Folder, Aside: line.Aside}
@@ -128,9 +128,13 @@ func readClaude(text []byte) Facts {
 	if u := line.Message.Usage; u != nil {
 		facts.Usage = Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}
 	}
+	var one string
+	if json.Unmarshal(line.Message.Content, &one) == nil {
+		facts.Said = claudeSaid(&line, one)
+		return facts
+	}
 	var blocks []claudeBlock
-	if json.Unmarshal(line.Message.Content, &blocks) != nil { // the content is one text
-		facts.Said = claudeSaid(&line, textOf(line.Message.Content))
+	if decode(line.Message.Content, &blocks) != nil {
 		return facts
 	}
 	for _, b := range blocks {

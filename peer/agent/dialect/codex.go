@@ -113,7 +113,7 @@ type codexPayload struct {
 // readCodex is Read of Codex CLI.
 func readCodex(text []byte) Facts {
 	var line codexLine
-	if json.Unmarshal(text, &line) != nil {
+	if decode(text, &line) != nil {
 		return Facts{}
 	}
 	p := line.Payload

@@ -147,7 +147,7 @@ type geminiCall struct {
 // readGemini is Read of Gemini CLI.
 func readGemini(text []byte) Facts {
 	var r geminiRecord
-	if json.Unmarshal(text, &r) != nil {
+	if decode(text, &r) != nil {
 		return Facts{}
 	}
 	facts := Facts{Slim: slimGemini(text), AtMs: timeOf(r.Time)}

@@ -28,7 +28,7 @@ type hookCommand struct {
 
 // parseInput decodes the input of a hook into in. session points to the member of in with the id of the session.
 func parseInput(input []byte, in any, session *string) error {
-	if err := json.Unmarshal(input, in); err != nil {
+	if err := decode(input, in); err != nil {
 		return fmt.Errorf("the input of the hook: %w", err)
 	}
 	if *session == "" {
@@ -37,13 +37,23 @@ func parseInput(input []byte, in any, session *string) error {
 	return nil
 }
 
-// timeOf returns a time in milliseconds since 1970, or 0 if text is not a time.
+// decode decodes JSON into a value. A member of another type than expected is left out, because a later version of an agent may have
+// changed it.
+func decode(text []byte, into any) error {
+	err := json.Unmarshal(text, into)
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+		return nil
+	}
+	return err
+}
+
+// timeOf returns a time in milliseconds since 1970, or 0 if text is not a time or is before 1970.
 func timeOf(text string) int64 {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return 0
 	}
-	return at.UnixMilli()
+	return max(0, at.UnixMilli())
 }
 
 // withPrompt returns a command with the prompt as its last argument, if there is a prompt.

@@ -126,7 +126,7 @@ type opencodeSpan struct {
 // readOpencode is Read of opencode.
 func readOpencode(text []byte) Facts {
 	var line opencodeLine
-	if json.Unmarshal(text, &line) != nil {
+	if decode(text, &line) != nil {
 		return Facts{}
 	}
 	switch line.Type {

@@ -70,13 +70,13 @@ type piBlock struct {
 // readPi is Read of pi.
 func readPi(text []byte) Facts {
 	var line piLine
-	if json.Unmarshal(text, &line) != nil {
+	if decode(text, &line) != nil {
 		return Facts{}
 	}
 	m := line.Message
 	facts := Facts{
 		Header: piHeaders[line.Type], Folder: line.Folder, AtMs: timeOf(line.Time),
-		Answers: line.Type == "compaction" || line.Type == "branch_summary" || line.Type == "message" && m.Role != User,
+		Answers: line.Type == "compaction" || line.Type == "branch_summary" || line.Type == "message" && m.Role != "" && m.Role != User,
 	}
 	switch line.Type {
 	case "session":

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -13,6 +14,16 @@ import (
 
 // subjectTools is the number of tools that the subject of a batch names.
 const subjectTools = 8
+
+// The size of the longest list of todos that is stored, in bytes, and how deep it may be nested. A row that is beyond the limits of a
+// store would stop the session, because each hook would read the same line again.
+const (
+	maxTodos      = 1 << 20
+	maxTodosDepth = 50
+)
+
+// maxCallID is the size of the longest id of a call that has a row, in bytes.
+const maxCallID = 1 << 10
 
 // toolNames returns the names of the tools of calls, for a subject.
 func toolNames(calls []dialect.Call) string {
@@ -137,8 +148,8 @@ func (d *drafter) takeLine(transcript string, l dialect.Line) error {
 	}
 	at := &snapshot.TranscriptRange{Transcript: transcript, Offset: l.Offset, Length: int64(len(l.Text))}
 	for _, begun := range l.Begun {
-		if slices.Contains(d.mem.Ended, begun.ID) {
-			continue // the agent has written the call again
+		if slices.Contains(d.mem.Ended, begun.ID) || len(begun.ID) > maxCallID {
+			continue // the agent has written the call again, or an id that would bloat the memory
 		}
 		call, key, err := d.call(begun, l.AtMs)
 		if err != nil {
@@ -160,7 +171,7 @@ func (d *drafter) takeLine(transcript string, l dialect.Line) error {
 		d.calls[key] = call
 		d.mem.end(ended.ID)
 	}
-	if l.Todos != nil {
+	if l.Todos != nil && len(l.Todos) <= maxTodos && !jsontext.DeeperThan(l.Todos, maxTodosDepth) {
 		d.todos = l.Todos
 	}
 	return nil
@@ -183,7 +194,7 @@ func (d *drafter) takeCalls() error {
 			d.mem.name(c.Alias)
 			d.changed = true
 		}
-		if c.ID == "" || c.Tool == "" || d.mem.knows(c.ID) {
+		if c.ID == "" || c.Tool == "" || len(c.ID) > maxCallID || d.mem.knows(c.ID) {
 			continue
 		}
 		call, key, err := d.call(c, d.atMs)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -18,6 +19,8 @@ import (
 const (
 	// longestLine is the size of the longest line of a transcript that is stored, in bytes. A longer line is left out.
 	longestLine = 8 << 20
+	// deepestLine is how deep lists and objects of a line may be nested. A deeper line is left out: no row can have it.
+	deepestLine = snapshot.DefaultDepth - 1
 	// mostRead is the number of bytes of a transcript after which a hook reads no further line. The next hook continues
 	// there, so that a hook takes a bounded time.
 	mostRead = 8 << 20
@@ -55,7 +58,7 @@ func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline
 		}
 		at := offset
 		offset += size
-		if size > longestLine {
+		if size > longestLine || jsontext.DeeperThan(text, deepestLine) {
 			continue
 		}
 		facts := speaks.Read(text)

@@ -124,7 +124,7 @@ soak: cc tools ## everything, at length: see docs/testing.md
 	@tools/soak.sh $(TESTFLAGS)
 
 crash: ## kill the process at named points, and find nothing lost
-	EVERY_CUT=1 MAINTENANCE_TEST_FOR=1m $(GOTEST) -count=1 -v -run 'Crash|Killed|DeadProcess|Maintenance|CutOfPower' ./objstore ./refs ./engine ./timeline .
+	EVERY_CUT=1 MAINTENANCE_TEST_FOR=1m $(GOTEST) -count=1 -v -run 'Crash|Killed|DeadProcess|Maintenance|CutOfPower' ./objstore ./refs ./engine ./timeline ./peer/agent .
 
 cover: ## test coverage as cover.out, and its total
 	$(GOTEST) -coverpkg=./... -coverprofile=cover.out ./... && go tool cover -func=cover.out | tail -n 1

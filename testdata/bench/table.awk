@@ -5,7 +5,7 @@
 
 function figure(value, unit) {
 	if (unit == "ns/op") { value /= 1e6; unit = "ms" }
-	sub(/^(p[0-9]+|with|without|more)-/, "", unit)
+	sub(/^(p[0-9]+|with|without|more|hook(-[0-9A-Z]+)?|status|said|open|ended)-/, "", unit)
 	if (unit == "B" || unit == "bytes" || unit ~ /^B\//) {
 		if (value >= 1e6) return sprintf("%.1f MB", value / 1e6)
 		if (value >= 1e3) return sprintf("%.1f KB", value / 1e3)
@@ -17,7 +17,7 @@ function figure(value, unit) {
 
 function metric(unit) {
 	if (unit == "ns/op") return "mean"
-	if (match(unit, /^(p[0-9]+|with|without|more)-/)) return substr(unit, 1, RLENGTH - 1)
+	if (match(unit, /^(p[0-9]+|with|without|more|hook(-[0-9A-Z]+)?|status|said|open|ended)-/)) return substr(unit, 1, RLENGTH - 1)
 	return unit
 }
 

@@ -145,6 +145,32 @@ func installed(s *session.Session) []string {
 	return found
 }
 
+// setupsOf returns the setups of an agent in the working copy with the top root: the user's own and, if the agent has one, the shared.
+func setupsOf(store *timeline.Store, root string, speaks *dialect.Dialect) []hooks.Setup {
+	own := hooks.Setup{Agent: speaks, Root: root, Private: store.Private()}
+	if speaks.Hooks.Shared == "" {
+		return []hooks.Setup{own}
+	}
+	shared := own
+	shared.Shared = true
+	return []hooks.Setup{own, shared}
+}
+
+// inPlace returns the setups of an agent that have hooks in the settings.
+func inPlace(store *timeline.Store, root string, speaks *dialect.Dialect) ([]hooks.Setup, error) {
+	var found []hooks.Setup
+	for _, setup := range setupsOf(store, root, speaks) {
+		have, _, err := setup.InPlace()
+		if err != nil {
+			return nil, err
+		}
+		if len(have) > 0 {
+			found = append(found, setup)
+		}
+	}
+	return found, nil
+}
+
 // withHooks returns the names of the agents whose hooks git-smithers can set up.
 func withHooks() []string {
 	return slices.DeleteFunc(dialect.Names(), func(name string) bool {

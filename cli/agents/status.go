@@ -15,7 +15,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
-	"github.com/git-smithers/git-smithers/peer/agent/hooks"
 	"github.com/git-smithers/git-smithers/peer/agent/retention"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -103,13 +102,8 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 // settingsOf returns the state of the files of settings of an agent.
 func settingsOf(store *timeline.Store, root, name string) []settingsState {
 	speaks, _ := dialect.Of(name)
-	shared := []bool{false}
-	if speaks.Hooks.Shared != "" {
-		shared = append(shared, true)
-	}
 	var files []settingsState
-	for _, is := range shared {
-		setup := hooks.Setup{Agent: speaks, Root: root, Shared: is, Private: store.Private()}
+	for _, setup := range setupsOf(store, root, speaks) {
 		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}}
 		have, want, err := setup.InPlace()
 		if err != nil {

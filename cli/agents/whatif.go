@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -67,8 +68,13 @@ result). Processes, databases, and the agent's memory and permissions are not th
 				if c.Bool("dry-run") {
 					take = ask.Plan
 				}
-				course, err = take(ctx, store)
-				return err
+				if course, err = take(ctx, store); err != nil || course.Dir == "" {
+					return err
+				}
+				if err := hookCourse(store, course); err != nil {
+					s.Warn(fmt.Errorf("the course is not recorded: %w", err))
+				}
+				return nil
 			})
 			if err != nil {
 				return err
@@ -83,6 +89,28 @@ result). Processes, databases, and the agent's memory and permissions are not th
 			return start(ctx, s, course)
 		},
 	}
+}
+
+// hookCourse adds the agent's hooks to the settings of the course, if this working copy has the hooks and the course has none. The files of a frame
+// lack settings that git ignores, and a course without hooks is not recorded. hookCourse leaves the course of a stranger's session alone, because
+// the settings may be a link to another folder.
+func hookCourse(store *timeline.Store, c *agent.Course) error {
+	speaks, ok := dialect.Of(c.Agent)
+	root := store.Workspace().Root
+	if !ok || speaks.Hooks == nil || root == "" || !c.Recorded {
+		return nil
+	}
+	here, err := inPlace(store, root, speaks)
+	if err != nil || len(here) == 0 {
+		return err
+	}
+	there, err := inPlace(store, c.Dir, speaks)
+	if err != nil || len(there) > 0 {
+		return err
+	}
+	here[0].Root = c.Dir
+	_, err = here[0].Enable()
+	return err
 }
 
 // writeCourse prints what a course keeps and, if it was made, the commands that start the agent.

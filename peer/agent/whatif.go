@@ -27,6 +27,7 @@ type WhatIf struct {
 // Course is another course of a session: its files in a working copy of their own, and its conversation where the agent finds it.
 type Course struct {
 	From    timeline.Address
+	Agent   string // its name
 	Run     string
 	Session string   // the agent's own id
 	Dir     string   // the working copy
@@ -137,7 +138,7 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	}
 	lines := cut(whole.lines, len(then.lines), at.Entry.IDs)
 	folders := foldersOf(whole.lines, s.Workspace().Root)
-	return &Course{From: at.Address, Kept: len(lines), Of: len(whole.lines), Missing: then.missing, Recorded: IsRecordedHere(s, at.Address.Run)},
+	return &Course{From: at.Address, Agent: mem.Agent, Kept: len(lines), Of: len(whole.lines), Missing: then.missing, Recorded: IsRecordedHere(s, at.Address.Run)},
 		&keptLines{speaks, lines, mem, folders}, nil
 }
 

@@ -25,10 +25,10 @@ func tagsCommand() *arg.Command {
 		Name:    "tags",
 		Summary: "list, make or delete tags of the frames of sessions",
 		Usage:   []string{"[<session>]", "<session> --make | --delete"},
-		About: `Lists the tags replay/<session>/<frame>, of all sessions or of one. --make makes a tag for each frame of
-a session that has none, --delete deletes the tags of a session. Tags are your repository's own: git describe and
-git log show them, git push --tags sends them with the frames behind them, past the check for secrets that
-git smithers push makes. They go when the session is pruned by its age.`,
+		About: `Lists the tags replay/<session>/<frame>, of all sessions or of one. --make makes a tag for each frame
+of a session that has none, --delete deletes the tags of a session. The tags are your repository's
+own: git describe and git log show them. git push --tags sends them with the frames behind them, past
+the check for secrets that git smithers push makes. A session that is pruned by its age loses its tags.`,
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "make", Usage: "make a tag for each frame"},

@@ -15,8 +15,8 @@ import (
 // the folder docs is not installed.
 var helpPages = map[string]string{
 	"back": "back.md", "errors": "errors.md", "format": "format.md", "glossary": "glossary.md", "jj": "jj.md", "keeping": "keeping.md",
-	"limitations": "limitations.md", "scripting": "scripting.md", "secrets": "secrets.md", "sharing": "sharing.md", "smithers": "smithers.md",
-	"tables": "index.md", "workflow": "workflow.md",
+	"limitations": "limitations.md", "scripting": "scripting.md", "secrets": "secrets.md", "sessions": "sessions.md", "sharing": "sharing.md",
+	"smithers": "smithers.md", "tables": "index.md", "workflow": "workflow.md",
 }
 
 // isHelpPage reports whether the help has a page with the given name.

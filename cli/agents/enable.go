@@ -37,7 +37,7 @@ func enableCommand() *arg.Command {
 		Summary: "record the sessions of coding agents from now on",
 		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared]"},
 		About: `Adds hooks to the settings of the agents in this working copy. Without names, these are the agents
-that are installed. What is in a file of settings stays. A colleague without git-smithers is not
+that are installed, or claude if none is on PATH. What is in a file of settings stays. A colleague without git-smithers is not
 disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
 restarted.
 
@@ -72,28 +72,89 @@ func disableCommand() *arg.Command {
 		Summary: "record the sessions of coding agents no more",
 		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared]"},
 		About: `Removes the hooks that session enable has added. If nobody has changed the settings since, they
-are byte for byte what they were. Recorded sessions stay.`,
+are byte for byte what they were. Recorded sessions stay. Without names, these are the hooks of all
+agents; hooks in settings that the project shares stay without --shared.`,
 		MaxArgs:  arg.AnyNumber,
 		Flags:    []urfave.Flag{sharedFlag()},
 		Exits:    arg.Writes(),
 		Examples: []arg.Example{{"stop recording Claude Code in this repository", "git smithers session disable claude"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			return withSetup(ctx, s, c, func(setup hooks.Setup) error {
-				changed, err := setup.Disable()
-				if err != nil {
-					return err
-				}
-				switch {
-				case s.JSON:
-				case changed:
-					s.Note("sessions of %s are recorded no more: the hooks are gone from %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
-				default:
-					s.Note("nothing to do: %s has no hooks of git-smithers", filepath.ToSlash(setup.File()))
-				}
-				return writeSetup(s, setup, false, changed)
-			})
+			if c.Args().Present() {
+				return withSetup(ctx, s, c, func(setup hooks.Setup) error { return disable(s, setup) })
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return disableAll(s, store, c.Bool("shared")) })
 		},
 	}
+}
+
+// disableAll removes the hooks of all agents from the user's own settings or, if shared is true, from those that the project shares. Settings that
+// cannot be edited do not stop the others.
+func disableAll(s *session.Session, store *timeline.Store, shared bool) error {
+	root, err := topOf(store)
+	if err != nil {
+		return err
+	}
+	found := false
+	var first error
+	for _, name := range withHooks() {
+		speaks, _ := dialect.Of(name)
+		for _, setup := range setupsOf(store, root, speaks) {
+			have, _, err := setup.InPlace()
+			found = found || len(have) > 0
+			switch {
+			case setup.Shared != shared && len(have) > 0:
+				sayHooks(s, setup)
+				continue
+			case setup.Shared != shared:
+				continue
+			case err == nil && len(have) > 0:
+				err = disable(s, setup)
+			}
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	if first != nil {
+		return first
+	}
+	if !found {
+		s.Note("nothing to do: no agent is recorded in this working copy")
+	}
+	return nil
+}
+
+// disable removes the hooks of one agent.
+func disable(s *session.Session, setup hooks.Setup) error {
+	changed, err := setup.Disable()
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.JSON:
+	case changed:
+		s.Note("sessions of %s are recorded no more: the hooks are gone from %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
+	default:
+		s.Note("nothing to do: %s has no hooks of git-smithers", filepath.ToSlash(setup.File()))
+		if setup.Agent.Hooks.Shared == "" {
+			break
+		}
+		other := setup
+		other.Shared = !setup.Shared
+		if have, _, err := other.InPlace(); err == nil && len(have) > 0 {
+			sayHooks(s, other)
+		}
+	}
+	return writeSetup(s, setup, false, changed)
+}
+
+// sayHooks says how to remove the hooks that stay in a file of settings.
+func sayHooks(s *session.Session, setup hooks.Setup) {
+	command := []string{"disable", setup.Agent.Name}
+	if setup.Shared {
+		command = append(command, "--shared")
+	}
+	s.Note("hooks stay in %s: `%s` removes them", filepath.ToSlash(setup.File()), fault.CommandLine(fault.Program+" session", command...))
 }
 
 // writeSetup prints the document of enable and disable, if a script reads.
@@ -109,7 +170,7 @@ func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool) er
 func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f func(hooks.Setup) error) error {
 	names := c.Args().Slice()
 	if len(names) == 0 {
-		names = installed(s)
+		names = installed(s, c.Bool("shared"))
 	}
 	var speak []*dialect.Dialect
 	for _, name := range names {
@@ -133,16 +194,21 @@ func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f fun
 	})
 }
 
-// installed returns the names of the agents that are on PATH, or Claude Code if none is.
-func installed(s *session.Session) []string {
+// installed returns the names of the agents that are on PATH or, if shared is true, of those that have settings that a project shares. If there is none,
+// it says so and returns Claude Code.
+func installed(s *session.Session, shared bool) []string {
 	found := slices.DeleteFunc(withHooks(), func(name string) bool {
+		d, _ := dialect.Of(name)
 		_, err := gitexec.Find(s.Env, name)
-		return err != nil
+		return err != nil || shared && d.Hooks.Shared == ""
 	})
-	if len(found) == 0 {
-		return []string{dialect.Claude}
+	if len(found) > 0 {
+		return found
 	}
-	return found
+	if !shared {
+		s.Note("no agent is on PATH: %s is the default", dialect.Claude)
+	}
+	return []string{dialect.Claude}
 }
 
 // setupsOf returns the setups of an agent in the working copy with the top root: the user's own and, if the agent has one, the shared.

@@ -194,7 +194,7 @@ func statusText(doc statusDocument) string {
 			fmt.Fprintf(&b, "  %s\n", a.Trust)
 		}
 	}
-	if h := doc.Hooks; h.Calls == 0 {
+	if h := doc.Hooks; h.Calls == 0 && len(doc.Agents) == 0 {
 		b.WriteString("no hook has run yet\n")
 	}
 	if h := doc.Hooks; h.Last != nil {
@@ -227,12 +227,12 @@ func keepText(sessions []retention.Session) string {
 	if next == nil {
 		return ""
 	}
-	return fmt.Sprintf("sessions: %d, of which %d go by their age; the first is %s, at %s (prune --sessions --dry-run lists them)\n",
-		len(sessions), going, plain.Text(next.RunID), time.UnixMilli(*next.PrunedAtMs).Format(time.DateTime))
+	return fmt.Sprintf("sessions: %d, to be pruned by their age: %d; the first is %s, at %s (`%s prune --sessions --dry-run` lists them)\n",
+		len(sessions), going, plain.Text(next.RunID), time.UnixMilli(*next.PrunedAtMs).Format(time.DateTime), fault.Program)
 }
 
 // newestText returns when a call of a hook was, and what it said.
 func newestText(call *agent.LogEntry, said string) string {
-	return fmt.Sprintf("the newest, at %s in %s %s: %s",
-		time.UnixMilli(call.AtMs).Format(time.DateTime), plain.Text(call.Agent), plain.Text(call.Event), plain.Text(plain.OneLine(said)))
+	return fmt.Sprintf("the newest, at %s in %s: %s",
+		time.UnixMilli(call.AtMs).Format(time.DateTime), plain.Text(strings.TrimSpace(call.Agent+" "+call.Event)), plain.Text(plain.OneLine(said)))
 }

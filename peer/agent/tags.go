@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +26,7 @@ type Tag struct {
 	Commit  string `json:"commit"`
 }
 
-// Tags returns the tags of a session, or of all sessions if run is "", sorted by name.
+// Tags returns the tags of a session, or of all sessions if run is "", sorted by session and frame.
 func Tags(ctx context.Context, s *timeline.Store, run string) ([]Tag, error) {
 	prefix := tagFolder
 	if run != "" {
@@ -48,6 +50,9 @@ func Tags(ctx context.Context, s *timeline.Store, run string) ([]Tag, error) {
 		}
 		tags = append(tags, Tag{strings.TrimPrefix(ref, "refs/tags/"), session, frame, commit})
 	}
+	slices.SortStableFunc(tags, func(a, b Tag) int {
+		return cmp.Or(strings.Compare(a.Session, b.Session), cmp.Compare(a.Frame, b.Frame))
+	})
 	return tags, nil
 }
 

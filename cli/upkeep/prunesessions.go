@@ -48,6 +48,10 @@ func runPruneSessions(ctx context.Context, s *session.Session, store *timeline.S
 			return tableErr
 		}
 	}
+	if dryRun {
+		s.Note("%s would be pruned; nothing was changed", plain.Count(pruned, "session"))
+		return err
+	}
 	s.Note("%s pruned, %s collected", plain.Count(pruned, "session"), plain.Count(len(out.Collected), "session"))
 	return err
 }

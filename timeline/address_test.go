@@ -55,6 +55,8 @@ func TestABadAddressSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"unknown run", "nope", fault.RunNotFound, `no run is called "nope"`, "`git smithers runs` lists the runs"},
 		{"unknown run with a frame", "nope:3", fault.RunNotFound, `no run is called "nope"`, "`git smithers runs` lists the runs"},
+		{"a session's short name", "@", fault.InvalidAddress, `"@" is not an address: the run before the @ is missing`, form},
+		{"an id after a colon", "triage-1:turn:3", fault.RunNotFound, `no run is called "triage-1:turn"`, ""},
 		{"ambiguous prefix", "tri", fault.RunAmbiguous, `the ids of 2 runs begin with "tri"`, "type more of the id: triage-1, triage-2"},
 		{"past the end", "triage-1:5", fault.FrameNotFound, `run "triage-1" has no frame 5`, "the run has frames 0 to 4"},
 		{"not a number", "triage-1:x", fault.InvalidAddress, `"triage-1:x" is not an address: "x" is not the number of a frame`, form},

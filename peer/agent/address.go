@@ -13,9 +13,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Address returns the address of a frame of a session for what people type: SESSION, SESSION:N or RUN@ID. SESSION is a run, the agent's own
-// id, "@", or "": the newest session of the working copy. N is the number of a frame, "turn:7", or the id of a tool call.
+// Address returns the address of a frame of a session for what people type: SESSION, SESSION:N, RUN@ID or @ID. SESSION is a run, the agent's own
+// id, "@", or "": the newest session of the working copy. N is the number of a frame, "turn:7", or the id of a tool call. @ID is a frame of the
+// newest session, as RUN@ID is one of a run.
 func Address(ctx context.Context, s *timeline.Store, text string) (string, error) {
+	if id, ok := strings.CutPrefix(text, "@"); ok && id != "" && id[0] != ':' {
+		text = "@:" + strings.TrimPrefix(id, "@")
+	}
 	name, at, _ := strings.Cut(text, ":")
 	if strings.Contains(strings.TrimPrefix(name, "@"), "@") {
 		return text, nil
@@ -125,6 +129,9 @@ func SessionToChange(ctx context.Context, s *timeline.Store, name string) (strin
 func resolveSession(ctx context.Context, s *timeline.Store, name string, resolve func(context.Context, string) (string, error)) (string, error) {
 	if name == "@" || name == "" {
 		return newestSession(ctx, s)
+	}
+	if name[0] == '@' {
+		return "", fault.New(fault.InvalidAddress, "%q is not a session", name).Hint("type @ for the newest session of this working copy")
 	}
 	run, err := resolve(ctx, name)
 	if fault.CodeOf(err) != fault.RunNotFound {

@@ -107,7 +107,7 @@ func startCommit(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (st
 			return commit, err
 		}
 	}
-	return "", &Error{Path: req.Path, Reason: "the repository has no commit yet to start from"}
+	return "", &Error{Path: req.Path, Reason: "the repository has no commit yet to start from", Err: ErrNoCommit}
 }
 
 // bases returns the names of branches to start from, in the order of preference: base, unless base is "", and main.

@@ -122,6 +122,9 @@ func writeCourse(s *session.Session, c *agent.Course) error {
 	if c.Dir == "" {
 		return nil
 	}
+	if !c.Recorded {
+		s.Note("%s was not recorded in this clone: the agent will obey its conversation, and run what settings in its files say", plain.Text(c.From.Run))
+	}
 	_, err := fmt.Fprintln(s.Out, startLine(c))
 	return err
 }

@@ -122,7 +122,7 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	}
 	if vcs == nil || vcs.Tree.IsZero() {
 		return nil, nil, fault.New(fault.NoCode, "no files were captured for %s", at.Address).
-			Hint("`%s timeline %s` lists the frames", fault.Program, fault.Word(at.Address.Run))
+			Hint("the frames of an imported session have no files: go on with it in the agent itself")
 	}
 	then, err := readConversation(s, speaks, at.Entry, mem)
 	if err != nil {

@@ -15,6 +15,9 @@ import (
 // hookTime is the time after which a hook gives up, so that the agent goes on.
 const hookTime = 25 * time.Second
 
+// hookGrace is the time in which a hook that has given up can close its store.
+const hookGrace = 2 * time.Second
+
 func hookCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "hook",
@@ -29,11 +32,31 @@ What went wrong is in git smithers session status.`,
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			ctx, stop := context.WithTimeout(ctx, hookTime)
 			defer stop()
-			agent.Hook{
+			hook := agent.Hook{
 				Agent: c.Args().Get(0), Event: c.Args().Get(1), Input: s.In, Dir: s.Dir, Env: s.Env, Now: s.Now,
 				Recall: retention.Recall, Retention: func(private string) { startRetention(s, private) },
-			}.Run(ctx)
+			}
+			callWithin(ctx, hookGrace, func() { hook.Run(ctx) })
 			return nil
 		},
+	}
+}
+
+// callWithin calls f, and returns when f has returned or, at the latest, grace after the end of ctx. A read of the input or of a file
+// does not end with ctx.
+func callWithin(ctx context.Context, grace time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+	case <-time.After(grace):
 	}
 }

@@ -119,6 +119,26 @@ func batch(ids ...string) string {
 	return `,"tool_calls":[` + strings.Join(calls, ",") + `]`
 }
 
+// A prompt-injected agent can name any file of the user as its transcript.
+func TestOnlyLinesOfATranscriptAreStored(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.say("-----BEGIN KEY-----\n", "c2VjcmV0\n", "\n", "{half\n", "[1]\n", callLine)
+	s.event("UserPromptSubmit", `,"prompt":"x"`)
+	rows, err := s.tip().Transcript()
+	require.NoError(t, err)
+	var stored []string
+	for row, err := range rows.Rows() {
+		require.NoError(t, err)
+		lines, err := snapshot.DecodeTranscript(row)
+		require.NoError(t, err)
+		for _, line := range lines {
+			stored = append(stored, string(line)+"\n")
+		}
+	}
+	assert.Equal(t, []string{callLine}, stored)
+}
+
 func TestAFrameHasTheFilesOfItsBatch(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
 		s := newSession(t, repo)

@@ -24,6 +24,10 @@ const (
 	// mostRead is the number of bytes of a transcript after which a hook reads no further line. The next hook continues
 	// there, so that a hook takes a bounded time.
 	mostRead = 8 << 20
+	// mostLines is the number of lines after which a hook reads no further line.
+	mostLines = 100_000
+	// longestSkipped is the number of bytes of a line after which a hook reads no further: the file is no transcript.
+	longestSkipped = 256 << 20
 )
 
 // readLines returns the complete lines of the file at path from offset on, and the offset after the last of them. A
@@ -51,7 +55,7 @@ func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline
 	}
 	var lines []dialect.Line
 	in := bufio.NewReaderSize(file, 1<<16)
-	for first := offset; offset-first < mostRead; {
+	for first := offset; offset-first < mostRead && len(lines) < mostLines; {
 		text, size, err := readLine(in)
 		if err != nil { // the end, or a line that is being written
 			return lines, offset, nil
@@ -60,6 +64,9 @@ func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline
 		offset += size
 		if size > longestLine || jsontext.DeeperThan(text, deepestLine) {
 			continue
+		}
+		if speaks.ReadsTranscripts() && !dialect.IsObject(text) {
+			continue // the path can be that of any file of the user
 		}
 		facts := speaks.Read(text)
 		text, wanted := slimmed(speaks, facts, text, keep)
@@ -106,7 +113,7 @@ func seekLine(file *os.File, offset int64) error {
 
 // readLine reads one line. It returns the line without its line feed, and its size with it. text has at most
 // longestLine bytes: of a longer line, it has only the beginning. readLine returns an error at the end of the file, also if
-// the last line has no line feed.
+// the last line has no line feed, and after longestSkipped bytes.
 func readLine(in *bufio.Reader) (text []byte, size int64, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -114,7 +121,7 @@ func readLine(in *bufio.Reader) (text []byte, size int64, err error) {
 		if size <= longestLine {
 			text = append(text, part...)
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
+		if !errors.Is(err, bufio.ErrBufferFull) || size > longestSkipped {
 			return bytes.TrimSuffix(text, []byte("\n")), size, err
 		}
 	}

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,6 +46,12 @@ func decode(text []byte, into any) error {
 		return nil
 	}
 	return err
+}
+
+// IsObject reports whether a line is a JSON object, as each line of a transcript is.
+func IsObject(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return len(line) > 0 && line[0] == '{' && json.Valid(line)
 }
 
 // timeOf returns a time in milliseconds since 1970, or 0 if text is not a time or is before 1970.

@@ -121,22 +121,26 @@ func headers(lines []dialect.Line) int {
 
 // complete returns the first lines, up to the first call without a result.
 func complete(lines []dialect.Line) []dialect.Line {
-	for {
-		ended := make(map[string]bool)
-		for _, l := range lines {
-			for _, r := range l.Ended {
-				ended[r.ID] = true
-			}
+	ended := make(map[string]int) // the first line with the result of a call
+	for i, l := range slices.Backward(lines) {
+		for _, r := range l.Ended {
+			ended[r.ID] = i
 		}
-		open := slices.IndexFunc(lines, func(l dialect.Line) bool {
-			return slices.ContainsFunc(l.Begun, func(c dialect.Call) bool { return !ended[c.ID] })
-		})
-		if open < 0 {
-			return lines
-		}
-		lines = lines[:open]
 	}
+	end := len(lines)
+	for i, l := range slices.Backward(lines) {
+		if slices.ContainsFunc(l.Begun, func(c dialect.Call) bool {
+			at, found := ended[c.ID]
+			return !found || at >= end
+		}) {
+			end = i
+		}
+	}
+	return lines[:end]
 }
+
+// mostFolders is the number of folders that are replaced in a conversation: the lines can be a stranger's.
+const mostFolders = 100
 
 // foldersOf returns the folders in which the agent worked, in the order of the lines. A folder of the working copy at root is the top of
 // it. If no line names a folder, foldersOf returns root.
@@ -147,7 +151,7 @@ func foldersOf(lines []dialect.Line, root string) []string {
 		if root != "" && strings.HasPrefix(folder+"/", root+"/") {
 			folder = root
 		}
-		if folder != "" && !slices.Contains(folders, folder) {
+		if folder != "" && len(folders) < mostFolders && !slices.Contains(folders, folder) {
 			folders = append(folders, folder)
 		}
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,4 +94,27 @@ func TestAMemoryThatIsNoneIsRefused(t *testing.T) {
 	got, err := parseMemory(ext.Files[memoryName])
 	require.NoError(t, err)
 	assert.Equal(t, m, got)
+}
+
+// Each call that is cut off takes the result of the call before with it.
+func TestACutOfManyOpenCallsIsFast(t *testing.T) {
+	t.Parallel()
+	const calls = 200_000
+	lines := []dialect.Line{{}}
+	for i := range calls {
+		lines = append(lines, dialect.Line{Facts: dialect.Facts{Begun: []dialect.Call{{ID: strconv.Itoa(i)}}}})
+		if i > 0 {
+			lines = append(lines, dialect.Line{Facts: dialect.Facts{Ended: []dialect.Result{{ID: strconv.Itoa(i - 1)}}}})
+		}
+	}
+	assert.Len(t, complete(lines), 1)
+}
+
+func TestAConversationHasABoundedNumberOfFolders(t *testing.T) {
+	t.Parallel()
+	var lines []dialect.Line
+	for i := range 10 * mostFolders {
+		lines = append(lines, dialect.Line{Facts: dialect.Facts{Folder: "/work/" + strconv.Itoa(i)}})
+	}
+	assert.Len(t, foldersOf(lines, ""), mostFolders)
 }

@@ -30,10 +30,11 @@ type Resumed struct {
 // rewrite returns a line with the ids of the former session and the former folders replaced, wherever they occur: without that, the
 // agent would write to the former folder.
 func (c Course) rewrite(line []byte) string {
-	text := string(line)
+	var ids []string
 	for _, old := range c.Sessions {
-		text = strings.ReplaceAll(text, old, c.Session)
+		ids = append(ids, old, c.Session)
 	}
+	text := strings.NewReplacer(ids...).Replace(string(line)) // in one pass: a stranger's id can be a part of the new one
 	folders := slices.SortedFunc(slices.Values(append([]string{c.Folder}, c.Earlier...)), func(a, b string) int { return len(b) - len(a) })
 	const mark = "\x00" // is in no JSON text; the new folder can be below a former one
 	for _, folder := range folders {

@@ -119,7 +119,8 @@ func judge(s *timeline.Store, one agent.SessionInfo, forked map[string]bool) Ses
 	if at := one.FinishedAtMs; ended && at != nil {
 		newest = time.UnixMilli(*at)
 	}
-	out.Ended = !ended && now.Sub(newest) >= idleUntilEnded
+	// A word about a stranger's session would split it from that of the remote.
+	out.Ended = !ended && now.Sub(newest) >= idleUntilEnded && agent.IsRecordedHere(s, one.RunID)
 	within := s.Settings().Session.Keep
 	switch {
 	case newest.After(now):

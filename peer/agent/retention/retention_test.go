@@ -159,6 +159,18 @@ func TestNothingGoesWhereSessionsStay(t *testing.T) {
 	assert.Equal(t, map[string]string{"claude-s": "pruned"}, done)
 }
 
+func TestASessionOfAStrangerGetsNoEntry(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	a.hooks("s", "UserPromptSubmit")
+	a.open(func(s *timeline.Store) { require.NoError(t, agent.NoteForeign(s, "claude-s")) })
+	a.now = a.now.Add(2 * day)
+	before := a.Git("rev-parse", "refs/smithers/_tip/claude-s")
+	done, _ := a.round()
+	assert.Equal(t, "has not ended", done["claude-s"])
+	assert.Equal(t, before, a.Git("rev-parse", "refs/smithers/_tip/claude-s"))
+}
+
 func TestASessionThatSomebodyHasPrunedStaysAway(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)

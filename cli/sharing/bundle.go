@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
@@ -45,7 +46,7 @@ Before that, bundle searches the runs for secrets, as push does; see git smither
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			file := c.String("output")
 			req := share.BundleRequest{Runs: c.Args().Slice(), Allow: c.StringSlice("allow")}
-			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runBundle(ctx, s, sharer, file, req) })
+			return withSharer(ctx, s, func(_ *timeline.Store, sharer *share.Sharer) error { return runBundle(ctx, s, sharer, file, req) })
 		},
 	}
 }

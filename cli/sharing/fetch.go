@@ -2,6 +2,7 @@ package sharing
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	urfave "github.com/urfave/cli/v2"
@@ -11,6 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -52,7 +55,7 @@ Prints each changed or named run, and the outcome.`,
 		if c.IsSet("as") && (req.As == "" || len(req.Runs) != 1) {
 			return cmd.Misused("--as needs exactly one run: name the remote and the run")
 		}
-		return withSharer(ctx, s, func(sharer *share.Sharer) error { return runFetch(ctx, s, sharer, req) })
+		return withSharer(ctx, s, func(store *timeline.Store, sharer *share.Sharer) error { return runFetch(ctx, s, store, sharer, req) })
 	}
 	return cmd
 }
@@ -63,9 +66,24 @@ func asFlag() urfave.Flag {
 }
 
 // runFetch fetches runs, and prints the outcome for each run, including the runs that the fetch refused.
-func runFetch(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.FetchRequest) error {
+func runFetch(ctx context.Context, s *session.Session, store *timeline.Store, sharer *share.Sharer, req share.FetchRequest) error {
 	fetched, err := sharer.Fetch(ctx, req)
-	return tellFetched(ctx, s, "fetch", fetched, err)
+	return tellFetched(ctx, s, "fetch", fetched, errors.Join(err, noteForeign(store, fetched)))
+}
+
+// noteForeign notes that sessions have got steps of somebody else, so that what-if asks before it starts an agent on them.
+func noteForeign(store *timeline.Store, fetched *share.FetchResult) error {
+	if fetched == nil {
+		return nil
+	}
+	var errs []error
+	for _, run := range fetched.Runs {
+		switch run.State {
+		case share.StateCreated, share.StateForwarded, share.StateSplit:
+			errs = append(errs, agent.NoteForeign(store, run.RunID))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // tellFetched prints a line for each run of a fetch, and then returns err, the error of the fetch. If printing fails,

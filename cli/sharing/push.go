@@ -72,7 +72,7 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 			if err != nil {
 				return err
 			}
-			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runPush(ctx, s, sharer, req) })
+			return withSharer(ctx, s, func(_ *timeline.Store, sharer *share.Sharer) error { return runPush(ctx, s, sharer, req) })
 		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -59,13 +60,15 @@ files.`,
 			if forget == "" || c.Args().Present() {
 				return cmd.Misused("--forget takes one remote and no other argument")
 			}
-			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runForget(ctx, s, sharer, arg.RemoteName(s, forget)) })
+			return withSharer(ctx, s, func(_ *timeline.Store, sharer *share.Sharer) error {
+				return runForget(ctx, s, sharer, arg.RemoteName(s, forget))
+			})
 		}
 		var remotes []string
 		for _, remote := range c.Args().Slice() {
 			remotes = append(remotes, arg.RemoteName(s, remote))
 		}
-		return withSharer(ctx, s, func(sharer *share.Sharer) error { return runRemote(ctx, s, sharer, remotes) })
+		return withSharer(ctx, s, func(_ *timeline.Store, sharer *share.Sharer) error { return runRemote(ctx, s, sharer, remotes) })
 	}
 	return cmd
 }

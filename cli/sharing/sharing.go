@@ -21,14 +21,14 @@ import (
 // withSharer calls f with the sharer of the repository in which the command was called. It returns the error of f. The
 // error gets a hint if the user has typed a run in place of the remote. A person at a terminal sees the progress of f,
 // unless --quiet or --json is given.
-func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) error) error {
+func withSharer(ctx context.Context, s *session.Session, f func(*timeline.Store, *share.Sharer) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
-			return tellFindings(s, hintRunAsRemote(ctx, s, store, f(share.New(store, share.Options{}))))
+			return tellFindings(s, hintRunAsRemote(ctx, s, store, f(store, share.New(store, share.Options{}))))
 		}
 		steps := s.Steps()
 		talk := &lateTalk{s: s, from: s.Now().Add(term.ProgressAfter)}
-		err := hintRunAsRemote(ctx, s, store, f(share.New(store, share.Options{Talk: talk, Progress: steps.Update})))
+		err := hintRunAsRemote(ctx, s, store, f(store, share.New(store, share.Options{Talk: talk, Progress: steps.Update})))
 		steps.Finish()
 		return tellFindings(s, err)
 	})

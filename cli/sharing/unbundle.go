@@ -2,11 +2,13 @@ package sharing
 
 import (
 	"context"
+	"errors"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -28,12 +30,12 @@ way. --as reads a run under another id.`,
 		if c.IsSet("as") && (as == "" || len(runs) != 1) {
 			return cmd.Misused("--as needs exactly one run: name the file and the run")
 		}
-		return withSharer(ctx, s, func(sharer *share.Sharer) error {
+		return withSharer(ctx, s, func(store *timeline.Store, sharer *share.Sharer) error {
 			fetched, err := sharer.UnbundleAs(ctx, s.Path(file), as, runs...)
 			if fetched != nil {
 				fetched.Remote = file
 			}
-			return tellFetched(ctx, s, "unbundle", fetched, err)
+			return tellFetched(ctx, s, "unbundle", fetched, errors.Join(err, noteForeign(store, fetched)))
 		})
 	}
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -40,8 +41,16 @@ func noteRecorded(s *timeline.Store, run string) error {
 	return os.WriteFile(clonePath(s, "recorded", run), []byte(run), 0o600)
 }
 
-// IsRecordedHere reports whether hooks of this clone have recorded the session run, or what-if has made it here. A session that was fetched is a
-// stranger's.
+// NoteForeign notes that the session run has got steps of somebody else: from now on it is a stranger's.
+func NoteForeign(s *timeline.Store, run string) error {
+	if err := os.Remove(clonePath(s, "recorded", run)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return timeline.Explain(err)
+	}
+	return nil
+}
+
+// IsRecordedHere reports whether hooks of this clone have recorded the session run, or what-if has made it here. A session that was fetched, or
+// got steps by a fetch, is a stranger's.
 func IsRecordedHere(s *timeline.Store, run string) bool {
 	_, err := os.Stat(clonePath(s, "recorded", run))
 	return err == nil

@@ -132,6 +132,10 @@ func (s Setup) forget() error {
 	return nil
 }
 
+// maxNested is the number of lists and objects in the largest settings. The parser nests calls as the text nests them, and a repository
+// can bring any file.
+const maxNested = 100_000
+
 // read returns the settings and their bytes. Without a file, the bytes are nil, and the settings are an empty object.
 func (s Setup) read() (*hujson.Value, []byte, error) {
 	data, err := os.ReadFile(s.path())
@@ -141,6 +145,9 @@ func (s Setup) read() (*hujson.Value, []byte, error) {
 	text := data
 	if len(bytes.TrimSpace(data)) == 0 {
 		text = []byte("{}\n")
+	}
+	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > maxNested {
+		return nil, nil, s.notSettings(errors.New("the file has too many lists and objects"))
 	}
 	settings, err := hujson.Parse(bytes.Clone(text))
 	if err != nil {

@@ -103,6 +103,13 @@ func TestSettingsThatAreNoObjectStay(t *testing.T) {
 	}
 }
 
+func TestSettingsThatNestTooDeepAreRefused(t *testing.T) {
+	t.Parallel()
+	setup, _ := settings(t, strings.Repeat("[", 50_000_000))
+	_, _, err := setup.InPlace()
+	assert.Equal(t, fault.InvalidInput, fault.CodeOf(err))
+}
+
 func TestHooksOfGeminiComeAndGo(t *testing.T) {
 	t.Parallel()
 	gemini, ok := dialect.Of(dialect.Gemini)

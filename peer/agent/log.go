@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 const (
@@ -16,6 +18,8 @@ const (
 	logName     = "hooks.jsonl"
 	// maxLog is the size above which the log becomes the older log, in bytes.
 	maxLog = 256 << 10
+	// maxLogText is the size of the longest text in an entry of the log, in bytes.
+	maxLogText = 4 << 10
 )
 
 // LogEntry is the result of one call of a hook.
@@ -42,6 +46,9 @@ func appendLog(private string, entry LogEntry) (err error) {
 		if err := os.Rename(path, path+".1"); err != nil {
 			return fmt.Errorf("the log of hooks: %w", err)
 		}
+	}
+	for _, text := range []*string{&entry.Agent, &entry.Event, &entry.Warning, &entry.Error} {
+		*text = plain.Cut(*text, maxLogText) // an error can name what an agent has handed in
 	}
 	data, err := json.Marshal(entry)
 	if err != nil {

@@ -81,6 +81,9 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 		if mem, err = memoryOf(head.Entry()); err != nil {
 			return false, err
 		}
+		if mem.Agent != r.agent { // "a-b" with the session "c", and "a" with the session "b-c"
+			return false, fmt.Errorf("run %q is a session of %q", id, mem.Agent)
+		}
 		if mem.session() != r.ev.Session { // what-if was killed before it could note the new id
 			mem.enter(r.ev.Session, 0)
 		}

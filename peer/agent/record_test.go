@@ -139,6 +139,25 @@ func TestOnlyLinesOfATranscriptAreStored(t *testing.T) {
 	assert.Equal(t, []string{callLine}, stored)
 }
 
+func TestTheLogOfHooksStaysSmall(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	input := fmt.Sprintf(`{"agent":%q,"session":"c","event":"prompt"}`, strings.Repeat("A", 1<<20))
+	agent.Hook{Agent: dialect.Generic, Event: "test", Input: strings.NewReader(input), Dir: s.Dir, Env: s.Env, Now: time.Now}.Run(t.Context())
+	assert.NotEmpty(t, s.last().Error)
+	assert.Less(t, len(s.last().Error), 10<<10)
+}
+
+func TestAnAgentDoesNotWriteIntoTheSessionOfAnother(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.hook(`{"session_id":"b-c","hook_event_name":"UserPromptSubmit","prompt":"x"}`)
+	input := `{"agent":"claude-b","session":"c","event":"prompt","prompt":"y"}`
+	agent.Hook{Agent: dialect.Generic, Event: "test", Input: strings.NewReader(input), Dir: s.Dir, Env: s.Env, Now: time.Now}.Run(t.Context())
+	assert.Contains(t, s.last().Error, `run "claude-b-c" is a session of "claude"`)
+	assert.False(t, s.last().Frame)
+}
+
 func TestAFrameHasTheFilesOfItsBatch(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
 		s := newSession(t, repo)

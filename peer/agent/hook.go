@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -52,12 +54,7 @@ func (h Hook) Run(ctx context.Context) {
 	speaks, _ := dialect.Of(h.Agent)
 	ev, err := h.read(speaks)
 	entry.Session = ev.Session
-	dir := h.Dir
-	if info, err := os.Stat(ev.Folder); err == nil && info.IsDir() && filepath.IsAbs(ev.Folder) {
-		dir = ev.Folder
-	}
-	warn := func(err error) { entry.Warning = err.Error() }
-	store, openErr := timeline.Open(ctx, timeline.Options{Dir: dir, Env: h.Env, Now: h.Now, Warn: warn, Session: true, Failpoint: h.Failpoint})
+	store, openErr := h.open(ctx, ev, func(err error) { entry.Warning = err.Error() })
 	if openErr != nil {
 		return // outside of a repository, nothing is recorded
 	}
@@ -81,6 +78,40 @@ func (h Hook) Run(ctx context.Context) {
 	if ev.Kind == dialect.Ended && h.Retention != nil {
 		h.Retention(private)
 	}
+}
+
+// open opens the history in which the event is recorded. An agent may go on in another working copy of the repository in which its hooks
+// are set up. It may also change into the folder of another repository, where nobody has asked for a record: that is not followed.
+// Only an agent whose hooks others set up says by itself where it works.
+func (h Hook) open(ctx context.Context, ev dialect.Event, warn func(error)) (*timeline.Store, error) {
+	at := func(dir string) (*timeline.Store, error) {
+		return timeline.Open(ctx, timeline.Options{Dir: dir, Env: h.Env, Now: h.Now, Warn: warn, Session: true, Failpoint: h.Failpoint})
+	}
+	folder, home := "", h.Dir
+	if info, err := os.Stat(ev.Folder); err == nil && info.IsDir() && filepath.IsAbs(ev.Folder) {
+		folder = ev.Folder
+	}
+	if project, ok := gitexec.LookupEnv(h.Env, "CLAUDE_PROJECT_DIR"); ok && h.Agent == dialect.Claude && filepath.IsAbs(project) {
+		home = project
+	}
+	if folder == "" || h.Agent == dialect.Generic {
+		return at(cmp.Or(folder, home))
+	}
+	store, err := at(home)
+	if err != nil {
+		return at(folder)
+	}
+	if root := store.Workspace().Root; root != "" && strings.HasPrefix(folder+"/", root+"/") {
+		return store, nil
+	}
+	other, err := at(folder)
+	if err != nil {
+		return store, nil //nolint:nilerr // a folder outside of any repository
+	}
+	if other.Repo().CommonDir != store.Repo().CommonDir {
+		store, other = other, store
+	}
+	return other, store.Close() //nolint:contextcheck // closing must finish
 }
 
 // read reads and parses the input.

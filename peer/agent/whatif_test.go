@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -108,6 +109,27 @@ func TestASessionCanMoveToAnotherWorktree(t *testing.T) {
 	assert.Empty(t, s.last().Error)
 	assert.Contains(t, s.Git("ls-tree", "--name-only", "refs/smithers/_tip/claude-s:worktree"), "there")
 	assert.Equal(t, "2", s.Git("rev-list", "--count", "refs/smithers/_tip/claude-s"), "one run, in both worktrees")
+}
+
+func TestASessionDoesNotGoToAnotherRepository(t *testing.T) {
+	t.Parallel()
+	s, other := newSession(t, repotest.New(t, repotest.Commit)), repotest.New(t, repotest.Commit)
+	s.event("UserPromptSubmit", `,"prompt":"here"`)
+	s.event("UserPromptSubmit", `,"prompt":"there","cwd":"`+other.Dir+`"`)
+	assert.Empty(t, s.last().Error)
+	assert.Equal(t, "2", s.Git("rev-list", "--count", "refs/smithers/_tip/claude-s"), "the agent has changed its folder alone")
+	assert.Empty(t, other.Git("for-each-ref", "refs/smithers"))
+	assert.NoDirExists(t, filepath.Join(other.Dir, ".git", "smithers"))
+
+	agent.Hook{
+		Agent: dialect.Claude, Input: strings.NewReader(`{"session_id":"e","hook_event_name":"UserPromptSubmit","prompt":"x","cwd":"` + other.Dir + `"}`),
+		Dir: other.Dir, Env: append(s.Env, "CLAUDE_PROJECT_DIR="+s.Dir), Now: time.Now,
+	}.Run(t.Context())
+	assert.NotEmpty(t, s.Git("for-each-ref", "refs/smithers/_tip/claude-e"), "the hook's own folder is that of the agent, too")
+	agent.Hook{
+		Agent: dialect.Generic, Input: strings.NewReader(`{"session":"g","event":"prompt","prompt":"x","cwd":"` + other.Dir + `"}`), Dir: s.Dir, Env: s.Env, Now: time.Now,
+	}.Run(t.Context())
+	assert.NotEmpty(t, other.Git("for-each-ref", "refs/smithers/_tip/generic-g"), "any other agent says where it works")
 }
 
 func TestSessionsInOneWorktreeAreRunsOfTheirOwn(t *testing.T) {

@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -48,13 +52,13 @@ type Result struct {
 
 // Plan returns what the next rounds do with each session, and changes nothing.
 func Plan(ctx context.Context, s *timeline.Store) ([]Session, error) {
-	sessions, forked, err := read(ctx, s)
+	sessions, forked, remote, err := read(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Session, len(sessions))
 	for i, one := range sessions {
-		out[i] = judge(s, one, forked)
+		out[i] = judge(s, one, forked, remote)
 	}
 	return out, nil
 }
@@ -76,14 +80,14 @@ func Round(ctx context.Context, s *timeline.Store) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions, forked, err := read(ctx, s)
+	sessions, forked, remote, err := read(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	out := &Result{Sessions: []Session{}, Collected: []string{}}
 	var errs []error
 	for _, one := range sessions {
-		done := judge(s, one, forked)
+		done := judge(s, one, forked, remote)
 		errs = append(errs, apply(ctx, s, &done, rec))
 		out.Sessions = append(out.Sessions, done)
 	}
@@ -92,27 +96,43 @@ func Round(ctx context.Context, s *timeline.Store) (*Result, error) {
 	return out, errors.Join(append(errs, err, rec.write(s))...)
 }
 
-// read returns the sessions, and the ids of all runs that were forked.
-func read(ctx context.Context, s *timeline.Store) ([]agent.SessionInfo, map[string]bool, error) {
-	sessions, err := agent.Sessions(ctx, s)
-	if err != nil {
-		return nil, nil, err
+// read returns the sessions, the ids of all runs that were forked, and those of the runs that are at a remote.
+func read(ctx context.Context, s *timeline.Store) (sessions []agent.SessionInfo, forked, remote map[string]bool, err error) {
+	if sessions, err = agent.Sessions(ctx, s); err != nil {
+		return nil, nil, nil, err
 	}
 	runs, err := list.Runs(ctx, s)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	forked := make(map[string]bool)
+	forked = make(map[string]bool)
 	for _, run := range runs {
 		if run.ParentRunID != nil {
 			forked[*run.ParentRunID] = true
 		}
 	}
-	return sessions, forked, nil
+	remote, err = atRemotes(ctx, s)
+	return sessions, forked, remote, err
+}
+
+// atRemotes returns the ids of the runs that were pushed or fetched. Others have them, and the tombstone of a pruned run goes to a remote with the
+// next push: that is no matter of age.
+func atRemotes(ctx context.Context, s *timeline.Store) (map[string]bool, error) {
+	out, err := gitexec.New(s.Repo(), s.Env()).Run(ctx, "for-each-ref", "--format=%(refname)", "refs/smithers-remote/")
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	runs := make(map[string]bool)
+	for ref := range strings.FieldsSeq(string(out)) {
+		if run, ok, err := refs.UnescapeRun(path.Base(ref)); err == nil && ok {
+			runs[run] = true
+		}
+	}
+	return runs, nil
 }
 
 // judge returns what the next round does with a session.
-func judge(s *timeline.Store, one agent.SessionInfo, forked map[string]bool) Session {
+func judge(s *timeline.Store, one agent.SessionInfo, forked, remote map[string]bool) Session {
 	out := Session{RunID: one.RunID}
 	now, newest := s.Now(), time.UnixMilli(one.UpdatedAtMs)
 	ended := snapshot.RunStatus(one.Status).Ended()
@@ -133,6 +153,8 @@ func judge(s *timeline.Store, one agent.SessionInfo, forked map[string]bool) Ses
 		out.Kept = "has a label"
 	case forked[one.RunID]:
 		out.Kept = "was forked"
+	case remote[one.RunID]:
+		out.Kept = "is at a remote"
 	default:
 		at := newest.Add(within).UnixMilli()
 		out.PrunedAtMs, out.Pruned = &at, at <= now.UnixMilli()

@@ -171,6 +171,16 @@ func TestASessionOfAStrangerGetsNoEntry(t *testing.T) {
 	assert.Equal(t, before, a.Git("rev-parse", "refs/smithers/_tip/claude-s"))
 }
 
+func TestASessionThatOthersHaveStays(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	a.hooks("s", "UserPromptSubmit", "SessionEnd")
+	a.Git("update-ref", "refs/smithers-remote/origin/_tip/claude-s", "refs/smithers/_tip/claude-s")
+	a.now = a.now.Add(60 * day)
+	done, _ := a.round()
+	assert.Equal(t, map[string]string{"claude-s": "is at a remote"}, done)
+}
+
 func TestASessionThatSomebodyHasPrunedStaysAway(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)

@@ -19,6 +19,8 @@ type SessionSettings struct {
 	Keep       time.Duration // how long a session stays after it has ended; 0 means forever
 	Push       bool          // a push of all runs includes sessions
 	Transcript Transcript
+
+	wrong error // about a setting with a wrong value, in whose place the default is
 }
 
 // Transcript says what is stored of an agent's conversation.

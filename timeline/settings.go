@@ -86,9 +86,7 @@ func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	if err := set.readSecrets(config); err != nil {
 		return Settings{}, err
 	}
-	if err := set.Session.read(config); err != nil {
-		return Settings{}, err
-	}
+	set.Session.wrong = set.Session.read(config)
 	return set, set.readWorktree(config)
 }
 

@@ -78,6 +78,14 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if wrong := set.Session.wrong; wrong != nil {
+		if !opts.Session {
+			return nil, wrong
+		}
+		if opts.Warn != nil { // a hook goes on recording
+			opts.Warn(wrong)
+		}
+	}
 	private := filepath.Join(repo.CommonDir, PrivateDir)
 	policy := objstore.Relaxed
 	if set.Fsync {

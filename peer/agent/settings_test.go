@@ -70,7 +70,8 @@ func TestASettingThatIsWrongIsSaidByTheStatus(t *testing.T) {
 	s := newSession(t, repotest.New(t, repotest.Commit))
 	for key, value := range map[string]string{"durability": "often", "every": "0", "keep": "-1d", "push": "perhaps", "transcript": "some"} {
 		s.Git("config", "smithers.session."+key, value)
-		s.event("UserPromptSubmit", `,"prompt":"one"`) // says nothing, as ever
+		s.event("UserPromptSubmit", `,"prompt":"one"`)
+		assert.Contains(t, s.last().Warning, "smithers.session."+key, "the hook records all the same")
 		_, err := timeline.Open(t.Context(), timeline.Options{Dir: s.Dir, Env: s.Env, Now: time.Now})
 		assert.ErrorContains(t, err, "smithers.session."+key)
 		s.Git("config", "--unset", "smithers.session."+key)

@@ -13,5 +13,5 @@ func TestIDsThatArePartsOfTheNewIDDoNotMakeALineGrow(t *testing.T) {
 	t.Parallel()
 	c := Course{Sessions: slices.Repeat([]string{"a", "b", "-"}, 4), Session: "aabb-aabb-aabb", Dir: "/new"}
 	line := c.rewrite([]byte(`{"x":"a"}` + strings.Repeat(" ", 3)))
-	assert.Equal(t, `{"x":"aabb-aabb-aabb"}   `, line)
+	assert.Len(t, line, len(c.Session)+len(`{"x":""}   `))
 }

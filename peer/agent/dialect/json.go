@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
@@ -65,6 +66,9 @@ func timeOf(text string) int64 {
 
 // withPrompt returns a command with the prompt as its last argument, if there is a prompt.
 func withPrompt(prompt string, command ...string) []string {
+	if strings.HasPrefix(prompt, "-") {
+		prompt = " " + prompt // the agent would take it for an option
+	}
 	if prompt != "" {
 		command = append(command, prompt)
 	}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/tailscale/hujson"
 
@@ -75,6 +76,9 @@ func (s Setup) InPlace() (have, want []string, err error) {
 // order and its comments. The file must be JSON, with comments or without: otherwise the error is invalid_input, and nothing is
 // changed.
 func (s Setup) Enable() (bool, error) {
+	if err := s.checkPlace(); err != nil {
+		return false, err
+	}
 	if s.Agent.Hooks.Program != "" {
 		return s.enableProgram()
 	}
@@ -101,6 +105,9 @@ func (s Setup) Enable() (bool, error) {
 // Disable removes the hooks of ours, and reports whether there were any. If nobody has changed the settings since Enable, they
 // are byte for byte what they were before, and files and folders that Enable made are gone.
 func (s Setup) Disable() (bool, error) {
+	if err := s.checkPlace(); err != nil {
+		return false, err
+	}
 	if s.Agent.Hooks.Program != "" {
 		return s.disableProgram()
 	}
@@ -172,6 +179,27 @@ func (s Setup) path() string {
 		return target
 	}
 	return path
+}
+
+// checkPlace returns invalid_input if a symbolic link puts the settings outside of the working copy: a repository must not decide which other
+// files of the user are written, and hooks in settings of all repositories would record them all.
+func (s Setup) checkPlace() error {
+	root, err := filepath.EvalSymlinks(s.Root)
+	if err != nil {
+		return fault.New(fault.InvalidInput, "the working copy: %w", err)
+	}
+	for at := filepath.Join(s.Root, s.File()); len(at) > len(s.Root); at = filepath.Dir(at) {
+		target, err := filepath.EvalSymlinks(at)
+		if err != nil {
+			continue // it does not exist yet
+		}
+		if !strings.HasPrefix(target+string(filepath.Separator), root+string(filepath.Separator)) {
+			return fault.New(fault.InvalidInput, "%s is outside of the working copy: a link leads to %s", filepath.ToSlash(s.File()), target).
+				Hint("replace the link by a file or folder of its own; nothing was changed")
+		}
+		return nil
+	}
+	return nil
 }
 
 // undoPath returns the path of what Setup keeps for Disable.

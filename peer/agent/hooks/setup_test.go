@@ -128,3 +128,29 @@ func TestHooksOfGeminiComeAndGo(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, before, read(t, path))
 }
+
+func TestSettingsOutsideOfTheWorkingCopyStay(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{".claude", ".claude/settings.local.json"} {
+		setup, path := settings(t, "")
+		outside := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(outside, "settings.local.json"), []byte("{}"), 0o600))
+		if link == ".claude" {
+			require.NoError(t, os.Symlink(outside, filepath.Join(setup.Root, link)))
+		} else {
+			require.NoError(t, os.Mkdir(filepath.Dir(path), 0o777))
+			require.NoError(t, os.Symlink(filepath.Join(outside, "settings.local.json"), path))
+		}
+		for _, change := range []func() (bool, error){setup.Enable, setup.Disable} {
+			_, err := change()
+			assert.Equal(t, fault.InvalidInput, fault.CodeOf(err), link)
+			assert.ErrorContains(t, err, outside)
+		}
+		assert.Equal(t, "{}", read(t, filepath.Join(outside, "settings.local.json")))
+	}
+	setup, path := settings(t, "")
+	require.NoError(t, os.MkdirAll(filepath.Join(setup.Root, "shared"), 0o777))
+	require.NoError(t, os.Symlink(filepath.Join(setup.Root, "shared"), filepath.Dir(path)))
+	_, err := setup.Enable()
+	require.NoError(t, err, "a link within the working copy is followed")
+}

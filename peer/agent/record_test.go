@@ -325,6 +325,22 @@ func TestASecretInAConversationIsNotStored(t *testing.T) {
 	assert.Contains(t, s.Git("grep", "-h", "use «", "refs/smithers/_tip/claude-s"), "use «")
 }
 
+// The project lists words that must not be stored, for example names of clients.
+func TestTheWordsOfTheProjectAreNotStored(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.Write(".smithers/secrets.yaml", "words: [Blauwal]\n")
+	s.say(`{"type":"user","message":{"content":"for Blauwal"}}`+"\n", callLine, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c1","content":"Blauwal"}]}}`+"\n")
+	s.event("UserPromptSubmit", `,"prompt":"for Blauwal"`)
+	s.event("PostToolBatch", batch("c1"))
+	s.event("Stop", `,"last_assistant_message":"Blauwal is done"`)
+	assert.Empty(t, s.last().Error)
+	out, err := s.GitErr("grep", "-c", "Blauwal", "refs/smithers/_tip/claude-s", "--", "journal", "state", "events", "run.json")
+	require.Error(t, err, out)
+	assert.NotContains(t, s.Git("log", "--format=%B", "refs/smithers/_tip/claude-s"), "Blauwal")
+	assert.Contains(t, s.Git("grep", "-h", "secret:word", "refs/smithers/_tip/claude-s", "--", "journal/transcript"), "«secret:word:1»")
+}
+
 func TestASecretCanRefuseAFrame(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, repotest.New(t, repotest.Commit))

@@ -1,6 +1,9 @@
 package dialect
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"math"
+)
 
 // Line is a complete line of an agent's file.
 type Line struct {
@@ -51,13 +54,28 @@ type Result struct {
 
 // Usage counts the tokens of a model's answers.
 type Usage struct {
-	Input         int64 `json:"inputTokens"`
-	Output        int64 `json:"outputTokens"`
-	CacheRead     int64 `json:"cacheReadTokens"`
-	CacheCreation int64 `json:"cacheCreationTokens"`
+	// Cost is what the agent says that the answers cost, in US dollars; 0 if it does not say it.
+	Cost          float64 `json:"costUsd,omitempty"`
+	Input         int64   `json:"inputTokens"`
+	Output        int64   `json:"outputTokens"`
+	CacheRead     int64   `json:"cacheReadTokens"`
+	CacheCreation int64   `json:"cacheCreationTokens"`
 }
 
 // Add returns the sum of u and v.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheCreation + v.CacheCreation}
+	return Usage{
+		Cost: roundCost(u.Cost + v.Cost), Input: u.Input + v.Input, Output: u.Output + v.Output, CacheRead: u.CacheRead + v.CacheRead,
+		CacheCreation: u.CacheCreation + v.CacheCreation,
+	}
+}
+
+// roundCost rounds dollars to a millionth of a cent, so that a sum of decimal numbers looks like one. What is no cost, such as a negative number,
+// becomes 0.
+func roundCost(dollars float64) float64 {
+	const most, parts = 1e6, 1e8
+	if !(dollars > 0 && dollars < most) { // also if it is no number
+		return 0
+	}
+	return math.Round(dollars*parts) / parts
 }

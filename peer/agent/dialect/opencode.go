@@ -83,6 +83,7 @@ type opencodeInfo struct {
 		Created   float64 `json:"created"`
 		Completed float64 `json:"completed"`
 	} `json:"time"`
+	Cost   float64 `json:"cost"`
 	Tokens struct {
 		Input     int64 `json:"input"`
 		Output    int64 `json:"output"`
@@ -145,7 +146,10 @@ func (m *opencodeInfo) facts() Facts {
 	facts := Facts{Answers: m.Role == Assistant, AtMs: int64(m.Time.Created), Folder: m.Path.Folder}
 	if m.Role == Assistant && m.Time.Completed > 0 {
 		facts.AtMs, facts.Message = int64(m.Time.Completed), m.ID
-		facts.Usage = Usage{m.Tokens.Input, m.Tokens.Output + m.Tokens.Reasoning, m.Tokens.Cache.Read, m.Tokens.Cache.Write}
+		facts.Usage = Usage{
+			Cost: roundCost(m.Cost), Input: m.Tokens.Input, Output: m.Tokens.Output + m.Tokens.Reasoning, CacheRead: m.Tokens.Cache.Read,
+			CacheCreation: m.Tokens.Cache.Write,
+		}
 	}
 	return facts
 }

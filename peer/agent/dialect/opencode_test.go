@@ -45,7 +45,7 @@ func TestLinesOfOpencode(t *testing.T) {
 			Answers: true, AtMs: 3300, Part: "msg_214d62e27001bbbbbbbbbbbbbb", Begun: []Call{{ID: "call_2", Tool: "bash", Input: json.RawMessage(`{}`)}},
 			Ended: []Result{{ID: "call_2", Failed: true}},
 		},
-		opencodeEnded: {Answers: true, AtMs: 4000, Folder: "/work/repo", Message: "msg_214d62e27001bbbbbbbbbbbbbb", Usage: Usage{10, 5, 4, 5}},
+		opencodeEnded: {Answers: true, AtMs: 4000, Folder: "/work/repo", Message: "msg_214d62e27001bbbbbbbbbbbbbb", Usage: Usage{Input: 10, Output: 5, CacheRead: 4, CacheCreation: 5}},
 		todos: {
 			Answers: true, AtMs: 3200, Part: "msg_214d62e27001bbbbbbbbbbbbbb",
 			Begun: []Call{{ID: "call_1", Tool: "todowrite", Input: json.RawMessage(`{"todos":[{"content":"Look"}],"filePath":"/work/repo/a"}`)}},

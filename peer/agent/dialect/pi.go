@@ -54,6 +54,9 @@ type piLine struct {
 			Output     int64 `json:"output"`
 			CacheRead  int64 `json:"cacheRead"`
 			CacheWrite int64 `json:"cacheWrite"`
+			Cost       struct {
+				Total float64 `json:"total"`
+			} `json:"cost"`
 		} `json:"usage"`
 	} `json:"message"`
 }
@@ -87,7 +90,10 @@ func readPi(text []byte) Facts {
 		m.Content = line.Content
 	}
 	if u := m.Usage; u != nil && m.Role == Assistant {
-		facts.Message, facts.Usage = line.ID, Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheWrite}
+		facts.Message = line.ID
+		facts.Usage = Usage{
+			Cost: roundCost(u.Cost.Total), Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheWrite,
+		}
 	}
 	if m.Role == "toolResult" && m.Of != "" {
 		facts.Ended = []Result{{ID: m.Of, Failed: m.IsError, Output: textOf(m.Content)}}

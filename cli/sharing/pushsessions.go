@@ -34,10 +34,11 @@ func aboutSessions(ctx context.Context, s *session.Session, store *timeline.Stor
 	if err != nil {
 		return err
 	}
+	where := place.URL(store, to) // the same name can later stand for another repository
 	var asked []string
 	for _, name := range req.Runs {
 		run, err := store.ResolveRun(ctx, name)
-		if err != nil || slices.Contains(asked, run) || agent.WasShared(store, to.Shown(), run) {
+		if err != nil || slices.Contains(asked, run) || agent.WasShared(store, where, run) {
 			continue // the push itself says what is wrong with a name
 		}
 		what, is, err := agent.PreviewOf(ctx, store, run)
@@ -56,7 +57,7 @@ func aboutSessions(ctx context.Context, s *session.Session, store *timeline.Stor
 		if req.DryRun {
 			continue
 		}
-		if err := agent.NoteShared(store, to.Shown(), run); err != nil {
+		if err := agent.NoteShared(store, where, run); err != nil {
 			return err
 		}
 	}

@@ -213,7 +213,7 @@ func (h hookState) text() string {
 		h.Calls, h.Frames, time.UnixMilli(*h.LastAtMs).Format(time.DateTime), *h.MedianMs, *h.P95Ms)
 }
 
-// keepText says which sessions go by their age, and when.
+// keepText returns how many sessions are pruned by their age, and which of them is pruned first.
 func keepText(sessions []retention.Session) string {
 	var next *retention.Session
 	going := 0

@@ -56,7 +56,7 @@ func runPruneSessions(ctx context.Context, s *session.Session, store *timeline.S
 	return err
 }
 
-// whatOf says what became of a session.
+// whatOf returns what a round does with a session, in words.
 func whatOf(one retention.Session, dryRun bool) string {
 	switch {
 	case one.Pruned && dryRun:

@@ -56,7 +56,7 @@ func replaceImages(value any, images *int) any {
 	return value
 }
 
-// imageIn returns the note about the image that an object of JSON is, or "" if it is none.
+// imageIn returns the note about the image that an object of JSON is, or "" if the object is not an image.
 func imageIn(v map[string]any) string {
 	for _, name := range []string{"source", "inlineData", "inline_data", "file"} { // which hold the data of an image
 		if inner, ok := v[name].(map[string]any); ok && isImage(v, inner) {

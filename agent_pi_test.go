@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -177,10 +176,8 @@ func TestAgentPiIsNotDisturbed(t *testing.T) {
 	programs, err := filepath.Abs(filepath.Join(".tools", "pi", "node_modules", ".bin"))
 	require.NoError(t, err)
 	path := strings.Join(append([]string{programs}, without...), string(filepath.ListSeparator))
-	began := time.Now()
 	out := h.run(h.Dir, []string{"PI_OFFLINE=1", "PATH=" + path}, "pi", "-p", "--provider", "fake", "--model", "fake-1", "TASK-ONE")
 	assert.Equal(t, "Done.\n", out)
-	assert.Less(t, time.Since(began), 25*time.Second, "pi has waited for hooks")
 	assert.FileExists(t, filepath.Join(h.Dir, "two.txt"))
 	assert.Empty(t, h.Git("for-each-ref", "refs/smithers"))
 }

@@ -1,0 +1,200 @@
+// Package summary answers the first questions that people have about a run: how it stands, which step failed and why,
+// what changed the files before, what it waits for, and which of its forks went better.
+package summary
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// A Summary is the summary of a run at its newest entry. All times are in milliseconds since 1970, and all durations in
+// milliseconds.
+type Summary struct {
+	Row     snapshot.Run
+	Entry   *snapshot.Entry // the newest entry
+	Stale   bool            // the row says running, and no live process owns the run
+	Session bool            // the run is a session of a coding agent: its steps are turns
+	Origin  *list.Origin    // the parent's frame; nil if the run is not a fork
+	VCS     *snapshot.VCS   // the working copy at the newest entry; nil if it was not captured
+	Input   json.RawMessage // nil if the run has no input
+
+	Frames list.RunTimeline // the frames of the run's timeline
+	Steps  []Step           // see Step for the order
+	// Attempts has all attempts in the order of their start.
+	Attempts []*Attempt
+	Waits    []mailbox.Waiting
+	Failure  *Failure // nil if the run has not failed
+	Usage    *Usage   // nil if no step says what it used
+	Calls    Calls
+
+	StartMs int64 // the start of the run's own first attempt or, if it has none, the time of its first frame
+	EndMs   int64 // the end of the run's own last attempt, or now if an attempt runs or waits
+	// TookMs is the time in which at least one of the run's own attempts worked. WaitedMs is the time in which the run only
+	// waited for a person, a signal or a timer. The attempts of a fork's parent do not count.
+	TookMs, WaitedMs int64
+
+	// First is the first frame of the line of the run, see FirstFrame. Code is how the files have changed since.
+	First *snapshot.Entry
+	Code  Code
+
+	effects map[int64]list.Effect // by the number of the frame
+}
+
+// A Code counts changed files and lines.
+type Code struct {
+	Files          int
+	Added, Removed int64
+	Uncounted      int // the files whose lines were not counted, because the files are binary or large
+}
+
+// IsZero reports whether no file has changed.
+func (c Code) IsZero() bool { return c == Code{} }
+
+// Calls counts the tool calls of a run.
+type Calls struct{ Total, Failed int }
+
+// Read returns the summary of run (an id or a unique prefix) at its newest entry. now is the end of attempts that have
+// not ended. The codes are run_not_found, and those of unreadable data.
+func Read(ctx context.Context, s *timeline.Store, run string, now time.Time) (*Summary, error) {
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	row, entry := head.Row(), head.Entry()
+	owner := s.Owner(row)
+	sum := &Summary{
+		Row: row, Entry: entry, Stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !owner.Live,
+		Origin: list.OriginOf(ctx, s, row),
+	}
+	if sum.Session, err = entry.HasExt(agent.EngineName); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if sum.VCS, err = entry.VCSRevision(); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if sum.Input, err = head.State().Input(); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if sum.Waits, err = mailbox.WaitsOf(head, now); err != nil {
+		return nil, err
+	}
+	if err := sum.readFrames(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := sum.readSteps(s, head.State(), now); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if sum.Usage, err = readUsage(head.State()); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if err := sum.countCalls(); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if err := sum.readCode(ctx, s); err != nil {
+		return nil, err
+	}
+	return sum, sum.readFailure(ctx, s)
+}
+
+// readFrames sets Frames and effects.
+func (sum *Summary) readFrames(ctx context.Context, s *timeline.Store) error {
+	tree, err := list.Timeline(ctx, s, sum.Row.ID, list.TreeOptions{})
+	if err != nil {
+		return err
+	}
+	sum.Frames = tree.Timeline
+	effects, err := list.Effects(ctx, &sum.Frames)
+	if err != nil {
+		return err
+	}
+	if err := list.CountLines(ctx, s, &sum.Frames, effects); err != nil {
+		return err
+	}
+	sum.effects = make(map[int64]list.Effect, len(effects))
+	for i, effect := range effects {
+		sum.effects[sum.Frames.Frames[i].FrameNo] = effect
+	}
+	return nil
+}
+
+// countCalls sets Calls.
+func (sum *Summary) countCalls() error {
+	for call, err := range sum.Entry.AllToolCalls() {
+		if err != nil {
+			return err
+		}
+		sum.Calls.Total++
+		if call.Status == snapshot.ToolCallFailed {
+			sum.Calls.Failed++
+		}
+	}
+	return nil
+}
+
+// readCode sets First and Code.
+func (sum *Summary) readCode(ctx context.Context, s *timeline.Store) error {
+	first, err := FirstFrame(ctx, s, sum.Row.ID)
+	if err != nil {
+		return err
+	}
+	sum.First = first
+	sum.Code, err = changesBetween(ctx, s, first, sum.Entry)
+	return err
+}
+
+// changesBetween counts how the files of two frames differ, in the working copy of the run and in the worktrees of its
+// tasks together.
+func changesBetween(ctx context.Context, s *timeline.Store, from, to *snapshot.Entry) (Code, error) {
+	changes, err := code.CompareFiles(ctx, s, from, to)
+	if err != nil {
+		return Code{}, err
+	}
+	var sum Code
+	for _, c := range changes {
+		sum.Files += c.Files
+		sum.Added += c.Added
+		sum.Removed += c.Removed
+		sum.Uncounted += c.Uncounted
+	}
+	return sum, nil
+}
+
+// FirstFrame returns the first frame of the line of run: frame 0 of the run or, for a fork, of the run that it descends
+// from. run is an id or a unique prefix. The error is frame_not_found if the run has no frame.
+func FirstFrame(ctx context.Context, s *timeline.Store, run string) (*snapshot.Entry, error) {
+	id, tip, err := s.FindRun(ctx, run, timeline.ToRead)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.LoadFrame(ctx, timeline.Address{Run: id}, tip)
+	if err != nil {
+		return nil, err
+	}
+	first := at.Entry.Stored()
+	for {
+		row, err := first.RunRow()
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if first.Frame == 0 && row.Parent == nil {
+			return first, nil
+		}
+		if row.Parent != nil && first.Frame == 0 {
+			if first, err = snapshot.ReadEntry(s.Objects(), row.Parent.Commit); err != nil {
+				return nil, timeline.Explain(err)
+			}
+			continue
+		}
+		if first, err = s.FrameInChain(row, first, 0); err != nil {
+			return nil, err
+		}
+	}
+}

@@ -42,6 +42,7 @@ type Result struct {
 	Waiting     []mailbox.Waiting // the open waits of the run; empty if it does not wait
 	Nothing     bool              // no task ran: the run had already finished, or still waits
 	Took        time.Duration     // how long this process worked on the run
+	Worktree    *string           // see OwnWorktree
 }
 
 // An execution executes a run in this process.
@@ -93,7 +94,7 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled && code != fault.RunWaiting {
 		return nil, err
 	}
-	out, describeErr := resultOf(e.head, e.Now())
+	out, describeErr := e.resultOf(e.head)
 	if describeErr != nil {
 		return nil, errors.Join(err, describeErr)
 	}
@@ -182,15 +183,15 @@ func (e *execution) options() (engine.Options, error) {
 }
 
 // resultOf returns a Result that describes the run of head at its tip. If the run waits, the result has its open waits,
-// as they are at the time now. The caller must set the fields Nothing and Took.
-func resultOf(head *timeline.Head, now time.Time) (*Result, error) {
+// as they are now. The caller must set the fields Nothing and Took.
+func (d *Desk) resultOf(head *timeline.Head) (*Result, error) {
 	entry := head.Entry()
-	out := &Result{Run: head.Row(), Tip: entry.ID, ContentHash: entry.ContentHash}
-	if !out.Run.Status.Waiting() {
-		return out, nil
+	own, err := OwnWorktree(d.Store, head)
+	out := &Result{Run: head.Row(), Tip: entry.ID, ContentHash: entry.ContentHash, Worktree: own}
+	if err != nil || !out.Run.Status.Waiting() {
+		return out, err
 	}
-	var err error
-	out.Waiting, err = mailbox.WaitsOf(head, now)
+	out.Waiting, err = mailbox.WaitsOf(head, d.Now())
 	return out, err
 }
 

@@ -213,7 +213,7 @@ func (d *Desk) finishForeign(ctx context.Context, made *code.CheckoutResult, end
 	if err != nil {
 		return nil, err
 	}
-	result, err := resultOf(head, d.Now())
+	result, err := d.resultOf(head)
 	if err != nil {
 		return nil, err
 	}

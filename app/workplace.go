@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -102,6 +103,17 @@ func (d *Desk) workDir() string {
 		return filepath.Dir(filepath.Dir(dir))
 	}
 	return string(d.Folder)
+}
+
+// OwnWorktree returns the folder of the worktree that the tasks of the run of head share. It returns nil if the run has
+// no worktree of its own: it then goes on in the working copy in which it is resumed. The folder is "" if this clone does
+// not have the worktree now: `resume` makes it.
+func OwnWorktree(store *timeline.Store, head *timeline.Head) (*string, error) {
+	own, err := code.OwnWorktreeOf(store, head)
+	if err != nil || own == nil {
+		return nil, err
+	}
+	return &own.Path, nil
 }
 
 // needWorkDir returns no_working_copy if a task of wf would run among git's own files: in a bare repository, or inside

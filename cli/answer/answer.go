@@ -35,7 +35,8 @@ type requestDocument struct {
 	RequestID   string `json:"requestId"`
 	RequestKind string `json:"requestKind"`
 	snapshot.HumanRequest
-	Running bool `json:"running"` // a live process executes the run, and continues the run without a command
+	Running  bool    `json:"running"`  // a live process executes the run, and continues the run without a command
+	Worktree *string `json:"worktree"` // see app.OwnWorktree
 }
 
 func answerCommand() *arg.Command {
@@ -161,7 +162,7 @@ func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head
 	running := store.Owner(row).Live
 	foreign := warnForeign(s, head, mail.ForeignAnswer(row.ID, h))
 	if s.JSON {
-		return s.WriteJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running})
+		return s.WriteJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running, ownWorktree(s, store, head)})
 	}
 	s.Note("%s: %s (%s)", h.Status, plain.Text(h.Prompt), plain.Text(display.AttemptName(h.NodeID, h.Iteration)))
 	if !foreign {

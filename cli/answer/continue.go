@@ -38,3 +38,13 @@ func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.
 		s.Note("%s", next)
 	}
 }
+
+// ownWorktree returns the result of app.OwnWorktree for a document. If the worktree cannot be read, it warns and returns
+// nil: the answer is stored.
+func ownWorktree(s *session.Session, store *timeline.Store, head *timeline.Head) *string {
+	own, err := app.OwnWorktree(store, head)
+	if err != nil {
+		s.Warn(err)
+	}
+	return own
+}

@@ -30,7 +30,8 @@ type approvalDocument struct {
 	Kind  string `json:"kind"`
 	RunID string `json:"runId"`
 	snapshot.Approval
-	Running bool `json:"running"` // a live process executes the run, and continues the run without a command
+	Running  bool    `json:"running"`  // a live process executes the run, and continues the run without a command
+	Worktree *string `json:"worktree"` // see app.OwnWorktree
 }
 
 // decideFlags returns the flags of approve and deny.
@@ -61,7 +62,7 @@ func runDecide(ctx context.Context, s *session.Session, store *timeline.Store, o
 	running := store.Owner(row).Live
 	foreign := warnForeign(s, head, mail.ForeignDecision(row.ID, decided))
 	if s.JSON {
-		return s.WriteJSON(approvalDocument{"approval", row.ID, decided, running})
+		return s.WriteJSON(approvalDocument{"approval", row.ID, decided, running, ownWorktree(s, store, head)})
 	}
 	s.Note("%s: %s (%s)", decided.Status, plain.Text(decided.Title), plain.Text(display.AttemptName(decided.NodeID, decided.Iteration)))
 	if !foreign {

@@ -27,6 +27,7 @@ type RunDocument struct {
 	Waiting      []mailbox.Waiting `json:"waiting"`
 	StartedAtMs  *int64            `json:"startedAtMs"`
 	FinishedAtMs *int64            `json:"finishedAtMs"`
+	Worktree     *string           `json:"worktree"` // see app.OwnWorktree
 }
 
 // DescribeResult returns the JSON document of a run that has ended, or that this process has left because it waits.
@@ -36,6 +37,7 @@ func DescribeResult(kind string, r *app.Result) RunDocument {
 		Kind: kind, RunID: r.Run.ID, WorkflowName: r.Run.Workflow, Status: string(r.Run.Status), Frame: r.Run.Frame,
 		Tip: r.Tip.String(), ContentHash: r.ContentHash.String(),
 		Waiting: append([]mailbox.Waiting{}, r.Waiting...), StartedAtMs: r.Run.StartedAtMs, FinishedAtMs: r.Run.FinishedAtMs,
+		Worktree: r.Worktree,
 	}
 	if r.Run.Error != "" {
 		doc.Error = &r.Run.Error

@@ -20,7 +20,13 @@ func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
 	if err := refuseForeignCancel(d.Store, head); err != nil {
 		return nil, err
 	}
-	return head, engine.Cancel(ctx, head, d.Now())
+	if err := engine.Cancel(ctx, head, d.Now()); err != nil {
+		return head, err
+	}
+	if !d.Store.Owner(head.Row()).Live { // else the process that runs the run ends it
+		d.Notify(ctx, head)
+	}
+	return head, nil
 }
 
 // Decide approves or denies an approval that a run waits for. It returns the run's tip and the decided approval. run is

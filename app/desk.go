@@ -9,7 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// A Desk carries out the requests of one caller on the history of one repository. All fields are required.
+// A Desk carries out the requests of one caller on the history of one repository. All fields but Courier are
+// required.
 type Desk struct {
 	Store  *timeline.Store
 	Folder Folder           // the folder of the caller
@@ -17,6 +18,8 @@ type Desk struct {
 	Now    func() time.Time // the clock
 	Hurry  context.Context  // when it ends, running tasks and engines are killed at once
 	Teller Teller
+	// Courier starts a process that outlives this one and calls notify.Deliver. nil: nobody is notified.
+	Courier func() error
 }
 
 // A Teller receives the progress of a request. It must be safe for concurrent use.

@@ -86,9 +86,10 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	}
 	if held != nil {
 		frame, over := e.Teller.Tasks(ctx, e.workflow)
-		opts.Progress = frame
+		opts.Progress = e.notifyOfWaits(ctx, frame)
 		err = e.executeClaimed(ctx, agreed, held, opts)
 		over()
+		e.Notify(ctx, e.head)
 	}
 	// A run that failed, was cancelled or waits has a result and an error.
 	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled && code != fault.RunWaiting {

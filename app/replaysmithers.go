@@ -217,6 +217,7 @@ func (d *Desk) finishForeign(ctx context.Context, made *code.CheckoutResult, end
 	if err != nil {
 		return nil, err
 	}
+	d.Notify(ctx, head)
 	return &SmithersReplayResult{ReplayResult{result, made}, end.went}, end.check(head.Row())
 }
 

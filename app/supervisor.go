@@ -390,6 +390,7 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *cla
 	if released := held.Release(ctx); released != nil {
 		v.Teller.Warn(fmt.Errorf("the claim on run %s could not be released: %w", run, released))
 	}
+	v.Notify(ctx, head)
 	// v.quit closes opts.Lost, and engine.Run then returns conflict, as if the run had been taken over.
 	if v.stopping() && fault.CodeOf(err) == fault.Conflict && !taken {
 		err = fault.New(fault.Interrupted, "the supervisor was stopped")

@@ -70,7 +70,7 @@ func reading(elsewhere string) map[string][]string {
 func others() []string {
 	return []string{
 		"run", "capture", "status", "runs", "sql", "worktrees", "fetch", "remote", "unbundle", "import", "watch",
-		"session enable", "session disable", "session status", "session hook", "session what-if", "session checkpoint", "session tags", "session replay", "session export", "session import", "doctor", "init", "index rebuild", "secret add", "secret list", "secret remove", "__complete", "check", "completion", "man", "version",
+		"session enable", "session disable", "session status", "session hook", "session what-if", "session checkpoint", "session tags", "session replay", "session export", "session import", "doctor", "init", "index rebuild", "secret add", "secret list", "secret remove", "__complete", "__notify", "check", "completion", "man", "version",
 	}
 }
 

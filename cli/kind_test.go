@@ -118,7 +118,7 @@ func TestEveryLineOfJSONHasAKind(t *testing.T) {
 	dir := t.TempDir()
 	// These print a script or words for one, or nothing, or lines in a form of others, and watch goes on until it is stopped; its
 	// documents are those of import.
-	called := []string{"completion", "__complete", "man", "session hook", "session export", "watch"}
+	called := []string{"completion", "__complete", "__notify", "man", "session hook", "session export", "watch"}
 	printed := 0
 	for _, line := range jsonLines() {
 		called = append(called, line.command)

@@ -7,6 +7,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/peer/agent/retention"
@@ -34,7 +35,7 @@ What went wrong is in git smithers session status.`,
 			defer stop()
 			hook := agent.Hook{
 				Agent: c.Args().Get(0), Event: c.Args().Get(1), Input: s.In, Dir: s.Dir, Env: s.Env, Now: s.Now,
-				Recall: retention.Recall, Retention: func(private string) { startRetention(s, private) },
+				Recall: retention.Recall, Courier: desk.Courier(s), Retention: func(private string) { startRetention(s, private) },
 			}
 			callWithin(ctx, hookGrace, func() { hook.Run(ctx) })
 			return nil

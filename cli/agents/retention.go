@@ -1,11 +1,8 @@
 package agents
 
 import (
-	"os"
-	"os/exec"
-
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
-	"github.com/git-smithers/git-smithers/internal/procgroup"
 	"github.com/git-smithers/git-smithers/peer/agent/retention"
 )
 
@@ -15,15 +12,5 @@ func startRetention(s *session.Session, private string) {
 	if !retention.Due(private, s.Now()) {
 		return
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return
-	}
-	cmd := exec.Command(self, "prune", "--sessions", "--quiet") //nolint:gosec,noctx // this program, which outlives the hook
-	cmd.Args[0] = "git-smithers"
-	cmd.Dir, cmd.Env = s.Dir, s.Env
-	procgroup.Detach(cmd)
-	if cmd.Start() == nil {
-		_ = cmd.Process.Release()
-	}
+	_ = desk.StartDetached(s, "prune", "--sessions", "--quiet") // then the next session's end starts it
 }

@@ -12,6 +12,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/smithers"
@@ -79,12 +80,37 @@ func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, na
 			stop()
 		}
 	}
+	following := false
 	err := smithers.Watch(watching, store, s.Path(name), smithers.WatchRequest{
-		Runs:    runs,
-		Report:  func(imported *smithers.ImportResult) { told(tellWatched(s, imported)) },
-		Waiting: func() { told(tellWatching(s, name)) },
+		Runs: runs,
+		Report: func(imported *smithers.ImportResult) {
+			told(tellWatched(s, imported))
+			if following { // what the database had before is no news
+				notifyOfWatched(watching, s, store, imported)
+			}
+		},
+		Waiting: func() {
+			following = true
+			told(tellWatching(s, name))
+		},
 	})
 	return cmp.Or(failed, err, ctx.Err())
+}
+
+// notifyOfWatched notifies the user, with the command in smithers.notify, of the imported runs that now wait or have ended.
+func notifyOfWatched(ctx context.Context, s *session.Session, store *timeline.Store, imported *smithers.ImportResult) {
+	d := desk.Open(s, store)
+	for _, run := range imported.Runs {
+		if run.Err != nil || run.Tip == "" {
+			continue
+		}
+		head, err := store.Head(ctx, run.RunID)
+		if err != nil {
+			s.Warn(err)
+			continue
+		}
+		d.Notify(ctx, head)
+	}
 }
 
 // tellWatching notes that everything in the database was imported, and that the watch continues. If the database does

@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -74,8 +75,13 @@ func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, 
 	if err != nil {
 		return err
 	}
+	told := func() { // a capture says what state the run has come to
+		if head := capturer.Head(); head != nil {
+			desk.Open(s, store).Notify(ctx, head)
+		}
+	}
 	if opts.batch {
-		return captureBatch(ctx, s, capturer)
+		return captureBatch(ctx, s, capturer, told)
 	}
 	data, err := s.ReadStdin(term.MaxDocument)
 	if err != nil {
@@ -85,6 +91,7 @@ func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, 
 	if err != nil {
 		return err
 	}
+	told()
 	return s.WriteJSON(captureAnswer{"capture", answer})
 }
 
@@ -103,8 +110,8 @@ func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door
 
 // captureBatch captures each line of standard input, and prints a document for each line, until the input ends. It
 // skips empty lines. If a line cannot be captured, the document has the error, and captureBatch continues with the next
-// line. It returns an error only if ctx ends, or if reading or printing fails.
-func captureBatch(ctx context.Context, s *session.Session, capturer *door.Capturer) error {
+// line. It returns an error only if ctx ends, or if reading or printing fails. It calls captured after each capture.
+func captureBatch(ctx context.Context, s *session.Session, capturer *door.Capturer, captured func()) error {
 	for line, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {
 			return err
@@ -117,6 +124,7 @@ func captureBatch(ctx context.Context, s *session.Session, capturer *door.Captur
 			return ctx.Err()
 		}
 		if err == nil {
+			captured()
 			err = s.WriteJSON(captureAnswer{"capture", answer})
 		} else {
 			err = s.WriteJSON(captureFailure{"capture", captureID(line), session.DocumentOf(s.Describe(err))})

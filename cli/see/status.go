@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
+	"github.com/git-smithers/git-smithers/timeline/notify"
 )
 
 // statusShown is the largest number of lines in a part of the status. status also reads at most this many running
@@ -86,6 +87,7 @@ type suggestedCommand struct {
 // runStatus prints the status of the repository: the running, waiting, failed and newest runs, and the commands to type
 // next.
 func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) error {
+	notify.WarnOfFailure(store)
 	doc, waiting, err := gatherStatus(ctx, s, store)
 	if err != nil {
 		return err

@@ -30,6 +30,8 @@ type Hook struct {
 	Now   func() time.Time
 	// Recall brings a session back that was pruned by its age and goes on. nil brings none back.
 	Recall func(ctx context.Context, s *timeline.Store, run string) error
+	// Courier starts a process that delivers notices, see notify.Tell. nil: nobody is notified.
+	Courier func() error
 	// Retention is called with the store's private folder at the end of a session.
 	Retention func(private string)
 	// Failpoint is called at named points of a write; see timeline.Options. Only tests of crashes set Failpoint.
@@ -68,8 +70,10 @@ func (h Hook) Run(ctx context.Context) {
 			}
 		}
 		if entry.Frame {
-			noteHere(store, Run(cmp.Or(ev.Agent, speaks.Name), ev.Session))
+			run := Run(cmp.Or(ev.Agent, speaks.Name), ev.Session)
+			noteHere(store, run)
 			note.write(fileName, ev.Transcript)
+			h.tell(ctx, store, run, ev.Kind)
 		}
 	}
 	if err = errors.Join(err, store.Close()); err != nil { //nolint:contextcheck // closing must finish

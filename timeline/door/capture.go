@@ -71,6 +71,9 @@ type Capturer struct {
 	answered map[string]Answer // by the id of the capture
 }
 
+// Head returns the newest entry of the run that the Capturer has read or appended, or nil if the run does not exist yet.
+func (c *Capturer) Head() *timeline.Head { return c.head }
+
 // Open returns a Capturer for the run with the id run. If the run does not exist, the first capture creates
 // it. Open reads the run's newest entries for the ids of captures.
 func Open(ctx context.Context, s *timeline.Store, run string) (*Capturer, error) {

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/notify"
+)
+
+// Notify tells the user, with the command in smithers.notify, that the run of head waits, has failed or has ended. It
+// does nothing if the run goes on, or if the user was told before. A failure is a warning. See notify.Tell.
+func (d *Desk) Notify(ctx context.Context, head *timeline.Head) {
+	if event := notify.EventOf(head.Row().Status); event != "" {
+		d.notify(ctx, head, event)
+	}
+}
+
+// notify tells the user of the event of the run of head.
+func (d *Desk) notify(ctx context.Context, head *timeline.Head, event notify.Event) {
+	if d.Courier == nil || !notify.Wanted(d.Store) {
+		return
+	}
+	n := notify.Of(head.Row(), event, d.Now().UnixMilli())
+	n.Folder = d.workDir()
+	if own, err := OwnWorktree(d.Store, head); err != nil {
+		d.Store.Warn(err)
+	} else if own != nil {
+		n.Folder = *own
+	}
+	if event == notify.Waits {
+		waits, err := mailbox.WaitsOf(head, d.Now())
+		if err != nil {
+			d.Store.Warn(err)
+			return
+		}
+		for _, w := range waits {
+			n.Waiting = append(n.Waiting, notify.Wait{
+				NodeID: w.NodeID, Iteration: w.Iteration, Attempt: attemptOf(head, w), For: w.For, What: w.What, DueAtMs: w.DueAtMs, RequestID: w.RequestID,
+			})
+		}
+	}
+	notify.Tell(context.WithoutCancel(ctx), d.Store, d.Courier, n)
+}
+
+// attemptOf returns the number of the attempt that waits, or 0 if the node has none: another engine may count none.
+func attemptOf(head *timeline.Head, w mailbox.Waiting) int {
+	node, found, err := mailbox.ReadRow(head.State().Nodes(), snapshot.Key(w.NodeID, w.Iteration), snapshot.DecodeNode)
+	if err != nil || !found || node.LastAttempt == nil {
+		return 0
+	}
+	return *node.LastAttempt
+}
+
+// notifyOfWaits returns a function that receives the progress of the run of head. If this process stays while the run
+// waits, nobody else would learn of the wait: the function tells the user as soon as no task works any more.
+func (e *execution) notifyOfWaits(ctx context.Context, next func(engine.Progress)) func(engine.Progress) {
+	if !e.Wait {
+		return next
+	}
+	return func(p engine.Progress) {
+		if next != nil {
+			next(p)
+		}
+		if p.Running == 0 && p.Waiting > 0 {
+			e.notify(ctx, e.head, notify.Waits)
+		}
+	}
+}

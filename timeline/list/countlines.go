@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,19 +29,48 @@ func CountLines(ctx context.Context, s *timeline.Store, run *RunTimeline, effect
 			pairs = append(pairs, e.trees)
 		}
 	}
+	counted, err := countAndRemember(ctx, s, run, pairs)
+	setLines(effects, counted)
+	return err
+}
+
+// LinesOf returns how many lines differ between the trees of each pair. run is the timeline of the run to which the trees belong.
+// LinesOf takes the numbers that the index has, counts the others and stores them in the index. As with CountLines, the result lacks
+// pairs that are too large and, if ctx ends early, the pairs that are not counted yet.
+func LinesOf(ctx context.Context, s *timeline.Store, run *RunTimeline, pairs []sqliteindex.TreePair) (map[sqliteindex.TreePair]sqliteindex.Lines, error) {
 	if len(pairs) == 0 {
-		return nil
+		return nil, nil
+	}
+	known, err := run.index.Lines(context.WithoutCancel(ctx), pairs)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	var missing []sqliteindex.TreePair
+	for _, pair := range pairs {
+		if _, ok := known[pair]; !ok && !slices.Contains(missing, pair) {
+			missing = append(missing, pair)
+		}
+	}
+	counted, err := countAndRemember(ctx, s, run, missing)
+	maps.Copy(known, counted)
+	return known, err
+}
+
+// countAndRemember counts the changed lines of each pair of trees, and stores the counts in the index of run. pairs has each pair once.
+// If ctx ends early, countAndRemember returns the counts so far, and no error.
+func countAndRemember(ctx context.Context, s *timeline.Store, run *RunTimeline, pairs []sqliteindex.TreePair) (map[sqliteindex.TreePair]sqliteindex.Lines, error) {
+	if len(pairs) == 0 {
+		return nil, nil
 	}
 	counted, err := countLines(ctx, s, pairs)
-	setLines(effects, counted)
 	if len(counted) > 0 {
 		// If the index cannot be written, the next call counts the lines again.
 		_ = run.index.RememberLines(context.WithoutCancel(ctx), counted)
 	}
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the next call counts the remaining pairs
+		return counted, nil //nolint:nilerr // the next call counts the remaining pairs
 	}
-	return err
+	return counted, err
 }
 
 // countLines counts the changed lines of each pair of trees, with one git process. It skips pairs that are

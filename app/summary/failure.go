@@ -2,6 +2,7 @@ package summary
 
 import (
 	"context"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -18,7 +19,7 @@ type Failure struct {
 	Attempt *Attempt
 	// Tries is how many attempts of the step failed.
 	Tries int
-	// Change is the last change of files before the failed attempt began; nil if there is none in the run's timeline.
+	// Change is the last change of files before the step began; nil if there is none in the run's timeline.
 	Change *Change
 }
 
@@ -55,41 +56,61 @@ func (sum *Summary) readFailure(ctx context.Context, s *timeline.Store) error {
 			}
 		}
 		var err error
-		if f.Change, err = sum.changeBefore(ctx, s, f.Step.StartMs()); err != nil {
-			return err
-		}
+		f.Change, err = sum.changeBefore(ctx, s, f.Step)
+		sum.Failure = f // without the change if that cannot be read
+		return err
 	}
 	sum.Failure = f
 	return nil
 }
 
-// changeBefore returns the last frame of the timeline that changed files and is not later than atMs, or nil if there is
-// none.
-func (sum *Summary) changeBefore(ctx context.Context, s *timeline.Store, atMs int64) (*Change, error) {
-	frames := sum.Frames.Frames
-	for i := len(frames) - 1; i >= 0; i-- {
-		f := frames[i]
-		if f.CreatedAtMs > atMs || !sum.effects[f.FrameNo].Changed || f.BasedOn == nil {
+// changeBefore returns the last frame of the timeline that changed files before a step began, or nil if there is none. The frames at
+// which attempts of the step ended are not before it.
+func (sum *Summary) changeBefore(ctx context.Context, s *timeline.Store, step *Step) (*Change, error) {
+	own := make(map[int64]bool)     // the frames at which attempts of the step ended
+	names := make(map[int64]string) // by frame: the step that changed the files; "" if several did
+	changed := make(map[int64]bool) // the frames at which attempts changed files
+	for _, a := range sum.Attempts {
+		if a.Frame == nil || a.Inherited {
 			continue
 		}
-		change := &Change{Frame: f.FrameNo, Before: *f.BasedOn}
-		for _, a := range sum.Attempts {
-			if a.Frame != nil && *a.Frame == f.FrameNo && !a.Inherited && !a.Together {
-				change.Step = (&Step{Node: snapshot.Node{NodeID: a.NodeID, Iteration: a.Iteration, RalphID: new("")}}).Name()
+		own[*a.Frame] = own[*a.Frame] || a.NodeID == step.NodeID && a.Iteration == step.Iteration
+		if a.Changed {
+			names[*a.Frame] = sum.nameOf(a)
+			if changed[*a.Frame] {
+				names[*a.Frame] = ""
 			}
+			changed[*a.Frame] = true
 		}
+	}
+	for _, f := range slices.Backward(sum.Frames.Frames) {
+		no := f.FrameNo
+		if f.CreatedAtMs > step.StartMs() || own[no] || f.BasedOn == nil || !sum.effects[no].Changed && !changed[no] {
+			continue
+		}
+		change := &Change{Frame: no, Before: *f.BasedOn, Step: names[no]}
 		from, err := s.Load(ctx, timeline.Address{Run: sum.Row.ID, Frame: change.Before}.String())
 		if err != nil {
-			return nil, err
+			return change, err
 		}
-		to, err := s.Load(ctx, timeline.Address{Run: sum.Row.ID, Frame: change.Frame}.String())
+		to, err := s.Load(ctx, timeline.Address{Run: sum.Row.ID, Frame: no}.String())
 		if err != nil {
-			return nil, err
+			return change, err
 		}
 		change.Code, err = changesBetween(ctx, s, from.Entry, to.Entry)
 		return change, err
 	}
 	return nil, nil
+}
+
+// nameOf returns the name of the step of an attempt.
+func (sum *Summary) nameOf(a *Attempt) string {
+	for i := range sum.Steps {
+		if step := &sum.Steps[i]; step.NodeID == a.NodeID && step.Iteration == a.Iteration {
+			return step.Name()
+		}
+	}
+	return snapshot.Key(a.NodeID, a.Iteration)
 }
 
 // Log returns the last most lines of the stored log of an attempt, and the number of all its lines. The lines have no control characters.

@@ -24,8 +24,9 @@ type Fork struct {
 	Waits   []mailbox.Waiting
 	Differs []InputValue // the members of its input that differ from the run's, sorted by name
 	Code    Code         // how the files have changed since the first frame of the line
-	// Better reports whether the step that failed in the run has finished in the fork.
-	Better bool
+	// StepState is the state in the fork of the step that failed in the run; "" if there is none. Better reports whether it has finished.
+	StepState snapshot.NodeState
+	Better    bool
 }
 
 // An InputValue is a member of an input.
@@ -74,19 +75,20 @@ func (sum *Summary) fork(ctx context.Context, s *timeline.Store, branch list.Bra
 		return f, timeline.Explain(err)
 	}
 	f.Differs = DifferentInputs(sum.Input, input)
-	if f.Code, err = changesBetween(ctx, s, sum.First, head.Entry()); err != nil {
-		return f, err
+	if sum.First != nil { // else the code is in Unread
+		if f.Code, err = changesBetween(ctx, s, sum.First, head.Entry()); err != nil {
+			return f, err
+		}
 	}
 	if sum.Failure != nil && sum.Failure.Step != nil {
-		f.Better, err = hasFinished(head.State(), sum.Failure.Step.Node)
+		n := sum.Failure.Step.Node
+		is, _, err := mailbox.ReadRow(head.State().Nodes(), snapshot.Key(n.NodeID, n.Iteration), snapshot.DecodeNode)
+		if err != nil {
+			return f, timeline.Explain(err)
+		}
+		f.StepState, f.Better = is.State, is.State == snapshot.NodeFinished
 	}
-	return f, timeline.Explain(err)
-}
-
-// hasFinished reports whether a node has finished in a state.
-func hasFinished(state *snapshot.State, n snapshot.Node) (bool, error) {
-	is, ok, err := mailbox.ReadRow(state.Nodes(), snapshot.Key(n.NodeID, n.Iteration), snapshot.DecodeNode)
-	return ok && is.State == snapshot.NodeFinished, err
+	return f, nil
 }
 
 // DifferentInputs returns the members of the input is that differ from the input was, sorted by name. An input that is no

@@ -28,6 +28,7 @@ type Summary struct {
 
 	Frames list.RunTimeline // the frames of the run's timeline
 	Steps  []Step           // see Step for the order
+	Loops  []Loop           // sorted by id
 	// Attempts has all attempts in the order of their start.
 	Attempts []*Attempt
 	Waits    []mailbox.Waiting
@@ -45,8 +46,29 @@ type Summary struct {
 	First *snapshot.Entry
 	Code  Code
 
+	// Unread has the parts that could not be read, or not as a whole, with the reasons. The other parts are complete.
+	Unread map[Part]error
+
 	effects map[int64]list.Effect // by the number of the frame
+	order   map[string]int        // the position of each task in the rendered tree
+	calls   map[string][]Call     // by the key of their step; nil until they are asked for
 }
+
+// A Part is a part of a summary that is read on its own.
+type Part string
+
+// The parts of a summary.
+const (
+	PartInput    Part = "input"
+	PartWaits    Part = "waits"
+	PartFrames   Part = "frames"   // Frames, and the changes of files that attempts made
+	PartSteps    Part = "steps"    // Steps and Loops
+	PartAttempts Part = "attempts" // Attempts, those of Steps, and the times
+	PartUsage    Part = "usage"
+	PartCalls    Part = "calls"
+	PartCode     Part = "code"    // First and Code
+	PartFailure  Part = "failure" // the change before the failure
+)
 
 // A Code counts changed files and lines.
 type Code struct {
@@ -62,17 +84,17 @@ func (c Code) IsZero() bool { return c == Code{} }
 type Calls struct{ Total, Failed int }
 
 // Read returns the summary of run (an id or a unique prefix) at its newest entry. now is the end of attempts that have
-// not ended. The codes are run_not_found, and those of unreadable data.
+// not ended. If a part of the run cannot be read, it is in Unread, and the others are read. The codes are run_not_found, and those
+// of an unreadable newest entry.
 func Read(ctx context.Context, s *timeline.Store, run string, now time.Time) (*Summary, error) {
 	head, err := s.Head(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	row, entry := head.Row(), head.Entry()
-	owner := s.Owner(row)
+	row, entry, state := head.Row(), head.Entry(), head.State()
 	sum := &Summary{
-		Row: row, Entry: entry, Stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !owner.Live,
-		Origin: list.OriginOf(ctx, s, row),
+		Row: row, Entry: entry, Stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !s.Owner(row).Live,
+		Origin: list.OriginOf(ctx, s, row), Frames: list.RunTimeline{RunID: row.ID}, Unread: make(map[Part]error),
 	}
 	if sum.Session, err = entry.HasExt(agent.EngineName); err != nil {
 		return nil, timeline.Explain(err)
@@ -80,29 +102,36 @@ func Read(ctx context.Context, s *timeline.Store, run string, now time.Time) (*S
 	if sum.VCS, err = entry.VCSRevision(); err != nil {
 		return nil, timeline.Explain(err)
 	}
-	if sum.Input, err = head.State().Input(); err != nil {
-		return nil, timeline.Explain(err)
+	for _, part := range []struct {
+		name Part
+		read func() error
+	}{
+		{PartInput, func() (err error) { sum.Input, err = state.Input(); return err }},
+		{PartWaits, func() (err error) { sum.Waits, err = mailbox.WaitsOf(head, now); return err }},
+		{PartFrames, func() error { return sum.readFrames(ctx, s) }},
+		{PartSteps, func() error { return sum.readNodes(s, state) }},
+		{PartAttempts, func() error { return sum.readAttempts(s, state, now) }},
+		{PartFrames, func() error { return sum.readChanges(ctx, s) }},
+		{PartSteps, func() error { sum.arrange(); sum.readTimes(); return nil }},
+		{PartUsage, func() (err error) { sum.Usage, err = readUsage(state); return err }},
+		{PartCalls, sum.countCalls},
+		{PartCode, func() error { return sum.readCode(ctx, s) }},
+		{PartFailure, func() error { return sum.readFailure(ctx, s) }},
+	} {
+		err := timeline.Explain(part.read())
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil && sum.Unread[part.name] == nil {
+			sum.Unread[part.name] = err
+		}
 	}
-	if sum.Waits, err = mailbox.WaitsOf(head, now); err != nil {
-		return nil, err
-	}
-	if err := sum.readFrames(ctx, s); err != nil {
-		return nil, err
-	}
-	if err := sum.readSteps(s, head.State(), now); err != nil {
-		return nil, timeline.Explain(err)
-	}
-	if sum.Usage, err = readUsage(head.State()); err != nil {
-		return nil, timeline.Explain(err)
-	}
-	if err := sum.countCalls(); err != nil {
-		return nil, timeline.Explain(err)
-	}
-	if err := sum.readCode(ctx, s); err != nil {
-		return nil, err
-	}
-	return sum, sum.readFailure(ctx, s)
+	return sum, nil
 }
+
+// countLinesFor is how long Read counts changed lines that the index does not have. The lines that are not counted then are unknown,
+// and the next call counts them.
+const countLinesFor = 3 * time.Second
 
 // readFrames sets Frames and effects.
 func (sum *Summary) readFrames(ctx context.Context, s *timeline.Store) error {
@@ -115,14 +144,14 @@ func (sum *Summary) readFrames(ctx context.Context, s *timeline.Store) error {
 	if err != nil {
 		return err
 	}
-	if err := list.CountLines(ctx, s, &sum.Frames, effects); err != nil {
-		return err
-	}
+	counting, stop := context.WithTimeout(ctx, countLinesFor)
+	defer stop()
+	uncounted := list.CountLines(counting, s, &sum.Frames, effects)
 	sum.effects = make(map[int64]list.Effect, len(effects))
 	for i, effect := range effects {
 		sum.effects[sum.Frames.Frames[i].FrameNo] = effect
 	}
-	return nil
+	return uncounted
 }
 
 // countCalls sets Calls.

@@ -1,0 +1,100 @@
+package summary
+
+import (
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// A Call is a tool call of a run.
+type Call struct {
+	snapshot.ToolCall
+
+	// Frame is the frame of the run's timeline that has the files after the call; nil if there is none. Changed and Lines say how
+	// files changed at the frame, and Together reports whether the frame has several calls.
+	Frame    *int64
+	Changed  bool
+	Lines    *sqliteindex.Lines
+	Together bool
+}
+
+// ToolCalls returns the tool calls of a step, in the order of their numbers.
+func (sum *Summary) ToolCalls(step *Step) ([]Call, error) {
+	if sum.calls == nil {
+		if err := sum.readCalls(); err != nil {
+			return nil, err
+		}
+	}
+	return sum.calls[snapshot.Key(step.NodeID, step.Iteration)], nil
+}
+
+// readCalls sets calls.
+func (sum *Summary) readCalls() error {
+	frames := make(map[string]int64) // by the id of a call
+	for _, f := range sum.Frames.Frames {
+		for _, id := range f.IDs {
+			frames[id] = f.FrameNo
+		}
+	}
+	together := make(map[int64]int)
+	calls := make(map[string][]Call)
+	for call, err := range sum.Entry.AllToolCalls() {
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		c := Call{ToolCall: call}
+		if no, ok := frames[call.CallToken]; ok && call.CallToken != "" {
+			effect := sum.effects[no]
+			c.Frame, c.Changed, c.Lines = &no, effect.Changed, effect.Lines
+			together[no]++
+		}
+		key := snapshot.Key(call.NodeID, call.Iteration)
+		calls[key] = append(calls[key], c)
+	}
+	for _, list := range calls {
+		for i := range list {
+			list[i].Together = list[i].Frame != nil && together[*list[i].Frame] > 1
+		}
+	}
+	sum.calls = calls
+	return nil
+}
+
+// Arguments returns what a call asked its tool to do, as JSON, or nil if it is unknown.
+func (sum *Summary) Arguments(c *Call) (json.RawMessage, error) {
+	return agent.Arguments(sum.Entry, sum.Row.Workflow, c.ToolCall)
+}
+
+// Prompt returns what a person said at the beginning of a turn, and what the model answered at its end. Each is "" if it is unknown.
+func (sum *Summary) Prompt(turn *Step) (prompt, answer string, err error) {
+	state, err := sum.Entry.State()
+	if err != nil {
+		return "", "", timeline.Explain(err)
+	}
+	value, ok, err := state.Outputs(promptsTable).Get(snapshot.Key(turn.NodeID, turn.Iteration))
+	if err != nil || !ok {
+		return "", "", timeline.Explain(err)
+	}
+	var row struct{ Prompt, Answer string }
+	_ = json.Unmarshal(value, &row) // another writer's row may have another form
+	return row.Prompt, row.Answer, nil
+}
+
+// promptsTable is the output table of a session whose rows have the prompt and the answer of each turn.
+const promptsTable = "prompts"
+
+// Output returns the output of a step, or nil if it has none.
+func (sum *Summary) Output(step *Step) (json.RawMessage, error) {
+	if step.OutputTable == "" {
+		return nil, nil
+	}
+	state, err := sum.Entry.State()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	value, _, err := state.Outputs(step.OutputTable).Get(snapshot.Key(step.NodeID, step.Iteration))
+	return value, timeline.Explain(err)
+}

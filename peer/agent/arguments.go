@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Arguments returns what a call of a session asked its tool to do, as JSON. Secrets stay placeholders. The result is nil if neither
+// the call nor the conversation up to the entry says it. workflow is the name of the session's workflow, which names the agent.
+func Arguments(entry *snapshot.Entry, workflow string, call snapshot.ToolCall) (json.RawMessage, error) {
+	if call.InputAt == nil {
+		return call.Input, nil
+	}
+	rows, err := entry.Transcript()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	key := snapshot.TranscriptKey(call.InputAt.Transcript, call.InputAt.Offset)
+	value, found, err := rows.Get(key)
+	if err != nil || !found {
+		return nil, timeline.Explain(err)
+	}
+	lines, err := snapshot.DecodeTranscript(page.Row{Key: key, Value: value})
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	for _, line := range lines {
+		for _, c := range dialect.For(workflow).Read(line).Begun {
+			if c.ID == call.CallToken {
+				return c.Input, nil
+			}
+		}
+	}
+	return nil, nil
+}

@@ -3,6 +3,7 @@ package sqliteindex
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -66,6 +67,8 @@ const (
 	sqlByCommit       = sqlFrameColumns + ` WHERE commit_id >= ? AND commit_id < ?` + sqlNewestRunFirst
 	sqlAllFrames      = sqlFrames + ` ORDER BY frame_no`
 	sqlFrame          = sqlFrames + ` AND frame_no = ?`
+	sqlFrameCounts    = `SELECT count(*), coalesce(sum(dropped), 0), coalesce(min(frame_no), 0), coalesce(max(frame_no), 0) FROM _smithers_snapshots WHERE run_id = ?`
+	sqlFramesAmong    = sqlFrames + ` AND frame_no IN (SELECT value FROM json_each(?)) ORDER BY frame_no`
 	sqlPrefix         = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?`
 	sqlPrefixOpen     = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? ORDER BY run_id LIMIT ?`
 	sqlCounts         = `SELECT (SELECT count(*) FROM _smithers_runs),
@@ -107,6 +110,27 @@ func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([
 // unknown run.
 func (x *Index) Frames(ctx context.Context, runID string) ([]FrameRow, error) {
 	return list(ctx, x, scanFrame, sqlAllFrames, runID)
+}
+
+// FramesAmong returns the frames of a run whose numbers are in numbers, and the first and the last frame, sorted by number. It also
+// returns how many frames the run has, and how many of them were dropped.
+func (x *Index) FramesAmong(ctx context.Context, runID string, numbers []int64) (frames []FrameRow, all, dropped int, err error) {
+	counts, _, err := first(list(ctx, x, scanFrameCounts, sqlFrameCounts, runID))
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	asked, err := json.Marshal(append([]int64{counts[2], counts[3]}, numbers...))
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	frames, err = list(ctx, x, scanFrame, sqlFramesAmong, runID, string(asked))
+	return frames, int(counts[0]), int(counts[1]), err
+}
+
+// scanFrameCounts converts the current row of sqlFrameCounts.
+func scanFrameCounts(rows *sql.Rows) (counts [4]int64, err error) {
+	err = rows.Scan(&counts[0], &counts[1], &counts[2], &counts[3])
+	return counts, err
 }
 
 // Frame returns one frame of a run. ok is false if the run has no such frame.

@@ -53,6 +53,9 @@ type RunTimeline struct {
 	Branch *Branch     `json:"branch"`
 	Frames []FrameInfo `json:"frames"`
 
+	// All is the number of frames of the timeline: that of Frames, or more for a result of TimelineOfFrames.
+	All int `json:"-"`
+
 	index *sqliteindex.Index // the index from which the timeline was read
 }
 
@@ -82,6 +85,45 @@ func Timeline(ctx context.Context, s *timeline.Store, run string, opts TreeOptio
 		return nil, timeline.Explain(err)
 	}
 	return &t, nil
+}
+
+// fullTimeline is the largest number of frames of which TimelineOfFrames returns all.
+const fullTimeline = 1000
+
+// TimelineOfFrames returns the timeline of a run with the frames whose numbers are in numbers, those before them, the first and the
+// last frame, and without forks. It reads a run with thousands of frames faster than Timeline does. For a run with up to 1,000 frames,
+// or with dropped frames, it returns the whole timeline. Effects of the result has the changes of files at the given frames.
+func TimelineOfFrames(ctx context.Context, s *timeline.Store, run string, numbers []int64) (*RunTimeline, error) {
+	index, row, err := indexedRun(ctx, s, run)
+	if err != nil {
+		return nil, err
+	}
+	if row.LatestFrame >= fullTimeline {
+		asked := make([]int64, 0, 2*len(numbers))
+		for _, no := range numbers {
+			asked = append(asked, no-1, no)
+		}
+		frames, all, dropped, err := index.FramesAmong(ctx, row.RunID, asked)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if dropped == 0 {
+			for i := range frames {
+				if frames[i].Based == nil && frames[i].FrameNo > 0 {
+					frames[i].Based = new(frames[i].FrameNo - 1) // the row before may not be there
+				}
+			}
+			r := timelineReader{index: index}
+			return &RunTimeline{
+				RunID: row.RunID, Status: row.Status, Branch: branchOf(row), Frames: r.frames(frames), All: all, index: index,
+			}, nil
+		}
+	}
+	tree, err := Timeline(ctx, s, row.RunID, TreeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &tree.Timeline, nil
 }
 
 // timelineReader reads timelines from the index.
@@ -117,6 +159,7 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 		},
 		Children: []Tree{},
 	}
+	out.Timeline.All = len(out.Timeline.Frames)
 	addForks(out.Timeline.Frames, children)
 	if !r.opts.Tree {
 		return out, nil

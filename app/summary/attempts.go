@@ -219,7 +219,7 @@ func (sum *Summary) worktreeStart(ctx context.Context, s *timeline.Store, a *Att
 // hasFrame reports whether the timeline of the run has a frame.
 func (sum *Summary) hasFrame(number int64) bool {
 	_, ok := sum.effects[number]
-	return ok
+	return ok || sum.Frames.All > len(sum.Frames.Frames) // then no frame was dropped
 }
 
 // boolToInt returns 1 for true and 0 for false.

@@ -27,9 +27,11 @@ type Failure struct {
 type Change struct {
 	Frame  int64 // the number of the frame
 	Before int64 // the number of the frame on which it is based
-	// Step is the name of the step whose attempt ended with the frame; "" if it is unknown or there are several.
-	Step string
-	Code Code
+	// Step is the name of the step whose attempt ended with the frame, and Attempt is the attempt; "" and nil if they are unknown or
+	// there are several.
+	Step    string
+	Attempt *Attempt
+	Code    Code
 }
 
 // readFailure sets Failure if the run has failed. If several steps failed, it takes the step that failed last.
@@ -68,7 +70,7 @@ func (sum *Summary) readFailure(ctx context.Context, s *timeline.Store) error {
 // which attempts of the step ended are not before it.
 func (sum *Summary) changeBefore(ctx context.Context, s *timeline.Store, step *Step) (*Change, error) {
 	own := make(map[int64]bool)     // the frames at which attempts of the step ended
-	names := make(map[int64]string) // by frame: the step that changed the files; "" if several did
+	by := make(map[int64]*Attempt)  // by frame: the attempt that changed the files; nil if several did
 	changed := make(map[int64]bool) // the frames at which attempts changed files
 	for _, a := range sum.Attempts {
 		if a.Frame == nil || a.Inherited {
@@ -76,9 +78,9 @@ func (sum *Summary) changeBefore(ctx context.Context, s *timeline.Store, step *S
 		}
 		own[*a.Frame] = own[*a.Frame] || a.NodeID == step.NodeID && a.Iteration == step.Iteration
 		if a.Changed {
-			names[*a.Frame] = sum.nameOf(a)
+			by[*a.Frame] = a
 			if changed[*a.Frame] {
-				names[*a.Frame] = ""
+				by[*a.Frame] = nil
 			}
 			changed[*a.Frame] = true
 		}
@@ -88,7 +90,10 @@ func (sum *Summary) changeBefore(ctx context.Context, s *timeline.Store, step *S
 		if f.CreatedAtMs > step.StartMs() || own[no] || f.BasedOn == nil || !sum.effects[no].Changed && !changed[no] {
 			continue
 		}
-		change := &Change{Frame: no, Before: *f.BasedOn, Step: names[no]}
+		change := &Change{Frame: no, Before: *f.BasedOn, Attempt: by[no]}
+		if change.Attempt != nil {
+			change.Step = sum.nameOf(change.Attempt)
+		}
 		from, err := s.Load(ctx, timeline.Address{Run: sum.Row.ID, Frame: change.Before}.String())
 		if err != nil {
 			return change, err
@@ -113,7 +118,8 @@ func (sum *Summary) nameOf(a *Attempt) string {
 	return snapshot.Key(a.NodeID, a.Iteration)
 }
 
-// Log returns the last most lines of the stored log of an attempt, and the number of all its lines. The lines have no control characters.
+// Log returns the last most lines of the stored log of an attempt, and the number of all its lines. The lines have no colours and no
+// control characters.
 func (sum *Summary) Log(a *Attempt, most int) (lines []string, total int, err error) {
 	logs, err := sum.Entry.Logs()
 	if err != nil {
@@ -128,6 +134,6 @@ func (sum *Summary) Log(a *Attempt, most int) (lines []string, total int, err er
 	if err != nil {
 		return nil, 0, timeline.Explain(err)
 	}
-	lines = plain.Lines(text)
+	lines = plain.Lines(plain.Uncolored(text))
 	return lines[max(0, len(lines)-most):], len(lines), nil
 }

@@ -42,8 +42,11 @@ func (sum *Summary) readLoops(state *snapshot.State, tree *taskTree) error {
 
 // An element is an element of a rendered tree, as far as a summary needs it. A text has no children.
 type element struct {
-	Props    map[string]json.RawMessage `json:"props"`
-	Children []element                  `json:"children"`
+	Props struct {
+		ID            string `json:"id"`
+		MaxIterations string `json:"maxIterations"`
+	} `json:"props"`
+	Children []element `json:"children"`
 }
 
 // readTree returns what the rendered tree of the newest entry says. The result is empty if there is no tree or it cannot be read,
@@ -62,12 +65,6 @@ func (sum *Summary) readTree(s *timeline.Store) *taskTree {
 	return tree
 }
 
-// prop returns a property of the element, or "" if the element does not have it.
-func (e *element) prop(name string) (text string) {
-	_ = json.Unmarshal(e.Props[name], &text) // the text stays empty
-	return text
-}
-
 // A taskTree has what a rendered tree says about tasks and loops, by their ids.
 type taskTree struct {
 	positions map[string]int // the order in the tree
@@ -76,11 +73,11 @@ type taskTree struct {
 
 // collect takes in the element and all below it.
 func (t *taskTree) collect(e *element) {
-	if id := e.prop("id"); id != "" {
+	if id := e.Props.ID; id != "" {
 		if _, known := t.positions[id]; !known {
 			t.positions[id] = len(t.positions)
 		}
-		if n, err := strconv.Atoi(e.prop("maxIterations")); err == nil && n > 0 {
+		if n, err := strconv.Atoi(e.Props.MaxIterations); err == nil && n > 0 {
 			t.most[id] = n
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // A Step is one task at one iteration: a node with its attempts. The steps are in the order of their first start; steps
@@ -106,35 +107,46 @@ func (sum *Summary) arrange() {
 		step.Inherited = len(step.Attempts) > 0 && !slices.ContainsFunc(step.Attempts, func(a *Attempt) bool { return !a.Inherited })
 		step.OpenNeeds = sum.openNeeds(step, steps)
 	}
-	slices.SortFunc(sum.Steps, func(a, b Step) int { return compareSteps(&a, &b, sum.order) })
+	sum.sortSteps()
 }
 
-// compareSteps compares two steps by their start. A step that has not started comes after all others. order has the
-// position of each task in the rendered tree.
-func compareSteps(a, b *Step, order map[string]int) int {
-	started := func(s *Step) int {
-		if len(s.Attempts) > 0 {
-			return 0
-		}
-		return 1
+// sortSteps puts the steps in order. A step that has not started comes after all others. The iterations of a loop stand one after the
+// other, and steps of one moment in the order of the rendered tree.
+func (sum *Summary) sortSteps() {
+	type place struct {
+		waits           int // 1 for a step that has not started
+		start           int64
+		group, position int // of the loop, or of the task itself; of the task
+		loop            string
+		step            Step
 	}
 	position := func(id string) int {
-		if at, ok := order[id]; ok {
+		if at, ok := sum.order[id]; ok {
 			return at
 		}
-		return len(order)
+		return len(sum.order)
 	}
-	group := func(s *Step) string { // the loop, whose iterations stand one after the other, or the task itself
-		if s.RalphID != nil {
-			return *s.RalphID
+	places := make([]*place, len(sum.Steps))
+	for i, s := range sum.Steps {
+		p := &place{start: s.StartMs(), position: position(s.NodeID), loop: s.NodeID, step: s}
+		if len(s.Attempts) == 0 {
+			p.waits = 1
 		}
-		return s.NodeID
+		if s.RalphID != nil {
+			p.loop = *s.RalphID
+		}
+		p.group = position(p.loop)
+		places[i] = p
 	}
-	return cmp.Or(
-		cmp.Compare(started(a), started(b)), cmp.Compare(a.StartMs(), b.StartMs()),
-		cmp.Compare(position(group(a)), position(group(b))), cmp.Compare(group(a), group(b)),
-		cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(position(a.NodeID), position(b.NodeID)), cmp.Compare(a.NodeID, b.NodeID),
-	)
+	slices.SortFunc(places, func(a, b *place) int {
+		return cmp.Or(
+			cmp.Compare(a.waits, b.waits), cmp.Compare(a.start, b.start), cmp.Compare(a.group, b.group), cmp.Compare(a.loop, b.loop),
+			cmp.Compare(a.step.Iteration, b.step.Iteration), cmp.Compare(a.position, b.position), cmp.Compare(a.step.NodeID, b.step.NodeID),
+		)
+	})
+	for i, p := range places {
+		sum.Steps[i] = p.step
+	}
 }
 
 // openNeeds returns the ids of the needed tasks and loops that are not done, for a pending step. steps has the steps by key. A need
@@ -162,4 +174,30 @@ func (sum *Summary) openNeeds(step *Step, steps map[string]*Step) []string {
 	}
 	slices.Sort(open)
 	return open
+}
+
+// FrameOf returns the frame of the run's timeline at which an attempt ended or, if it waits, began to wait. ok is false if the frame
+// is unknown, as that of an attempt that the run has from its parent.
+func (sum *Summary) FrameOf(a *Attempt) (no int64, ok bool) {
+	if a.Inherited {
+		return 0, false
+	}
+	if a.Frame != nil {
+		return *a.Frame, sum.hasFrame(*a.Frame)
+	}
+	at := a.EndMs
+	if a.FinishedAtMs == nil {
+		if at = a.StartedAtMs; !a.Wait {
+			return 0, false
+		}
+	}
+	frames := sum.Frames.Frames
+	if sum.Frames.All > len(frames) {
+		return 0, false
+	}
+	i, _ := slices.BinarySearchFunc(frames, at, func(f list.FrameInfo, ms int64) int { return cmp.Compare(f.CreatedAtMs, ms) })
+	if i == len(frames) || i+1 < len(frames) && frames[i+1].CreatedAtMs == frames[i].CreatedAtMs {
+		return 0, false // none, or several of the same moment
+	}
+	return frames[i].FrameNo, true
 }

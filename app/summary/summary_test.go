@@ -1,6 +1,7 @@
 package summary_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -295,4 +296,48 @@ func TestWhatCannotBeReadIsNamedAndTheRestIsThere(t *testing.T) {
 			assert.Equal(t, whole.Code, sum.Code)
 		})
 	}
+}
+
+// A run of many frames is read without the frames at which nothing ended, and says the same.
+func TestABriefSummarySaysTheSame(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, work)
+	var lines strings.Builder
+	for i := range 1100 {
+		change := `{"op":"set","collection":"loops","key":"l","value":{"iteration":` + strconv.Itoa(i) + `,"done":false}}`
+		files := `"worktree":` + strconv.FormatBool(i == 0)
+		if i == 700 || i == 1050 {
+			state := "finished"
+			if i == 1050 {
+				state = "failed"
+			}
+			node := "n" + strconv.Itoa(i)
+			change += `,{"op":"set","collection":"nodes","key":"` + node + `::0","value":{"state":"` + state + `","lastAttempt":1}}` +
+				`,{"op":"set","collection":"attempts","key":"` + node + `::0::1","value":{"state":"` + state + `","startedAtMs":` +
+				strconv.FormatInt(p.now.UnixMilli()+int64(i), 10) + `,"finishedAtMs":` + strconv.FormatInt(p.now.UnixMilli()+int64(i)+1, 10) +
+				`,"frame":` + strconv.Itoa(i) + `}}`
+			files = `"worktree":true`
+		}
+		lines.WriteString(`{"changes":[` + change + `],` + files + "}\n")
+	}
+	half := strings.SplitAfter(lines.String(), "\n")
+	p.do(fault.ExitOK, strings.Join(half[:700], ""), "capture", "x", "--batch")
+	p.repo.Write("code", "changed\n")
+	p.do(fault.ExitOK, strings.Join(half[700:], "")+`{"run":{"status":"failed","error":"no"},"changes":[]}`, "capture", "x", "--batch")
+
+	full, store := p.open("x")
+	brief, err := summary.ReadBriefly(t.Context(), store, "x", p.now)
+	require.NoError(t, err)
+	require.Empty(t, brief.Unread)
+	assert.Len(t, full.Frames.Frames, 1101)
+	assert.Less(t, len(brief.Frames.Frames), 10)
+	assert.Equal(t, full.Frames.All, brief.Frames.All)
+	assert.Equal(t, full.Steps, brief.Steps)
+	assert.Equal(t, full.Failure, brief.Failure)
+	require.NotNil(t, brief.Failure.Change)
+	assert.Equal(t, int64(700), brief.Failure.Change.Frame)
+	assert.Equal(t, &sqliteindex.Lines{Added: 1, Removed: 2}, step(t, brief, "n700").Lines())
+	no, ok := brief.FrameOf(step(t, brief, "n700").Last())
+	assert.True(t, ok)
+	assert.Equal(t, int64(700), no)
 }

@@ -3,6 +3,7 @@ package plain
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,6 +56,17 @@ func Lines(s string) []string {
 		lines[i] = strings.Join(parts, "\t")
 	}
 	return lines
+}
+
+// colours are the sequences by which programs colour what they print.
+var colours = regexp.MustCompile("\x1b\\[[0-9;:]*m")
+
+// Uncolored returns s without the sequences by which programs colour what they print. All others stay.
+func Uncolored(s string) string {
+	if !strings.Contains(s, "\x1b[") {
+		return s
+	}
+	return colours.ReplaceAllString(s, "")
 }
 
 // unsafeRune reports whether r, a rune of a string, needs a closer look by Text. Such a rune is a control character,

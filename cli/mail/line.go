@@ -146,15 +146,20 @@ func Prompt(l Line) string {
 // Smithers runs the run, this is a command of Smithers. If an approval is open, the result ends with ", or deny".
 // HowToSettle returns "" if there is nothing to answer.
 func HowToSettle(l Line) string {
-	deny := ""
-	if l.Status == snapshot.ApprovalRequested {
-		deny = ", or deny"
+	how := Settle(l)
+	if how != "" && l.Status == snapshot.ApprovalRequested {
+		how += ", or deny"
 	}
+	return how
+}
+
+// Settle returns the command of HowToSettle alone: for an open approval, the one that approves.
+func Settle(l Line) string {
 	switch {
 	case l.tell != "":
-		return l.tell + deny
-	case deny != "":
-		return fault.CommandLine(arg.Program, "approve", l.RunID, l.NodeID) + deny
+		return l.tell
+	case l.Status == snapshot.ApprovalRequested:
+		return fault.CommandLine(arg.Program, "approve", l.RunID, l.NodeID)
 	case l.Status == snapshot.HumanPending:
 		return fault.CommandLine(arg.Program, "answer", l.RunID, l.NodeID)
 	case l.Status == snapshot.WaitWaiting && l.Kind == snapshot.WaitSignal:

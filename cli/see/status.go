@@ -134,7 +134,7 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 	slices.SortStableFunc(waiting, func(a, b mail.Line) int { return cmp.Compare(a.RequestedAtMs, b.RequestedAtMs) })
 	for _, line := range waiting {
-		doc.Waiting = append(doc.Waiting, waitingLine{mail.Describe(line), display.OrNull(commandToSettle(line))})
+		doc.Waiting = append(doc.Waiting, waitingLine{mail.Describe(line), display.OrNull(mail.Settle(line))})
 	}
 	if failed != nil {
 		if doc.Failed, err = readFailed(ctx, store, *failed); err != nil {

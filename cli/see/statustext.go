@@ -30,7 +30,7 @@ const statusWidth = 80
 func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	var out []suggestedCommand
 	for _, l := range waiting {
-		if how := commandToSettle(l); how != "" {
+		if how := mail.Settle(l); how != "" {
 			out = append(out, suggestedCommand{how, "answers " + l.RunID})
 			break
 		}
@@ -67,13 +67,6 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "timeline", newest), "shows the run's steps"})
 	}
 	return out
-}
-
-// commandToSettle returns the command that answers the line l, or sends its signal. It returns "" if there is no such
-// command. Unlike mail.HowToSettle, it never adds ", or deny".
-func commandToSettle(l mail.Line) string {
-	command, _, _ := strings.Cut(mail.HowToSettle(l), ", or deny")
-	return command
 }
 
 // A statusView writes the status for people.

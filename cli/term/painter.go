@@ -18,6 +18,8 @@ const (
 	Yellow  = "33"
 	Magenta = "35"
 	Cyan    = "36"
+	Grey    = "90"
+	Blue    = "94" // the bright one: the other is hard to read on black
 )
 
 // On reports whether the painter adds colours to text.

@@ -3,6 +3,7 @@ package see
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	urfave "github.com/urfave/cli/v2"
@@ -11,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/runpage"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -26,17 +28,27 @@ type showOptions struct {
 	address  string
 	attempts bool
 	patch    bool
+	state    bool // show the state of a run as that of a frame
+	tree     bool // show the rendered tree
 }
 
 func showCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "show",
-		Summary: "show the state of a run at a frame, or the changes of the frame",
-		Usage:   []string{"<run>[:<frame>] [--attempts]", "<run>[:<frame>] --patch"},
-		About: `Shows the run's row, the revision of the working copy and the captured files, its nodes and
-their waits, outputs, loops, approvals, requests and input at the frame. Without a frame,
-shows the current state and the process that runs the run. For failed attempts, shows the
-reason and the end of the log. --json prints the whole state.
+		Summary: "show how a run stands, its state at a frame, or the changes of the frame",
+		Usage:   []string{"<run>", "<run>[:<frame>] [--state | --attempts]", "<run>[:<frame>] --patch", "<run>[:<frame>] --tree"},
+		About: `At a terminal, and without a frame, shows how the run stands: the step that failed, with the
+end of its output and the last change of files before it; what the run waits for, and how to
+answer; its steps with times, tries and changed lines, or the turns of a session; its forks;
+and what to type next.
+
+With a frame or --state, and where no person reads, shows the run's row, the revision of the
+working copy and the captured files, its nodes and their waits, outputs, loops, approvals,
+requests and input at the frame. Without a frame, shows the current state and the process that
+runs the run. For failed attempts, shows the reason and the end of the log. --json prints the
+whole state and, without a frame, how the run stands.
+
+--tree shows the rendered tree of the workflow at the frame, with the state of each task.
 
 --patch shows the changes of the frame: the differences in state and files from the frame
 before it. For frame 0 of a fork, that is the frame from which the run was forked. With
@@ -52,19 +64,25 @@ the number, and any damage that the import found in Smithers' data of the frame.
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "attempts", Aliases: []string{"a"}, Usage: "show every attempt with its whole log"},
 			&urfave.BoolFlag{Name: "patch", Aliases: []string{"p"}, Usage: "show the changes of the frame, in state and code"},
+			&urfave.BoolFlag{Name: "state", Usage: "at a terminal: show the current state, and not how the run stands"},
+			&urfave.BoolFlag{Name: "tree", Usage: "show the rendered tree of the workflow"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"see the state of a run", "git smithers show triage-1"},
+			{"see how a run stands", "git smithers show triage-1"},
+			{"see the state of frame 3", "git smithers show triage-1:3"},
 			{"see the changes of frame 6", "git smithers show -p triage-1:6"},
 			{"see the frame that Smithers calls 7", "git smithers show run-a:smithers/7"},
 			{"read one output of frame 3", `git smithers show triage-1:3 --json | jq '.state.outputs[] | select(.table == "analysis")'`},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-		opts := showOptions{c.Args().First(), c.Bool("attempts"), c.Bool("patch")}
+		opts := showOptions{c.Args().First(), c.Bool("attempts"), c.Bool("patch"), c.Bool("state"), c.Bool("tree")}
 		if opts.attempts && opts.patch && !s.JSON {
 			return cmd.Misused("--attempts and --patch do not go together")
+		}
+		if opts.tree && (opts.attempts || opts.patch || opts.state) {
+			return cmd.Misused("--tree goes with no other flag")
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error { return runShow(ctx, s, store, opts) })
 	}
@@ -98,6 +116,8 @@ type showDocument struct {
 	State       json.RawMessage         `json:"state"`
 	Attempts    []snapshot.Attempt      `json:"attempts,omitempty"`
 	Patch       *patchDocument          `json:"patch,omitempty"`
+	// Summary says how the run stands; nil if the address names a frame.
+	Summary *runpage.Document `json:"summary,omitempty"`
 }
 
 // runShow prints the state at opts.address. With --patch, it prints the changes of this frame instead. With --json, it
@@ -106,6 +126,12 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
 		return err
+	}
+	if opts.tree {
+		return showTree(ctx, s, store, at)
+	}
+	if at.Bare && s.IsTerminalOut() && !s.JSON && !opts.attempts && !opts.patch && !opts.state {
+		return showPage(ctx, s, store, at.Address.Run)
 	}
 	var changed *patch
 	if opts.patch {
@@ -141,6 +167,13 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 				return err
 			}
 		}
+		if at.Bare {
+			view, err := runpage.Read(ctx, store, at.Address.Run, s.Now())
+			if err != nil {
+				return err
+			}
+			doc.Summary = view.Document()
+		}
 		return s.WriteJSON(doc)
 	}
 	row, err := at.Entry.RunRow()
@@ -161,6 +194,20 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		}
 		return s.Printf("%s", view.String())
 	})
+}
+
+// showPage prints how a run stands, for people. If stored data failed verification, the page says in which part, and the error is
+// that of the part.
+func showPage(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
+	done := s.While("reading the run")
+	view, err := runpage.Read(ctx, store, run, s.Now())
+	done()
+	if err != nil {
+		return err
+	}
+	style := runpage.Style{Painter: s.Painter(ctx), Glyphs: display.GlyphsOf(s.Terminal), Columns: s.Columns()}
+	err = s.Paged(ctx, func() error { return s.Printf("%s", view.Text(style)) })
+	return errors.Join(err, view.Damage())
 }
 
 // standing has the facts that show prints about an entry, and that the entry itself does not store.

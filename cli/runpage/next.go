@@ -1,0 +1,112 @@
+package runpage
+
+import (
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A Command is a command to type next.
+type Command struct {
+	Line string `json:"command"`
+	Does string `json:"does"`
+}
+
+// command returns a command of git smithers.
+func command(does string, args ...string) Command {
+	return Command{fault.CommandLine(arg.Program, args...), does}
+}
+
+// frame returns the address of a frame of the run.
+func (v *View) frame(no int64) string { return timeline.Address{Run: v.Row.ID, Frame: no}.String() }
+
+// next returns the commands to type next.
+func (v *View) next() []Command {
+	run := v.Row.ID
+	switch status := v.Row.Status; {
+	case v.Session:
+		return v.nextOfSession()
+	case status.Waiting():
+		return v.nextOfWaits()
+	case status == snapshot.RunFailed:
+		return v.nextOfFailure()
+	case status == snapshot.RunRunning && v.Stale && v.ours:
+		return []Command{command("goes on where it stopped", "resume", run), command("what its steps wrote", "logs", run)}
+	case status == snapshot.RunRunning && v.ours:
+		return []Command{command("what its steps write now", "logs", run, "--follow"), command("stops it", "cancel", run)}
+	case status == snapshot.RunPending && v.ours:
+		return []Command{command("starts its steps", "resume", run)}
+	case status == snapshot.RunCancelled && v.ours:
+		return []Command{command("goes on where it stopped", "resume", run)}
+	case status == snapshot.RunFinished && !v.Code.IsZero():
+		return []Command{
+			command("what it changed", "diff", "--code", v.frame(0), run),
+			command("brings its changes to where you stand", "land", run),
+		}
+	}
+	return []Command{command("its frames", "timeline", run)}
+}
+
+// nextOfWaits returns the commands of a run that waits.
+func (v *View) nextOfWaits() []Command {
+	var list []Command
+	ready := true
+	for _, w := range v.Waits {
+		ready = ready && w.Ready
+		if !w.Ready && w.For == "human" && fieldsOf(w.Form) != nil && v.engine == "" && len(list) == 0 {
+			list = append(list, command("asks each value in turn", "answer", v.Row.ID, w.NodeID))
+		}
+	}
+	if v.ours {
+		does := "goes on, once it is answered"
+		if ready {
+			does = "goes on"
+		}
+		list = append(list, command(does, "resume", v.Row.ID))
+	}
+	return list
+}
+
+// nextOfFailure returns the commands of a run that failed.
+func (v *View) nextOfFailure() []Command {
+	var list []Command
+	if v.cut > 0 {
+		list = append(list, command("the whole output of the failed step", v.logArguments()...))
+	}
+	if c := v.Failure.Change; c != nil {
+		list = append(list, command("the change before the failure", "diff", "--code", v.frame(c.Before), v.frame(c.Frame)))
+	}
+	if !v.ours {
+		return list
+	}
+	if v.retry >= 0 {
+		list = append(list, command("makes it anew, in a fork", "replay", v.frame(v.retry), "--restore-vcs"))
+	}
+	return append(list, command("tries the failed steps again", "resume", v.Row.ID))
+}
+
+// logArguments returns the arguments of the command that prints the log of the failed attempt.
+func (v *View) logArguments() []string {
+	a := v.Failure.Attempt
+	args := []string{"logs", v.Row.ID, a.NodeID}
+	if a.Iteration > 0 {
+		args = append(args, "--iteration", strconv.Itoa(a.Iteration))
+	}
+	return args
+}
+
+// nextOfSession returns the commands of a session.
+func (v *View) nextOfSession() []Command {
+	run := v.Row.ID
+	list := []Command{command("goes on elsewhere from the last prompt, with other words", "session", "what-if", run)}
+	if n := len(v.turns); n > 0 {
+		list[0] = command("what if you had said here …", "session", "what-if", run+":turn:"+strconv.Itoa(v.turns[n-1].step.Iteration), "PROMPT")
+	}
+	if !v.Code.IsZero() {
+		list = append(list, command("what it changed", "diff", "--code", v.frame(0), run))
+	}
+	return append(list, command("its frames", "timeline", run))
+}

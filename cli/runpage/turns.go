@@ -1,0 +1,182 @@
+package runpage
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/app/summary"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// turnsOpen is how many of the newest turns of a session show their calls. Of the others only those with failures do.
+const turnsOpen = 10
+
+// callsShown is the largest number of calls that a turn shows one by one.
+const callsShown = 30
+
+// A turn is a turn of a session.
+type turn struct {
+	step        *summary.Step
+	prompt      string
+	first, last int64 // its frames; first is above last if they are unknown
+	calls       int
+	failed      int
+	lines       *lines
+	shown       []shownCall // the calls that failed or changed files
+	folded      string      // the other calls, counted by tool; "" if there are none or all calls are folded
+}
+
+// lines counts changed lines.
+type lines struct{ added, removed int64 }
+
+// A shownCall is a call that a page shows in a line of its own.
+type shownCall struct {
+	summary.Call
+
+	argument string
+}
+
+// readTurns sets turns if the run is a session.
+func (v *View) readTurns() error {
+	if !v.Session {
+		return nil
+	}
+	for i := range v.Steps {
+		t, err := v.readTurn(&v.Steps[i], i >= len(v.Steps)-turnsOpen)
+		if err != nil {
+			return err
+		}
+		v.turns = append(v.turns, *t)
+	}
+	v.readTurnFrames()
+	return nil
+}
+
+// readTurn reads a turn. open reports whether it shows its calls although none failed.
+func (v *View) readTurn(step *summary.Step, open bool) (*turn, error) {
+	t := &turn{step: step, first: 0, last: -1}
+	var err error
+	if t.prompt, _, err = v.Prompt(step); err != nil {
+		return nil, err
+	}
+	calls, err := v.ToolCalls(step)
+	if err != nil {
+		return nil, err
+	}
+	others := make(map[string]int)
+	seen := make(map[int64]bool) // several calls can have one frame
+	for i := range calls {
+		call := &calls[i]
+		t.calls++
+		failed := call.Status == snapshot.ToolCallFailed
+		if failed {
+			t.failed++
+		}
+		if call.Lines != nil && !seen[*call.Frame] {
+			seen[*call.Frame] = true
+			if t.lines == nil {
+				t.lines = new(lines)
+			}
+			t.lines.added += call.Lines.Added
+			t.lines.removed += call.Lines.Removed
+		}
+		if !failed && !(open && call.Changed) || len(t.shown) == callsShown {
+			others[call.ToolName]++
+			continue
+		}
+		input, err := v.Arguments(call)
+		if err != nil {
+			return nil, err
+		}
+		t.shown = append(t.shown, shownCall{*call, argumentOf(input)})
+	}
+	if open || t.failed > 0 {
+		t.folded = countByName(others)
+	}
+	return t, nil
+}
+
+// readTurnFrames sets the frames of the turns: a turn begins with the frame that has the id of its prompt.
+func (v *View) readTurnFrames() {
+	begins := make(map[string]int, len(v.turns))
+	for i := range v.turns {
+		begins[fmt.Sprintf("turn:%d", v.turns[i].step.Iteration)] = i
+	}
+	at := -1
+	for _, f := range v.Frames.Frames {
+		for _, id := range f.IDs {
+			if i, ok := begins[id]; ok {
+				at = i
+				v.turns[i].first = f.FrameNo
+			}
+		}
+		if at >= 0 {
+			v.turns[at].last = f.FrameNo
+		}
+	}
+}
+
+// toolsNamed is how many tools the count of folded calls names.
+const toolsNamed = 4
+
+// countByName returns numbers of calls by tool, in words, the most frequent first. It returns "" for no calls.
+func countByName(calls map[string]int) string {
+	names := make([]string, 0, len(calls))
+	total := 0
+	for name, n := range calls {
+		names = append(names, name)
+		total += n
+	}
+	if total == 0 {
+		return ""
+	}
+	all := count(total, "call")
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(calls[b], calls[a]), cmp.Compare(a, b)) })
+	parts := make([]string, 0, toolsNamed)
+	for _, name := range names[:min(len(names), toolsNamed)] {
+		parts = append(parts, fmt.Sprintf("%s %d", name, calls[name]))
+		total -= calls[name]
+	}
+	if total > 0 {
+		parts = append(parts, fmt.Sprintf("others %d", total))
+	}
+	return all + ": " + strings.Join(parts, ", ")
+}
+
+// argumentNames are the members of a call's input that people know a call by, the best first.
+var argumentNames = []string{"file_path", "filePath", "path", "command", "cmd", "pattern", "query", "url", "description", "prompt"}
+
+// argumentOf returns the member of a call's input that people know the call by, or the input as JSON if there is none.
+func argumentOf(input json.RawMessage) string {
+	var members jsontext.Members
+	if json.Unmarshal(input, &members) == nil {
+		for _, name := range argumentNames {
+			for _, m := range members {
+				if m.Name != name {
+					continue
+				}
+				if text := wordsOf(m.Value); text != "" {
+					return text
+				}
+			}
+		}
+	}
+	return string(input)
+}
+
+// wordsOf returns a JSON string, or a list of strings with spaces between them, as text, and "" for any other value.
+func wordsOf(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	var list []string
+	if json.Unmarshal(value, &list) == nil {
+		return strings.Join(list, " ")
+	}
+	return ""
+}

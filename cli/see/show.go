@@ -114,10 +114,16 @@ type showDocument struct {
 	// its own worktree, or "" for the working copy of the run.
 	FilesBehind map[string]*code.Behind `json:"filesBehind,omitempty"`
 	State       json.RawMessage         `json:"state"`
-	Attempts    []snapshot.Attempt      `json:"attempts,omitempty"`
+	Attempts    []attemptDocument       `json:"attempts,omitempty"`
 	Patch       *patchDocument          `json:"patch,omitempty"`
 	// Summary says how the run stands; nil if the address names a frame.
 	Summary *runpage.Document `json:"summary,omitempty"`
+}
+
+// attemptDocument is an attempt in show --attempts --json.
+type attemptDocument struct {
+	snapshot.Attempt
+	Inherited bool `json:"inherited,omitempty"` // the attempt ended before the run was forked
 }
 
 // runShow prints the state at opts.address. With --patch, it prints the changes of this frame instead. With --json, it
@@ -156,7 +162,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return err
 	}
 	if s.JSON {
-		doc, err := describeEntry(at, opts.attempts)
+		doc, err := describeEntry(ctx, store, at, opts.attempts)
 		if err != nil {
 			return err
 		}
@@ -283,7 +289,7 @@ func describeOwner(row snapshot.Run, owner owner.Owner) string {
 
 // describeEntry returns the document of show --json for a loaded entry: its run, its working copy's revision and its
 // state, and also its attempts if attempts is true. The caller must set the members that the entry does not store.
-func describeEntry(at *timeline.LoadedEntry, attempts bool) (*showDocument, error) {
+func describeEntry(ctx context.Context, store *timeline.Store, at *timeline.LoadedEntry, attempts bool) (*showDocument, error) {
 	entry := at.Entry
 	doc := &showDocument{
 		Kind: "snapshot", RunID: at.Address.Run, Frame: at.Address.Frame, Commit: entry.ID.String(),
@@ -305,9 +311,33 @@ func describeEntry(at *timeline.LoadedEntry, attempts bool) (*showDocument, erro
 		return nil, err
 	}
 	if attempts {
-		doc.Attempts, err = listAttempts(entry)
+		doc.Attempts, err = describeAttempts(ctx, store, at)
 	}
 	return doc, err
+}
+
+// describeAttempts returns the documents of the attempts in the journal of a loaded entry, in the order of their keys.
+func describeAttempts(ctx context.Context, store *timeline.Store, at *timeline.LoadedEntry) ([]attemptDocument, error) {
+	attempts, err := listAttempts(at.Entry)
+	if err != nil {
+		return nil, err
+	}
+	head, err := store.Head(ctx, at.Address.Run) // frame 0 of a fork may be its parent's, and does not tell of the fork
+	if err != nil {
+		return nil, err
+	}
+	inherited, err := list.InheritedBy(store, head.Row())
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]attemptDocument, len(attempts))
+	for i, a := range attempts {
+		docs[i].Attempt = a
+		if docs[i].Inherited, err = inherited.Has(snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)); err != nil {
+			return nil, err
+		}
+	}
+	return docs, nil
 }
 
 // listAttempts returns the attempts in the journal of an entry, in the order of their keys. If there is no error, the

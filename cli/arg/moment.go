@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"time"
 
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -22,4 +25,19 @@ func ParseMoment(now time.Time, flag, text string) (int64, error) {
 	}
 	return 0, fault.New(fault.Usage, "--%s cannot be %q", flag, text).
 		Hint("use a time such as 2026-11-20T17:47:44Z, milliseconds since 1970, or how long ago: 10m, 2h30m")
+}
+
+// SinceFlag returns the flag --since for a command that lists. usage is the beginning of the text that help shows for the
+// flag.
+func SinceFlag(usage string) urfave.Flag {
+	return &urfave.StringFlag{Name: "since", Usage: usage + ": RFC 3339, milliseconds since 1970, or how long ago"}
+}
+
+// ParseSince returns the time of --since in milliseconds since 1970, or 0 if the flag was not given. The error is usage if
+// the time is invalid.
+func ParseSince(s *session.Session, c *urfave.Context) (int64, error) {
+	if !c.IsSet("since") {
+		return 0, nil
+	}
+	return ParseMoment(s.Now(), "since", c.String("since"))
 }

@@ -43,7 +43,7 @@ the last event that you have read, pass its number to --after.`,
 			&urfave.Int64Flag{Name: "after", Usage: "list only events with a number above `SEQ`"},
 			&urfave.StringSliceFlag{Name: "type", Aliases: []string{"t"}, Usage: "list only events of type `T` (can be repeated)"},
 			&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "list only events of the task `N`"},
-			&urfave.StringFlag{Name: "since", Usage: "list only events since `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
+			arg.SinceFlag("list only events since `TIME`"),
 			arg.LimitFlag(0, "list only the first `N` events (default: all)"),
 			&urfave.BoolFlag{Name: "count", Usage: "print the number of events instead of the events"},
 		},
@@ -81,10 +81,8 @@ func parseEvents(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 		}
 		opts.query.After = &after
 	}
-	if c.IsSet("since") {
-		if opts.query.SinceMs, err = arg.ParseMoment(s.Now(), "since", c.String("since")); err != nil {
-			return opts, err
-		}
+	if opts.query.SinceMs, err = arg.ParseSince(s, c); err != nil {
+		return opts, err
 	}
 	opts.query.Limit, err = arg.ParseLimit(c)
 	return opts, err

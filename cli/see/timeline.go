@@ -22,10 +22,23 @@ type timelineDocument struct {
 	Timeline timelineNode `json:"timeline"`
 }
 
-// timelineNode has the timeline of a run, and the timelines of its forks.
+// timelineNode has the timeline of a run, and the timelines of its forks. Frames replaces the member of RunTimeline.
 type timelineNode struct {
 	list.RunTimeline
-	Children []timelineNode `json:"children"`
+	Frames   []timelineFrame `json:"frames"`
+	Children []timelineNode  `json:"children"`
+}
+
+// timelineFrame is a frame in timeline --json.
+type timelineFrame struct {
+	list.FrameInfo
+	TookMs       *int64 `json:"tookMs"` // the duration of the longest attempt that ended with the frame; nil if none did
+	Failed       bool   `json:"failed"` // such an attempt failed, or the run failed at the frame
+	CodeChanged  bool   `json:"codeChanged"`
+	LinesAdded   *int64 `json:"linesAdded"` // nil if the files are the same, or their lines were not counted
+	LinesRemoved *int64 `json:"linesRemoved"`
+	// Changes has what the frame has changed in the state; left out without --changes, and if the frame cannot be read.
+	Changes *list.Changes `json:"changes,omitempty"`
 }
 
 // timelineOptions has the options of timeline.
@@ -33,6 +46,9 @@ type timelineOptions struct {
 	run       string
 	tree, all bool
 	long      bool // also print dates, content hashes and revisions
+	changes   bool // also print what the frames have changed in the state, as JSON
+	limit     int  // print only the newest frames; 0 means all
+	sinceMs   int64
 }
 
 // countLinesFor is how long timeline counts changed lines. After this time, the other frames get only the mark, and the
@@ -40,10 +56,10 @@ type timelineOptions struct {
 const countLinesFor = 3 * time.Second
 
 func timelineCommand() *arg.Command {
-	return &arg.Command{
+	cmd := &arg.Command{
 		Name:    "timeline",
 		Summary: "list the frames and forks of a run",
-		Usage:   []string{"<run> [--tree] [--all] [--long]"},
+		Usage:   []string{"<run> [--tree] [--all] [--long] [--limit N] [--since TIME]"},
 		About: `Lists the frames of a run in order: number, time, duration of the step, a mark and the lines
 added and removed if the step changed files, and a description. The forks of a frame stand
 below it. Times are local, and the date stands above its first frame. <run> is a run's id or
@@ -53,37 +69,67 @@ a unique prefix of it.
 jj's change, or git's commit. Frames with the same content hash have the same state.
 
 The list omits frames dropped by a travel, a reset or an undo, and forks that were undone.
---all shows them; their addresses, <run>:<frame>, stay valid in any case.`,
+--all shows them; their addresses, <run>:<frame>, stay valid in any case.
+
+With --json, --changes adds what each frame has changed in the state: nodes with their new
+states, output rows, loops, approvals, requests, waits, signals and the input.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "tree", Usage: "also show the timelines of the forks, and of their forks"},
 			&urfave.BoolFlag{Name: "all", Usage: "also show dropped frames and undone forks"},
 			&urfave.BoolFlag{Name: "long", Usage: "also show dates, content hashes and revisions"},
+			&urfave.BoolFlag{Name: "changes", Usage: "with --json: also print what each frame has changed in the state"},
+			arg.LimitFlag(0, "list only the newest `N` frames (default: all)"),
+			arg.SinceFlag("list only frames since `TIME`"),
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"list the frames of a run", "git smithers timeline triage-1"},
 			{"list the frames with all forks", "git smithers timeline triage-1 --tree"},
-		},
-		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			opts := timelineOptions{run: c.Args().First(), tree: c.Bool("tree"), all: c.Bool("all"), long: c.Bool("long")}
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runTimeline(ctx, s, store, opts) })
+			{"list what the newest ten frames have changed", "git smithers timeline triage-1 --limit 10 --changes --json"},
 		},
 	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		opts := timelineOptions{
+			run: c.Args().First(), tree: c.Bool("tree"), all: c.Bool("all"), long: c.Bool("long"), changes: c.Bool("changes"),
+		}
+		if opts.changes && !s.JSON {
+			return cmd.Misused("--changes needs --json")
+		}
+		var err error
+		if opts.limit, err = arg.ParseLimit(c); err != nil {
+			return err
+		}
+		if opts.sinceMs, err = arg.ParseSince(s, c); err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runTimeline(ctx, s, store, opts) })
+	}
+	return cmd
 }
 
 // runTimeline prints the timeline of a run. With --tree, it also prints the timelines of the run's forks and of their
 // forks.
 func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store, opts timelineOptions) error {
-	t, err := list.Timeline(ctx, store, opts.run, list.TreeOptions{Tree: opts.tree, All: opts.all})
+	t, err := list.Timeline(ctx, store, opts.run, list.TreeOptions{Tree: opts.tree, All: opts.all, Limit: opts.limit, SinceMs: opts.sinceMs})
+	if err != nil {
+		return err
+	}
+	effects, err := effectsOf(ctx, s, store, t)
 	if err != nil {
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(timelineDocument{"timeline", nestTimeline(t)})
+		node, err := describeTimeline(ctx, store, t, effects, opts.changes)
+		if err != nil {
+			return err
+		}
+		return s.WriteJSON(timelineDocument{"timeline", node})
 	}
-	text := timelineText{p: display.NewPainter(ctx, s), zone: s.Now().Location(), long: opts.long}
-	if err := gatherTimeline(ctx, s, store, t, &text); err != nil {
+	text := timelineText{
+		p: display.NewPainter(ctx, s), zone: s.Now().Location(), long: opts.long, effects: effects, waits: make(map[string]string),
+	}
+	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {
 		return err
 	}
 	return s.Paged(ctx, func() error {
@@ -93,22 +139,18 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	})
 }
 
-// gatherTimeline reads the facts that the timeline t does not have. It sets text.waits to what the runs in t wait for,
-// and text.effects to what their frames changed. It counts changed lines for at most countLinesFor; the other frames
-// get no line counts. If the lines of a run cannot be counted, gatherTimeline warns.
-func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, text *timelineText) error {
-	text.waits, text.effects = make(map[string]string), make(map[string][]list.Effect)
-	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {
-		return err
-	}
+// effectsOf returns what the frames of the runs in the timeline t changed, by the id of the run. It counts changed lines for
+// at most countLinesFor; the other frames get no line counts. If the lines of a run cannot be counted, effectsOf warns.
+func effectsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree) (map[string][]list.Effect, error) {
+	out := make(map[string][]list.Effect)
 	done := s.While("counting changed lines")
 	defer done()
 	counting, stop := context.WithTimeout(ctx, countLinesFor)
 	defer stop()
-	return eachTimeline(t, func(run *list.RunTimeline) error {
+	return out, eachTimeline(t, func(run *list.RunTimeline) error {
 		effects, err := list.Effects(ctx, run)
 		if err == nil {
-			text.effects[run.RunID] = effects
+			out[run.RunID] = effects
 			if lost := list.CountLines(counting, store, run, effects); lost != nil {
 				s.Warn(fmt.Errorf("the changed lines of run %s could not be counted: %w", run.RunID, lost))
 			}
@@ -131,11 +173,37 @@ func eachTimeline(t *list.Tree, f func(*list.RunTimeline) error) error {
 	return nil
 }
 
-// nestTimeline converts t to the form of the JSON document.
-func nestTimeline(t *list.Tree) timelineNode {
-	node := timelineNode{t.Timeline, make([]timelineNode, len(t.Children))}
-	for i := range t.Children {
-		node.Children[i] = nestTimeline(&t.Children[i])
+// describeTimeline converts t to the form of the JSON document. effects has the effects of the frames, by run. If changes is
+// true, the frames also have what they have changed in the state.
+func describeTimeline(ctx context.Context, store *timeline.Store, t *list.Tree, effects map[string][]list.Effect, changes bool) (timelineNode, error) {
+	run := &t.Timeline
+	node := timelineNode{*run, make([]timelineFrame, len(run.Frames)), make([]timelineNode, len(t.Children))}
+	var changed []*list.Changes
+	if changes {
+		var err error
+		if changed, err = list.ChangesOf(ctx, store, run); err != nil {
+			return node, err
+		}
 	}
-	return node
+	for i, f := range run.Frames {
+		effect := effects[run.RunID][i]
+		doc := timelineFrame{FrameInfo: f, Failed: effect.Failed, CodeChanged: effect.Changed}
+		if effect.Ended {
+			doc.TookMs = &effect.TookMs
+		}
+		if effect.Lines != nil {
+			doc.LinesAdded, doc.LinesRemoved = &effect.Lines.Added, &effect.Lines.Removed
+		}
+		if changes {
+			doc.Changes = changed[i]
+		}
+		node.Frames[i] = doc
+	}
+	for i := range t.Children {
+		var err error
+		if node.Children[i], err = describeTimeline(ctx, store, &t.Children[i], effects, changes); err != nil {
+			return node, err
+		}
+	}
+	return node, nil
 }

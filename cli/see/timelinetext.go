@@ -56,6 +56,9 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 	for i := range tree.Children {
 		children[tree.Children[i].Timeline.RunID] = &tree.Children[i]
 	}
+	if run.LeftOut > 0 {
+		b.WriteString(indent + t.p.Paint(term.Dim, "  … "+plain.Count(run.LeftOut, "frame")+" before") + "\n")
+	}
 	columns := t.columns(run)
 	for i, f := range run.Frames {
 		at := time.UnixMilli(f.CreatedAtMs).In(t.zone)

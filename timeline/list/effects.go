@@ -28,6 +28,12 @@ type Effect struct {
 // they took, whether they or the run failed, and whether files changed. It reads only the index. Lines is nil if
 // the index has no count yet; see [CountLines].
 func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
+	if run.LeftOut > 0 { // the frames that were left out have effects of their own
+		whole := *run
+		whole.Frames, whole.older, whole.LeftOut = slices.Concat(run.older, run.Frames), nil, 0
+		out, err := Effects(ctx, &whole)
+		return out[min(run.LeftOut, len(out)):], err
+	}
 	out := make([]Effect, len(run.Frames))
 	if len(out) == 0 {
 		return out, nil

@@ -56,7 +56,34 @@ type RunTimeline struct {
 	// All is the number of frames of the timeline: that of Frames, or more for a result of TimelineOfFrames.
 	All int `json:"-"`
 
+	// LeftOut is the number of older frames that TreeOptions.Limit and TreeOptions.SinceMs leave out.
+	LeftOut int `json:"framesLeftOut,omitempty"`
+
+	older []FrameInfo        // these frames
 	index *sqliteindex.Index // the index from which the timeline was read
+}
+
+// frameBefore returns the frame with the given number if it is before the frame with the index i in Frames, also if it was
+// left out. Otherwise it returns nil.
+func (run *RunTimeline) frameBefore(i int, number int64) *FrameInfo {
+	for _, frames := range [][]FrameInfo{run.Frames[:i], run.older} {
+		if at, found := frameAt(frames, number); found {
+			return &frames[at]
+		}
+	}
+	return nil
+}
+
+// cut leaves out all but the newest limit frames, and the frames before sinceMs. A limit of 0 means no limit.
+func (run *RunTimeline) cut(limit int, sinceMs int64) {
+	from := 0
+	if limit > 0 {
+		from = max(0, len(run.Frames)-limit)
+	}
+	for from < len(run.Frames) && run.Frames[from].CreatedAtMs < sinceMs {
+		from++
+	}
+	run.older, run.Frames, run.LeftOut = run.Frames[:from:from], run.Frames[from:], from
 }
 
 // Tree is a run's timeline and, if requested, the timelines of its forks, oldest first. Children is not nil.
@@ -69,6 +96,9 @@ type Tree struct {
 type TreeOptions struct {
 	Tree bool // include the timelines of forks, and of their forks
 	All  bool // include dropped frames and undone forks
+
+	Limit   int   // the largest number of frames of each run, the newest ones; 0 for all
+	SinceMs int64 // frames before this time are left out, in milliseconds since 1970; 0 for none
 }
 
 // Timeline returns the timeline of run (an id or a unique prefix). If opts.Tree is set, it also returns the
@@ -160,6 +190,7 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 		Children: []Tree{},
 	}
 	out.Timeline.All = len(out.Timeline.Frames)
+	out.Timeline.cut(r.opts.Limit, r.opts.SinceMs)
 	addForks(out.Timeline.Frames, children)
 	if !r.opts.Tree {
 		return out, nil

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/compare"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
-	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -23,12 +23,12 @@ type codeDiffOptions struct {
 
 // codeDiffDocument is the document of diff --code --json.
 type codeDiffDocument struct {
-	Kind     string                `json:"kind"`
-	From     string                `json:"from"`
-	To       string                `json:"to"`
-	FromTree string                `json:"fromTree"`
-	ToTree   string                `json:"toTree"`
-	Changes  []jjbridge.PathChange `json:"changes"`
+	Kind     string `json:"kind"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	FromTree string `json:"fromTree"`
+	ToTree   string `json:"toTree"`
+	Changes  any    `json:"changes"` // a list of jjbridge.PathChange or compare.FileDocument
 	// FromBehind and ToBehind describe files that are older than the state of the same frame; nil if no file is older.
 	FromBehind *code.Behind `json:"fromBehind,omitempty"`
 	ToBehind   *code.Behind `json:"toBehind,omitempty"`
@@ -68,7 +68,7 @@ func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store,
 		}
 		return compare.HandOver(ctx, s, append(trees.Arguments(append(args, opts.formats...)), paths...))
 	}
-	changes, err := compare.PathChanges(ctx, s, where, trees, paths)
+	changes, err := codeChanges(ctx, s, where, trees, paths, opts.formats)
 	if err != nil {
 		return err
 	}
@@ -76,6 +76,19 @@ func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store,
 		"code-diff", two.From.Address.String(), two.To.Address.String(), trees.From.String(), trees.To.String(), changes,
 		behind[0], behind[1],
 	})
+}
+
+// codeChanges returns the files that differ between two trees, for a document. With --name-only or --name-status, it returns only the names
+// and the kinds of change, and reads no file. With --stat, it returns no hunks.
+func codeChanges(ctx context.Context, s *session.Session, where []string, trees compare.Trees, paths, formats []string) (any, error) {
+	if slices.Contains(formats, "--name-only") || slices.Contains(formats, "--name-status") {
+		return compare.PathChanges(ctx, s, where, trees, paths)
+	}
+	limits := code.DefaultDiffLimits()
+	if slices.Contains(formats, "--stat") {
+		limits = code.DiffLimits{}
+	}
+	return compare.FileDiffs(ctx, s, where, trees, paths, limits)
 }
 
 // splitPaths splits the arguments of diff --code into one or two addresses, and the paths after them. The second

@@ -7,7 +7,6 @@ import (
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/diff"
-	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -15,9 +14,9 @@ import (
 
 // patchDocument is the member patch of show -p --json: the changes of a frame.
 type patchDocument struct {
-	From  *string               `json:"from"` // nil for a run's first frame
-	State *diff.Result          `json:"state"`
-	Code  []jjbridge.PathChange `json:"code"` // nil if a side has no files
+	From  *string                `json:"from"` // nil for a run's first frame
+	State *diff.Result           `json:"state"`
+	Code  []compare.FileDocument `json:"code"` // nil if a side has no files
 }
 
 // A patch has the changes of the frame To since the frame From. From is nil for a run's first frame.
@@ -63,7 +62,7 @@ func (p *patch) document(ctx context.Context, s *session.Session) (*patchDocumen
 		return doc, nil
 	}
 	var err error
-	doc.Code, err = compare.PathChanges(ctx, s, p.where, *p.code, nil)
+	doc.Code, err = compare.FileDiffs(ctx, s, p.where, *p.code, nil, code.DefaultDiffLimits())
 	return doc, err
 }
 

@@ -21,8 +21,24 @@ type logLineDocument struct {
 //   - The attempt is running, and l is at the tip of the run. followLog prints the log as it grows, until the attempt
 //     has ended or no live process executes the run. If this prints nothing, followLog prints the stored log.
 //   - In all other cases, followLog prints the stored log.
-func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
-	out := &lineWriter{line: func(line string) error { return printLogLine(s, line) }}
+//
+// followLog leaves out the lines that are before the range lines in the log as it is now.
+func followLog(ctx context.Context, s *session.Session, l *attemptLog, lines lineRange) error {
+	now, _, err := l.text(ctx)
+	if err != nil {
+		return err
+	}
+	left := lines.skipped(len(linesOf(now)))
+	if lines.tail == 0 {
+		left = max(0, lines.from-1) // lines that are still to come count
+	}
+	out := &lineWriter{line: func(line string) error {
+		if left > 0 {
+			left--
+			return nil
+		}
+		return printLogLine(s, line)
+	}}
 	if !l.ended() && l.head != nil {
 		err := claim.LiveLogsOf(l.store, l.run).Follow(ctx, l.key(), out, func() (bool, error) {
 			err := l.refresh(ctx)

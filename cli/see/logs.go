@@ -23,6 +23,7 @@ type logsOptions struct {
 	address string
 	attempt attemptQuery
 	follow  bool
+	lines   lineRange
 }
 
 // logDocument is the document of logs --json.
@@ -30,18 +31,21 @@ type logDocument struct {
 	Kind    string           `json:"kind"`
 	RunID   string           `json:"runId"`
 	Attempt snapshot.Attempt `json:"attempt"`
-	Log     *string          `json:"log"` // null if no log is known
+	Log     *string          `json:"log"`   // null if no log is known
+	Lines   *int             `json:"lines"` // how many lines the whole log has; null if no log is known
+	From    *int             `json:"from"`  // the number of the first line in Log, from 1; null if Log has no line
 }
 
 func logsCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "logs",
 		Summary: "show the log of an attempt, even while it is running",
-		Usage:   []string{"<run>[:<frame>] [<node>] [--iteration I] [--attempt A] [--follow]"},
+		Usage:   []string{"<run>[:<frame>] [<node>] [--iteration I] [--attempt A] [--tail N | --from LINE [--limit N]] [--follow]"},
 		About: `Prints what a task's command wrote to standard output and standard error, in the order of
 writing. The default is the newest attempt of the task; without a node, the attempt of the
 run that started last. If the attempt is running, logs prints the output so far; --follow
-continues until the attempt ends.
+continues until the attempt ends. --tail prints only the end of the log, and --from begins at a
+line.
 
 The log of a running attempt is stored on the machine that runs it. When the attempt ends,
 the last MiB of each stream becomes part of the run's history, without the text that became
@@ -50,12 +54,16 @@ the task's output: show prints the output.`,
 		Flags: []urfave.Flag{
 			arg.IterationFlag(),
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1 (default: the newest)"},
+			&urfave.IntFlag{Name: "tail", Usage: "print only the last `N` lines"},
+			&urfave.IntFlag{Name: "from", Usage: "print only the lines from `LINE` on; the first line of the log is 1"},
+			arg.LimitFlag(0, "print at most `N` lines (default: all)"),
 			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print new lines until the attempt has ended"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"watch the task fix", "git smithers logs triage-1 fix --follow"},
 			{"read why its first attempt failed", "git smithers logs triage-1 fix --attempt 1"},
+			{"read how it ended", "git smithers logs triage-1 fix --tail 20"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -71,8 +79,13 @@ the task's output: show prints the output.`,
 // parseLogs reads the options from the command line. The error is usage if --attempt or --iteration is invalid or given
 // without a node.
 func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
-	opts := logsOptions{c.Args().First(), attemptQuery{node: c.Args().Get(1), attempt: c.Int("attempt")}, c.Bool("follow")}
+	opts := logsOptions{
+		address: c.Args().First(), attempt: attemptQuery{node: c.Args().Get(1), attempt: c.Int("attempt")}, follow: c.Bool("follow"),
+	}
 	var err error
+	if opts.lines, err = parseLineRange(cmd, c); err != nil {
+		return opts, err
+	}
 	if opts.attempt.iteration, err = arg.ParseIteration(c); err != nil {
 		return opts, err
 	}
@@ -104,22 +117,34 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return err
 	}
 	if opts.follow {
-		return followLog(ctx, s, &log)
+		return followLog(ctx, s, &log, opts.lines)
 	}
 	text, known, err := log.text(ctx)
 	if err != nil {
 		return err
 	}
 	if s.JSON {
-		doc := logDocument{"log", log.run, log.row, nil}
+		doc := logDocument{Kind: "log", RunID: log.run, Attempt: log.row}
 		if known {
-			doc.Log = &text
+			part, from, total := opts.lines.of(text)
+			doc.Log, doc.Lines = &part, &total
+			if part != "" {
+				doc.From = &from
+			}
 		}
 		return s.WriteJSON(doc)
 	}
 	if text == "" {
 		s.Note("%s: no log", log.describe())
 		return nil
+	}
+	text, from, total := opts.lines.of(text)
+	if text == "" {
+		s.Note("the log has %s", plain.Count(total, "line"))
+		return nil
+	}
+	if before := from - 1; before > 0 {
+		s.Note("… %s before", plain.Count(before, "line"))
 	}
 	return s.Paged(ctx, func() error { return s.Printf("%s\n", strings.Join(plain.Lines(text), "\n")) })
 }

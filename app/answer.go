@@ -9,10 +9,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Cancel sets the status of a run to cancelled, and returns the run's tip. run is the whole id of the run. A run that
+// Cancel sets the status of a run to cancelled, and returns the run's tip. run is the whole id of the run. by is the name of
+// the person who cancels the run, or "". A run that
 // is already cancelled stays unchanged. The error is run_not_found if no run has this id, foreign_run if another engine
 // runs the run, and run_not_resumable if the run has finished or failed.
-func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
+func (d *Desk) Cancel(ctx context.Context, run, by string) (*timeline.Head, error) {
 	head, err := OpenRun(ctx, d.Store, run)
 	if err != nil {
 		return nil, err
@@ -20,7 +21,7 @@ func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
 	if err := refuseForeignCancel(d.Store, head); err != nil {
 		return nil, err
 	}
-	if err := engine.Cancel(ctx, head, d.Now()); err != nil {
+	if err := engine.Cancel(ctx, head, by, d.Now()); err != nil {
 		return head, err
 	}
 	if !d.Store.Owner(head.Row()).Live { // else the process that runs the run ends it

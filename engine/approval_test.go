@@ -211,7 +211,7 @@ func TestACancelledRunGoesOnWaiting(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, `{name: w, tasks: [{id: gate, approval: Ship it?}]}`, "")
 	result, err := s.beside("gate waits", func() {
-		require.NoError(t, engine.Cancel(t.Context(), s.open(t), s.opts.Now()))
+		require.NoError(t, engine.Cancel(t.Context(), s.open(t), "", s.opts.Now()))
 	})
 	fails(t, fault.RunCancelled, err)
 	assert.Equal(t, snapshot.RunCancelled, result.Run.Status)

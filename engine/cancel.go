@@ -2,19 +2,22 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Cancel cancels a run that has not ended: it appends an entry with the status cancelled and the time at. A process
+// Cancel cancels a run that has not ended: it appends an entry with the status cancelled, the time at, and the name of
+// the person who cancels the run, by, or "" if it is unknown. A process
 // that executes the run notices the change within its Options.Watch, ends its commands and commits their results. The
 // run is cancelled even if no process executes it. Run can continue a cancelled run.
 //
 // If the run is already cancelled, Cancel changes nothing and returns nil. If the run is finished or failed, the
 // error's code is run_not_resumable.
-func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
+func Cancel(ctx context.Context, rec Recorder, by string, at time.Time) error {
+	by = strings.ToValidUTF8(by, "\uFFFD")
 	for {
 		row := rec.Row()
 		if row.Status == snapshot.RunCancelled {
@@ -25,9 +28,13 @@ func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 		}
 		d := newDraft(row.ID, at)
 		d.event("RunStatusChanged", payload{Status: string(snapshot.RunCancelled)})
-		d.event("RunCancelled", payload{})
+		d.event("RunCancelled", payload{By: by})
 		d.edit(func(row *snapshot.Run) { row.Status, row.FinishedAtMs = snapshot.RunCancelled, &d.atMs })
-		d.sayAlone("run", "cancelled")
+		verb := "cancelled"
+		if by != "" {
+			verb += " by " + by
+		}
+		d.sayAlone("run", verb)
 		entry, err := d.snapshot()
 		if err != nil {
 			return err

@@ -45,6 +45,10 @@ type payload struct {
 	Attempt   int    `json:"attempt,omitempty"`
 	Error     string `json:"error,omitempty"`
 	Status    string `json:"status,omitempty"`
+
+	// Of RunCancelled: who cancelled the run with a command, or that the process that ran the run was asked to end.
+	By          string `json:"by,omitempty"`
+	Interrupted bool   `json:"interrupted,omitempty"`
 }
 
 // newDraft returns an empty draft of a frame of the run with the given id and time.

@@ -40,7 +40,9 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	}
 	r.next.sayAlone("run", verb)
 	r.next.event("RunStatusChanged", payload{Status: string(status)})
-	r.next.event(kind, payload{Error: text})
+	// If another process has cancelled the run, its event says who did.
+	interrupted := status == snapshot.RunCancelled && r.rec.Row().Status != snapshot.RunCancelled
+	r.next.event(kind, payload{Error: text, Interrupted: interrupted})
 	at := r.next.atMs
 	r.next.edit(func(row *snapshot.Run) { row.Status, row.Error, row.FinishedAtMs, row.Owner = status, text, &at, "" })
 	if err := r.commit(ctx); err != nil {

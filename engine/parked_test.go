@@ -172,7 +172,7 @@ func TestARunThatFailsOrIsCancelledLeavesWhatWaits(t *testing.T) {
 		s := newScratch(t, shipped, "")
 		_, err := s.run()
 		fails(t, fault.RunWaiting, err)
-		require.NoError(t, engine.Cancel(t.Context(), s.open(t), s.opts.Now()))
+		require.NoError(t, engine.Cancel(t.Context(), s.open(t), "", s.opts.Now()))
 		assert.Equal(t, snapshot.RunCancelled, s.tipRow().Status)
 		assert.Equal(t, snapshot.NodeWaitingApproval, s.states()["gate::0"])
 		_, err = s.run()
@@ -185,7 +185,7 @@ func TestARunThatFailsOrIsCancelledLeavesWhatWaits(t *testing.T) {
 		s.opts.Wait, s.opts.Watch = true, time.Millisecond
 		s.opts.Progress = func(p engine.Progress) {
 			if p.Waiting == 1 {
-				assert.NoError(t, engine.Cancel(t.Context(), s.open(t), s.opts.Now()))
+				assert.NoError(t, engine.Cancel(t.Context(), s.open(t), "", s.opts.Now()))
 			}
 		}
 		_, err := s.run()

@@ -149,7 +149,7 @@ func TestAnotherProcessMayCancelARun(t *testing.T) {
 	s.opts.Progress = func(p engine.Progress) {
 		if p.Subject == "b started" {
 			rec := s.open(t)
-			other <- engine.Cancel(t.Context(), rec, time.UnixMilli(1_800_000_000_000))
+			other <- engine.Cancel(t.Context(), rec, "", time.UnixMilli(1_800_000_000_000))
 		}
 	}
 	_, err := s.run()
@@ -157,7 +157,7 @@ func TestAnotherProcessMayCancelARun(t *testing.T) {
 	require.NoError(t, <-other)
 	assert.Equal(t, []string{"a started", "a finished", "b started", "run cancelled", "b cancelled; run cancelled"}, s.subjects())
 
-	require.NoError(t, engine.Cancel(t.Context(), s.open(t), time.UnixMilli(1_800_000_000_000)))
+	require.NoError(t, engine.Cancel(t.Context(), s.open(t), "", time.UnixMilli(1_800_000_000_000)))
 	assert.Len(t, s.entries, 6, "a cancelled run is left as it is")
 }
 
@@ -166,7 +166,7 @@ func TestARunThatHasEndedCannotBeCancelled(t *testing.T) {
 	s := newScratch(t, "{name: w, tasks: [{id: a, run: 'true'}]}", "")
 	_, err := s.run()
 	require.NoError(t, err)
-	err = engine.Cancel(t.Context(), s.open(t), time.UnixMilli(1))
+	err = engine.Cancel(t.Context(), s.open(t), "", time.UnixMilli(1))
 	assert.Equal(t, "run r is finished; there is nothing to cancel", fails(t, fault.RunNotResumable, err))
 }
 
@@ -208,7 +208,7 @@ func TestACancelThatComesBeforeTheFirstFrameCounts(t *testing.T) {
 	s := newScratch(t, twoSteps, "")
 	s.fifo("fifo")
 	rec := s.open(t)
-	require.NoError(t, engine.Cancel(t.Context(), s.open(t), time.UnixMilli(1_800_000_000_000)))
+	require.NoError(t, engine.Cancel(t.Context(), s.open(t), "", time.UnixMilli(1_800_000_000_000)))
 	_, err := engine.RunParsed(t.Context(), rec, s.wf, s.opts)
 	fails(t, fault.RunCancelled, err)
 	assert.NotContains(t, s.subjects(), "b started")

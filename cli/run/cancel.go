@@ -11,13 +11,14 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 func cancelCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "cancel",
 		Summary: "cancel a run, even while another process is running it",
-		Usage:   []string{"<run>"},
+		Usage:   []string{"<run> [--by WHO]"},
 		About: `Marks the run as cancelled. If another process is running the run, that process notices the
 mark, ends its tasks and stops. resume continues a cancelled run.
 
@@ -26,12 +27,13 @@ cancel refuses a run of Smithers, because Smithers does not read this repository
 
 Prints the run's id.`,
 		MinArgs: 1, MaxArgs: 1,
+		Flags:    []urfave.Flag{arg.WhoFlag()},
 		Changes:  true,
 		Exits:    arg.Writes(),
 		Examples: []arg.Example{{"stop a run", "git smithers cancel triage-1"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			return s.WithStore(ctx, func(store *timeline.Store) error {
-				return runCancel(ctx, s, store, c.Args().First())
+				return runCancel(ctx, s, store, c.Args().First(), arg.Who(arg.ParseWho(c), store))
 			})
 		},
 	}
@@ -43,18 +45,25 @@ type cancelDocument struct {
 	RunID  string `json:"runId"`
 	Status string `json:"status"`
 	Tip    string `json:"tip"`
+
+	Cancelled *list.Cancelled `json:"cancelled"`
 }
 
 // runCancel sets the status of a run to cancelled, prints the run's id, and notes the command that continues the run.
-// With --json, it prints only a document. run is the whole id of the run.
-func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
-	head, err := desk.Open(s, store).Cancel(ctx, run)
+// With --json, it prints only a document. run is the whole id of the run. by is the name of the person who cancels the run, or
+// "".
+func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, run, by string) error {
+	head, err := desk.Open(s, store).Cancel(ctx, run, by)
 	if err != nil {
 		return err
 	}
 	row := head.Row()
 	if s.JSON {
-		return s.WriteJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String()})
+		cancelled, err := list.CancelledBy(ctx, store, row.ID)
+		if err != nil {
+			return err
+		}
+		return s.WriteJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String(), cancelled})
 	}
 	next, err := app.NextCommand(head, " continues the run")
 	if err != nil {

@@ -102,6 +102,8 @@ type showDocument struct {
 	Newer       bool         `json:"newer,omitempty"` // the entry is not a frame; it came after the newest frame
 	Stale       bool         `json:"stale,omitempty"` // the run's row says running, and no live process owns the run
 	Run         snapshot.Run `json:"run"`
+	// Cancelled says who has cancelled the run; left out if the run is not cancelled, and of a frame.
+	Cancelled *list.Cancelled `json:"cancelled,omitempty"`
 	// SteppedOver names the frame that dropped this frame from the timeline; nil if the timeline has this frame.
 	SteppedOver *timeline.SteppedOver `json:"steppedOver,omitempty"`
 	// Engines has the frame's counterpart in each engine from which the run was imported.
@@ -168,6 +170,11 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		}
 		doc.Stale, doc.SteppedOver, doc.Engines = standing.stale, standing.over, standing.engines
 		doc.Untold, doc.FilesBehind = standing.untold, standing.behind
+		if at.Bare && doc.Run.Status == snapshot.RunCancelled {
+			if doc.Cancelled, err = list.CancelledBy(ctx, store, doc.RunID); err != nil {
+				s.Warn(err) // the other facts are still shown
+			}
+		}
 		if changed != nil {
 			if doc.Patch, err = changed.document(ctx, s); err != nil {
 				return err

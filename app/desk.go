@@ -46,6 +46,7 @@ const (
 	CheckingOut     Wait = "checking the files out"
 	RestoringFiles  Wait = "restoring the files"
 	GoingBack       Wait = "going back"
+	Landing         Wait = "merging"
 	OpeningDatabase Wait = "opening the database"
 	ExportingFrames Wait = "exporting frames"
 )

@@ -16,7 +16,8 @@ import (
 )
 
 // changing are the commands that change or remove a run, or change files of the user, each called with the beginning
-// of the only run's id. Two stand among the readers, too: restore --to leaves what is there alone, and signal --list reads.
+// of the only run's id. Three stand among the readers,
+// too: restore --to leaves what is there alone, and land --pr and signal --list read.
 func changing() map[string][]string {
 	return map[string][]string{
 		"resume":          {"triage-1"},
@@ -30,6 +31,7 @@ func changing() map[string][]string {
 		"travel":          {"triage-1:1"},
 		"reset":           {"--run-id=triage-1"},
 		"undo":            {"triage-1"},
+		"land":            {"triage-1:1"},
 		"restore":         {"triage-1:1"},
 		"revert":          {"triage-1", "--node", "plan"},
 		"worktrees prune": {"triage-1"},
@@ -55,6 +57,7 @@ func reading(elsewhere string) map[string][]string {
 		"ops":      {"triage-1"},
 		"fork":     {"triage-1", "--run-id", "fork"},
 		"replay":   {"flow.yaml", "triage-1:1"},
+		"land":     {"triage-1:1", "--pr"},
 		"restore":  {"triage-1:1", "--to", filepath.Join(elsewhere, "before")},
 		"push":     {"origin", "triage-1", "--yes"},
 		"scan":     {"triage-1"},
@@ -143,7 +146,7 @@ func TestEveryCommandIsKnownToReadOrToChange(t *testing.T) {
 		assert.Contains(t, help.out.String(), "\n  Type the whole id of the run: a prefix works only for commands that read.\n", command)
 	}
 	for command := range reading("") {
-		if command != "restore" && command != "signal" {
+		if command != "restore" && command != "land" && command != "signal" {
 			known = append(known, command)
 		}
 	}

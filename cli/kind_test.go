@@ -65,6 +65,8 @@ func jsonLines() []jsonLine {
 		{"ops", "a", ""},
 		{"revert", "a --node plan --dry-run", ""},
 		{"revert", "a:1 --dry-run", ""},
+		{"land", "a:1", ""},
+		{"land", "a:1 --pr", ""},
 		{"restore", "a:1 --dry-run", ""},
 		{"restore", "a:1 --to $DIR/before", ""},
 		{"worktrees", "", ""},

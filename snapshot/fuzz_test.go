@@ -261,10 +261,10 @@ func FuzzSpelling(f *testing.F) {
 				require.Empty(t, text)
 			}
 		}
-		path, ok := unescapePath(EscapePath(s))
+		path, ok := UnescapePath(EscapePath(s))
 		require.True(t, ok)
 		require.Equal(t, s, path)
-		if path, ok := unescapePath(s); ok {
+		if path, ok := UnescapePath(s); ok {
 			require.Equal(t, s, EscapePath(path))
 		}
 		once := cleanSubject(s)

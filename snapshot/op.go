@@ -18,6 +18,7 @@ const (
 	OpRevert  = "revert"
 	OpRestore = "restore"
 	OpFork    = "fork"
+	OpLand    = "land"
 	OpUndo    = "undo"
 )
 
@@ -25,7 +26,7 @@ const (
 // its Number in decimal. Each run has its own ops: the journal of a fork begins with only the fork.
 type Op struct {
 	Number    int         `json:"op"`                  // 1, 2, 3, … in the run
-	Kind      string      `json:"kind"`                // OpTravel, OpReset, OpRevert, OpRestore, OpFork or OpUndo
+	Kind      string      `json:"kind"`                // one of the constants above
 	AtMs      int64       `json:"atMs"`                // milliseconds since 1970
 	Before    objstore.ID `json:"before,omitzero"`     // the run's tip before the op, including a frame that saved the working copy; zero for a fork
 	Frame     *int64      `json:"frame"`               // the frame that the op made; nil if the op made no frame
@@ -106,7 +107,7 @@ func splitOpKey(key string) (int, error) {
 // contradict each other.
 func (o Op) check() error {
 	switch o.Kind {
-	case OpTravel, OpReset, OpRevert, OpRestore, OpFork, OpUndo:
+	case OpTravel, OpReset, OpRevert, OpRestore, OpFork, OpLand, OpUndo:
 	default:
 		return fmt.Errorf("kind: unknown kind %q", o.Kind)
 	}

@@ -96,9 +96,9 @@ func EscapePath(p string) string {
 	return b.String()
 }
 
-// unescapePath is the inverse of EscapePath: it returns the path that EscapePath escapes to s, and true. If EscapePath
-// cannot have returned s, unescapePath returns false, and the returned text must not be used.
-func unescapePath(s string) (string, bool) {
+// UnescapePath is the inverse of EscapePath: it returns the path that EscapePath escapes to s, and true. If EscapePath
+// cannot have returned s, UnescapePath returns false, and the returned text must not be used.
+func UnescapePath(s string) (string, bool) {
 	if !strings.Contains(s, "%") {
 		return s, utf8.ValidString(s)
 	}
@@ -117,7 +117,7 @@ func (pathSpelling) Spell(p string) string { return EscapePath(p) }
 
 // Read returns the path for which Spell returns s. If Spell cannot have returned s, the error is errPathSpelling.
 func (pathSpelling) Read(s string) (string, error) {
-	p, ok := unescapePath(s)
+	p, ok := UnescapePath(s)
 	if !ok {
 		return "", errPathSpelling
 	}

@@ -8,7 +8,7 @@ import "github.com/git-smithers/git-smithers/cli/arg"
 func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "go back, or try another way",
-		Commands: []*arg.Command{travelCommand(), resetCommand(), undoCommand(), forkCommand(), replayCommand(), restoreCommand(), revertCommand()},
+		Commands: []*arg.Command{landCommand(), travelCommand(), resetCommand(), undoCommand(), forkCommand(), replayCommand(), restoreCommand(), revertCommand()},
 		More:     []*arg.Command{opsCommand(), worktreesCommand()},
 	}
 }

@@ -33,7 +33,7 @@ type passedDocument struct {
 func undoCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "undo",
-		Summary: "take back the newest travel, reset, revert, restore or fork",
+		Summary: "take back the newest travel, reset, restore, landing or fork",
 		Usage:   []string{"[<run>] [--no-vcs | --yes]"},
 		About: `Takes back the newest operation of the run that has not been taken back; without a run, the
 newest operation in this clone. undo cannot take back a prune, a fork that has run, or a
@@ -43,7 +43,7 @@ new frame, so nothing is lost.
 
 If the operation is a travel or reset, undo restores the state, attempts and files from
 before it; the frames made since are dropped from the timeline. If it is a revert or
-restore, undo restores only the files. Unsaved changes are saved as a frame first; at a
+restore, undo restores only the files; for a landing also branch and index. Unsaved changes are saved as a frame first; at a
 terminal, undo asks before it removes untracked files. A fork that has not run is cancelled
 and no longer listed below its parent. A run is refused if a live process is running it, or
 if Smithers itself went back in it last.

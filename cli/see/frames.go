@@ -33,8 +33,9 @@ func framesCommand() *arg.Command {
 		Usage:   []string{"{--change ID | --commit REV | --path PATH} [--run RUN]"},
 		About: `Lists the frames captured at a jj change or at a commit, or the frames that changed a file:
 run and frame, time, revision, and description; with --path also the kind of change, in the
-run's files and in the worktrees of tasks. Ids may be shortened. A folder stands for all
-files in it. The newest run comes first. With --json, prints one object per line.`,
+run's files and in the worktrees of tasks. With --commit, a commit that land made also finds
+the frame that it landed. Ids may be shortened. A folder stands for all files in it. The
+newest run comes first. With --json, prints one object per line.`,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "change", Usage: "find the frames of jj's change `ID`"},
 			&urfave.StringFlag{Name: "commit", Usage: "find the frames at the commit `REV`: an id or any revision, such as HEAD~2"},

@@ -8,7 +8,7 @@ import "github.com/git-smithers/git-smithers/cli/arg"
 func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "share runs",
-		Commands: []*arg.Command{pushCommand(), fetchCommand(), scanCommand()},
-		More:     []*arg.Command{remoteCommand(), bundleCommand(), unbundleCommand()},
+		Commands: []*arg.Command{pushCommand(), fetchCommand()},
+		More:     []*arg.Command{scanCommand(), remoteCommand(), bundleCommand(), unbundleCommand()},
 	}
 }

@@ -63,12 +63,12 @@ func removeStaleQuarantine(dir string) {
 
 // Has reports whether the quarantine has the object with the given id as a loose object.
 func (q *Quarantine) Has(id objstore.ID) bool {
-	_, err := os.Lstat(q.file(id))
+	_, err := os.Lstat(q.File(id))
 	return err == nil
 }
 
-// file returns the path of the loose object with the given id, which may be missing.
-func (q *Quarantine) file(id objstore.ID) string {
+// File returns the path of the loose object with the given id, which may be missing.
+func (q *Quarantine) File(id objstore.ID) string {
 	name := id.String()
 	return filepath.Join(q.Dir, name[:2], name[2:])
 }
@@ -91,7 +91,7 @@ func (q *Quarantine) Add(id objstore.ID, kind objstore.Kind, data []byte) error 
 	if err := z.Close(); err != nil {
 		return err
 	}
-	path := q.file(id)
+	path := q.File(id)
 	err = os.WriteFile(path, packed.Bytes(), 0o444)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -121,7 +121,7 @@ func (q *Quarantine) Keep(ids map[objstore.ID]bool) error {
 			if err != nil || ids[id] {
 				continue
 			}
-			if err := os.Remove(q.file(id)); err != nil {
+			if err := os.Remove(q.File(id)); err != nil {
 				return err
 			}
 		}

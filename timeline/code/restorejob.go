@@ -19,7 +19,10 @@ type RestoreJob struct {
 	asked *snapshot.VCS // the files of the frame; nil until prepare
 	Want  *snapshot.VCS // the files to restore; after prepare, paths that stay have the files of have
 	Stays []string      // absolute paths that the restore leaves as they are
-	paths []string      // the paths of Stays in this working copy, relative to its top
+	// Merge, if not nil, returns the files to restore, computed from the captured files. Want then has only the scope of
+	// the capture.
+	Merge func(context.Context, *jjbridge.CapturedFiles) (*snapshot.VCS, error)
+	paths []string // the paths of Stays in this working copy, relative to its top
 
 	have *jjbridge.CapturedFiles // the files before the restore
 	plan *jjbridge.Plan          // the changes that the restore makes; nil until prepare
@@ -40,6 +43,11 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 	if r.have, err = r.Copy.read(ctx, scopeLike(r.Want)); err != nil {
 		return err
 	}
+	if r.Merge != nil {
+		if r.Want, err = r.Merge(ctx, r.have); err != nil {
+			return err
+		}
+	}
 	if err := r.leaveStaying(); err != nil {
 		return err
 	}
@@ -51,6 +59,9 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 	r.Out.Root, r.Out.Name = r.Copy.Root(), r.Name
 	return nil
 }
+
+// Have returns the files before the restore. It returns nil before RestoreJobs.Prepare.
+func (r *RestoreJob) Have() *jjbridge.CapturedFiles { return r.have }
 
 // close closes the captures of the job, so that captured files that are in no frame are removed.
 func (r *RestoreJob) close() {

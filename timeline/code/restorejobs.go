@@ -16,8 +16,8 @@ import (
 // RestoreJobs are the restores of one operation on a run, in one or several working copies.
 type RestoreJobs struct {
 	Store *timeline.Store
-	Head  *timeline.Head
-	All   []*RestoreJob // one job for each working copy
+	Head  *timeline.Head // nil until the run exists, for Prepare alone
+	All   []*RestoreJob  // one job for each working copy
 	// Fence returns an error if the operation must not append on the current tip. A nil Fence allows every append.
 	Fence func() error
 }
@@ -199,7 +199,7 @@ func (r *RestoreJobs) Newest() *timeline.Address {
 // copy. name is the task whose own worktree it is, or "" for the run's working copy. running returns nil if the
 // run is not running or r has a Fence.
 func (r *RestoreJobs) running(name string) ([]string, error) {
-	if r.Fence != nil || r.Head.Row().Status != snapshot.RunRunning {
+	if r.Head == nil || r.Fence != nil || r.Head.Row().Status != snapshot.RunRunning {
 		return nil, nil // with a fence, this process has claimed the run and executes no attempt
 	}
 	attempts, err := r.Head.Entry().Attempts()

@@ -86,6 +86,8 @@ const (
 	Conflict          Code = "conflict"
 	Locked            Code = "locked"
 	RestoreRefused    Code = "restore_refused"
+	LandRefused       Code = "land_refused"
+	MergeConflict     Code = "merge_conflict"
 	UnsavedWork       Code = "unsaved_work"
 	SecretsFound      Code = "secrets_found"
 	SecretMissing     Code = "secret_missing"
@@ -125,7 +127,7 @@ var exits = map[Code]int{
 	NoRepository: ExitNotFound, WorkflowNotFound: ExitNotFound, RunNotFound: ExitNotFound,
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
 	AttemptNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
-	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, UnsavedWork: ExitConflict,
+	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, MergeConflict: ExitFailed, UnsavedWork: ExitConflict,
 	SecretsFound: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt,
 	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,

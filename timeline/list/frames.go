@@ -30,6 +30,8 @@ type FrameMatch struct {
 	VCS         *jjbridge.Tag `json:"vcs"`
 	ChangeID    *string       `json:"changeId"`
 	IDs         []string      `json:"ids,omitempty"` // the ids that its writer gave the frame, sorted
+	// Landed says that the commit of the query landed the frame. Only queries by commit set it.
+	Landed bool `json:"landed,omitempty"`
 	// Paths are the changed paths at or below the path of the query, with the kind of change, in the run's working
 	// copy and in the tasks' own worktrees. Only queries by path set it.
 	Paths []jjbridge.PathChange `json:"paths,omitempty"`
@@ -86,6 +88,9 @@ func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]Frame
 			return nil, timeline.Explain(err)
 		}
 		out = append(out, match)
+	}
+	if query.Commit != "" {
+		return withLanded(ctx, s, query, out)
 	}
 	return out, nil
 }

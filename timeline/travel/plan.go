@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/land"
 )
 
 // plan is one travel, reset or undo. It appends one frame with another state and, if it restores files, other
@@ -24,6 +25,7 @@ type plan struct {
 	missing []snapshot.Worktree            // recorded worktrees of tasks that no longer exist
 	files   *code.RestoreJobs              // without jobs if all working copies stay unchanged
 	confirm code.ConfirmRemoval            // asks about untracked files; nil removes them without a question
+	land    *land.TakeBack                 // takes a landing back after its files are restored; nil for other ops
 	stays   []string                       // absolute paths that no restore changes
 	agree   func(*snapshot.Workflow) error // see Redefinition.Agree; nil agrees
 	// turn returns how the run changes, computed on the current tip. at is the time in milliseconds since 1970. turn
@@ -91,6 +93,11 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 	}
 	if err := t.files.Restore(ctx); err != nil {
 		return nil, t.failed(ctx, err, announced)
+	}
+	if t.land != nil {
+		if err := t.land.Do(context.WithoutCancel(ctx)); err != nil {
+			return nil, t.failed(ctx, err, announced)
+		}
 	}
 	t.op.Files = announced
 	// The files are restored, so the frame must be recorded even if ctx has ended.

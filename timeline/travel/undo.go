@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/land"
 )
 
 // UndoRequest asks for the undo of an op.
@@ -18,14 +19,15 @@ type UndoRequest struct {
 	Confirm code.ConfirmRemoval // asks about untracked files; nil removes them without a question
 }
 
-// Undo takes back the newest travel, reset, revert, restore or fork of a run that is not undone. Undo appends to the
+// Undo takes back the newest travel, reset, revert, restore, landing or fork of a run that is not undone. Undo appends to the
 // run, and removes no entry.
 //
 // Undo takes a travel or reset back with a frame that has the state and files of the tip before the op. The attempts
 // that the op cancelled get their earlier rows back. The frames since the op are dropped. The run gets its earlier
 // status back, but a run that was running becomes pending: no process executes the run, and resume continues it.
 //
-// Undo takes a revert or restore back with a frame that has the files as they were before the op. The state stays.
+// Undo takes a revert or restore back with a frame that has the files as they were before the op. The state stays. For a
+// landing, it also takes back the commit, the branch and the staged changes.
 // Undo takes a fork back only if the fork has not run: the fork is then cancelled and no longer listed among
 // its parent's forks.
 //
@@ -86,6 +88,11 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 	if filesAlone(op) { // the state stays
 		t.turn = func(int64) (*turn, error) { return &turn{}, nil }
 	}
+	if op.Kind == snapshot.OpLand {
+		if t.land, err = land.NewTakeBack(ctx, s, head, op); err != nil {
+			return nil, err
+		}
+	}
 	if op.Files && !req.NoFiles {
 		var only *string
 		if filesAlone(op) {
@@ -98,9 +105,9 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 	return t.do(ctx)
 }
 
-// filesAlone reports whether op changed only files and not the state: whether op is a revert or restore.
+// filesAlone reports whether op changed only files and not the state: whether op is a revert, restore or landing.
 func filesAlone(op snapshot.Op) bool {
-	return op.Kind == snapshot.OpRevert || op.Kind == snapshot.OpRestore
+	return op.Kind == snapshot.OpRevert || op.Kind == snapshot.OpRestore || op.Kind == snapshot.OpLand
 }
 
 // describeOp describes op in a few words, for commit subjects and messages. If the words change, the ids of new

@@ -46,7 +46,7 @@ func refuseOlder(passed []PassedOver, older *undoable) error {
 func nothingToUndo(passed []PassedOver) error {
 	err := fault.New(fault.NothingToUndo, "this clone has no operation to undo")
 	if len(passed) == 0 {
-		return err.Hint("undo takes back a travel, reset, revert, restore or fork")
+		return err.Hint("undo takes back a travel, reset, revert, restore, landing or fork")
 	}
 	groups := groupPrunes(passed)
 	hint := describePassed(groups[0])

@@ -23,6 +23,8 @@ type Dialect struct {
 	Resume func(Course) (Resumed, error)
 	// NewSession returns a new id of a session. It is nil if such an id is a UUID.
 	NewSession func() string
+	// CoAuthor is the name and address that the agent itself puts into commits. It is "" if the agent has none.
+	CoAuthor string
 }
 
 // Hooks says where an agent's hooks are set up. Either Events and Entry are set, for an agent with settings in JSON, or Program is,

@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/land"
+)
+
+// landSteps returns the steps of a landing, one for each working copy, and the address of the landed frame. For the purpose
+// ToChange, req.Run must have the whole id of the run.
+func (d *Desk) landSteps(ctx context.Context, req LandRequest, purpose timeline.Purpose) ([]land.Step, timeline.Address, error) {
+	names := req.Worktrees
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	run := req.Run
+	if strings.HasPrefix(run, "@") { // the newest session of the working copy
+		var err error
+		if run, err = agent.Address(ctx, d.Store, run); err != nil {
+			return nil, timeline.Address{}, err
+		}
+	}
+	var steps []land.Step
+	for _, name := range names {
+		to, err := land.FilesAt(ctx, d.Store, run, name, purpose)
+		if err != nil {
+			return nil, timeline.Address{}, err
+		}
+		from, err := d.landFrom(ctx, req.From, to.Address.Run, name)
+		if err != nil {
+			return nil, timeline.Address{}, err
+		}
+		steps = append(steps, land.Step{From: from, To: to})
+	}
+	return steps, steps[0].To.Address, nil
+}
+
+// landFrom returns the files since which changes are landed. text is an address or the number of a frame of the run, or ""
+// for the first frame of the run with files.
+func (d *Desk) landFrom(ctx context.Context, text, run, worktree string) (land.Files, error) {
+	switch {
+	case text == "":
+		return land.FirstFiles(ctx, d.Store, run, worktree)
+	case strings.Trim(text, "0123456789") == "":
+		text = run + ":" + text
+	}
+	return land.FilesAt(ctx, d.Store, text, worktree, timeline.ToRead)
+}
+
+// turnSteps splits a step of a session into the steps of its turns.
+func (d *Desk) turnSteps(ctx context.Context, summary *summary, whole land.Step) ([]land.Step, error) {
+	if summary.dialogue == nil {
+		return nil, errNoTurns(whole.To.Address.Run)
+	}
+	var steps []land.Step
+	from := whole.From
+	for _, turn := range summary.dialogue.Turns {
+		if turn.Frame == snapshot.NoFrame || turn.Frame <= from.Address.Frame && from.Address.Run == whole.To.Address.Run {
+			continue
+		}
+		at := timeline.Address{Run: whole.To.Address.Run, Frame: turn.Frame}
+		to, err := land.FilesAt(ctx, d.Store, at.String(), "", timeline.ToRead)
+		if fault.CodeOf(err) == fault.NoCode && err != nil {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, land.Step{From: from, To: to, Message: summary.turnMessage(turn, at)})
+		from = to
+	}
+	if len(steps) == 0 {
+		return nil, fault.New(fault.NoCode, "no turn of %s has files", whole.To.Address).Hint("land it without --each-turn")
+	}
+	return steps, nil
+}
+
+// trailers are the lines at the end of a commit's message by which the commit leads back to the frame.
+func trailers(at timeline.Address, coAuthor string) string {
+	out := fmt.Sprintf("Smithers-Run: %s\nSmithers-Frame: %s\n", oneLine(at.Run), oneLine(at.String()))
+	if coAuthor != "" {
+		out += "Co-authored-by: " + coAuthor + "\n"
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+const (
+	subjectWidth = 72  // of the subject of a commit, in characters
+	mostPrompts  = 20  // in a message or a description
+	promptShown  = 200 // of a prompt in a list, in characters
+)
+
+// summary says in words what a run did.
+type summary struct {
+	row      snapshot.Run
+	dialogue *agent.Dialogue // of a session; nil for other runs
+	tasks    []taskLine
+}
+
+// taskLine is a task of a run, and its state.
+type taskLine struct {
+	key   string
+	state string
+}
+
+// summaryOf returns the summary of a run at a frame.
+func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summary, error) {
+	at, err := d.Store.Load(ctx, address.String())
+	if err != nil {
+		return nil, err
+	}
+	out := new(summary)
+	if out.row, err = at.Entry.RunRow(); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if out.dialogue, err = agent.DialogueAt(ctx, d.Store, at); err != nil || out.dialogue != nil {
+		return out, err
+	}
+	state, err := at.Entry.State()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	for row, err := range state.Nodes().Rows() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		node, err := snapshot.DecodeNode(row)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		key := node.NodeID
+		if node.Iteration > 0 {
+			key = row.Key
+		}
+		out.tasks = append(out.tasks, taskLine{oneLine(key), string(node.State)})
+	}
+	return out, nil
+}
+
+// oneLine returns text on one line, with control characters escaped.
+func oneLine(text string) string { return plain.Text(plain.OneLine(text)) }
+
+// subject returns the subject of a commit.
+func (s *summary) subject() string {
+	var text string
+	switch {
+	case s.dialogue != nil && len(s.dialogue.Turns) > 0:
+		text = s.dialogue.Turns[0].Prompt
+	case s.row.Parent != nil && s.row.Parent.Description != "":
+		text = s.row.Parent.Description
+	}
+	if text = oneLine(text); text == "" {
+		text = oneLine(s.row.Workflow) + ": run " + oneLine(s.row.ID)
+	}
+	return plain.Shorten(text, subjectWidth)
+}
+
+// coAuthor returns the agent as a co-author, or "".
+func (s *summary) coAuthor() string {
+	if s.dialogue == nil {
+		return ""
+	}
+	return s.dialogue.CoAuthor
+}
+
+// message returns the message of a commit with the run's changes. own is the user's text, or "" for the summary.
+func (s *summary) message(own string, at timeline.Address) string {
+	text := strings.TrimSpace(own)
+	if text == "" {
+		text = s.subject()
+		if lines := s.lines(); len(lines) > 0 {
+			text += "\n\n" + strings.Join(lines, "\n")
+		}
+	}
+	return text + "\n\n" + trailers(at, s.coAuthor())
+}
+
+// turnMessage returns the message of a commit with the changes of one turn. at is the last frame of the turn.
+func (s *summary) turnMessage(turn agent.Turn, at timeline.Address) string {
+	text := plain.Shorten(oneLine(turn.Prompt), subjectWidth)
+	if text == "" {
+		text = fmt.Sprintf("turn %d of %s", turn.Number, oneLine(s.row.ID))
+	}
+	return text + "\n\n" + trailers(at, s.coAuthor())
+}
+
+// lines returns the prompts of a session, or the tasks of a run, as a list.
+func (s *summary) lines() []string {
+	var all []string
+	if s.dialogue != nil {
+		if len(s.dialogue.Turns) < 2 {
+			return nil // the subject has the only prompt
+		}
+		for _, turn := range s.dialogue.Turns {
+			all = append(all, fmt.Sprintf("%d. %s", turn.Number, plain.Shorten(oneLine(turn.Prompt), promptShown)))
+		}
+	}
+	for _, task := range s.tasks {
+		all = append(all, "- "+task.key+": "+task.state)
+	}
+	if more := len(all) - mostPrompts; more > 0 {
+		all = append(all[:mostPrompts], fmt.Sprintf("and %d more", more))
+	}
+	return all
+}

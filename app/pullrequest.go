@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+)
+
+// PullRequest is the title and the body of a pull request. The body is Markdown.
+type PullRequest struct{ Title, Body string }
+
+// mostFiles is how many changed files the body of a pull request names.
+const mostFiles = 100
+
+// PullRequest returns a pull request for what req lands. It changes nothing.
+func (d *Desk) PullRequest(ctx context.Context, req LandRequest) (*PullRequest, error) {
+	steps, at, err := d.landSteps(ctx, req, timeline.ToRead)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := d.summaryOf(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	var body strings.Builder
+	if sum.dialogue != nil {
+		fmt.Fprintf(&body, "## Prompts\n\n")
+		for i, turn := range sum.dialogue.Turns {
+			if i == mostPrompts {
+				fmt.Fprintf(&body, "\nand %d more\n", len(sum.dialogue.Turns)-i)
+				break
+			}
+			fmt.Fprintf(&body, "%d. %s\n", turn.Number, markdown(plain.Shorten(oneLine(turn.Prompt), promptShown)))
+		}
+	} else {
+		fmt.Fprintf(&body, "## Summary\n\nRun %s of %s: %s.\n\n", markdown(oneLine(sum.row.ID)), markdown(oneLine(sum.row.Workflow)), sum.row.Status)
+		for _, line := range sum.lines() {
+			body.WriteString(strings.Replace(markdown(line), `\- `, "- ", 1) + "\n")
+		}
+	}
+	fmt.Fprintf(&body, "\n## Files\n\n")
+	for _, step := range steps {
+		changes, err := code.ChangedFiles(ctx, d.Store.Objects(), step.From.VCS().Tree, step.To.VCS().Tree, "")
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		for i, change := range changes {
+			if i == mostFiles {
+				fmt.Fprintf(&body, "- and %d more\n", len(changes)-i)
+				break
+			}
+			fmt.Fprintf(&body, "- %s %s\n", change.Op, markdown(plain.Text(change.Path)))
+		}
+	}
+	body.WriteString("\n" + trailers(at, ""))
+	title := sum.subject()
+	if req.Message != "" {
+		title = plain.Shorten(oneLine(req.Message), subjectWidth)
+	}
+	return &PullRequest{Title: title, Body: body.String()}, nil
+}
+
+// markdown returns text that Markdown shows as it is. Nobody is mentioned, and no HTML is made.
+func markdown(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '@':
+			out.WriteString("&#64;") // a backslash does not stop a mention
+		case strings.ContainsRune("\\`*_{}[]<>()#+-!|~&$:", r):
+			out.WriteByte('\\')
+			out.WriteRune(r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}

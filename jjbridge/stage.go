@@ -1,0 +1,261 @@
+package jjbridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// Underway returns the operation that git has begun in the working copy and not finished: "merge", "rebase",
+// "cherry-pick" or "revert". It returns "" if there is none.
+func (w *Workspace) Underway() (string, error) {
+	for _, one := range []struct{ file, operation string }{
+		{"rebase-merge", "rebase"},
+		{"rebase-apply", "rebase"},
+		{"MERGE_HEAD", "merge"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"},
+		{"REVERT_HEAD", "revert"},
+		{"sequencer", "cherry-pick"},
+	} {
+		_, err := lstat(filepath.Join(w.Repo.GitDir, one.file))
+		if err == nil {
+			return one.operation, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// CheckStage checks that Stage can turn the entries of the user's index from those of the tree head into those of the
+// tree to. It changes nothing. If the user has staged changes of the same files, or the index has conflicts, the error is
+// a *RefusedError.
+func (w *Workspace) CheckStage(ctx context.Context, head, to objstore.ID) error {
+	_, err := w.userIndex(ctx, nil, "read-tree", "-n", "-i", "-m", head.String(), to.String())
+	return stageRefused(err)
+}
+
+// Stage turns the entries of the user's index from those of the tree head into those of the tree to, as a merge does.
+// Entries that are equal in both trees stay as they are. It adds the conflicts. If the user has staged changes of the same
+// files, or the index has conflicts already, the error is a *RefusedError, and the index is unchanged.
+func (w *Workspace) Stage(ctx context.Context, head, to objstore.ID, conflicts []MergeConflict) error {
+	outside, err := w.outsideSparse(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := w.userIndex(ctx, nil, "read-tree", "-i", "-m", head.String(), to.String()); err != nil {
+		return stageRefused(err)
+	}
+	if err := w.skipAgain(ctx, outside); err != nil {
+		return err
+	}
+	if len(conflicts) > 0 {
+		var entries bytes.Buffer
+		for _, c := range conflicts {
+			appendIndexInfo(&entries, c.Path, treeFile{}, 0)
+			for i, version := range c.stages {
+				if version.exists() {
+					appendIndexInfo(&entries, c.Path, version, i+1)
+				}
+			}
+		}
+		if _, err := w.userIndex(ctx, entries.Bytes(), "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+	}
+	return w.refreshIndex(ctx)
+}
+
+// Unstage takes Stage back: the entries of the files that differ between the trees head and to, and of the files in
+// conflict, become those of head. conflicts has the paths in conflict. Other entries stay as they are.
+func (w *Workspace) Unstage(ctx context.Context, head, to objstore.ID, conflicts []string) error {
+	out, err := w.RunGit(ctx, diffTreeArgs(to.String(), head.String())...)
+	if err != nil {
+		return err
+	}
+	edits, err := parseEdits(out)
+	if err != nil {
+		return err
+	}
+	var entries bytes.Buffer
+	known := make(map[string]bool)
+	for _, e := range edits {
+		known[e.path] = true
+		appendIndexInfo(&entries, e.path, treeFile{}, 0)
+		if e.to.exists() {
+			appendIndexInfo(&entries, e.path, e.to, 0)
+		}
+	}
+	// A file in conflict can be equal in both trees.
+	rest := slices.DeleteFunc(slices.Clone(conflicts), func(path string) bool { return known[path] })
+	for _, path := range rest {
+		appendIndexInfo(&entries, path, treeFile{}, 0)
+	}
+	if len(rest) > 0 {
+		out, err := w.RunGit(ctx, append([]string{"--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", head.String(), "--"}, rest...)...)
+		if err != nil {
+			return err
+		}
+		for _, line := range splitPaths(out) {
+			info, path, _ := strings.Cut(line, "\t")
+			if fields := strings.Fields(info); len(fields) == 3 && slices.Contains(rest, path) {
+				file, err := parseTreeFile(fields[0], fields[2])
+				if err != nil {
+					return err
+				}
+				appendIndexInfo(&entries, path, file, 0)
+			}
+		}
+	}
+	if entries.Len() == 0 {
+		return nil
+	}
+	outside, err := w.outsideSparse(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := w.userIndex(ctx, entries.Bytes(), "update-index", "-z", "--index-info"); err != nil {
+		return err
+	}
+	if err := w.skipAgain(ctx, outside); err != nil {
+		return err
+	}
+	return w.refreshIndex(ctx)
+}
+
+// userIndex runs git on the user's index. It keeps the caches that the index has.
+func (w *Workspace) userIndex(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	run := gitRun{args: args, caches: true}
+	if stdin != nil {
+		run.stdin = bytes.NewReader(stdin)
+	}
+	return w.gitWith(ctx, run)
+}
+
+// refreshIndex records in the user's index which files are unchanged. A file that differs is not an error.
+func (w *Workspace) refreshIndex(ctx context.Context) error {
+	_, err := w.userIndex(ctx, nil, "update-index", "-q", "--refresh")
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
+		return nil
+	}
+	return err
+}
+
+// stageRefused returns a *RefusedError if git refused to change the index, and otherwise err itself.
+func stageRefused(err error) error {
+	failed, ok := errors.AsType[*gitexec.Error](err)
+	if !ok || failed.Status <= 0 {
+		return err
+	}
+	var refused []Refusal
+	for line := range strings.SplitSeq(failed.Stderr, "\n") {
+		name, found := strings.CutPrefix(line, "error: Entry '")
+		if name, ok := strings.CutSuffix(name, "' would be overwritten by merge. Cannot merge."); ok && found {
+			refused = append(refused, Refusal{name, "the file has staged changes"})
+		}
+		if name, ok := strings.CutSuffix(line, ": needs merge"); ok {
+			refused = append(refused, Refusal{name, "the file is in conflict"})
+		}
+		if strings.Contains(line, "you need to resolve your current index first") {
+			refused = append(refused, Refusal{"", "the index has conflicts"})
+		}
+	}
+	if len(refused) == 0 {
+		return err
+	}
+	return &RefusedError{Refused: refused}
+}
+
+// outsideSparse returns the files of the user's index that are outside of git's sparse checkout. Without a sparse
+// checkout, the result is nil.
+func (w *Workspace) outsideSparse(ctx context.Context) ([]string, error) {
+	if _, err := lstat(filepath.Join(w.Repo.GitDir, "info", "sparse-checkout")); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	listed, err := w.RunGit(ctx, "ls-files", "-z", "-t")
+	if err != nil {
+		return nil, err
+	}
+	var outside []string
+	for _, line := range splitPaths(listed) {
+		if name, ok := strings.CutPrefix(line, "S "); ok {
+			outside = append(outside, name)
+		}
+	}
+	return outside, nil
+}
+
+// skipAgain marks the files in outside that the user's index still has as outside of the sparse checkout.
+func (w *Workspace) skipAgain(ctx context.Context, outside []string) error {
+	if len(outside) == 0 {
+		return nil
+	}
+	listed, err := w.RunGit(ctx, "ls-files", "-z")
+	if err != nil {
+		return err
+	}
+	there := make(map[string]bool)
+	for _, name := range splitPaths(listed) {
+		there[name] = true
+	}
+	var skipped bytes.Buffer
+	for _, name := range outside {
+		if there[name] {
+			skipped.WriteString(name + "\x00")
+		}
+	}
+	_, err = w.userIndex(ctx, skipped.Bytes(), "update-index", "-z", "--skip-worktree", "--stdin")
+	return err
+}
+
+// CommitTree makes a commit with the user's name, and without hooks. It moves no ref.
+func (w *Workspace) CommitTree(ctx context.Context, tree objstore.ID, parent, message string) (string, error) {
+	out, err := w.gitWith(ctx, gitRun{args: []string{"commit-tree", "-p", parent, "-F", "-", tree.String()}, stdin: strings.NewReader(message)})
+	return strings.TrimSpace(string(out)), err
+}
+
+// MoveHead moves HEAD, and the branch that is checked out, from the commit before to the commit to. note is for the
+// reflog. It fails if HEAD is not at before.
+func (w *Workspace) MoveHead(ctx context.Context, note, to, before string) error {
+	_, err := w.RunGit(ctx, "update-ref", "--create-reflog", "-m", note, "HEAD", to, before)
+	return err
+}
+
+// PrepareMessage writes the message that git's next commit proposes.
+func (w *Workspace) PrepareMessage(message string) error {
+	return os.WriteFile(filepath.Join(w.Repo.GitDir, mergeMessage), []byte(message), 0o666) //nolint:gosec // as git does: the umask decides
+}
+
+// ForgetMessage removes the message that the next commit proposes, if it has the given line.
+func (w *Workspace) ForgetMessage(line string) error {
+	path := filepath.Join(w.Repo.GitDir, mergeMessage)
+	found, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Contains(strings.Split(string(found), "\n"), line) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// mergeMessage is the file in git's directory with the message that the next commit proposes.
+const mergeMessage = "MERGE_MSG"
+
+// MergeBase returns a best common ancestor of two commits, or "" if they have none.
+func (w *Workspace) MergeBase(ctx context.Context, a, b string) (string, error) {
+	out, err := w.RunGit(ctx, "merge-base", a, b)
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}

@@ -1,0 +1,120 @@
+package land
+
+import (
+	"context"
+	"errors"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// captured is the record of captured files.
+type captured struct{ vcs *snapshot.VCS }
+
+// FilesAt returns the files of a frame. worktree is the task whose own worktree is meant, or "". The parameter to is as in
+// LoadFor. Code: no_code if the frame has no such files.
+func FilesAt(ctx context.Context, s *timeline.Store, address, worktree string, to timeline.Purpose) (Files, error) {
+	at, err := s.LoadFor(ctx, address, to)
+	if err != nil {
+		return Files{}, err
+	}
+	vcs, err := at.Entry.VCSRevision()
+	if err != nil {
+		return Files{}, timeline.Explain(err)
+	}
+	if vcs = code.WorktreeOf(vcs, worktree); vcs == nil || vcs.Tree.IsZero() {
+		return Files{}, noFiles(at, worktree)
+	}
+	return Files{at.Address, worktree, captured{vcs}}, nil
+}
+
+// noFiles returns no_code for a frame without files.
+func noFiles(at *timeline.LoadedEntry, worktree string) error {
+	if worktree != "" {
+		return fault.New(fault.NoCode, "%s has no worktree of task %q", at.Address, worktree).
+			Hint("`git smithers show %s` lists the frame's worktrees", fault.Word(at.Address.String())).Detail("runId", at.Address.Run).Detail("frame", at.Address.Frame)
+	}
+	return fault.New(fault.NoCode, "%s has no code: no files were captured for the frame", at.Address).
+		Hint("%s", code.WhenCaptured(at.Entry)).
+		Hint("`git smithers timeline %s` lists the run's frames", fault.Word(at.Address.Run)).
+		Detail("runId", at.Address.Run).Detail("frame", at.Address.Frame)
+}
+
+// FirstFiles returns the files of the first frame of a run that has files. For a task's own worktree, these are the files
+// that the worktree started with. Code: no_code if no frame has such files.
+func FirstFiles(ctx context.Context, s *timeline.Store, run, worktree string) (Files, error) {
+	// Frame 0 of a fork is not in the fork's chain.
+	files, err := FilesAt(ctx, s, timeline.Address{Run: run}.String(), worktree, timeline.ToRead)
+	if err == nil || fault.CodeOf(err) != fault.NoCode {
+		return files, err
+	}
+	return laterFiles(ctx, s, run, worktree)
+}
+
+// laterFiles returns the files of the first frame after frame 0 that has files; see FirstFiles.
+func laterFiles(ctx context.Context, s *timeline.Store, run, worktree string) (Files, error) {
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return Files{}, err
+	}
+	var first *snapshot.Entry
+	var files, shared *snapshot.VCS
+	for entry, err := range s.Chain(head.Entry()) {
+		if err != nil {
+			return Files{}, timeline.Explain(err)
+		}
+		if err := ctx.Err(); err != nil {
+			return Files{}, timeline.Explain(err)
+		}
+		if entry.Frame == snapshot.NoFrame {
+			continue
+		}
+		all, err := entry.VCSRevision()
+		if err != nil {
+			return Files{}, timeline.Explain(err)
+		}
+		if one := code.WorktreeOf(all, worktree); one != nil && !one.Tree.IsZero() {
+			first, files, shared = entry, one, all
+		}
+		if entry.Run != run || entry.Frame == 0 {
+			break
+		}
+	}
+	if first == nil {
+		return Files{}, noFiles(&timeline.LoadedEntry{Address: timeline.Address{Run: run}, Entry: head.Entry()}, worktree)
+	}
+	if worktree == "" {
+		return Files{timeline.Address{Run: run, Frame: first.Frame}, "", captured{files}}, nil
+	}
+	// The first frame with the worktree has what the task made of it. The worktree started with a commit.
+	start := *files
+	if start.Tree = code.WorktreeStart(s.Objects(), shared, files); start.Tree.IsZero() {
+		return Files{}, fault.New(fault.LandRefused, "the files that the worktree of task %q started with are unknown", worktree).
+			Hint("choose the first frame with --from").Detail("runId", run)
+	}
+	start.LeftOut, start.LeftOutMore, start.Scope = nil, 0, snapshot.ScopeAll
+	return Files{timeline.Address{Run: run, Frame: first.Frame}, worktree, captured{&start}}, nil
+}
+
+// VCS returns the record of the files.
+func (c captured) VCS() *snapshot.VCS { return c.vcs }
+
+// missing returns land_refused if err means that an object is missing, with the command that gets it.
+func missing(s *timeline.Store, err error) error {
+	if !errors.Is(err, objstore.ErrNotFound) {
+		return timeline.Explain(err)
+	}
+	refused := fault.New(fault.LandRefused, "objects that the merge needs are missing: %w", err)
+	switch {
+	case isShallow(s):
+		refused = refused.Hint("`git fetch --unshallow` fetches the history that this shallow clone lacks")
+	case s.Repo().Config.IsPartial():
+		refused = refused.Hint("`git fetch --refetch` fetches the objects that this partial clone lacks")
+	default:
+		refused = refused.Hint("`git smithers doctor` shows the damage")
+	}
+	return refused
+}

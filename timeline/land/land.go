@@ -1,0 +1,149 @@
+package land
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Land merges the changes of req.Steps onto the commit that is checked out in the working copy of the store. Changes that
+// are not committed stay in the files: they are merged, too, and are neither staged nor committed. With conflicts, Land
+// returns the result and merge_conflict: the files have conflict markers, and git's index, or jj's change, has the
+// conflicts.
+//
+// Codes: no_working_copy; land_refused; merge_conflict without a result, and nothing changed, if the mode is Branch, if
+// a step that is not the last is in conflict, or if several commits are wanted. With a code other than merge_conflict,
+// no file, index, branch or run has changed.
+func Land(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
+	w := s.Workspace()
+	if w.Root == "" {
+		return nil, timeline.Explain(jjbridge.ErrNoWorkingCopy)
+	}
+	if err := closeOld(ctx, s); err != nil {
+		return nil, err
+	}
+	if w.Type == snapshot.VCSJJ {
+		return landJJ(ctx, s, req)
+	}
+	return landGit(ctx, s, req)
+}
+
+// closeOld forgets a landing that has begun in this working copy and was committed since. It refuses to begin another one
+// before a landing has ended.
+func closeOld(ctx context.Context, s *timeline.Store) error {
+	run, err := openLanding(s)
+	if err != nil || run == "" {
+		return err
+	}
+	head, err := s.Head(ctx, run)
+	if fault.CodeOf(err) == fault.RunNotFound || fault.CodeOf(err) == fault.RunPruned {
+		return end(s, run)
+	}
+	if err != nil {
+		return err
+	}
+	op, done, err := landOp(head)
+	if err != nil {
+		return err
+	}
+	if done && op.UndoneBy == 0 {
+		resolved, err := isResolved(ctx, s, head)
+		if err != nil {
+			return err
+		}
+		if !resolved {
+			return fault.New(fault.LandRefused, "the landing %q still has conflicts", run).
+				Hint("resolve them, then `git add` the files and `git commit`").
+				Hint("`git smithers land --abort` takes the landing back").Detail("runId", run)
+		}
+	} else if !done {
+		return fault.New(fault.LandRefused, "the landing %q was interrupted", run).
+			Hint("`git smithers land --abort` takes the landing back").Detail("runId", run)
+	}
+	return end(s, run)
+}
+
+// isResolved reports whether the working copy has no more conflicts of a landing, or was committed since.
+func isResolved(ctx context.Context, s *timeline.Store, head *timeline.Head) (bool, error) {
+	w := s.Workspace()
+	if w.Type == snapshot.VCSJJ {
+		return true, nil // a conflict does not keep jj from going on
+	}
+	out, err := w.RunGit(ctx, "ls-files", "--unmerged")
+	return len(out) == 0, timeline.Explain(err)
+}
+
+// isShallow reports whether the repository is a shallow clone.
+func isShallow(s *timeline.Store) bool {
+	_, err := os.Lstat(filepath.Join(s.Repo().CommonDir, "shallow"))
+	return err == nil
+}
+
+// change is a step without the files that a capture left out.
+type change struct {
+	step Step
+	*jjbridge.TreeChange
+}
+
+// changesOf returns the changes of the steps. left has the paths that are not landed. Code: land_refused for changed
+// submodules.
+func changesOf(ctx context.Context, s *timeline.Store, c *jjbridge.CapturedFiles, steps []Step) (all []change, left []string, err error) {
+	for _, step := range steps {
+		for _, files := range []Files{step.From, step.To} {
+			if err := haveTree(s, files.vcs.Tree); err != nil {
+				return nil, nil, missing(s, err)
+			}
+		}
+		if err := code.CheckChanges(ctx, s, step.From.vcs.Tree, step.To.vcs.Tree); err != nil {
+			return nil, nil, missing(s, err)
+		}
+		found, err := s.Workspace().TreeChange(ctx, c, step.From.vcs, step.To.vcs)
+		if err != nil {
+			return nil, nil, missing(s, err)
+		}
+		if len(found.Modules) > 0 {
+			return nil, nil, fault.New(fault.LandRefused, "submodule %s differs between %s and %s", found.Modules[0], step.From.Address, step.To.Address).
+				Hint("land does not change submodules: check the commit out in the submodule, and commit it").
+				Detail("submodules", found.Modules)
+		}
+		all, left = append(all, change{step, found}), append(left, found.LeftOut...)
+	}
+	return all, left, nil
+}
+
+// haveTree returns an error that wraps objstore.ErrNotFound if the repository lacks a tree.
+func haveTree(s *timeline.Store, tree objstore.ID) error {
+	_, _, err := s.Objects().Get(tree)
+	return err
+}
+
+// merging merges several changes, one after the other, onto a tree.
+type merging struct {
+	s     *timeline.Store
+	c     *jjbridge.CapturedFiles
+	label string
+}
+
+// onto merges the changes onto the tree ours. trees has the tree after each change. If a change before the last one is in
+// conflict, the error is merge_conflict.
+func (m merging) onto(ctx context.Context, ours objstore.ID, all []change) (last *jjbridge.Merged, trees []objstore.ID, err error) {
+	last = &jjbridge.Merged{Tree: ours}
+	for i, one := range all {
+		if len(last.Conflicts) > 0 {
+			return nil, nil, stepConflict(all[i-1], last.Paths())
+		}
+		last, err = m.s.Workspace().Merge(ctx, m.c, jjbridge.MergeRequest{Base: one.step.From.vcs.Tree, Ours: last.Tree, Theirs: one.To, Label: m.label})
+		if err != nil {
+			return nil, nil, mergeError(m.s, err)
+		}
+		trees = append(trees, last.Tree)
+	}
+	return last, trees, nil
+}

@@ -1,0 +1,126 @@
+package land
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Workflow is the name of the workflow in the row of a landing.
+const Workflow = "land"
+
+// record is the input of a landing: what it lands, and what it needs to be taken back.
+type record struct {
+	Landed    []landedFrame `json:"landed"`
+	Mode      Mode          `json:"mode"`
+	WorkCopy  string        `json:"workingCopy"` // git's id of the worktree, or the name of the jj workspace
+	Ref       string        `json:"ref,omitempty"`
+	Head      string        `json:"head"`             // the commit that was checked out
+	Tree      string        `json:"tree,omitempty"`   // the merged tree
+	Commit    string        `json:"commit,omitempty"` // the new commit
+	Branch    string        `json:"branch,omitempty"` // the new branch, for the mode Branch
+	Conflicts []string      `json:"conflicts,omitempty"`
+	Change    string        `json:"change,omitempty"` // the new jj change
+	Parent    string        `json:"parent,omitempty"` // the jj change that was edited before
+}
+
+// landedFrame is a landed frame in a record.
+type landedFrame struct {
+	Run      string `json:"runId"`
+	From     int64  `json:"from"`
+	To       int64  `json:"to"`
+	Worktree string `json:"worktree,omitempty"`
+}
+
+// newRecord returns the record of a request.
+func newRecord(req Request) record {
+	r := record{Mode: req.Mode, Branch: req.Branch}
+	for _, step := range req.Steps {
+		r.Landed = append(r.Landed, landedFrame{step.To.Address.Run, step.From.Address.Frame, step.To.Address.Frame, step.To.Worktree})
+	}
+	return r
+}
+
+// input returns the change that makes the record the input of a run.
+func (r record) input() (snapshot.Change, error) {
+	data, err := json.Marshal(r)
+	return snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: data}, err
+}
+
+// recordOf returns the record of the landing of head.
+func recordOf(head *timeline.Head) (record, error) {
+	var r record
+	data, err := head.State().Input()
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil {
+		return r, fault.New(fault.UndoRefused, "run %q does not say what it landed: %w", head.Row().ID, err)
+	}
+	return r, nil
+}
+
+// frame returns the address of the last landed frame, as commit messages have it.
+func (r record) frame() string {
+	last := r.Landed[len(r.Landed)-1]
+	return timeline.Address{Run: last.Run, Frame: last.To}.String()
+}
+
+// paths returns the paths of files in conflict.
+func (r record) paths() []string {
+	var paths []string
+	for _, text := range r.Conflicts {
+		if path, ok := snapshot.UnescapePath(text); ok {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// openFile is the file in the private directory of the working copy with the id of the landing that has begun, and is
+// unfinished or has conflicts.
+const openFile = "smithers-land"
+
+// openPath returns the path of openFile for the working copy of the store.
+func openPath(s *timeline.Store) string {
+	w := s.Workspace()
+	name := openFile
+	if w.JJRepo() != "" { // jj workspaces can share git's directory
+		name += "-" + snapshot.EscapePath(w.Name)
+	}
+	return filepath.Join(w.Repo.GitDir, strings.ReplaceAll(name, "/", "%2f"))
+}
+
+// openLanding returns the id of the landing that has begun in the working copy of the store, or "".
+func openLanding(s *timeline.Store) (string, error) {
+	data, err := os.ReadFile(openPath(s))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(data)), timeline.Explain(err)
+}
+
+// begin notes that the landing run has begun.
+func begin(s *timeline.Store, run string) error {
+	return timeline.Explain(fsx.Replace(openPath(s), []byte(run+"\n"), 0o666))
+}
+
+// end removes the note of begin, if the note names run.
+func end(s *timeline.Store, run string) error {
+	if open, err := openLanding(s); err != nil || open != run {
+		return err
+	}
+	if err := os.Remove(openPath(s)); err != nil {
+		return fmt.Errorf("the end of the landing was not noted: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package land
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// landOp returns the op of a landing. done is false if the landing was interrupted before it had the op.
+func landOp(head *timeline.Head) (op snapshot.Op, done bool, err error) {
+	ops, err := timeline.OpsAt(head.Entry())
+	if err != nil {
+		return op, false, timeline.Explain(err)
+	}
+	for _, op := range ops {
+		if op.Kind == snapshot.OpLand {
+			return op, true, nil
+		}
+	}
+	return op, false, nil
+}
+
+// Open returns the id of the landing that has begun in the working copy of the store, and that was interrupted or has
+// conflicts. If the landing was interrupted, Open first records it, so that it can be undone. Code: nothing_to_undo if
+// there is no such landing.
+func Open(ctx context.Context, s *timeline.Store) (string, error) {
+	nothing := fault.New(fault.NothingToUndo, "no landing has conflicts or was interrupted in this working copy").
+		Hint("`git smithers undo` takes back the newest operation in this clone")
+	run, err := openLanding(s)
+	if err != nil {
+		return "", err
+	}
+	if run == "" {
+		return "", nothing
+	}
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	op, done, err := landOp(head)
+	if err != nil {
+		return "", err
+	}
+	if done && op.UndoneBy != 0 {
+		if err := end(s, run); err != nil {
+			return "", err
+		}
+		return "", nothing
+	}
+	if done {
+		return run, nil
+	}
+	r, err := recordOf(head)
+	if err != nil {
+		return "", err
+	}
+	op = snapshot.Op{Kind: snapshot.OpLand, Files: r.Mode != Branch}
+	return run, recordOp(ctx, &code.RestoreJobs{Store: s, Head: head}, op, "landing interrupted")
+}
+
+// TakeBack is what an undo of a landing does besides restoring the files.
+type TakeBack struct {
+	s          *timeline.Store
+	r          record
+	run        string
+	head, tree objstore.ID
+}
+
+// NewTakeBack checks that the landing of head can be taken back here. It changes nothing. Code: undo_refused if the landing
+// was done in another clone or working copy, or if commits were made since.
+func NewTakeBack(ctx context.Context, s *timeline.Store, head *timeline.Head, op snapshot.Op) (*TakeBack, error) {
+	r, err := recordOf(head)
+	if err != nil {
+		return nil, err
+	}
+	run := head.Row().ID
+	lines, err := s.Here().Lines()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if lines[timeline.OpMark(run, op)] == 0 {
+		return nil, fault.New(fault.UndoRefused, "the landing %q was not done in this clone", run).Detail("runId", run)
+	}
+	w := s.Workspace()
+	if w.Root == "" || w.Name != r.WorkCopy {
+		return nil, fault.New(fault.UndoRefused, "the landing %q was done in another working copy", run).
+			Hint("run `git smithers undo %s` there", fault.Word(run)).Detail("runId", run)
+	}
+	t := &TakeBack{s: s, r: r, run: run}
+	if w.Type == snapshot.VCSJJ {
+		return t, t.checkJJ(ctx)
+	}
+	if t.tree, err = objstore.ParseID(r.Tree); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	id, err := objstore.ParseID(r.Head)
+	if err == nil {
+		t.head, err = timeline.CommitTree(s.Objects(), id)
+	}
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	return t, t.checkGit(ctx)
+}
+
+// checkGit checks that the branch is where the landing left it, or where it was before.
+func (t *TakeBack) checkGit(ctx context.Context) error {
+	w := t.s.Workspace()
+	if t.r.Mode == Branch {
+		at, err := w.OneID(ctx, "refs/heads/"+t.r.Branch)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		if at != "" && at != t.r.Commit {
+			return fault.New(fault.UndoRefused, "branch %s has moved since the landing %q", t.r.Branch, t.run).
+				Hint("`git branch -D %s` deletes the branch", fault.Word(t.r.Branch)).Detail("runId", t.run)
+		}
+		return nil
+	}
+	commit, branch, err := w.Head(ctx)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	ref := "HEAD"
+	if branch != "" {
+		ref = "refs/heads/" + branch
+	}
+	operation, err := w.Underway()
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	switch {
+	case operation != "":
+		return fault.New(fault.UndoRefused, "a %s is under way", operation).
+			Hint("finish it, or take it back with `git %s --abort`", fault.Word(operation)).Detail("runId", t.run)
+	case ref != t.r.Ref:
+		return fault.New(fault.UndoRefused, "another branch was checked out since the landing %q", t.run).
+			Hint("check %s out again", t.r.Ref).Detail("runId", t.run)
+	case commit == t.r.Head, commit == t.r.Commit:
+		return nil
+	case t.r.Commit != "":
+		return fault.New(fault.UndoRefused, "commits were made since the landing %q", t.run).
+			Hint("`git revert %s` takes its commit back", fault.Word(t.r.Commit)).Detail("runId", t.run)
+	}
+	return fault.New(fault.UndoRefused, "the landing %q was committed", t.run).
+		Hint("`git revert` takes a commit back").Detail("runId", t.run)
+}
+
+// Do takes back the commit, the branch and the staged changes of the landing. It may be called again after it was
+// interrupted.
+func (t *TakeBack) Do(ctx context.Context) error {
+	w := t.s.Workspace()
+	switch {
+	case w.Type == snapshot.VCSJJ:
+		if err := t.doJJ(ctx); err != nil {
+			return timeline.Explain(err)
+		}
+	case t.r.Mode == Branch:
+		at, err := w.OneID(ctx, "refs/heads/"+t.r.Branch)
+		if err == nil && at != "" {
+			_, err = w.RunGit(ctx, "update-ref", "-d", "refs/heads/"+t.r.Branch, t.r.Commit)
+		}
+		if err != nil {
+			return timeline.Explain(err)
+		}
+	default:
+		commit, _, err := w.Head(ctx)
+		if err == nil && t.r.Commit != "" && commit == t.r.Commit {
+			err = w.MoveHead(ctx, "smithers undo: "+t.run, t.r.Head, t.r.Commit)
+		}
+		if err == nil {
+			err = w.Unstage(ctx, t.head, t.tree, t.r.paths())
+		}
+		if err == nil {
+			err = w.ForgetMessage("Smithers-Frame: " + t.r.frame())
+		}
+		if err != nil {
+			return timeline.Explain(err)
+		}
+	}
+	return end(t.s, t.run)
+}

@@ -1,0 +1,79 @@
+package list
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// frameTrailer begins the line of a commit's message that names the frame that the commit landed.
+const frameTrailer = "Smithers-Frame: "
+
+// mostLanded is the largest number of frames that one commit names.
+const mostLanded = 100
+
+// landedBy returns the frames that a commit has landed, as its message says. text is the commit, as in FrameQuery. Frames
+// that this repository does not have are left out.
+func landedBy(ctx context.Context, s *timeline.Store, text string) ([]FrameMatch, error) {
+	commit, err := jjbridge.ResolveCommit(ctx, s.Workspace(), text)
+	if err != nil || commit == "" {
+		return nil, timeline.Explain(err)
+	}
+	id, err := objstore.ParseID(commit)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	data, err := objstore.GetKind(s.Objects(), id, objstore.Commit)
+	if errors.Is(err, objstore.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	_, message, _ := strings.Cut(string(data), "\n\n")
+	message = strings.TrimSpace(message)
+	var out []FrameMatch
+	for line := range strings.SplitSeq(message[strings.LastIndex(message, "\n\n")+1:], "\n") {
+		address, ok := strings.CutPrefix(line, frameTrailer)
+		if !ok || len(out) == mostLanded {
+			continue
+		}
+		at, err := s.LoadFor(ctx, strings.TrimSpace(address), timeline.ToChange) // the whole id
+		if known, ok := errors.AsType[*fault.Error](err); ok && known.Exit() != fault.ExitBug {
+			continue // the run is not here, or the line names none
+		}
+		if err != nil {
+			return nil, err
+		}
+		match, err := matchOf(at.Entry)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		match.RunID, match.FrameNo, match.Landed = at.Address.Run, at.Address.Frame, true
+		out = append(out, match)
+	}
+	return out, nil
+}
+
+// withLanded adds to out the frames that the commit of query has landed, unless out has them.
+func withLanded(ctx context.Context, s *timeline.Store, query FrameQuery, out []FrameMatch) ([]FrameMatch, error) {
+	landed, err := landedBy(ctx, s, query.Commit)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range landed {
+		same := func(other FrameMatch) bool { return other.RunID == one.RunID && other.FrameNo == one.FrameNo }
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			out[i].Landed = true
+		} else if query.Run == "" || query.Run == one.RunID {
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}

@@ -63,6 +63,13 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 // Have returns the files before the restore. It returns nil before RestoreJobs.Prepare.
 func (r *RestoreJob) Have() *jjbridge.CapturedFiles { return r.have }
 
+// Recapture captures the working copy anew, as the files after the operation. It replaces RestoreJobs.Restore where another
+// program has changed the files.
+func (r *RestoreJob) Recapture(ctx context.Context) (err error) {
+	r.now, err = r.Copy.read(ctx, scopeLike(r.Want))
+	return timeline.Explain(err)
+}
+
 // close closes the captures of the job, so that captured files that are in no frame are removed.
 func (r *RestoreJob) close() {
 	for _, captured := range []*jjbridge.CapturedFiles{r.have, r.now} {

@@ -29,8 +29,13 @@ type record struct {
 	Commit    string        `json:"commit,omitempty"` // the new commit
 	Branch    string        `json:"branch,omitempty"` // the new branch, for the mode Branch
 	Conflicts []string      `json:"conflicts,omitempty"`
-	Change    string        `json:"change,omitempty"` // the new jj change
-	Parent    string        `json:"parent,omitempty"` // the jj change that was edited before
+	// In a jj workspace: the change that was edited, its parents, the commits that jj has imported (base with the files of
+	// the first frame, and commits with the changes), and the bookmark by which they were imported.
+	Change  string   `json:"changeId,omitempty"`
+	Parents []string `json:"parents,omitempty"`
+	Base    string   `json:"base,omitempty"`
+	Commits []string `json:"commits,omitempty"`
+	Keeper  string   `json:"bookmark,omitempty"`
 }
 
 // landedFrame is a landed frame in a record.

@@ -3,7 +3,9 @@ package land
 import (
 	"context"
 	"errors"
+	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -104,11 +106,15 @@ func (c captured) VCS() *snapshot.VCS { return c.vcs }
 
 // missing returns land_refused if err means that an object is missing, with the command that gets it.
 func missing(s *timeline.Store, err error) error {
-	if !errors.Is(err, objstore.ErrNotFound) {
+	git, ok := errors.AsType[*gitexec.Error](err)
+	unreachable := ok && s.Repo().Config.IsPartial() && strings.Contains(git.Stderr, "promisor remote")
+	if !unreachable && !errors.Is(err, objstore.ErrNotFound) {
 		return timeline.Explain(err)
 	}
 	refused := fault.New(fault.LandRefused, "objects that the merge needs are missing: %w", err)
 	switch {
+	case unreachable:
+		refused = refused.Hint("this partial clone fetches them from its remote, which could not be read")
 	case isShallow(s):
 		refused = refused.Hint("`git fetch --unshallow` fetches the history that this shallow clone lacks")
 	case s.Repo().Config.IsPartial():

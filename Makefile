@@ -37,7 +37,7 @@ ALONE := ^Test(AFlippedBit|AMergeThatMeetsAFault|APackThatGitHas|ASealThatSpares
 LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|TakesTheSignals)
 
 # The scripts that run with the newer git, too. A soak runs all of them with it.
-NEWER_SCRIPTS ?= ^TestScript$$/^(code-(git|jj|none|rebase|worktrees)|fetch|git|plain-git|push|repositories)
+NEWER_SCRIPTS ?= ^TestScript$$/^(code-(git|jj|none|rebase|worktrees)|fetch|git|land|plain-git|push|repositories)
 
 NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -54,6 +55,9 @@ func (d *Desk) landing(ctx context.Context, req LandRequest) (land.Request, erro
 		return out, err
 	}
 	out.Steps, out.Label = steps, at.String()
+	if len(req.Worktrees) > 0 {
+		out.Label += " " + oneLine(strings.Join(req.Worktrees, ", "))
+	}
 	summary, err := d.summaryOf(ctx, at)
 	if err != nil {
 		return out, err
@@ -63,7 +67,7 @@ func (d *Desk) landing(ctx context.Context, req LandRequest) (land.Request, erro
 			return out, err
 		}
 	}
-	out.Message = summary.message(req.Message, at)
+	out.Message = summary.message(req.Message, at, req.Worktrees)
 	return out, nil
 }
 

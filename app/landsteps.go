@@ -82,8 +82,11 @@ func (d *Desk) turnSteps(ctx context.Context, summary *summary, whole land.Step)
 }
 
 // trailers are the lines at the end of a commit's message by which the commit leads back to the frame.
-func trailers(at timeline.Address, coAuthor string) string {
+func trailers(at timeline.Address, worktrees []string, coAuthor string) string {
 	out := fmt.Sprintf("Smithers-Run: %s\nSmithers-Frame: %s\n", oneLine(at.Run), oneLine(at.String()))
+	for _, name := range worktrees {
+		out += "Smithers-Worktree: " + oneLine(name) + "\n"
+	}
 	if coAuthor != "" {
 		out += "Co-authored-by: " + coAuthor + "\n"
 	}

@@ -67,6 +67,12 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 // oneLine returns text on one line, with control characters escaped.
 func oneLine(text string) string { return plain.Text(plain.OneLine(text)) }
 
+// firstLine returns the first line of text, with control characters escaped.
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return oneLine(first)
+}
+
 // subject returns the subject of a commit.
 func (s *summary) subject() string {
 	var text string
@@ -76,7 +82,7 @@ func (s *summary) subject() string {
 	case s.row.Parent != nil && s.row.Parent.Description != "":
 		text = s.row.Parent.Description
 	}
-	if text = oneLine(text); text == "" {
+	if text = firstLine(text); text == "" {
 		text = oneLine(s.row.Workflow) + ": run " + oneLine(s.row.ID)
 	}
 	return plain.Shorten(text, subjectWidth)
@@ -90,8 +96,9 @@ func (s *summary) coAuthor() string {
 	return s.dialogue.CoAuthor
 }
 
-// message returns the message of a commit with the run's changes. own is the user's text, or "" for the summary.
-func (s *summary) message(own string, at timeline.Address) string {
+// message returns the message of a commit with the run's changes. own is the user's text, or "" for the summary. worktrees are
+// the tasks whose own worktrees are landed.
+func (s *summary) message(own string, at timeline.Address, worktrees []string) string {
 	text := strings.TrimSpace(own)
 	if text == "" {
 		text = s.subject()
@@ -99,16 +106,16 @@ func (s *summary) message(own string, at timeline.Address) string {
 			text += "\n\n" + strings.Join(lines, "\n")
 		}
 	}
-	return text + "\n\n" + trailers(at, s.coAuthor())
+	return text + "\n\n" + trailers(at, worktrees, s.coAuthor())
 }
 
 // turnMessage returns the message of a commit with the changes of one turn. at is the last frame of the turn.
 func (s *summary) turnMessage(turn agent.Turn, at timeline.Address) string {
-	text := plain.Shorten(oneLine(turn.Prompt), subjectWidth)
+	text := plain.Shorten(firstLine(turn.Prompt), subjectWidth)
 	if text == "" {
 		text = fmt.Sprintf("turn %d of %s", turn.Number, oneLine(s.row.ID))
 	}
-	return text + "\n\n" + trailers(at, s.coAuthor())
+	return text + "\n\n" + trailers(at, nil, s.coAuthor())
 }
 
 // lines returns the prompts of a session, or the tasks of a run, as a list.

@@ -56,7 +56,7 @@ func (d *Desk) PullRequest(ctx context.Context, req LandRequest) (*PullRequest, 
 			fmt.Fprintf(&body, "- %s %s\n", change.Op, markdown(plain.Text(change.Path)))
 		}
 	}
-	body.WriteString("\n" + trailers(at, ""))
+	body.WriteString("\n" + trailers(at, req.Worktrees, ""))
 	title := sum.subject()
 	if req.Message != "" {
 		title = plain.Shorten(oneLine(req.Message), subjectWidth)

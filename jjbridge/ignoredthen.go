@@ -17,9 +17,9 @@ import (
 const ignoreFile = ".gitignore"
 
 // ignored returns the files that p would remove and that the .gitignore files of p.To ignore. The capture of p.To may
-// have left these files out, so p must not remove them. ignored does not return files in git's index, because a capture
-// takes such a file even if it is ignored. If p writes no .gitignore file, the result is nil.
-func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, error) {
+// have left these files out, so p must not remove them. Unless even is true, ignored does not return files in git's index,
+// because a capture takes such a file even if it is ignored. If p writes no .gitignore file, the result is nil.
+func (p *Plan) ignored(ctx context.Context, w *Workspace, even bool) ([]snapshot.LeftOut, error) {
 	var ask bytes.Buffer
 	for _, e := range p.edits {
 		if !e.to.exists() && !e.from.isModule() {
@@ -48,7 +48,7 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 	then := *w
 	then.Root = dir
 	args := []string{"check-ignore", "-z", "--stdin"}
-	if w.Type == snapshot.VCSJJ {
+	if even || w.Type == snapshot.VCSJJ {
 		args = append(args, "--no-index") // in a jj workspace, git's index has all files that jj has seen
 	}
 	// git exits with status 1 if no file is ignored. So every error counts as no ignored file, unless ctx has ended.

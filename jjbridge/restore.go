@@ -97,7 +97,7 @@ func (w *Workspace) Plan(ctx context.Context, captured *CapturedFiles, target ob
 	if plan.edits, err = plan.compare(ctx, w); err != nil {
 		return nil, err
 	}
-	ignored, err := plan.ignored(ctx, w)
+	ignored, err := plan.ignored(ctx, w, false)
 	if err != nil {
 		return nil, err
 	}

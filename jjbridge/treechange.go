@@ -27,7 +27,7 @@ func (w *Workspace) TreeChange(ctx context.Context, c *CapturedFiles, before, af
 	if plan.edits, err = plan.compare(ctx, w); err != nil {
 		return nil, err
 	}
-	ignored, err := plan.ignored(ctx, w)
+	ignored, err := plan.ignored(ctx, w, true) // the index of today is not that of the captures
 	if err != nil {
 		return nil, err
 	}

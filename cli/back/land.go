@@ -126,6 +126,7 @@ type landDocument struct {
 	Path      string                `json:"path"`
 	Changes   []jjbridge.PathChange `json:"changes"`
 	LeftOut   []string              `json:"leftOut"`
+	Worktrees []string              `json:"worktrees"`
 	Conflicts []string              `json:"conflicts"`
 	Commit    *string               `json:"commit"`
 	Change    *string               `json:"changeId"`
@@ -166,7 +167,7 @@ func describeLanded(done *land.Result) landDocument {
 	}
 	doc := landDocument{
 		Kind: "land", Run: text(done.Run), Mode: done.Mode, Path: done.Root, Changes: done.Changes,
-		LeftOut: append([]string{}, done.LeftOut...), Conflicts: append([]string{}, done.Conflicts...),
+		LeftOut: append([]string{}, done.LeftOut...), Worktrees: append([]string{}, done.Worktrees...), Conflicts: append([]string{}, done.Conflicts...),
 		Commit: text(done.Commit), Change: text(done.Change), Branch: text(done.Branch),
 	}
 	if done.Saved != nil {
@@ -179,6 +180,9 @@ func describeLanded(done *land.Result) landDocument {
 func noteLanded(ctx context.Context, s *session.Session, done *land.Result) {
 	if len(done.LeftOut) > 0 {
 		s.Note("not landed, because a capture left them out: %s", display.List(done.LeftOut))
+	}
+	if len(done.Worktrees) > 0 {
+		s.Note("not landed: the tasks' own worktrees: %s; --worktree lands them", display.List(done.Worktrees))
 	}
 	if done.Run == "" {
 		s.Note("nothing to land: the commit that is checked out has the changes already")

@@ -32,7 +32,7 @@ type gitLanding struct {
 
 // landGit lands in a working copy of git.
 func landGit(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
-	l := &gitLanding{s: s, w: s.Workspace(), req: req, out: &Result{Mode: req.Mode, Root: s.Workspace().Root, Changes: []jjbridge.PathChange{}}}
+	l := &gitLanding{s: s, w: s.Workspace(), req: req, out: newResult(s, req)}
 	if err := l.stand(ctx); err != nil {
 		return nil, err
 	}

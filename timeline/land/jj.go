@@ -36,7 +36,7 @@ func landJJ(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	if req.Mode == Apply {
 		req.Mode = Commit
 	}
-	l := &jjLanding{s: s, w: s.Workspace(), req: req, out: &Result{Mode: req.Mode, Root: s.Workspace().Root, Changes: []jjbridge.PathChange{}}}
+	l := &jjLanding{s: s, w: s.Workspace(), req: req, out: newResult(s, req)}
 	if env := l.w.JJIdentity(ctx); env != nil {
 		l.w = l.w.WithEnv(env...)
 	}

@@ -86,6 +86,17 @@ func isShallow(s *timeline.Store) bool {
 	return err == nil
 }
 
+// newResult returns the result of a request before anything is landed.
+func newResult(s *timeline.Store, req Request) *Result {
+	out := &Result{Mode: req.Mode, Root: s.Workspace().Root, Changes: []jjbridge.PathChange{}}
+	if to := req.Steps[len(req.Steps)-1].To; to.Worktree == "" {
+		for _, own := range to.vcs.Worktrees {
+			out.Worktrees = append(out.Worktrees, own.Name)
+		}
+	}
+	return out
+}
+
 // change is a step without the files that a capture left out.
 type change struct {
 	step Step

@@ -28,11 +28,11 @@ func inConflict(paths []string, format string, args ...any) *fault.Error {
 // stepConflict returns merge_conflict for a step that is not the last. Nothing was changed.
 func stepConflict(one change, paths []string) error {
 	at := one.step.To
-	err := inConflict(paths, "%s was not landed", at.Address)
 	if at.Worktree == "" {
-		return err.Hint("nothing was changed; land the turns as one, without --each-turn, to resolve the conflicts")
+		return inConflict(paths, "%s was not landed", at.Address).
+			Hint("nothing was changed; land the turns as one, without --each-turn, to resolve the conflicts")
 	}
-	return err.Hint("nothing was changed; `git smithers land %s --worktree %s` lands this worktree alone, to resolve the conflicts",
+	return inConflict(paths, "the worktree of task %q was not landed", at.Worktree).Hint("nothing was changed; `git smithers land %s --worktree %s` lands this worktree alone, to resolve the conflicts",
 		fault.Word(at.Address.String()), fault.Word(at.Worktree))
 }
 

@@ -47,6 +47,7 @@ type Result struct {
 	Root      string                // the top of the working copy
 	Changes   []jjbridge.PathChange // the changes to the commit that was checked out, sorted by path; never nil
 	LeftOut   []string              // paths that were not landed, because a capture left them out, sorted
+	Worktrees []string              // tasks whose own worktrees the frame has, and which were not landed, sorted
 	Conflicts []string              // paths in conflict, sorted
 	Commit    string                // the new commit; "" if there is none
 	Change    string                // the new jj change; "" with git

@@ -16,6 +16,9 @@ import (
 // turnNode is the id of the node whose iterations are the turns of a session.
 const turnNode = "turn"
 
+// TurnID returns the id of the frame of a turn's prompt.
+func TurnID(turn int) string { return fmt.Sprintf("turn:%d", turn) }
+
 // The output tables of a session. Each has a row for each turn.
 const (
 	promptsTable = "prompts"
@@ -142,7 +145,7 @@ func (d *drafter) takePrompt() error {
 	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: d.atMs})
-	d.out.Frame.IDs = []string{fmt.Sprintf("turn:%d", d.mem.Turn)}
+	d.out.Frame.IDs = []string{TurnID(d.mem.Turn)}
 	d.out.Subject = fmt.Sprintf("turn %d: %s", d.mem.Turn, d.ev.Prompt)
 	return d.output(promptsTable, map[string]string{"prompt": strings.ToValidUTF8(d.ev.Prompt, "\uFFFD")})
 }

@@ -117,7 +117,7 @@ func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt str
 	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: j.atMs})
-	d.out.Frame.IDs = []string{fmt.Sprintf("turn:%d", d.mem.Turn)}
+	d.out.Frame.IDs = []string{TurnID(d.mem.Turn)}
 	d.out.Subject = fmt.Sprintf("turn %d: %s", d.mem.Turn, j.prompt)
 	if err := d.output(promptsTable, map[string]string{"prompt": j.prompt}); err != nil {
 		return err

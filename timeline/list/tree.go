@@ -28,6 +28,9 @@ type FrameInfo struct {
 	tree objstore.ID // the captured files; zero if no files were captured
 }
 
+// Tree returns the id of the tree of the captured files, or the zero ID if no files were captured.
+func (f FrameInfo) Tree() objstore.ID { return f.tree }
+
 // FrameVCS is the revision of the working copy at a frame in a timeline.
 type FrameVCS struct {
 	VCSType    string  `json:"vcsType"`    // git or jj

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
@@ -83,7 +82,7 @@ func (f *eventFollower) printLines(list []sqliteindex.EventRow) error {
 			if i == len(f.widths) {
 				f.widths = append(f.widths, 0)
 			}
-			f.widths[i] = max(f.widths[i], utf8.RuneCountInString(c.Text))
+			f.widths[i] = max(f.widths[i], term.Width(c.Text))
 		}
 		b.WriteString(term.AlignedLine(row, f.widths) + "\n")
 	}

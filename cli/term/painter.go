@@ -35,8 +35,11 @@ func (p Painter) Paint(style, text string) string {
 
 // Status returns text, the status of a run or the state of a node or attempt, in the colour of this state. A state
 // without a colour, and any other text, is faint.
-func (p Painter) Status(text string) string {
-	switch text {
+func (p Painter) Status(text string) string { return p.StatusAs(text, text) }
+
+// StatusAs returns text in the colour that Status gives to status.
+func (p Painter) StatusAs(status, text string) string {
+	switch status {
 	case "finished":
 		return p.Paint(Green, text)
 	case "failed":

@@ -2,7 +2,6 @@ package term
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
@@ -56,26 +55,52 @@ func (t *Table) Align(b *strings.Builder, indent string) {
 	if len(t.Rows) == 0 && !t.KeepsHeader {
 		return
 	}
-	widths := make([]int, len(t.Header))
-	for i, title := range t.Header {
-		widths[i] = utf8.RuneCountInString(title)
+	text, _ := t.Lines()
+	for line := range strings.Lines(text) {
+		b.WriteString(indent + line)
 	}
-	for _, row := range t.Rows {
-		for i := range row {
-			row[i].Text = visible(row[i].Text)
-		}
-		for i, c := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.Text))
-		}
-	}
+}
+
+// Lines returns the header and the rows as lines in aligned columns, and the width of the widest line. It escapes
+// invisible characters in the cells.
+func (t *Table) Lines() (text string, width int) {
 	titles := make([]Cell, len(t.Header))
 	for i, title := range t.Header {
 		titles[i].Text = title
 	}
-	for _, row := range append([][]Cell{titles}, t.Rows...) {
-		b.WriteString(indent + AlignedLine(row, widths) + "\n")
-	}
+	return AlignedLines(append([][]Cell{titles}, t.Rows...))
 }
+
+// AlignedLines returns lines of cells in aligned columns, and the width of the widest line. A line may have fewer cells
+// than others; a nil line is empty. AlignedLines escapes invisible characters in the cells.
+func AlignedLines(lines [][]Cell) (text string, width int) {
+	var widths []int
+	for _, line := range lines {
+		for i := range line {
+			line[i].Text = visible(line[i].Text)
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], Width(line[i].Text))
+		}
+	}
+	for i, w := range widths {
+		if width += w; i > 0 {
+			width += columnGap
+		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		if line != nil {
+			b.WriteString(AlignedLine(line, widths))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), width
+}
+
+// columnGap is the number of spaces between two columns.
+const columnGap = 2
 
 // separate writes the rows as lines with tabs between the cells. If KeepsHeader is set, it writes the header first.
 func (t *Table) separate(b *strings.Builder) {
@@ -104,7 +129,7 @@ func AlignedLine(row []Cell, widths []int) string {
 	for i, c := range row[:last+1] {
 		b.WriteString(c.painted())
 		if i < last {
-			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.Text)+2))
+			b.WriteString(strings.Repeat(" ", max(widths[i]-Width(c.Text), 0)+columnGap))
 		}
 	}
 	return b.String()

@@ -54,6 +54,7 @@ func reading(elsewhere string) map[string][]string {
 		"diff":     {"triage-1:0", "triage-1:1"},
 		"frames":   {"--run", "triage-1", "--path", "file"},
 		"branches": {"triage-1"},
+		"compare":  {"--forks-of", "triage-1"},
 		"ops":      {"triage-1"},
 		"fork":     {"triage-1", "--run-id", "fork"},
 		"replay":   {"flow.yaml", "triage-1:1"},

@@ -43,6 +43,8 @@ func jsonLines() []jsonLine {
 		{"inbox", "", ""},
 		{"fork", "a:1 --run-id b", ""},
 		{"branches", "a", ""},
+		{"compare", "a b", ""},
+		{"diff", "--align a b", ""},
 		{"ops", "b", ""},
 		{"cancel", "b", ""},
 		{"supervise", "a --once", ""},

@@ -62,7 +62,7 @@ func golden(t *testing.T, file, got string) {
 // commands are the commands that help --all lists, but for a few.
 func commands() []string {
 	return []string{
-		"run", "check", "resume", "cancel", "status", "runs", "timeline", "show", "diff", "frames", "revert", "restore",
+		"run", "check", "resume", "cancel", "status", "runs", "timeline", "show", "diff", "compare", "frames", "revert", "restore",
 		"inbox", "approve", "deny", "answer", "signal", "logs", "events", "sql",
 		"supervise", "travel", "reset", "undo", "ops",
 		"fork", "replay", "branches", "worktrees", "worktrees prune",

@@ -26,6 +26,7 @@ func diffCommand() *arg.Command {
 		Usage: []string{
 			"[<workflow>] <run>[:<frame>] [<run>[:<frame>]] [--full]",
 			"--code [--stat] [--worktree TASK] [<workflow>] <run>[:<frame>] [<run>[:<frame>]] [[--] <path>...]",
+			"--align <run> <run> [--full]",
 		},
 		About: `Compares nodes, output rows, loops, input, and the revision of the working copy, and counts
 changed files and lines. A run without a frame stands for its newest state. The two frames
@@ -34,10 +35,16 @@ workflow file before the run is accepted for compatibility and is not read: if t
 several arguments and the first is the name of a file, it is the workflow.
 
 --code compares the files with git diff, with your pager, colours and diff settings. Paths
-have the same meaning as for git diff.`,
+have the same meaning as for git diff.
+
+--align compares two runs step by step. It matches steps by task and iteration, and tool
+calls by the tool and its input. A line begins with ~ if the step or call had another
+outcome, with - if only the first run has it, and with + if only the second has it. Other
+lines are equal; many equal lines are one line, unless --full is given.`,
 		MinArgs: 1, MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "full", Usage: "show long values in full"},
+			&urfave.BoolFlag{Name: "align", Usage: "compare two runs step by step"},
 			&urfave.BoolFlag{Name: "code", Usage: "compare the files with git diff"},
 			&urfave.StringFlag{Name: "worktree", Usage: "with --code: compare the worktrees of `TASK`"},
 			&urfave.BoolFlag{Name: "stat", Usage: "with --code: show the changed lines of each file as numbers"},
@@ -50,11 +57,20 @@ have the same meaning as for git diff.`,
 			{"see the code changes of frame 7", "git smithers diff --code triage-1:7"},
 			{"see the changes between two frames", "git smithers diff triage-1:2 triage-1:7"},
 			{"compare the newest state of a run with that of its fork", "git smithers diff triage-1 kx2m4abc"},
+			{"see why one run passed and another failed", "git smithers diff --align triage-1 kx2m4abc"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 		args := withoutWorkflow(s, c.Args().Slice())
 		formats := codeDiffFormats(c)
+		if c.Bool("align") {
+			switch {
+			case c.Bool("code"):
+				return cmd.Misused("--align and --code do not go together")
+			case len(args) != 2:
+				return cmd.Misused("diff --align needs two runs, got %s", plain.Count(len(args), "argument"))
+			}
+		}
 		if !c.Bool("code") {
 			switch {
 			case c.IsSet("worktree"):
@@ -67,6 +83,9 @@ have the same meaning as for git diff.`,
 			}
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
+			if c.Bool("align") {
+				return runAlign(ctx, s, store, args, c.Bool("full"))
+			}
 			if c.Bool("code") {
 				return runCodeDiff(ctx, s, store, args, codeDiffOptions{c.String("worktree"), formats})
 			}

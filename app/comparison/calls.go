@@ -33,9 +33,11 @@ func (c *comparer) calls(row Row, yield func(Row, error) bool) bool {
 		inherited++
 	}
 	a, b = a[inherited:], b[inherited:]
-	if err := c.say(a, b); err != nil {
-		yield(Row{}, err)
-		return false
+	if !c.said {
+		if err := c.say(a, b); err != nil {
+			yield(Row{}, err)
+			return false
+		}
 	}
 	for _, p := range align.Sequences(callKeys(a), callKeys(b)) {
 		next := Row{A: row.A, B: row.B}

@@ -41,7 +41,7 @@ With --json, prints one document. With --csv, prints a header and one line per r
 			&urfave.StringFlag{Name: "forks-of", Usage: "compare `RUN`, its forks, and their forks"},
 			&urfave.StringFlag{Name: "by", Usage: "the run with the highest `OUTPUT` is best"},
 			&urfave.StringFlag{Name: "outputs", Usage: "show these outputs: `TABLE.MEMBER,...`"},
-			&urfave.BoolFlag{Name: "only-differences", Usage: "leave out what is equal in all runs"},
+			&urfave.BoolFlag{Name: "only-differences", Usage: "leave out of the table what is equal in all runs"},
 			&urfave.BoolFlag{Name: "csv", Usage: "print comma-separated values, one line per run"},
 		},
 		Exits: arg.Reads(),
@@ -59,6 +59,8 @@ With --json, prints one document. With --csv, prints a header and one line per r
 			return cmd.Misused("compare needs runs, or --forks-of")
 		case c.Bool("csv") && s.JSON:
 			return cmd.Misused("--csv and --json do not go together")
+		case c.Bool("only-differences") && (c.Bool("csv") || s.JSON):
+			return cmd.Misused("--only-differences is for the table: --csv and --json have all values")
 		}
 		for name := range strings.SplitSeq(c.String("outputs"), ",") {
 			if name = strings.TrimSpace(name); name != "" {

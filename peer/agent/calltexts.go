@@ -13,11 +13,20 @@ import (
 // folderName stands for the folder of the agent in what CallTexts returns.
 const folderName = "."
 
-// CallTexts reads the inputs and outputs of the tool calls of one entry. It is for one goroutine.
+// CallTexts has the inputs and outputs of the tool calls of one entry. It reads the transcripts once, and only if a call refers to
+// them. It is for one goroutine.
 type CallTexts struct {
-	rows    *page.Collection // the transcripts
+	rows    *page.Collection // the transcripts; nil once they have been read
 	speaks  *dialect.Dialect
-	folders map[string]string // the folder of the agent, by transcript; "" if it is unknown
+	inputs  map[callPlace][]byte
+	outputs map[callPlace][]byte
+}
+
+// A callPlace is where a transcript says something about a call.
+type callPlace struct {
+	transcript string
+	offset     int64
+	id         string // the agent's own id of the call
 }
 
 // NewCallTexts returns the CallTexts of an entry. workflow is the name of the run's workflow: that of a session is its agent.
@@ -26,7 +35,7 @@ func NewCallTexts(entry *snapshot.Entry, workflow string) (*CallTexts, error) {
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	return &CallTexts{rows: rows, speaks: dialect.For(workflow), folders: make(map[string]string)}, nil
+	return &CallTexts{rows, dialect.For(workflow), make(map[callPlace][]byte), make(map[callPlace][]byte)}, nil
 }
 
 // Input returns what a tool was asked to do: a JSON value, or nil if it is unknown. The folder in which the agent worked is
@@ -35,16 +44,8 @@ func (t *CallTexts) Input(call snapshot.ToolCall) (json.RawMessage, error) {
 	if call.InputAt == nil {
 		return call.Input, nil
 	}
-	facts, err := t.facts(call.InputAt)
-	if err != nil {
-		return nil, err
-	}
-	for _, begun := range facts.Begun {
-		if begun.ID == call.CallToken {
-			return t.withoutFolder(begun.Input, call.InputAt.Transcript, facts)
-		}
-	}
-	return nil, nil
+	err := t.read()
+	return t.inputs[callPlace{call.InputAt.Transcript, call.InputAt.Offset, call.CallToken}], err
 }
 
 // Output returns what a tool answered, or nil if it is unknown. Folders and secrets are as in Input.
@@ -52,73 +53,47 @@ func (t *CallTexts) Output(call snapshot.ToolCall) ([]byte, error) {
 	if call.OutputAt == nil {
 		return call.Output, nil
 	}
-	facts, err := t.facts(call.OutputAt)
-	if err != nil {
-		return nil, err
-	}
-	for _, ended := range facts.Ended {
-		if ended.ID == call.CallToken && ended.Output != "" {
-			return t.withoutFolder([]byte(ended.Output), call.OutputAt.Transcript, facts)
-		}
-	}
-	return nil, nil
+	err := t.read()
+	return t.outputs[callPlace{call.OutputAt.Transcript, call.OutputAt.Offset, call.CallToken}], err
 }
 
-// facts returns what a line of a transcript says. It returns no facts if the transcript does not have the line.
-func (t *CallTexts) facts(at *snapshot.TranscriptRange) (dialect.Facts, error) {
-	key := snapshot.TranscriptKey(at.Transcript, at.Offset)
-	value, ok, err := t.rows.Get(key)
-	if err != nil || !ok {
-		return dialect.Facts{}, timeline.Explain(err)
+// read reads the transcripts, unless it has read them already.
+func (t *CallTexts) read() error {
+	if t.rows == nil {
+		return nil
 	}
-	lines, err := snapshot.DecodeTranscript(page.Row{Key: key, Value: value})
-	if err != nil {
-		return dialect.Facts{}, timeline.Explain(err)
-	}
-	return t.speaks.Read(lines[0]), nil
-}
-
-// withoutFolder replaces the folder of the agent in text by a dot. The folder is that of the line's facts or, if the line
-// does not say it, that of an early line of the transcript.
-func (t *CallTexts) withoutFolder(text []byte, transcript string, facts dialect.Facts) ([]byte, error) {
-	folder := facts.Folder
-	if folder == "" {
-		var err error
-		if folder, err = t.folder(transcript); err != nil {
-			return nil, err
-		}
-	}
-	return replaceFolder(text, folder), nil
-}
-
-// folderLines is the number of lines of a transcript that are searched for the folder of the agent.
-const folderLines = 50
-
-// folder returns the folder that one of the first lines of a transcript says, or "".
-func (t *CallTexts) folder(transcript string) (string, error) {
-	folder, known := t.folders[transcript]
-	if known {
-		return folder, nil
-	}
-	left := folderLines
+	folders := make(map[string]string) // the first folder that each transcript says
 	for row, err := range t.rows.Rows() {
 		if err != nil {
-			return "", timeline.Explain(err)
+			return timeline.Explain(err)
 		}
-		if name, _, err := snapshot.SplitTranscriptKey(row.Key); err != nil || name != transcript {
-			continue
+		name, offset, err := snapshot.SplitTranscriptKey(row.Key)
+		if err != nil {
+			return timeline.Explain(err)
 		}
 		lines, err := snapshot.DecodeTranscript(row)
 		if err != nil {
-			return "", timeline.Explain(err)
+			return timeline.Explain(err)
 		}
-		folder = t.speaks.Read(lines[0]).Folder
-		if left--; folder != "" || left == 0 {
-			break
+		facts := t.speaks.Read(lines[0])
+		if folders[name] == "" {
+			folders[name] = facts.Folder
+		}
+		folder := facts.Folder
+		if folder == "" {
+			folder = folders[name]
+		}
+		for _, begun := range facts.Begun {
+			t.inputs[callPlace{name, offset, begun.ID}] = replaceFolder(begun.Input, folder)
+		}
+		for _, ended := range facts.Ended {
+			if ended.Output != "" {
+				t.outputs[callPlace{name, offset, ended.ID}] = replaceFolder([]byte(ended.Output), folder)
+			}
 		}
 	}
-	t.folders[transcript] = folder
-	return folder, nil
+	t.rows = nil
+	return nil
 }
 
 // replaceFolder replaces a folder in text by a dot wherever the name of the folder ends there: before a separator, or

@@ -28,7 +28,7 @@ run is the base: values that are equal to its values are faint.
 
 The best run is the one with the highest value of --by. Of equal runs, a run that has
 finished is better than one that waits, then the one with fewer changed lines, then the
-shorter one. The last line says what decided.
+shorter one. A line below the table says what decided.
 
 OUTPUT is TABLE.MEMBER, with or without "outputs." in front: the member of the newest row of
 an output table. Without --outputs, the short values of the last steps are shown. Tokens and

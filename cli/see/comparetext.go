@@ -224,24 +224,26 @@ func (v *comparisonView) bestLine() string {
 	if len(v.Best) > 1 {
 		subject, tie, are = "They", "tie", "are"
 	}
-	asked := "status"
+	questions := []string{"status", "lines", "time"}
+	answered := slices.Index([]string{comparison.ByStatus, comparison.ByLines, comparison.ByDuration}, v.Decided)
 	if v.By != nil {
-		asked = plain.Text(v.By.String())
+		questions = append([]string{plain.Text(v.By.String())}, questions...)
+		answered++
 	}
 	sentences := []string{v.p.Paint(term.Bold, "best: "+v.names(v.Best)) + "."}
 	others := slices.DeleteFunc(slices.Clone(v.Equal), func(i int) bool { return slices.Contains(v.Best, i) })
-	if len(others) > 0 && v.Decided != comparison.ByValue && (v.By != nil || v.Decided != comparison.ByStatus) {
-		sentences = append(sentences, fmt.Sprintf("%s %s with %s in %s.", subject, tie, v.names(others), asked))
+	if len(others) > 0 && answered > 0 {
+		sentences = append(sentences, fmt.Sprintf("%s %s with %s in %s.", subject, tie, v.names(others), withAnd(questions[:answered])))
 	}
 	reason := map[string]string{
-		comparison.ByValue: asked, comparison.ByStatus: "status: " + string(v.Runs[v.Best[0]].Row.Status),
+		comparison.ByValue: questions[0], comparison.ByStatus: "status: " + string(v.Runs[v.Best[0]].Row.Status),
 		comparison.ByLines: "fewer changed lines", comparison.ByDuration: "less time",
 	}[v.Decided]
 	if reason != "" {
 		sentences = append(sentences, fmt.Sprintf("%s %s ahead by %s.", subject, are, reason))
 	}
 	if len(v.Best) > 1 {
-		sentences = append(sentences, "They are equal in "+asked+", lines and time.")
+		sentences = append(sentences, "They are equal in "+withAnd(questions)+".")
 	}
 	return strings.Join(sentences, " ")
 }
@@ -255,10 +257,19 @@ func (v *comparisonView) names(runs []int) string {
 	for i, run := range runs {
 		names[i] = v.name(run)
 	}
-	if last := len(names) - 1; last > 0 && last < bestShown {
-		return strings.Join(names[:last], ", ") + " and " + names[last]
+	if len(names) > bestShown {
+		return display.ListUpTo(bestShown, names)
 	}
-	return display.ListUpTo(bestShown, names)
+	return withAnd(names)
+}
+
+// withAnd returns the words of a list, the last one after "and". words must not be empty.
+func withAnd(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 // leftOut returns the line that says what the table does not show. hidden are titles of fields.

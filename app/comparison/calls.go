@@ -85,7 +85,7 @@ type callKey struct{ tool, input string }
 func callKeys(calls []*Call) []callKey {
 	keys := make([]callKey, len(calls))
 	for i, call := range calls {
-		keys[i] = callKey{call.ToolName, string(compact(call.Said))}
+		keys[i] = callKey{call.ToolName, string(Compact(call.Said))}
 	}
 	return keys
 }

@@ -31,7 +31,7 @@ type Difference struct {
 // differentMembers returns a difference for each member of an output that differs in two runs, sorted by name. If a value is
 // no object, the difference is about the whole value.
 func differentMembers(table string, from, to json.RawMessage) []Difference {
-	if bytes.Equal(compact(from), compact(to)) && (from == nil) == (to == nil) {
+	if bytes.Equal(Compact(from), Compact(to)) && (from == nil) == (to == nil) {
 		return nil
 	}
 	was, is := objectOf(from), objectOf(to)
@@ -42,7 +42,7 @@ func differentMembers(table string, from, to json.RawMessage) []Difference {
 	maps.Copy(names, is)
 	var out []Difference
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if !bytes.Equal(compact(was[name]), compact(is[name])) {
+		if !bytes.Equal(Compact(was[name]), Compact(is[name])) {
 			out = append(out, Difference{What: DiffersOutput, Table: table, Member: name, From: was[name], To: is[name]})
 		}
 	}
@@ -58,8 +58,8 @@ func objectOf(value json.RawMessage) map[string]json.RawMessage {
 	return members
 }
 
-// compact returns a JSON value without white space between its tokens. What is no JSON stays as it is.
-func compact(value json.RawMessage) []byte {
+// Compact returns a JSON value without white space between its tokens. What is no JSON stays as it is.
+func Compact(value json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {
 		return value

@@ -217,7 +217,7 @@ func (c *Comparison) chooseInputs() {
 	for _, run := range c.Runs {
 		for name := range run.Inputs {
 			if _, known := names[name]; !known {
-				names[name] = slices.ContainsFunc(c.Runs, func(r *Run) bool { return !bytes.Equal(compact(run.Inputs[name]), compact(r.Inputs[name])) })
+				names[name] = slices.ContainsFunc(c.Runs, func(r *Run) bool { return !bytes.Equal(Compact(run.Inputs[name]), Compact(r.Inputs[name])) })
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package see
 
 import (
 	"cmp"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -29,17 +30,20 @@ type compareField struct {
 	group, title string
 	// text returns the value for people, or "" if the run has none.
 	text func(*comparison.Run) string
+	// stored returns the value by which runs are equal, for a value that text shortens. It is nil if they are equal by the text.
+	stored func(*comparison.Run) json.RawMessage
 	// rank is the order in which fields are shown where a line is too short for all: the lowest first.
 	rank   int
-	values []string // by run
+	values []string // the texts, by run
+	exact  []string // what is compared, by run
 }
 
 // equalToBase reports whether the run with index i has the value of the base.
-func (f *compareField) equalToBase(i int) bool { return f.values[i] == f.values[0] }
+func (f *compareField) equalToBase(i int) bool { return f.exact[i] == f.exact[0] }
 
 // differs reports whether a run has another value than the base.
 func (f *compareField) differs() bool {
-	for i := range f.values {
+	for i := range f.exact {
 		if !f.equalToBase(i) {
 			return true
 		}
@@ -65,18 +69,14 @@ func compareFields(c *comparison.Comparison, onlyDifferences bool) []*compareFie
 		{title: "first differs at", rank: 2, text: func(r *comparison.Run) string { return firstDiffers(c, r) }},
 	}
 	for _, name := range c.Inputs {
-		all = append(all, &compareField{group: groupInput, title: cmp.Or(name, "input"), rank: 5, text: func(r *comparison.Run) string {
-			return display.Value(r.Inputs[name], cellShown)
-		}})
+		all = append(all, valueField(groupInput, cmp.Or(name, "input"), 5, func(r *comparison.Run) json.RawMessage { return r.Inputs[name] }))
 	}
 	for i, column := range c.Outputs {
 		rank := 6
 		if i == 0 && c.By != nil {
 			rank = 1
 		}
-		all = append(all, &compareField{group: groupOutcome, title: column.String(), rank: rank, text: func(r *comparison.Run) string {
-			return display.Value(r.Outputs[column.String()], cellShown)
-		}})
+		all = append(all, valueField(groupOutcome, column.String(), rank, func(r *comparison.Run) json.RawMessage { return r.Outputs[column.String()] }))
 	}
 	all = append(all,
 		&compareField{group: groupOutcome, title: "failed attempts", rank: 9, text: func(r *comparison.Run) string { return strconv.Itoa(r.Failed) }},
@@ -90,13 +90,25 @@ func compareFields(c *comparison.Comparison, onlyDifferences bool) []*compareFie
 	var out []*compareField
 	for _, f := range all {
 		for _, run := range c.Runs {
-			f.values = append(f.values, f.text(run))
+			text := f.text(run)
+			f.values = append(f.values, text)
+			if f.stored != nil {
+				text = string(comparison.Compact(f.stored(run)))
+			}
+			f.exact = append(f.exact, text)
 		}
 		if !f.isEmpty() && (!onlyDifferences || f.differs()) {
 			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// valueField returns the field of a JSON value.
+func valueField(group, title string, rank int, stored func(*comparison.Run) json.RawMessage) *compareField {
+	return &compareField{group: group, title: title, rank: rank, stored: stored, text: func(r *comparison.Run) string {
+		return display.Value(stored(r), cellShown)
+	}}
 }
 
 // forkedFrom returns the address of the frame from which a run was forked, or "".

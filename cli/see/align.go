@@ -227,7 +227,7 @@ const titleShown = 40
 func (v *alignView) rowTitle(row *comparison.Row) string {
 	call := cmp.Or(row.CallA, row.CallB)
 	if call == nil {
-		return cutMiddle(plain.Text(cmp.Or(row.A, row.B).Name()), titleShown)
+		return term.CutMiddle(plain.Text(cmp.Or(row.A, row.B).Name()), titleShown, "…")
 	}
 	return plain.Shorten(fmt.Sprintf("  %d %s %s", call.Number, plain.Text(call.ToolName), inputText(call.Said)), titleShown)
 }

@@ -57,7 +57,7 @@ func (v *comparisonView) text() string {
 // name returns the name of a run for people: its label or, if it has none, its id. If other runs have the same label, the id
 // follows.
 func (v *comparisonView) name(i int) string {
-	id, label := cutMiddle(plain.Text(v.Runs[i].Row.ID), cellShown), v.label(i)
+	id, label := shortName(v.Runs[i].Row.ID), v.label(i)
 	if label == "" {
 		return id
 	}
@@ -134,7 +134,7 @@ func (v *comparisonView) runsAsColumns(b *strings.Builder) bool {
 	for i, run := range v.Runs {
 		id := ""
 		if label := v.label(i); label != "" && label != run.Row.ID {
-			id, labelled = cutMiddle(plain.Text(run.Row.ID), cellShown), true
+			id, labelled = shortName(run.Row.ID), true
 		}
 		head[0] = append(head[0], v.painted(v.name(i), term.Bold))
 		head[1] = append(head[1], v.painted(id, term.Dim))
@@ -290,12 +290,5 @@ func (v *comparisonView) leftOut(hidden []string) string {
 	return "not shown: " + strings.Join(parts, "; ")
 }
 
-// cutMiddle returns text unchanged if it has at most width characters. Otherwise it replaces the middle by "…".
-func cutMiddle(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width {
-		return text
-	}
-	half := (width - 1) / 2
-	return string(runes[:width-1-half]) + "…" + string(runes[len(runes)-half:])
-}
+// shortName returns the id of a run without its middle, if the id is long.
+func shortName(id string) string { return term.CutMiddle(plain.Text(id), cellShown, "…") }

@@ -47,10 +47,3 @@ func TestForksOfOneLabelAreToldApart(t *testing.T) {
 	v := viewOf(comparison.Ranking{}, nil, "", "same", "same", "other")
 	assert.Equal(t, []string{"run-a", "same (run-b)", "same (run-c)", "other"}, []string{v.name(0), v.name(1), v.name(2), v.name(3)})
 }
-
-func TestLongNamesAreCutInTheMiddle(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{"": "", "short": "short", "exactly-10": "exactly-10", "agents/tools/review.sh": "agent…w.sh", "größer-als-zehn": "größe…zehn"} {
-		assert.Equal(t, want, cutMiddle(text, 10))
-	}
-}

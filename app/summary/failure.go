@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -121,18 +120,9 @@ func (sum *Summary) nameOf(a *Attempt) string {
 // Log returns the last most lines of the stored log of an attempt, and the number of all its lines. The lines have no colours and no
 // control characters.
 func (sum *Summary) Log(a *Attempt, most int) (lines []string, total int, err error) {
-	logs, err := sum.Entry.Logs()
-	if err != nil {
-		return nil, 0, timeline.Explain(err)
-	}
-	key := snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt.Attempt)
-	value, ok, err := logs.Get(key)
+	text, ok, err := sum.StoredLog(a)
 	if err != nil || !ok {
-		return nil, 0, timeline.Explain(err)
-	}
-	text, err := snapshot.DecodeLog(page.Row{Key: key, Value: value})
-	if err != nil {
-		return nil, 0, timeline.Explain(err)
+		return nil, 0, err
 	}
 	lines = plain.Lines(plain.Uncolored(text))
 	return lines[max(0, len(lines)-most):], len(lines), nil

@@ -1,0 +1,237 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// promptsTable is the output table of a session that has the prompts and answers of its turns.
+const promptsTable = "prompts"
+
+const (
+	saidShown   = 4000 // characters of a prompt or an answer
+	argShown    = 160  // characters of the argument of a call
+	outputLines = 8    // lines of the output of a call that failed
+)
+
+// talk adds the conversation of a session, a part a turn, or the tool calls of a run, a part an attempt.
+func (r *runReader) talk() error {
+	calls, err := r.calls()
+	if err != nil {
+		return err
+	}
+	if r.sum.Session {
+		return r.turns(calls)
+	}
+	var part *Part
+	for _, call := range calls.list {
+		title := r.name(fmt.Sprintf("%s, attempt %d", stepName(call.NodeID, call.Iteration, call.Iteration > 0), call.Attempt))
+		if part == nil || part.Title != title {
+			if len(r.out.Parts) > r.share(maxParts) {
+				r.out.MoreParts++
+				return nil
+			}
+			part = &Part{Kind: TalkPart, Title: title, About: "tool calls"}
+			r.out.Parts = append(r.out.Parts, part)
+		}
+		part.Lines = append(part.Lines, r.callLine(call, string(call.Input), ""))
+	}
+	return nil
+}
+
+// A callBook has the tool calls of a run.
+type callBook struct {
+	list   []snapshot.ToolCall
+	byID   map[string]snapshot.ToolCall
+	frames map[string]int64 // the frame of a call, by its id
+}
+
+// calls reads the tool calls of the run.
+func (r *runReader) calls() (*callBook, error) {
+	book := &callBook{byID: make(map[string]snapshot.ToolCall), frames: make(map[string]int64)}
+	for call, err := range r.sum.Entry.AllToolCalls() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		book.list = append(book.list, call)
+		if call.CallToken != "" {
+			book.byID[call.CallToken] = call
+		}
+	}
+	for _, frame := range r.sum.Frames.Frames {
+		for _, id := range frame.IDs {
+			book.frames[id] = frame.FrameNo
+		}
+	}
+	return book, nil
+}
+
+// turns adds the parts of a conversation.
+func (r *runReader) turns(calls *callBook) error {
+	at := &timeline.LoadedEntry{Address: timeline.Address{Run: r.sum.Row.ID, Frame: snapshot.NoFrame}, Entry: r.sum.Entry, Bare: true}
+	chat, err := agent.Messages(at)
+	if err != nil {
+		return err
+	}
+	results := make(map[string]string)
+	said := false // the conversation has the calls
+	for _, m := range chat.Messages {
+		if m.CallID != "" && m.Content != nil {
+			results[m.CallID] = *m.Content
+		}
+		said = said || len(m.Calls) > 0
+	}
+	var part *Part
+	turn, first := 0, len(r.out.Parts)
+	for _, m := range chat.Messages {
+		if m.Role == "user" || part == nil {
+			turn++
+			part = r.turn(turn)
+			r.out.Parts = append(r.out.Parts, part)
+		}
+		r.message(part, m, calls, results)
+		if !said && m.Role == "user" {
+			r.turnCalls(part, calls, turn)
+		}
+	}
+	if most := r.share(4 * maxParts); turn > most { // the newest turns stay
+		r.out.MoreParts += turn - most
+		r.out.Parts = append(r.out.Parts[:first], r.out.Parts[len(r.out.Parts)-most:]...)
+	}
+	if part != nil {
+		part.Open = true
+	}
+	return nil
+}
+
+// turn returns the part of a turn.
+func (r *runReader) turn(number int) *Part {
+	part := &Part{Kind: TalkPart, Title: fmt.Sprintf("Turn %d", number)}
+	for i := range r.sum.Steps {
+		if step := &r.sum.Steps[i]; step.Iteration == number {
+			part.State = nodeState(step.State)
+			if lines := step.Lines(); lines != nil {
+				part.Code.Added, part.Code.Removed = lines.Added, lines.Removed
+			}
+		}
+	}
+	return part
+}
+
+// turnCalls adds the calls of a turn whose conversation is not stored.
+func (r *runReader) turnCalls(part *Part, calls *callBook, turn int) {
+	for _, call := range calls.list {
+		if call.Iteration == turn {
+			part.Lines = append(part.Lines, r.callLine(call, string(call.Input), r.frameOf(calls, call.CallToken)))
+		}
+	}
+}
+
+// message adds a message to a part.
+func (r *runReader) message(part *Part, m agent.Message, calls *callBook, results map[string]string) {
+	if m.Content != nil && m.Role != "tool" {
+		kind := AnswerLine
+		if m.Role == "user" {
+			kind = PromptLine
+		}
+		text, left := cut(strings.TrimSpace(r.mask.text(readable(*m.Content))), saidShown)
+		if text != "" {
+			part.Lines = append(part.Lines, Line{Kind: kind, Text: text, Cut: left})
+		}
+		if kind == PromptLine && part.About == "" {
+			part.About = oneLine(text, textShown)
+		}
+	}
+	for _, c := range m.Calls {
+		call, known := calls.byID[c.ID]
+		if !known {
+			call = snapshot.ToolCall{ToolName: c.Function.Name, Status: snapshot.ToolCallSucceeded}
+		}
+		part.Lines = append(part.Lines, r.callLine(call, c.Function.Arguments, r.frameOf(calls, c.ID)))
+		if call.Status == snapshot.ToolCallFailed {
+			r.output(part, results[c.ID])
+		}
+	}
+}
+
+// frameOf returns the address of the frame of a call, or "" if there is none.
+func (r *runReader) frameOf(calls *callBook, id string) string {
+	frame, ok := calls.frames[id]
+	if !ok || id == "" {
+		return ""
+	}
+	return timeline.Address{Run: r.sum.Row.ID, Frame: frame}.String()
+}
+
+// callLine returns the line of a call.
+func (r *runReader) callLine(call snapshot.ToolCall, input, frame string) Line {
+	line := Line{Kind: CallLine, Tool: r.name(call.ToolName), Text: oneLine(argument(r.mask.text(input)), argShown), Frame: frame, TookMs: -1}
+	switch call.Status {
+	case snapshot.ToolCallFailed:
+		line.State = Failed
+	case snapshot.ToolCallSucceeded:
+		line.State = Finished
+	default:
+		line.State = Pending
+	}
+	if call.FinishedAtMs != nil {
+		line.TookMs = max(*call.FinishedAtMs-call.StartedAtMs, 0)
+	}
+	return line
+}
+
+// output adds the end of the output of a call that failed.
+func (r *runReader) output(part *Part, text string) {
+	lines := strings.Split(strings.TrimSpace(r.mask.text(readable(text))), "\n")
+	for _, line := range lines[max(len(lines)-outputLines, 0):] {
+		if shown, left := cut(line, lineShown); strings.TrimSpace(shown) != "" {
+			part.Lines = append(part.Lines, Line{Kind: OutputLine, Text: shown, Cut: left})
+		}
+	}
+}
+
+// argument returns what people want to know of the input of a call: the file, the command, the pattern; else all of it.
+func argument(input string) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(input), &members) != nil {
+		return words(input)
+	}
+	for _, name := range []string{"file_path", "path", "filePath", "command", "cmd", "pattern", "query", "url", "description", "prompt"} {
+		if text := memberText(members[name]); text != "" {
+			return text
+		}
+	}
+	var compact bytes.Buffer
+	if len(members) == 0 || json.Compact(&compact, []byte(input)) != nil {
+		return ""
+	}
+	return compact.String()
+}
+
+// memberText returns a text, or the words of a list of texts; "" for anything else.
+func memberText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	var list []string
+	if json.Unmarshal(value, &list) == nil {
+		return strings.Join(list, " ")
+	}
+	return ""
+}
+
+// memberOf returns a text in a JSON object, or "" if it has none.
+func memberOf(object, name string) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(object), &members) != nil {
+		return ""
+	}
+	return memberText(members[name])
+}

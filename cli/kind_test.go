@@ -37,6 +37,7 @@ func jsonLines() []jsonLine {
 		{"events", "a --count", ""},
 		{"diff", "a:1", ""},
 		{"diff", "--code a:1 a:2", ""},
+		{"report", "a -o $DIR/a.html", ""},
 		{"frames", "--path file", ""},
 		{"sql", "", ""},
 		{"sql", "-", "SELECT run_id, status FROM _smithers_runs"},

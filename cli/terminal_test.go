@@ -309,3 +309,19 @@ func TestSQLShowsPeopleTheNamesOfColumnsAlsoOfNoRows(t *testing.T) {
 	c = d.invoke(t, nil, "sql", query)
 	assert.Empty(t, c.out.String(), "nobody watches")
 }
+
+func TestAReportAtATerminalIsAFileInTheFolder(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	path := filepath.Join(d.repo.Dir, "triage.html")
+	c := d.invoke(t, atTerminal(), "report", "triage")
+	require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	assert.Empty(t, c.out.String())
+	assert.Contains(t, c.err.String(), "wrote a report on 1 run to triage.html")
+	require.FileExists(t, path)
+	c = d.invoke(t, atTerminal(), "report", "triage")
+	assert.Equal(t, fault.ExitUsage, c.exit, "it replaces nothing")
+	c = d.invoke(t, atTerminal(), "report", "triage", "-o", "-")
+	assert.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	assert.Contains(t, c.out.String(), "<!DOCTYPE html>")
+}

@@ -14,7 +14,7 @@ import (
 // helpPages maps the name that a user types to the file of a page of the documentation. Hints use these names, because
 // the folder docs is not installed.
 var helpPages = map[string]string{
-	"back": "back.md", "errors": "errors.md", "format": "format.md", "glossary": "glossary.md", "jj": "jj.md", "keeping": "keeping.md",
+	"back": "back.md", "ci": "ci.md", "errors": "errors.md", "format": "format.md", "glossary": "glossary.md", "jj": "jj.md", "keeping": "keeping.md",
 	"limitations": "limitations.md", "scripting": "scripting.md", "secrets": "secrets.md", "sessions": "sessions.md", "sharing": "sharing.md",
 	"smithers": "smithers.md", "tables": "index.md", "workflow": "workflow.md",
 }

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-smithers/git-smithers/app/report"
+)
+
+// moment returns a time in UTC, to the second.
+func moment(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05") + " UTC" }
+
+// minute returns a time in UTC for people, to the minute.
+func minute(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04") + " UTC" }
+
+// took returns a length of time in at most two units.
+func took(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case ms < 1:
+		return "< 1 ms"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", ms)
+	case d < time.Minute-50*time.Millisecond:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	switch d = d.Round(time.Second); {
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// since returns a time since the start of a run.
+func since(ms int64) string {
+	if ms < 0 {
+		return "−" + took(-ms)
+	}
+	if ms < 1000 {
+		return fmt.Sprintf("+%.1f s", float64(ms)/1000)
+	}
+	return "+" + took(ms)
+}
+
+// number returns a number with a thin space between groups of three digits.
+func number[T int | int64](n T) string {
+	digits := strconv.FormatInt(int64(n), 10)
+	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
+		digits = digits[:at] + "\u2009" + digits[at:]
+	}
+	return digits
+}
+
+// count returns a number and a noun.
+func count[T int | int64](n T, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return number(n) + " " + noun
+}
+
+// money returns a cost in dollars.
+func money(usd float64) string {
+	if usd < 0.1 {
+		return fmt.Sprintf("$%.3f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// A look is how a state looks.
+type look struct{ Glyph, Word, Class string }
+
+// lookOf returns how a state looks.
+func lookOf(state report.State) look {
+	switch state {
+	case report.Finished:
+		return look{"✓", "finished", "ok"}
+	case report.Failed:
+		return look{"✗", "failed", "fail"}
+	case report.Running:
+		return look{"●", "running", "run"}
+	case report.Stale:
+		return look{"!", "no process runs it", "run"}
+	case report.Waiting:
+		return look{"◆", "waits for you", "wait"}
+	case report.Delayed:
+		return look{"◷", "waits", "wait"}
+	case report.Skipped:
+		return look{"–", "skipped", "off"}
+	case report.Cancelled:
+		return look{"■", "cancelled", "off"}
+	case report.Pending:
+	}
+	return look{"○", "pending", "off"}
+}
+
+// verdict returns the head of a run in words of ours and the stored words that follow: "fix-212 failed: unit, exit status 1".
+func verdict(r *report.Run) (ours, stored string) {
+	f := r.Failure
+	switch {
+	case f != nil && f.Step != "" && f.Error != "":
+		return "failed: ", f.Step + ", " + reason(f.Error)
+	case f != nil && f.Error != "":
+		return "failed: ", reason(f.Error)
+	case len(r.Waits) > 0:
+		w := r.Waits[0]
+		return "waits for " + waitWord(w.For) + ": ", w.Step
+	}
+	return lookOf(r.State).Word, ""
+}
+
+// reason returns an error without the code before it.
+func reason(text string) string {
+	if code, rest, ok := strings.Cut(text, ": "); ok && code != "" && !strings.ContainsAny(code, " \t") && strings.ContainsRune(code, '_') {
+		return rest
+	}
+	return text
+}
+
+// waitWord returns what is waited for in words.
+func waitWord(what string) string {
+	switch what {
+	case "approval":
+		return "an approval"
+	case "human":
+		return "an answer"
+	case "signal":
+		return "a signal"
+	case "timer":
+		return "a time"
+	}
+	return "something"
+}
+
+// times returns how often something failed, in words.
+func times(n int) string {
+	switch n {
+	case 0, 1:
+		return ""
+	case 2:
+		return " twice"
+	}
+	return fmt.Sprintf(" %s times", number(n))
+}
+
+// forksOf returns how the forks of a run stand.
+func forksOf(r *report.Run) string {
+	total := len(r.Forks) + r.MoreForks
+	if len(r.Forks) == 0 {
+		return ""
+	}
+	var words []string
+	for _, state := range []report.State{report.Finished, report.Failed, report.Running, report.Stale, report.Waiting, report.Delayed, report.Pending, report.Cancelled} {
+		n := 0
+		for _, f := range r.Forks {
+			if f.State == state {
+				n++
+			}
+		}
+		if n > 0 {
+			words = append(words, number(n)+" "+lookOf(state).Word)
+		}
+	}
+	if total == 1 {
+		return "1 fork: " + lookOf(r.Forks[0].State).Word
+	}
+	return count(total, "fork") + ": " + strings.Join(words, ", ")
+}
+
+// short returns the first eight characters of an id.
+func short(id string) string { return id[:min(len(id), 8)] }
+
+// leftOut returns what a report leaves out of a run.
+func leftOut(r *report.Run) []string {
+	var out []string
+	add := func(n int, noun, where string) {
+		if n > 0 {
+			out = append(out, count(n, noun)+where)
+		}
+	}
+	add(r.Input.More, "member", " of the input")
+	add(r.Outputs.More, "output", "")
+	add(r.MoreRows, "row", " of the table of steps")
+	add(r.MoreForks, "fork", "")
+	add(r.MoreFiles, "name", " of changed files")
+	lines, parts, bytes := 0, 0, 0
+	for _, p := range r.Parts {
+		if p.Left > 0 {
+			lines, parts = lines+p.Left, parts+1
+		}
+		for _, l := range p.Lines {
+			bytes += l.Cut
+		}
+	}
+	for _, v := range append(append([]report.Value{}, r.Input.List...), r.Outputs.List...) {
+		bytes += v.Cut
+	}
+	add(lines, "line", " in "+count(parts, "part"))
+	add(bytes, "byte", " at the ends of long lines and values")
+	add(r.MoreParts, "part", " as a whole (logs, changes and turns)")
+	return append(out, r.Unread...)
+}

@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-agents unit e2e fuzz soak crash cover bench bench-smithers man man-check demo-check install clean cc
+.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-agents look unit e2e fuzz soak crash cover bench bench-smithers man man-check demo-check install clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -110,6 +110,10 @@ test-smithers: tools ## runs go from the real Smithers into the repository and b
 test-agents: ## real coding agents, in a network of their own with a fake model
 	@tools/agents.sh
 	@AGENTS=1 $(EVERYDAY) agents $(TESTFLAGS) -count=1 -run '^TestAgent' .
+
+look: ## reports in Chromium, on paper and in html-validate; .tests/report has the pages and pictures
+	@tools/chromium.sh && tools/html-validate.sh
+	@BROWSER=1 $(EVERYDAY) look $(TESTFLAGS) -count=1 -run Browser ./web/report
 
 unit: ## every test but the end-to-end scripts, without the race detector
 	$(GOTEST) -skip '^TestS(cript|mithers)' ./...

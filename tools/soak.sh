@@ -4,7 +4,7 @@
 # Runs every test there is: all of them under the race detector with their files on disk, the
 # scripts and working copies once more with the newer git and without the detector, kills and
 # power cuts at every point, maintenance beside writers for ten minutes, every fuzzer for a
-# minute, the search for secrets by the samples of another scanner, and real coding agents. The arguments are for
+# minute, the search for secrets by the samples of another scanner, real coding agents, and reports in a browser. The arguments are for
 # every go test. Afterwards testdata/soak.txt has the date, the commit, the result and how long
 # each part took.
 set -u
@@ -38,6 +38,7 @@ tests() {
 	MAINTENANCE_TEST_FOR=10m CGO_ENABLED=0 part maintenance tools/gotest.sh maintenance "$@" -count=1 -timeout 60m \
 		-run 'Maintenance' ./objstore .
 	part agents make --no-print-directory test-agents
+	part look make --no-print-directory look
 	CGO_ENABLED=0 part secrets tools/yardstick.sh "$@"
 }
 

@@ -119,3 +119,23 @@ func prependPath(env []string, dir string) []string {
 	}
 	return slices.Clip(env)
 }
+
+// Chromium skips the test if Chromium or pdftotext is missing, or fails it if CI=true.
+func Chromium(t testing.TB) {
+	t.Helper()
+	for _, program := range []string{"chromium", "pdftotext"} {
+		if _, err := exec.LookPath(program); err != nil {
+			missing(t, "there is no "+program, "apt-get install chromium poppler-utils")
+		}
+	}
+}
+
+// HTMLValidate returns the path of html-validate. If it is missing, HTMLValidate skips the test, or fails it if CI=true.
+func HTMLValidate(t testing.TB) string {
+	t.Helper()
+	program := filepath.Join(toolsDir(), "html-validate", "node_modules", ".bin", "html-validate")
+	if _, err := os.Stat(program); err != nil {
+		missing(t, "there is no html-validate", "tools/html-validate.sh")
+	}
+	return program
+}

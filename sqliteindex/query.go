@@ -23,6 +23,7 @@ type RunRow struct {
 	LatestFrame                  int64  // number of the newest frame; snapshot.NoFrame if the run has no frame
 	CreatedAtMs, UpdatedAtMs     int64  // UpdatedAtMs is the time of the newest entry
 	FinishedAtMs                 *int64
+	Error                        *string // why the run failed
 	Tip                          objstore.ID
 }
 
@@ -52,7 +53,7 @@ const (
 	sqlRunStart = `SELECT run_id, workflow_name, status, `
 	sqlRunEnd   = `, branch_label,
 		fork_description, forked_at_ms, fork_undone, latest_frame, created_at_ms, updated_at_ms, finished_at_ms, git_tip,
-		epoch, coalesce(runtime_owner_id, '')
+		epoch, coalesce(runtime_owner_id, ''), error
 		FROM _smithers_runs`
 	sqlAllRuns      = sqlRuns + ` ORDER BY created_at_ms DESC, run_id`
 	sqlRun          = sqlRuns + ` WHERE run_id = ?`
@@ -237,7 +238,7 @@ func scanRun(rows *sql.Rows) (r RunRow, err error) {
 	var id string
 	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.Status, &r.ParentRunID, &r.ParentFrameNo, &r.BranchLabel,
 		&r.ForkDescription, &r.ForkedAtMs, &r.ForkUndone, &r.LatestFrame, &r.CreatedAtMs, &r.UpdatedAtMs, &r.FinishedAtMs, &id,
-		&r.Epoch, &r.Owner)
+		&r.Epoch, &r.Owner, &r.Error)
 	if err != nil {
 		return r, err
 	}

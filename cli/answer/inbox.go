@@ -24,7 +24,7 @@ func inboxCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "inbox",
 		Summary: "list the requests, signals and timers that runs wait for",
-		Usage:   []string{"[<run>] [--all]"},
+		Usage:   []string{"[<run>] [--all] [--limit N] [--since TIME]"},
 		About: `Lists open requests, the oldest first: the time since which the run waits, the run, its
 workflow and status, the task, the kind (approval, ask, confirm, select or json, answered by
 people; signal; timer), and the title, the prompt with its choices, the signal, or the time
@@ -34,9 +34,9 @@ settled requests. With --json, prints one object per line.
 Smithers does not see answers that you give with git smithers. If Smithers still has the
 request open, inbox lists it as "not told", with the command that passes the answer on.`,
 		MaxArgs: 1,
-		Flags: []urfave.Flag{
+		Flags: append([]urfave.Flag{
 			&urfave.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also list settled requests, and open requests of ended runs"},
-		},
+		}, arg.WindowFlags("requests", "the oldest", "that wait")...),
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
 			{"see the requests that wait for you", "git smithers inbox"},
@@ -44,7 +44,11 @@ request open, inbox lists it as "not told", with the command that passes the ans
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			query := sqliteindex.InboxQuery{RunID: c.Args().First(), All: c.Bool("all")}
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runInbox(ctx, s, store, query) })
+			window, err := arg.ParseWindow(s, c)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runInbox(ctx, s, store, query, window) })
 		},
 	}
 }
@@ -52,7 +56,7 @@ request open, inbox lists it as "not told", with the command that passes the ans
 // runInbox prints a line for each request, signal and timer that query selects. query.RunID may be a unique prefix of a
 // run's id. If query selects nothing, runInbox notes this; if query.RunID is also a failed run, it notes the command to
 // type. With --json, runInbox prints a document for each line, and no notes.
-func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) error {
+func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery, window arg.Window) error {
 	if query.RunID != "" {
 		id, err := store.ResolveRun(ctx, query.RunID)
 		if err != nil {
@@ -64,6 +68,7 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 	if err != nil {
 		return err
 	}
+	list = arg.First(window, list, func(line mail.Line) int64 { return line.RequestedAtMs })
 	if s.JSON {
 		for _, line := range list {
 			if err := s.WriteJSON(mail.Describe(line)); err != nil {

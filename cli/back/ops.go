@@ -25,7 +25,7 @@ func opsCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "ops",
 		Summary: "list the travels, resets, restores and other operations on a run",
-		Usage:   []string{"<run>"},
+		Usage:   []string{"<run> [--limit N] [--since TIME]"},
 		About: `Lists the operations on a run, the oldest first: travels, resets, reverts, restores, undos,
 and the fork that created the run. Each has its number, its time, a description, the frame
 that it made, and the operation that took it back. undo takes back the newest operation that
@@ -33,18 +33,23 @@ has not been taken back. If Smithers continued an imported run from an older fra
 import takes back the travels and resets after that frame: they are overtaken. With --json,
 prints one object per line.`,
 		MinArgs: 1, MaxArgs: 1,
+		Flags: arg.WindowFlags("operations", "the newest", "made"),
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"see the operation that undo would take back", "git smithers ops triage-1"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runOps(ctx, s, store, c.Args().First()) })
+			window, err := arg.ParseWindow(s, c)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runOps(ctx, s, store, c.Args().First(), window) })
 		},
 	}
 }
 
 // runOps prints the operations on a run, the oldest first. The argument run is the id of the run or a unique prefix.
-func runOps(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
+func runOps(ctx context.Context, s *session.Session, store *timeline.Store, run string, window arg.Window) error {
 	id, err := store.ResolveRun(ctx, run)
 	if err != nil {
 		return err
@@ -53,6 +58,7 @@ func runOps(ctx context.Context, s *session.Session, store *timeline.Store, run 
 	if err != nil {
 		return err
 	}
+	ops = arg.Last(window, ops, func(op snapshot.Op) int64 { return op.AtMs })
 	if s.JSON {
 		for _, op := range ops {
 			if err := s.WriteJSON(opDocument{id, op}); err != nil {

@@ -25,16 +25,21 @@ func branchesCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "branches",
 		Summary: "list the forks of a run",
-		Usage:   []string{"<run>"},
+		Usage:   []string{"<run> [--limit N] [--since TIME]"},
 		About: `Lists the forks of a run, the oldest first: the id of the fork, the frame at which it was
 forked, its label, the time of the fork, and its description. With --json, prints one object
 per line.`,
 		MinArgs: 1, MaxArgs: 1,
+		Flags:    arg.WindowFlags("forks", "the newest", "made"),
 		Exits:    arg.Reads(),
 		Examples: []arg.Example{{"list the forks of triage-1", "git smithers branches triage-1"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			window, err := arg.ParseWindow(s, c)
+			if err != nil {
+				return err
+			}
 			return s.WithStore(ctx, func(store *timeline.Store) error {
-				return runBranches(ctx, s, store, c.Args().First())
+				return runBranches(ctx, s, store, c.Args().First(), window)
 			})
 		},
 	}
@@ -42,24 +47,25 @@ per line.`,
 
 // runBranches prints a line for each fork of a run, the oldest first. The argument run is the id of the run or a unique
 // prefix.
-func runBranches(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
-	list, err := list.Branches(ctx, store, run)
+func runBranches(ctx context.Context, s *session.Session, store *timeline.Store, run string, window arg.Window) error {
+	forks, err := list.Branches(ctx, store, run)
 	if err != nil {
 		return err
 	}
+	forks = arg.Last(window, forks, func(b list.Branch) int64 { return b.CreatedAtMs })
 	if s.JSON {
-		for _, branch := range list {
+		for _, branch := range forks {
 			if err := s.WriteJSON(branchDocument{"branch", branch}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(list) == 0 && s.OutTTY {
+	if len(forks) == 0 && s.OutTTY {
 		s.Note("run %s has no forks", plain.Text(run))
 	}
 	t := term.Table{Header: []string{"RUN", "FRAME", "LABEL", "CREATED", "DESCRIPTION"}}
-	for _, branch := range list {
+	for _, branch := range forks {
 		created := display.ClockTime(branch.CreatedAtMs)
 		if s.IsTerminalOut() {
 			created = display.Ago(s.Now(), branch.CreatedAtMs)

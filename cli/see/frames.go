@@ -30,18 +30,18 @@ func framesCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "frames",
 		Summary: "find frames by jj change, commit or file",
-		Usage:   []string{"{--change ID | --commit REV | --path PATH} [--run RUN]"},
+		Usage:   []string{"{--change ID | --commit REV | --path PATH} [--run RUN] [--limit N] [--since TIME]"},
 		About: `Lists the frames captured at a jj change or at a commit, or the frames that changed a file:
 run and frame, time, revision, and description; with --path also the kind of change, in the
 run's files and in the worktrees of tasks. With --commit, a commit that land made also finds
 the frame that it landed. Ids may be shortened. A folder stands for all files in it. The
 newest run comes first. With --json, prints one object per line.`,
-		Flags: []urfave.Flag{
+		Flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "change", Usage: "find the frames of jj's change `ID`"},
 			&urfave.StringFlag{Name: "commit", Usage: "find the frames at the commit `REV`: an id or any revision, such as HEAD~2"},
 			&urfave.StringFlag{Name: "path", Usage: "find the frames that changed `PATH`, a file or a folder"},
 			&urfave.StringFlag{Name: "run", Aliases: []string{"r"}, Usage: "search only `RUN`, an id or a unique prefix of it"},
-		},
+		}, arg.WindowFlags("frames", "the first", "made")...),
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"see which frames belong to a change that `jj log` shows", "git smithers frames --change qpvuntsm"},
@@ -54,7 +54,11 @@ newest run comes first. With --json, prints one object per line.`,
 		if err != nil {
 			return err
 		}
-		return s.WithStore(ctx, func(store *timeline.Store) error { return runFrames(ctx, s, store, query) })
+		window, err := arg.ParseWindow(s, c)
+		if err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runFrames(ctx, s, store, query, window) })
 	}
 	return cmd
 }
@@ -83,7 +87,7 @@ func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
 
 // runFrames prints the frames that query selects, one on each line. query.Path is the path as the user typed it, or "".
 // If no frame of any run has this path, runFrames warns and prints nothing.
-func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, query list.FrameQuery) error {
+func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, query list.FrameQuery, window arg.Window) error {
 	if query.Path != "" {
 		path, err := pathInside(s, store, query.Path)
 		if err != nil {
@@ -105,6 +109,7 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 			return nil
 		}
 	}
+	matches = arg.First(window, matches, func(match list.FrameMatch) int64 { return match.CreatedAtMs })
 	if s.JSON {
 		for _, match := range matches {
 			if err := s.WriteJSON(frameDocument{"frame", match}); err != nil {

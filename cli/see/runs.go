@@ -2,7 +2,9 @@ package see
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -19,47 +21,107 @@ type runDocument struct {
 	Kind string `json:"kind"`
 	list.RunInfo
 	Stale bool `json:"stale,omitempty"` // the run's row says running, and no live process owns the run
+
+	*runFacts // nil without --with
+}
+
+// runFacts are the members that --with adds to a line of runs --json. A member is left out if it was not asked for.
+type runFacts struct {
+	Waiting      *[]list.WaitInfo            `json:"waiting,omitempty"`
+	TookMs       *int64                      `json:"tookMs,omitempty"`
+	WaitedMs     *int64                      `json:"waitedMs,omitempty"`
+	LinesAdded   *int64                      `json:"linesAdded,omitempty"` // left out also if the lines are unknown
+	LinesRemoved *int64                      `json:"linesRemoved,omitempty"`
+	Values       *map[string]json.RawMessage `json:"values,omitempty"`
+}
+
+// runsOptions has the options of runs.
+type runsOptions struct {
+	window arg.Window
+	wanted list.Wanted
+	with   bool // --with was given
 }
 
 func runsCommand() *arg.Command {
-	return &arg.Command{
+	cmd := &arg.Command{
 		Name:    "runs",
 		Summary: "list the runs of this repository",
+		Usage:   []string{"[--limit N] [--since TIME] [--sessions] [--with FACTS --json]"},
 		About: `Lists every run, the newest first: its id, status, newest frame, workflow, time of creation,
 and the frame from which it was forked. A run is stale if its status is running but no
 process on this machine runs it: resume continues the run. With --json, prints one object
-per line.`,
-		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "sessions", Usage: "list the sessions of coding agents, with their first prompts"}},
+per line.
+
+With --json, --with adds facts to each run: waiting (what it waits for), times (how long its
+own attempts worked, and how long it waited), code (lines changed since its first frame),
+input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER (of the newest row).`,
+		Flags: append([]urfave.Flag{
+			&urfave.BoolFlag{Name: "sessions", Usage: "list the sessions of coding agents, with their first prompts"},
+			&urfave.StringSliceFlag{Name: "with", Usage: "with --json: add `FACTS`, separated by commas"},
+		}, arg.WindowFlags("runs", "the newest", "with an entry")...),
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"list the runs", "git smithers runs"},
 			{"list the sessions of coding agents", "git smithers runs --sessions"},
 			{"list the ids of the runs that failed", `git smithers runs --json | jq -r 'select(.status == "failed").runId'`},
-		},
-		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			return s.WithStore(ctx, func(store *timeline.Store) error {
-				if c.Bool("sessions") {
-					return runSessions(ctx, s, store)
-				}
-				return runRuns(ctx, s, store)
-			})
+			{"list what today's runs scored, and how long they took", "git smithers runs --since 24h --json --with times,outputs.verdict.score"},
 		},
 	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		opts, err := parseRuns(cmd, s, c)
+		if err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error {
+			if c.Bool("sessions") {
+				return runSessions(ctx, s, store, opts.window)
+			}
+			return runRuns(ctx, s, store, opts)
+		})
+	}
+	return cmd
+}
+
+// parseRuns reads the options from the command line. The error is usage if a fact is unknown, or if --with stands without --json or with
+// --sessions.
+func parseRuns(cmd *arg.Command, s *session.Session, c *urfave.Context) (opts runsOptions, err error) {
+	if opts.window, err = arg.ParseWindow(s, c); err != nil {
+		return opts, err
+	}
+	opts.with, opts.wanted.NowMs = c.IsSet("with"), s.Now().UnixMilli()
+	if opts.with && (!s.JSON || c.Bool("sessions")) {
+		return opts, cmd.Misused("--with needs --json, and does not go with --sessions")
+	}
+	for _, value := range c.StringSlice("with") {
+		for name := range strings.SplitSeq(value, ",") {
+			column, ok := list.ParseColumn(name)
+			switch {
+			case name == "waiting":
+				opts.wanted.Waiting = true
+			case name == "times":
+				opts.wanted.Times = true
+			case name == "code":
+				opts.wanted.Code = true
+			case ok:
+				opts.wanted.Columns = append(opts.wanted.Columns, column)
+			default:
+				return opts, cmd.Misused("--with cannot be %q", name).
+					Hint("facts are waiting, times, code, input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER")
+			}
+		}
+	}
+	return opts, nil
 }
 
 // runRuns prints a line for each run, the newest run first. It marks a run as stale if list.Stale returns true.
-func runRuns(ctx context.Context, s *session.Session, store *timeline.Store) error {
+func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opts runsOptions) error {
 	runs, err := list.Runs(ctx, store)
 	if err != nil {
 		return err
 	}
+	runs = arg.First(opts.window, runs, func(run list.RunInfo) int64 { return run.UpdatedAtMs })
 	if s.JSON {
-		for _, run := range runs {
-			if err := s.WriteJSON(runDocument{"run", run, list.Stale(store, run)}); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeRuns(ctx, s, store, runs, opts)
 	}
 	if len(runs) == 0 && s.OutTTY {
 		s.Note("no runs yet: `git smithers run WORKFLOW` starts a run")
@@ -80,6 +142,44 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store) err
 		)
 	}
 	return t.Write(s.Terminal)
+}
+
+// writeRuns prints a document for each run. It counts changed lines for at most countLinesFor.
+func writeRuns(ctx context.Context, s *session.Session, store *timeline.Store, runs []list.RunInfo, opts runsOptions) error {
+	var facts []list.Facts
+	if opts.with {
+		counting, stop := context.WithTimeout(ctx, countLinesFor)
+		defer stop()
+		var err error
+		if facts, err = list.ReadFacts(ctx, counting, store, runs, opts.wanted); err != nil {
+			return err
+		}
+	}
+	for i, run := range runs {
+		doc := runDocument{Kind: "run", RunInfo: run, Stale: list.Stale(store, run)}
+		if opts.with {
+			doc.runFacts = describeFacts(&facts[i])
+		}
+		if err := s.WriteJSON(doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeFacts returns the facts about a run for its document.
+func describeFacts(f *list.Facts) *runFacts {
+	doc := &runFacts{TookMs: f.TookMs, WaitedMs: f.WaitedMs}
+	if f.Waiting != nil {
+		doc.Waiting = &f.Waiting
+	}
+	if f.Values != nil {
+		doc.Values = &f.Values
+	}
+	if f.Lines != nil {
+		doc.LinesAdded, doc.LinesRemoved = &f.Lines.Added, &f.Lines.Removed
+	}
+	return doc
 }
 
 // parentAddress returns the address of the frame from which a run was forked, or "" if the run is not a fork.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
@@ -22,11 +23,12 @@ type sessionDocument struct {
 const promptWidth = 60
 
 // runSessions prints a line for each session of a coding agent, that with the newest frame first.
-func runSessions(ctx context.Context, s *session.Session, store *timeline.Store) error {
+func runSessions(ctx context.Context, s *session.Session, store *timeline.Store, window arg.Window) error {
 	sessions, err := agent.Sessions(ctx, store)
 	if err != nil {
 		return err
 	}
+	sessions = arg.First(window, sessions, func(run agent.SessionInfo) int64 { return run.UpdatedAtMs })
 	if s.JSON {
 		for _, run := range sessions {
 			if err := s.WriteJSON(sessionDocument{"session", run}); err != nil {

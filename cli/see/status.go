@@ -115,7 +115,7 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	var waiting []mail.Line
 	var failed *runDocument
 	for _, run := range overview.Runs {
-		one := runDocument{"run", run, list.Stale(store, run)}
+		one := runDocument{Kind: "run", RunInfo: run, Stale: list.Stale(store, run)}
 		if len(doc.Newest) < statusShown {
 			doc.Newest = append(doc.Newest, one)
 		}

@@ -22,10 +22,12 @@ type RunInfo struct {
 	CreatedAtMs   int64   `json:"createdAtMs"`
 	UpdatedAtMs   int64   `json:"updatedAtMs"`
 	FinishedAtMs  *int64  `json:"finishedAtMs"` // nil if the run has not ended
+	Error         *string `json:"error"`        // nil if the run has not failed
 	Tip           string  `json:"tip"`          // the commit id of the newest entry
 
-	epoch int64  // the number of claims, see snapshot.Run
-	owner string // the token of the claim, see snapshot.Run
+	epoch  int64  // the number of claims, see snapshot.Run
+	owner  string // the token of the claim, see snapshot.Run
+	forked *int64 // when the run was forked; nil if it is not a fork
 }
 
 // Branch is the record of a fork; Smithers calls such a record a branch. CreatedAtMs is the time of the fork,
@@ -60,8 +62,8 @@ func runInfos(rows []sqliteindex.RunRow) []RunInfo {
 		out[i] = RunInfo{
 			RunID: row.RunID, WorkflowName: row.WorkflowName, Status: row.Status, LatestFrame: row.LatestFrame,
 			ParentRunID: row.ParentRunID, ParentFrameNo: row.ParentFrameNo, BranchLabel: row.BranchLabel,
-			CreatedAtMs: row.CreatedAtMs, UpdatedAtMs: row.UpdatedAtMs, FinishedAtMs: row.FinishedAtMs,
-			Tip: row.Tip.String(), epoch: row.Epoch, owner: row.Owner,
+			CreatedAtMs: row.CreatedAtMs, UpdatedAtMs: row.UpdatedAtMs, FinishedAtMs: row.FinishedAtMs, Error: row.Error,
+			Tip: row.Tip.String(), epoch: row.Epoch, owner: row.Owner, forked: row.ForkedAtMs,
 		}
 	}
 	return out

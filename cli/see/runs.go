@@ -150,8 +150,11 @@ func writeRuns(ctx context.Context, s *session.Session, store *timeline.Store, r
 	if opts.with {
 		counting, stop := context.WithTimeout(ctx, countLinesFor)
 		defer stop()
+		done := s.While("reading the runs")
 		var err error
-		if facts, err = list.ReadFacts(ctx, counting, store, runs, opts.wanted); err != nil {
+		facts, err = list.ReadFacts(ctx, counting, store, runs, opts.wanted)
+		done()
+		if err != nil {
 			return err
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -177,7 +179,8 @@ func TestThePageOfAFailedRun(t *testing.T) {
 	t.Parallel()
 	d := failedWorld(t)
 	for _, columns := range []int{60, 80, 120} {
-		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+		t.Run(strconv.Itoa(columns), func(t *testing.T) {
+			t.Parallel()
 			page := d.page(columns, "fix-212", "NO_COLOR=1")
 			golden(t, filepath.Join("testdata", "page", fmt.Sprintf("failed-%d.txt", columns)), page)
 			for line := range strings.Lines(page) {
@@ -188,6 +191,7 @@ func TestThePageOfAFailedRun(t *testing.T) {
 		})
 	}
 	t.Run("ascii", func(t *testing.T) {
+		t.Parallel()
 		for _, env := range [][]string{{"GIT_SMITHERS_ASCII=1"}, {"TERM=dumb"}, {"LC_ALL=C"}, {"LC_ALL=de_DE.ISO-8859-1"}, {"LC_ALL=ja_JP.UTF-8"}} {
 			page := d.page(80, "fix-212", append(env, "NO_COLOR=1")...)
 			golden(t, filepath.Join("testdata", "page", "failed-ascii.txt"), page)
@@ -195,6 +199,7 @@ func TestThePageOfAFailedRun(t *testing.T) {
 		}
 	})
 	t.Run("colours", func(t *testing.T) {
+		t.Parallel()
 		page := d.page(80, "fix-212")
 		assert.Contains(t, page, "\x1b[31m✗\x1b[m \x1b[1mfix-212\x1b[m")
 		assert.Contains(t, page, "\x1b[90m│\x1b[m \x1b[31mnot ok 4")
@@ -203,6 +208,7 @@ func TestThePageOfAFailedRun(t *testing.T) {
 		assert.Equal(t, d.page(80, "fix-212", "NO_COLOR=1"), without, "colour is all that differs")
 	})
 	t.Run("the state is there with --state, and where nobody reads", func(t *testing.T) {
+		t.Parallel()
 		piped := d.do("", "show", "fix-212")
 		assert.Contains(t, piped, "NODE       ITERATION  STATE")
 		at := d.call("", atTerminal("NO_COLOR=1"), "show", "fix-212", "--state")
@@ -211,6 +217,7 @@ func TestThePageOfAFailedRun(t *testing.T) {
 		assert.Contains(t, frame.out.String(), "NODE       ITERATION  STATE")
 	})
 	t.Run("json", func(t *testing.T) {
+		t.Parallel()
 		var doc struct{ Summary json.RawMessage }
 		require.NoError(t, json.Unmarshal([]byte(d.do("", "show", "fix-212", "--json")), &doc))
 		var pretty strings.Builder
@@ -258,7 +265,14 @@ tasks:
 		args := strings.Fields(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(want), "git smithers "), "'", ""))
 		d.do("", args...)
 	}
-	assert.Contains(t, d.page(80, "release-1.4.1"), "answered")
+	page = d.page(80, "release-1.4.1", "NO_COLOR=1")
+	assert.Regexp(t, `(?m)^◆ where .* asked 4 min ago, answered$`, page)
+	assert.Regexp(t, `(?m)^  git smithers resume release-1.4.1  goes on$`, page)
+	assert.Contains(t, page, "◷ release-1.4.1  waits until 3 Jan 15:07")
+	d.at(27 * 3600 * 1000)
+	page = d.page(80, "release-1.4.1", "NO_COLOR=1")
+	assert.Regexp(t, `(?m)^◷ nap .* its time is over$`, page)
+	assert.Contains(t, page, "◆ release-1.4.1  waits to be resumed")
 }
 
 func TestThePageOfARunThatRunsOrHasEnded(t *testing.T) {
@@ -283,6 +297,10 @@ func TestThePageOfARunThatRunsOrHasEnded(t *testing.T) {
 	tree := d.call("", atTerminal("NO_COLOR=1", "LC_ALL=C.UTF-8"), "show", "--tree", "done:1")
 	assert.Equal(t, "workflow  name=flow\n├ task write  ● running\n└ task judge  ○ pending  needs=write  output=verdict\n", tree.out.String())
 	assert.Contains(t, d.do("", "show", "--tree", "done:1", "--json"), `{"kind":"tree","runId":"done","frame":1,"tree":{"kind":"element","tag":"smithers:workflow"`)
+	d.repo.Write("loop.yaml", "name: l\ntasks:\n  - {loop: again, until: \"true\", max: 2, tasks: [{id: in, run: \"true\"}]}\n")
+	d.do("", "run", "loop.yaml", "--run-id", "l")
+	tree = d.call("", atTerminal("NO_COLOR=1", "LC_ALL=C"), "show", "--tree", "l")
+	assert.Equal(t, "workflow  name=l\n` loop again  maxIterations=2  until=true\n  ` task in  v finished, iteration 0\n", tree.out.String())
 	c := d.call("", nil, "show", "--tree", "done", "--patch")
 	assert.Equal(t, fault.ExitUsage, c.exit)
 }
@@ -426,9 +444,7 @@ func TestThePageOfASession(t *testing.T) {
 		d.at(seconds * 1000)
 		d.repo.Write(".git/t", strings.Join(said, "\n")+"\n")
 		doc := object{"session_id": "s", "transcript_path": transcript, "hook_event_name": event}
-		for name, value := range rest {
-			doc[name] = value
-		}
+		maps.Copy(doc, rest)
 		text, err := json.Marshal(doc)
 		require.NoError(t, err)
 		d.do(string(text), "session", "hook", "claude", event)

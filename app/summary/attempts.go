@@ -50,7 +50,7 @@ func (sum *Summary) readAttempts(s *timeline.Store, state *snapshot.State, now t
 		return err
 	}
 	end := now.UnixMilli()
-	if sum.Stale || sum.Row.Status.Ended() {
+	if sum.Stale || sum.Row.Status != snapshot.RunRunning {
 		end = min(end, sum.Entry.AtMs) // nobody has worked since
 	}
 	defer func() {

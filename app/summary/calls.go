@@ -1,7 +1,9 @@
 package summary
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -23,15 +25,13 @@ type Call struct {
 
 // ToolCalls returns the tool calls of a step, in the order of their numbers.
 func (sum *Summary) ToolCalls(step *Step) ([]Call, error) {
-	if sum.calls == nil {
-		if err := sum.readCalls(); err != nil {
-			return nil, err
-		}
+	if err := sum.Unread[PartCalls]; err != nil {
+		return nil, err
 	}
 	return sum.calls[snapshot.Key(step.NodeID, step.Iteration)], nil
 }
 
-// readCalls sets calls.
+// readCalls sets Calls and calls.
 func (sum *Summary) readCalls() error {
 	frames := make(map[string]int64) // by the id of a call
 	for _, f := range sum.Frames.Frames {
@@ -45,6 +45,10 @@ func (sum *Summary) readCalls() error {
 		if err != nil {
 			return timeline.Explain(err)
 		}
+		sum.Calls.Total++
+		if call.Status == snapshot.ToolCallFailed {
+			sum.Calls.Failed++
+		}
 		c := Call{ToolCall: call}
 		if no, ok := frames[call.CallToken]; ok && call.CallToken != "" {
 			effect := sum.effects[no]
@@ -55,6 +59,8 @@ func (sum *Summary) readCalls() error {
 		calls[key] = append(calls[key], c)
 	}
 	for _, list := range calls {
+		// The rows are in the order of their keys as texts.
+		slices.SortFunc(list, func(a, b Call) int { return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Seq, b.Seq)) })
 		for i := range list {
 			list[i].Together = list[i].Frame != nil && together[*list[i].Frame] > 1
 		}

@@ -19,8 +19,10 @@ func TestInputsAreComparedByMember(t *testing.T) {
 		want          []InputValue
 	}{
 		{"equal but for white space", `{"a": 1}`, `{"a":1}`, nil},
-		{"changed, added and removed", `{"a":1,"b":2,"c":3}`, `{"a":1,"b":3,"d":4}`,
-			[]InputValue{{"b", json.RawMessage("3")}, {"c", nil}, {"d", json.RawMessage("4")}}},
+		{
+			"changed, added and removed", `{"a":1,"b":2,"c":3}`, `{"a":1,"b":3,"d":4}`,
+			[]InputValue{{"b", json.RawMessage("3")}, {"c", nil}, {"d", json.RawMessage("4")}},
+		},
 		{"no objects", `1`, `2`, []InputValue{{"", json.RawMessage("2")}}},
 		{"nothing before", ``, `{"a":1}`, []InputValue{{"a", json.RawMessage("1")}}},
 	} {

@@ -51,7 +51,7 @@ type Summary struct {
 
 	effects map[int64]list.Effect // by the number of the frame
 	order   map[string]int        // the position of each task in the rendered tree
-	calls   map[string][]Call     // by the key of their step; nil until they are asked for
+	calls   map[string][]Call     // by the key of their step
 }
 
 // A Part is a part of a summary that is read on its own.
@@ -125,7 +125,7 @@ func read(ctx context.Context, s *timeline.Store, run string, now time.Time, all
 		{PartFrames, func() error { return sum.readChanges(ctx, s) }},
 		{PartSteps, func() error { sum.arrange(); sum.readTimes(); return nil }},
 		{PartUsage, func() (err error) { sum.Usage, err = readUsage(state); return err }},
-		{PartCalls, sum.countCalls},
+		{PartCalls, sum.readCalls},
 		{PartCode, func() error { return sum.readCode(ctx, s) }},
 		{PartFailure, func() error { return sum.readFailure(ctx, s) }},
 	} {
@@ -177,20 +177,6 @@ func (sum *Summary) readFrames(ctx context.Context, s *timeline.Store, all bool)
 		sum.effects[sum.Frames.Frames[i].FrameNo] = effect
 	}
 	return uncounted
-}
-
-// countCalls sets Calls.
-func (sum *Summary) countCalls() error {
-	for call, err := range sum.Entry.AllToolCalls() {
-		if err != nil {
-			return err
-		}
-		sum.Calls.Total++
-		if call.Status == snapshot.ToolCallFailed {
-			sum.Calls.Failed++
-		}
-	}
-	return nil
 }
 
 // readCode sets First and Code.

@@ -260,12 +260,13 @@ func TestTheTurnsOfASession(t *testing.T) {
 	input, err := sum.Arguments(&calls[0])
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"file_path":"hello"}`, string(input))
+	assert.Equal(t, []int{0, 1}, []int{calls[0].Seq, calls[1].Seq})
 	assert.Equal(t, snapshot.ToolCallFailed, calls[1].Status)
 	assert.False(t, calls[1].Changed)
 }
 
 // A stranger's run, or a bad disk, can have parts that cannot be read: the others still are.
-func TestWhatCannotBeReadIsNamedAndTheRestIsThere(t *testing.T) {
+func TestWhatCannotBeReadIsNamedAndTheRestIsThere(t *testing.T) { //nolint:tparallel // each subtest damages the same run
 	t.Parallel()
 	p := newPlace(t, work)
 	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "a", "--input", `{"style":"strict"}`)
@@ -340,4 +341,23 @@ func TestABriefSummarySaysTheSame(t *testing.T) {
 	no, ok := brief.FrameOf(step(t, brief, "n700").Last())
 	assert.True(t, ok)
 	assert.Equal(t, int64(700), no)
+}
+
+// Keys of calls are texts, in whose order call 10 is before call 2.
+func TestCallsAreInTheOrderOfTheirNumbers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, work)
+	changes := []string{`{"op":"set","collection":"nodes","key":"a::0","value":{"state":"in-progress"}}`}
+	for i := range 12 {
+		changes = append(changes, `{"op":"set","collection":"tool-calls","key":"a::0::1::`+strconv.Itoa(i)+`","value":{"toolName":"bash","status":"failed","startedAtMs":1,"input":`+strconv.Itoa(i)+`}}`)
+	}
+	p.do(fault.ExitOK, `{"changes":[`+strings.Join(changes, ",")+`]}`, "capture", "x")
+	sum := p.read("x")
+	calls, err := sum.ToolCalls(step(t, sum, "a"))
+	require.NoError(t, err)
+	require.Len(t, calls, 12)
+	for i := range calls {
+		assert.Equal(t, i, calls[i].Seq)
+	}
+	assert.Equal(t, summary.Calls{Total: 12, Failed: 12}, sum.Calls)
 }

@@ -137,3 +137,29 @@ func (c *canvas) flow(label part, indent int, most int, words []part, gap string
 	}
 	c.line(parts...)
 }
+
+// code returns numbers of lines, such as "+3 −1". A side that is 0 is left out.
+func (c *canvas) code(added, removed int64) string {
+	var sides []string
+	if added > 0 {
+		sides = append(sides, "+"+display.Number(added))
+	}
+	if removed > 0 {
+		sides = append(sides, c.g.Minus+display.Number(removed))
+	}
+	return strings.Join(sides, " ")
+}
+
+// codeParts returns numbers of lines as parts of a line, right-aligned in width columns.
+func (c *canvas) codeParts(added, removed int64, width int) []part {
+	text := c.code(added, removed)
+	parts := []part{{strings.Repeat(" ", max(width-term.Width(text), 0)), ""}}
+	plus, minus, both := strings.Cut(text, " "+c.g.Minus)
+	switch {
+	case both:
+		return append(parts, part{plus, term.Green}, part{" " + c.g.Minus + minus, term.Red})
+	case removed > 0:
+		return append(parts, part{text, term.Red})
+	}
+	return append(parts, part{text, term.Green})
+}

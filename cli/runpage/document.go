@@ -156,7 +156,7 @@ func (v *View) Document() *Document {
 	}
 	for i := range v.Waits {
 		w := &v.Waits[i]
-		one := waitDocument{Waiting: w.Waiting, Summary: display.OrNull(w.Asked.Summary), Fields: fieldsOf(w.Form), Commands: orEmpty(w.Commands)}
+		one := waitDocument{Waiting: w.Waiting, Summary: display.OrNull(w.Summary), Fields: fieldsOf(w.Form), Commands: orEmpty(w.Commands)}
 		if w.SinceMs > 0 {
 			one.SinceMs = &w.SinceMs
 		}

@@ -25,6 +25,15 @@ func (v *View) frame(no int64) string { return timeline.Address{Run: v.Row.ID, F
 
 // next returns the commands to type next.
 func (v *View) next() []Command {
+	list := v.nextByStatus()
+	if len(list) == 0 {
+		list = []Command{command("its frames", "timeline", v.Row.ID)}
+	}
+	return list
+}
+
+// nextByStatus returns the commands that the status of the run asks for.
+func (v *View) nextByStatus() []Command {
 	run := v.Row.ID
 	switch status := v.Row.Status; {
 	case v.Session:
@@ -47,15 +56,15 @@ func (v *View) next() []Command {
 			command("brings its changes to where you stand", "land", run),
 		}
 	}
-	return []Command{command("its frames", "timeline", run)}
+	return nil
 }
 
 // nextOfWaits returns the commands of a run that waits.
 func (v *View) nextOfWaits() []Command {
 	var list []Command
-	ready := true
+	ready := false // a resume can go on
 	for _, w := range v.Waits {
-		ready = ready && w.Ready
+		ready = ready || w.Ready
 		if !w.Ready && w.For == "human" && fieldsOf(w.Form) != nil && v.engine == "" && len(list) == 0 {
 			list = append(list, command("asks each value in turn", "answer", v.Row.ID, w.NodeID))
 		}

@@ -40,7 +40,6 @@ type row struct {
 	style     string
 	words     string // in place of the columns; "" for a step
 	took      int64
-	lines     *lines
 }
 
 // steps writes the table of the steps.
@@ -163,7 +162,7 @@ func finishedInARow(steps []*summary.Step) int {
 func (v *View) loopRows(c *canvas, id string) []row {
 	var steps []*summary.Step
 	for i := range v.Steps {
-		if s := &v.Steps[i]; s.RalphID != nil && *s.RalphID == id && !(s.Inherited && v.Origin != nil) {
+		if s := &v.Steps[i]; s.RalphID != nil && *s.RalphID == id && (!s.Inherited || v.Origin == nil) {
 			steps = append(steps, s)
 		}
 	}
@@ -246,7 +245,7 @@ func (v *View) foldedRow(c *canvas, steps []*summary.Step, name, branch string) 
 // stepRow returns the line of a step.
 func (v *View) stepRow(c *canvas, s *summary.Step, branch string) row {
 	sign, _, style := c.g.Node(s.State)
-	if s.State == snapshot.NodeInProgress && v.Stale {
+	if v.stopped(s) {
 		sign = c.g.Silent
 	}
 	r := row{branch: branch, name: s.NodeID, step: s, sign: sign, style: style}
@@ -254,6 +253,11 @@ func (v *View) stepRow(c *canvas, s *summary.Step, branch string) row {
 		r.iteration = strconv.Itoa(s.Iteration)
 	}
 	return r
+}
+
+// stopped reports whether a step was running, and nobody runs it any more.
+func (v *View) stopped(s *summary.Step) bool {
+	return s.State == snapshot.NodeInProgress && (v.Stale || v.Row.Status != snapshot.RunRunning)
 }
 
 // writeRow writes a line of the table. task is the width of the column TASK, and full reports whether all columns have room.
@@ -275,13 +279,16 @@ func (v *View) writeRow(c *canvas, r row, task int, full bool) {
 	}
 	s := r.step
 	_, word, style := c.g.Node(s.State)
+	if v.stopped(s) {
+		word = "stopped"
+	}
 	if s.State == snapshot.NodeFailed {
 		parts[1].style = term.Bold
 	}
 	parts = append(parts, part{c.left(word, stateWidth), style})
 	own := slices.DeleteFunc(slices.Clone(s.Attempts), func(a *summary.Attempt) bool { return a.Inherited })
 	if len(own) == 0 {
-		c.line(append(parts, v.needs(c, s, full)...)...)
+		c.line(append(parts, needs(s, full)...)...)
 		return
 	}
 	if full {
@@ -310,7 +317,7 @@ func (v *View) writeRow(c *canvas, r row, task int, full bool) {
 }
 
 // needs returns what a step that has not begun needs, in the place of its numbers.
-func (v *View) needs(c *canvas, s *summary.Step, full bool) []part {
+func needs(s *summary.Step, full bool) []part {
 	if len(s.OpenNeeds) == 0 {
 		return nil
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// turnsOpen is how many of the newest turns of a session show their calls. Of the others only those with failures do.
-const turnsOpen = 10
+// turnsOpen is how many of the newest turns of a session show their calls.
+const turnsOpen = 20
 
 // callsShown is the largest number of calls that a turn shows one by one.
-const callsShown = 30
+const callsShown = 20
 
 // A turn is a turn of a session.
 type turn struct {
@@ -26,19 +26,12 @@ type turn struct {
 	calls       int
 	failed      int
 	lines       *lines
-	shown       []shownCall // the calls that failed or changed files
-	folded      string      // the other calls, counted by tool; "" if there are none or all calls are folded
+	shown       []summary.Call // the calls that failed or changed files, of an open turn
+	folded      string         // the other calls, counted by tool; "" if there are none or all calls are folded
 }
 
 // lines counts changed lines.
 type lines struct{ added, removed int64 }
-
-// A shownCall is a call that a page shows in a line of its own.
-type shownCall struct {
-	summary.Call
-
-	argument string
-}
 
 // readTurns sets turns if the run is a session.
 func (v *View) readTurns() error {
@@ -56,7 +49,7 @@ func (v *View) readTurns() error {
 	return nil
 }
 
-// readTurn reads a turn. open reports whether it shows its calls although none failed.
+// readTurn reads a turn. open reports whether it shows its calls.
 func (v *View) readTurn(step *summary.Step, open bool) (*turn, error) {
 	t := &turn{step: step, first: 0, last: -1}
 	var err error
@@ -84,17 +77,13 @@ func (v *View) readTurn(step *summary.Step, open bool) (*turn, error) {
 			t.lines.added += call.Lines.Added
 			t.lines.removed += call.Lines.Removed
 		}
-		if !failed && !(open && call.Changed) || len(t.shown) == callsShown {
+		if worth := open && (failed || call.Changed); !worth || len(t.shown) == callsShown {
 			others[call.ToolName]++
 			continue
 		}
-		input, err := v.Arguments(call)
-		if err != nil {
-			return nil, err
-		}
-		t.shown = append(t.shown, shownCall{*call, argumentOf(input)})
+		t.shown = append(t.shown, *call)
 	}
-	if open || t.failed > 0 {
+	if open {
 		t.folded = countByName(others)
 	}
 	return t, nil

@@ -90,7 +90,11 @@ func firstLine(text string) string {
 }
 
 // writeCall writes a call of a turn.
-func (v *View) writeCall(c *canvas, call *shownCall, indent string) {
+func (v *View) writeCall(c *canvas, call *summary.Call, indent string) {
+	input, err := v.Arguments(call)
+	if err != nil && v.Unread[summary.PartCalls] == nil {
+		v.Unread[summary.PartCalls] = err // the list of turns ends with it
+	}
 	sign, style := c.g.Finished, term.Green
 	switch call.Status {
 	case snapshot.ToolCallFailed:
@@ -108,9 +112,10 @@ func (v *View) writeCall(c *canvas, call *shownCall, indent string) {
 	}
 	begin := indent + sign + " "
 	room := c.width - term.Width(begin) - toolWidth - codeWidth - tookWidth - 10
-	argument := term.CutMiddle(clean(plain.OneLine(call.argument)), max(room, 8), c.g.Dots)
+	argument := term.CutMiddle(clean(plain.OneLine(argumentOf(input))), max(room, 8), c.g.Dots)
 	parts := []part{
-		{begin, style}, {c.left(call.ToolName, toolWidth-1) + " ", ""},
+		{begin, style},
+		{c.left(call.ToolName, toolWidth-1) + " ", ""},
 		{argument + strings.Repeat(" ", max(room-term.Width(argument), 0)), ""},
 	}
 	var l *lines

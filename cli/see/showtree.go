@@ -86,7 +86,11 @@ func (v *treeView) element(e *treeElement, begin, indent string) {
 		}
 		return
 	}
-	v.WriteString(begin + v.p.Paint(term.Bold, plain.Text(strings.TrimPrefix(e.Tag, "smithers:"))))
+	word := strings.TrimPrefix(e.Tag, "smithers:")
+	if word == "ralph" { // Smithers' word
+		word = "loop"
+	}
+	v.WriteString(begin + v.p.Paint(term.Bold, plain.Text(word)))
 	id := e.Props["id"]
 	if id != "" {
 		v.WriteString(" " + plain.Text(id))

@@ -13,10 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// diffOf returns what git says about the files of two commits.
-func diffOf(t *testing.T, repo *repotest.Repo, from, to string) string {
+// diffOf returns what git says about the files of HEAD and of the commit from.
+func diffOf(t *testing.T, repo *repotest.Repo, from string) string {
 	t.Helper()
-	out, err := repo.GitErr(append(code.DiffArguments(), from, to)...)
+	out, err := repo.GitErr(append(code.DiffArguments(), from, "HEAD")...)
 	require.NoError(t, err)
 	return out
 }
@@ -45,7 +45,7 @@ func TestADiffHasTheLinesOfEveryKindOfChange(t *testing.T) {
 	commit("two")
 	repo.Git("config", "diff.suppressBlankEmpty", "true")
 
-	files, err := code.ReadDiff(strings.NewReader(diffOf(t, repo, "HEAD~", "HEAD")), code.DefaultDiffLimits())
+	files, err := code.ReadDiff(strings.NewReader(diffOf(t, repo, "HEAD~")), code.DefaultDiffLimits())
 	require.NoError(t, err)
 	type brief struct {
 		path, op, modes string
@@ -77,7 +77,7 @@ func TestADiffHasTheLinesOfEveryKindOfChange(t *testing.T) {
 		{"na\"me \xff", jjbridge.OpAdd, " 100644", false, 1, 0, []code.Hunk{{0, 0, 1, 1, []string{"+lat\xe9n"}}}},
 	}, got)
 
-	files, err = code.ReadDiff(strings.NewReader(diffOf(t, repo, "HEAD", "HEAD")), code.DefaultDiffLimits())
+	files, err = code.ReadDiff(strings.NewReader(diffOf(t, repo, "HEAD")), code.DefaultDiffLimits())
 	require.NoError(t, err)
 	assert.Empty(t, files)
 }
@@ -102,7 +102,7 @@ func TestADiffIsBounded(t *testing.T) {
 	repo.Write("a", text("new"))
 	repo.Write("b", text("new"))
 	commit("two")
-	out := diffOf(t, repo, "HEAD~", "HEAD")
+	out := diffOf(t, repo, "HEAD~")
 	read := func(limits code.DiffLimits) (hunks, left []int) {
 		files, err := code.ReadDiff(strings.NewReader(out), limits)
 		require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestACutDiffIsAnError(t *testing.T) {
 	repo.Write("a", "1\n22\n3\n")
 	repo.Git("add", "--all")
 	repo.Git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message=two")
-	out := diffOf(t, repo, "HEAD~", "HEAD")
+	out := diffOf(t, repo, "HEAD~")
 	whole, err := code.ReadDiff(strings.NewReader(out), code.DefaultDiffLimits())
 	require.NoError(t, err)
 	require.Len(t, whole, 1)

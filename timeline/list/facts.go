@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -283,9 +284,7 @@ func (r *factsReader) countPairs(ctx, counting context.Context, s *timeline.Stor
 			s.Warn(err) // the other runs have their lines
 		}
 		_ = r.index.RememberLines(context.WithoutCancel(ctx), counted) // else the next call counts them again
-		for pair, lines := range counted {
-			known[pair] = lines
-		}
+		maps.Copy(known, counted)
 	}
 	for i, pair := range pairs {
 		if lines, ok := known[pair]; ok && pair != (sqliteindex.TreePair{}) {

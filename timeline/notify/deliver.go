@@ -77,7 +77,10 @@ func deliverFile(ctx context.Context, s *timeline.Store, line, file string, pati
 		return err
 	}
 	var n Notice
-	if json.Unmarshal(data, &n) != nil || line == "" || s.Now().Sub(time.UnixMilli(n.AtMs)) > maxAge {
+	if json.Unmarshal(data, &n) != nil {
+		return nil //nolint:nilerr // not a notice: the file is removed, and the others are delivered
+	}
+	if line == "" || s.Now().Sub(time.UnixMilli(n.AtMs)) > maxAge {
 		return nil
 	}
 	failed := deliver(ctx, s, line, n, patience)

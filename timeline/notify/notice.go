@@ -125,9 +125,17 @@ func (n Notice) variables() []string {
 		why = *n.Error
 	}
 	values := [][2]string{
-		{"EVENT", string(n.Event)}, {"RUN_ID", n.RunID}, {"WORKFLOW", n.WorkflowName}, {"STATUS", n.Status},
-		{"FRAME", strconv.FormatInt(n.Frame, 10)}, {"FOLDER", n.Folder}, {"ERROR", why},
-		{"WAITS_FOR", first.For}, {"NODE_ID", first.NodeID}, {"ITERATION", strconv.Itoa(first.Iteration)}, {"WHAT", first.What},
+		{"EVENT", string(n.Event)},
+		{"RUN_ID", n.RunID},
+		{"WORKFLOW", n.WorkflowName},
+		{"STATUS", n.Status},
+		{"FRAME", strconv.FormatInt(n.Frame, 10)},
+		{"FOLDER", n.Folder},
+		{"ERROR", why},
+		{"WAITS_FOR", first.For},
+		{"NODE_ID", first.NodeID},
+		{"ITERATION", strconv.Itoa(first.Iteration)},
+		{"WHAT", first.What},
 	}
 	env := make([]string, len(values))
 	for i, v := range values {

@@ -121,15 +121,15 @@ func lives(pid int) bool {
 func TestCommandsRunOneAtATimeInOrder(t *testing.T) {
 	s := newTold(t, `mkdir "$OUT/one" || touch "$OUT/two"; sleep 0.02; echo "$SMITHERS_RUN_ID" >>"$OUT/order"; rmdir "$OUT/one"`)
 	var all sync.WaitGroup
-	want := ""
+	var want strings.Builder
 	for i := range 8 {
 		run := fmt.Sprintf("r%d", i)
-		want += run + "\n"
+		want.WriteString(run + "\n")
 		s.end(run)
 		all.Go(func() { assert.NoError(t, notify.Deliver(t.Context(), s.Store, time.Hour)) })
 	}
 	all.Wait()
-	assert.Equal(t, want, s.read("order"))
+	assert.Equal(t, want.String(), s.read("order"))
 	assert.NoFileExists(t, filepath.Join(s.repo.Dir, "two"))
 }
 

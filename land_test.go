@@ -194,15 +194,15 @@ func (l *landing) programs(script string) (count string) {
 	dir := l.t.TempDir()
 	count = filepath.Join(dir, "count")
 	for _, name := range []string{"git", "jj"} {
-		real, err := exec.LookPath(name)
+		found, err := exec.LookPath(name)
 		if name == "jj" {
 			if !l.kind.IsJJ() {
 				continue
 			}
-			real, err = repotest.LookJJ(l.t), nil
+			found, err = repotest.LookJJ(l.t), nil
 		}
 		require.NoError(l.t, err)
-		repotest.WriteProgram(l.t, filepath.Join(dir, name), "#!/bin/sh\necho >>'"+count+"'\nn=$(($(wc -l <'"+count+"')))\nreal='"+real+"'\n"+script)
+		repotest.WriteProgram(l.t, filepath.Join(dir, name), "#!/bin/sh\necho >>'"+count+"'\nn=$(($(wc -l <'"+count+"')))\nreal='"+found+"'\n"+script)
 	}
 	for i, entry := range l.env {
 		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
@@ -255,10 +255,10 @@ func TestALandingThatIsKilledIsTakenBack(t *testing.T) {
 				if status == -1 {
 					killed++
 				}
-				switch status, aborted := l.call("land", "--abort"); {
-				case status == 0:
+				switch status, aborted := l.call("land", "--abort"); status {
+				case 0:
 					begun++
-				case status == 10: // not begun, or done
+				case 10: // not begun, or done
 					if now := l.stand(); now != before {
 						l.must("undo")
 					}

@@ -83,12 +83,13 @@ func (d *Desk) turnSteps(ctx context.Context, summary *summary, whole land.Step)
 
 // trailers are the lines at the end of a commit's message by which the commit leads back to the frame.
 func trailers(at timeline.Address, worktrees []string, coAuthor string) string {
-	out := fmt.Sprintf("Smithers-Run: %s\nSmithers-Frame: %s\n", oneLine(at.Run), oneLine(at.String()))
+	var out strings.Builder
+	fmt.Fprintf(&out, "Smithers-Run: %s\nSmithers-Frame: %s\n", oneLine(at.Run), oneLine(at.String()))
 	for _, name := range worktrees {
-		out += "Smithers-Worktree: " + oneLine(name) + "\n"
+		out.WriteString("Smithers-Worktree: " + oneLine(name) + "\n")
 	}
 	if coAuthor != "" {
-		out += "Co-authored-by: " + coAuthor + "\n"
+		out.WriteString("Co-authored-by: " + coAuthor + "\n")
 	}
-	return out
+	return out.String()
 }

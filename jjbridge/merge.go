@@ -180,7 +180,7 @@ func parseMergeTree(out []byte) (*Merged, error) {
 // line ends the list.
 func parseStages(out []byte) ([]MergeConflict, error) {
 	found := make(map[string]*MergeConflict)
-	for _, line := range bytes.Split(out, []byte{0}) {
+	for line := range bytes.SplitSeq(out, []byte{0}) {
 		if len(line) == 0 {
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,21 +59,52 @@ func (w *Workspace) Stage(ctx context.Context, head, to objstore.ID, conflicts [
 	if err := w.skipAgain(ctx, outside); err != nil {
 		return err
 	}
-	if len(conflicts) > 0 {
-		var entries bytes.Buffer
-		for _, c := range conflicts {
-			appendIndexInfo(&entries, c.Path, treeFile{}, 0)
-			for i, version := range c.stages {
-				if version.exists() {
-					appendIndexInfo(&entries, c.Path, version, i+1)
-				}
-			}
-		}
-		if _, err := w.userIndex(ctx, entries.Bytes(), "update-index", "-z", "--index-info"); err != nil {
-			return err
-		}
+	if err := w.StageConflicts(ctx, conflicts); err != nil {
+		return err
 	}
 	return w.refreshIndex(ctx)
+}
+
+// IsStaged reports whether the user's index differs from HEAD.
+func (w *Workspace) IsStaged(ctx context.Context) (bool, error) {
+	_, err := w.userIndex(ctx, nil, "diff-index", "--cached", "--quiet", "HEAD", "--")
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
+		return true, nil
+	}
+	return false, err
+}
+
+// SwitchAll turns the files and the user's index from those of the tree head into those of the tree to, by one command of
+// git. The index must be that of head. If git refuses because a file is in the way, the error is a *RefusedError, and nothing was
+// touched. Any other error wraps ErrUnfinished.
+func (w *Workspace) SwitchAll(ctx context.Context, head, to objstore.ID) error {
+	_, err := w.userIndex(ctx, nil, "read-tree", "-m", "-u", "--no-recurse-submodules", head.String(), to.String())
+	failed, ok := errors.AsType[*gitexec.Error](err)
+	if !ok || errors.Is(err, gitexec.ErrNoGit) {
+		return err
+	}
+	if refused := readRefusals(failed.Stderr); len(refused) > 0 {
+		return &RefusedError{Refused: refused}
+	}
+	return fmt.Errorf("%w: %w", ErrUnfinished, err)
+}
+
+// StageConflicts adds conflicts to the user's index.
+func (w *Workspace) StageConflicts(ctx context.Context, conflicts []MergeConflict) error {
+	if len(conflicts) == 0 {
+		return nil
+	}
+	var entries bytes.Buffer
+	for _, c := range conflicts {
+		appendIndexInfo(&entries, c.Path, treeFile{}, 0)
+		for i, version := range c.stages {
+			if version.exists() {
+				appendIndexInfo(&entries, c.Path, version, i+1)
+			}
+		}
+	}
+	_, err := w.userIndex(ctx, entries.Bytes(), "update-index", "-z", "--index-info")
+	return err
 }
 
 // Unstage takes Stage back: the entries of the files that differ between the trees head and to, and of the files in

@@ -22,7 +22,9 @@ type RestoreJob struct {
 	// Merge, if not nil, returns the files to restore, computed from the captured files. Want then has only the scope of
 	// the capture.
 	Merge func(context.Context, *jjbridge.CapturedFiles) (*snapshot.VCS, error)
-	paths []string // the paths of Stays in this working copy, relative to its top
+	// Switch, if not nil, can restore the files in place of the job. It reports whether it has.
+	Switch func(context.Context) (bool, error)
+	paths  []string // the paths of Stays in this working copy, relative to its top
 
 	have *jjbridge.CapturedFiles // the files before the restore
 	plan *jjbridge.Plan          // the changes that the restore makes; nil until prepare
@@ -84,6 +86,11 @@ func (r *RestoreJob) close() {
 // conflict. If the files have the same conflict already, restore leaves the conflict as it is. If jj cannot
 // restore the conflict, restore warns.
 func (r *RestoreJob) restore(ctx context.Context) error {
+	if r.Switch != nil && len(r.plan.Changes) > 0 {
+		if done, err := r.Switch(ctx); done || err != nil {
+			return err
+		}
+	}
 	if len(r.plan.Changes) > 0 {
 		if err := r.Copy.workspace.Restore(ctx, r.plan); err != nil {
 			return err

@@ -26,6 +26,7 @@ type gitLanding struct {
 	ref      string // the full name of the branch that is checked out; "HEAD" if none is
 
 	merged *jjbridge.Merged // the changes on headTree
+	clean  bool             // neither the files nor the index differ from headTree
 	trees  []objstore.ID    // headTree after each step
 	all    []change
 }
@@ -82,9 +83,12 @@ func (l *gitLanding) related(ctx context.Context) error {
 	if then == l.head {
 		return nil
 	}
-	found, err := l.w.CommitOf(ctx, then)
-	if err != nil || found == "" {
-		return timeline.Explain(err)
+	id, err := objstore.ParseID(then)
+	if err != nil {
+		return nil //nolint:nilerr // no commit is known
+	}
+	if err := haveTree(l.s, id); err != nil { // another clone's commit
+		return nil //nolint:nilerr // the files of the frame are here
 	}
 	base, err := l.w.MergeBase(ctx, then, l.head)
 	if err != nil || base != "" {
@@ -123,15 +127,17 @@ func (l *gitLanding) merge(ctx context.Context, c *jjbridge.CapturedFiles) error
 	return nil
 }
 
-// store puts the objects of the merge into the repository. No ref reaches them yet.
-func (l *gitLanding) store(ctx context.Context, c *jjbridge.CapturedFiles) error {
-	batch := l.s.Objects().Begin()
+// store puts the objects of merges into the repository. No ref reaches them yet.
+func store(ctx context.Context, s *timeline.Store, c *jjbridge.CapturedFiles) error {
+	batch := s.Objects().Begin()
 	if err := c.Objects(batch); err != nil {
 		return timeline.Explain(err)
 	}
-	if err := batch.Commit(ctx, nil); err != nil {
-		return timeline.Explain(err)
-	}
+	return timeline.Explain(batch.Commit(ctx, nil))
+}
+
+// list sets l.out.Changes.
+func (l *gitLanding) list(ctx context.Context) error {
 	changes, err := code.ChangedFiles(ctx, l.s.Objects(), l.headTree, l.merged.Tree, "")
 	if err != nil {
 		return timeline.Explain(err)
@@ -183,7 +189,10 @@ func (l *gitLanding) toBranch(ctx context.Context) (*Result, error) {
 	if l.isNothing() {
 		return l.out, nil
 	}
-	if err := l.store(ctx, c); err != nil {
+	if err := store(ctx, l.s, c); err != nil {
+		return nil, err
+	}
+	if err := l.list(ctx); err != nil {
 		return nil, err
 	}
 	if err := l.commit(ctx); err != nil {
@@ -268,7 +277,7 @@ func (r record) describe() string {
 func (l *gitLanding) toFiles(ctx context.Context) (*Result, error) {
 	job := &code.RestoreJob{
 		Store: l.s, Copy: code.WorkingCopyOf(l.s), Want: &snapshot.VCS{Scope: snapshot.ScopeAll},
-		Merge: l.mergeFiles, Out: new(code.RestoreResult),
+		Merge: l.mergeFiles, Switch: l.switchAll, Out: new(code.RestoreResult),
 	}
 	jobs := &code.RestoreJobs{Store: l.s, All: []*code.RestoreJob{job}}
 	defer jobs.Close()
@@ -277,6 +286,11 @@ func (l *gitLanding) toFiles(ctx context.Context) (*Result, error) {
 	}
 	if l.isNothing() {
 		return l.out, nil
+	}
+	if l.clean {
+		l.out.Changes = job.Out.Changes
+	} else if err := l.list(ctx); err != nil {
+		return nil, err
 	}
 	commits := l.req.Mode == Commit && len(l.out.Conflicts) == 0
 	if commits {
@@ -299,7 +313,7 @@ func (l *gitLanding) toFiles(ctx context.Context) (*Result, error) {
 		return nil, l.unfinished(err)
 	}
 	ctx = context.WithoutCancel(ctx) // the files have changed
-	if err := l.w.Stage(ctx, l.headTree, l.merged.Tree, l.merged.Conflicts); err != nil {
+	if err := l.stage(ctx); err != nil {
 		return nil, l.unfinished(refused(err))
 	}
 	if commits {
@@ -354,14 +368,36 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 			return nil, uncommitted(files, l.merged)
 		}
 	}
-	if err := l.store(ctx, have); err != nil {
+	if err := store(ctx, l.s, have); err != nil {
 		return nil, err
 	}
-	if err := l.w.CheckStage(ctx, l.headTree, l.merged.Tree); err != nil {
-		return nil, refused(err)
-	}
 	want.Tree = files.Tree
-	return &want, nil
+	if have.VCS.Tree == l.headTree {
+		staged, err := l.w.IsStaged(ctx)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if l.clean = !staged; l.clean {
+			return &want, nil
+		}
+	}
+	return &want, refused(l.w.CheckStage(ctx, l.headTree, l.merged.Tree))
+}
+
+// switchAll changes the files and the index at once, and reports true, if neither differs from the commit that is checked out.
+func (l *gitLanding) switchAll(ctx context.Context) (bool, error) {
+	if !l.clean {
+		return false, nil
+	}
+	return true, l.w.SwitchAll(ctx, l.headTree, l.merged.Tree)
+}
+
+// stage stages the changes and the conflicts, after the files have changed.
+func (l *gitLanding) stage(ctx context.Context) error {
+	if l.clean {
+		return l.w.StageConflicts(ctx, l.merged.Conflicts)
+	}
+	return l.w.Stage(ctx, l.headTree, l.merged.Tree, l.merged.Conflicts)
 }
 
 // uncommitted returns land_refused for files whose uncommitted changes are in conflict with the landing. onFiles and

@@ -100,12 +100,8 @@ func (l *jjLanding) forecast(ctx context.Context, have *jjbridge.CapturedFiles) 
 		l.all[0].To = folded.Tree
 		l.all = l.all[:1]
 	}
-	batch := l.s.Objects().Begin()
-	if err := have.Objects(batch); err != nil {
-		return nil, timeline.Explain(err)
-	}
-	if err := batch.Commit(ctx, nil); err != nil {
-		return nil, timeline.Explain(err)
+	if err := store(ctx, l.s, have); err != nil {
+		return nil, err
 	}
 	changes, err := code.ChangedFiles(ctx, l.s.Objects(), here, l.merged.Tree, "")
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -54,7 +53,7 @@ func closeOld(ctx context.Context, s *timeline.Store) error {
 		return err
 	}
 	if done && op.UndoneBy == 0 {
-		resolved, err := isResolved(ctx, s, head)
+		resolved, err := isResolved(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -70,8 +69,8 @@ func closeOld(ctx context.Context, s *timeline.Store) error {
 	return end(s, run)
 }
 
-// isResolved reports whether the working copy has no more conflicts of a landing, or was committed since.
-func isResolved(ctx context.Context, s *timeline.Store, head *timeline.Head) (bool, error) {
+// isResolved reports whether the working copy has no more conflicts.
+func isResolved(ctx context.Context, s *timeline.Store) (bool, error) {
 	w := s.Workspace()
 	if w.Type == snapshot.VCSJJ {
 		return true, nil // a conflict does not keep jj from going on
@@ -111,9 +110,6 @@ func changesOf(ctx context.Context, s *timeline.Store, c *jjbridge.CapturedFiles
 			if err := haveTree(s, files.vcs.Tree); err != nil {
 				return nil, nil, missing(s, err)
 			}
-		}
-		if err := code.CheckChanges(ctx, s, step.From.vcs.Tree, step.To.vcs.Tree); err != nil {
-			return nil, nil, missing(s, err)
 		}
 		found, err := s.Workspace().TreeChange(ctx, c, step.From.vcs, step.To.vcs)
 		if err != nil {

@@ -3,6 +3,8 @@ package land
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -60,6 +62,12 @@ func (l *gitLanding) stand(ctx context.Context) error {
 	if operation != "" && l.req.Mode != Branch {
 		return fault.New(fault.LandRefused, "a %s is under way", operation).
 			Hint("finish it, or take it back with `git %s --abort`", fault.Word(operation))
+	}
+	if lock := filepath.Join(l.w.Repo.GitDir, "index.lock"); l.req.Mode != Branch {
+		if _, err := os.Lstat(lock); err == nil {
+			return fault.New(fault.LandRefused, "another process of git holds %s", lock).
+				Hint("wait until it has ended; if it was killed, remove the file")
+		}
 	}
 	id, err := objstore.ParseID(commit)
 	if err == nil {

@@ -98,6 +98,9 @@ func (l *gitLanding) related(ctx context.Context) error {
 	if err := haveTree(l.s, id); err != nil { // another clone's commit
 		return nil //nolint:nilerr // the files of the frame are here
 	}
+	if l.follows(then) {
+		return nil
+	}
 	base, err := l.w.MergeBase(ctx, then, l.head)
 	if err != nil || base != "" {
 		return timeline.Explain(err)
@@ -107,6 +110,25 @@ func (l *gitLanding) related(ctx context.Context) error {
 		return refused.Hint("`git fetch --unshallow` fetches the history that this shallow clone lacks")
 	}
 	return refused.Hint("check out a branch of the history that the run worked on")
+}
+
+// mostFollowed is how many commits follows reads.
+const mostFollowed = 200
+
+// follows reports whether commit is the commit that is checked out, or a near ancestor of it along first parents. It saves a
+// process in the usual case.
+func (l *gitLanding) follows(commit string) bool {
+	for at, n := l.head, 0; n < mostFollowed; n++ {
+		if at == commit {
+			return true
+		}
+		_, parents, err := jjbridge.ReadCommit(l.s.Objects(), at)
+		if err != nil || len(parents) == 0 {
+			return false
+		}
+		at = parents[0]
+	}
+	return false
 }
 
 // merge merges the changes onto the commit that is checked out. c takes the new objects.

@@ -58,16 +58,24 @@ func (d *Desk) turnSteps(ctx context.Context, summary *summary, whole land.Step)
 	if summary.dialogue == nil {
 		return nil, errNoTurns(whole.To.Address.Run)
 	}
+	at, err := d.Store.Load(ctx, whole.To.Address.String())
+	if err != nil {
+		return nil, err
+	}
+	dialogue, err := agent.DialogueAt(ctx, d.Store, at, whole.From.Commit)
+	if err != nil {
+		return nil, err
+	}
 	var steps []land.Step
 	from := whole.From
-	for _, turn := range summary.dialogue.Turns {
-		if turn.Frame == snapshot.NoFrame || turn.Frame <= from.Address.Frame && from.Address.Run == whole.To.Address.Run {
+	for _, turn := range dialogue.Turns {
+		if turn.Frame == snapshot.NoFrame {
 			continue
 		}
-		at := timeline.Address{Run: whole.To.Address.Run, Frame: turn.Frame}
+		at := timeline.Address{Run: turn.Run, Frame: turn.Frame}
 		to, err := land.FilesAt(ctx, d.Store, at.String(), "", timeline.ToRead)
-		if fault.CodeOf(err) == fault.NoCode && err != nil {
-			continue
+		if code := fault.CodeOf(err); err != nil && (code == fault.NoCode || code == fault.RunNotFound) {
+			continue // the next turn brings what this one changed
 		}
 		if err != nil {
 			return nil, err

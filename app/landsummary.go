@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -40,7 +41,7 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 	if out.row, err = at.Entry.RunRow(); err != nil {
 		return nil, timeline.Explain(err)
 	}
-	if out.dialogue, err = agent.DialogueAt(ctx, d.Store, at); err != nil || out.dialogue != nil {
+	if out.dialogue, err = agent.DialogueAt(ctx, d.Store, at, objstore.ID{}); err != nil || out.dialogue != nil {
 		return out, err
 	}
 	state, err := at.Entry.State()

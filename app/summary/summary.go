@@ -42,7 +42,7 @@ type Summary struct {
 	// waited for a person, a signal or a timer. The attempts of a fork's parent do not count.
 	TookMs, WaitedMs int64
 
-	// First is the first frame of the line of the run, see FirstFrame. Code is how the files have changed since.
+	// First is the first frame of the line of the run, see timeline.FirstFrame. Code is how the files have changed since.
 	First *snapshot.Entry
 	Code  Code
 
@@ -181,7 +181,7 @@ func (sum *Summary) readFrames(ctx context.Context, s *timeline.Store, all bool)
 
 // readCode sets First and Code.
 func (sum *Summary) readCode(ctx context.Context, s *timeline.Store) error {
-	first, err := FirstFrame(ctx, s, sum.Row.ID)
+	first, err := timeline.FirstFrame(ctx, s, sum.Row.ID)
 	if err != nil {
 		return err
 	}
@@ -205,36 +205,4 @@ func changesBetween(ctx context.Context, s *timeline.Store, from, to *snapshot.E
 		sum.Uncounted += c.Uncounted
 	}
 	return sum, nil
-}
-
-// FirstFrame returns the first frame of the line of run: frame 0 of the run or, for a fork, of the run that it descends
-// from. run is an id or a unique prefix. The error is frame_not_found if the run has no frame.
-func FirstFrame(ctx context.Context, s *timeline.Store, run string) (*snapshot.Entry, error) {
-	id, tip, err := s.FindRun(ctx, run, timeline.ToRead)
-	if err != nil {
-		return nil, err
-	}
-	at, err := s.LoadFrame(ctx, timeline.Address{Run: id}, tip)
-	if err != nil {
-		return nil, err
-	}
-	first := at.Entry.Stored()
-	for {
-		row, err := first.RunRow()
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		if first.Frame == 0 && row.Parent == nil {
-			return first, nil
-		}
-		if row.Parent != nil && first.Frame == 0 {
-			if first, err = snapshot.ReadEntry(s.Objects(), row.Parent.Commit); err != nil {
-				return nil, timeline.Explain(err)
-			}
-			continue
-		}
-		if first, err = s.FrameInChain(row, first, 0); err != nil {
-			return nil, err
-		}
-	}
 }

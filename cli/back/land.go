@@ -28,9 +28,10 @@ func landCommand() *arg.Command {
 			"--abort",
 		},
 		About: `Merges the changes between the run's first frame and the frame, three ways, onto the commit
-that is checked out, as git merge does. Without --commit or --branch, the changes are in the
-files and staged, and git commit has a message prepared. --commit commits them; --branch makes
-a branch with the commit, and leaves the files alone. No hook runs, and nothing is signed.
+that is checked out, as git merge does. A fork lands the changes of its parent before the
+fork, too. Without --commit or --branch, the changes are in the files and staged, and git
+commit has a message prepared. --commit commits them; --branch makes a branch with the
+commit, and leaves the files alone. No hook runs, and nothing is signed.
 
 Changes of yours that are not committed stay so: they are merged in the files alone, and
 saved as a frame of the landing first. A conflict leaves conflict markers and git's unmerged

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -12,7 +13,10 @@ import (
 type Turn struct {
 	Number int
 	Prompt string // "" if it was not stored
-	Frame  int64  // the last frame of the turn
+	// Run and Frame are the last frame of the turn: of the session or, for a turn from before a fork, of the run that the session
+	// descends from. Frame is NoFrame if it was not looked for.
+	Run   string
+	Frame int64
 }
 
 // Dialogue is what a session says about itself.
@@ -22,8 +26,9 @@ type Dialogue struct {
 	Turns    []Turn // oldest first
 }
 
-// DialogueAt returns the turns of a session up to an entry. It returns nil if the run is not a session.
-func DialogueAt(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry) (*Dialogue, error) {
+// DialogueAt returns the turns of a session up to an entry. The frames of turns that ended with the entry since or before it are
+// not looked for; a zero id means that all are. DialogueAt returns nil if the run is not a session.
+func DialogueAt(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry, since objstore.ID) (*Dialogue, error) {
 	if !holdsSession(at.Entry) {
 		return nil, nil //nolint:nilnil // nil means that the run is not a session
 	}
@@ -39,13 +44,16 @@ func DialogueAt(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry
 	if speaks, ok := dialect.Of(mem.Agent); ok {
 		out.CoAuthor = speaks.CoAuthor
 	}
-	last := make(map[int]int64)
+	last := make(map[int]timeline.Address)
 	for entry, err := range snapshot.Ancestry(s.Objects(), at.Entry) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, timeline.Explain(err)
+		}
+		if entry.ID == since {
+			break
 		}
 		if entry.Frame == snapshot.NoFrame || !holdsSession(entry) {
 			continue
@@ -54,8 +62,8 @@ func DialogueAt(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		if _, known := last[then.Turn]; !known && entry.Run == at.Entry.Run {
-			last[then.Turn] = entry.Frame
+		if _, known := last[then.Turn]; !known {
+			last[then.Turn] = timeline.Address{Run: entry.Run, Frame: entry.Frame}
 		}
 		if then.Turn == 0 {
 			break
@@ -67,8 +75,8 @@ func DialogueAt(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry
 			return nil, err
 		}
 		turn := Turn{Number: number, Prompt: prompt, Frame: snapshot.NoFrame}
-		if frame, ok := last[number]; ok {
-			turn.Frame = frame
+		if end, ok := last[number]; ok {
+			turn.Run, turn.Frame = end.Run, end.Frame
 		}
 		out.Turns = append(out.Turns, turn)
 	}

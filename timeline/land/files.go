@@ -30,7 +30,7 @@ func FilesAt(ctx context.Context, s *timeline.Store, address, worktree string, t
 	if vcs = code.WorktreeOf(vcs, worktree); vcs == nil || vcs.Tree.IsZero() {
 		return Files{}, noFiles(at, worktree)
 	}
-	return Files{at.Address, worktree, captured{vcs}}, nil
+	return Files{at.Address, at.Entry.ID, worktree, captured{vcs}}, nil
 }
 
 // noFiles returns no_code for a frame without files.
@@ -45,18 +45,25 @@ func noFiles(at *timeline.LoadedEntry, worktree string) error {
 		Detail("runId", at.Address.Run).Detail("frame", at.Address.Frame)
 }
 
-// FirstFiles returns the files of the first frame of a run that has files. For a task's own worktree, these are the files
-// that the worktree started with. Code: no_code if no frame has such files.
+// FirstFiles returns the files of the first frame of the line of a run that has files; see timeline.FirstFrame. So a fork lands
+// what it has from its parents, too: where the parents were landed before, the merge finds the same changes on both sides. For a
+// task's own worktree, these are the files that the worktree started with. run must be a whole id. Code: no_code if no frame has such files.
 func FirstFiles(ctx context.Context, s *timeline.Store, run, worktree string) (Files, error) {
-	// Frame 0 of a fork is not in the fork's chain.
-	files, err := FilesAt(ctx, s, timeline.Address{Run: run}.String(), worktree, timeline.ToRead)
-	if err == nil || fault.CodeOf(err) != fault.NoCode {
-		return files, err
+	first, err := timeline.FirstFrame(ctx, s, run)
+	if err != nil {
+		return Files{}, err
+	}
+	vcs, err := first.VCSRevision()
+	if err != nil {
+		return Files{}, timeline.Explain(err)
+	}
+	if vcs = code.WorktreeOf(vcs, worktree); vcs != nil && !vcs.Tree.IsZero() {
+		return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, worktree, captured{vcs}}, nil
 	}
 	return laterFiles(ctx, s, run, worktree)
 }
 
-// laterFiles returns the files of the first frame after frame 0 that has files; see FirstFiles.
+// laterFiles returns the files of the first frame with files, if the first frame of the line has none; see FirstFiles.
 func laterFiles(ctx context.Context, s *timeline.Store, run, worktree string) (Files, error) {
 	head, err := s.Head(ctx, run)
 	if err != nil {
@@ -64,7 +71,7 @@ func laterFiles(ctx context.Context, s *timeline.Store, run, worktree string) (F
 	}
 	var first *snapshot.Entry
 	var files, shared *snapshot.VCS
-	for entry, err := range s.Chain(head.Entry()) {
+	for entry, err := range snapshot.Ancestry(s.Objects(), head.Entry()) {
 		if err != nil {
 			return Files{}, timeline.Explain(err)
 		}
@@ -81,15 +88,12 @@ func laterFiles(ctx context.Context, s *timeline.Store, run, worktree string) (F
 		if one := code.WorktreeOf(all, worktree); one != nil && !one.Tree.IsZero() {
 			first, files, shared = entry, one, all
 		}
-		if entry.Run != run || entry.Frame == 0 {
-			break
-		}
 	}
 	if first == nil {
 		return Files{}, noFiles(&timeline.LoadedEntry{Address: timeline.Address{Run: run}, Entry: head.Entry()}, worktree)
 	}
 	if worktree == "" {
-		return Files{timeline.Address{Run: run, Frame: first.Frame}, "", captured{files}}, nil
+		return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, "", captured{files}}, nil
 	}
 	// The first frame with the worktree has what the task made of it. The worktree started with a commit.
 	start := *files
@@ -98,7 +102,7 @@ func laterFiles(ctx context.Context, s *timeline.Store, run, worktree string) (F
 			Hint("choose the first frame with --from").Detail("runId", run)
 	}
 	start.LeftOut, start.LeftOutMore, start.Scope = nil, 0, snapshot.ScopeAll
-	return Files{timeline.Address{Run: run, Frame: first.Frame}, worktree, captured{&start}}, nil
+	return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, worktree, captured{&start}}, nil
 }
 
 // VCS returns the record of the files.

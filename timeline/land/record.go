@@ -41,7 +41,7 @@ type record struct {
 // landedFrame is a landed frame in a record.
 type landedFrame struct {
 	Run      string `json:"runId"`
-	From     int64  `json:"from"`
+	From     int64  `json:"from"` // 0 if the changes begin in a run that this one descends from
 	To       int64  `json:"to"`
 	Worktree string `json:"worktree,omitempty"`
 }
@@ -50,7 +50,11 @@ type landedFrame struct {
 func newRecord(req Request) record {
 	r := record{Mode: req.Mode, Branch: req.Branch}
 	for _, step := range req.Steps {
-		r.Landed = append(r.Landed, landedFrame{step.To.Address.Run, step.From.Address.Frame, step.To.Address.Frame, step.To.Worktree})
+		landed := landedFrame{Run: step.To.Address.Run, To: step.To.Address.Frame, Worktree: step.To.Worktree}
+		if step.From.Address.Run == landed.Run {
+			landed.From = step.From.Address.Frame
+		}
+		r.Landed = append(r.Landed, landed)
 	}
 	return r
 }

@@ -2,6 +2,7 @@ package land
 
 import (
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
@@ -36,7 +37,8 @@ type Step struct {
 // Files are captured files of a frame.
 type Files struct {
 	Address  timeline.Address
-	Worktree string // the task whose own worktree has the files; "" for the run's working copy
+	Commit   objstore.ID // of the frame
+	Worktree string      // the task whose own worktree has the files; "" for the run's working copy
 	captured
 }
 

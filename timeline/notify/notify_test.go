@@ -33,11 +33,20 @@ type told struct {
 // newTold opens a repository, with the command as the user's own. In the command, $OUT is a folder for what it writes.
 func newTold(t *testing.T, command string) *told {
 	t.Helper()
+	return newToldIn(t, ".", command)
+}
+
+// newToldIn is newTold for a repository in a folder with the given name.
+func newToldIn(t *testing.T, folder, command string) *told {
+	t.Helper()
 	repo := repotest.New(t)
+	if folder != "." {
+		repo.Git("init", "-q", folder)
+	}
 	repo.Env = append(repo.Env, "OUT="+repo.Dir)
 	repo.Git("config", "--global", notify.Setting, command)
 	s := &told{t: t, repo: repo}
-	store, err := timeline.Open(t.Context(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: time.Now, Warn: s.warn})
+	store, err := timeline.Open(t.Context(), timeline.Options{Dir: filepath.Join(repo.Dir, folder), Env: repo.Env, Now: time.Now, Warn: s.warn})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	s.Store = store
@@ -81,6 +90,18 @@ func TestASlowCommandIsEndedAndItIsAWarning(t *testing.T) {
 	assert.Equal(t, []string{"the command in smithers.notify failed when run slow finished: it was ended after 10ms"}, s.warnings)
 	notify.WarnOfFailure(s.Store)
 	assert.Len(t, s.warnings, 1, "a failure is told once")
+}
+
+// The name of a folder can have the characters of patterns.
+func TestAFolderIsNoPattern(t *testing.T) {
+	for _, folder := range []string{"n[ab]", "n[x", "n*?"} {
+		s := newToldIn(t, folder, `echo "$SMITHERS_RUN_ID" >>"$OUT/told"`)
+		s.end("one")
+		s.end("two")
+		s.deliver(time.Minute)
+		assert.Equal(t, "one\ntwo\n", s.read("told"), folder)
+		assert.Empty(t, s.warnings, folder)
+	}
 }
 
 // What the command has started ends with it, even if it has closed its output.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -98,7 +99,7 @@ func queue(ctx context.Context, s *timeline.Store, n Notice) (told bool, err err
 
 // waitingNotices returns the names of the files in the queue, the oldest first.
 func waitingNotices(s *timeline.Store) ([]string, error) {
-	files, err := filepath.Glob(path(s, queued, "*.json"))
+	files, err := filepath.Glob(filepath.Join(fsx.GlobQuote(path(s, queued)), "*.json"))
 	for i := range files {
 		files[i] = filepath.Base(files[i])
 	}

@@ -174,6 +174,8 @@ func checkFree(s *session.Session, file string, force bool) error {
 	switch {
 	case err == nil && info.IsDir():
 		return fault.New(fault.Usage, "%s is a folder", file).Hint("name a file, such as -o run.html")
+	case err == nil && !info.Mode().IsRegular():
+		return fault.New(fault.Usage, "%s is not a regular file", file).Hint("without -o, a report that is piped goes to standard output")
 	case err == nil && !force:
 		return fault.New(fault.Usage, "%s already exists", file).Hint("choose another file name, or replace the file with --force")
 	}

@@ -97,8 +97,10 @@ func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, na
 	return cmp.Or(failed, err, ctx.Err())
 }
 
-// notifyOfWatched notifies the user, with the command in smithers.notify, of the imported runs that now wait or have ended.
+// notifyOfWatched notifies the user, with the command in smithers.notify, of the imported runs that now wait or have ended. It does
+// so even if ctx has ended: the last import comes when the watch is interrupted.
 func notifyOfWatched(ctx context.Context, s *session.Session, store *timeline.Store, imported *smithers.ImportResult) {
+	ctx = context.WithoutCancel(ctx)
 	d := desk.Open(s, store)
 	for _, run := range imported.Runs {
 		if run.Err != nil || run.Tip == "" {

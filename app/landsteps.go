@@ -66,6 +66,9 @@ func (d *Desk) turnSteps(ctx context.Context, summary *summary, whole land.Step)
 	if err != nil {
 		return nil, err
 	}
+	for i, turn := range dialogue.Turns {
+		dialogue.Turns[i].Prompt = summary.hide(turn.Prompt)
+	}
 	var steps []land.Step
 	from := whole.From
 	for _, turn := range dialogue.Turns {

@@ -23,6 +23,7 @@ type summary struct {
 	row      snapshot.Run
 	dialogue *agent.Dialogue // of a session; nil for other runs
 	tasks    []taskLine
+	hide     func(string) string // see secretHider
 }
 
 // taskLine is a task of a run, and its state.
@@ -41,8 +42,23 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 	if out.row, err = at.Entry.RunRow(); err != nil {
 		return nil, timeline.Explain(err)
 	}
-	if out.dialogue, err = agent.DialogueAt(ctx, d.Store, at, objstore.ID{}); err != nil || out.dialogue != nil {
-		return out, err
+	if out.hide, err = secretHider(d.Store, out.row.Secrets); err != nil {
+		return nil, err
+	}
+	out.row.Workflow = out.hide(out.row.Workflow)
+	if parent := out.row.Parent; parent != nil {
+		hidden := *parent
+		hidden.Description = out.hide(parent.Description)
+		out.row.Parent = &hidden
+	}
+	if out.dialogue, err = agent.DialogueAt(ctx, d.Store, at, objstore.ID{}); err != nil {
+		return nil, err
+	}
+	if out.dialogue != nil {
+		for i, turn := range out.dialogue.Turns {
+			out.dialogue.Turns[i].Prompt = out.hide(turn.Prompt)
+		}
+		return out, nil
 	}
 	state, err := at.Entry.State()
 	if err != nil {
@@ -60,7 +76,7 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 		if node.Iteration > 0 {
 			key = row.Key
 		}
-		out.tasks = append(out.tasks, taskLine{oneLine(key), string(node.State)})
+		out.tasks = append(out.tasks, taskLine{oneLine(out.hide(key)), string(node.State)})
 	}
 	return out, nil
 }

@@ -53,7 +53,7 @@ func (d *Desk) PullRequest(ctx context.Context, req LandRequest) (*PullRequest, 
 				fmt.Fprintf(&body, "- and %d more\n", len(changes)-i)
 				break
 			}
-			fmt.Fprintf(&body, "- %s %s\n", change.Op, markdown(plain.Text(change.Path)))
+			fmt.Fprintf(&body, "- %s %s\n", change.Op, markdown(plain.Text(sum.hide(change.Path))))
 		}
 	}
 	body.WriteString("\n" + trailers(at, req.Worktrees, ""))

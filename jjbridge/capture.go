@@ -73,6 +73,7 @@ func (o *CaptureOptions) leaves(path string) (entry string, ok bool) {
 type CapturedFiles struct {
 	VCS snapshot.VCS
 
+	staged     bool                 // git's index differs from the commit VCS.CommitID, or has conflicts
 	repository *objstore.Store      // CaptureOptions.Objects, which may be nil
 	made       []madeObject         // the new objects outside the quarantine; the repository may have some of them
 	objects    string               // the quarantine's object directory; "" without a quarantine
@@ -97,6 +98,10 @@ func (c *CapturedFiles) Objects(w objstore.Writer) error {
 	}
 	return objstore.AddLoose(w, c.objects)
 }
+
+// IsStaged reports whether git's index differed from the commit c.VCS.CommitID, or had conflicts. It returns false in a jj
+// workspace, and for a capture that read no files.
+func (c *CapturedFiles) IsStaged() bool { return c.staged }
 
 // AddTree adds a tree, encoded in data, to the new objects of the capture. The caller must not change data
 // afterwards.
@@ -216,7 +221,7 @@ func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opt
 	if err != nil {
 		return nil, err
 	}
-	c.VCS.CommitID, c.VCS.Branch = found.commit, found.branch
+	c.VCS.CommitID, c.VCS.Branch, c.staged = found.commit, found.branch, found.staged
 	files, err := capture.run(ctx, found)
 	if err != nil {
 		return nil, err

@@ -65,15 +65,6 @@ func (w *Workspace) Stage(ctx context.Context, head, to objstore.ID, conflicts [
 	return w.refreshIndex(ctx)
 }
 
-// IsStaged reports whether the user's index differs from HEAD.
-func (w *Workspace) IsStaged(ctx context.Context) (bool, error) {
-	_, err := w.userIndex(ctx, nil, "diff-index", "--cached", "--quiet", "HEAD", "--")
-	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
-		return true, nil
-	}
-	return false, err
-}
-
 // SwitchAll turns the files and the user's index from those of the tree head into those of the tree to, by one command of
 // git. The index must be that of head. If git refuses because a file is in the way, the error is a *RefusedError, and nothing was
 // touched. Any other error wraps ErrUnfinished.

@@ -18,6 +18,7 @@ import (
 // status is the result of git status for one working copy.
 type status struct {
 	commit, branch string // HEAD; both "" before the first commit; branch is "" if HEAD is detached
+	staged         bool   // a path of the index differs from HEAD, or is in conflict
 	files          []statusFile
 	untracked      []string // neither tracked nor ignored; a path with a final slash is a nested git repository
 	unreadable     []string // folders that git could not read, each with a final slash
@@ -179,6 +180,7 @@ func (s *status) changed(text string) error {
 	if err != nil {
 		return err
 	}
+	s.staged = s.staged || fields[0][0] != '.'
 	// A dot as Y means that the working copy has no change.
 	return s.add(fields[7], index, fields[0][1] == '.', fields[4], fields[1])
 }
@@ -190,6 +192,7 @@ func (s *status) unmerged(text string) error {
 	if len(fields) != 10 {
 		return errUnexpectedFields
 	}
+	s.staged = true
 	var index treeFile
 	for _, stage := range []int{4, 3, 2} { // the last file that exists counts, and so the lowest stage
 		side, err := parseTreeFile(fields[stage], fields[stage+4])

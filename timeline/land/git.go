@@ -402,14 +402,9 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 		return nil, err
 	}
 	want.Tree = files.Tree
-	if have.VCS.Tree == l.headTree {
-		staged, err := l.w.IsStaged(ctx)
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		if l.clean = !staged; l.clean {
-			return &want, nil
-		}
+	// The index was compared with the commit that the capture found.
+	if l.clean = have.VCS.Tree == l.headTree && have.VCS.CommitID == l.head && !have.IsStaged(); l.clean {
+		return &want, nil
 	}
 	return &want, refused(l.w.CheckStage(ctx, l.headTree, l.merged.Tree))
 }

@@ -45,12 +45,19 @@ func (e edit) change() PathChange {
 }
 
 // compare returns the edits that turn the files of p.From into those of p.To, sorted by path. If there are too many
-// changes, compare returns the error of checkChanges without running git, because git keeps the list of all changes in
-// memory.
-func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
-	if err := p.checkChanges(ctx, w); err != nil {
-		return nil, err
+// changes, the error wraps objstore.ErrTreeSize, and no list of them is made.
+func (p *Plan) compare(ctx context.Context, w *Workspace) (edits []edit, err error) {
+	err = p.withTrees(w, func(trees objstore.Reader) error {
+		if err := objstore.CheckChanges(ctx, trees, p.From, p.To); err != nil {
+			return err
+		}
+		edits, err = compareTrees(trees, p.From, p.To)
+		return err
+	})
+	if !errors.Is(err, objstore.ErrNotFound) {
+		return edits, err
 	}
+	// git fetches a tree that a partial clone lacks.
 	out, err := w.gitWith(ctx, gitRun{
 		args: diffTreeArgs(p.From.String(), p.To.String()), env: alternates(p.objects),
 	})
@@ -60,9 +67,8 @@ func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	return parseEdits(out)
 }
 
-// checkChanges returns an error that wraps objstore.ErrTreeSize if p has more changes than one tree may have paths.
-// It also returns an error if it cannot read a tree.
-func (p *Plan) checkChanges(ctx context.Context, w *Workspace) error {
+// withTrees calls f with a reader of the objects of p.From and p.To.
+func (p *Plan) withTrees(w *Workspace, f func(objstore.Reader) error) error {
 	return withObjects(w.Repo, p.repository, func(objects *objstore.Store) (err error) {
 		reader := capturedReader{repository: objects}
 		if p.objects != "" {
@@ -71,8 +77,31 @@ func (p *Plan) checkChanges(ctx context.Context, w *Workspace) error {
 			}
 			defer func() { err = errors.Join(err, reader.captured.Close()) }()
 		}
-		return objstore.CheckChanges(ctx, reader, p.From, p.To)
+		return f(reader)
 	})
+}
+
+// compareTrees returns the edits that turn the files of the tree from into those of the tree to, sorted by path. The trees
+// must have passed objstore.CheckChanges.
+func compareTrees(trees objstore.Reader, from, to objstore.ID) ([]edit, error) {
+	builder := &treeBuilder{objects: trees}
+	gone, err := builder.newFiles(to, from)
+	if err != nil {
+		return nil, err
+	}
+	var edits []edit
+	err = builder.compare(from, to, "", func(objstore.ID) bool { return true }, func(path string, now treeFile) {
+		edits = append(edits, edit{path, gone[path], now})
+		delete(gone, path)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for path, was := range gone {
+		edits = append(edits, edit{path: path, from: was})
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.path, b.path) })
+	return edits, nil
 }
 
 // diffTreeArgs returns the arguments with which git compares the trees or commits from and to. parseEdits reads git's

@@ -3,6 +3,8 @@ package jjbridge
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,6 +36,9 @@ func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID,
 // findBase returns the commit that BaseCommit describes, without a limit of time. The id is zero if the working copy
 // has no commit yet, or if no such remote-tracking ref reaches the commit or one of its ancestors.
 func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, error) {
+	if w.hasNoRemoteRef() {
+		return objstore.ID{}, nil
+	}
 	tip, err := tipOf(ctx, w)
 	if err != nil {
 		return objstore.ID{}, err
@@ -62,6 +67,19 @@ func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, er
 		return objstore.ParseID(ids[0]) // a remote has the revision itself
 	}
 	return newestBoundary(out)
+}
+
+// hasNoRemoteRef reports whether the repository surely has no remote-tracking ref. Only a repository whose refs are files is
+// sure.
+func (w *Workspace) hasNoRemoteRef() bool {
+	if w.Repo.RefFormat != "files" {
+		return false
+	}
+	if _, err := os.Lstat(filepath.Join(w.Repo.CommonDir, "refs", "remotes")); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	packed, err := os.ReadFile(filepath.Join(w.Repo.CommonDir, "packed-refs"))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Contains(packed, []byte(" refs/remotes/"))
 }
 
 // tipOf returns a name by which git finds the working copy's commit. In a jj workspace that is not colocated, the name

@@ -30,7 +30,8 @@ func withObjects(repo gitexec.Repo, store *objstore.Store, f func(*objstore.Stor
 	return f(store)
 }
 
-// capturedReader reads the objects of a capture, first from the capture and then from the repository.
+// capturedReader reads the objects of a capture, first from the repository and then from the capture. Most objects are in
+// the repository, and a store looks for an object that it lacks in several places.
 type capturedReader struct {
 	captured   *objstore.Store // nil if all objects are in the repository
 	repository *objstore.Store
@@ -45,11 +46,13 @@ func (r capturedReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 // GetAtMost returns the kind and the bytes of an object. It returns an error if the object has more than limit
 // bytes. If neither store of r has the object, the error wraps objstore.ErrNotFound.
 func (r capturedReader) GetAtMost(id objstore.ID, limit int64) (objstore.Kind, []byte, error) {
-	if r.captured != nil {
-		kind, data, err := r.captured.GetAtMost(id, limit)
-		if !errors.Is(err, objstore.ErrNotFound) {
-			return kind, data, err
-		}
+	kind, data, err := r.repository.GetAtMost(id, limit)
+	if err == nil || r.captured == nil {
+		return kind, data, err
 	}
-	return r.repository.GetAtMost(id, limit)
+	kind, data, captured := r.captured.GetAtMost(id, limit)
+	if errors.Is(captured, objstore.ErrNotFound) {
+		return kind, data, err
+	}
+	return kind, data, captured
 }

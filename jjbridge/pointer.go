@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // Pointer returns the revision of the working copy. With git, the revision is HEAD and the branch. With jj, jj first
 // takes a snapshot, and the revision is the change, the commit, the operation and the first bookmark of @. Tree is
 // zero, because Pointer reads no files. The result is nil without a working copy, and before git's first commit.
-// Pointer runs one process.
+// Pointer runs at most one process.
 func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 	switch w.Type {
 	case snapshot.VCSJJ:
@@ -38,8 +39,11 @@ func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 }
 
 // Head returns the commit id of git's HEAD and the name of HEAD's branch. branch is "" if HEAD is detached. Before the
-// first commit, both results are "". Head runs one process.
+// first commit, both results are "". Head runs at most one process.
 func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error) {
+	if commit, branch, ok := w.looseHead(); ok {
+		return commit, branch, nil
+	}
 	out, err := w.RunGit(ctx, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
 	if isUnborn(err) {
 		return "", "", nil
@@ -53,6 +57,29 @@ func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error)
 		branch = ""
 	}
 	return commit, branch, nil
+}
+
+// looseHead reads what Head returns from the files of HEAD and of its branch. ok is false if only git can tell: the branch is
+// packed, in a reftable, a symbolic ref or has no commit.
+func (w *Workspace) looseHead() (commit, branch string, ok bool) {
+	head := filepath.Join(w.Repo.GitDir, "HEAD")
+	if info, err := os.Lstat(head); err != nil || !info.Mode().IsRegular() {
+		return "", "", false // an old git made HEAD a symbolic link
+	}
+	data, err := os.ReadFile(head)
+	if ref, found := strings.CutPrefix(string(data), "ref: "); found && err == nil {
+		name := strings.TrimSpace(ref)
+		if branch, found = strings.CutPrefix(name, "refs/heads/"); !found || !filepath.IsLocal(branch) {
+			return "", "", false
+		}
+		data, err = os.ReadFile(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(name)))
+	}
+	if err != nil {
+		return "", "", false
+	}
+	commit = strings.TrimSpace(string(data))
+	id, err := objstore.ParseID(commit)
+	return commit, branch, err == nil && !id.IsZero()
 }
 
 // isUnborn reports whether err means that git rev-parse failed because HEAD has no commit yet.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -27,6 +28,7 @@ type gitLanding struct {
 	headTree objstore.ID
 	ref      string // the full name of the branch that is checked out; "HEAD" if none is
 
+	ahead  *aheadMerge      // nil for the mode Branch
 	merged *jjbridge.Merged // the changes on headTree
 	clean  bool             // neither the files nor the index differ from headTree
 	trees  []objstore.ID    // headTree after each step
@@ -303,8 +305,38 @@ func (r record) describe() string {
 	return text
 }
 
+// aheadMerge is the merge onto the commit that is checked out, which runs while the working copy is captured.
+type aheadMerge struct {
+	scratch *jjbridge.CapturedFiles // takes the new objects
+	wait    func() error            // returns the error of the merge
+	cancel  context.CancelFunc
+}
+
+// mergeAhead begins the merge onto the commit that is checked out. The caller must close the result.
+func (l *gitLanding) mergeAhead(ctx context.Context) (*aheadMerge, error) {
+	scratch, err := l.w.NewScratch(ctx) // the capture locks the private index
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- l.merge(ctx, scratch) }()
+	return &aheadMerge{scratch, sync.OnceValue(func() error { return <-done }), cancel}, nil
+}
+
+// close ends the merge and removes its objects.
+func (a *aheadMerge) close() {
+	a.cancel()
+	_ = a.wait()          // the landing has its own error
+	_ = a.scratch.Close() // a later capture removes a quarantine that stays
+}
+
 // toFiles lands in the working copy.
-func (l *gitLanding) toFiles(ctx context.Context) (*Result, error) {
+func (l *gitLanding) toFiles(ctx context.Context) (_ *Result, err error) {
+	if l.ahead, err = l.mergeAhead(ctx); err != nil {
+		return nil, err
+	}
+	defer l.ahead.close()
 	job := &code.RestoreJob{
 		Store: l.s, Copy: code.WorkingCopyOf(l.s), Want: &snapshot.VCS{Scope: snapshot.ScopeAll},
 		Merge: l.mergeFiles, Switch: l.switchAll, Out: new(code.RestoreResult),
@@ -379,14 +411,18 @@ func (l *gitLanding) unfinished(err error) error {
 	return known.Hint("`git smithers land --abort` takes back what was done")
 }
 
-// mergeFiles merges the changes onto the commit that is checked out, and onto the files. It returns the files to restore.
+// mergeFiles takes the merge onto the commit that is checked out, and merges the changes onto the files if these differ. It
+// returns the files to restore.
 func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFiles) (*snapshot.VCS, error) {
-	if err := l.merge(ctx, have); err != nil {
+	if err := l.ahead.wait(); err != nil {
 		return nil, err
 	}
 	want := have.VCS
 	if l.isNothing() {
 		return &want, nil
+	}
+	if err := store(ctx, l.s, l.ahead.scratch); err != nil {
+		return nil, err
 	}
 	files := l.merged
 	if have.VCS.Tree != l.headTree {
@@ -397,9 +433,9 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 		if !files.SameConflicts(l.merged) {
 			return nil, uncommitted(files, l.merged)
 		}
-	}
-	if err := store(ctx, l.s, have); err != nil {
-		return nil, err
+		if err := store(ctx, l.s, have); err != nil {
+			return nil, err
+		}
 	}
 	want.Tree = files.Tree
 	// The index was compared with the commit that the capture found.

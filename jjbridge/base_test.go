@@ -2,6 +2,8 @@ package jjbridge_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,6 +56,15 @@ func TestAPushedCommitIsItsOwnBase(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	repo.Git("update-ref", "refs/remotes/origin/main", "HEAD")
+	assert.Equal(t, repo.Git("rev-parse", "HEAD"), base(t, repo, ""))
+}
+
+func TestAPackedRefOfARemoteGivesTheBase(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	repo.Git("update-ref", "refs/remotes/origin/main", "HEAD")
+	repo.Git("pack-refs", "--all", "--prune")
+	require.NoError(t, os.RemoveAll(filepath.Join(repo.Dir, ".git", "refs", "remotes")))
 	assert.Equal(t, repo.Git("rev-parse", "HEAD"), base(t, repo, ""))
 }
 

@@ -1,6 +1,7 @@
 package jjbridge_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,6 +86,37 @@ func TestADetachedHeadHasNoBranch(t *testing.T) {
 	got := pointer(t, repo.Dir, repo.Env)
 	assert.Empty(t, got.Branch)
 	assert.Equal(t, repo.Git("rev-parse", "HEAD"), got.CommitID)
+}
+
+// TestTheHeadIsThatOfGit has the forms of HEAD that are not two plain files.
+func TestTheHeadIsThatOfGit(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*repotest.Repo){
+		"packed": func(repo *repotest.Repo) { repo.Git("pack-refs", "--all", "--prune") },
+		"moved after packing": func(repo *repotest.Repo) {
+			repo.Git("pack-refs", "--all")
+			repo.Git("commit", "--quiet", "--allow-empty", "--message=two")
+		},
+		"symbolic branch": func(repo *repotest.Repo) {
+			repo.Git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
+			repo.Git("symbolic-ref", "HEAD", "refs/heads/alias")
+		},
+		"nested branch": func(repo *repotest.Repo) { repo.Git("checkout", "--quiet", "-b", "a/b") },
+		"link": func(repo *repotest.Repo) {
+			require.NoError(t, os.Remove(filepath.Join(repo.Dir, ".git", "HEAD")))
+			require.NoError(t, os.Symlink("refs/heads/main", filepath.Join(repo.Dir, ".git", "HEAD")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo := repotest.New(t, repotest.Commit)
+			change(repo)
+			commit, branch, err := locate(t, repo.Dir, repo.Env).Head(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, repo.Git("rev-parse", "HEAD"), commit)
+			assert.Equal(t, strings.TrimPrefix(repo.Git("rev-parse", "--symbolic-full-name", "HEAD"), "refs/heads/"), branch)
+		})
+	}
 }
 
 func TestBeforeTheFirstCommitThereIsNoPointer(t *testing.T) {

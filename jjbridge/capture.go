@@ -74,6 +74,7 @@ type CapturedFiles struct {
 	VCS snapshot.VCS
 
 	staged     bool                 // git's index differs from the commit VCS.CommitID, or has conflicts
+	expected   *ExpectedEdits       // nil if Expect was not called
 	repository *objstore.Store      // CaptureOptions.Objects, which may be nil
 	made       []madeObject         // the new objects outside the quarantine; the repository may have some of them
 	objects    string               // the quarantine's object directory; "" without a quarantine
@@ -102,6 +103,10 @@ func (c *CapturedFiles) Objects(w objstore.Writer) error {
 // IsStaged reports whether git's index differed from the commit c.VCS.CommitID, or had conflicts. It returns false in a jj
 // workspace, and for a capture that read no files.
 func (c *CapturedFiles) IsStaged() bool { return c.staged }
+
+// Expect makes a later Plan for the capture use edits, if they are the edits of that Plan. The repository must have all objects
+// of the tree to which they lead. edits may be nil.
+func (c *CapturedFiles) Expect(edits *ExpectedEdits) { c.expected = edits }
 
 // AddTree adds a tree, encoded in data, to the new objects of the capture. The caller must not change data
 // afterwards.

@@ -67,6 +67,42 @@ func (p *Plan) compare(ctx context.Context, w *Workspace) (edits []edit, err err
 	return parseEdits(out)
 }
 
+// ExpectedEdits are the edits of a Plan that is made later.
+type ExpectedEdits struct {
+	from, to objstore.ID
+	edits    []edit
+	largest  int64 // as in Plan
+}
+
+// Expect prepares a Plan from the files of the tree from to those of the tree to, for CapturedFiles.Expect. It reads no file of the
+// working copy, so it can run while the working copy is captured. The trees may have objects of c.
+func (w *Workspace) Expect(ctx context.Context, c *CapturedFiles, from, to objstore.ID) (*ExpectedEdits, error) {
+	objects, err := c.directory(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return w.expect(ctx, &Plan{From: from, To: to, objects: objects, repository: c.repository}, alternates(objects))
+}
+
+// expect compares the trees of p, and checks that the files of p.To are present. env is further environment of the git that
+// looks for them.
+func (w *Workspace) expect(ctx context.Context, p *Plan, env []string) (_ *ExpectedEdits, err error) {
+	expected := &ExpectedEdits{from: p.From, to: p.To}
+	if expected.edits, err = p.compare(ctx, w); err != nil {
+		return nil, err
+	}
+	expected.largest, err = present(ctx, w, expected.edits, env)
+	return expected, err
+}
+
+// of returns e if e has the edits from the tree from to the tree to, and otherwise nil. e may be nil.
+func (e *ExpectedEdits) of(from, to objstore.ID) *ExpectedEdits {
+	if e == nil || e.from != from || e.to != to {
+		return nil
+	}
+	return e
+}
+
 // withTrees calls f with a reader of the objects of p.From and p.To.
 func (p *Plan) withTrees(w *Workspace, f func(objstore.Reader) error) error {
 	return withObjects(w.Repo, p.repository, func(objects *objstore.Store) (err error) {
@@ -160,8 +196,8 @@ func parseTreeFile(mode, id string) (treeFile, error) {
 
 // present checks that the repository has every file that the given edits write, so that a missing object cannot
 // interrupt the restore. If an object is missing, the error wraps objstore.ErrNotFound. largest is the size in bytes of
-// the largest file among those that the edits add at new paths, or 0 if they add no file.
-func present(ctx context.Context, w *Workspace, edits []edit) (largest int64, err error) {
+// the largest file among those that the edits add at new paths, or 0 if they add no file. env is further environment of git.
+func present(ctx context.Context, w *Workspace, edits []edit, env []string) (largest int64, err error) {
 	var ask bytes.Buffer
 	added := make(map[string]bool)
 	for _, e := range edits {
@@ -176,7 +212,7 @@ func present(ctx context.Context, w *Workspace, edits []edit) (largest int64, er
 		return 0, nil
 	}
 	out, err := w.gitWith(ctx, gitRun{
-		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)"}, stdin: &ask,
+		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)"}, stdin: &ask, env: env,
 	})
 	if err != nil {
 		return 0, err

@@ -49,9 +49,10 @@ func (m *Merged) SameConflicts(other *Merged) bool { return slices.Equal(m.Confl
 // has a folder.
 var ErrCollides = errors.New("a file is where the other side has a folder")
 
-// NewScratch returns a capture without files. Merges can write their objects to it. The caller must close it.
-func (w *Workspace) NewScratch(ctx context.Context) (*CapturedFiles, error) {
-	c := new(CapturedFiles)
+// NewScratch returns a capture without files. Merges can write their objects to it. objects is the repository's object store.
+// The caller must close the result.
+func (w *Workspace) NewScratch(ctx context.Context, objects *objstore.Store) (*CapturedFiles, error) {
+	c := &CapturedFiles{repository: objects}
 	return c.unless(c.scratch(ctx, w))
 }
 

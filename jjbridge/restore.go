@@ -94,9 +94,13 @@ func (w *Workspace) Plan(ctx context.Context, captured *CapturedFiles, target ob
 		return nil, err
 	}
 	plan := &Plan{From: from, To: target, objects: objects, leftOut: captured.VCS.LeftOut, repository: captured.repository}
-	if plan.edits, err = plan.compare(ctx, w); err != nil {
-		return nil, err
+	expected := captured.expected.of(from, target)
+	if expected == nil {
+		if expected, err = w.expect(ctx, plan, nil); err != nil {
+			return nil, err
+		}
 	}
+	plan.edits, plan.largest = slices.Clone(expected.edits), expected.largest
 	ignored, err := plan.ignored(ctx, w, false)
 	if err != nil {
 		return nil, err
@@ -105,9 +109,6 @@ func (w *Workspace) Plan(ctx context.Context, captured *CapturedFiles, target ob
 	plan.Changes = make([]PathChange, len(plan.edits))
 	for i, e := range plan.edits {
 		plan.Changes[i] = e.change()
-	}
-	if plan.largest, err = present(ctx, w, plan.edits); err != nil {
-		return nil, err
 	}
 	if plan.modules, plan.Refused, err = plan.refusals(ctx, w); err != nil {
 		return nil, err

@@ -210,7 +210,7 @@ func (l *gitLanding) toBranch(ctx context.Context) (*Result, error) {
 	if err := l.freeBranch(ctx); err != nil {
 		return nil, err
 	}
-	c, err := l.w.NewScratch(ctx)
+	c, err := l.w.NewScratch(ctx, l.s.Objects())
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -309,19 +309,28 @@ func (r record) describe() string {
 type aheadMerge struct {
 	scratch *jjbridge.CapturedFiles // takes the new objects
 	wait    func() error            // returns the error of the merge
+	edits   *jjbridge.ExpectedEdits // of a clean working copy; valid after wait
 	cancel  context.CancelFunc
 }
 
 // mergeAhead begins the merge onto the commit that is checked out. The caller must close the result.
 func (l *gitLanding) mergeAhead(ctx context.Context) (*aheadMerge, error) {
-	scratch, err := l.w.NewScratch(ctx) // the capture locks the private index
+	scratch, err := l.w.NewScratch(ctx, l.s.Objects()) // the capture locks the private index
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	go func() { done <- l.merge(ctx, scratch) }()
-	return &aheadMerge{scratch, sync.OnceValue(func() error { return <-done }), cancel}, nil
+	a := &aheadMerge{scratch: scratch, wait: sync.OnceValue(func() error { return <-done }), cancel: cancel}
+	go func() {
+		err := l.merge(ctx, scratch)
+		if err == nil && !l.isNothing() {
+			a.edits, err = l.w.Expect(ctx, scratch, l.headTree, l.merged.Tree)
+			err = missing(l.s, err)
+		}
+		done <- err
+	}()
+	return a, nil
 }
 
 // close ends the merge and removes its objects.
@@ -424,6 +433,7 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 	if err := store(ctx, l.s, l.ahead.scratch); err != nil {
 		return nil, err
 	}
+	have.Expect(l.ahead.edits)
 	files := l.merged
 	if have.VCS.Tree != l.headTree {
 		var err error

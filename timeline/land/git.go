@@ -504,6 +504,8 @@ func recordOp(ctx context.Context, jobs *code.RestoreJobs, op snapshot.Op, subje
 		}
 		if len(news) > 0 {
 			draft.Frame = new(snapshot.FrameDraft)
+		} else if len(jobs.All) > 0 {
+			op.Files = false // the files had the changes already
 		}
 		_, err = jobs.Head.AddOp(draft, op)
 		return draft, err

@@ -271,6 +271,32 @@ func (t *TakeBack) checkJJ(ctx context.Context) error {
 		Hint("`jj abandon %s` takes its change out", fault.Word(last.Change)).Detail("runId", t.run)
 }
 
+// leave edits the change that was edited before the landing, or a new change in its place. The change gets the files of
+// the working copy, because people may have edited files since the landing. last is the landed change, which is @.
+func (t *TakeBack) leave(ctx context.Context, last *jjbridge.JJChange) error {
+	w := t.s.Workspace()
+	before, err := w.JJChangeAt(ctx, "present("+t.r.Change+")")
+	if err != nil {
+		return err
+	}
+	commands := [][]string{
+		{"restore", "--quiet", "--restore-descendants", "--from=" + last.Change, "--to=" + t.r.Change},
+		{"edit", "--quiet", t.r.Change},
+	}
+	if before == nil { // jj has abandoned the fresh change
+		commands = [][]string{
+			append([]string{"new", "--quiet"}, t.r.Parents...),
+			{"restore", "--quiet", "--from=" + last.Change},
+		}
+	}
+	for _, args := range commands {
+		if _, _, err := w.RunJJ(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // doJJ abandons the landed changes, and edits what was edited before.
 func (t *TakeBack) doJJ(ctx context.Context) error {
 	w := t.s.Workspace()
@@ -283,15 +309,7 @@ func (t *TakeBack) doJJ(ctx context.Context) error {
 		return err
 	}
 	if n := len(landed); n > 0 && at != nil && at.Change == landed[n-1].Change && t.r.Mode != Branch {
-		before, err := w.JJChangeAt(ctx, "present("+t.r.Change+")")
-		if err != nil {
-			return err
-		}
-		args := []string{"edit", "--quiet", t.r.Change}
-		if before == nil { // jj has abandoned the fresh change
-			args = append([]string{"new", "--quiet"}, t.r.Parents...)
-		}
-		if _, _, err := w.RunJJ(ctx, args...); err != nil {
+		if err := t.leave(ctx, landed[n-1]); err != nil {
 			return err
 		}
 	}

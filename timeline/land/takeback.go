@@ -67,6 +67,7 @@ type TakeBack struct {
 	s          *timeline.Store
 	r          record
 	run        string
+	op         snapshot.Op
 	head, tree objstore.ID
 }
 
@@ -90,7 +91,7 @@ func NewTakeBack(ctx context.Context, s *timeline.Store, head *timeline.Head, op
 		return nil, fault.New(fault.UndoRefused, "the landing %q was done in another working copy", run).
 			Hint("run `git smithers undo %s` there", fault.Word(run)).Detail("runId", run)
 	}
-	t := &TakeBack{s: s, r: r, run: run}
+	t := &TakeBack{s: s, r: r, run: run, op: op}
 	if w.Type == snapshot.VCSJJ {
 		return t, t.checkJJ(ctx)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -101,8 +102,22 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 		if err := t.restores(ctx, then, only); err != nil {
 			return nil, err
 		}
+		t.keepOthers()
 	}
 	return t.do(ctx)
+}
+
+// keepOthers makes the undo of a landing leave the files alone that the landing did not change.
+func (t *plan) keepOthers() {
+	if t.land == nil {
+		return
+	}
+	for _, job := range t.files.All {
+		before := job.Want
+		job.Merge = func(ctx context.Context, have *jjbridge.CapturedFiles) (*snapshot.VCS, error) {
+			return t.land.Files(ctx, have, before)
+		}
+	}
 }
 
 // filesAlone reports whether op changed only files and not the state: whether op is a revert, restore or landing.

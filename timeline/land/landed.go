@@ -1,0 +1,64 @@
+package land
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Files returns the files after the undo: those of have, in which the paths that the landing changed are as before it.
+// Other files stay as they are. before is the record of the files before the landing. Files has the signature of
+// code.RestoreJob.Merge, apart from before.
+func (t *TakeBack) Files(ctx context.Context, have *jjbridge.CapturedFiles, before *snapshot.VCS) (*snapshot.VCS, error) {
+	paths, err := t.landedPaths(ctx, before.Tree)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	want := have.VCS
+	want.Conflicted = false
+	if want.Tree, err = t.s.Workspace().TakePaths(ctx, have, before.Tree, paths); err != nil {
+		return nil, err
+	}
+	return &want, store(ctx, t.s, have) // the frame after the undo has files that no frame has yet
+}
+
+// landedPaths returns the paths of the working copy that the landing changed. before is the tree of the files before. If
+// the landing was interrupted, the paths are those that it would have changed.
+func (t *TakeBack) landedPaths(ctx context.Context, before objstore.ID) ([]string, error) {
+	w := t.s.Workspace()
+	if t.op.Frame != nil {
+		after, err := t.s.Load(ctx, timeline.Address{Run: t.run, Frame: *t.op.Frame}.String())
+		if err != nil {
+			return nil, err
+		}
+		vcs, err := after.Entry.VCSRevision()
+		if err != nil || vcs == nil {
+			return nil, err
+		}
+		return w.ChangedPaths(ctx, before, vcs.Tree)
+	}
+	from, to := t.head, t.tree
+	if w.Type == snapshot.VCSJJ {
+		var err error
+		if from, err = t.treeOf(t.r.Base); err == nil && len(t.r.Commits) > 0 {
+			to, err = t.treeOf(t.r.Commits[len(t.r.Commits)-1])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	paths, err := w.ChangedPaths(ctx, from, to)
+	return append(paths, t.r.paths()...), err
+}
+
+// treeOf returns the tree of a commit.
+func (t *TakeBack) treeOf(commit string) (objstore.ID, error) {
+	id, err := objstore.ParseID(commit)
+	if err != nil {
+		return id, err
+	}
+	return timeline.CommitTree(t.s.Objects(), id)
+}

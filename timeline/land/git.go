@@ -207,7 +207,7 @@ func (l *gitLanding) commit(ctx context.Context) error {
 
 // toBranch makes a branch with the changes, and leaves the working copy as it is.
 func (l *gitLanding) toBranch(ctx context.Context) (*Result, error) {
-	if err := l.freeBranch(ctx); err != nil {
+	if err := freeBranch(ctx, l.w, l.req.Branch); err != nil {
 		return nil, err
 	}
 	c, err := l.w.NewScratch(ctx, l.s.Objects())
@@ -240,21 +240,6 @@ func (l *gitLanding) toBranch(ctx context.Context) (*Result, error) {
 		return nil, timeline.Explain(err)
 	}
 	return l.out, l.done(ctx, &code.RestoreJobs{Store: l.s, Head: head})
-}
-
-// freeBranch returns land_refused if the new branch exists, and usage if its name is invalid.
-func (l *gitLanding) freeBranch(ctx context.Context) error {
-	if _, err := l.w.RunGit(ctx, "check-ref-format", "refs/heads/"+l.req.Branch); err != nil || strings.HasPrefix(l.req.Branch, "-") {
-		return fault.New(fault.Usage, "%q is not a valid name of a branch", l.req.Branch).Hint("`git help check-ref-format` has the rules")
-	}
-	found, err := l.w.OneID(ctx, "refs/heads/"+l.req.Branch)
-	if err != nil {
-		return timeline.Explain(err)
-	}
-	if found != "" {
-		return fault.New(fault.LandRefused, "branch %s exists", l.req.Branch).Hint("choose another name").Detail("branch", l.req.Branch)
-	}
-	return nil
 }
 
 // note is the line for reflogs.

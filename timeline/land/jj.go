@@ -41,7 +41,7 @@ func landJJ(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 		l.w = l.w.WithEnv(env...)
 	}
 	if req.Mode == Branch {
-		if err := (&gitLanding{s: s, w: l.w, req: req}).freeBranch(ctx); err != nil {
+		if err := freeBranch(ctx, l.w, req.Branch); err != nil {
 			return nil, err
 		}
 	}
@@ -250,7 +250,7 @@ func (t *TakeBack) landedChanges(ctx context.Context) ([]*jjbridge.JJChange, err
 	return all, nil
 }
 
-// checkJJ checks that the landed change is @, if it is there.
+// checkJJ checks that the landed change is @, or that a landed branch is where it was, and that no other change is on it.
 func (t *TakeBack) checkJJ(ctx context.Context) error {
 	landed, err := t.landedChanges(ctx)
 	if err != nil {
@@ -260,15 +260,48 @@ func (t *TakeBack) checkJJ(ctx context.Context) error {
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	if len(landed) == 0 || at == nil || t.r.Mode == Branch {
+	if t.r.Mode == Branch {
+		if err := t.checkBookmark(ctx, landed); err != nil {
+			return err
+		}
+	}
+	if len(landed) == 0 || at == nil {
 		return nil
 	}
 	last := landed[len(landed)-1]
-	if at.Change == last.Change || at.Change == t.r.Change {
+	edited := at.Change != last.Change && at.Change != t.r.Change
+	if t.r.Mode == Branch {
+		edited = at.Change == last.Change
+	}
+	if !edited {
+		var own []string
+		for _, one := range landed {
+			own = append(own, one.Change)
+		}
+		all := strings.Join(own, "|")
+		later, err := t.s.Workspace().JJChangeAt(ctx, "descendants("+all+") ~ ("+all+")")
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		edited = later != nil
+	}
+	if !edited {
 		return nil
 	}
 	return fault.New(fault.UndoRefused, "another change was made or edited since the landing %q", t.run).
 		Hint("`jj abandon %s` takes its change out", fault.Word(last.Change)).Detail("runId", t.run)
+}
+
+// checkBookmark checks that the bookmark of a landed branch is on the last landed change, or deleted.
+func (t *TakeBack) checkBookmark(ctx context.Context, landed []*jjbridge.JJChange) error {
+	at, err := t.s.Workspace().JJChangeAt(ctx, `bookmarks(exact:"`+strings.ReplaceAll(t.r.Branch, `"`, `\"`)+`")`)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	if at == nil || len(landed) > 0 && at.Change == landed[len(landed)-1].Change {
+		return nil
+	}
+	return t.branchMoved()
 }
 
 // leave edits the change that was edited before the landing, or a new change in its place. The change gets the files of

@@ -2,6 +2,7 @@ package land
 
 import (
 	"context"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -112,15 +113,7 @@ func NewTakeBack(ctx context.Context, s *timeline.Store, head *timeline.Head, op
 func (t *TakeBack) checkGit(ctx context.Context) error {
 	w := t.s.Workspace()
 	if t.r.Mode == Branch {
-		at, err := w.OneID(ctx, "refs/heads/"+t.r.Branch)
-		if err != nil {
-			return timeline.Explain(err)
-		}
-		if at != "" && at != t.r.Commit {
-			return fault.New(fault.UndoRefused, "branch %s has moved since the landing %q", t.r.Branch, t.run).
-				Hint("`git branch -D %s` deletes the branch", fault.Word(t.r.Branch)).Detail("runId", t.run)
-		}
-		return nil
+		return t.checkBranch(ctx)
 	}
 	commit, branch, err := w.Head(ctx)
 	if err != nil {
@@ -149,6 +142,32 @@ func (t *TakeBack) checkGit(ctx context.Context) error {
 	}
 	return fault.New(fault.UndoRefused, "the landing %q was committed", t.run).
 		Hint("`git revert` takes a commit back").Detail("runId", t.run)
+}
+
+// checkBranch checks that the new branch is where the landing left it, or deleted, and that no worktree has it checked out.
+func (t *TakeBack) checkBranch(ctx context.Context) error {
+	w := t.s.Workspace()
+	out, err := w.RunGit(ctx, "for-each-ref", "--format=%(objectname) %(worktreepath)", "refs/heads/"+t.r.Branch)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	at, worktree, found := strings.Cut(strings.TrimSuffix(string(out), "\n"), " ")
+	switch {
+	case !found:
+		return nil
+	case at != t.r.Commit:
+		return t.branchMoved()
+	case worktree != "":
+		return fault.New(fault.UndoRefused, "branch %s is checked out in %s", t.r.Branch, worktree).
+			Hint("check out another branch there").Detail("runId", t.run)
+	}
+	return nil
+}
+
+// branchMoved returns undo_refused for a branch that is not where the landing left it.
+func (t *TakeBack) branchMoved() error {
+	return fault.New(fault.UndoRefused, "branch %s has moved since the landing %q", t.r.Branch, t.run).
+		Hint("`git branch -D %s` deletes the branch", fault.Word(t.r.Branch)).Detail("runId", t.run)
 }
 
 // Do takes back the commit, the branch and the staged changes of the landing. It may be called again after it was

@@ -2,6 +2,7 @@ package travel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -44,7 +45,7 @@ func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, err
 	if req.Run != "" {
 		return undoNewest(ctx, s, req)
 	}
-	run, passed, err := runToUndo(ctx, s)
+	run, passed, older, err := runToUndo(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +53,9 @@ func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, err
 	done, err := undoNewest(ctx, s, req)
 	if done != nil {
 		done.PassedOver = passed
+	}
+	if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == fault.UndoRefused {
+		return nil, hintOlder(ctx, s, refused, older)
 	}
 	return done, err
 }

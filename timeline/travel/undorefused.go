@@ -1,11 +1,15 @@
 package travel
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/land"
 )
 
 const (
@@ -33,11 +37,41 @@ func refuseOlder(passed []PassedOver, older *undoable) error {
 		err = err.Hint("undo cannot take back %s either", plain.Count(more, "older operation"))
 	}
 	if older != nil {
-		err = err.Hint("`git smithers undo %s` takes back an older operation: op %d of run %q, %s",
-			fault.Word(older.Run), older.Op.Number, older.Run, describeOp(older.Op)).
-			Detail("runId", older.Run).Detail("op", older.Op.Number)
+		err = hintUndo(err, older.PassedOver).Detail("runId", older.Run).Detail("op", older.Op.Number)
 	}
 	return err.Detail("passedOver", passedDetails(passed))
+}
+
+// hintUndo adds to err the command that takes back an older operation.
+func hintUndo(err *fault.Error, older PassedOver) *fault.Error {
+	return err.Hint("`git smithers undo %s` takes back an older operation: op %d of run %q, %s",
+		fault.Word(older.Run), older.Op.Number, older.Run, describeOp(older.Op))
+}
+
+// mostLandings is how many older landings hintOlder checks. Every check runs git.
+const mostLandings = 10
+
+// hintOlder adds to refused, the error of an undo without a run, the command that takes back the next older operation. It
+// passes over landings that were committed or cannot be taken back for another reason: otherwise, nothing would lead to
+// the operations before them. older has the older operations, newest first.
+func hintOlder(ctx context.Context, s *timeline.Store, refused *fault.Error, older []PassedOver) *fault.Error {
+	landings := 0
+	for _, one := range older {
+		if one.Op.Kind == snapshot.OpLand {
+			if landings++; landings > mostLandings {
+				return refused
+			}
+			head, err := s.Head(ctx, one.Run)
+			if err == nil {
+				_, err = land.NewTakeBack(ctx, s, head, one.Op)
+			}
+			if err != nil {
+				continue
+			}
+		}
+		return hintUndo(refused, one)
+	}
+	return refused
 }
 
 // nothingToUndo returns nothing_to_undo for an undo without a run, if this clone has no op to undo. passed has the

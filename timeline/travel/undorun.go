@@ -35,23 +35,24 @@ type undoable struct {
 }
 
 // runToUndo returns the run with the op that an undo without a run takes back: the newest op of this clone.
-// passed are newer ops of other clones, newest first. runToUndo skips unreadable runs with a warning.
+// passed are newer ops of other clones, and older are the older ops of this clone that undo may take back, both newest
+// first. runToUndo skips unreadable runs with a warning.
 //
 // If this clone has a newer operation that undo cannot take back, the error is undo_refused, because the user
 // would expect the undo of that operation. If no op can be taken back, the error is nothing_to_undo, or
 // undo_refused if prune --undo can restore a pruned run.
-func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed []PassedOver, err error) {
+func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed, older []PassedOver, err error) {
 	lines, err := s.Here().Lines()
 	if err != nil {
-		return "", nil, timeline.Explain(err)
+		return "", nil, nil, timeline.Explain(err)
 	}
 	all, err := undoableOps(ctx, s, lines)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	pruned, err := prunedHere(ctx, s, lines)
 	if err != nil {
-		return "", nil, timeline.Explain(err)
+		return "", nil, nil, timeline.Explain(err)
 	}
 	all = append(all, pruned...)
 	slices.SortStableFunc(all, func(a, b undoable) int {
@@ -65,18 +66,20 @@ func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed []Pas
 			elsewhere = append(elsewhere, one.PassedOver)
 		case one.Why == "" && found == nil: // the newest op that undo can take back
 			found = &all[i]
+		case one.Why == "":
+			older = append(older, one.PassedOver)
 		case found == nil: // a newer operation that undo cannot take back
 			here = append(here, one.PassedOver)
 		}
 	}
 	switch {
 	case found == nil && slices.ContainsFunc(here, PassedOver.isPruned), found != nil && len(here) > 0:
-		return "", nil, refuseOlder(here, found)
+		return "", nil, nil, refuseOlder(here, found)
 	case found == nil:
-		return "", nil, nothingToUndo(append(here, elsewhere...))
+		return "", nil, nil, nothingToUndo(append(here, elsewhere...))
 	}
 	newer := func(one PassedOver) bool { return one.Op.AtMs > found.Op.AtMs }
-	return found.Run, slices.DeleteFunc(elsewhere, func(one PassedOver) bool { return !newer(one) }), nil
+	return found.Run, slices.DeleteFunc(elsewhere, func(one PassedOver) bool { return !newer(one) }), older, nil
 }
 
 // undoableOps returns, for every run with an op that is not undone, the newest such op. lines has the line numbers of

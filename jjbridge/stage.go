@@ -65,6 +65,46 @@ func (w *Workspace) Stage(ctx context.Context, head, to objstore.ID, conflicts [
 	return w.refreshIndex(ctx)
 }
 
+// HasStaged reports whether the user's index has the changes from the tree head to the tree to.
+func (w *Workspace) HasStaged(ctx context.Context, head, to objstore.ID) (bool, error) {
+	paths, err := w.ChangedPaths(ctx, head, to)
+	if err != nil {
+		return false, err
+	}
+	out, err := w.userIndex(ctx, nil, "diff-index", "--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z", to.String(), "--")
+	if err != nil {
+		return false, err
+	}
+	differs := make(map[string]bool)
+	for _, path := range splitPaths(out) {
+		differs[path] = true
+	}
+	return !slices.ContainsFunc(paths, func(path string) bool { return differs[path] }), nil
+}
+
+// TrackedAt returns which of the paths the user's index has, as files or as folders of files.
+func (w *Workspace) TrackedAt(ctx context.Context, paths []string) (map[string]bool, error) {
+	out, err := w.RunGit(ctx, append([]string{"--literal-pathspecs", "ls-files", "-z", "--full-name", "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	tracked := make(map[string]bool)
+	for _, name := range splitPaths(out) {
+		for _, path := range paths {
+			if name == path || strings.HasPrefix(name, path+"/") {
+				tracked[path] = true
+			}
+		}
+	}
+	return tracked, nil
+}
+
+// Exists reports whether the working copy has a file or folder at path.
+func (w *Workspace) Exists(path string) bool {
+	_, err := lstat(filepath.Join(w.Root, filepath.FromSlash(path)))
+	return err == nil
+}
+
 // SwitchAll turns the files and the user's index from those of the tree head into those of the tree to, by one command of
 // git. The index must be that of head. If git refuses because a file is in the way, the error is a *RefusedError, and nothing was
 // touched. Any other error wraps ErrUnfinished.

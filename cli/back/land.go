@@ -186,7 +186,7 @@ func noteLanded(ctx context.Context, s *session.Session, done *land.Result) {
 		s.Note("not landed: the tasks' own worktrees: %s; --worktree lands them", display.List(done.Worktrees))
 	}
 	if done.Run == "" {
-		s.Note("nothing to land: the commit that is checked out has the changes already")
+		s.Note("nothing to land: the changes are here already")
 		return
 	}
 	p := display.NewPainter(ctx, s)

@@ -30,6 +30,7 @@ type gitLanding struct {
 
 	ahead  *aheadMerge      // nil for the mode Branch
 	merged *jjbridge.Merged // the changes on headTree
+	staged bool             // the files and the index have the changes already
 	clean  bool             // neither the files nor the index differ from headTree
 	trees  []objstore.ID    // headTree after each step
 	all    []change
@@ -178,9 +179,10 @@ func (l *gitLanding) list(ctx context.Context) error {
 	return nil
 }
 
-// isNothing reports whether the commit that is checked out has all changes already.
+// isNothing reports whether the commit that is checked out has all changes already, or the files and the index if no
+// commit is wanted.
 func (l *gitLanding) isNothing() bool {
-	return l.merged.Tree == l.headTree && len(l.merged.Conflicts) == 0
+	return (l.merged.Tree == l.headTree || l.staged) && len(l.merged.Conflicts) == 0
 }
 
 // commit makes the commits of the merge, without moving a ref, and sets l.out.Commit.
@@ -426,7 +428,16 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 			return nil, err
 		}
 		if !files.SameConflicts(l.merged) {
-			return nil, uncommitted(files, l.merged)
+			return nil, l.inTheWay(ctx, files)
+		}
+		if files.Tree == have.VCS.Tree && l.req.Mode == Apply {
+			var err error
+			if l.staged, err = l.w.HasStaged(ctx, l.headTree, l.merged.Tree); err != nil {
+				return nil, timeline.Explain(err)
+			}
+			if l.isNothing() {
+				return &want, nil
+			}
 		}
 		if err := store(ctx, l.s, have); err != nil {
 			return nil, err
@@ -454,23 +465,6 @@ func (l *gitLanding) stage(ctx context.Context) error {
 		return l.w.StageConflicts(ctx, l.merged.Conflicts)
 	}
 	return l.w.Stage(ctx, l.headTree, l.merged.Tree, l.merged.Conflicts)
-}
-
-// uncommitted returns land_refused for files whose uncommitted changes are in conflict with the landing. onFiles and
-// onHead are the merges onto the files and onto the commit that is checked out.
-func uncommitted(onFiles, onHead *jjbridge.Merged) error {
-	paths := append(onFiles.Paths(), onHead.Paths()...)
-	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	var reasons []jjbridge.Refusal
-	for _, path := range paths {
-		reasons = append(reasons, jjbridge.Refusal{Path: path, Reason: "its uncommitted changes are in conflict with the landing"})
-	}
-	err := refused(&jjbridge.RefusedError{Refused: reasons})
-	if known, ok := err.(*fault.Error); ok { //nolint:errorlint // refused has just made it
-		return known.Hint("commit the changes, or put them aside with `git stash`")
-	}
-	return err
 }
 
 // done records that the landing is done.

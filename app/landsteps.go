@@ -33,6 +33,9 @@ func (d *Desk) landSteps(ctx context.Context, req LandRequest, purpose timeline.
 			return nil, timeline.Address{}, err
 		}
 		from, err := d.landFrom(ctx, req.From, to.Address.Run, name)
+		if err == nil && req.From != "" {
+			err = land.Since(ctx, d.Store, from, to)
+		}
 		if err != nil {
 			return nil, timeline.Address{}, err
 		}

@@ -105,6 +105,35 @@ func laterFiles(ctx context.Context, s *timeline.Store, run, worktree string) (F
 	return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, worktree, captured{&start}}, nil
 }
 
+// Since checks that the files to continue those of from: that from is an earlier frame of the same run, or of a run that it
+// descends from. Code: invalid_input.
+func Since(ctx context.Context, s *timeline.Store, from, to Files) error {
+	if from.Address.Run == to.Address.Run {
+		if from.Address.Frame <= to.Address.Frame {
+			return nil
+		}
+		return fault.New(fault.InvalidInput, "%s is later than %s", from.Address, to.Address).
+			Hint("--from is the earlier frame").Detail("runId", to.Address.Run)
+	}
+	entry, err := snapshot.ReadEntry(s.Objects(), to.Commit)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	for earlier, err := range snapshot.Ancestry(s.Objects(), entry) {
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		if err := ctx.Err(); err != nil {
+			return timeline.Explain(err)
+		}
+		if earlier.ID == from.Commit {
+			return nil
+		}
+	}
+	return fault.New(fault.InvalidInput, "%s is neither a frame of run %q nor of a run that it descends from", from.Address, to.Address.Run).
+		Hint("`git smithers timeline %s` lists the run's frames", fault.Word(to.Address.Run)).Detail("runId", to.Address.Run)
+}
+
 // VCS returns the record of the files.
 func (c captured) VCS() *snapshot.VCS { return c.vcs }
 

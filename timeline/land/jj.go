@@ -116,7 +116,10 @@ func (l *jjLanding) forecast(ctx context.Context, have *jjbridge.CapturedFiles) 
 // makeCommits makes the commits that jj imports. No ref reaches them yet.
 func (l *jjLanding) makeCommits(ctx context.Context) (err error) {
 	first := l.all[0].step.From
-	if l.base, err = l.w.CommitRoot(ctx, first.vcs.Tree.String(), "the files of "+first.Address.String()+"\n"); err != nil {
+	// The name in the message makes the commits differ from those of an earlier landing in the same second. jj derives the
+	// ids of changes from them.
+	l.keeper = "smithers-land-" + timeline.NewRunID()
+	if l.base, err = l.w.CommitRoot(ctx, first.vcs.Tree.String(), "the files of "+first.Address.String()+" for "+l.keeper+"\n"); err != nil {
 		return err
 	}
 	parent, tree := l.base, first.vcs.Tree
@@ -138,7 +141,6 @@ func (l *jjLanding) makeCommits(ctx context.Context) (err error) {
 
 // land records that the landing begins, lets jj make the change, and records that it is done.
 func (l *jjLanding) land(ctx context.Context, jobs *code.RestoreJobs, job *code.RestoreJob) (*Result, error) {
-	l.keeper = "smithers-land-" + timeline.NewRunID()
 	l.record = newRecord(l.req)
 	l.record.Mode, l.record.WorkCopy, l.record.Head = l.req.Mode, l.w.Name, l.at.Commit
 	l.record.Commits, l.record.Base, l.record.Keeper = l.commits, l.base, l.keeper

@@ -58,8 +58,12 @@ func closeOld(ctx context.Context, s *timeline.Store) error {
 			return err
 		}
 		if !resolved {
+			hint := "resolve them, then `git add` the files and `git commit`"
+			if s.Workspace().Type == snapshot.VCSJJ {
+				hint = "resolve them in the files, or with `jj resolve`"
+			}
 			return fault.New(fault.LandRefused, "the landing %q still has conflicts", run).
-				Hint("resolve them, then `git add` the files and `git commit`").
+				Hint("%s", hint).
 				Hint("`git smithers land --abort` takes the landing back").Detail("runId", run)
 		}
 	} else if !done {
@@ -72,8 +76,9 @@ func closeOld(ctx context.Context, s *timeline.Store) error {
 // isResolved reports whether the working copy has no more conflicts.
 func isResolved(ctx context.Context, s *timeline.Store) (bool, error) {
 	w := s.Workspace()
-	if w.Type == snapshot.VCSJJ {
-		return true, nil // a conflict does not keep jj from going on
+	if w.Type == snapshot.VCSJJ { // jj goes on where another change is edited
+		at, err := w.JJChangeAt(ctx, "@")
+		return at == nil || !at.Conflict, timeline.Explain(err)
 	}
 	out, err := w.RunGit(ctx, "ls-files", "--unmerged")
 	return len(out) == 0, timeline.Explain(err)

@@ -1,8 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -21,8 +24,8 @@ const (
 // summary says in words what a run did.
 type summary struct {
 	row      snapshot.Run
-	dialogue *agent.Dialogue // of a session; nil for other runs
-	tasks    []taskLine
+	dialogue *agent.Dialogue     // of a session; nil for other runs
+	tasks    []taskLine          // in the order in which they began
 	hide     func(string) string // see secretHider
 }
 
@@ -30,6 +33,7 @@ type summary struct {
 type taskLine struct {
 	key   string
 	state string
+	first snapshot.Attempt
 }
 
 // summaryOf returns the summary of a run at a frame.
@@ -64,6 +68,10 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
+	began, err := firstAttempts(at.Entry)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
 	for row, err := range state.Nodes().Rows() {
 		if err != nil {
 			return nil, timeline.Explain(err)
@@ -76,13 +84,63 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 		if node.Iteration > 0 {
 			key = row.Key
 		}
-		out.tasks = append(out.tasks, taskLine{oneLine(out.hide(key)), string(node.State)})
+		first, ok := began[attempted{node.NodeID, node.Iteration}]
+		if !ok {
+			first.StartedAtMs = math.MaxInt64 // tasks that have not begun come last
+		}
+		out.tasks = append(out.tasks, taskLine{oneLine(out.hide(key)), string(node.State), first})
 	}
+	slices.SortStableFunc(out.tasks, func(a, b taskLine) int { return earlier(a.first, b.first) })
 	return out, nil
+}
+
+// attempted names a task in an iteration of its loop.
+type attempted struct {
+	node      string
+	iteration int
+}
+
+// earlier compares the starts of two attempts or, if they are equal, the frames in which the attempts ended.
+func earlier(a, b snapshot.Attempt) int {
+	var ended [2]int64
+	for i, one := range []snapshot.Attempt{a, b} {
+		if one.Frame != nil {
+			ended[i] = *one.Frame
+		}
+	}
+	return cmp.Or(cmp.Compare(a.StartedAtMs, b.StartedAtMs), cmp.Compare(ended[0], ended[1]))
+}
+
+// firstAttempts returns the first attempt of each task.
+func firstAttempts(entry *snapshot.Entry) (map[attempted]snapshot.Attempt, error) {
+	attempts, err := entry.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	began := make(map[attempted]snapshot.Attempt)
+	for row, err := range attempts.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		a, err := snapshot.DecodeAttempt(row)
+		if err != nil {
+			return nil, err
+		}
+		task := attempted{a.NodeID, a.Iteration}
+		if known, ok := began[task]; !ok || earlier(a, known) < 0 {
+			began[task] = a
+		}
+	}
+	return began, nil
 }
 
 // oneLine returns text on one line, with control characters escaped.
 func oneLine(text string) string { return plain.Text(plain.OneLine(text)) }
+
+// shortPrompt returns the beginning of a turn's prompt on one line.
+func shortPrompt(turn agent.Turn) string {
+	return plain.Shorten(plain.Text(plain.Words(turn.Prompt)), promptShown)
+}
 
 // firstLine returns the first line of text, with control characters escaped.
 func firstLine(text string) string {
@@ -143,7 +201,7 @@ func (s *summary) lines() []string {
 			return nil // the subject has the only prompt
 		}
 		for _, turn := range s.dialogue.Turns {
-			all = append(all, fmt.Sprintf("%d. %s", turn.Number, plain.Shorten(oneLine(turn.Prompt), promptShown)))
+			all = append(all, fmt.Sprintf("%d. %s", turn.Number, shortPrompt(turn)))
 		}
 	}
 	for _, task := range s.tasks {

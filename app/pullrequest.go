@@ -34,19 +34,27 @@ func (d *Desk) PullRequest(ctx context.Context, req LandRequest) (*PullRequest, 
 				fmt.Fprintf(&body, "\nand %d more\n", len(sum.dialogue.Turns)-i)
 				break
 			}
-			fmt.Fprintf(&body, "%d. %s\n", turn.Number, markdown(plain.Shorten(oneLine(turn.Prompt), promptShown)))
+			fmt.Fprintf(&body, "%d. %s\n", turn.Number, markdown(shortPrompt(turn)))
 		}
 	} else {
 		fmt.Fprintf(&body, "## Summary\n\nRun %s of %s: %s.\n\n", markdown(oneLine(sum.row.ID)), markdown(oneLine(sum.row.Workflow)), sum.row.Status)
-		for _, line := range sum.lines() {
-			body.WriteString(strings.Replace(markdown(line), `\- `, "- ", 1) + "\n")
+		for i, task := range sum.tasks {
+			if i == mostPrompts {
+				fmt.Fprintf(&body, "\nand %d more\n", len(sum.tasks)-i)
+				break
+			}
+			fmt.Fprintf(&body, "- %s: %s\n", markdown(task.key), markdown(task.state))
 		}
 	}
-	fmt.Fprintf(&body, "\n## Files\n\n")
+	heading := "\n## Files\n\n"
 	for _, step := range steps {
 		changes, err := code.ChangedFiles(ctx, d.Store.Objects(), step.From.VCS().Tree, step.To.VCS().Tree, "")
 		if err != nil {
 			return nil, timeline.Explain(err)
+		}
+		if len(changes) > 0 {
+			body.WriteString(heading)
+			heading = ""
 		}
 		for i, change := range changes {
 			if i == mostFiles {
@@ -59,24 +67,26 @@ func (d *Desk) PullRequest(ctx context.Context, req LandRequest) (*PullRequest, 
 	body.WriteString("\n" + trailers(at, req.Worktrees, ""))
 	title := sum.subject()
 	if req.Message != "" {
-		title = plain.Shorten(oneLine(req.Message), subjectWidth)
+		title = plain.Shorten(firstLine(req.Message), subjectWidth)
 	}
 	return &PullRequest{Title: title, Body: body.String()}, nil
 }
 
-// markdown returns text that Markdown shows as it is. Nobody is mentioned, and no HTML is made.
+// markdown returns text on one line that Markdown shows as it is. Nobody is mentioned, and no HTML is made.
 func markdown(text string) string {
 	var out strings.Builder
-	for _, r := range text {
+	for i, r := range text {
 		switch {
 		case r == '@':
 			out.WriteString("&#64;") // a backslash does not stop a mention
-		case strings.ContainsRune("\\`*_{}[]<>()#+-!|~&$:", r):
+			continue
+		case strings.ContainsRune("\\`*_[]<>#|~&$", r),
+			(r == '-' || r == '+') && i == 0,                                              // a list
+			r == ':' && i+1 < len(text) && text[i+1] != ' ',                               // an emoji, or a link
+			(r == '.' || r == ')') && i > 0 && strings.Trim(text[:i], "0123456789") == "": // a numbered list
 			out.WriteByte('\\')
-			out.WriteRune(r)
-		default:
-			out.WriteRune(r)
 		}
+		out.WriteRune(r)
 	}
 	return out.String()
 }

@@ -57,7 +57,7 @@ func runSessions(ctx context.Context, s *session.Session, store *timeline.Store,
 
 // shortPrompt returns the beginning of a prompt on one line.
 func shortPrompt(prompt string) string {
-	text := []rune(plain.OneLine(prompt))
+	text := []rune(plain.Words(prompt))
 	if len(text) <= promptWidth {
 		return string(text)
 	}

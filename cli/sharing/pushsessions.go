@@ -86,7 +86,7 @@ func confirmSession(s *session.Session, remote, run string, what *agent.Preview,
 // firstWords returns the beginning of a prompt.
 func firstWords(prompt string) string {
 	const most = 60
-	text := []rune(plain.OneLine(prompt))
+	text := []rune(plain.Words(prompt))
 	if len(text) > most {
 		return string(text[:most-1]) + "…"
 	}

@@ -15,6 +15,10 @@ func OneLine(text string) string {
 	return strings.Join(lines, "; ")
 }
 
+// Words returns the words of text on one line, each two with one space between them. It is for sentences that people wrote
+// on several lines; OneLine keeps the lines apart.
+func Words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // Text returns s as text that is safe to show on one line, so that fetched history cannot control a terminal. It
 // escapes control characters, line ends, bytes that are not UTF-8, and characters that change the direction of writing.
 // The escapes are those of Go's string literals.

@@ -43,10 +43,11 @@ new frame, so nothing is lost.
 
 If the operation is a travel or reset, undo restores the state, attempts and files from
 before it; the frames made since are dropped from the timeline. If it is a revert or
-restore, undo restores only the files; for a landing also branch and index. Unsaved changes are saved as a frame first; at a
-terminal, undo asks before it removes untracked files. A fork that has not run is cancelled
-and no longer listed below its parent. A run is refused if a live process is running it, or
-if Smithers itself went back in it last.
+restore, undo restores only the files; for a landing, the files that it changed, the branch
+and the index. Unsaved changes are saved as a frame first; at a terminal, undo asks before it
+removes untracked files. A fork that has not run is cancelled and no longer listed below its
+parent. A run is refused if a live process is running it, or if Smithers itself went back in
+it last.
 
 A second undo takes back the operation before. Prints the address of the new frame.`,
 		MaxArgs: 1,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
@@ -66,9 +67,9 @@ func (w *Workspace) ImportToJJ(ctx context.Context, bookmark, commit string) err
 
 // ForgetJJBookmark deletes a bookmark in jj and in git. A missing bookmark is no error.
 func (w *Workspace) ForgetJJBookmark(ctx context.Context, bookmark string) error {
-	out, _, err := w.RunJJ(ctx, "bookmark", "list", "--ignore-working-copy", "--template=name ++ \"\\n\"", "exact:"+bookmark)
+	out, _, err := w.RunJJ(ctx, "bookmark", "list", "--ignore-working-copy", "--template=name ++ \"\\n\"", "--", exactly(bookmark))
 	if err == nil && len(out) > 0 {
-		_, _, err = w.RunJJ(ctx, "bookmark", "delete", "--quiet", "exact:"+bookmark)
+		_, _, err = w.RunJJ(ctx, "bookmark", "delete", "--quiet", "--", exactly(bookmark))
 	}
 	if err != nil {
 		return err
@@ -79,6 +80,18 @@ func (w *Workspace) ForgetJJBookmark(ctx context.Context, bookmark string) error
 		return nil
 	}
 	return err
+}
+
+// exactly returns jj's pattern for the bookmark name alone. A newer jj reads operators such as | in a pattern without quotes;
+// an older jj takes quotes for a part of the name, so usual names have none.
+func exactly(name string) string {
+	special := func(r rune) bool {
+		return r < 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_/.+@", r)
+	}
+	if !strings.ContainsFunc(name, special) {
+		return "exact:" + name
+	}
+	return `exact:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
 }
 
 // CommitRoot makes a commit without parents.

@@ -118,7 +118,7 @@ func (l *jjLanding) makeCommits(ctx context.Context) (err error) {
 	first := l.all[0].step.From
 	// The name in the message makes the commits differ from those of an earlier landing in the same second. jj derives the
 	// ids of changes from them.
-	l.keeper = "smithers-land-" + timeline.NewRunID()
+	l.keeper = keeperPrefix + timeline.NewRunID()
 	if l.base, err = l.w.CommitRoot(ctx, first.vcs.Tree.String(), "the files of "+first.Address.String()+" for "+l.keeper+"\n"); err != nil {
 		return err
 	}
@@ -199,12 +199,12 @@ func (l *jjLanding) change(ctx context.Context) error {
 	}
 	switch l.req.Mode {
 	case Branch:
-		if _, _, err := l.w.RunJJ(ctx, "bookmark", "create", "--quiet", "--revision="+l.keeper, l.req.Branch); err != nil {
+		if _, _, err := l.w.RunJJ(ctx, "bookmark", "create", "--quiet", "--revision="+l.keeper, "--", l.req.Branch); err != nil {
 			return err
 		}
 		l.out.Branch = l.req.Branch
 	default:
-		if _, _, err := l.w.RunJJ(ctx, "edit", "--quiet", l.keeper); err != nil {
+		if _, _, err := l.w.RunJJ(ctx, "edit", "--quiet", "--", l.keeper); err != nil {
 			return err
 		}
 	}
@@ -221,7 +221,7 @@ func (l *jjLanding) change(ctx context.Context) error {
 	if err := l.w.ForgetJJBookmark(ctx, l.keeper); err != nil {
 		return err
 	}
-	_, _, err = l.w.RunJJ(ctx, "abandon", "--quiet", l.base)
+	_, _, err = l.w.RunJJ(ctx, "abandon", "--quiet", "--", l.base)
 	return err
 }
 
@@ -316,11 +316,11 @@ func (t *TakeBack) leave(ctx context.Context, last *jjbridge.JJChange) error {
 	}
 	commands := [][]string{
 		{"restore", "--quiet", "--restore-descendants", "--from=" + last.Change, "--to=" + t.r.Change},
-		{"edit", "--quiet", t.r.Change},
+		{"edit", "--quiet", "--", t.r.Change},
 	}
 	if before == nil { // jj has abandoned the fresh change
 		commands = [][]string{
-			append([]string{"new", "--quiet"}, t.r.Parents...),
+			append([]string{"new", "--quiet", "--"}, t.r.Parents...),
 			{"restore", "--quiet", "--from=" + last.Change},
 		}
 	}
@@ -368,6 +368,6 @@ func (t *TakeBack) doJJ(ctx context.Context) error {
 	if len(revsets) == 0 {
 		return nil
 	}
-	_, _, err = w.RunJJ(ctx, "abandon", "--quiet", strings.Join(revsets, "|"))
+	_, _, err = w.RunJJ(ctx, "abandon", "--quiet", "--", strings.Join(revsets, "|"))
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -65,15 +66,32 @@ func (r record) input() (snapshot.Change, error) {
 	return snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: data}, err
 }
 
-// recordOf returns the record of the landing of head.
-func recordOf(head *timeline.Head) (record, error) {
+// recordBefore returns the record of a landing of this clone: the input in the entry before the op, which must be the first of
+// the run. The newest entry may be a fetched one, by which anybody could change what an undo does. Code: undo_refused if
+// the entry has no valid record.
+func recordBefore(s *timeline.Store, run string, before objstore.ID) (record, error) {
 	var r record
-	data, err := head.State().Input()
+	entry, err := snapshot.ReadEntry(s.Objects(), before)
+	if err != nil {
+		return r, timeline.Explain(err)
+	}
+	if entry.Run != run || !entry.Parent.IsZero() {
+		return r, fault.New(fault.UndoRefused, "run %q was continued before its landing was done", run).
+			Hint("`git smithers restore %s` restores the files before the landing", fault.Word(timeline.Address{Run: run}.String())).Detail("runId", run)
+	}
+	state, err := entry.State()
+	if err != nil {
+		return r, timeline.Explain(err)
+	}
+	data, err := state.Input()
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}
+	if err == nil {
+		err = r.check()
+	}
 	if err != nil {
-		return r, fault.New(fault.UndoRefused, "run %q does not say what it landed: %w", head.Row().ID, err)
+		return r, fault.New(fault.UndoRefused, "run %q does not say what it landed: %w", run, err).Detail("runId", run)
 	}
 	return r, nil
 }

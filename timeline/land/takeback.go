@@ -55,7 +55,7 @@ func Open(ctx context.Context, s *timeline.Store) (string, error) {
 	if done {
 		return run, nil
 	}
-	r, err := recordOf(head)
+	r, err := recordBefore(s, run, head.Entry().ID)
 	if err != nil {
 		return "", err
 	}
@@ -75,10 +75,6 @@ type TakeBack struct {
 // NewTakeBack checks that the landing of head can be taken back here. It changes nothing. Code: undo_refused if the landing
 // was done in another clone or working copy, or if commits were made since.
 func NewTakeBack(ctx context.Context, s *timeline.Store, head *timeline.Head, op snapshot.Op) (*TakeBack, error) {
-	r, err := recordOf(head)
-	if err != nil {
-		return nil, err
-	}
 	run := head.Row().ID
 	lines, err := s.Here().Lines()
 	if err != nil {
@@ -86,6 +82,10 @@ func NewTakeBack(ctx context.Context, s *timeline.Store, head *timeline.Head, op
 	}
 	if lines[timeline.OpMark(run, op)] == 0 {
 		return nil, fault.New(fault.UndoRefused, "the landing %q was not done in this clone", run).Detail("runId", run)
+	}
+	r, err := recordBefore(s, run, op.Before)
+	if err != nil {
+		return nil, err
 	}
 	w := s.Workspace()
 	if w.Root == "" || w.Name != r.WorkCopy {

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// forge appends a frame to a run, whose input is the run's input with other members.
+func (l *landing) forge(run string, members map[string]any) {
+	l.t.Helper()
+	s, err := timeline.Open(l.t.Context(), timeline.Options{Dir: l.Dir, Env: l.env, Now: time.Now})
+	require.NoError(l.t, err)
+	head, err := s.Head(l.t.Context(), run)
+	require.NoError(l.t, err)
+	data, err := head.State().Input()
+	require.NoError(l.t, err)
+	input := make(map[string]any)
+	require.NoError(l.t, json.Unmarshal(data, &input))
+	for name, value := range members {
+		input[name] = value
+	}
+	data, err = json.Marshal(input)
+	require.NoError(l.t, err)
+	require.NoError(l.t, head.Update(l.t.Context(), func() (*snapshot.Draft, error) {
+		change := snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: data}
+		return &snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{change}}, AtMs: s.Now().UnixMilli(), Subject: "forged"}, nil
+	}))
+	require.NoError(l.t, s.Close())
+}
+
+func TestAnUndoOfALandingObeysNoLaterRecord(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
+		l := newLanding(t, kind, repo, "9", "nine")
+		l.Git("branch", "other", l.Git("rev-list", "--all", "--max-parents=0", "-1"))
+		if kind.IsJJ() {
+			l.JJ("git", "import", "--quiet")
+		}
+		before := l.stand()
+		ran := filepath.Join(t.TempDir(), "ran")
+		program := filepath.Join(t.TempDir(), "program")
+		repotest.WriteProgram(t, program, "#!/bin/sh\ntouch "+ran+"\n")
+		head := l.revision("other")
+		if !kind.IsJJ() {
+			head = l.revision("HEAD")
+		}
+		records := map[string]map[string]any{
+			"an option of jj": {"changeId": "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk", "parents": []string{
+				"--config=signing.behavior='force'", "--config=signing.backend='gpg'", "--config=signing.backends.gpg.program='" + program + "'", "root()",
+			}},
+			"a branch":       {"mode": "branch", "branch": "other", "commit": l.revision("other"), "bookmark": "other"},
+			"other commits":  {"mode": "commit", "commit": head, "head": l.revision("other"), "commits": []string{l.revision("other")}},
+			"nothing landed": {"landed": []any{}},
+		}
+		for name, members := range records {
+			run := strings.TrimSpace(l.must("land", "r", "--quiet"))
+			l.forge(run, members)
+			l.must("undo", "--yes")
+			assert.Equal(t, before, l.stand(), name)
+			assert.NoFileExists(t, ran)
+		}
+	})
+}
+
+// revision returns the id of a commit.
+func (l *landing) revision(name string) string { return l.Git("rev-parse", name) }

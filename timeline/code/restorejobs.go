@@ -106,7 +106,7 @@ func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newe
 // Restore restores the files of all working copies, and then captures the working copies again. If the restore of one
 // working copy fails, Restore first restores the earlier files of the working copies before it in r.All, and then
 // returns the error. The failed working copy itself may then have only some of the changes; a hint of the error says
-// how to restore its earlier files. If earlier files cannot be restored, Restore warns.
+// how to restore its earlier files, and the error wraps jjbridge.ErrUnfinished. If earlier files cannot be restored, Restore warns.
 func (r *RestoreJobs) Restore(ctx context.Context) error {
 	for i, one := range r.All {
 		err := one.restore(ctx)
@@ -136,6 +136,9 @@ func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 	known, ok := errors.AsType[*fault.Error](cause)
 	if !ok || !unfinished {
 		return cause
+	}
+	if !errors.Is(known, jjbridge.ErrUnfinished) { // the code says why git failed, the caller must know that files have changed
+		known.Err = errors.Join(jjbridge.ErrUnfinished, known.Err)
 	}
 	worktree := ""
 	if one.Name != "" {

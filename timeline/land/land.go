@@ -25,6 +25,11 @@ func Land(ctx context.Context, s *timeline.Store, req Request) (*Result, error) 
 	if w.Root == "" {
 		return nil, timeline.Explain(jjbridge.ErrNoWorkingCopy)
 	}
+	unlock, err := lock(s)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	if err := closeOld(ctx, s); err != nil {
 		return nil, err
 	}

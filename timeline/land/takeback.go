@@ -31,6 +31,9 @@ func landOp(head *timeline.Head) (op snapshot.Op, done bool, err error) {
 func Open(ctx context.Context, s *timeline.Store) (string, error) {
 	nothing := fault.New(fault.NothingToUndo, "no landing has conflicts or was interrupted in this working copy").
 		Hint("`git smithers undo` takes back the newest operation in this clone")
+	if err := notUnderWay(s); err != nil {
+		return "", err
+	}
 	run, err := openLanding(s)
 	if err != nil {
 		return "", err

@@ -109,7 +109,10 @@ func NewTakeBack(ctx context.Context, s *timeline.Store, head *timeline.Head, op
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	return t, t.checkGit(ctx)
+	if err := t.checkGit(ctx); err != nil || r.Mode == Branch {
+		return t, err
+	}
+	return t, t.checkStaged(ctx)
 }
 
 // checkGit checks that the branch is where the landing left it, or where it was before.

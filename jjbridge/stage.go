@@ -298,17 +298,26 @@ func (w *Workspace) PrepareMessage(message string) error {
 	return os.WriteFile(filepath.Join(w.Repo.GitDir, mergeMessage), []byte(message), 0o666) //nolint:gosec // as git does: the umask decides
 }
 
-// ForgetMessage removes the message that the next commit proposes, if it has the given line.
-func (w *Workspace) ForgetMessage(line string) error {
-	path := filepath.Join(w.Repo.GitDir, mergeMessage)
-	found, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Contains(strings.Split(string(found), "\n"), line) {
-		return nil
+// PreparedMessage returns the message that git's next commit proposes, or nil if there is none.
+func (w *Workspace) PreparedMessage() ([]byte, error) {
+	found, err := os.ReadFile(filepath.Join(w.Repo.GitDir, mergeMessage))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	if err != nil {
+	return found, err
+}
+
+// ForgetMessage replaces the message that the next commit proposes by the message before, if it has the given line. A nil
+// before means no message.
+func (w *Workspace) ForgetMessage(line string, before []byte) error {
+	found, err := w.PreparedMessage()
+	if err != nil || !slices.Contains(strings.Split(string(found), "\n"), line) {
 		return err
 	}
-	return os.Remove(path)
+	if before != nil {
+		return w.PrepareMessage(string(before))
+	}
+	return os.Remove(filepath.Join(w.Repo.GitDir, mergeMessage))
 }
 
 // mergeMessage is the file in git's directory with the message that the next commit proposes.

@@ -254,6 +254,12 @@ func (l *gitLanding) create(ctx context.Context, c *jjbridge.CapturedFiles) (*ti
 	for _, path := range l.out.Conflicts {
 		r.Conflicts = append(r.Conflicts, snapshot.EscapePath(path))
 	}
+	if l.req.Mode != Branch {
+		var err error
+		if r.Prepared, err = l.w.PreparedMessage(); err != nil {
+			return nil, timeline.Explain(err)
+		}
+	}
 	head, err := createRun(ctx, l.s, r, c)
 	if err != nil {
 		return nil, err

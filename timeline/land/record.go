@@ -30,6 +30,7 @@ type record struct {
 	Commit    string        `json:"commit,omitempty"` // the new commit
 	Branch    string        `json:"branch,omitempty"` // the new branch, for the mode Branch
 	Conflicts []string      `json:"conflicts,omitempty"`
+	Prepared  []byte        `json:"messageBefore,omitempty"` // the message that git's next commit proposed before
 	// In a jj workspace: the change that was edited, its parents, the commits that jj has imported (base with the files of
 	// the first frame, and commits with the changes), and the bookmark by which they were imported.
 	Change  string   `json:"changeId,omitempty"`

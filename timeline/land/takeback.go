@@ -202,7 +202,7 @@ func (t *TakeBack) Do(ctx context.Context) error {
 			err = w.Unstage(ctx, t.head, t.tree, t.r.paths())
 		}
 		if err == nil {
-			err = w.ForgetMessage("Smithers-Frame: " + t.r.frame())
+			err = w.ForgetMessage("Smithers-Frame: "+t.r.frame(), t.r.Prepared)
 		}
 		if err != nil {
 			return timeline.Explain(err)

@@ -11,9 +11,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
+
+// forgeFiles appends a frame to a run, whose files are those of frame 3 and the given entries of a tree.
+func (l *landing) forgeFiles(run, entries string) {
+	l.t.Helper()
+	s, err := timeline.Open(l.t.Context(), timeline.Options{Dir: l.Dir, Env: l.env, Now: time.Now})
+	require.NoError(l.t, err)
+	head, err := s.Head(l.t.Context(), run)
+	require.NoError(l.t, err)
+	address, err := s.Load(l.t.Context(), run+":3")
+	require.NoError(l.t, err)
+	vcs, err := address.Entry.VCSRevision()
+	require.NoError(l.t, err)
+	vcs.Tree, err = objstore.ParseID(l.GitInput(l.Git("ls-tree", vcs.Tree.String())+"\n"+entries, "mktree"))
+	require.NoError(l.t, err)
+	require.NoError(l.t, head.Update(l.t.Context(), func() (*snapshot.Draft, error) {
+		return &snapshot.Draft{Frame: new(snapshot.FrameDraft), VCS: vcs, AtMs: s.Now().UnixMilli(), Subject: "forged"}, nil
+	}))
+	require.NoError(l.t, s.Close())
+}
 
 // forge appends a frame to a run, whose input is the run's input with other members.
 func (l *landing) forge(run string, members map[string]any) {
@@ -68,6 +88,30 @@ func TestAnUndoOfALandingObeysNoLaterRecord(t *testing.T) {
 			l.must("undo", "--yes")
 			assert.Equal(t, before, l.stand(), name)
 			assert.NoFileExists(t, ran)
+		}
+	})
+}
+
+func TestALandingChecksThePathsOfABranch(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
+		repo.Damaged() // the frames have trees that fsck refuses
+		l := newLanding(t, kind, repo, "9", "nine")
+		blob := l.GitInput("bad", "hash-object", "-w", "--stdin")
+		tree := l.GitInput("100644 blob "+blob+"\tfile\n", "mktree")
+		before := l.stand()
+		for _, bad := range []string{
+			"040000 tree " + tree + "\t.git\n", "040000 tree " + tree + "\t.GIT\n", "040000 tree " + tree + "\tgit~1\n", "040000 tree " + tree + "\t..\n",
+			"040000 tree " + tree + "\t.jj\n", "120000 blob " + blob + "\t.gitmodules\n",
+			"100644 blob " + blob + "\tname\n100755 blob " + blob + "\tname\n",
+		} {
+			l.forgeFiles("r", bad)
+			for _, args := range [][]string{{"land", "r", "--branch", "topic"}, {"land", "r", "--commit"}} {
+				status, out := l.call(args...)
+				assert.NotZero(t, status, "%v %q: %s", args, bad, out)
+				assert.NotContains(t, out, "internal error", "%v %q", args, bad)
+				assert.Equal(t, before, l.stand(), "%v %q", args, bad)
+			}
 		}
 	})
 }

@@ -223,6 +223,9 @@ func (l *gitLanding) toBranch(ctx context.Context) (*Result, error) {
 	if l.isNothing() {
 		return l.out, nil
 	}
+	if err := l.w.CheckTree(ctx, c, l.headTree, l.merged.Tree); err != nil {
+		return nil, refused(err)
+	}
 	if err := store(ctx, l.s, c); err != nil {
 		return nil, err
 	}

@@ -85,6 +85,9 @@ func (l *jjLanding) forecast(ctx context.Context, have *jjbridge.CapturedFiles) 
 	if l.merged, _, err = (merging{l.s, have, l.req.Label}).onto(ctx, here, all); err != nil {
 		return nil, err
 	}
+	if err := l.w.CheckTree(ctx, have, here, l.merged.Tree); err != nil {
+		return nil, refused(err)
+	}
 	if len(l.merged.Conflicts) > 0 && l.req.Mode == Branch {
 		return nil, inConflict(l.merged.Paths(), "branch %s was not made", l.req.Branch).
 			Hint("nothing was changed; land without --branch to resolve the conflicts in the working copy")

@@ -121,6 +121,9 @@ func changesOf(ctx context.Context, s *timeline.Store, c *jjbridge.CapturedFiles
 				return nil, nil, missing(s, err)
 			}
 		}
+		if err := checkNames(s, step.From.vcs.Tree, step.To.vcs.Tree); err != nil {
+			return nil, nil, err
+		}
 		found, err := s.Workspace().TreeChange(ctx, c, step.From.vcs, step.To.vcs)
 		if err != nil {
 			return nil, nil, missing(s, err)

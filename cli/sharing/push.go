@@ -47,7 +47,8 @@ asked about before, push lists them and asks; smithers.pushFiles=yes or no decid
 remote.
 
 Sessions of coding agents stay here unless they are named, or smithers.session.push is true. The first
-time that a session goes to a remote, push shows what goes with it, and asks.
+time that a session goes to a remote, push shows what goes with it, and asks. Landings stay here
+unless they are named.
 
 Prints each run that was pushed, refused or named, and the outcome.`,
 		MaxArgs: arg.AnyNumber,
@@ -68,7 +69,12 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run"), Allow: c.StringSlice("allow")}
 			req.Remote, req.Runs = arg.RemoteAndRuns(s, c.Args().Slice())
 			req.Confirm = confirmFiles(s, c.Bool("yes"))
-			err := s.WithStore(ctx, func(store *timeline.Store) error { return aboutSessions(ctx, s, store, &req, c.Bool("yes")) })
+			err := s.WithStore(ctx, func(store *timeline.Store) error {
+				if err := aboutSessions(ctx, s, store, &req, c.Bool("yes")); err != nil {
+					return err
+				}
+				return leaveLandings(ctx, s, store, &req)
+			})
 			if err != nil {
 				return err
 			}

@@ -287,7 +287,7 @@ func createRun(ctx context.Context, s *timeline.Store, r record, c *jjbridge.Cap
 		draft.VCS, draft.Objects = &c.VCS, c.Objects
 	}
 	return s.Create(ctx, snapshot.Run{
-		ID: "land-" + timeline.NewRunID(), Workflow: Workflow, Status: snapshot.RunFinished, CreatedAtMs: at, StartedAtMs: &at, FinishedAtMs: &at,
+		ID: Prefix + timeline.NewRunID(), Workflow: Workflow, Status: snapshot.RunFinished, CreatedAtMs: at, StartedAtMs: &at, FinishedAtMs: &at,
 	}, draft)
 }
 

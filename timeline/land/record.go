@@ -19,6 +19,9 @@ import (
 // Workflow is the name of the workflow in the row of a landing.
 const Workflow = "land"
 
+// Prefix begins the id of a landing.
+const Prefix = "land-"
+
 // record is the input of a landing: what it lands, and what it needs to be taken back.
 type record struct {
 	Landed    []landedFrame `json:"landed"`

@@ -1,0 +1,36 @@
+package sharing
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/land"
+	"github.com/git-smithers/git-smithers/timeline/list"
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// leaveLandings keeps landings out of a push without names. A landing is of this working copy: it has the files before, and
+// what only an undo here needs.
+func leaveLandings(ctx context.Context, s *session.Session, store *timeline.Store, req *share.PushRequest) error {
+	if len(req.Runs) > 0 {
+		return nil
+	}
+	runs, err := list.Runs(ctx, store)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, run := range runs {
+		if run.WorkflowName == land.Workflow && strings.HasPrefix(run.RunID, land.Prefix) {
+			req.Except = append(req.Except, run.RunID)
+			n++
+		}
+	}
+	if n > 0 {
+		s.Note("%s stay here: name them to push them", plain.Count(n, "landing"))
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,9 +47,7 @@ func (l *landing) forge(run string, members map[string]any) {
 	require.NoError(l.t, err)
 	input := make(map[string]any)
 	require.NoError(l.t, json.Unmarshal(data, &input))
-	for name, value := range members {
-		input[name] = value
-	}
+	maps.Copy(input, members)
 	data, err = json.Marshal(input)
 	require.NoError(l.t, err)
 	require.NoError(l.t, head.Update(l.t.Context(), func() (*snapshot.Draft, error) {

@@ -81,7 +81,8 @@ func recordBefore(s *timeline.Store, run string, before objstore.ID) (record, er
 	}
 	if entry.Run != run || !entry.Parent.IsZero() {
 		return r, fault.New(fault.UndoRefused, "run %q was continued before its landing was done", run).
-			Hint("`git smithers restore %s` restores the files before the landing", fault.Word(timeline.Address{Run: run}.String())).Detail("runId", run)
+			Hint("`git smithers restore %s` restores the files before the landing", fault.Word(timeline.Address{Run: run}.String())).
+			Hint("`git smithers prune %s` then forgets the landing", fault.Word(run)).Detail("runId", run)
 	}
 	state, err := entry.State()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	runsummary "github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
@@ -181,6 +182,9 @@ func AfterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 	}
 	if other, err := ForeignEngine(head); err != nil || other != "" {
 		return "", err
+	}
+	if retry, err := runsummary.RetryOf(store, head.Entry()); err != nil || retry != nil && retry.Denied {
+		return engine.AskAgain(row.ID), err
 	}
 	return engine.TryAgain(row.ID), nil
 }

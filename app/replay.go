@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	runsummary "github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/peer/agent"
@@ -162,4 +163,27 @@ func (r Resets) forkOf(from timeline.Address, id string) timeline.ForkRequest {
 		From: from.String(), RunID: id, Nodes: r.Nodes, NoDeps: r.NoDeps, NamedOnly: r.NamedOnly,
 		Input: r.Input, Label: r.Label, Description: "Replay from " + from.String(), Replay: true,
 	}
+}
+
+// hintAtReplay adds to the error run_failed the hint with the command that retries the failed tasks in a fork. It adds none after a
+// denied approval, which a replay would only ask for again. file is the path of the workflow file, or "" if only the run has the
+// workflow. Other errors are returned unchanged.
+func (e *execution) hintAtReplay(err error, file string) error {
+	failed, ok := errors.AsType[*fault.Error](err)
+	if !ok || fault.CodeOf(err) != fault.RunFailed {
+		return err
+	}
+	retry, readErr := runsummary.RetryOf(e.Store, e.head.Entry())
+	if readErr != nil {
+		e.Teller.Warn(readErr) // the run itself is told
+	}
+	if retry == nil || retry.Denied {
+		return err
+	}
+	frame := timeline.Address{Run: e.head.Row().ID, Frame: retry.Frame}.String()
+	if file == "" {
+		return failed.Hint("`%s` retries the failed tasks in a fork; --input changes the run's input", fault.CommandLine(fault.Program, "replay", frame))
+	}
+	return failed.Hint("`%s` retries the failed tasks in a fork, with a repaired workflow or another --input",
+		fault.CommandLine(fault.Program, "replay", file, frame))
 }

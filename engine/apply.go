@@ -115,20 +115,15 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 		}
 		return snapshot.NodePending
 	}
-	r.fail(t, key, key.Name(t)+": "+why.text)
+	r.fail(t, key.Name(t)+": "+why.text)
+	r.failure.denied = r.failure.denied && why.code == reasonDenied
 	return snapshot.NodeFailed
 }
 
-// fail records text as the reason why the run fails, unless the run has a reason already. t and key name the failed
-// task's node; for a loop, t is nil and key is zero. fail also records the frame from which a replay retries the task:
-// the frame before the attempt began or, if the attempt did not begin in this process, the newest frame.
-func (r *runner) fail(t *workflow.Task, key workflow.NodeKey, text string) {
-	if r.failure.text != "" {
-		return
+// fail records text as the reason why the run fails, unless the run has a reason already. t is the task that failed, or nil
+// for a loop.
+func (r *runner) fail(t *workflow.Task, text string) {
+	if r.failure.text == "" {
+		r.failure = failure{text, t, t != nil && t.Approval != nil}
 	}
-	before, began := r.began[key]
-	if !began {
-		before = r.rec.Row().Frame
-	}
-	r.failure = failure{text, t, before}
 }

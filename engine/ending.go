@@ -9,7 +9,6 @@ import (
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -59,7 +58,7 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	case snapshot.RunFailed:
 		out := fault.New(fault.RunFailed, "run %s failed: %s", r.runID, why).
 			Detail("runId", r.runID).Detail("frame", frame)
-		for _, hint := range r.failure.hints(r.rec.Row(), r.opts.WorkflowFile) {
+		for _, hint := range r.failure.hints(r.runID) {
 			out = out.Hint("%s", hint)
 		}
 		return out
@@ -77,25 +76,22 @@ func TryAgain(run string) string {
 	return fmt.Sprintf("`git smithers resume %s` retries the failed tasks", fault.Word(run))
 }
 
-// hints returns the hints after a failure: resume, the log of a failed command, and a replay from the frame before
-// the failed attempt. If no command failed, there is no hint about a log. row is the run's row, and file is
-// Options.WorkflowFile.
-func (f failure) hints(row snapshot.Run, file string) []string {
-	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
-	what := "the task"
-	if f.task == nil {
-		what = "the loop"
+// AskAgain returns the hint for a run that failed because a person denied an approval.
+func AskAgain(run string) string {
+	return fmt.Sprintf("`git smithers resume %s` asks for the approval again", fault.Word(run))
+}
+
+// hints returns the hints after a failure: resume, and the log of a failed command. If no command failed, there is no hint
+// about a log. run is the id of the run.
+func (f failure) hints(run string) []string {
+	if f.denied {
+		return []string{AskAgain(run)}
 	}
-	replay := fmt.Sprintf("`git smithers replay %s` retries %s in a fork; --input changes the run's input", frame, what)
-	if file != "" {
-		replay = fmt.Sprintf("`git smithers replay %s %s` retries %s in a fork, with a repaired workflow or another --input",
-			fault.Word(file), frame, what)
-	}
-	hints := []string{TryAgain(row.ID)}
+	hints := []string{TryAgain(run)}
 	if f.task != nil && f.task.Run != "" {
-		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows the task's log", fault.Word(row.ID), fault.Word(f.task.ID)))
+		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows the task's log", fault.Word(run), fault.Word(f.task.ID)))
 	}
-	return append(hints, replay)
+	return hints
 }
 
 // kindsOfWaits maps the kinds of waits to words and to run statuses. If a run waits for several kinds, the first of

@@ -70,7 +70,8 @@ func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 		r.next.event("NodeFailed", payload{NodeID: key.ID, Iteration: &key.Iteration, Error: why.String()})
 		r.next.say(key.Name(t), "failed: "+why.text)
 		r.next.step(key.Name(t), n.State, 0, 0)
-		r.fail(t, key, key.Name(t)+": "+why.text)
+		r.fail(t, key.Name(t)+": "+why.text)
+		r.failure.denied = false
 		return false, nil
 	}
 	return holds, nil
@@ -106,7 +107,7 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 		NodeID: key.ID, Iteration: key.Iteration, Attempt: number,
 		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs, Worktree: t.OwnWorktree(),
 	}}
-	r.running[key], r.began[key] = a, r.rec.Row().Frame
+	r.running[key] = a
 	n := r.nodes[key]
 	n.State, n.LastAttempt = snapshot.NodeInProgress, &number
 	r.setNode(r.next, n)
@@ -158,7 +159,7 @@ func (r *runner) advance(l *workflow.Loop) error {
 	done, trouble := r.data.eval(l.Condition(), outputs, true, loop.Iteration)
 	switch {
 	case trouble != "":
-		r.fail(nil, workflow.NodeKey{}, l.ID+": until: "+trouble)
+		r.fail(nil, l.ID+": until: "+trouble)
 		r.next.say(l.ID, "failed: until: "+trouble)
 		return nil
 	case done:
@@ -166,7 +167,7 @@ func (r *runner) advance(l *workflow.Loop) error {
 	case loop.Iteration+1 >= l.Max && l.Finish:
 		r.next.say(l.ID, "ended "+iterations(loop)+", its max")
 	case loop.Iteration+1 >= l.Max:
-		r.fail(nil, workflow.NodeKey{}, fmt.Sprintf("%s: until did not hold %s, its max", l.ID, iterations(loop)))
+		r.fail(nil, fmt.Sprintf("%s: until did not hold %s, its max", l.ID, iterations(loop)))
 		r.next.say(l.ID, "reached its max of "+strconv.Itoa(l.Max))
 		return nil
 	default:

@@ -32,7 +32,6 @@ type runner struct {
 	changed bool   // wf differs from the run's own definition
 
 	running  runningAttempts
-	began    map[workflow.NodeKey]int64 // the newest frame before a node's last attempt, if that attempt began in this process
 	outcomes chan outcome
 	workers  sync.WaitGroup
 	live     *liveLog
@@ -56,7 +55,7 @@ type attempt struct {
 type failure struct {
 	text   string
 	task   *workflow.Task // the failed task; nil if a loop failed
-	before int64          // the newest frame before the failed attempt began
+	denied bool           // a person denied the task, and nothing else failed
 }
 
 // newRunner returns a runner at the recorder's tip. opts must come from Options.withDefaults. The caller must call
@@ -73,7 +72,6 @@ func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 		changed:  row.WorkflowHash != wf.Snapshot().Hash(),
 		resumed:  row.StartedAtMs != nil,
 		running:  make(runningAttempts),
-		began:    make(map[workflow.NodeKey]int64),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
 		live:     &liveLog{out: opts.Log, masks: opts.Secrets},
 	}

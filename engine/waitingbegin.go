@@ -26,7 +26,6 @@ func (r *runner) beginWait(t *workflow.Task, key workflow.NodeKey) error {
 		State: string(n.State), StartedAtMs: r.next.atMs,
 	}
 	r.setNode(r.next, n)
-	r.began[key] = r.rec.Row().Frame
 	if why != nil {
 		r.conclude(t, a, ending{failed: why})
 		return nil

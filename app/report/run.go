@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -289,9 +288,11 @@ func (r *runReader) next() {
 		out.Next = append(out.Next, Command{name, r.mask.text(fault.CommandLine(fault.Program, args...))})
 	}
 	if f := r.sum.Failure; f != nil {
-		if f.Change != nil && f.Step != nil && !out.Session {
-			before := timeline.Address{Run: run, Frame: f.Change.Before}.String()
-			add("Try again", "replay", cmp.Or(r.sum.Row.WorkflowPath, "WORKFLOW"), before, "--restore-vcs")
+		if args := r.sum.RetryArguments(); args != nil {
+			add("Try again", args...)
+		}
+		if f.Retry != nil && f.Retry.Denied {
+			add("Ask again", "resume", run)
 		}
 		if f.Attempt != nil {
 			out.Next = append(out.Next, Command{"Whole log", r.logCommand(f.Step, f.Attempt)})

@@ -20,6 +20,8 @@ type Failure struct {
 	Tries int
 	// Change is the last change of files before the step began; nil if there is none in the run's timeline.
 	Change *Change
+	// Retry says how the failed steps are tried again; nil if there is no frame from which a replay tries them.
+	Retry *Retry
 }
 
 // A Change is a frame that changed files.
@@ -39,6 +41,7 @@ func (sum *Summary) readFailure(ctx context.Context, s *timeline.Store) error {
 		return nil
 	}
 	f := &Failure{Error: sum.Row.Error}
+	sum.Failure = f // without what cannot be read
 	for i := range sum.Steps {
 		step := &sum.Steps[i]
 		last := step.Last()
@@ -57,12 +60,13 @@ func (sum *Summary) readFailure(ctx context.Context, s *timeline.Store) error {
 			}
 		}
 		var err error
-		f.Change, err = sum.changeBefore(ctx, s, f.Step)
-		sum.Failure = f // without the change if that cannot be read
-		return err
+		if f.Change, err = sum.changeBefore(ctx, s, f.Step); err != nil {
+			return err
+		}
 	}
-	sum.Failure = f
-	return nil
+	var err error
+	f.Retry, err = RetryOf(s, sum.Entry)
+	return err
 }
 
 // changeBefore returns the last frame of the timeline that changed files before a step began, or nil if there is none. The frames at

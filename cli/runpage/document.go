@@ -52,10 +52,12 @@ type failureDocument struct {
 	NodeID    *string         `json:"nodeId"`
 	Iteration *int            `json:"iteration"`
 	Attempt   *int            `json:"attempt"`
-	Tries     int             `json:"tries"`    // attempts of the step that failed
-	Log       []string        `json:"log"`      // the last lines, without control characters
-	LogLines  int             `json:"logLines"` // of the whole log
-	Change    *changeDocument `json:"change"`   // the last change of files before the step began
+	Tries     int             `json:"tries"`      // attempts of the step that failed
+	Log       []string        `json:"log"`        // the last lines, without control characters
+	LogLines  int             `json:"logLines"`   // of the whole log
+	Change    *changeDocument `json:"change"`     // the last change of files before the step began
+	Retry     *int64          `json:"retryFrame"` // from which a replay tries the failed steps again; null if there is none
+	Denied    bool            `json:"denied"`     // a person denied an approval, and nothing else failed
 }
 
 // changeDocument is a frame that changed files.
@@ -220,6 +222,9 @@ func (v *View) failureDocument() *failureDocument {
 	doc := &failureDocument{Error: f.Error, Tries: f.Tries, Log: orEmpty(v.log), LogLines: len(v.log) + v.cut}
 	if f.Attempt != nil {
 		doc.NodeID, doc.Iteration, doc.Attempt = &f.Attempt.NodeID, &f.Attempt.Iteration, &f.Attempt.Attempt.Attempt
+	}
+	if f.Retry != nil {
+		doc.Retry, doc.Denied = &f.Retry.Frame, f.Retry.Denied
 	}
 	if c := f.Change; c != nil {
 		doc.Change = &changeDocument{c.Frame, c.Before, display.OrNull(c.Step), codeOf(c.Code)}

@@ -85,16 +85,22 @@ func (v *View) nextOfFailure() []Command {
 	if v.cut > 0 {
 		list = append(list, command("the whole output of the failed step", v.logArguments()...))
 	}
+	if retry := v.Failure.Retry; retry != nil && retry.Denied {
+		if !v.Code.IsZero() {
+			list = append(list, command("what it changed", "diff", "--code", v.frame(0), v.Row.ID))
+		}
+		return append(list, command("asks for the approval again", "resume", v.Row.ID))
+	}
 	if c := v.Failure.Change; c != nil {
 		list = append(list, command("the change before the failure", "diff", "--code", v.frame(c.Before), v.frame(c.Frame)))
 	}
 	if !v.ours {
 		return list
 	}
-	if v.retry >= 0 {
-		list = append(list, command("makes it anew, in a fork", "replay", v.frame(v.retry), "--restore-vcs"))
+	if args := v.RetryArguments(); args != nil {
+		list = append(list, command("tries the failed step again, in a fork", args...))
 	}
-	return append(list, command("tries the failed steps again", "resume", v.Row.ID))
+	return append(list, command("tries it again, in the run itself", "resume", v.Row.ID))
 }
 
 // logArguments returns the arguments of the command that prints the log of the failed attempt.

@@ -36,7 +36,6 @@ type View struct {
 	now    time.Time
 	engine string // the other engine that runs the run; "" for none
 	ours   bool   // git smithers can continue the run
-	retry  int64  // the frame from which a replay repeats the change before the failure; -1 if there is none
 	log    []string
 	cut    int // the number of lines of the log before log
 	turns  []turn
@@ -57,7 +56,7 @@ func Read(ctx context.Context, store *timeline.Store, run string, now time.Time)
 	if err != nil {
 		return nil, err
 	}
-	v := &View{Summary: sum, now: now, retry: -1}
+	v := &View{Summary: sum, now: now}
 	head, err := store.Head(ctx, sum.Row.ID)
 	if err != nil {
 		return nil, err
@@ -70,7 +69,6 @@ func Read(ctx context.Context, store *timeline.Store, run string, now time.Time)
 		{summary.PartWaits, func() error { return v.readWaits(store, head) }},
 		{PartForks, func() (err error) { v.Forks, v.Forked, err = sum.Forks(ctx, store, forksShown, now); return err }},
 		{PartLog, v.readLog},
-		{summary.PartFailure, func() error { return v.readRetry(ctx, store) }},
 		{summary.PartCalls, v.readTurns},
 		{PartOutputs, v.readOutputs},
 	} {
@@ -131,46 +129,6 @@ func (v *View) readLog() error {
 	v.log, v.cut = lines, total-len(lines)
 	return err
 }
-
-// readRetry sets retry: the newest frame before the change at which the step that made the change was not running yet.
-func (v *View) readRetry(ctx context.Context, store *timeline.Store) error {
-	if v.Failure == nil || v.Failure.Change == nil || v.Failure.Change.Attempt == nil {
-		return nil
-	}
-	a := v.Failure.Change.Attempt
-	basedOn := make(map[int64]*int64, len(v.Frames.Frames))
-	for _, f := range v.Frames.Frames {
-		basedOn[f.FrameNo] = f.BasedOn
-	}
-	no := v.Failure.Change.Before
-	for range framesSearched {
-		at, err := store.Load(ctx, timeline.Address{Run: v.Row.ID, Frame: no}.String())
-		if err != nil {
-			return err
-		}
-		state, err := at.Entry.State()
-		if err != nil {
-			return err
-		}
-		node, found, err := mailbox.ReadRow(state.Nodes(), snapshot.Key(a.NodeID, a.Iteration), snapshot.DecodeNode)
-		if err != nil {
-			return err
-		}
-		if !found || node.State != snapshot.NodeInProgress {
-			v.retry = no
-			return nil
-		}
-		before := basedOn[no]
-		if before == nil {
-			return nil
-		}
-		no = *before
-	}
-	return nil
-}
-
-// framesSearched is how many frames readRetry reads.
-const framesSearched = 50
 
 // readOutputs sets the outputs of the last steps if the run has finished.
 func (v *View) readOutputs() error {

@@ -54,7 +54,7 @@ func refuseForeign(head *timeline.Head) error {
 	}
 	row := head.Row()
 	if engine == agent.EngineName {
-		return ofSession(timeline.Address{Run: row.ID, Frame: row.Frame}, "the agent itself continues it")
+		return ofSession(head.Entry(), timeline.Address{Run: row.ID, Frame: row.Frame}, "the agent itself continues it")
 	}
 	refused := fault.New(fault.ForeignRun, "run %q is run by %s, with a workflow of its own", row.ID, EngineName(engine)).
 		Detail("runId", row.ID).Detail("engine", engine)
@@ -67,12 +67,25 @@ func refuseForeign(head *timeline.Head) error {
 	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork with a workflow of git smithers", fault.Program, newestFrame)
 }
 
-// ofSession returns foreign_run for a command that makes no sense for a session of a coding agent. at is a frame of the session, and why says what
-// is so about sessions.
-func ofSession(at timeline.Address, why string) *fault.Error {
+// ofSession returns foreign_run for a command that makes no sense for a session of a coding agent. entry is the frame of the session
+// at the address at, and why says what is so about sessions.
+func ofSession(entry *snapshot.Entry, at timeline.Address, why string) *fault.Error {
 	return fault.New(fault.ForeignRun, "run %q is a session of a coding agent: %s", at.Run, why).
 		Detail("runId", at.Run).Detail("engine", agent.EngineName).
-		Hint("`%s session what-if %s 'ANOTHER PROMPT'` takes another course from a frame", fault.Program, fault.Word(at.String()))
+		Hint("%s", nextOfSession(entry, at))
+}
+
+// nextOfSession returns a sentence with the command that goes on from a frame of a session: with the agent if that is possible, and
+// otherwise with a brief for any agent. entry is the frame at the address at.
+func nextOfSession(entry *snapshot.Entry, at timeline.Address) string {
+	if agent.CanGoOn(entry) {
+		return fmt.Sprintf("`%s session what-if %s 'ANOTHER PROMPT'` takes another course from a frame", fault.Program, fault.Word(at.String()))
+	}
+	if vcs, err := entry.VCSRevision(); err != nil || vcs == nil || vcs.Tree.IsZero() {
+		return fmt.Sprintf("`%s session replay %s --dry-run` prints a brief for another agent", fault.Program, fault.Word(at.String()))
+	}
+	return fmt.Sprintf("`%s session replay %s --to DIR` makes a working copy of a frame, and prints a brief for another agent", fault.Program,
+		fault.Word(at.String()))
 }
 
 // RefuseSession returns foreign_run if the run of head is a session of a coding agent, and nil for any other run. why says what is so about
@@ -83,7 +96,7 @@ func RefuseSession(head *timeline.Head, why string) error {
 		return err
 	}
 	row := head.Row()
-	return ofSession(timeline.Address{Run: row.ID, Frame: row.Frame}, why)
+	return ofSession(head.Entry(), timeline.Address{Run: row.ID, Frame: row.Frame}, why)
 }
 
 // refuseForeignCancel returns foreign_run if another engine runs the run, because that engine would not notice the
@@ -98,7 +111,7 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	}
 	if engine == agent.EngineName {
 		row := head.Row()
-		return ofSession(timeline.Address{Run: row.ID, Frame: row.Frame}, "it ends in the agent").
+		return ofSession(head.Entry(), timeline.Address{Run: row.ID, Frame: row.Frame}, "it ends in the agent").
 			Hint("a session without a hook for a day counts as ended")
 	}
 	known, err := smithers.ReadUntold(store, head)
@@ -158,8 +171,7 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 	}
 	row := head.Row()
 	if engine == agent.EngineName {
-		return fmt.Sprintf("`%s session what-if %s 'PROMPT'` goes on from here with the agent", fault.Program,
-			fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())), nil
+		return nextOfSession(head.Entry(), timeline.Address{Run: row.ID, Frame: row.Frame}), nil
 	}
 	if engine != "" {
 		return fmt.Sprintf("`%s export %s --to DATABASE` exports the run to %s", fault.Program, fault.Word(row.ID), plain.Text(EngineName(engine))), nil

@@ -128,7 +128,7 @@ func frameWorkflow(at *timeline.LoadedEntry) (*workflow.Workflow, error) {
 	}
 	if wf == nil && err == nil {
 		if engines, readErr := at.Entry.ExtEngines(); readErr == nil && slices.Contains(engines, agent.EngineName) {
-			return nil, ofSession(at.Address, "it has no workflow that could run again")
+			return nil, ofSession(at.Entry, at.Address, "it has no workflow that could run again")
 		}
 	}
 	if wf == nil || err != nil {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -116,9 +117,16 @@ func (v *View) logArguments() []string {
 // nextOfSession returns the commands of a session.
 func (v *View) nextOfSession() []Command {
 	run := v.Row.ID
-	list := []Command{command("goes on elsewhere from the last prompt, with other words", "session", "what-if", run)}
-	if n := len(v.turns); n > 0 {
-		list[0] = command("what if you had said here …", "session", "what-if", run+":turn:"+strconv.Itoa(v.turns[n-1].step.Iteration), "PROMPT")
+	var list []Command
+	switch n := len(v.turns); {
+	case !agent.CanGoOn(v.Entry) && (v.VCS == nil || v.VCS.Tree.IsZero()):
+		list = append(list, command("a brief for another agent", "session", "replay", run, "--dry-run"))
+	case !agent.CanGoOn(v.Entry):
+		list = append(list, command("its files and a brief, elsewhere", "session", "replay", run, "--to", "DIR"))
+	case n > 0:
+		list = append(list, command("what if you had said here …", "session", "what-if", run+":turn:"+strconv.Itoa(v.turns[n-1].step.Iteration), "PROMPT"))
+	default:
+		list = append(list, command("goes on elsewhere from the last prompt, with other words", "session", "what-if", run))
 	}
 	if !v.Code.IsZero() {
 		list = append(list, command("what it changed", "diff", "--code", v.frame(0), run))

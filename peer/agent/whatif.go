@@ -101,6 +101,18 @@ type keptLines struct {
 	folders []string // in which the agent has worked; not empty
 }
 
+// CanGoOn reports whether a WhatIf can go on from an entry of a session: its agent is known to go on with a conversation, and the entry
+// has files. It returns false if the entry cannot be read.
+func CanGoOn(entry *snapshot.Entry) bool {
+	mem, err := memoryOf(entry)
+	if err != nil {
+		return false
+	}
+	speaks, ok := dialect.Of(mem.Agent)
+	vcs, err := entry.VCSRevision()
+	return ok && speaks.Resume != nil && err == nil && vcs != nil && !vcs.Tree.IsZero()
+}
+
 // plan does the work of Plan, and returns what the course keeps.
 func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLines, error) {
 	at, err := s.Load(ctx, w.From)

@@ -60,6 +60,15 @@ func (r *runReader) rows(context.Context) error {
 		}
 		for _, a := range step.Attempts {
 			row := r.attemptRow(step, a)
+			if r.sum.Session && a == step.Last() {
+				lines, err := r.sum.TurnLines(step)
+				if err != nil {
+					return timeline.Explain(err)
+				}
+				if lines != nil {
+					row.Lines = &Code{Added: lines.Added, Removed: lines.Removed}
+				}
+			}
 			if row.Text == "" && a == step.Last() {
 				if row.Text, err = r.said(state, step); err != nil {
 					return timeline.Explain(err)

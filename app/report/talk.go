@@ -116,7 +116,7 @@ func (r *runReader) turn(number int) *Part {
 	for i := range r.sum.Steps {
 		if step := &r.sum.Steps[i]; step.Iteration == number {
 			part.State = nodeState(step.State)
-			if lines := step.Lines(); lines != nil {
+			if lines, err := r.sum.TurnLines(step); err == nil && lines != nil {
 				part.Code.Added, part.Code.Removed = lines.Added, lines.Removed
 			}
 		}

@@ -71,7 +71,7 @@ func (sum *Summary) readAttempts(s *timeline.Store, state *snapshot.State, now t
 		if a.FinishedAtMs != nil {
 			attempt.EndMs = *a.FinishedAtMs
 		}
-		if attempt.Wait, err = isWait(state, a); err != nil {
+		if attempt.Wait, err = IsWait(state, a); err != nil {
 			return err
 		}
 		if attempt.Wait && a.FinishedAtMs == nil && !sum.Row.Status.Ended() {
@@ -114,8 +114,8 @@ func (a *Attempt) inherit(before *page.Collection, key string, parent *snapshot.
 	return err
 }
 
-// isWait reports whether an attempt is a wait: its node waits, or has a row in the mailbox and ran no process.
-func isWait(state *snapshot.State, a snapshot.Attempt) (bool, error) {
+// IsWait reports whether an attempt is a wait: its node waits, or has a row in the mailbox and ran no process.
+func IsWait(state *snapshot.State, a snapshot.Attempt) (bool, error) {
 	if snapshot.NodeState(a.State).Waiting() {
 		return true, nil
 	}

@@ -69,6 +69,28 @@ func (sum *Summary) readCalls() error {
 	return nil
 }
 
+// TurnLines returns how many lines the calls of a turn changed, or nil if they changed none. Calls at one frame count once.
+func (sum *Summary) TurnLines(turn *Step) (*sqliteindex.Lines, error) {
+	calls, err := sum.ToolCalls(turn)
+	if err != nil {
+		return nil, err
+	}
+	var total *sqliteindex.Lines
+	seen := make(map[int64]bool)
+	for _, c := range calls {
+		if c.Lines == nil || seen[*c.Frame] {
+			continue
+		}
+		seen[*c.Frame] = true
+		if total == nil {
+			total = new(sqliteindex.Lines)
+		}
+		total.Added += c.Lines.Added
+		total.Removed += c.Lines.Removed
+	}
+	return total, nil
+}
+
 // Arguments returns what a call asked its tool to do, as JSON, or nil if it is unknown.
 func (sum *Summary) Arguments(c *Call) (json.RawMessage, error) {
 	return agent.Arguments(sum.Entry, sum.Row.Workflow, c.ToolCall)

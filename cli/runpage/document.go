@@ -273,10 +273,7 @@ func forkDocumentOf(f *summary.Fork) forkDocument {
 // turnDocumentOf returns the document of a turn.
 func turnDocumentOf(t *turn) turnDocument {
 	took, _ := t.step.TookMs()
-	doc := turnDocument{Turn: t.step.Iteration, State: string(t.step.State), Prompt: t.prompt, Calls: t.calls, Failed: t.failed, TookMs: took}
-	if t.lines != nil {
-		doc.linesDocument = linesDocument{&t.lines.added, &t.lines.removed}
-	}
+	doc := turnDocument{Turn: t.step.Iteration, State: string(t.step.State), Prompt: t.prompt, Calls: t.calls, Failed: t.failed, TookMs: took, linesDocument: linesOf(t.lines)}
 	if t.last >= t.first {
 		doc.First, doc.Last = &t.first, &t.last
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
 // turnsOpen is how many of the newest turns of a session show their calls.
@@ -25,13 +26,10 @@ type turn struct {
 	first, last int64 // its frames; first is above last if they are unknown
 	calls       int
 	failed      int
-	lines       *lines
+	lines       *sqliteindex.Lines
 	shown       []summary.Call // the calls that failed or changed files, of an open turn
 	folded      string         // the other calls, counted by tool; "" if there are none or all calls are folded
 }
-
-// lines counts changed lines.
-type lines struct{ added, removed int64 }
 
 // readTurns sets turns if the run is a session.
 func (v *View) readTurns() error {
@@ -60,22 +58,16 @@ func (v *View) readTurn(step *summary.Step, open bool) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.lines, err = v.TurnLines(step); err != nil {
+		return nil, err
+	}
 	others := make(map[string]int)
-	seen := make(map[int64]bool) // several calls can have one frame
 	for i := range calls {
 		call := &calls[i]
 		t.calls++
 		failed := call.Status == snapshot.ToolCallFailed
 		if failed {
 			t.failed++
-		}
-		if call.Lines != nil && !seen[*call.Frame] {
-			seen[*call.Frame] = true
-			if t.lines == nil {
-				t.lines = new(lines)
-			}
-			t.lines.added += call.Lines.Added
-			t.lines.removed += call.Lines.Removed
 		}
 		if worth := open && (failed || call.Changed); !worth || len(t.shown) == callsShown {
 			others[call.ToolName]++

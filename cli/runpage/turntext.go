@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
 // toolWidth is the width of the column of tools.
@@ -73,11 +74,11 @@ func failedWord(n int) string {
 }
 
 // lineParts returns numbers of lines in their column.
-func (c *canvas) lineParts(l *lines) []part {
+func (c *canvas) lineParts(l *sqliteindex.Lines) []part {
 	if l == nil {
-		l = new(lines)
+		l = new(sqliteindex.Lines)
 	}
-	return c.codeParts(l.added, l.removed, codeWidth)
+	return c.codeParts(l.Added, l.Removed, codeWidth)
 }
 
 // firstLine returns the first line of a prompt that has words.
@@ -118,9 +119,5 @@ func (v *View) writeCall(c *canvas, call *summary.Call, indent string) {
 		{c.left(call.ToolName, toolWidth-1) + " ", ""},
 		{argument + strings.Repeat(" ", max(room-term.Width(argument), 0)), ""},
 	}
-	var l *lines
-	if call.Lines != nil {
-		l = &lines{call.Lines.Added, call.Lines.Removed}
-	}
-	c.line(append(append(parts, c.lineParts(l)...), part{c.right(took, tookWidth) + c.right(frame, 10), term.Grey})...)
+	c.line(append(append(parts, c.lineParts(call.Lines)...), part{c.right(took, tookWidth) + c.right(frame, 10), term.Grey})...)
 }

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -15,20 +17,27 @@ type attemptQuery struct {
 	node      string // the node's id; "": the node of the attempt that started last
 	iteration *int   // nil: the newest iteration
 	attempt   int    // 0: the newest attempt of the iteration
+	running   bool   // without a node, prefer attempts that are running
 }
 
 // find returns the newest attempt that q selects. entry is an entry of the run; find reads the attempts in its journal.
-// If q names no node, find compares the attempts of all nodes by the time of their start. The error is
-// attempt_not_found if there is no such attempt. run is the id of the run, for the text of this error.
+// If q names no node, find compares the attempts of all nodes by the time of their start, and prefers attempts of commands to waits,
+// which have no log. The error is attempt_not_found if there is no such attempt. run is the id of the run, for the text of this error.
 func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt, error) {
 	all, err := listAttempts(entry)
 	if err != nil {
 		return snapshot.Attempt{}, err
 	}
+	ranks := make(map[string]int, len(all)) // by key
+	if q.node == "" {
+		if ranks, err = q.rank(entry, all); err != nil {
+			return snapshot.Attempt{}, err
+		}
+	}
 	slices.SortStableFunc(all, func(a, b snapshot.Attempt) int {
 		number := cmp.Or(cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.Attempt, b.Attempt))
 		if q.node == "" {
-			return cmp.Or(cmp.Compare(a.StartedAtMs, b.StartedAtMs), number)
+			return cmp.Or(cmp.Compare(ranks[keyOf(a)], ranks[keyOf(b)]), cmp.Compare(a.StartedAtMs, b.StartedAtMs), number)
 		}
 		return number
 	})
@@ -45,6 +54,31 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 		}
 	}
 	return snapshot.Attempt{}, q.notFound(run, all)
+}
+
+// keyOf returns the key of an attempt.
+func keyOf(a snapshot.Attempt) string { return snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt) }
+
+// rank returns how much the log of each attempt is worth, by the key of the attempt: waits have none.
+func (q attemptQuery) rank(entry *snapshot.Entry, all []snapshot.Attempt) (map[string]int, error) {
+	state, err := entry.State()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	ranks := make(map[string]int, len(all))
+	for _, a := range all {
+		wait, err := summary.IsWait(state, a)
+		switch {
+		case err != nil:
+			return nil, timeline.Explain(err)
+		case wait:
+		case q.running && a.State == snapshot.AttemptInProgress:
+			ranks[keyOf(a)] = 2
+		default:
+			ranks[keyOf(a)] = 1
+		}
+	}
+	return ranks, nil
 }
 
 // notFound returns the error attempt_not_found. run is the id of the run, and all has the attempts of the run. The hint

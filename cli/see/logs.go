@@ -42,10 +42,10 @@ func logsCommand() *arg.Command {
 		Summary: "show the log of an attempt, even while it is running",
 		Usage:   []string{"<run>[:<frame>] [<node>] [--iteration I] [--attempt A] [--tail N | --from LINE [--limit N]] [--follow]"},
 		About: `Prints what a task's command wrote to standard output and standard error, in the order of
-writing. The default is the newest attempt of the task; without a node, the attempt of the
-run that started last. If the attempt is running, logs prints the output so far; --follow
-continues until the attempt ends. --tail prints only the end of the log, and --from begins at a
-line.
+writing. The default is the newest attempt of the task; without a node, the command of the
+run that started last or, with --follow, the one that is running. If the attempt is running,
+logs prints the output so far; --follow continues until the attempt ends. --tail prints only
+the end of the log, and --from begins at a line.
 
 The log of a running attempt is stored on the machine that runs it. When the attempt ends,
 the last MiB of each stream becomes part of the run's history, without the text that became
@@ -113,6 +113,7 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		}
 		log.entry = log.head.Entry()
 	}
+	opts.attempt.running = opts.follow
 	if log.row, err = opts.attempt.find(log.run, log.entry); err != nil {
 		return err
 	}

@@ -48,12 +48,12 @@ func (m markdown) printf(format string, args ...any) { fmt.Fprintf(m.Builder, fo
 
 // run writes a run.
 func (m markdown) run(r *report.Run) {
-	name := r.ID
+	name := code(r.ID)
 	if r.Name != "" {
-		name = r.Name
+		name = code(r.Name) + " (" + name + ")"
 	}
 	ours, stored := verdict(r)
-	m.printf("### %s %s %s%s\n\n", lookOf(r.State).Glyph, code(name), ours, code(stored))
+	m.printf("### %s %s %s%s\n\n", lookOf(r.State).Glyph, name, ours, code(stored))
 	m.sentence(r)
 	m.table(r)
 	if f := r.Failure; f != nil && f.Log != nil {

@@ -66,6 +66,9 @@ func (r *runReader) facts(context.Context) error {
 	out.Workflow, out.Session = r.name(sum.Row.Workflow), sum.Session
 	out.Tip = sum.Entry.ID.String()
 	out.State, out.Error = runState(sum.Row.Status, sum.Stale), r.line(sum.Row.Error, errorShown)
+	if sum.AwaitsPrompt() {
+		out.State = Waiting
+	}
 	out.StartMs, out.EndMs, out.TookMs, out.WaitedMs = sum.StartMs, sum.EndMs, sum.TookMs, sum.WaitedMs
 	out.Frames = len(sum.Frames.Frames)
 	out.Calls, out.Code = Calls(sum.Calls), codeOf(sum.Code)

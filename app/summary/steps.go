@@ -74,6 +74,14 @@ func (s *Step) Name() string {
 	return snapshot.Key(s.NodeID, s.Iteration)
 }
 
+// AwaitsPrompt reports whether the run is a session that has answered its last prompt and waits for the next.
+func (sum *Summary) AwaitsPrompt() bool {
+	if !sum.Session || sum.Row.Status != snapshot.RunRunning || len(sum.Steps) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(sum.Steps, func(s Step) bool { return s.State == snapshot.NodeInProgress || s.State == snapshot.NodePending })
+}
+
 // readNodes sets Steps, without attempts, and Loops.
 func (sum *Summary) readNodes(s *timeline.Store, state *snapshot.State) error {
 	for n, err := range state.AllNodes() {

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // head writes the name, the state, when and how long, and the facts of the run.
@@ -54,6 +55,13 @@ func (v *View) standing(c *canvas) (sign, words, style string) {
 	sign, words, style = c.g.Run(v.Row.Status, v.Stale)
 	if v.Stale {
 		return sign, words + " for " + display.Span(v.now.Sub(time.UnixMilli(v.Entry.AtMs))), style
+	}
+	if v.AwaitsPrompt() {
+		_, _, style = c.g.Node(snapshot.NodeWaitingHuman)
+		return c.g.Person, "waits for a prompt", style
+	}
+	if who := v.cancelled; who != nil && who.By != nil {
+		words += " by " + plain.Shorten(clean(*who.By), 30)
 	}
 	if !v.Row.Status.Waiting() || len(v.Waits) == 0 {
 		return sign, words, style

@@ -54,7 +54,7 @@ func (v *View) nextByStatus() []Command {
 	case status == snapshot.RunFinished && !v.Code.IsZero():
 		return []Command{
 			command("what it changed", "diff", "--code", v.frame(0), run),
-			command("brings its changes to where you stand", "land", run),
+			command("brings its changes here", "land", run),
 		}
 	}
 	return nil
@@ -67,13 +67,22 @@ func (v *View) nextOfWaits() []Command {
 	for _, w := range v.Waits {
 		ready = ready || w.Ready
 		if !w.Ready && w.For == "human" && fieldsOf(w.Form) != nil && v.engine == "" && len(list) == 0 {
-			list = append(list, command("asks each value in turn", "answer", v.Row.ID, w.NodeID))
+			does := "asks each value in turn"
+			if len(fieldsOf(w.Form)) == 1 {
+				does = "asks for the answer"
+			}
+			list = append(list, command(does, "answer", v.Row.ID, w.NodeID))
 		}
 	}
 	if v.ours {
 		does := "goes on, once it is answered"
-		if ready {
+		switch {
+		case ready || len(v.Waits) == 0:
 			does = "goes on"
+		case v.Waits[0].For == "signal": // those for people come first
+			does = "goes on, once the signal has come"
+		case v.Waits[0].For == "timer":
+			does = "goes on, once its time has come"
 		}
 		list = append(list, command(does, "resume", v.Row.ID))
 	}
@@ -122,7 +131,7 @@ func (v *View) nextOfSession() []Command {
 	case !agent.CanGoOn(v.Entry) && (v.VCS == nil || v.VCS.Tree.IsZero()):
 		list = append(list, command("a brief for another agent", "session", "replay", run, "--dry-run"))
 	case !agent.CanGoOn(v.Entry):
-		list = append(list, command("its files and a brief, elsewhere", "session", "replay", run, "--to", "DIR"))
+		list = append(list, command("its files, and a brief", "session", "replay", run, "--to", "DIR"))
 	case n > 0:
 		list = append(list, command("what if you had said here …", "session", "what-if", run+":turn:"+strconv.Itoa(v.turns[n-1].step.Iteration), "PROMPT"))
 	default:
@@ -130,6 +139,9 @@ func (v *View) nextOfSession() []Command {
 	}
 	if !v.Code.IsZero() {
 		list = append(list, command("what it changed", "diff", "--code", v.frame(0), run))
+		if v.Row.Status.Ended() || v.AwaitsPrompt() {
+			list = append(list, command("brings its changes here", "land", run))
+		}
 	}
 	return append(list, command("its frames", "timeline", run))
 }

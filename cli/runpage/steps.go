@@ -244,7 +244,7 @@ func (v *View) foldedRow(c *canvas, steps []*summary.Step, name, branch string) 
 
 // stepRow returns the line of a step.
 func (v *View) stepRow(c *canvas, s *summary.Step, branch string) row {
-	sign, _, style := c.g.Node(s.State)
+	sign, _, style := c.g.Node(v.stateOf(s))
 	if v.stopped(s) {
 		sign = c.g.Silent
 	}
@@ -258,6 +258,15 @@ func (v *View) stepRow(c *canvas, s *summary.Step, branch string) row {
 // stopped reports whether a step was running, and nobody runs it any more.
 func (v *View) stopped(s *summary.Step) bool {
 	return s.State == snapshot.NodeInProgress && (v.Stale || v.Row.Status != snapshot.RunRunning)
+}
+
+// stateOf returns the state of a step as people see it: a step whose attempt was cancelled with the run is cancelled, although it is
+// pending again for a resume.
+func (v *View) stateOf(s *summary.Step) snapshot.NodeState {
+	if last := s.Last(); s.State == snapshot.NodePending && v.Row.Status == snapshot.RunCancelled && last != nil && last.State == snapshot.AttemptCancelled {
+		return snapshot.NodeCancelled
+	}
+	return s.State
 }
 
 // writeRow writes a line of the table. task is the width of the column TASK, and full reports whether all columns have room.
@@ -278,7 +287,7 @@ func (v *View) writeRow(c *canvas, r row, task int, full bool) {
 		return
 	}
 	s := r.step
-	_, word, style := c.g.Node(s.State)
+	_, word, style := c.g.Node(v.stateOf(s))
 	if v.stopped(s) {
 		word = "stopped"
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // The largest numbers of things that a page shows. It says how many there are beyond.
@@ -39,6 +40,8 @@ type View struct {
 	log    []string
 	cut    int // the number of lines of the log before log
 	turns  []turn
+	// cancelled says who has cancelled the run; nil if it is not cancelled, or that is unknown.
+	cancelled *list.Cancelled
 	// outputs has the outputs of the last steps of a finished run.
 	outputs []output
 }
@@ -69,6 +72,7 @@ func Read(ctx context.Context, store *timeline.Store, run string, now time.Time)
 		{summary.PartWaits, func() error { return v.readWaits(store, head) }},
 		{PartForks, func() (err error) { v.Forks, v.Forked, err = sum.Forks(ctx, store, forksShown, now); return err }},
 		{PartLog, v.readLog},
+		{summary.PartFrames, func() error { return v.readCancelled(ctx, store) }},
 		{summary.PartCalls, v.readTurns},
 		{PartOutputs, v.readOutputs},
 	} {
@@ -109,6 +113,14 @@ func (v *View) readEngine(head *timeline.Head) error {
 	}
 	kept, err := head.Entry().Workflow()
 	v.ours = v.engine == "" && kept != nil
+	return err
+}
+
+// readCancelled sets cancelled.
+func (v *View) readCancelled(ctx context.Context, store *timeline.Store) (err error) {
+	if v.Row.Status == snapshot.RunCancelled {
+		v.cancelled, err = list.CancelledBy(ctx, store, v.Row.ID)
+	}
 	return err
 }
 

@@ -1,6 +1,7 @@
 package see
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -86,26 +87,34 @@ folder. A file that exists is replaced only with --force.`,
 		if c.IsSet("output") && opts.file == "" {
 			return fault.New(fault.Usage, "-o cannot be empty").Hint("name a file, such as -o run.html")
 		}
-		if opts.format == "" {
-			opts.format = formatOf(opts.file)
-		}
-		if !slices.Contains([]string{reportHTML, reportMarkdown, reportSVG}, opts.format) {
+		if c.IsSet("format") && !slices.Contains([]string{reportHTML, reportMarkdown, reportSVG}, opts.format) {
 			return cmd.Misused("--format is html, md or svg, not %q", opts.format)
+		}
+		var err error
+		if opts.format, err = formatOf(opts.file, opts.format); err != nil {
+			return err
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error { return runReport(ctx, s, store, opts) })
 	}
 	return cmd
 }
 
-// formatOf returns the format that the name of a file says, or html.
-func formatOf(file string) string {
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".md", ".markdown":
-		return reportMarkdown
-	case ".svg":
-		return reportSVG
+// formatOf returns the format of a report: the wanted one or, if that is "", the one that the name of the file says. Without a file or an
+// extension, it is html. The error is usage if the name of the file says another format than the wanted one, or none that report writes.
+func formatOf(file, wanted string) (string, error) {
+	extension := strings.ToLower(filepath.Ext(file))
+	says := map[string]string{
+		".html": reportHTML, ".htm": reportHTML, ".md": reportMarkdown, ".markdown": reportMarkdown, ".svg": reportSVG,
+	}[extension]
+	switch {
+	case says != "" && wanted != "" && says != wanted:
+		return "", fault.New(fault.Usage, "%s is a name for %s, and --format says %s", file, says, wanted).
+			Hint("leave out --format, or name a file that ends in .%s", wanted)
+	case says == "" && wanted == "" && extension != "":
+		return "", fault.New(fault.Usage, "report does not write files of the type %s", extension).
+			Hint("name a file that ends in .html, .md or .svg, or choose the format with --format")
 	}
-	return reportHTML
+	return cmp.Or(wanted, says, reportHTML), nil
 }
 
 // runReport writes a report. The error is usage if the file exists and opts.force is false.

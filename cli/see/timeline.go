@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -128,8 +129,12 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	}
 	text := timelineText{
 		p: display.NewPainter(ctx, s), zone: s.Now().Location(), long: opts.long, effects: effects, waits: make(map[string]string),
+		cancelled: make(map[string]string),
 	}
 	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {
+		return err
+	}
+	if err := cancelledOf(ctx, store, t, text.cancelled); err != nil {
 		return err
 	}
 	return s.Paged(ctx, func() error {
@@ -156,6 +161,20 @@ func effectsOf(ctx context.Context, s *session.Session, store *timeline.Store, t
 			}
 		}
 		return cmp.Or(err, ctx.Err())
+	})
+}
+
+// cancelledOf sets in names, by the id of the run, who has cancelled the cancelled runs in the timeline t, if that is known.
+func cancelledOf(ctx context.Context, store *timeline.Store, t *list.Tree, names map[string]string) error {
+	return eachTimeline(t, func(run *list.RunTimeline) error {
+		if run.Status != string(snapshot.RunCancelled) {
+			return nil
+		}
+		who, err := list.CancelledBy(ctx, store, run.RunID)
+		if err == nil && who != nil && who.By != nil {
+			names[run.RunID] = *who.By
+		}
+		return err
 	})
 }
 

@@ -24,11 +24,12 @@ const (
 
 // timelineText writes timelines for people.
 type timelineText struct {
-	p       display.Painter
-	zone    *time.Location
-	long    bool                     // show content hashes and revisions, and the date in each line
-	waits   map[string]string        // by run id: what the run waits for, in words
-	effects map[string][]list.Effect // by run id: the effects of its frames, in the order of the frames
+	p         display.Painter
+	zone      *time.Location
+	long      bool                     // show content hashes and revisions, and the date in each line
+	waits     map[string]string        // by run id: what the run waits for, in words
+	cancelled map[string]string        // by the id of the run: who has cancelled it
+	effects   map[string][]list.Effect // by run id: the effects of its frames, in the order of the frames
 
 	day  string       // the date that was written last
 	line bytes.Buffer // the line of the frame that is being written
@@ -51,7 +52,11 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 		from := timeline.Address{Run: branch.ParentRunID, Frame: branch.ParentFrameNo}
 		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain.Text(from.String()))
 	}
-	fmt.Fprintf(b, "  %s\n", t.p.Status(plain.Text(run.Status)))
+	fmt.Fprintf(b, "  %s", t.p.Status(plain.Text(run.Status)))
+	if by := t.cancelled[run.RunID]; by != "" {
+		b.WriteString(" by " + plain.Text(by))
+	}
+	b.WriteByte('\n')
 	children := make(map[string]*list.Tree, len(tree.Children))
 	for i := range tree.Children {
 		children[tree.Children[i].Timeline.RunID] = &tree.Children[i]

@@ -106,7 +106,7 @@ func verdict(r *report.Run) (ours, stored string) {
 		return "failed: ", f.Step + ", " + reason(f.Error)
 	case f != nil && f.Error != "":
 		return "failed: ", reason(f.Error)
-	case len(r.Waits) > 0:
+	case len(r.Waits) > 0 && (r.State == report.Waiting || r.State == report.Delayed):
 		w := r.Waits[0]
 		return "waits for " + waitWord(w.For) + ": ", w.Step
 	}

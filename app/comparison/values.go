@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -107,9 +108,34 @@ func (c *Comparison) chooseValues(s *timeline.Store, o Options) error {
 		}
 		if !found {
 			s.Warn(noOutput(column, known))
+		} else if c.By != nil && column.String() == c.By.String() && !isNumber(column, rows) {
+			s.Warn(noNumber(column, known, rows))
 		}
 	}
 	return nil
+}
+
+// isNumber reports whether a run has a number, true or false in a column.
+func isNumber(column Column, rows []map[string]newestRow) bool {
+	return slices.ContainsFunc(rows, func(run map[string]newestRow) bool {
+		_, ok := Number(column.in(run[column.Table].value))
+		return ok
+	})
+}
+
+// noNumber returns the warning that no run is the best by a column, because no run has a number in it.
+func noNumber(by Column, known []Column, rows []map[string]newestRow) error {
+	var names []string
+	for _, c := range known {
+		if isNumber(c, rows) && len(names) < maxOutputs {
+			names = append(names, c.String())
+		}
+	}
+	text := fmt.Sprintf("no run is the best by %q, which is neither a number nor true or false", by.String())
+	if len(names) > 0 {
+		text += "; compare by one of " + strings.Join(names, ", ")
+	}
+	return errors.New(text)
 }
 
 // noOutput returns the warning that no run has a column.

@@ -18,6 +18,7 @@ const (
 // Row is a row of the table of steps: an attempt, or a step without attempts.
 type Row struct {
 	Step      string // the name of the task
+	Label     string // the task's own; "" if it has none
 	Loop      bool   // the task is in a loop or ran several times: Iteration says something
 	Iteration int
 	Attempt   int // 0 for a step without attempts
@@ -99,11 +100,19 @@ func compareRows(a, b Row) int {
 
 // restingRow returns the row of a step without attempts.
 func (r *runReader) restingRow(step *summary.Step) Row {
-	row := Row{Step: r.name(step.NodeID), Loop: isLoop(step), Iteration: step.Iteration, State: nodeState(step.State)}
+	row := Row{Step: r.name(step.NodeID), Label: r.labelOf(step), Loop: isLoop(step), Iteration: step.Iteration, State: nodeState(step.State)}
 	if len(step.OpenNeeds) > 0 {
 		row.Text = r.line("needs "+strings.Join(step.OpenNeeds, ", "), textShown)
 	}
 	return row
+}
+
+// labelOf returns the label of a step, or "" if it has none.
+func (r *runReader) labelOf(step *summary.Step) string {
+	if step.Label == nil {
+		return ""
+	}
+	return r.name(*step.Label)
 }
 
 // isLoop reports whether the iteration of a step says something.
@@ -112,7 +121,7 @@ func isLoop(step *summary.Step) bool { return step.RalphID != nil || step.Iterat
 // attemptRow returns the row of an attempt.
 func (r *runReader) attemptRow(step *summary.Step, a *summary.Attempt) Row {
 	row := Row{
-		Step: r.name(step.NodeID), Loop: isLoop(step), Iteration: step.Iteration, Attempt: a.Attempt.Attempt, State: nodeState(snapshot.NodeState(a.State)),
+		Step: r.name(step.NodeID), Label: r.labelOf(step), Loop: isLoop(step), Iteration: step.Iteration, Attempt: a.Attempt.Attempt, State: nodeState(snapshot.NodeState(a.State)),
 		Text: r.line(a.Error, textShown), Shared: a.Together, StartMs: a.StartedAtMs - r.sum.StartMs, TookMs: a.TookMs(), Wait: a.Wait,
 		Inherited: a.Inherited,
 	}

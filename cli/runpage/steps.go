@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -249,6 +250,9 @@ func (v *View) stepRow(c *canvas, s *summary.Step, branch string) row {
 		sign = c.g.Silent
 	}
 	r := row{branch: branch, name: s.NodeID, step: s, sign: sign, style: style}
+	if s.Label != nil && *s.Label != "" {
+		r.name += "  " + plain.OneLine(*s.Label)
+	}
 	if s.RalphID != nil || s.Iteration > 0 {
 		r.iteration = strconv.Itoa(s.Iteration)
 	}

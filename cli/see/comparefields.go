@@ -199,7 +199,7 @@ func changedLines(code summary.Code) string {
 		sides = append(sides, "+"+display.Number(code.Added))
 	}
 	if code.Removed > 0 {
-		sides = append(sides, "-"+display.Number(code.Removed))
+		sides = append(sides, "−"+display.Number(code.Removed))
 	}
 	return strings.Join(sides, " ")
 }

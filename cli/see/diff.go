@@ -82,7 +82,10 @@ lines are equal; many equal lines are one line, unless --full is given.`,
 					len(args), args[0], args[2])
 			}
 		}
-		return s.WithStore(ctx, func(store *timeline.Store) error {
+		return s.WithStore(ctx, func(store *timeline.Store) (err error) {
+			if args, err = withSessions(ctx, store, args...); err != nil {
+				return err
+			}
 			if c.Bool("align") {
 				return runAlign(ctx, s, store, args, c.Bool("full"))
 			}

@@ -232,7 +232,7 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 		what := fmt.Sprintf("%-*s", room, plain.Shorten(plain.Text(row.what), room))
 		v.printf("  %-*s  %s%s%s  %s\n", id, plain.Text(row.run), v.p.Status(row.status), pad, what, v.p.Paint(term.Dim, display.Ago(v.now, row.atMs)))
 		for _, line := range row.under {
-			v.printf("    %s\n", v.p.Paint(term.Dim, plain.Text(line)))
+			v.printf("    %s\n", v.p.Paint(term.Dim, plain.Shorten(plain.Text(line), statusWidth-4)))
 		}
 	}
 	if more > 0 {

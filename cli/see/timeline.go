@@ -60,7 +60,7 @@ func timelineCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "timeline",
 		Summary: "list the frames and forks of a run",
-		Usage:   []string{"<run> [--tree] [--all] [--long] [--limit N] [--since TIME]"},
+		Usage:   []string{"<run> [--tree] [--all] [--long] [--limit N] [--since TIME] [--changes --json]"},
 		About: `Lists the frames of a run in order: number, time, duration of the step, a mark and the lines
 added and removed if the step changed files, and a description. The forks of a frame stand
 below it. Times are local, and the date stands above its first frame. <run> is a run's id or
@@ -112,7 +112,11 @@ states, output rows, loops, approvals, requests, waits, signals and the input.`,
 // runTimeline prints the timeline of a run. With --tree, it also prints the timelines of the run's forks and of their
 // forks.
 func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store, opts timelineOptions) error {
-	t, err := list.Timeline(ctx, store, opts.run, list.TreeOptions{Tree: opts.tree, All: opts.all, Limit: opts.limit, SinceMs: opts.sinceMs})
+	run, err := withSession(ctx, store, opts.run)
+	if err != nil {
+		return err
+	}
+	t, err := list.Timeline(ctx, store, run, list.TreeOptions{Tree: opts.tree, All: opts.all, Limit: opts.limit, SinceMs: opts.sinceMs})
 	if err != nil {
 		return err
 	}

@@ -142,8 +142,12 @@ func (m markdown) table(r *report.Run) {
 		if row.Lines != nil {
 			lines = strings.TrimSpace(strings.TrimPrefix(stat(report.Code{Added: row.Lines.Added, Removed: row.Lines.Removed}), count(0, "file")))
 		}
+		task := cell(name)
+		if row.Label != "" {
+			task += " " + cell(row.Label)
+		}
 		look := lookOf(row.State)
-		m.printf("| %s %s | %s | %s | %s | %s | %s |\n", look.Glyph, look.Word, cell(name), try, cell(reason(row.Text)), lines, long)
+		m.printf("| %s %s | %s | %s | %s | %s | %s |\n", look.Glyph, look.Word, task, try, cell(reason(row.Text)), lines, long)
 	}
 }
 

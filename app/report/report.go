@@ -61,7 +61,8 @@ type Run struct {
 	Forks            []Fork
 	MoreForks        int
 	Rows             []Row
-	MoreRows         int // attempts and steps that have no row
+	MoreRows         int   // attempts and steps that have no row
+	Together         *Code // changes made while several steps ran in one working copy, which no row has; nil if there are none
 	Axis             Axis
 	Parts            []*Part
 	MoreParts        int      // parts that are left out whole

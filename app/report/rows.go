@@ -25,7 +25,6 @@ type Row struct {
 	State     State
 	Text      string // the error, the output, or what the step needs
 	Lines     *Code  // how files changed; nil if they did not
-	Shared    bool   // other attempts may have made the changes of Lines
 	StartMs   int64  // since the start of the run; negative for an attempt from before the fork
 	TookMs    int64
 	Wait      bool // the attempt is a wait, and no work
@@ -80,6 +79,9 @@ func (r *runReader) rows(context.Context) error {
 	}
 	slices.SortStableFunc(r.out.Rows, compareRows)
 	r.foldRows()
+	if shared := r.sum.SharedChange(); shared != nil && !r.sum.Session {
+		r.out.Together = &Code{Added: shared.Lines.Added, Removed: shared.Lines.Removed}
+	}
 	return nil
 }
 
@@ -122,10 +124,10 @@ func isLoop(step *summary.Step) bool { return step.RalphID != nil || step.Iterat
 func (r *runReader) attemptRow(step *summary.Step, a *summary.Attempt) Row {
 	row := Row{
 		Step: r.name(step.NodeID), Label: r.labelOf(step), Loop: isLoop(step), Iteration: step.Iteration, Attempt: a.Attempt.Attempt, State: nodeState(snapshot.NodeState(a.State)),
-		Text: r.line(a.Error, textShown), Shared: a.Together, StartMs: a.StartedAtMs - r.sum.StartMs, TookMs: a.TookMs(), Wait: a.Wait,
+		Text: r.line(a.Error, textShown), StartMs: a.StartedAtMs - r.sum.StartMs, TookMs: a.TookMs(), Wait: a.Wait,
 		Inherited: a.Inherited,
 	}
-	if a.Lines != nil {
+	if a.Lines != nil && !a.Together {
 		row.Lines = &Code{Added: a.Lines.Added, Removed: a.Lines.Removed}
 	}
 	if a.Frame != nil {

@@ -28,7 +28,7 @@ type Attempt struct {
 	EndMs int64
 	// Changed reports whether files changed in the working copy of the attempt, from its files before to the frame at which the
 	// attempt ended. Lines is how many lines changed; nil if no file changed or the number is unknown. Together reports whether
-	// other attempts in the same working copy ended at the same frame, so that the change may be theirs.
+	// other attempts in the same working copy ended at the same frame or were running then, so that the change may be theirs.
 	Changed  bool
 	Lines    *sqliteindex.Lines
 	Together bool
@@ -149,7 +149,7 @@ func (sum *Summary) readChanges(ctx context.Context, s *timeline.Store) error {
 		if a.Frame == nil || a.Inherited {
 			continue
 		}
-		a.Together = ended[place{*a.Frame, a.Worktree}] > 1
+		a.Together = ended[place{*a.Frame, a.Worktree}] > 1 || len(a.Beside) > 0
 		if a.Worktree == "" {
 			effect := sum.effects[*a.Frame]
 			a.Changed, a.Lines = effect.Changed, effect.Lines
@@ -159,6 +159,40 @@ func (sum *Summary) readChanges(ctx context.Context, s *timeline.Store) error {
 		return nil
 	}
 	return sum.readOwnChanges(ctx, s)
+}
+
+// A SharedChange is how files changed while several attempts ran in one working copy: which of them changed the files is unknown.
+type SharedChange struct {
+	Frames []int64           // the frames at which files changed, sorted
+	Lines  sqliteindex.Lines // as far as they are counted
+}
+
+// SharedChange returns the changes of attempts that are Together, or nil if there are none.
+func (sum *Summary) SharedChange() *SharedChange {
+	var out SharedChange
+	type change struct {
+		frame    int64
+		worktree string
+	}
+	seen := make(map[change]bool)
+	for _, a := range sum.Attempts {
+		if !a.Together || !a.Changed || seen[change{*a.Frame, a.Worktree}] {
+			continue
+		}
+		seen[change{*a.Frame, a.Worktree}] = true
+		if !slices.Contains(out.Frames, *a.Frame) {
+			out.Frames = append(out.Frames, *a.Frame)
+		}
+		if a.Lines != nil {
+			out.Lines.Added += a.Lines.Added
+			out.Lines.Removed += a.Lines.Removed
+		}
+	}
+	if out.Frames == nil {
+		return nil
+	}
+	slices.Sort(out.Frames)
+	return &out
 }
 
 // readOwnChanges sets Changed and Lines of the attempts that worked in worktrees of their own. The files before an attempt are those

@@ -82,7 +82,7 @@ func (sum *Summary) changeBefore(ctx context.Context, s *timeline.Store, step *S
 		own[*a.Frame] = own[*a.Frame] || a.NodeID == step.NodeID && a.Iteration == step.Iteration
 		if a.Changed {
 			by[*a.Frame] = a
-			if changed[*a.Frame] {
+			if changed[*a.Frame] || a.Together {
 				by[*a.Frame] = nil
 			}
 			changed[*a.Frame] = true

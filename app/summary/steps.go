@@ -50,11 +50,12 @@ func (s *Step) TookMs() (worked, waited int64) {
 	return worked, waited
 }
 
-// Lines returns how many lines the attempts of the step changed, or nil if they changed none.
+// Lines returns how many lines the attempts of the step changed, or nil if they changed none. The changes of attempts that are Together
+// do not count: see [Summary.SharedChange].
 func (s *Step) Lines() *sqliteindex.Lines {
 	var sum *sqliteindex.Lines
 	for _, a := range s.Attempts {
-		if a.Lines == nil {
+		if a.Lines == nil || a.Together {
 			continue
 		}
 		if sum == nil {

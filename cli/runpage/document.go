@@ -100,7 +100,7 @@ type attemptDocument struct {
 	Frame       *int64 `json:"frame"` // at which it ended or began to wait; null if unknown, or a frame of the parent
 	Changed     bool   `json:"changed"`
 	linesDocument
-	Together bool `json:"together"` // attempts that ended at the same frame may have made the change
+	Together bool `json:"together"` // attempts that ended at the same frame, or ran then, may have made the change
 }
 
 // waitDocument is a wait.

@@ -1,6 +1,7 @@
 package runpage
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -71,7 +72,26 @@ func (v *View) steps(c *canvas) {
 	for _, r := range rows {
 		v.writeRow(c, r, task, full)
 	}
+	v.sharedChange(c)
 	v.unread(c, summary.PartSteps, summary.PartAttempts)
+}
+
+// sharedChange writes how files changed while several steps ran in one working copy.
+func (v *View) sharedChange(c *canvas) {
+	shared := v.SharedChange()
+	if shared == nil || v.Session {
+		return
+	}
+	frames := make([]string, len(shared.Frames))
+	for i, no := range shared.Frames {
+		frames[i] = strconv.FormatInt(no, 10)
+	}
+	lines := cmp.Or(c.code(shared.Lines.Added, shared.Lines.Removed), "changed files")
+	word := "frame "
+	if len(frames) > 1 {
+		word = "frames "
+	}
+	c.line(part{"  " + lines + " by steps that ran at the same time, at " + word + display.ListUpTo(3, frames), term.Grey})
 }
 
 // title returns what stands in the column TASK.
@@ -323,7 +343,7 @@ func (v *View) writeRow(c *canvas, r row, task int, full bool) {
 	parts = append(parts, part{c.right(tries, triesWidth), ""})
 	if changed := s.Lines(); changed != nil {
 		parts = append(parts, c.codeParts(changed.Added, changed.Removed, codeWidth)...)
-	} else if slices.ContainsFunc(own, func(a *summary.Attempt) bool { return a.Changed }) {
+	} else if slices.ContainsFunc(own, func(a *summary.Attempt) bool { return a.Changed && !a.Together }) {
 		parts = append(parts, part{c.right(c.g.Code, codeWidth), term.Cyan})
 	}
 	c.line(parts...)

@@ -83,7 +83,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"t": onPage, "look": lookOf, "num": number[int], "num64": number[int64], "count": count[int], "took": took, "since": since, "moment": moment,
 		"minute": minute, "short": short, "money": money, "times": times, "reason": reason, "waitWord": waitWord, "forksOf": forksOf,
-		"leftOut": leftOut, "body": body, "title": title, "done": done, "middle": middle,
+		"leftOut": leftOut, "together": together, "body": body, "title": title, "done": done, "middle": middle,
 		"due":       func(ms *int64) string { return moment(*ms) },
 		"hint":      hintParts,
 		"mille":     func(n int) string { return fmt.Sprintf("%d.%d%%", n/10, n%10) },

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -56,6 +57,9 @@ func (m markdown) run(r *report.Run) {
 	m.printf("### %s %s %s%s\n\n", lookOf(r.State).Glyph, name, ours, code(stored))
 	m.sentence(r)
 	m.table(r)
+	if r.Together != nil {
+		m.printf("\n%s by steps that ran at the same time.\n", together(r.Together))
+	}
 	if f := r.Failure; f != nil && f.Log != nil {
 		m.log(f.Log)
 	}
@@ -115,6 +119,11 @@ func stat(c report.Code) string {
 		text += " −" + number(c.Removed)
 	}
 	return text
+}
+
+// together returns the lines that steps changed together.
+func together(c *report.Code) string {
+	return cmp.Or(strings.TrimSpace(strings.TrimPrefix(stat(report.Code{Added: c.Added, Removed: c.Removed}), count(0, "file"))), "Changed files")
 }
 
 // table writes the table of steps.

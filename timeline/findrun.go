@@ -128,7 +128,7 @@ func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID
 func RunNotFound(run string) *fault.Error {
 	err := fault.New(fault.RunNotFound, "no run is called %q", run).Hint("`git smithers runs` lists the runs").Detail("run", run)
 	if strings.HasPrefix(run, "@") {
-		err = err.Hint("only the commands of `git smithers session` take @ for the newest session: `git smithers runs --sessions` lists the sessions")
+		err = err.Hint("this command does not take @ for the newest session: `git smithers runs --sessions` lists the sessions")
 	} else if name, _, ok := strings.Cut(run, ":"); ok && name != "" {
 		err = err.Hint("a frame by its id is written with @: %s@ID", name)
 	}

@@ -23,6 +23,7 @@ fork work on a session as on any run. <run>@turn:7 is the frame before the seven
 on, and <run>@<id of a tool call> the frame after the batch of the call.
 
 The session commands also take @ for the newest session of this working copy, and the agent's own id.
+show, timeline, diff, logs, report and land take @, too.
 ` + "`git smithers help sessions`" + ` tells more.`,
 		Children: []*arg.Command{enableCommand(), disableCommand(), statusCommand(), checkpointCommand(), whatIfCommand(), replayCommand(), exportCommand(), importCommand(), tagsCommand(), hookCommand()},
 	}

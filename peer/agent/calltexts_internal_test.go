@@ -9,9 +9,9 @@ import (
 func TestTheFolderOfAnAgentIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, folder, want string }{
-		{`{"file_path":"/work/repo/a","cwd":"/work/repo"}`, "/work/repo", `{"file_path":"./a","cwd":"."}`},
-		{`/work/repository/a`, "/work/repo", `/work/repository/a`},
-		{`cd /work/repo && ls /work/repo`, "/work/repo", `cd . && ls .`},
+		{`{"file_path":"/src/repo/a","cwd":"/src/repo"}`, "/src/repo", `{"file_path":"./a","cwd":"."}`},
+		{`/src/repository/a`, "/src/repo", `/src/repository/a`},
+		{`cd /src/repo && ls /src/repo`, "/src/repo", `cd . && ls .`},
 		{`/a/b`, "/", `/a/b`},
 		{`/a/b`, "", `/a/b`},
 	} {

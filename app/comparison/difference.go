@@ -58,7 +58,7 @@ func objectOf(value json.RawMessage) map[string]json.RawMessage {
 	return members
 }
 
-// Compact returns a JSON value without white space between its tokens. What is no JSON stays as it is.
+// Compact returns a JSON value without white space between its tokens. A text that is not JSON stays unchanged.
 func Compact(value json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {

@@ -120,7 +120,7 @@ type rawChange struct {
 	path, old        string // old is the path before a rename or a copy
 }
 
-// readRaw reads the output of git diff-tree -z --raw. What is not whole at its end is left out.
+// readRaw reads the output of git diff-tree -z --raw. It leaves out an incomplete record at the end.
 func readRaw(out string) []rawChange {
 	var list []rawChange
 	fields := strings.Split(out, "\x00")

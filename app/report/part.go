@@ -69,7 +69,7 @@ type Line struct {
 }
 
 // Fit takes lines out of the parts until cost says at most budget for all lines that are left. Parts that are short stay whole; the
-// others get the same amount each. What is taken out is counted in Left. A log keeps its end, everything else its beginning.
+// others get the same amount each. Left counts the rest. A log keeps its end, everything else its beginning.
 func (r *Report) Fit(budget int, cost func(*Line) int) {
 	type wish struct {
 		part *Part

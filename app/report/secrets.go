@@ -25,7 +25,7 @@ type masker struct {
 }
 
 // newMasker returns a masker. It finds secrets whatever smithers.secrets is: a report is made to be shown to others. Codes: usage if
-// a digest is none; invalid_secrets if the rules cannot be read.
+// a digest is invalid; invalid_secrets if the rules cannot be read.
 func newMasker(s *timeline.Store, allow []string) (*masker, error) {
 	if err := gate.CheckDigests(allow...); err != nil {
 		return nil, err

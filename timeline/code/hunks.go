@@ -31,7 +31,7 @@ type Hunk struct {
 	Lines []string
 }
 
-// DiffLimits bounds what ReadDiff keeps. What is beyond is counted.
+// DiffLimits bounds what ReadDiff keeps. HunksLeft counts the rest.
 type DiffLimits struct {
 	FileLines int64 // changed lines of a file
 	FileBytes int   // bytes of all lines of a file

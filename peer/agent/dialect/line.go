@@ -70,7 +70,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// roundCost rounds dollars to a millionth of a cent, so that a sum of decimal numbers looks like one. What is no cost, such as a negative number,
+// roundCost rounds dollars to a millionth of a cent, so that a sum of decimal numbers looks like one. An amount that cannot be a cost, such as a negative number,
 // becomes 0.
 func roundCost(dollars float64) float64 {
 	const most, parts = 1e6, 1e8

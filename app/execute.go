@@ -166,7 +166,9 @@ func (e *execution) options() (engine.Options, error) {
 	}
 	// Without a working copy, tasks cannot have worktrees.
 	if files.Root() != "" {
-		opts.Worktree = e.worktree
+		opts.Worktree = func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
+			return e.worktree(ctx, run, spec, rebase)
+		}
 	}
 	if e.back != nil {
 		opts.Before = e.back.bring

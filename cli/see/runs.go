@@ -3,6 +3,7 @@ package see
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,16 +38,17 @@ type runFacts struct {
 
 // runsOptions has the options of runs.
 type runsOptions struct {
-	window arg.Window
-	wanted list.Wanted
-	with   bool // --with was given
+	window   arg.Window
+	workflow *string // the name of the workflow whose runs are listed; nil lists all runs
+	wanted   list.Wanted
+	with     bool // --with was given
 }
 
 func runsCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "runs",
 		Summary: "list the runs of this repository",
-		Usage:   []string{"[--limit N] [--since TIME] [--sessions] [--with FACTS --json]"},
+		Usage:   []string{"[--workflow NAME] [--limit N] [--since TIME] [--sessions] [--with FACTS --json]"},
 		About: `Lists every run, the newest first: its id, status, newest frame, workflow, time of creation,
 and the frame from which it was forked. A run is stale if its status is running but no
 process on this machine runs it: resume continues the run. With --json, prints one object
@@ -56,6 +58,7 @@ With --json, --with adds facts to each run: waiting (what it waits for), times (
 own attempts worked, and how long it waited), code (lines changed since its first frame),
 input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER (of the newest row).`,
 		Flags: append([]urfave.Flag{
+			&urfave.StringFlag{Name: "workflow", Usage: "list only the runs of workflow `NAME`"},
 			&urfave.BoolFlag{Name: "sessions", Usage: "list the sessions of coding agents, with their first prompts"},
 			&urfave.StringSliceFlag{Name: "with", Usage: "with --json: add `FACTS`, separated by commas"},
 		}, arg.WindowFlags("runs", "the newest", "with an entry")...),
@@ -63,6 +66,7 @@ input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER (of the newest row).
 		Examples: []arg.Example{
 			{"list the runs", "git smithers runs"},
 			{"list the sessions of coding agents", "git smithers runs --sessions"},
+			{"list the runs of one workflow", "git smithers runs --workflow nightly"},
 			{"list the ids of the runs that failed", `git smithers runs --json | jq -r 'select(.status == "failed").runId'`},
 			{"list what today's runs scored, and how long they took", "git smithers runs --since 24h --json --with times,outputs.verdict.score"},
 		},
@@ -83,7 +87,7 @@ input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER (of the newest row).
 }
 
 // parseRuns reads the options from the command line. The error is usage if a fact is unknown, or if --with stands without --json or with
-// --sessions.
+// --sessions, or --workflow stands with --sessions.
 func parseRuns(cmd *arg.Command, s *session.Session, c *urfave.Context) (opts runsOptions, err error) {
 	if opts.window, err = arg.ParseWindow(s, c); err != nil {
 		return opts, err
@@ -91,6 +95,13 @@ func parseRuns(cmd *arg.Command, s *session.Session, c *urfave.Context) (opts ru
 	opts.with, opts.wanted.NowMs = c.IsSet("with"), s.Now().UnixMilli()
 	if opts.with && (!s.JSON || c.Bool("sessions")) {
 		return opts, cmd.Misused("--with needs --json, and does not go with --sessions")
+	}
+	if c.IsSet("workflow") {
+		if c.Bool("sessions") {
+			return opts, cmd.Misused("--workflow and --sessions do not go together")
+		}
+		name := c.String("workflow")
+		opts.workflow = &name
 	}
 	for _, value := range c.StringSlice("with") {
 		for name := range strings.SplitSeq(value, ",") {
@@ -119,11 +130,16 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	if err != nil {
 		return err
 	}
+	if opts.workflow != nil {
+		runs = slices.DeleteFunc(runs, func(run list.RunInfo) bool { return run.WorkflowName != *opts.workflow })
+	}
 	runs = arg.First(opts.window, runs, func(run list.RunInfo) int64 { return run.UpdatedAtMs })
 	if s.JSON {
 		return writeRuns(ctx, s, store, runs, opts)
 	}
-	if len(runs) == 0 && s.OutTTY {
+	if len(runs) == 0 && opts.workflow != nil {
+		s.Note("no run of workflow %s", *opts.workflow)
+	} else if len(runs) == 0 && s.OutTTY {
 		s.Note("no runs yet: `git smithers run WORKFLOW` starts a run")
 	}
 	p := display.NewPainter(ctx, s)

@@ -40,12 +40,15 @@ func pruneCommand() *arg.Command {
 		Summary: "remove runs that are no longer wanted",
 		Usage: []string{
 			"<run>... [--dry-run]",
-			"[--keep-last N] [--keep-within D] [--keep-label L]... [--dry-run]",
+			"[--workflow NAME] [--keep-last N] [--keep-within D] [--keep-label L]... [--dry-run]",
 			"--sessions [--dry-run]", "--undo <run>...", "--collect [--dry-run]", "--remote [<remote>] [<run>...] [--dry-run]",
 		},
 		About: `Removes whole runs: the named runs, or every ended run that no --keep rule keeps. prune
 prints how much space this can free, but frees none yet: --undo restores pruned runs, until
 --collect deletes the objects that only they need.
+
+With --workflow, the rules are for the runs of one workflow, and prune leaves all other runs
+alone. Without a --keep rule, that prunes every ended run of the workflow.
 
 Forks of a pruned run lose nothing. A pruned run leaves a tombstone. push pushes it, so that
 no push brings the run back. --remote deletes pruned runs at a remote, the first
@@ -59,6 +62,7 @@ checkpoint or a fork stay. A hook starts it once a day.
 Your own files, commits and stashes stay. Objects in git's own packs stay until git gc.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "workflow", Usage: "choose among the runs of workflow `NAME`"},
 			&urfave.IntFlag{Name: "keep-last", Usage: "keep the `N` runs that ended last"},
 			&urfave.StringFlag{Name: "keep-within", Usage: "keep runs that ended within `D`, such as 30d, 2w or 12h"},
 			&urfave.StringSliceFlag{Name: "keep-label", Usage: "keep forks labeled `L`; may be repeated"},
@@ -72,6 +76,7 @@ Your own files, commits and stashes stay. Objects in git's own packs stay until 
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
 			{"see which runs a rule would remove", "git smithers prune --keep-last 20 --keep-within 30d --dry-run"},
+			{"keep a month of the runs of one workflow", "git smithers prune --workflow nightly --keep-within 30d"},
 			{"remove one run, and restore it", "git smithers prune triage-1 && git smithers prune --undo triage-1"},
 			{"free the space of all pruned runs", "git smithers prune --collect"},
 			{"also delete pruned runs at a remote", "git smithers prune --remote origin"},
@@ -106,7 +111,7 @@ type pruneOptions struct {
 func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	opts := pruneOptions{
 		runs: c.Args().Slice(), undo: c.Bool("undo"), collect: c.Bool("collect"), there: c.Bool("remote"),
-		dryRun: c.Bool("dry-run"), sessions: c.Bool("sessions"), policy: keep.Policy{Last: c.Int("keep-last"), Labels: c.StringSlice("keep-label")},
+		dryRun: c.Bool("dry-run"), sessions: c.Bool("sessions"), policy: keep.Policy{Workflow: c.String("workflow"), Last: c.Int("keep-last"), Labels: c.StringSlice("keep-label")},
 	}
 	var err error
 	if c.IsSet("keep-within") {
@@ -114,7 +119,7 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 			return opts, err
 		}
 	}
-	rules := c.IsSet("keep-last") || c.IsSet("keep-within") || c.IsSet("keep-label")
+	rules := c.IsSet("workflow") || c.IsSet("keep-last") || c.IsSet("keep-within") || c.IsSet("keep-label")
 	asked := 0
 	for _, is := range []bool{rules, opts.undo, opts.collect, opts.there, opts.sessions} {
 		if is {
@@ -124,10 +129,12 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	switch {
 	case opts.policy.Last < 0:
 		return opts, fault.New(fault.Usage, "--keep-last cannot be %d", opts.policy.Last).Hint("use a number of runs, from 0")
+	case c.IsSet("workflow") && opts.policy.Workflow == "":
+		return opts, fault.New(fault.Usage, "the name of the workflow is empty").Hint("`git smithers runs` lists the workflows of the runs")
 	case asked > 1:
-		return opts, fault.New(fault.Usage, "--keep-…, --sessions, --undo, --collect and --remote do not go together").Hint("type only one of them")
+		return opts, fault.New(fault.Usage, "--workflow, --keep-…, --sessions, --undo, --collect and --remote do not go together").Hint("type only one of them")
 	case len(opts.runs) > 0 && (rules || opts.collect || opts.sessions):
-		return opts, fault.New(fault.Usage, "runs do not go together with --keep-…, --sessions or --collect").
+		return opts, fault.New(fault.Usage, "runs do not go together with --workflow, --keep-…, --sessions or --collect").
 			Hint("name runs, or use --keep-… rules; --collect frees the space of all pruned runs")
 	case len(opts.runs) == 0 && asked == 0:
 		return opts, fault.New(fault.Usage, "prune needs runs or a rule").

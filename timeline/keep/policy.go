@@ -14,7 +14,8 @@ import (
 )
 
 // Policy selects the ended runs to keep: a run is kept if any rule keeps it. A run that has not ended is
-// always kept. The zero Policy keeps no ended run.
+// always kept. A Policy that has a workflow says nothing about the runs of other workflows. The zero Policy keeps no
+// ended run.
 //
 // A run may lack an end, for example a capture or a fork that was never resumed. Such a run counts as ended
 // if three conditions hold: git-smithers never executed the run, the run does not wait, and its newest entry
@@ -23,6 +24,8 @@ import (
 // A run may be dated in the future, by a wrong clock or on purpose. Last and Within keep such a run. It does
 // not count among the newest runs of Last: otherwise its date would displace another run.
 type Policy struct {
+	Workflow string // the name of the workflow whose runs the policy is for; "" is for all runs
+
 	Last   int           // keeps this number of runs, those that ended last
 	Within time.Duration // keeps the runs that ended at most this time ago; 0 keeps no run
 	Labels []string      // keeps the forks with one of these labels
@@ -32,8 +35,8 @@ type Policy struct {
 type chooser struct{ store *timeline.Store }
 
 // choose returns the runs to prune. If runs is not empty, choose returns these runs in the given order, each once.
-// Otherwise, it returns all runs, sorted by their end, the newest first, with the reason for each run that the
-// policy keeps. Error codes: run_not_found; run_owned if a live process executes a run in runs.
+// Otherwise, it returns the runs that the policy is for, sorted by their end, the newest first, with the reason for each
+// run that the policy keeps. Error codes: run_not_found; run_owned if a live process executes a run in runs.
 func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]PrunedRun, error) {
 	if len(runs) == 0 {
 		return c.judge(ctx, policy)
@@ -62,13 +65,16 @@ func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]Pr
 	return out, nil
 }
 
-// judge returns all runs, sorted by their end, the newest first; see endOf. In each result, Kept is the reason to
+// judge returns the runs that the policy is for, sorted by their end, the newest first; see endOf. In each result, Kept is the reason to
 // keep the run, or "" if the run may be pruned. judge keeps a run that has not ended. If the policy has Last or
 // Within, judge also keeps a run that is dated in the future. For all other runs, the policy decides.
 func (c chooser) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) {
 	runs, err := list.Runs(ctx, c.store)
 	if err != nil {
 		return nil, err
+	}
+	if policy.Workflow != "" {
+		runs = slices.DeleteFunc(runs, func(run list.RunInfo) bool { return run.WorkflowName != policy.Workflow })
 	}
 	slices.SortStableFunc(runs, func(a, b list.RunInfo) int { return cmp.Compare(endOf(b), endOf(a)) })
 	now := c.store.Now()

@@ -21,11 +21,7 @@ import (
 // a step that is not the last is in conflict, or if several commits are wanted. With a code other than merge_conflict,
 // no file, index, branch or run has changed.
 func Land(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
-	w := s.Workspace()
-	if w.Root == "" {
-		return nil, timeline.Explain(jjbridge.ErrNoWorkingCopy)
-	}
-	unlock, err := lock(s)
+	unlock, err := Lock(s)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +29,7 @@ func Land(ctx context.Context, s *timeline.Store, req Request) (*Result, error) 
 	if err := closeOld(ctx, s); err != nil {
 		return nil, err
 	}
-	if w.Type == snapshot.VCSJJ {
+	if s.Workspace().Type == snapshot.VCSJJ {
 		return landJJ(ctx, s, req)
 	}
 	return landGit(ctx, s, req)

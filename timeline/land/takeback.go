@@ -26,14 +26,16 @@ func landOp(head *timeline.Head) (op snapshot.Op, done bool, err error) {
 }
 
 // Open returns the id of the landing that has begun in the working copy of the store, and that was interrupted or has
-// conflicts. If the landing was interrupted, Open first records it, so that it can be undone. Code: nothing_to_undo if
-// there is no such landing.
+// conflicts. If the landing was interrupted, Open first records it, so that it can be undone. Codes: nothing_to_undo if
+// there is no such landing; those of Lock.
 func Open(ctx context.Context, s *timeline.Store) (string, error) {
-	nothing := fault.New(fault.NothingToUndo, "no landing has conflicts or was interrupted in this working copy").
-		Hint("`git smithers undo` takes back the newest operation in this clone")
-	if err := notUnderWay(s); err != nil {
+	unlock, err := Lock(s)
+	if err != nil {
 		return "", err
 	}
+	defer unlock()
+	nothing := fault.New(fault.NothingToUndo, "no landing has conflicts or was interrupted in this working copy").
+		Hint("`git smithers undo` takes back the newest operation in this clone")
 	run, err := openLanding(s)
 	if err != nil {
 		return "", err
@@ -58,12 +60,46 @@ func Open(ctx context.Context, s *timeline.Store) (string, error) {
 	if done {
 		return run, nil
 	}
-	r, err := recordBefore(s, run, head.Entry().ID)
-	if err != nil {
-		return "", err
+	return run, recordInterrupted(ctx, s, head)
+}
+
+// RecordInterrupted gives an interrupted landing in the working copy of the store its op, so that an undo finds it. run is
+// the run to undo; "" means the newest operation. RecordInterrupted does nothing if there is no interrupted landing, or if
+// run is another run. Codes: those of Lock, if the landing has not ended.
+func RecordInterrupted(ctx context.Context, s *timeline.Store, run string) error {
+	if s.Workspace().Root == "" {
+		return nil
 	}
-	op = snapshot.Op{Kind: snapshot.OpLand, Files: r.Mode != Branch}
-	return run, recordOp(ctx, &code.RestoreJobs{Store: s, Head: head}, op, "landing interrupted")
+	open, err := openLanding(s)
+	if err != nil || open == "" || run != "" && run != open {
+		return err
+	}
+	unlock, err := Lock(s)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	head, err := s.Head(ctx, open)
+	if code := fault.CodeOf(err); code == fault.RunNotFound || code == fault.RunPruned {
+		return nil // the next landing forgets it
+	}
+	if err != nil {
+		return err
+	}
+	if _, done, err := landOp(head); done || err != nil {
+		return err
+	}
+	return recordInterrupted(ctx, s, head)
+}
+
+// recordInterrupted appends the op of a landing that ended before it had one.
+func recordInterrupted(ctx context.Context, s *timeline.Store, head *timeline.Head) error {
+	r, err := recordBefore(s, head.Row().ID, head.Entry().ID)
+	if err != nil {
+		return err
+	}
+	op := snapshot.Op{Kind: snapshot.OpLand, Files: r.Mode != Branch}
+	return recordOp(ctx, &code.RestoreJobs{Store: s, Head: head}, op, "landing interrupted")
 }
 
 // TakeBack is what an undo of a landing does besides restoring the files.

@@ -40,8 +40,12 @@ type UndoRequest struct {
 //
 // Error codes: nothing_to_undo if no op can be taken back; undo_refused for a fork that has run or that a
 // fetch made, for another engine's op and, without a run, for a prune; run_owned; and every code of
-// code.Restore. With these errors, the state of the run and all files are unchanged.
+// code.Restore; land_refused for a landing while another process lands in the working copy. With these errors, the state of
+// the run and all files are unchanged.
 func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
+	if err := land.RecordInterrupted(ctx, s, req.Run); err != nil {
+		return nil, err
+	}
 	if req.Run != "" {
 		return undoNewest(ctx, s, req)
 	}
@@ -94,6 +98,11 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 		t.turn = func(int64) (*turn, error) { return &turn{}, nil }
 	}
 	if op.Kind == snapshot.OpLand {
+		unlock, err := land.Lock(s)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
 		if t.land, err = land.NewTakeBack(ctx, s, head, op); err != nil {
 			return nil, err
 		}

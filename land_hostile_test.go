@@ -117,3 +117,20 @@ func TestALandingChecksThePathsOfABranch(t *testing.T) {
 
 // revision returns the id of a commit.
 func (l *landing) revision(name string) string { return l.Git("rev-parse", name) }
+
+// A file whose name the file system cannot have is in a frame that was made elsewhere. Nothing is half-written.
+func TestALandingRefusesNamesThatAreTooLong(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
+		l := newLanding(t, kind, repo, "9", "nine")
+		blob := l.GitInput("long", "hash-object", "-w", "--stdin")
+		l.forgeFiles("r", "100644 blob "+blob+"\t"+strings.Repeat("n", 300)+"\n")
+		before := l.stand()
+		for _, args := range [][]string{{"land", "r"}, {"land", "r", "--commit"}} {
+			status, out := l.call(args...)
+			assert.NotZero(t, status, "%v: %s", args, out)
+			assert.Contains(t, out, "nothing was landed: "+strings.Repeat("n", 300)+": file name too long\n", "%v", args)
+			assert.Equal(t, before, l.stand(), "%v", args)
+		}
+	})
+}

@@ -133,7 +133,7 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	case errors.Is(err, fs.ErrNotExist):
 		return folderState{absent: true}
 	case err != nil:
-		return refuse(err.Error())
+		return refuse(withoutPath(err))
 	case !info.IsDir() && (o.removed[o.fold(name)] || !create):
 		return folderState{absent: true} // if no edit removes the file, git itself finds the change and refuses
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -149,6 +149,14 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	return folderState{}
 }
 
+// withoutPath returns the text of an error of os without the path, which a Refusal has already.
+func withoutPath(err error) string {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	return err.Error()
+}
+
 // checkNew checks whether a file can be written at a path at which no file was captured. name is the path. checkNew
 // refuses the path if it has a file that no edit removes. If the path has a folder, checkCleared decides.
 func (o *obstacles) checkNew(name string) {
@@ -156,7 +164,7 @@ func (o *obstacles) checkNew(name string) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		o.refuse(&Refusal{name, err.Error()})
+		o.refuse(&Refusal{name, withoutPath(err)})
 	case info.IsDir():
 		o.checkCleared(name)
 	case !o.removed[o.fold(name)]:
@@ -178,7 +186,7 @@ func (o *obstacles) checkCleared(name string) {
 	}
 	entries, err := os.ReadDir(o.full(name))
 	if err != nil {
-		o.refuse(&Refusal{name, err.Error()})
+		o.refuse(&Refusal{name, withoutPath(err)})
 		return
 	}
 	for _, entry := range entries {

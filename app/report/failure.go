@@ -24,19 +24,19 @@ func (r *runReader) failure(context.Context) error {
 	out := &Failure{Error: r.line(f.Error, errorShown), Tries: f.Tries}
 	r.out.Failure = out
 	if f.Step != nil {
-		out.Step = r.name(f.Step.Name())
+		out.Step = r.name(stepTitle(f.Step))
 	}
 	if c := f.Change; c != nil {
 		out.Change = &Change{timeline.Address{Run: r.sum.Row.ID, Frame: c.Frame}.String(), r.name(c.Step), codeOf(c.Code)}
 		for i := range r.sum.Steps {
 			if step := &r.sum.Steps[i]; snapshot.Key(step.NodeID, step.Iteration) == c.Step {
-				out.Change.Step = r.name(step.Name())
+				out.Change.Step = r.name(stepTitle(step))
 			}
 		}
 	}
-	for _, fork := range r.out.Forks {
-		if fork.Better {
-			out.Better, out.Differs = fork.ID, fork.Differs
+	for i := range r.out.Forks {
+		if fork := &r.out.Forks[i]; fork.Better {
+			out.Better = fork
 		}
 	}
 	if f.Attempt == nil {
@@ -57,9 +57,11 @@ func (r *runReader) log(step *summary.Step, a *summary.Attempt, most int) (*Part
 	if text == "" {
 		return nil, nil //nolint:nilnil // an empty log is no part
 	}
-	part := &Part{Kind: LogPart, State: nodeState(stateOf(a)), Title: r.attemptTitle(step, a), About: "end of the log"}
+	part := &Part{Kind: LogPart, State: nodeState(stateOf(a)), Title: r.attemptTitle(step, a), About: "log"}
 	lines := strings.Split(text, "\n")
-	part.Left = max(len(lines)-most, 0)
+	if part.Left = max(len(lines)-most, 0); part.Left > 0 {
+		part.About = "end of the log"
+	}
 	for _, line := range lines[part.Left:] {
 		shown, left := cut(line, lineShown)
 		kind := TextLine

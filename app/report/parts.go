@@ -23,12 +23,20 @@ const maxParts = 100
 // stateOf returns the state of an attempt as that of a node.
 func stateOf(a *summary.Attempt) snapshot.NodeState { return snapshot.NodeState(a.State) }
 
+// stepTitle returns the name of a step for people: that of the task and, in a loop, the iteration.
+func stepTitle(step *summary.Step) string { return titleOf(step.NodeID, step.Iteration, isLoop(step)) }
+
+// titleOf returns the name of a task for people. loop reports whether the iteration says something.
+func titleOf(node string, iteration int, loop bool) string {
+	if !loop {
+		return node
+	}
+	return node + " iteration " + strconv.Itoa(iteration)
+}
+
 // attemptTitle returns the name of an attempt.
 func (r *runReader) attemptTitle(step *summary.Step, a *summary.Attempt) string {
-	title := step.NodeID
-	if isLoop(step) {
-		title += ", iteration " + strconv.Itoa(step.Iteration)
-	}
+	title := stepTitle(step)
 	if len(step.Attempts) > 1 {
 		title += ", attempt " + strconv.Itoa(a.Attempt.Attempt)
 	}
@@ -199,7 +207,8 @@ func (r *runReader) changePart(ctx context.Context, frame list.FrameInfo, lines 
 	if err != nil {
 		return nil, err
 	}
-	part := &Part{Kind: CodePart, Title: r.frameTitle(frame), Frame: at.String(), Rest: r.mask.text(fault.CommandLine(fault.Program, "show", "-p", at.String()))}
+	title, ended := r.frameTitle(frame)
+	part := &Part{Kind: CodePart, State: ended, Title: title, Frame: at.String(), Rest: r.mask.text(fault.CommandLine(fault.Program, "show", "-p", at.String()))}
 	if err := r.files(ctx, part, before.Entry, after.Entry); err != nil {
 		return nil, err
 	}
@@ -229,13 +238,13 @@ func (r *runReader) changePart(ctx context.Context, frame list.FrameInfo, lines 
 		return nil, timeline.Explain(err)
 	}
 	state := r.stateLines(result)
+	if len(part.Lines) == 0 && r.inTable(result, state) {
+		return nil, nil //nolint:nilnil // the table of steps says as much
+	}
 	if len(state) > 0 && len(part.Lines) > 0 {
 		part.Lines = append(part.Lines, Line{Kind: HeadLine, Text: "State"})
 	}
 	part.Lines = append(part.Lines, state...)
-	if !slices.ContainsFunc(part.Lines, func(l Line) bool { return l.Kind != ChangedLine }) {
-		return nil, nil //nolint:nilnil // the table of steps says as much
-	}
 	if part.Kind == StatePart {
 		part.About = "state"
 	} else {
@@ -244,19 +253,40 @@ func (r *runReader) changePart(ctx context.Context, frame list.FrameInfo, lines 
 	return part, nil
 }
 
-// frameTitle returns the names of the steps that ended at a frame, or its subject if there are none.
-func (r *runReader) frameTitle(frame list.FrameInfo) string {
+// inTable reports whether the table of steps says as much as the lines of a difference between two states: the states of nodes, and
+// outputs that are not long.
+func (r *runReader) inTable(d *diff.Result, lines []Line) bool {
+	said := 0
+	for _, l := range lines {
+		if l.Kind == ChangedLine {
+			said++
+		}
+	}
+	for _, o := range d.OutputsAdded {
+		if text := words(r.mask.text(string(o.Value))); len(text) <= textShown {
+			said++
+		}
+	}
+	return said == len(lines)
+}
+
+// frameTitle returns the names of the steps that ended at a frame, or its subject if there are none. ended is the state of the step if
+// there is one, else "".
+func (r *runReader) frameTitle(frame list.FrameInfo) (title string, ended State) {
 	var names []string
 	for i := range r.sum.Steps {
 		step := &r.sum.Steps[i]
 		for _, a := range step.Attempts {
 			if a.Frame != nil && *a.Frame == frame.FrameNo && !a.Inherited && !r.sum.Session {
-				names = append(names, r.attemptTitle(step, a))
+				names, ended = append(names, r.attemptTitle(step, a)), nodeState(stateOf(a))
 			}
 		}
 	}
-	if len(names) == 0 || len(names) > 3 {
-		return r.name(frame.Subject)
+	if len(names) != 1 {
+		ended = ""
 	}
-	return strings.Join(names, " and ")
+	if len(names) == 0 || len(names) > 3 {
+		return r.name(frame.Subject), ended
+	}
+	return strings.Join(names, " and "), ended
 }

@@ -119,18 +119,18 @@ type Values struct {
 // Value is a named value. Cut is the number of bytes that are left out at its end.
 type Value struct {
 	Name, Text string
+	From       string // the step in a loop that made an output; "" for others
 	Cut        int
 }
 
 // Failure says why a run failed.
 type Failure struct {
-	Step    string // "" if no step failed
-	Error   string
-	Tries   int
-	Change  *Change // nil if no files had changed before
-	Log     *Part   // the end of the log; nil if there is none
-	Better  string  // the id of the newest fork in which the step finished; "" if there is none
-	Differs []Value // how the input of that fork differs
+	Step   string // "" if no step failed
+	Error  string
+	Tries  int
+	Change *Change // nil if no files had changed before
+	Log    *Part   // the log, or its end; nil if there is none
+	Better *Fork   // the newest fork in which the step finished; nil if there is none
 }
 
 // Change is the last change of files before a failure.
@@ -154,11 +154,12 @@ type Fork struct {
 	Error          string
 	Code           Code
 	Differs        []Value
-	Better         bool // the step that failed in the run finished in the fork
+	Better         bool   // the step that failed in the run finished in the fork
+	GoOn           string // the command that goes on with the fork, or lands it; "" for none
 }
 
-// Command is a command to type. Name says in a word or two what it shows or does.
-type Command struct{ Name, Line string }
+// Command is a command to type. Name says in a word or two what it shows or does, and Note more about it; "" for no more.
+type Command struct{ Name, Line, Note string }
 
 // Collect reads what a report on runs shows. now is the end of what has not ended. Codes: usage if there are no or too many
 // runs; those of summary.Read; secrets_found if a run has secrets that this clone cannot find and replace, and the request

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -23,9 +22,11 @@ type Row struct {
 	Iteration int
 	Attempt   int // 0 for a step without attempts
 	State     State
-	Text      string // the error, the output, or what the step needs
-	Lines     *Code  // how files changed; nil if they did not
-	StartMs   int64  // since the start of the run; negative for an attempt from before the fork
+	Text      string   // the error, or the output
+	After     []string // the tasks and loops that a pending step comes after
+	Calls     Calls    // of a turn
+	Lines     *Code    // how files changed; nil if they did not
+	StartMs   int64    // since the start of the run; negative for an attempt from before the fork
 	TookMs    int64
 	Wait      bool // the attempt is a wait, and no work
 	Inherited bool // the attempt is from before the fork
@@ -61,12 +62,8 @@ func (r *runReader) rows(context.Context) error {
 		for _, a := range step.Attempts {
 			row := r.attemptRow(step, a)
 			if r.sum.Session && a == step.Last() {
-				lines, err := r.sum.TurnLines(step)
-				if err != nil {
-					return timeline.Explain(err)
-				}
-				if lines != nil {
-					row.Lines = &Code{Added: lines.Added, Removed: lines.Removed}
+				if err := r.turnNumbers(&row, step); err != nil {
+					return err
 				}
 			}
 			if row.Text == "" && a == step.Last() {
@@ -81,6 +78,28 @@ func (r *runReader) rows(context.Context) error {
 	r.foldRows()
 	if shared := r.sum.SharedChange(); shared != nil && !r.sum.Session {
 		r.out.Together = &Code{Added: shared.Lines.Added, Removed: shared.Lines.Removed}
+	}
+	return nil
+}
+
+// turnNumbers sets what the calls of a turn changed, and how many there are.
+func (r *runReader) turnNumbers(row *Row, turn *summary.Step) error {
+	lines, err := r.sum.TurnLines(turn)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	if lines != nil {
+		row.Lines = &Code{Added: lines.Added, Removed: lines.Removed}
+	}
+	calls, err := r.sum.ToolCalls(turn)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	row.Calls.Total = len(calls)
+	for _, c := range calls {
+		if c.Status == snapshot.ToolCallFailed {
+			row.Calls.Failed++
+		}
 	}
 	return nil
 }
@@ -103,8 +122,8 @@ func compareRows(a, b Row) int {
 // restingRow returns the row of a step without attempts.
 func (r *runReader) restingRow(step *summary.Step) Row {
 	row := Row{Step: r.name(step.NodeID), Label: r.labelOf(step), Loop: isLoop(step), Iteration: step.Iteration, State: nodeState(step.State)}
-	if len(step.OpenNeeds) > 0 {
-		row.Text = r.line("needs "+strings.Join(step.OpenNeeds, ", "), textShown)
+	for _, name := range r.sum.After(step.OpenNeeds) {
+		row.After = append(row.After, r.name(name))
 	}
 	return row
 }

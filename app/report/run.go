@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/app/summary"
@@ -93,7 +92,7 @@ func (r *runReader) facts(context.Context) error {
 	waits := sum.Waits[:min(len(sum.Waits), r.share(maxWaits))]
 	for _, w := range waits {
 		out.Waits = append(out.Waits, Wait{
-			Step: r.name(stepName(w.NodeID, w.Iteration, false)), For: w.For, What: r.line(w.What, valueShown), DueMs: w.DueAtMs,
+			Step: r.name(titleOf(w.NodeID, w.Iteration, w.Iteration > 0)), For: w.For, What: r.line(w.What, valueShown), DueMs: w.DueAtMs,
 			How: r.mask.text(w.Hint(sum.Row.ID)),
 		})
 	}
@@ -173,18 +172,10 @@ func (r *runReader) name(text string) string { return oneLine(r.mask.text(text),
 // line returns a text without its secrets on one line, cut to most characters.
 func (r *runReader) line(text string, most int) string { return oneLine(r.mask.text(text), most) }
 
-// stepName returns the name of a step: that of the node and, if there are several iterations, the iteration.
-func stepName(node string, iteration int, loops bool) string {
-	if iteration == 0 && !loops {
-		return node
-	}
-	return node + "::" + strconv.Itoa(iteration)
-}
-
 // values sets Input and Outputs.
 func (r *runReader) values(context.Context) error {
 	for _, v := range summary.DifferentInputs(nil, r.sum.Input) {
-		r.value(&r.out.Input, v.Name, v.Value)
+		r.value(&r.out.Input, Value{Name: v.Name}, v.Value)
 	}
 	state, err := r.sum.Entry.State()
 	if err != nil {
@@ -204,21 +195,25 @@ func (r *runReader) values(context.Context) error {
 			return timeline.Explain(err)
 		}
 		if ok {
-			r.value(&r.out.Outputs, step.OutputTable, value)
+			from := ""
+			if isLoop(&step) {
+				from = r.name(stepTitle(&step))
+			}
+			r.value(&r.out.Outputs, Value{Name: step.OutputTable, From: from}, value)
 		}
 	}
 	slices.Reverse(r.out.Outputs.List)
 	return nil
 }
 
-// value adds a value to a list, unless the list is full.
-func (r *runReader) value(to *Values, name string, value json.RawMessage) {
+// value adds a value to a list, unless the list is full. about has its name, and where it is from.
+func (r *runReader) value(to *Values, about Value, value json.RawMessage) {
 	if len(to.List) >= r.share(maxValues) {
 		to.More++
 		return
 	}
 	text, left := cut(strings.Join(strings.Fields(words(r.mask.text(string(value)))), " "), valueShown)
-	to.List = append(to.List, Value{r.name(name), text, left})
+	to.List = append(to.List, Value{r.name(about.Name), text, about.From, left})
 }
 
 // words returns a JSON value for people: a string without its quotes, a flat object as its members, and everything else as it is.
@@ -242,12 +237,12 @@ func words(value string) string {
 		if _, nested := member.(json.Delim); err != nil || nested {
 			return value
 		}
-		members = append(members, fmt.Sprint(name, " ", member))
+		members = append(members, fmt.Sprint(name, ": ", member))
 	}
 	if _, err := d.Token(); err != nil {
 		return value
 	}
-	return strings.Join(members, " · ")
+	return strings.Join(members, ", ")
 }
 
 // forks sets Forks.
@@ -261,6 +256,7 @@ func (r *runReader) forks(ctx context.Context) error {
 			ID: f.RunID, From: timeline.Address{Run: f.ParentRunID, Frame: f.ParentFrameNo}.String(), State: runState(f.Status, f.Stale),
 			Error: r.line(f.Error, errorShown), Code: codeOf(f.Code), Better: f.Better, Differs: r.different(f.Differs),
 		}
+		fork.GoOn = r.goOn(&f)
 		if f.BranchLabel != nil {
 			fork.Name = r.name(*f.BranchLabel)
 		}
@@ -268,6 +264,21 @@ func (r *runReader) forks(ctx context.Context) error {
 	}
 	r.out.MoreForks = total - len(forks)
 	return nil
+}
+
+// goOn returns the command that goes on with a fork, or lands it, or "" if there is none.
+func (r *runReader) goOn(f *summary.Fork) string {
+	line := ""
+	switch {
+	case f.Status.Waiting() && len(f.Waits) > 0:
+		_, line, _ = strings.Cut(f.Waits[0].Hint(f.RunID), "`")
+		line, _, _ = strings.Cut(line, "`")
+	case f.Status == snapshot.RunFinished && !f.Code.IsZero():
+		line = fault.CommandLine(fault.Program, "land", f.RunID)
+	case f.Stale || f.Status == snapshot.RunPending || f.Status == snapshot.RunCancelled:
+		line = fault.CommandLine(fault.Program, "resume", f.RunID)
+	}
+	return r.mask.text(line)
 }
 
 // different returns what differs in an input: the first few members.
@@ -279,7 +290,7 @@ func (r *runReader) different(members []summary.InputValue) []Value {
 			list.List = append(list.List, Value{Name: r.name(m.Name), Text: "none"})
 			continue
 		}
-		r.value(&list, m.Name, m.Value)
+		r.value(&list, Value{Name: m.Name}, m.Value)
 	}
 	return list.List
 }
@@ -288,23 +299,41 @@ func (r *runReader) different(members []summary.InputValue) []Value {
 func (r *runReader) next() {
 	run, out := r.sum.Row.ID, r.out
 	add := func(name string, args ...string) {
-		out.Next = append(out.Next, Command{name, r.mask.text(fault.CommandLine(fault.Program, args...))})
+		out.Next = append(out.Next, Command{Name: name, Line: r.mask.text(fault.CommandLine(fault.Program, args...))})
 	}
 	if f := r.sum.Failure; f != nil {
+		if better := out.Failure.Better; better != nil && better.GoOn != "" {
+			out.Next = append(out.Next, Command{Name: "Better fork", Line: better.GoOn})
+		}
 		if args := r.sum.RetryArguments(); args != nil {
 			add("Try again", args...)
+			out.Next[len(out.Next)-1].Note = r.retryNote()
 		}
 		if f.Retry != nil && f.Retry.Denied {
 			add("Ask again", "resume", run)
 		}
 		if f.Attempt != nil {
-			out.Next = append(out.Next, Command{"Whole log", r.logCommand(f.Step, f.Attempt)})
+			out.Next = append(out.Next, Command{Name: "Whole log", Line: r.logCommand(f.Step, f.Attempt)})
 		}
 	}
 	if first := r.sum.First; first != nil && !r.sum.Code.IsZero() && r.sum.Row.Parent == nil {
 		add("All changes", "diff", "--code", timeline.Address{Run: run, Frame: first.Frame}.String(), run)
 	}
 	add("All frames", "timeline", run)
+}
+
+// retryNote says from where the failed step is tried again.
+func (r *runReader) retryNote() string {
+	f := r.sum.Failure
+	if f.Step == nil {
+		return ""
+	}
+	for _, a := range f.Step.Attempts {
+		if a.Frame != nil && !a.Inherited && *a.Frame > f.Retry.Frame {
+			return "from before " + r.attemptTitle(f.Step, a)
+		}
+	}
+	return ""
 }
 
 // waitsFor returns the wait of a step, or nil.

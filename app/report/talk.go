@@ -31,7 +31,7 @@ func (r *runReader) talk() error {
 	}
 	var part *Part
 	for _, call := range calls.list {
-		title := r.name(fmt.Sprintf("%s, attempt %d", stepName(call.NodeID, call.Iteration, call.Iteration > 0), call.Attempt))
+		title := r.name(fmt.Sprintf("%s, attempt %d", titleOf(call.NodeID, call.Iteration, call.Iteration > 0), call.Attempt))
 		if part == nil || part.Title != title {
 			if len(r.out.Parts) > r.share(maxParts) {
 				r.out.MoreParts++

@@ -75,6 +75,17 @@ func (s *Step) Name() string {
 	return snapshot.Key(s.NodeID, s.Iteration)
 }
 
+// After returns the names of tasks and loops, such as Step.OpenNeeds, for people: "lint", or "loop work".
+func (sum *Summary) After(needs []string) []string {
+	names := slices.Clone(needs)
+	for i, id := range names {
+		if sum.Loop(id) != nil {
+			names[i] = "loop " + id
+		}
+	}
+	return names
+}
+
 // AwaitsPrompt reports whether the run is a session that has answered its last prompt and waits for the next.
 func (sum *Summary) AwaitsPrompt() bool {
 	if !sum.Session || sum.Row.Status != snapshot.RunRunning || len(sum.Steps) == 0 {

@@ -321,7 +321,7 @@ func (v *View) writeRow(c *canvas, r row, task int, full bool) {
 	parts = append(parts, part{c.left(word, stateWidth), style})
 	own := slices.DeleteFunc(slices.Clone(s.Attempts), func(a *summary.Attempt) bool { return a.Inherited })
 	if len(own) == 0 {
-		c.line(append(parts, needs(s, full)...)...)
+		c.line(append(parts, v.after(s, full)...)...)
 		return
 	}
 	if full {
@@ -349,8 +349,8 @@ func (v *View) writeRow(c *canvas, r row, task int, full bool) {
 	c.line(parts...)
 }
 
-// needs returns what a step that has not begun needs, in the place of its numbers.
-func needs(s *summary.Step, full bool) []part {
+// after returns what a step that has not begun comes after, in the place of its numbers.
+func (v *View) after(s *summary.Step, full bool) []part {
 	if len(s.OpenNeeds) == 0 {
 		return nil
 	}
@@ -361,7 +361,7 @@ func needs(s *summary.Step, full bool) []part {
 	if len(s.OpenNeeds) > 2 {
 		gap = needsGap
 	}
-	return []part{{strings.Repeat(" ", gap), ""}, {"needs " + display.ListUpTo(3, s.OpenNeeds), term.Grey}}
+	return []part{{strings.Repeat(" ", gap), ""}, {"after " + display.ListUpTo(3, v.After(s.OpenNeeds)), term.Grey}}
 }
 
 // frameText returns the number of the frame at which an attempt ended or began to wait, or "".

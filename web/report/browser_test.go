@@ -6,11 +6,13 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image"
+	"image/draw"
+	"image/png"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -53,19 +55,46 @@ func chromium(t *testing.T, file string, args ...string) string {
 	return string(out)
 }
 
-// screenshots keeps pictures of a page: at 900 pixels, and at 375 in a frame, because no window of Chromium is so narrow.
-func screenshots(t *testing.T, page string, height int) {
+// tallest is the height in pixels of the largest picture.
+const tallest = 6000
+
+// screenshots keeps pictures of a whole page: at 900 pixels, and at 375 in a frame, because no window of Chromium is so narrow.
+func screenshots(t *testing.T, page string) {
 	t.Helper()
 	name := strings.TrimSuffix(page, ".html")
-	chromium(t, page, "--window-size=900,"+strconv.Itoa(height), "--screenshot="+name+"-900.png")
+	picture(t, page, name+"-900.png", 900)
 	narrow := filepath.Join(t.TempDir(), "narrow.html")
-	require.NoError(t, os.WriteFile(narrow, fmt.Appendf(nil, `<!DOCTYPE html><body style="margin:0"><iframe src="file://%s" style="width:375px;height:%dpx;border:0"></iframe>`, page, height), 0o644))
-	chromium(t, narrow, "--window-size=500,"+strconv.Itoa(height), "--screenshot="+name+"-375.png")
-	for _, width := range []string{"900", "375"} {
-		info, err := os.Stat(name + "-" + width + ".png")
-		require.NoError(t, err)
-		assert.Greater(t, info.Size(), int64(10_000), "the picture shows something")
+	require.NoError(t, os.WriteFile(narrow, fmt.Appendf(nil, `<!DOCTYPE html><body style="margin:0"><iframe src="file://%s" style="width:375px;height:%dpx;border:0"></iframe>`, page, tallest), 0o644))
+	picture(t, narrow, name+"-375.png", 375)
+}
+
+// picture keeps a picture of a page, as high as what the page shows.
+func picture(t *testing.T, page, to string, width int, args ...string) {
+	t.Helper()
+	const narrowest = 500 // of a window of Chromium
+	chromium(t, page, append(args, fmt.Sprintf("--window-size=%d,%d", max(width, narrowest), tallest), "--screenshot="+to)...)
+	file, err := os.Open(to)
+	require.NoError(t, err)
+	whole, err := png.Decode(file)
+	require.NoError(t, errors.Join(err, file.Close()))
+	empty := func(y int) bool {
+		for x := range width {
+			if whole.At(x, y) != whole.At(0, tallest-1) {
+				return false
+			}
+		}
+		return true
 	}
+	height := tallest
+	for height > 1 && empty(height-1) {
+		height--
+	}
+	assert.Greater(t, height, 100, "the picture shows something")
+	cut := image.NewRGBA(image.Rect(0, 0, width, min(height+16, tallest)))
+	draw.Draw(cut, cut.Bounds(), whole, image.Point{}, draw.Src)
+	file, err = os.Create(to)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(png.Encode(file, cut), file.Close()))
 }
 
 // A word is a word on a printed page, in points.
@@ -176,6 +205,9 @@ func (d *desk) session() {
 		}
 		say("assistant", content)
 		say("user", []any{result})
+		if i%100 == 99 && i/100 != 7 { // in one turn the user interrupts the agent
+			say("assistant", []any{map[string]string{"type": "text", "text": "Done: the dashes are single now."}})
+		}
 	}
 	d.Write("s1.jsonl", lines.String())
 	d.call(fault.ExitOK, "session", "import", "claude", "s1.jsonl")
@@ -204,6 +236,7 @@ func TestReportsAreLookedAtInABrowser(t *testing.T) {
 		"failed":  d.writeReport(dir, "failed", "fix-212"),
 		"several": d.writeReport(dir, "several", "fix-212", fork, "claude-s1"),
 		"session": d.writeReport(dir, "session", "claude-s1"),
+		"fork":    d.writeReport(dir, "fork", fork),
 		"hostile": d.writeReport(dir, "hostile", "r", "c", "claude-s"),
 		"wide":    d.writeReport(dir, "wide", "wide"),
 	}
@@ -250,9 +283,12 @@ func TestReportsAreLookedAtInABrowser(t *testing.T) {
 	})
 	t.Run("pictures", func(t *testing.T) {
 		t.Parallel()
-		screenshots(t, pages["failed"], 1900)
-		screenshots(t, pages["several"], 1400)
-		screenshots(t, pages["session"], 2400)
-		screenshots(t, pages["hostile"], 2400)
+		for _, page := range pages {
+			screenshots(t, page)
+		}
+		axis := filepath.Join(dir, "failed.svg")
+		d.call(fault.ExitOK, "report", "fix-212", "--format", "svg", "--force", "-o", axis)
+		picture(t, axis, filepath.Join(dir, "failed-light.png"), 900)
+		picture(t, axis, filepath.Join(dir, "failed-dark.png"), 900, "--blink-settings=preferredColorScheme=0")
 	})
 }

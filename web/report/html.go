@@ -72,23 +72,52 @@ func HTML(r *report.Report) ([]byte, error) {
 
 // table is a table of steps.
 type table struct {
-	Run   *report.Run
-	Rows  []report.Row
-	Long  int64 // the length of the axis
-	Count int   // the number of all rows
+	Run    *report.Run
+	Rows   []tableRow
+	Long   int64  // the length of the axis
+	Count  int    // the number of all rows
+	Code   bool   // a row has changed lines
+	States []look // of all rows, each once
+}
+
+// tableRow is a row of a table of steps.
+type tableRow struct {
+	report.Row
+
+	Total int64 // the length of the axis
+	Whole bool  // all rows are in a table below
+	Span  int   // the number of columns after the first
+}
+
+// newTable returns a table with rows of a run.
+func newTable(r *report.Run, rows []report.Row) *table {
+	t := &table{Run: r, Long: r.Axis.ToMs - r.Axis.FromMs, Count: len(r.Rows)}
+	t.Code = slices.ContainsFunc(rows, func(row report.Row) bool { return row.Lines != nil })
+	span := 6 // without the column of changed lines
+	if t.Code {
+		span++
+	}
+	for _, row := range rows {
+		t.Rows = append(t.Rows, tableRow{row, t.Long, len(rows) < len(r.Rows), span})
+	}
+	for _, state := range states() {
+		if slices.ContainsFunc(rows, func(row report.Row) bool { return row.State == state && row.Folded == 0 }) {
+			t.States = append(t.States, lookOf(state))
+		}
+	}
+	return t
 }
 
 // functions returns the functions of the template.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"t": onPage, "look": lookOf, "num": number[int], "num64": number[int64], "count": count[int], "took": took, "since": since, "moment": moment,
+		"t": onPage, "look": lookOf, "num": number[int], "num64": number[int64], "count": count[int], "took": took, "worked": worked, "since": since, "forkNow": forkNow, "moment": moment,
 		"minute": minute, "short": short, "money": money, "times": times, "reason": reason, "waitWord": waitWord, "forksOf": forksOf,
 		"leftOut": leftOut, "together": together, "body": body, "title": title, "done": done, "middle": middle,
 		"due":       func(ms *int64) string { return moment(*ms) },
 		"hint":      hintParts,
 		"mille":     func(n int) string { return fmt.Sprintf("%d.%d%%", n/10, n%10) },
 		"gap":       func(g report.Gap) string { return took(g.ToMs - g.FromMs) },
-		"sentence":  func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
 		"arguments": func(line string) []string { return strings.Split(line, " ") },
 		"partNote":  partNote,
 		"costs": func(r *report.Report) bool {
@@ -99,14 +128,12 @@ func functions() template.FuncMap {
 			ours, stored := verdict(r)
 			return struct{ Ours, Stored string }{ours, stored}
 		},
-		"table": func(r *report.Run) table {
-			return table{r, report.FoldRows(r.Rows, rowsShown), r.Axis.ToMs - r.Axis.FromMs, len(r.Rows)}
-		},
+		"table": func(r *report.Run) *table { return newTable(r, report.FoldRows(r.Rows, rowsShown)) },
 		"folded": func(r *report.Run) *table {
 			if len(r.Rows) <= rowsShown {
 				return nil
 			}
-			return &table{r, r.Rows, r.Axis.ToMs - r.Axis.FromMs, len(r.Rows)}
+			return newTable(r, r.Rows)
 		},
 	}
 }
@@ -160,7 +187,7 @@ func title(r *report.Report) string {
 		return shown(name + " " + ours + stored)
 	}
 	var words []string
-	for _, state := range []report.State{report.Failed, report.Stale, report.Waiting, report.Delayed, report.Running, report.Pending, report.Cancelled, report.Finished} {
+	for _, state := range states() {
 		n := 0
 		for _, run := range r.Runs {
 			if run.State == state {
@@ -174,8 +201,11 @@ func title(r *report.Report) string {
 	return count(len(r.Runs), "run") + ": " + strings.Join(words, ", ")
 }
 
-// done returns how many steps of a run have finished, of how many.
+// done returns how many steps of a run have finished, of how many, or how many turns a session has.
 func done(r *report.Run) string {
+	if r.Session {
+		return count(len(r.Rows)+max(r.MoreRows-1, 0), "turn")
+	}
 	finished, steps := make(map[string]bool), make(map[string]bool)
 	for _, row := range r.Rows {
 		key := fmt.Sprint(row.Step, " ", row.Iteration)

@@ -87,10 +87,14 @@ func (m markdown) sentence(r *report.Run) {
 			m.printf(" %s failed%s: %s.", code(f.Step), times(f.Tries), code(reason(f.Error)))
 		}
 		if c := f.Change; c != nil {
-			m.printf(" The last change of files before it is %s %s: %s.", code(c.Address), code(c.Step), stat(c.Code))
+			m.printf(" %s changed files last (%s): %s.", cmp.Or(code(c.Step), "A frame"), code(c.Address), stat(c.Code))
 		}
-		if f.Better != "" {
-			m.printf(" It went better in the fork %s.", code(f.Better))
+		if b := f.Better; b != nil {
+			name := code(b.ID)
+			if b.Name != "" {
+				name = code(b.Name) + " (" + name + ")"
+			}
+			m.printf(" The step finished in the fork %s; it %s.", name, forkNow(b))
 		}
 	}
 	if u := r.Usage; u != nil {
@@ -140,7 +144,11 @@ func (m markdown) table(r *report.Run) {
 		}
 		name, try, long, lines := row.Step, "", "", ""
 		if row.Loop {
-			name = fmt.Sprintf("%s::%d", row.Step, row.Iteration)
+			name = fmt.Sprintf("%s iteration %d", row.Step, row.Iteration)
+		}
+		said := cell(reason(row.Text))
+		if said == "" && len(row.After) > 0 {
+			said = "after " + cell(strings.Join(row.After, ", "))
 		}
 		if row.Attempt > 0 {
 			try, long = number(row.Attempt), length(row.TookMs)
@@ -156,7 +164,7 @@ func (m markdown) table(r *report.Run) {
 			task += " " + cell(row.Label)
 		}
 		look := lookOf(row.State)
-		m.printf("| %s %s | %s | %s | %s | %s | %s |\n", look.Glyph, look.Word, task, try, cell(reason(row.Text)), lines, long)
+		m.printf("| %s %s | %s | %s | %s | %s | %s |\n", look.Glyph, look.Word, task, try, said, lines, long)
 	}
 }
 

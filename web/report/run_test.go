@@ -148,7 +148,7 @@ func TestTheReportOfAHostileRunHasItsTextsAsText(t *testing.T) {
 		checkComment(t, []byte(d.call(fault.ExitOK, append([]string{"report", "--format", "md"}, runs...)...)))
 	}
 	page := d.call(fault.ExitOK, "report", "r")
-	for _, part := range []string{"end of the log", "hostile/", "&lt;U+202E&gt;", "&lt;0xFF&gt;", "the last change"} {
+	for _, part := range []string{"</b>: log", "hostile/", "&lt;U+202E&gt;", "&lt;0xFF&gt;", "the last change"} {
 		assert.Contains(t, page, part)
 	}
 }

@@ -39,7 +39,7 @@ func TestAPageHasAtMostTwoMegabytes(t *testing.T) {
 		assert.Contains(t, string(page), " long 8999", "%s: a log keeps its end", name)
 		assert.Positive(t, long.Left)
 		assert.Contains(t, string(page), "lines above", name)
-		assert.Regexp(t, `Left out: [0-9\x{2009}]+ lines in [0-9]+ parts`, string(page), name)
+		assert.Regexp(t, `Left out: [0-9\x{202f}]+ lines in [0-9]+ parts`, string(page), name)
 	}
 }
 

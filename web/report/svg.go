@@ -75,10 +75,10 @@ func drawRow(b *strings.Builder, row report.Row, y int, left, unit float64) {
 	look := lookOf(row.State)
 	name := row.Step
 	if row.Loop {
-		name = fmt.Sprintf("%s::%d", row.Step, row.Iteration)
+		name = fmt.Sprintf("%s iteration %d", row.Step, row.Iteration)
 	}
 	if row.Attempt > 1 {
-		name += fmt.Sprintf(" #%d", row.Attempt)
+		name += fmt.Sprintf(", attempt %d", row.Attempt)
 	}
 	fmt.Fprintf(b, `<text class="%s" x="12" y="%d">%s</text><text x="30" y="%d">%s<title>%s: %s</title></text>`,
 		look.Class, y+13, look.Glyph, y+13, escapeXML(cutName(name, svgName)), escapeXML(name), look.Word)

@@ -35,22 +35,41 @@ func took(ms int64) string {
 	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// since returns a time since the start of a run.
-func since(ms int64) string {
-	if ms < 0 {
-		return "−" + took(-ms)
+// worked returns how long a run worked and waited.
+func worked(r *report.Run) string {
+	const slack = 20 // what is no more than one in slack is not worth a word
+	switch all := r.EndMs - r.StartMs; {
+	case r.WaitedMs > 0:
+		return took(r.TookMs) + " of work and " + took(r.WaitedMs) + " of waiting"
+	case all > r.TookMs+r.TookMs/slack:
+		return took(r.TookMs) + " of work in " + took(all)
 	}
-	if ms < 1000 {
-		return fmt.Sprintf("+%.1f s", float64(ms)/1000)
-	}
-	return "+" + took(ms)
+	return took(r.TookMs)
 }
 
-// number returns a number with a thin space between groups of three digits.
+// since returns a time since the start of a run that took total, in the unit of the other times of the run.
+func since(ms, total int64) string {
+	sign := "+"
+	if ms < 0 {
+		sign, ms = "−", -ms
+	}
+	const short, minute = 2000, 60_000
+	switch {
+	case ms == 0:
+		return "0"
+	case total < short:
+		return fmt.Sprintf("%s%d ms", sign, ms)
+	case total < minute && ms < minute:
+		return fmt.Sprintf("%s%.1f s", sign, float64(ms)/1000)
+	}
+	return sign + took(ms)
+}
+
+// number returns a number with a narrow space, at which no line breaks, between groups of three digits.
 func number[T int | int64](n T) string {
 	digits := strconv.FormatInt(int64(n), 10)
 	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
-		digits = digits[:at] + "\u2009" + digits[at:]
+		digits = digits[:at] + "\u202f" + digits[at:]
 	}
 	return digits
 }
@@ -147,14 +166,43 @@ func times(n int) string {
 	return fmt.Sprintf(" %s times", number(n))
 }
 
-// forksOf returns how the forks of a run stand.
+// states returns all states, those that people look for first before the others.
+func states() []report.State {
+	return []report.State{
+		report.Failed, report.Stale, report.Waiting, report.Delayed, report.Running, report.Pending, report.Cancelled, report.Skipped, report.Finished,
+	}
+}
+
+// forkNow returns how a fork stands, as the end of a sentence about it.
+func forkNow(f *report.Fork) string {
+	switch f.State {
+	case report.Finished:
+		return "has finished"
+	case report.Failed:
+		return "has failed"
+	case report.Running:
+		return "is running"
+	case report.Stale:
+		return "has no process that runs it"
+	case report.Waiting:
+		return "waits for you"
+	case report.Delayed:
+		return "waits"
+	case report.Cancelled:
+		return "was cancelled"
+	case report.Pending, report.Skipped:
+	}
+	return "has not begun"
+}
+
+// forksOf returns how the forks of a run stand, or "" if there are none, or only one that the failure names.
 func forksOf(r *report.Run) string {
 	total := len(r.Forks) + r.MoreForks
-	if len(r.Forks) == 0 {
+	if len(r.Forks) == 0 || total == 1 && r.Failure != nil && r.Failure.Better != nil {
 		return ""
 	}
 	var words []string
-	for _, state := range []report.State{report.Finished, report.Failed, report.Running, report.Stale, report.Waiting, report.Delayed, report.Pending, report.Cancelled} {
+	for _, state := range states() {
 		n := 0
 		for _, f := range r.Forks {
 			if f.State == state {
@@ -166,7 +214,7 @@ func forksOf(r *report.Run) string {
 		}
 	}
 	if total == 1 {
-		return "1 fork: " + lookOf(r.Forks[0].State).Word
+		return "Its fork " + forkNow(&r.Forks[0])
 	}
 	return count(total, "fork") + ": " + strings.Join(words, ", ")
 }

@@ -143,7 +143,10 @@ func (m markdown) table(r *report.Run) {
 			continue
 		}
 		name, try, long, lines := row.Step, "", "", ""
-		if row.Loop {
+		switch {
+		case r.Session:
+			name = fmt.Sprintf("%s %d", row.Step, row.Iteration)
+		case row.Loop:
 			name = fmt.Sprintf("%s iteration %d", row.Step, row.Iteration)
 		}
 		said := cell(reason(row.Text))

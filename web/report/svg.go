@@ -55,7 +55,7 @@ func drawAxis(b *strings.Builder, r *report.Run, y int) int {
 	rows := report.FoldRows(r.Rows, svgRows)
 	left, width := float64(svgLabels), float64(svgWidth-svgLabels-svgTimes)
 	for _, row := range rows {
-		drawRow(b, row, y, left, width/report.Whole)
+		drawRow(b, row, r.Session, y, left, width/report.Whole)
 		y += svgRow
 	}
 	fmt.Fprintf(b, `<text class="d" x="%d" y="%d">0 s</text><text class="d n" x="%d" y="%d">%s</text>`+"\n",
@@ -66,15 +66,18 @@ func drawAxis(b *strings.Builder, r *report.Run, y int) int {
 	return y + svgFoot
 }
 
-// drawRow draws a row at y. unit is the length of the axis' unit in pixels.
-func drawRow(b *strings.Builder, row report.Row, y int, left, unit float64) {
+// drawRow draws a row at y. turns reports whether rows are turns of a session. unit is the length of the axis' unit in pixels.
+func drawRow(b *strings.Builder, row report.Row, turns bool, y int, left, unit float64) {
 	if row.Folded > 0 {
 		fmt.Fprintf(b, `<text class="d" x="30" y="%d">⋯ %s more</text>`+"\n", y+13, count(row.Folded, "row"))
 		return
 	}
 	look := lookOf(row.State)
 	name := row.Step
-	if row.Loop {
+	switch {
+	case turns:
+		name = fmt.Sprintf("%s %d", row.Step, row.Iteration)
+	case row.Loop:
 		name = fmt.Sprintf("%s iteration %d", row.Step, row.Iteration)
 	}
 	if row.Attempt > 1 {

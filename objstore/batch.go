@@ -1,6 +1,7 @@
 package objstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -150,7 +151,8 @@ func (b *Batch) syncNames() error {
 func (b *Batch) remember() {
 	for _, o := range b.order {
 		if o.file == nil {
-			b.store.cache.put(cacheKey{id: o.id}, o.object)
+			// The bytes can be a small part of a large value, which the cache must not keep.
+			b.store.cache.put(cacheKey{id: o.id}, object{o.kind, bytes.Clone(o.data)})
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -215,6 +216,9 @@ func (a *appender) storedBefore(collection, key string) ([]byte, error) {
 		return nil, err
 	}
 	rows := state.collection(collection)
+	if table, ok := strings.CutPrefix(collection, outputsPrefix); ok {
+		rows = state.Outputs(table)
+	}
 	if rows == nil {
 		if a.prev == nil {
 			return nil, nil

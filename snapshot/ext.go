@@ -79,6 +79,13 @@ func (e *Entry) ExtID(engine string) (objstore.ID, error) {
 	return at.ID, err
 }
 
+// ExtFileID returns the id of a file in ext/<engine>/ without reading the file, or the zero ID if the file does not exist.
+// Files with the same id have the same content.
+func (e *Entry) ExtFileID(engine, name string) (objstore.ID, error) {
+	at, err := e.ext(engine, name)
+	return at.ID, err
+}
+
 // HasExt reports whether the entry has data of an engine.
 func (e *Entry) HasExt(engine string) (bool, error) {
 	id, err := e.ExtID(engine)

@@ -99,11 +99,39 @@ func (s secrets) json(text []byte) ([]byte, error) {
 // value returns a row of a collection whose whole value comes from outside, without its secrets.
 func (s secrets) value(collection string, row page.Row) (page.Row, error) {
 	if s.redactor == nil {
-		return row, s.stored.look(strings.TrimSpace(collection+" "+row.Key), row.Value)
+		text, err := s.unseen(collection, row)
+		if err != nil {
+			return row, err
+		}
+		return row, s.stored.look(strings.TrimSpace(collection+" "+row.Key), text)
 	}
 	var err error
 	row.Value, err = s.redactor.RedactJSON(Place{Collection: collection, Key: row.Key}, row.Value)
 	return row, err
+}
+
+// The size of a value from which its beginning is not looked through again, and the number of bytes before the first
+// change that are: a secret can begin there.
+const (
+	largeSeen = 64 << 10
+	seenAgain = 16 << 10
+)
+
+// unseen returns the part of a row's value in which a secret can be that its value before does not have: a list that
+// grows would else be looked through from its beginning each time.
+func (s secrets) unseen(collection string, row page.Row) ([]byte, error) {
+	if len(row.Value) < largeSeen || s.stored == nil || s.stored.marker == nil {
+		return row.Value, nil
+	}
+	had, err := s.before(collection, row.Key)
+	if err != nil {
+		return nil, err
+	}
+	same := 0
+	for same < min(len(had), len(row.Value)) && had[same] == row.Value[same] {
+		same++
+	}
+	return row.Value[max(0, same-seenAgain):], nil
 }
 
 // members returns a stored row of a collection whose free members come from outside, without the secrets in them.

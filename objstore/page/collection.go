@@ -135,20 +135,35 @@ func (c *Collection) Len() int { return c.rows }
 // are shared and must not be changed. If an object is damaged, the error is a [*objstore.CorruptError]. Any
 // other error is about reading.
 func (c *Collection) Get(key string) ([]byte, bool, error) {
+	l, err := c.find(key)
+	if err != nil || l == nil {
+		return nil, false, err
+	}
+	value, err := c.values().get(l)
+	return value, err == nil, err
+}
+
+// Has reports whether there is a row with the given key. It reads what Get reads, but not the value.
+func (c *Collection) Has(key string) (bool, error) {
+	l, err := c.find(key)
+	return l != nil, err
+}
+
+// find returns the line of the row with the given key, or nil if there is no such row.
+func (c *Collection) find(key string) (*line, error) {
 	if c.rows == 0 {
-		return nil, false, nil
+		return nil, nil
 	}
 	d := c.directory()
 	lines, err := d.page(pageOf(hashKey(key), d.pages))
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	i, found := slices.BinarySearchFunc(lines, key, func(l line, key string) int { return strings.Compare(l.key, key) })
 	if !found {
-		return nil, false, nil
+		return nil, nil
 	}
-	value, err := c.values().get(&lines[i])
-	return value, err == nil, err
+	return &lines[i], nil
 }
 
 // Rows yields every row, sorted by the bytes of the key. It reads all pages before it yields the first row, and

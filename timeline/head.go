@@ -72,13 +72,18 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 // exists. Code: invalid_run_id if the id is empty, longer than snapshot.MaxRunID bytes, not UTF-8, or begins
 // with a dash.
 func newTip(id string) (refs.Name, error) {
-	if len(id) > snapshot.MaxRunID || !utf8.ValidString(id) {
-		return "", fault.New(fault.InvalidRunID, "the run id is not UTF-8 text of at most %d bytes", snapshot.MaxRunID).
-			Hint("leave out --run-id: git-smithers then chooses an id")
-	}
 	if strings.HasPrefix(id, "-") {
 		return "", fault.New(fault.InvalidRunID, "run id %q begins with -, so commands would read the id as an option", id).
 			Hint("leave out --run-id: git-smithers then chooses an id").Detail("runId", id)
+	}
+	return anyID(id)
+}
+
+// anyID returns the name of the tip of a new run as newTip does, and accepts an id that begins with a dash.
+func anyID(id string) (refs.Name, error) {
+	if len(id) > snapshot.MaxRunID || !utf8.ValidString(id) {
+		return "", fault.New(fault.InvalidRunID, "the run id is not UTF-8 text of at most %d bytes", snapshot.MaxRunID).
+			Hint("leave out --run-id: git-smithers then chooses an id")
 	}
 	tip, err := refs.Tip(id)
 	return tip, Explain(err)
@@ -103,17 +108,17 @@ func CheckFree(ctx context.Context, s *Store, id string) error {
 // freeTip returns the name of the tip of a new run with the given id. Codes: invalid_run_id, run_exists,
 // run_pruned.
 func freeTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
-	tip, err := absentTip(ctx, s, id)
+	tip, err := absentTip(ctx, s, id, newTip)
 	if err != nil {
 		return "", err
 	}
 	return tip, runFinder{s.refs}.refusePruned(ctx, id)
 }
 
-// absentTip returns the name of the tip of a new run with the given id. Unlike freeTip, it accepts the id of a
-// pruned run. Codes: invalid_run_id, run_exists.
-func absentTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
-	tip, err := newTip(id)
+// absentTip returns the name of the tip of a new run with the given id, which the function named checks. Unlike freeTip,
+// it accepts the id of a pruned run. Codes: invalid_run_id, run_exists.
+func absentTip(ctx context.Context, s *Store, id string, named func(id string) (refs.Name, error)) (refs.Name, error) {
+	tip, err := named(id)
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,6 +27,9 @@ type Series struct {
 	made  []refs.FrameRef // the frames since the last Commit, oldest first; includes a fork's frame 0
 	batch *objstore.Batch // the objects that are not in a pack yet
 	most  int64           // the number of bytes at which the batch is written to a pack
+	holds *refs.Update    // holds the history that the series replaces; nil for any other run
+	onto  bool            // the series continues another history of the run than that of head
+	open  bool            // the run is not sealed when it ends
 	keeps []func()        // release the pins on the objects that the series refers to, and on its packs
 }
 
@@ -51,7 +55,7 @@ func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot
 // was collected. Commit then also removes the run's tombstone. Codes: run_exists; invalid_run_id; run_pruned if
 // the history of the pruned run is still held, since `prune --undo` can bring the run back.
 func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
-	tip, err := absentTip(ctx, s, run.ID)
+	tip, err := absentTip(ctx, s, run.ID, newTip)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +70,75 @@ func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snaps
 	return b, nil
 }
 
+// SeriesAgain returns a series as NewSeries does, for a run that is not a fork, but accepts the id of a pruned run also
+// if its history is still held. Commit then removes the run's tombstone; what is held stays until `prune --collect`.
+// The id may begin with a dash: it is another program's, and commands take it after "--". Codes: run_exists; invalid_run_id.
+func SeriesAgain(ctx context.Context, s *Store, run snapshot.Run) (*Series, error) {
+	tip, err := absentTip(ctx, s, run.ID, anyID)
+	if err != nil {
+		return nil, err
+	}
+	b := newSeries(s, tip, run, nil)
+	name, err := refs.Gone(run.ID)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	switch stone, err := s.refs.Resolve(ctx, name); {
+	case err == nil:
+		b.stone = &refs.Update{Name: name, Old: stone}
+	case !errors.Is(err, refs.ErrNotFound):
+		return nil, Explain(err)
+	}
+	return b, nil
+}
+
+// ReplaceSeries returns a series that begins the run of head anew: the first entry has no parent, and gets the row. Commit
+// moves the tip from the entry that head knows to the new chain, and holds the old chain until `prune --collect`, in place
+// of what was held before under this id.
+func ReplaceSeries(ctx context.Context, head *Head, run snapshot.Run) (*Series, error) {
+	s := head.store
+	old, err := framesOf(ctx, s.objects, head.entry.ID)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if _, err := s.FrameRefs().drop(ctx, old); err != nil {
+		return nil, Explain(err)
+	}
+	b := newSeries(s, head.tip, run, nil)
+	b.from = head.entry.ID
+	name, err := refs.Held(run.ID)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	held, err := s.refs.Resolve(ctx, name)
+	if err != nil && !errors.Is(err, refs.ErrNotFound) {
+		return nil, Explain(err)
+	}
+	if held != b.from {
+		b.holds = &refs.Update{Name: name, Old: held, New: b.from}
+	}
+	return b, nil
+}
+
+// SeriesOnto returns a series that continues another history of the run of head: the entries after onto, which must be one of the
+// same run. Commit moves the tip from the entry that head knows to the new entries, and makes the frame refs of the whole
+// new history. SeriesOnto drops the frame refs of the old one at once: frames are also found without refs.
+func SeriesOnto(ctx context.Context, head *Head, onto *snapshot.Entry) (*Series, error) {
+	s := head.store
+	old, err := framesOf(ctx, s.objects, head.entry.ID)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if _, err := s.FrameRefs().drop(ctx, old); err != nil {
+		return nil, Explain(err)
+	}
+	return &Series{store: s, head: head, from: head.entry.ID, entry: onto, batch: s.objects.Begin(), most: seriesPack, onto: true}, nil
+}
+
+// StayOpen makes Commit leave the run's packs and refs as they are when the run ends, because the run is expected to go
+// on: a run that goes on after each end would be packed anew each time.
+func (b *Series) StayOpen() { b.open = true }
+
 // newSeries returns a series that begins a new run with the given row. tip is the name of the run's tip; the
 // caller has checked the id. parent is the frame that run.Parent names, or nil.
 func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry) *Series {
@@ -77,7 +150,7 @@ func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry
 
 // Append builds the next entry of the series and returns the entry. The run has the entry once Commit has returned
 // nil. The caller may read the entry until Close. The entry's time is draft.AtMs, even if draft.AtMs is 0: a
-// series has no clock. Nothing is taken out of the texts, unless draft.Redactor is set: what was imported must come back as it was. The run's row marks
+// series has no clock. Limits of the draft replace those of the settings. Nothing is taken out of the texts, unless draft.Redactor is set: what was imported must come back as it was. The run's row marks
 // their secrets.
 // The first entry of a new run gets the series' row, which draft.Run may then edit. If the new run has no parent,
 // its first entry is a frame even if draft.Frame is nil. A frame adds the event that announces the frame, unless
@@ -102,7 +175,10 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 			draft.Frame = new(snapshot.FrameDraft)
 		}
 	}
-	draft.Limits, draft.Marker = s.settings.Limits, s.vault
+	if draft.Limits == (snapshot.Limits{}) {
+		draft.Limits = s.settings.Limits
+	}
+	draft.Marker = s.vault
 	next, err := snapshot.Append(b.batch, s.frames, b.entry, draft)
 	if err != nil {
 		return nil, Explain(err)
@@ -192,8 +268,11 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 			s.warn(fmt.Errorf("cannot remove the record that frame refs of run %q are being made: %w", next.Run, err))
 		}
 	}
-	b.run, b.stone, b.from, b.made = nil, nil, next.ID, nil
-	if went && h.row.Status.Ended() {
+	if b.onto {
+		b.makeAllFrameRefs(ctx)
+	}
+	b.run, b.stone, b.holds, b.onto, b.from, b.made = nil, nil, nil, false, next.ID, nil
+	if went && !b.open && h.row.Status.Ended() {
 		s.upkeep.runEnded(h.row.ID)
 	}
 	return h, nil
@@ -207,6 +286,9 @@ func (b *Series) updates() ([]refs.Update, error) {
 	if b.stone != nil {
 		updates = append(updates, *b.stone)
 	}
+	if b.holds != nil { // what is held must be held before the tip leaves it
+		updates = slices.Insert(updates, 0, *b.holds)
+	}
 	if len(b.made) == 0 {
 		return updates, nil
 	}
@@ -217,10 +299,10 @@ func (b *Series) updates() ([]refs.Update, error) {
 
 // note writes and locks a note with the number of the first frame of the series. If this process is killed before
 // it has made the frame refs, the next process finds the note and makes the refs. note returns nil if the series
-// has no frames, or if another series of the run holds the note.
+// has at most one frame, whose ref is made with the tip, or if another series of the run holds the note.
 func (b *Series) note() (*seriesNote, error) {
-	if len(b.made) == 0 {
-		return nil, nil //nolint:nilnil // a series without frames needs no note
+	if len(b.made) < 2 {
+		return nil, nil //nolint:nilnil // no other frame needs a ref
 	}
 	return seriesNotes{b.store.Private()}.begin(b.entry.Run, b.made[0].Frame)
 }
@@ -238,6 +320,17 @@ func (b *Series) makeFrameRefs(ctx context.Context) bool {
 		return false
 	}
 	return true
+}
+
+// makeAllFrameRefs makes the missing frame refs of the run's whole history. An error is a warning.
+func (b *Series) makeAllFrameRefs(ctx context.Context) {
+	all, err := framesOf(ctx, b.store.objects, b.entry.ID)
+	if err == nil {
+		_, err = b.store.FrameRefs().Make(ctx, all)
+	}
+	if err != nil {
+		b.store.warn(fmt.Errorf("the frame refs of run %q were not created: %w", b.head.row.ID, err))
+	}
 }
 
 // Close drops the entries that were not committed, and releases all pins. A second Close does nothing.

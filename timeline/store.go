@@ -37,6 +37,9 @@ type Options struct {
 	Warn func(error)      // receives errors that do not harm stored history; nil drops such errors
 	// Session means that the caller is a hook of a coding agent: smithers.session.durability says how safe its writes are.
 	Session bool
+	// LateNames means that writes outlive the process, but not always a power cut: the newest ones can then be missing, and
+	// what is there is whole.
+	LateNames bool
 	// Failpoint is called at named points of a write. If Failpoint returns an error, the write stops at that point. Only
 	// tests of crashes set Failpoint.
 	Failpoint func(name string) error
@@ -102,7 +105,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, Explain(err)
 	}
 	db, err := refs.Open(refs.Options{
-		Repo: repo, Fsync: set.Fsync, LateNames: opts.Session && !set.Session.Durable, Env: opts.Env, Failpoint: opts.Failpoint, FS: opts.FS,
+		Repo: repo, Fsync: set.Fsync, LateNames: opts.LateNames || opts.Session && !set.Session.Durable, Env: opts.Env, Failpoint: opts.Failpoint, FS: opts.FS,
 	})
 	if err != nil {
 		return nil, Explain(errors.Join(err, objects.Close()))

@@ -32,6 +32,7 @@ const (
 	StateCreated   = "created"   // the run is new in this repository
 	StateForwarded = "forwarded" // the local tip moved to the remote's tip
 	StateSplit     = "split"     // the run was also continued in this repository: see FetchedRun.Fork
+	StateJoined    = "joined"    // the run was also continued in this repository, and has the entries of both sides
 	StateAhead     = "ahead"     // this repository has newer entries
 	StateInvalid   = "invalid"   // the remote's run fails the checks
 	StateBusy      = "busy"      // the run must be split, but a process in this repository executes it

@@ -6,8 +6,10 @@
 package share
 
 import (
+	"context"
 	"io"
 
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -18,6 +20,10 @@ type Options struct {
 	// Progress, if not nil, is called while this package itself works. what names the work. done and total count the
 	// steps of the work; total is 0 if the number of steps is unknown.
 	Progress func(what string, done, total int)
+	// Join, if not nil, puts the local entries of a diverged run onto the remote's, and returns the run's new tip. It
+	// returns nil if the run is not of a kind whose entries can be joined; the run is then split. If the local tip has
+	// moved, the code of its error is conflict, and Fetch compares the run again.
+	Join func(context.Context, Diverged) (*snapshot.Entry, error)
 }
 
 // Sharer shares the runs of one store. Only one goroutine at a time may use a Sharer.

@@ -33,7 +33,7 @@ func (f *fetch) take(ctx context.Context, component string) error {
 	for try := 1; ; try++ {
 		run := &incomingRun{component: component}
 		err := f.takeOnce(ctx, run)
-		if errors.Is(err, refs.ErrConflict) && try < rounds {
+		if (errors.Is(err, refs.ErrConflict) || err != nil && fault.CodeOf(err) == fault.Conflict) && try < rounds {
 			continue // another process is moving the local run
 		}
 		if err != nil || run.quiet && !f.named() {
@@ -185,7 +185,7 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objsto
 // compare compares a run that exists in this repository with theirTip, the remote's tip, and sets the run's state:
 //   - If only the remote has new entries and they pass the checks, compare moves the local tip forward.
 //   - If only this repository has new entries, the state is ahead.
-//   - If both sides have new entries, compare splits the run; see divide.
+//   - If both sides have new entries, compare joins or splits the run; see divide.
 //   - If the histories have no common entry, the state is unrelated.
 //   - If the remote's entries cannot be read or fail the checks, the state is invalid.
 func (f *fetch) compare(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
@@ -216,7 +216,7 @@ func (f *fetch) compare(ctx context.Context, run *incomingRun, theirTip objstore
 	return nil
 }
 
-// divide splits a run that was continued both in this repository and at the remote. It first checks the entries
+// divide joins or splits a run that was continued both in this repository and at the remote. It first checks the entries
 // from theirTip, the remote's tip, back to common, the newest common entry. If an entry fails the checks, divide
 // sets the state invalid and does not split the run. If a process in this repository executes the run, divide sets
 // the state busy and does not split the run.
@@ -230,6 +230,9 @@ func (f *fetch) divide(ctx context.Context, run *incomingRun, theirTip, common o
 	}
 	remote, err := snapshot.ReadEntry(f.store.Objects(), theirTip)
 	if err != nil {
+		return err
+	}
+	if joined, err := f.join(ctx, run, Diverged{run.RunID, local, remote, common}); err != nil || joined {
 		return err
 	}
 	fork, err := splitter{f.store}.splitOff(ctx, split{run.RunID, local, remote, common})

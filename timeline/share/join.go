@@ -1,0 +1,36 @@
+package share
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Diverged is a run that was continued both in this repository and at a remote.
+type Diverged struct {
+	Run    string
+	Local  *snapshot.Entry // the local tip
+	Remote *snapshot.Entry // the remote's tip, whose entries have passed the checks
+	Common objstore.ID     // the newest common entry
+}
+
+// join lets Options.Join put the local entries onto the remote's. It returns false if the run must be split instead. If
+// the local tip has moved meanwhile, the error wraps refs.ErrConflict.
+func (f *fetch) join(ctx context.Context, run *incomingRun, what Diverged) (joined bool, err error) {
+	if f.opts.Join == nil {
+		return false, nil
+	}
+	tip, err := f.opts.Join(ctx, what)
+	if err != nil || tip == nil {
+		return false, err
+	}
+	fresh, err := f.store.Frames(ctx, what.Remote, what.Common)
+	if err != nil {
+		return true, timeline.Explain(err)
+	}
+	run.end(StateJoined, "")
+	run.Tip, run.Frames = tip.ID, len(fresh.Frames)
+	return true, nil
+}

@@ -34,7 +34,7 @@ MEETINGS := ./engine ./objstore ./refs/... ./internal/...
 ALONE := ^Test(AFlippedBit|AMergeThatMeetsAFault|APackThatGitHas|ASealThatSpares|FilesThatGit|LargeFilesAre|LooseObjectsGo|MergeAfterGC|MergeMakesOne|PacksOfTheFuture|PlanMerge|SealingAPack|TheNewestVersion|ThePacksStayFew|ValuesThatChange|WhatIsTooLarge)
 
 # Tests that a soak alone runs: they take long, and others show nearly the same.
-LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|TakesTheSignals)
+LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|TakesTheSignals)|^TestLangGraph$$/^together
 
 # The scripts that run with the newer git, too. A soak runs all of them with it.
 NEWER_SCRIPTS ?= ^TestScript$$/^(code-(git|jj|none|rebase|worktrees)|fetch|git|land|plain-git|push|repositories)
@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-agents look unit e2e fuzz soak crash cover bench bench-smithers man man-check demo-check install clean cc
+.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak crash cover bench bench-smithers man man-check demo-check install clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -59,7 +59,7 @@ repositories: build ## make the test repository of this version of the format an
 	sh testdata/repositories/make.sh bin/git-smithers testdata/repositories/format-2.bundle testdata/smithers/imported.bundle
 
 test: tools ## everything that must pass every day
-	@rm -rf .tests && $(LANES) checks everyday race newer-git test-smithers
+	@rm -rf .tests && $(LANES) checks everyday race newer-git test-smithers test-langgraph
 
 checks: build vet tidy fmt-check man-check demo-check lint ## everything that must pass but the tests
 
@@ -85,11 +85,11 @@ fmt: ## rewrite every file as the linter wants it
 	@tools/lint.sh
 	$(LINT) fmt
 
-tools: ## fetch and build what the tests run: jj, a newer git, Smithers, Codex CLI
-	@{ tools/smithers.sh && tools/agents.sh codex; } & fetched=$$!; tools/jj.sh && tools/newer-git.sh && wait $$fetched
+tools: ## fetch and build what the tests run: jj, a newer git, Smithers, Codex CLI, LangGraph
+	@{ tools/smithers.sh && tools/agents.sh codex && tools/langgraph.sh; } & fetched=$$!; tools/jj.sh && tools/newer-git.sh && wait $$fetched
 
 everyday: tools ## tests without the race detector, temporary files in memory
-	@$(EVERYDAY) everyday -memory $(TESTFLAGS) -skip '^TestSmithers|$(LONG)' $$(go list ./... | grep -vxF "$$(go list $(MEETINGS))")
+	@$(EVERYDAY) everyday -memory $(TESTFLAGS) -skip '^TestSmithers|^TestLangGraph|$(LONG)' $$(go list ./... | grep -vxF "$$(go list $(MEETINGS))")
 	@$(EVERYDAY) everyday-alone -memory $(TESTFLAGS) -run '$(ALONE)' ./objstore
 
 race: cc tools ## tests of what runs side by side, with the race detector
@@ -107,6 +107,9 @@ test-smithers: tools ## runs go from the real Smithers into the repository and b
 	@AGENTS=1 $(EVERYDAY) test-codex $(TESTFLAGS) -count=1 -run '^TestAgentCodex' .
 	@$(EVERYDAY) test-smithers -memory $(TESTFLAGS) -count=1 -run '^TestSmithers' -skip '$(LONG)' .
 
+test-langgraph: tools ## LangGraph keeps its threads here: its own tests for savers, and the examples under node and bun
+	@$(EVERYDAY) test-langgraph -memory $(TESTFLAGS) -count=1 -run '^TestLangGraph' -skip '$(LONG)' .
+
 test-agents: ## real coding agents, in a network of their own with a fake model
 	@tools/agents.sh
 	@AGENTS=1 $(EVERYDAY) agents $(TESTFLAGS) -count=1 -run '^TestAgent' .
@@ -116,7 +119,7 @@ look: ## reports in Chromium, on paper and in html-validate; .tests/report has t
 	@BROWSER=1 $(EVERYDAY) look $(TESTFLAGS) -count=1 -run Browser ./web/report
 
 unit: ## every test but the end-to-end scripts, without the race detector
-	$(GOTEST) -skip '^TestS(cript|mithers)' ./...
+	$(GOTEST) -skip '^Test(Script|Smithers|LangGraph)' ./...
 
 e2e: ## the end-to-end scripts, through real git
 	$(GOTEST) -run '^TestScript' .

@@ -74,7 +74,7 @@ func reading(elsewhere string) map[string][]string {
 // capture appends to a run with exactly the id, or makes it.
 func others() []string {
 	return []string{
-		"run", "capture", "status", "runs", "sql", "worktrees", "fetch", "remote", "unbundle", "import", "watch",
+		"run", "capture", "status", "runs", "sql", "worktrees", "fetch", "remote", "unbundle", "import", "watch", "serve",
 		"session enable", "session disable", "session status", "session hook", "session what-if", "session checkpoint", "session tags", "session replay", "session export", "session import", "doctor", "init", "index rebuild", "secret add", "secret list", "secret remove", "__complete", "__notify", "check", "completion", "man", "version",
 	}
 }

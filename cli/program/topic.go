@@ -9,6 +9,6 @@ import "github.com/git-smithers/git-smithers/cli/arg"
 func Topic(tree func() *arg.Command) arg.Topic {
 	return arg.Topic{
 		Title: "for programs",
-		More:  []*arg.Command{captureCommand(), completionCommand(tree), completeCommand(tree), notifyCommand(), manCommand(tree), versionCommand()},
+		More:  []*arg.Command{captureCommand(), serveCommand(), completionCommand(tree), completeCommand(tree), notifyCommand(), manCommand(tree), versionCommand()},
 	}
 }

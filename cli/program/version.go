@@ -36,12 +36,9 @@ func versionCommand() *arg.Command {
 // version is (devel).
 func runVersion(s *session.Session) error {
 	doc := versionDocument{
-		Kind: "version", Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Kind: "version", Version: programVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" {
-			doc.Version = info.Main.Version
-		}
 		for _, setting := range info.Settings {
 			if setting.Key == "vcs.revision" {
 				doc.Revision = setting.Value
@@ -52,4 +49,12 @@ func runVersion(s *session.Session) error {
 		return s.WriteJSON(doc)
 	}
 	return s.Printf("git-smithers %s %s %s\n", doc.Version, doc.Go, doc.Platform)
+}
+
+// programVersion returns the version that Go has recorded in the program, or "(devel)" if there is none.
+func programVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

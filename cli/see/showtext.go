@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -115,8 +116,8 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 // frame. It also writes the mismatches that the import found in the data of the engine.
 func (v *stateView) foreign() {
 	for _, e := range v.engines {
-		if e.Engine == agent.EngineName {
-			continue // the session's memory is no other history
+		if e.Engine == agent.EngineName || e.Engine == langgraph.EngineName {
+			continue // the memory of a session or of a thread is no other history
 		}
 		is := "has no such frame"
 		if e.Frame != nil {

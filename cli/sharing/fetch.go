@@ -79,7 +79,7 @@ func noteForeign(store *timeline.Store, fetched *share.FetchResult) error {
 	var errs []error
 	for _, run := range fetched.Runs {
 		switch run.State {
-		case share.StateCreated, share.StateForwarded, share.StateSplit:
+		case share.StateCreated, share.StateForwarded, share.StateSplit, share.StateJoined:
 			errs = append(errs, agent.NoteForeign(store, run.RunID))
 		}
 	}
@@ -133,6 +133,8 @@ func noteOnFetched(run share.FetchedRun) string {
 	switch {
 	case run.State == share.StateSplit:
 		return "your own continuation is now the fork " + run.Fork
+	case run.State == share.StateJoined:
+		return "with your own continuation; push shares it"
 	case run.Fork != "":
 		return "as " + run.Fork
 	}

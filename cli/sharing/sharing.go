@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/place"
@@ -24,11 +25,11 @@ import (
 func withSharer(ctx context.Context, s *session.Session, f func(*timeline.Store, *share.Sharer) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
-			return tellFindings(s, hintRunAsRemote(ctx, s, store, f(store, share.New(store, share.Options{}))))
+			return tellFindings(s, hintRunAsRemote(ctx, s, store, f(store, share.New(store, share.Options{Join: langgraph.Open(store).Join}))))
 		}
 		steps := s.Steps()
 		talk := &lateTalk{s: s, from: s.Now().Add(term.ProgressAfter)}
-		err := hintRunAsRemote(ctx, s, store, f(store, share.New(store, share.Options{Talk: talk, Progress: steps.Update})))
+		err := hintRunAsRemote(ctx, s, store, f(store, share.New(store, share.Options{Talk: talk, Progress: steps.Update, Join: langgraph.Open(store).Join})))
 		steps.Finish()
 		return tellFindings(s, err)
 	})

@@ -80,6 +80,18 @@ func Smithers(t testing.TB) string {
 	return ""
 }
 
+// LangGraph returns the folder node_modules with LangGraph, its tests for savers, TypeScript and vitest. If the folder is
+// missing, LangGraph skips the test, or fails the test if CI=true.
+func LangGraph(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(toolsDir(), "langgraph", "node_modules")
+	if _, err := os.Stat(filepath.Join(dir, ".bin", "vitest")); err == nil {
+		return dir
+	}
+	missing(t, "there is no LangGraph", "make test-langgraph")
+	return ""
+}
+
 // missing ends a test that needs a tool. what says which tool is missing; makes is the command that
 // gets the tool. It skips the test, or fails the test if CI=true.
 func missing(t testing.TB, what, makes string) {

@@ -1,0 +1,62 @@
+package program
+
+import (
+	"context"
+	"errors"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/serve"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// The values of serve --durability.
+const (
+	durable      = "durable"
+	outlivesOnly = "process"
+)
+
+func serveCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "serve",
+		Summary: "answer a program that keeps its threads here, such as LangGraph",
+		Usage:   []string{"--stdio [--durability process|durable]"},
+		About: `Reads calls from standard input and answers them on standard output until the input ends. The npm
+package @git-smithers/langgraph starts this command; docs/serve.md has the protocol.
+
+--durability process (the default) answers when a write outlives the program. After a power
+cut, threads are whole, and may lack their last moments. --durability durable answers when the
+write is on stable storage.`,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "stdio", Usage: "speak over standard input and output"},
+			&urfave.StringFlag{Name: "durability", Value: outlivesOnly, Usage: "what an answer promises: `process` or durable"},
+		},
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"what a client starts", "git smithers serve --stdio"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			if !c.Bool("stdio") {
+				return fault.New(fault.Usage, "serve needs --stdio").Hint("a program starts `git smithers serve --stdio`")
+			}
+			durability := c.String("durability")
+			if durability != durable && durability != outlivesOnly {
+				return fault.New(fault.Usage, "unknown durability %q", durability).Hint("it is process or durable")
+			}
+			return runServe(ctx, s, durability)
+		},
+	}
+}
+
+// runServe answers the calls on standard input until it ends.
+func runServe(ctx context.Context, s *session.Session, durability string) error {
+	store, err := timeline.Open(ctx, timeline.Options{
+		Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, LateNames: durability != durable,
+	})
+	if err != nil {
+		return err
+	}
+	err = serve.New(store, programVersion(), durability).Serve(ctx, s.In, s.RawOut())
+	return errors.Join(err, store.Close()) //nolint:contextcheck // closing must finish even after Ctrl-C
+}

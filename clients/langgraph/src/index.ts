@@ -1,0 +1,2 @@
+export { GitSmithersSaver, type GitSmithersOptions, type Progress } from "./saver.js";
+export { GitSmithersError } from "./rpc.js";

@@ -1,0 +1,270 @@
+import { type ChildProcess, spawn } from "node:child_process";
+
+/** The version of the protocol that this package speaks. */
+export const PROTOCOL = 1;
+
+/** The number of crashes of the server in a row after which calls are rejected. */
+const CRASHES = 3;
+
+/** An error that git-smithers reports, with its stable code and what one can do. */
+export class GitSmithersError extends Error {
+  override readonly name = "GitSmithersError";
+
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly hints: string[] = [],
+  ) {
+    super(hints.length > 0 ? `${message} (${hints.join("; ")})` : message);
+  }
+}
+
+/** The answer to a call: its result, and the blobs to which the result refers by their numbers. */
+export interface Answer<R> {
+  result: R;
+  blobs: Uint8Array[];
+}
+
+/** How a server is started. */
+export interface ServerOptions {
+  binary: string;
+  repository: string;
+  durability: string;
+  version: string;
+  env?: NodeJS.ProcessEnv;
+}
+
+interface Call {
+  id: number;
+  method: string;
+  message: Buffer[];
+  resolve(answer: Answer<never>): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Calls a child process `git smithers serve`. The child is started by the first call, and keeps Node alive only while calls
+ * are under way. After a crash, the client starts another child and sends again what was not answered: every call can be
+ * repeated.
+ */
+export class Client {
+  private child: ChildProcess | undefined;
+  private readonly calls = new Map<number, Call>();
+  private nextId = 1;
+  private crashes = 0;
+  private talk = "";
+  private closed = false;
+  private ended: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: ServerOptions) {}
+
+  call<R>(method: string, params: object, blobs: Uint8Array[] = []): Promise<Answer<R>> {
+    if (this.closed) return Promise.reject(new GitSmithersError("closed", "the saver is closed"));
+    return new Promise<Answer<R>>((resolve, reject) => {
+      const id = this.nextId++;
+      const call: Call = { id, method, message: encode(id, method, params, blobs), resolve: resolve as Call["resolve"], reject };
+      this.calls.set(id, call);
+      if (this.child === undefined) this.start();
+      else this.send(call);
+    });
+  }
+
+  /** Waits for the calls under way and ends the child. A second call waits, too. */
+  async close(): Promise<void> {
+    this.closed = true;
+    this.child?.ref();
+    this.child?.stdin?.end();
+    await this.ended;
+  }
+
+  /** The process id of the child, for tests. */
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  private start(): void {
+    const { binary, repository, durability } = this.options;
+    const child = spawn(binary, ["serve", "--stdio", "--durability", durability], {
+      cwd: repository,
+      env: this.options.env ?? process.env,
+      stdio: ["pipe", "pipe", "pipe"],
+      windowsHide: true,
+    });
+    this.child = child;
+    this.talk = "";
+    const reader = new Reader((header, blobs) => this.take(child, header, blobs));
+    child.stdout!.on("data", (chunk: Buffer) => reader.add(chunk));
+    child.stderr!.on("data", (chunk: Buffer) => {
+      this.talk = (this.talk + chunk.toString()).slice(-4096);
+      if (!this.talk.includes("git-smithers: error:")) process.stderr.write(chunk);
+    });
+    child.stdin!.on("error", () => {}); // the end of the child says it, too
+    this.ended = new Promise((resolve) => {
+      let failed: Error | undefined;
+      child.on("error", (error) => {
+        failed = error;
+        if (child.pid === undefined) this.end(child, undefined, failed, resolve);
+      });
+      child.on("close", (status) => this.end(child, status, failed, resolve));
+    });
+    const hello = encode(0, "hello", {
+      protocol: PROTOCOL,
+      client: { name: "@git-smithers/langgraph", version: this.options.version },
+      durability,
+    });
+    for (const part of hello) child.stdin!.write(part);
+    for (const call of this.calls.values()) this.send(call);
+  }
+
+  private send(call: Call): void {
+    const { child } = this;
+    if (child === undefined) return;
+    hold(child);
+    child.stdin!.cork();
+    for (const part of call.message) child.stdin!.write(part);
+    child.stdin!.uncork();
+  }
+
+  private take(child: ChildProcess, header: Header, blobs: Uint8Array[]): void {
+    if (child !== this.child) return;
+    if (header.id === 0) {
+      if (header.error) this.rejectAll(errorOf(header.error));
+      return;
+    }
+    const call = header.id === null ? undefined : this.calls.get(header.id);
+    if (call === undefined) {
+      if (header.error) this.rejectAll(errorOf(header.error));
+      return;
+    }
+    this.crashes = 0;
+    this.calls.delete(call.id);
+    if (header.error) call.reject(errorOf(header.error));
+    else call.resolve({ result: header.result as never, blobs });
+    if (this.calls.size === 0) release(child);
+  }
+
+  private end(child: ChildProcess, status: number | null | undefined, failed: Error | undefined, done: () => void): void {
+    if (child === this.child) {
+      this.child = undefined;
+      if (this.calls.size > 0) this.recover(status, failed);
+    }
+    done();
+  }
+
+  /** Starts another child for the calls that were not answered, or rejects them. */
+  private recover(status: number | null | undefined, failed: Error | undefined): void {
+    if (failed !== undefined) {
+      const missing = (failed as NodeJS.ErrnoException).code === "ENOENT";
+      this.rejectAll(
+        new GitSmithersError("not_started", `cannot start ${this.options.binary} in ${this.options.repository}: ${failed.message}`, [
+          missing ? "install git-smithers, or say where it is with the option binary or the variable GIT_SMITHERS; check that the folder exists" : "check the binary",
+        ]),
+      );
+      return;
+    }
+    const told = errorIn(this.talk);
+    if (told !== undefined) {
+      this.rejectAll(told);
+      return;
+    }
+    if (++this.crashes >= CRASHES || this.closed) {
+      this.rejectAll(new GitSmithersError("server_failed", `git-smithers ended ${this.crashes} times in a row (status ${status}): ${this.talk.trim()}`));
+      this.crashes = 0;
+      return;
+    }
+    this.start();
+  }
+
+  private rejectAll(error: Error): void {
+    const calls = [...this.calls.values()];
+    this.calls.clear();
+    if (this.child !== undefined) release(this.child);
+    for (const call of calls) call.reject(error);
+  }
+}
+
+/** Lets the child keep Node alive, or not. The pipes do so, too. */
+function hold(child: ChildProcess): void {
+  child.ref();
+  for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as unknown as { ref?(): void } | null)?.ref?.();
+}
+
+function release(child: ChildProcess): void {
+  child.unref();
+  for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as unknown as { unref?(): void } | null)?.unref?.();
+}
+
+function encode(id: number, method: string, params: object, blobs: Uint8Array[] = []): Buffer[] {
+  const line = JSON.stringify({ id, method, params, blobs: blobs.map((blob) => blob.length) });
+  return [Buffer.from(`${line}\n`), ...blobs.map((blob) => Buffer.from(blob.buffer, blob.byteOffset, blob.length))];
+}
+
+interface Failure {
+  code: string;
+  message: string;
+  hints: string[];
+}
+
+interface Header {
+  id: number | null;
+  result?: unknown;
+  error?: Failure;
+  blobs: number[];
+}
+
+function errorOf(failure: Failure): GitSmithersError {
+  return new GitSmithersError(failure.code, failure.message, failure.hints);
+}
+
+/** Returns the error that the child wrote for people before it ended, or undefined. */
+function errorIn(talk: string): GitSmithersError | undefined {
+  const message = /^git-smithers: error: (.*)$/m.exec(talk)?.[1];
+  if (message === undefined) return undefined;
+  const hints = [...talk.matchAll(/^git-smithers: hint: (.*)$/gm)].map((match) => match[1]!);
+  return new GitSmithersError("server_failed", message, hints);
+}
+
+/** Splits a stream into messages: a line of JSON, and the blobs that it announces. */
+export class Reader {
+  private chunks: Buffer[] = [];
+  private size = 0;
+  private header: Header | undefined;
+  private body = 0;
+
+  constructor(private readonly take: (header: Header, blobs: Uint8Array[]) => void) {}
+
+  add(chunk: Buffer): void {
+    this.chunks.push(chunk);
+    this.size += chunk.length;
+    for (;;) {
+      if (this.header === undefined) {
+        const last = this.chunks[this.chunks.length - 1];
+        if (last === undefined || !this.chunks.some((part) => part.includes(10))) return;
+        const all = this.joined();
+        const end = all.indexOf(10);
+        this.header = JSON.parse(all.toString("utf8", 0, end)) as Header;
+        this.body = this.header.blobs.reduce((sum, n) => sum + n, 0);
+        this.keep(all.subarray(end + 1));
+      }
+      if (this.size < this.body) return;
+      const all = this.joined();
+      let at = 0;
+      const blobs = this.header.blobs.map((n) => new Uint8Array(all.buffer, all.byteOffset + at, ((at += n), n)));
+      const header = this.header;
+      this.header = undefined;
+      this.keep(all.subarray(at));
+      this.take(header, blobs);
+    }
+  }
+
+  private joined(): Buffer {
+    const all = this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
+    this.chunks = [all];
+    return all;
+  }
+
+  private keep(rest: Buffer): void {
+    this.chunks = rest.length > 0 ? [rest] : [];
+    this.size = rest.length;
+  }
+}

@@ -1,0 +1,190 @@
+// What goes wrong: processes that die, repositories that vanish, input that is bad. Nothing that was acknowledged is lost.
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+
+import { BINARY, ENV, check, drop, makeRepository, open, smithers } from "./repository.mjs";
+
+const metadata = { source: "loop", step: 0, parents: {} };
+const at = (thread_id) => ({ configurable: { thread_id } });
+let clock = 0;
+const checkpoint = (a) => ({ ...emptyCheckpoint(), id: uuid6(++clock), channel_values: { a }, channel_versions: { a: clock } });
+const put = (saver, config, a) => {
+  const c = checkpoint(a);
+  return saver.put(config, c, metadata, c.channel_versions);
+};
+
+it("a server that is killed again and again loses nothing that was acknowledged", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  const stored = [];
+  let ended = false;
+  const killer = (async () => {
+    for (let i = 0; i < 12; i++) {
+      const before = stored.length; // a server that answers nothing before it dies three times is given up
+      while (stored.length < before + 2) await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20));
+      if (saver.client.pid) process.kill(saver.client.pid, "SIGKILL");
+    }
+    ended = true;
+  })();
+  let config = at("t");
+  for (let i = 0; !ended || i < 20; i++) {
+    config = await put(saver, config, i);
+    await saver.putWrites(config, [["a", i]], "task");
+    stored.push([config, i]);
+  }
+  await killer;
+  await saver.close();
+  const other = open(dir);
+  for (const [at, i] of stored) {
+    const tuple = await other.getTuple(at);
+    expect(tuple.checkpoint.channel_values).toEqual({ a: i });
+    expect(tuple.pendingWrites).toEqual([["task", "a", i]]);
+  }
+  await other.close();
+  drop(dir);
+});
+
+it("a client that is killed loses nothing that was acknowledged", async () => {
+  const dir = makeRepository();
+  const script = `
+    import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+    import { GitSmithersSaver } from "@git-smithers/langgraph";
+    const saver = GitSmithersSaver.open();
+    let config = { configurable: { thread_id: "t" } };
+    for (let i = 0; ; i++) {
+      const c = { ...emptyCheckpoint(), id: uuid6(i), channel_values: { a: i }, channel_versions: { a: i } };
+      config = await saver.put(config, c, { source: "loop", step: i, parents: {} }, { a: i });
+      console.log(c.id, i);
+    }`;
+  const file = path.resolve(import.meta.dirname, `killed-${process.pid}.mjs`);
+  writeFileSync(file, script);
+  try {
+    const child = spawn(process.execPath, [file], { cwd: dir, env: { ...ENV, GIT_SMITHERS: BINARY }, stdio: ["ignore", "pipe", "inherit"] });
+    let out = "";
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+      if (out.split("\n").length > 50) child.kill("SIGKILL");
+    });
+    await new Promise((resolve) => child.on("close", resolve));
+    const saver = open(dir);
+    for (const line of out.split("\n").slice(0, -1)) {
+      const [id, i] = line.split(" ");
+      const tuple = await saver.getTuple({ configurable: { thread_id: "t", checkpoint_id: id } });
+      expect(tuple.checkpoint.channel_values.a).toBe(Number(i));
+    }
+    await saver.close();
+  } finally {
+    rmSync(file);
+  }
+  drop(dir);
+});
+
+it("a server that cannot be started is a clear error", async () => {
+  const dir = makeRepository();
+  const missing = open(dir, { binary: path.join(dir, "no-such-binary") });
+  await expect(missing.getTuple(at("t"))).rejects.toThrow(/cannot start .*no-such-binary.*install git-smithers/s);
+  const nowhere = open(path.join(dir, "no-such-folder"));
+  await expect(nowhere.getTuple(at("t"))).rejects.toThrow(/cannot start/);
+  const empty = mkdtempSync(path.join(tmpdir(), "empty-"));
+  await expect(open(empty).getTuple(at("t"))).rejects.toThrow(/not a git repository.*git init/s);
+  const crashing = open(dir, { binary: "false" });
+  await expect(crashing.getTuple(at("t"))).rejects.toThrow(/ended 3 times in a row/);
+  rmSync(empty, { recursive: true });
+  drop(dir);
+});
+
+it("a repository that vanishes, and one that cannot be written, reject calls; the saver goes on afterwards", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  const config = await put(saver, at("t"), 1);
+  if (process.getuid() !== 0) {
+    chmodSync(path.join(dir, ".git"), 0o500);
+    await expect(put(saver, config, 2)).rejects.toThrow();
+    chmodSync(path.join(dir, ".git"), 0o700);
+  }
+  await put(saver, config, 3);
+  check(dir);
+  rmSync(dir, { recursive: true, force: true });
+  await expect(put(saver, config, 4)).rejects.toMatchObject({ code: "no_repository" });
+  await expect(put(saver, at("new"), 4)).rejects.toMatchObject({ code: "no_repository" });
+  expect(existsSync(dir)).toBe(false);
+  await saver.close();
+});
+
+it("a closed saver rejects calls, and closes twice", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  await put(saver, at("t"), 1);
+  await saver.flush();
+  await saver[Symbol.asyncDispose]();
+  await expect(saver.getTuple(at("t"))).rejects.toThrow(/closed/);
+  await saver.close();
+  drop(dir);
+});
+
+it("a program ends without close, once its calls are answered", () => {
+  const dir = makeRepository();
+  const file = path.resolve(import.meta.dirname, `open-${process.pid}.mjs`);
+  writeFileSync(
+    file,
+    `import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+     import { GitSmithersSaver } from "@git-smithers/langgraph";
+     const saver = GitSmithersSaver.open();
+     const c = { ...emptyCheckpoint(), id: "1", channel_values: { a: 1 }, channel_versions: { a: 1 } };
+     await saver.put({ configurable: { thread_id: "t" } }, c, { source: "loop", step: 0, parents: {} }, { a: 1 });`,
+  );
+  try {
+    execFileSync(process.execPath, [file], { cwd: dir, env: { ...ENV, GIT_SMITHERS: BINARY }, timeout: 20_000 });
+  } finally {
+    rmSync(file);
+  }
+  smithers(dir, "show", "t:0");
+  drop(dir);
+});
+
+it("two savers have two repositories", async () => {
+  const dirs = [makeRepository(), makeRepository()];
+  const savers = dirs.map((dir) => open(dir));
+  for (const [i, saver] of savers.entries()) await put(saver, at("t"), i);
+  for (const [i, saver] of savers.entries()) expect((await saver.getTuple(at("t"))).checkpoint.channel_values).toEqual({ a: i });
+  for (const saver of savers) await saver.close();
+  for (const dir of dirs) drop(dir);
+});
+
+it("300 threads, 20 at once", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  const threads = Array.from({ length: 300 }, (_, i) => `thread ${i}`);
+  const work = [...threads];
+  const puts = async () => {
+    for (let thread = work.pop(); thread !== undefined; thread = work.pop()) {
+      let config = at(thread);
+      for (let i = 0; i < 4; i++) config = await put(saver, config, [thread, i]);
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, puts));
+  for (const thread of threads) expect((await saver.getTuple(at(thread))).checkpoint.channel_values.a).toEqual([thread, 3]);
+  await saver.close();
+  drop(dir);
+});
+
+it("files: each checkpoint, or each interrupt, has the files of the moment", async () => {
+  const dir = makeRepository();
+  const each = open(dir, { files: "checkpoint" });
+  writeFileSync(path.join(dir, "agent.txt"), "one\n");
+  const config = await put(each, at("each"), 1);
+  writeFileSync(path.join(dir, "agent.txt"), "two\n");
+  await put(each, config, 2);
+  await each.close();
+  const asked = open(dir, { files: "interrupt" });
+  const waits = await put(asked, at("asked"), 1);
+  await asked.putWrites(waits, [["__interrupt__", [{ value: "?" }]]], "task");
+  await asked.close();
+  expect(smithers(dir, "frames", "--path", "agent.txt")).toMatch(/each/);
+  expect(smithers(dir, "diff", "--code", "each:0", "each:1")).toMatch(/-one\n\+two/);
+  drop(dir);
+});

@@ -1,0 +1,368 @@
+// The rules that LangGraph expects of a saver, one test for each.
+import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+
+import { documents, drop, git, makeRepository, open, smithers } from "./repository.mjs";
+
+let dir;
+let saver;
+beforeEach(() => {
+  dir = makeRepository();
+  saver = open(dir);
+});
+afterEach(async () => {
+  await saver.close();
+  drop(dir);
+});
+
+let clock = 0;
+/** Returns an id that is greater than all before. */
+const nextId = () => uuid6(++clock);
+const at = (thread_id, checkpoint_ns = "", checkpoint_id = undefined) => ({ configurable: { thread_id, checkpoint_ns, checkpoint_id } });
+const metadata = (more = {}) => ({ source: "loop", step: 0, parents: {}, ...more });
+
+/** Puts a checkpoint whose channels all have the same version, and returns its config. */
+async function put(config, values, { id = nextId(), version = 1, changed = Object.keys(values), meta = metadata(), versions } = {}) {
+  const channel_versions = versions ?? Object.fromEntries(Object.keys(values).map((channel) => [channel, version]));
+  const newVersions = Object.fromEntries(changed.map((channel) => [channel, channel_versions[channel]]));
+  return saver.put(config, { ...emptyCheckpoint(), id, channel_values: values, channel_versions }, meta, newVersions);
+}
+const values = async (config) => (await saver.getTuple(config))?.checkpoint.channel_values;
+const ids = async (config, options) => {
+  const found = [];
+  for await (const tuple of saver.list(config, options)) found.push(tuple.config.configurable.checkpoint_id);
+  return found;
+};
+
+it("R1: the key is thread, namespace and id; the id given to put is the parent", async () => {
+  const first = await put(at("t"), { a: 1 });
+  const second = await put(first, { a: 2 }, { version: 2 });
+  expect(Object.keys(second.configurable).sort()).toEqual(["checkpoint_id", "checkpoint_ns", "thread_id"]);
+  expect((await saver.getTuple(second)).parentConfig).toEqual(first);
+  expect(await saver.getTuple(at("t", "inner", second.configurable.checkpoint_id))).toBeUndefined();
+  await expect(saver.put({}, emptyCheckpoint(), metadata(), {})).rejects.toThrow(/thread_id/);
+  await expect(saver.put({ configurable: {} }, emptyCheckpoint(), metadata(), {})).rejects.toThrow(/thread_id/);
+});
+
+it("R2: the latest is the greatest id, whatever came last", async () => {
+  const [small, great] = [nextId(), nextId()];
+  const newest = await put(at("t"), { a: "great" }, { id: great });
+  await put(at("t"), { a: "small" }, { id: small });
+  expect((await saver.getTuple(at("t"))).config).toEqual(newest);
+});
+
+it("R3: before compares ids over all namespaces", async () => {
+  const inner = await put(at("t", "inner"), { a: 1 });
+  const outer = await put(at("t"), { a: 1 });
+  await put(at("t", "inner"), { a: 2 }, { version: 2 });
+  expect(await ids(at("t", "inner"), { before: outer, limit: 1 })).toEqual([inner.configurable.checkpoint_id]);
+});
+
+it("R4: list takes all threads and namespaces, and compares metadata as JSON", async () => {
+  await put(at("one"), { a: 1 }, { meta: metadata({ user: { name: "x" } }) });
+  await put(at("two", "inner"), { a: 1 });
+  expect(await ids({})).toHaveLength(2);
+  expect(await ids({}, { filter: {} })).toHaveLength(2);
+  expect(await ids({}, { filter: { user: undefined } })).toHaveLength(2);
+  expect(await ids({}, { filter: { user: { name: "x" } } })).toHaveLength(1);
+  expect(await ids({}, { filter: { step: 1 } })).toHaveLength(0);
+});
+
+it("R5: a thread can have branches and several roots", async () => {
+  const root = await put(at("t"), { a: 1 });
+  for (const a of [2, 3]) await put(root, { a }, { version: 2 });
+  await put(at("t"), { a: "another root" });
+  const parents = [];
+  for await (const tuple of saver.list(at("t"))) parents.push(tuple.parentConfig?.configurable.checkpoint_id);
+  expect(parents).toEqual([undefined, root.configurable.checkpoint_id, root.configurable.checkpoint_id, undefined]);
+});
+
+it("R6: a fork has the values and the state of its parent", async () => {
+  const root = await put(at("t"), { a: 1, b: "x" });
+  await put(root, { a: 2, b: "x" }, { versions: { a: 2, b: 1 }, changed: ["a"] });
+  await put(root, { a: 1, b: "x" }, { versions: { a: 1, b: 1 }, changed: [], meta: metadata({ source: "fork" }) });
+  const content = (frame) => documents(dir, "show", `t:${frame}`)[0].contentHash;
+  expect(content(2)).toBe(content(0));
+  expect(content(1)).not.toBe(content(0));
+});
+
+it("R7 and R10: writes are known by task and position; the first counts, and the last of a special channel", async () => {
+  const config = await put(at("t"), { a: 1 });
+  await saver.putWrites(config, [["a", "first"], ["b", 1]], "task");
+  await saver.putWrites(config, [["a", "second"]], "task");
+  await saver.putWrites(config, [["__interrupt__", "old"]], "task");
+  await saver.putWrites(config, [["__interrupt__", "new"]], "task");
+  const writes = (await saver.getTuple(config)).pendingWrites;
+  expect(writes).toEqual([["task", "__interrupt__", "new"], ["task", "a", "first"], ["task", "b", 1]]);
+});
+
+it("R8: a sibling keeps values that no new version names", async () => {
+  const root = await put(at("t"), { a: 1 });
+  const child = await put(root, { a: 2 }, { version: 2 });
+  const sibling = await put(root, { a: 2 }, { version: 2, changed: [] });
+  expect(await values(sibling)).toEqual({ a: 2 });
+  expect(await values(child)).toEqual({ a: 2 });
+});
+
+it("R9: writes may come before their checkpoint, and before any", async () => {
+  const id = nextId();
+  await saver.putWrites(at("t", "", id), [["a", 1]], "task");
+  expect(await saver.getTuple(at("t"))).toBeUndefined();
+  await put(at("t"), { a: 0 }, { id });
+  expect((await saver.getTuple(at("t"))).pendingWrites).toEqual([["task", "a", 1]]);
+});
+
+it("R11: a put with the same id replaces", async () => {
+  const config = await put(at("t"), { a: 1 }, { id: "7" });
+  await put(at("t"), { a: 2 }, { id: "7" });
+  expect(await ids(at("t"))).toEqual(["7"]);
+  expect(await values(config)).toEqual({ a: 2 });
+});
+
+it("R12: only new versions are stored; a channel without a value is absent", async () => {
+  const root = await put(at("t"), { a: 1 });
+  const child = await put(root, { a: "ignored", never: 1 }, { versions: { a: 1, never: 5, gone: 3 }, changed: [] });
+  expect(await values(child)).toEqual({ a: 1 });
+});
+
+it("R13: two branches can have the same version with different values", async () => {
+  const root = await put(at("t"), { a: 1 });
+  const branches = [];
+  for (const a of ["x", "y"]) branches.push(await put(root, { a }, { version: 2 }));
+  const children = [];
+  for (const branch of branches) children.push(await put(branch, { a: "unchanged" }, { version: 2, changed: [] }));
+  expect(await Promise.all(children.map(values))).toEqual([{ a: "x" }, { a: "y" }]);
+});
+
+it("R14: tasks that were sent before version 4 come from the parent's writes", async () => {
+  const root = await put(at("t"), { a: 1 });
+  await saver.putWrites(root, [["__pregel_tasks", "two"]], "task2");
+  await saver.putWrites(root, [["__pregel_tasks", "one"]], "task1");
+  const old = { ...emptyCheckpoint(), v: 3, id: nextId(), channel_values: { a: 1 }, channel_versions: { a: 1 } };
+  const { checkpoint } = await saver.getTuple(await saver.put(root, old, metadata(), {}));
+  expect(checkpoint.channel_values.__pregel_tasks).toEqual(["one", "two"]);
+  expect(checkpoint.channel_versions.__pregel_tasks).toBe(1);
+});
+
+it("R15: the values of DeltaChannels survive keep-latest", async () => {
+  let config = await put(at("t"), { list: ["seed"] }, { meta: metadata({ counters_since_delta_snapshot: {} }) });
+  for (let i = 1; i <= 5; i++) {
+    await saver.putWrites(config, [["list", [i]]], `task${i}`);
+    const seed = i === 2 ? { list: ["seed", 1, 2] } : {};
+    const meta = metadata({ counters_since_delta_snapshot: { list: [i, i] } });
+    config = await put(config, seed, { versions: { list: i + 1 }, changed: Object.keys(seed), meta });
+  }
+  const before = await saver.getDeltaChannelHistory({ config, channels: ["list"] });
+  expect(before.list.seed).toEqual(["seed", 1, 2]);
+  expect(before.list.writes.map((write) => write[2])).toEqual([[3], [4], [5]]);
+  await saver.prune(["t"]);
+  expect(await ids(at("t"))).toHaveLength(4);
+  expect(await saver.getDeltaChannelHistory({ config, channels: ["list"] })).toEqual(before);
+});
+
+const hostile = ["..", "a/b", "a", "-x", "@", "x:1", "x".repeat(400), "\u{1f642}", "a\nb", "con", ".lock", "a.lock", "%2f", "A", "\\", " ", "~^:?*[", "日本語"];
+
+it.each(hostile)("R16: %j is a thread, a namespace, a channel and a task", async (name) => {
+  const config = await put(at(name, name), { [name]: name, toString: 1, ["__proto__"]: 2, constructor: null, "": "empty" });
+  await saver.putWrites(config, [[name, name]], name);
+  const tuple = await saver.getTuple(at(name, name));
+  const want = Object.create(null);
+  for (const [k, v] of [[name, name], ["toString", 1], ["constructor", null], ["", "empty"]]) want[k] = v;
+  for (const channel of Object.keys(want)) expect(Object.entries(tuple.checkpoint.channel_values)).toContainEqual([channel, want[channel]]);
+  expect(tuple.pendingWrites).toEqual([[name, name, name]]);
+  expect(tuple.config.configurable).toMatchObject({ thread_id: name, checkpoint_ns: name });
+});
+
+it("R16: names of all kinds side by side are not mixed up", async () => {
+  for (const name of hostile) await put(at(name), { [name]: name });
+  for (const name of hostile) expect(await values(at(name))).toEqual({ [name]: name });
+  await expect(put(at("half \ud800"), { a: 1 })).rejects.toThrow(/surrogate/);
+});
+
+it("R17: deleteThread deletes one thread, which can begin again", async () => {
+  const config = await put(at("t"), { a: 1 });
+  await put(at("t", "inner"), { a: 1 });
+  await put(at("tt"), { a: 1 });
+  await saver.deleteThread("t");
+  await saver.deleteThread("unknown");
+  expect(await ids(at("t"))).toEqual([]);
+  expect(await ids(at("tt"))).toHaveLength(1);
+  // What comes too late does not bring it back.
+  await saver.putWrites(config, [["a", 1]], "task");
+  await put(config, { a: 2 });
+  expect(await ids(at("t"))).toEqual([]);
+  await put(at("t"), { a: "anew" });
+  expect(await values(at("t"))).toEqual({ a: "anew" });
+  await saver.deleteThread("t");
+  expect(await ids(at("t"))).toEqual([]);
+  smithers(dir, "prune", "--undo", "t");
+  expect(await values(at("t"))).toEqual({ a: "anew" });
+});
+
+it("R18: several clients can write one thread", async () => {
+  const others = [saver, open(dir), open(dir)];
+  const root = await put(at("t"), { a: 0 });
+  const stored = await Promise.all(
+    others.map(async (other, client) => {
+      const mine = [];
+      for (let i = 0; i < 20; i++) {
+        const checkpoint = { ...emptyCheckpoint(), id: `${nextId()}-${client}`, channel_values: { a: [client, i] }, channel_versions: { a: 2 } };
+        const config = await other.put(root, checkpoint, metadata(), { a: 2 });
+        await other.putWrites(config, [["a", [client, i]]], "task");
+        mine.push([config, [client, i]]);
+      }
+      return mine;
+    }),
+  );
+  for (const [config, value] of stored.flat()) {
+    const tuple = await others[1].getTuple(config);
+    expect(tuple.checkpoint.channel_values.a).toEqual(value);
+    expect(tuple.pendingWrites).toEqual([["task", "a", value]]);
+  }
+  await Promise.all(others.slice(1).map((other) => other.close()));
+});
+
+it("R19: values come back as JsonPlus makes them", async () => {
+  const given = {
+    map: new Map([["k", new Set([1, 2])]]),
+    regexp: /a+/gi,
+    bytes: new Uint8Array([0, 10, 255]),
+    nul: "a\0b",
+    half: "\ud800",
+    nothing: null,
+    text: "line\nline",
+    large: "x".repeat(100_000),
+    deep: JSON.parse("[".repeat(1500) + "]".repeat(1500)),
+  };
+  const got = await values(await put(at("t"), given));
+  expect(got.map.get("k")).toEqual(new Set([1, 2]));
+  expect(String(got.regexp)).toBe("/a+/gi");
+  expect([...got.bytes]).toEqual([0, 10, 255]);
+  for (const same of ["nul", "half", "nothing", "text", "large"]) expect(got[same]).toEqual(given[same]);
+  expect(JSON.stringify(got.deep)).toBe(JSON.stringify(given.deep));
+});
+
+it("a value that grows is sent without its beginning, and comes back whole", async () => {
+  let config = at("t");
+  const list = [];
+  for (let i = 0; i < 60; i++) {
+    list.push(`${i} ${"x".repeat(500)}`);
+    config = await put(config, { list: [...list] }, { version: i + 1 });
+  }
+  expect(await values(config)).toEqual({ list });
+  const other = open(dir); // knows nothing of what was sent
+  const next = await other.put(config, { ...emptyCheckpoint(), id: nextId(), channel_values: { list }, channel_versions: { list: 60 } }, metadata(), {});
+  expect((await other.getTuple(next)).checkpoint.channel_values).toEqual({ list });
+  await other.close();
+});
+
+it("copyThread makes a fork with the writes, and nothing is copied", async () => {
+  const first = await put(at("t"), { a: 1 });
+  const second = await put(first, { a: 2 }, { version: 2 });
+  await saver.putWrites(second, [["__interrupt__", { value: "?" }]], "task");
+  await saver.copyThread("t", "copy");
+  await saver.copyThread("t", "early", first.configurable.checkpoint_id);
+  expect(await ids(at("copy"))).toEqual(await ids(at("t")));
+  expect((await saver.getTuple(at("copy"))).pendingWrites).toEqual((await saver.getTuple(second)).pendingWrites);
+  expect(await ids(at("early"))).toEqual([first.configurable.checkpoint_id]);
+  await put(at("copy", "", second.configurable.checkpoint_id), { a: 3 }, { version: 3 });
+  expect(await values(at("copy"))).toEqual({ a: 3 });
+  expect(await values(at("t"))).toEqual({ a: 2 });
+  await expect(saver.copyThread("t", "copy")).rejects.toMatchObject({ code: "run_exists" });
+  await expect(saver.copyThread("nobody", "x")).rejects.toMatchObject({ code: "run_not_found" });
+});
+
+it("prune keeps the latest of each namespace, or nothing", async () => {
+  let config = at("t");
+  for (let i = 1; i <= 5; i++) config = await put(config, { a: i }, { version: i });
+  const inner = await put(at("t", "inner"), { b: 1 }, { meta: metadata({ parents: { "": config.configurable.checkpoint_id } }) });
+  await saver.putWrites(config, [["a", 9]], "task");
+  await saver.prune(["t", "unknown"]);
+  expect((await ids({ configurable: { thread_id: "t" } })).sort()).toEqual([config, inner].map((c) => c.configurable.checkpoint_id).sort());
+  expect(await values(at("t"))).toEqual({ a: 5 });
+  expect((await saver.getTuple(config)).pendingWrites).toEqual([["task", "a", 9]]);
+  await put(config, { a: 6 }, { version: 6 });
+  expect(await values(at("t"))).toEqual({ a: 6 });
+  await saver.prune(["t"], { strategy: "delete" });
+  expect(await saver.getTuple(at("t"))).toBeUndefined();
+  await expect(saver.prune(["t"], { strategy: "some" })).rejects.toThrow(/strategy/);
+});
+
+it("deleteForRuns drops the checkpoints of runs", async () => {
+  const keep = await put(at("t"), { a: 1 }, { meta: metadata({ run_id: "keep" }) });
+  await put(keep, { a: 2 }, { version: 2, meta: metadata({ run_id: "drop" }) });
+  await put(at("all"), { a: 2 }, { meta: metadata({ run_id: "drop" }) });
+  await saver.deleteForRuns(["drop"]);
+  expect(await ids({})).toEqual([keep.configurable.checkpoint_id]);
+});
+
+it("threads are runs: the commands show, compare, fork and send them", async () => {
+  const graph = new StateGraph(Annotation.Root({ topic: Annotation(), joke: Annotation() }))
+    .addNode("generateTopic", () => ({ topic: "socks" }))
+    .addNode("writeJoke", ({ topic }) => ({ joke: `about ${topic}` }))
+    .addEdge(START, "generateTopic")
+    .addEdge("generateTopic", "writeJoke")
+    .addEdge("writeJoke", END)
+    .compile({ checkpointer: saver });
+  await graph.invoke({}, at("jokes"));
+  const fork = await graph.updateState((await graph.getStateHistory(at("jokes")).next()).value.parentConfig, { topic: "ducks" });
+  await graph.invoke(null, fork);
+
+  expect(smithers(dir, "timeline", "jokes", "--all")).toMatch(/step 1: loop, next writeJoke/);
+  const id = fork.configurable.checkpoint_id;
+  expect(documents(dir, "show", `jokes@${id}`)[0].frame).toBe(4);
+  expect(git(dir, "diff", "refs/smithers/jokes/3", "refs/smithers/jokes/5")).toMatch(/^-\["joke::0","about socks"\]\n.*^\+\["joke::0","about ducks"\]/ms);
+  expect(smithers(dir, "diff", "jokes:3", "jokes:5")).toContain("ducks");
+  expect(documents(dir, "sql", "select * from channels where node_id = 'joke'")).not.toHaveLength(0);
+  expect(documents(dir, "runs", "--workflow", "langgraph")).toHaveLength(1);
+  smithers(dir, "fork", "jokes:3", "--run-id", "jokes2");
+  expect((await graph.getState(at("jokes2"))).values).toEqual({ topic: "socks", joke: "about socks" });
+  smithers(dir, "compare", "jokes", "jokes2");
+  smithers(dir, "report", "jokes", "-o", `${dir}/jokes.html`);
+  expect(() => smithers(dir, "resume", "jokes")).toThrow();
+});
+
+/** Returns the config of a thread as a program has it. */
+const thread = (thread_id) => ({ configurable: { thread_id } });
+
+it("interrupts stand in the inbox, and an answer given there resumes the thread at the next invoke", async () => {
+  const State = Annotation.Root({ value: Annotation({ reducer: (a, b) => a.concat(b), default: () => [] }) });
+  const graph = new StateGraph(State)
+    .addNode("ask", () => ({ value: [interrupt("name?"), interrupt({ question: "age?" })] }))
+    .addEdge(START, "ask")
+    .compile({ checkpointer: saver });
+  await graph.invoke({ value: [] }, thread("t"));
+  expect(documents(dir, "runs")[0].status).toBe("waiting-human");
+  const inbox = () => documents(dir, "inbox");
+  expect(inbox()).toMatchObject([{ runId: "t", nodeId: "ask", requestKind: "json", prompt: "name?" }]);
+  smithers(dir, "answer", "t", "ask", "--value", '"Alice"');
+  expect(inbox()).toEqual([]);
+  expect((await graph.invoke(null, thread("t"))).__interrupt__.map((one) => one.value)).toEqual([{ question: "age?" }]);
+  expect(inbox()).toMatchObject([{ runId: "t", prompt: '{"question":"age?"}' }]);
+  smithers(dir, "answer", "t", "--value", "30");
+  expect((await graph.invoke(null, thread("t"))).value).toEqual(["Alice", 30]);
+  expect(documents(dir, "runs")[0].status).toBe("finished");
+
+  // An answer given in the program closes the request, and a fork withdraws it.
+  await graph.invoke({ value: [] }, thread("u"));
+  await graph.invoke(new Command({ resume: "Bob" }), thread("u"));
+  expect(inbox()).toMatchObject([{ runId: "u", prompt: '{"question":"age?"}' }]);
+  await graph.updateState(thread("u"), { value: ["forked"] }, "ask");
+  expect(inbox()).toEqual([]);
+  expect(documents(dir, "inbox", "--all").map((doc) => doc.status).sort()).toEqual(["answered", "answered", "answered", "cancelled"]);
+});
+
+it("several tasks that wait are answered one by one in the inbox", async () => {
+  const State = Annotation.Root({ value: Annotation({ reducer: (a, b) => a.concat(b), default: () => [] }) });
+  const graph = new StateGraph(State)
+    .addNode("a", () => ({ value: [interrupt("a?")] }))
+    .addNode("b", () => ({ value: [interrupt("b?")] }))
+    .addEdge(START, "a")
+    .addEdge(START, "b")
+    .compile({ checkpointer: saver });
+  await graph.invoke({ value: [] }, thread("t"));
+  const open = documents(dir, "inbox");
+  expect(open.map((doc) => doc.prompt).sort()).toEqual(["a?", "b?"]);
+  for (const doc of open) smithers(dir, "answer", "t", doc.nodeId, "--iteration", `${doc.iteration}`, "--value", JSON.stringify(`to ${doc.prompt}`));
+  expect((await graph.invoke(null, thread("t"))).value.sort()).toEqual(["to a?", "to b?"]);
+});

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+)
+
+// langGraphClient builds the npm package of clients/langgraph in a folder of its own, and returns the folder.
+func langGraphClient(t *testing.T) string {
+	t.Helper()
+	modules := repotest.LangGraph(t)
+	dir := t.TempDir()
+	list, err := exec.Command("git", "ls-files", "-z", "-co", "--exclude-standard", "clients/langgraph").Output()
+	require.NoError(t, err)
+	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		copied := filepath.Join(dir, strings.TrimPrefix(name, "clients/langgraph/"))
+		require.NoError(t, os.MkdirAll(filepath.Dir(copied), 0o777))
+		require.NoError(t, os.WriteFile(copied, data, 0o666))
+	}
+	require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
+	for _, line := range [][]string{
+		{"node_modules/.bin/tsc", "-p", "tsconfig.json"},
+		{"node_modules/.bin/tsc", "-p", "tsconfig.cjs.json"},
+		{"node", "cjs.mjs"},
+	} {
+		out, err := process(dir, os.Environ(), line[0], line[1:]...).CombinedOutput()
+		require.NoError(t, err, "%v: %s", line, out)
+	}
+	return dir
+}
+
+// langGraphSpecs runs tests of the package with vitest. The examples also run under the bun of Smithers.
+func langGraphSpecs(t *testing.T, client string, specs ...string) {
+	t.Helper()
+	binary, err := exec.LookPath("git-smithers")
+	require.NoError(t, err)
+	env := append(os.Environ(), "GIT_SMITHERS="+binary, "BUN="+filepath.Join(repotest.Smithers(t), "bun", "bin", "bun.exe"), "NO_COLOR=1", "GORACE=atexit_sleep_ms=0")
+	args := []string{"run"}
+	for _, spec := range specs {
+		args = append(args, "test/"+spec+".spec.mjs")
+	}
+	out, err := process(client, env, filepath.Join(client, "node_modules", ".bin", "vitest"), args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NotContains(t, string(out), "skipped")
+	t.Log(strings.TrimSpace(string(out[max(0, len(out)-300):])))
+}
+
+// TestLangGraph runs LangGraph's own tests for savers, a test for each rule of the contract, and the examples; uses the package
+// as it would be published; and, in a soak, lets processes die and sends threads to a remote, where they are joined.
+func TestLangGraph(t *testing.T) {
+	client := langGraphClient(t)
+	t.Run("suite", func(t *testing.T) { langGraphSpecs(t, client, "validation", "rules", "examples") })
+	t.Run("package", func(t *testing.T) { usesLangGraphPackage(t, client) })
+	t.Run("together", func(t *testing.T) { langGraphSpecs(t, client, "faults", "handoff") })
+}
+
+// usesLangGraphPackage makes the package that would be published, and uses it from both kinds of modules.
+func usesLangGraphPackage(t *testing.T, client string) {
+	t.Helper()
+	out, err := process(client, os.Environ(), "npm", "pack", "--ignore-scripts", "--offline", "--silent").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	list, err := process(client, os.Environ(), "tar", "-tzf", strings.TrimSpace(string(out))).Output()
+	require.NoError(t, err)
+	for _, name := range []string{"dist/esm/index.js", "dist/esm/index.d.ts", "dist/cjs/index.js", "dist/cjs/package.json", "README.md", "LICENSE", "examples/replay.mjs"} {
+		require.Contains(t, string(list), "package/"+name+"\n")
+	}
+	require.NotContains(t, string(list), "package/test/")
+	for _, code := range []string{
+		`import("@git-smithers/langgraph").then(({ GitSmithersSaver }) => console.log(typeof GitSmithersSaver.open))`,
+		`console.log(typeof require("@git-smithers/langgraph").GitSmithersSaver.open)`,
+	} {
+		out, err := process(client, os.Environ(), "node", "-e", code).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Equal(t, "function\n", string(out))
+	}
+}

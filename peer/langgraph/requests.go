@@ -1,0 +1,393 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// requestsFile is the file in ext/langgraph/ that says which human requests are the interrupts of the newest checkpoint. An
+// entry without it has none.
+const requestsFile = "requests"
+
+// nullTask is the task of the writes that belong to no task, such as the value of Command({resume}).
+const nullTask = "00000000-0000-0000-0000-000000000000"
+
+// resumeChannel is the channel of the values with which a task is resumed.
+const resumeChannel = "__resume__"
+
+// maxPrompt is the largest size of a prompt in bytes.
+const maxPrompt = 4000
+
+// anyForm is the form of a request that takes any JSON value.
+const anyForm = "{}"
+
+// request is an interrupt that stands in the mailbox as a human request.
+type request struct {
+	Node      string `json:"node"`
+	Iteration int    `json:"iteration"`
+	ID        string `json:"id"` // of the checkpoint, in the namespace ""
+	Task      string `json:"task"`
+	Resumed   int    `json:"resumed"` // the number of the task's interrupts before this one
+}
+
+// requests returns the interrupts that stand in the mailbox at the newest entry.
+func (th *thread) requests() ([]request, error) {
+	if th.head == nil {
+		return nil, nil
+	}
+	data, err := th.head.Entry().ExtFile(EngineName, requestsFile)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	var all []request
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, corrupt(th.head.Entry(), requestsFile, err)
+	}
+	return all, nil
+}
+
+// row returns the human request of an interrupt, and whether it is there.
+func (th *thread) row(r request) (row snapshot.HumanRequest, found bool, err error) {
+	key := snapshot.Key(r.Node, r.Iteration)
+	value, found, err := th.head.State().HumanRequests().Get(key)
+	if err == nil && found {
+		row, err = snapshot.DecodeHumanRequest(page.Row{Key: key, Value: value})
+	}
+	return row, found, err
+}
+
+// setRequests puts the interrupts that stand in the mailbox into a draft.
+func setRequests(draft *snapshot.Draft, all []request) {
+	var data json.RawMessage
+	if len(all) > 0 {
+		data, _ = jsontext.Encode(all) // texts and numbers encode always
+	}
+	draft.Ext.Files[requestsFile] = data
+}
+
+// mail adds to the draft of writes what they change in the mailbox: an interrupt is a request, and a task that is resumed
+// has an answer. Only the interrupts of the graph itself are requests: one of a subgraph is that of the task around it, too.
+func (th *thread) mail(draft *snapshot.Draft, key Key, writes []Write, all pending) error {
+	at := th.book.records[key]
+	if at == nil || key.NS != "" {
+		return nil // writes that come before their checkpoint are taken in with it
+	}
+	node, err := th.nodeAfter(at)
+	if err != nil {
+		return err
+	}
+	before, err := th.requests()
+	if err != nil {
+		return err
+	}
+	after := before
+	for _, w := range writes {
+		switch w.Idx {
+		case resumeIdx:
+			after, err = th.resumed(draft, after, key, w)
+		case interruptIdx:
+			after, err = th.asked(draft, after, node, key, w, all)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(before) > 0 || len(after) > 0 {
+		setRequests(draft, after)
+	}
+	return nil
+}
+
+// resumed takes in a value with which a task is resumed. The value of Command({resume}) comes for no task, and answers the only
+// request that waits. A task's own list then has the values of all its interrupts so far: their requests are over.
+func (th *thread) resumed(draft *snapshot.Draft, all []request, key Key, w Write) ([]request, error) {
+	value, _ := w.Value.stored()
+	ofTask, values := w.Task != nullTask, valuesIn(w)
+	var left []request
+	for _, r := range all {
+		over := r.ID == key.ID && ofTask && r.Task == w.Task && r.Resumed < len(values)
+		if !over {
+			left = append(left, r)
+		}
+		if !over && (ofTask || len(newest(all)) > 1 || r.ID != key.ID) {
+			continue
+		}
+		row, found, err := th.row(r)
+		if err != nil {
+			return nil, err
+		}
+		if !found || row.Status != snapshot.HumanPending {
+			continue // it was answered before
+		}
+		answer := value
+		if ofTask {
+			answer = values[r.Resumed]
+		}
+		row.Status, row.Response, row.AnsweredAtMs = snapshot.HumanAnswered, answer, new(max(draft.AtMs, row.RequestedAtMs))
+		draft.Mailbox = append(draft.Mailbox, snapshot.SetRow(snapshot.CollectionHumanRequests, snapshot.EncodeHumanRequest(row)))
+	}
+	return left, nil
+}
+
+// valuesIn returns the values with which a task is resumed, or nil if the write has no list that can be read.
+func valuesIn(w Write) (values []json.RawMessage) {
+	if w.Value.Type == typeJSON && json.Unmarshal(w.Value.Data, &values) != nil {
+		return nil
+	}
+	return values
+}
+
+// newest returns the newest request of each task.
+func newest(all []request) map[string]request {
+	out := make(map[string]request)
+	for _, r := range all {
+		if had, found := out[r.Task]; !found || had.Resumed < r.Resumed {
+			out[r.Task] = r
+		}
+	}
+	return out
+}
+
+// asked adds the request of a task that is interrupted. If the task's newest request still waits, the task asks it again;
+// otherwise this is the next one, although the value that resumed the task may come later.
+func (th *thread) asked(draft *snapshot.Draft, all []request, node string, key Key, w Write, writes pending) ([]request, error) {
+	interrupts := interruptsOf(w.Value)
+	if len(interrupts) == 0 {
+		return all, nil
+	}
+	r := request{Node: node, ID: key.ID, Task: w.Task, Resumed: writes.resumes(w.Task)}
+	if had, found := newest(all)[w.Task]; found && had.ID == key.ID {
+		row, found, err := th.row(had)
+		if err != nil || !found || row.Status == snapshot.HumanPending {
+			return all, err
+		}
+		r.Resumed = max(r.Resumed, had.Resumed+1)
+	}
+	for {
+		has, err := th.head.State().HumanRequests().Has(snapshot.Key(node, r.Iteration))
+		if err != nil {
+			return nil, err
+		}
+		if !has && !isTaken(all, node, r.Iteration) {
+			break
+		}
+		r.Iteration++
+	}
+	row := snapshot.HumanRequest{
+		NodeID: node, Iteration: r.Iteration, Attempt: 1, Kind: snapshot.HumanJSON, Status: snapshot.HumanPending,
+		Prompt: promptOf(interrupts[0].Value), Form: json.RawMessage(anyForm), RequestedAtMs: draft.AtMs,
+	}
+	draft.Mailbox = append(draft.Mailbox, snapshot.SetRow(snapshot.CollectionHumanRequests, snapshot.EncodeHumanRequest(row)))
+	return append(all, r), nil
+}
+
+// interrupted is an interrupt as LangGraph writes it.
+type interrupted struct {
+	Value json.RawMessage `json:"value"`
+}
+
+// interruptsOf returns the interrupts in a write: one, or a list. It returns none for a value that cannot be read.
+func interruptsOf(v Value) []interrupted {
+	var one interrupted
+	var list []interrupted
+	switch {
+	case v.Type != typeJSON:
+	case json.Unmarshal(v.Data, &list) == nil:
+		return list
+	case json.Unmarshal(v.Data, &one) == nil:
+		return []interrupted{one}
+	}
+	return nil
+}
+
+// isTaken reports whether a request in a list has the name.
+func isTaken(all []request, node string, iteration int) bool {
+	for _, had := range all {
+		if had.Node == node && had.Iteration == iteration {
+			return true
+		}
+	}
+	return false
+}
+
+// resumes returns the number of values with which a task was resumed so far.
+func (p pending) resumes(task string) int {
+	for _, w := range p.Writes {
+		if w.Task == task && w.Idx == resumeIdx {
+			return len(valuesIn(w))
+		}
+	}
+	return 0
+}
+
+// promptOf returns the prompt for the value of an interrupt: its text, or its JSON.
+func promptOf(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	return plain.Cut(strings.ToValidUTF8(text, "\ufffd"), maxPrompt)
+}
+
+// nodeAfter returns the name of the node that comes next after a checkpoint of the graph itself.
+func (th *thread) nodeAfter(r *record) (string, error) {
+	state, err := th.state(r)
+	if err != nil {
+		return "", err
+	}
+	rows := state.Outputs(channelsTable)
+	var present []string
+	for channel := range r.versions() {
+		has, err := rows.Has(rowKey(channel))
+		if err != nil {
+			return "", err
+		}
+		if has {
+			present = append(present, channel)
+		}
+	}
+	return onlyNode(present), nil
+}
+
+// onlyNode returns the only node that comes next if the channels have values, or "task" if that are several or unknown.
+func onlyNode(present []string) string {
+	nodes, _ := next(present, false)
+	if len(nodes) != 1 || nodes[0] == "" || len(nodes[0]) > longTable {
+		return "task"
+	}
+	return nodes[0]
+}
+
+// mailOfPut adds to the draft of a put what it changes in the mailbox. The draft restores an older state, so it takes over the
+// mailbox of the newest entry. A checkpoint of the graph itself ends the interrupts before it: what nobody has answered is
+// cancelled. Its own writes can have come before it.
+func (th *thread) mailOfPut(draft *snapshot.Draft, key Key, present []string) error {
+	if th.head == nil {
+		return nil
+	}
+	changes, err := th.mailboxSince(draft.Frame.Restore)
+	if err != nil {
+		return err
+	}
+	draft.Mailbox = changes
+	if key.NS != "" {
+		return nil
+	}
+	all, err := th.requests()
+	if err != nil {
+		return err
+	}
+	var left []request
+	for _, r := range all {
+		if r.ID == key.ID { // the checkpoint is put again
+			left = append(left, r)
+			continue
+		}
+		row, found, err := th.row(r)
+		if err != nil {
+			return err
+		}
+		if found && row.Status == snapshot.HumanPending {
+			row.Status, row.AnsweredAtMs = snapshot.HumanCancelled, new(max(draft.AtMs, row.RequestedAtMs))
+			draft.Mailbox = append(draft.Mailbox, snapshot.SetRow(snapshot.CollectionHumanRequests, snapshot.EncodeHumanRequest(row)))
+		}
+	}
+	writes, err := th.book.pending(key)
+	if err != nil {
+		return err
+	}
+	for _, w := range writes.Writes {
+		if w.Idx != interruptIdx || writes.has(w.Task, resumeIdx) {
+			continue
+		}
+		if left, err = th.asked(draft, left, onlyNode(present), key, w, writes); err != nil {
+			return err
+		}
+	}
+	if len(all) > 0 || len(left) > 0 {
+		setRequests(draft, left)
+	}
+	if edit := statusAfter(writes, draft.AtMs); edit != nil {
+		draft.Run = edit
+	}
+	return nil
+}
+
+// mailboxSince returns the changes that make the mailbox of the newest entry out of that of an older state.
+func (th *thread) mailboxSince(old *snapshot.State) ([]snapshot.Change, error) {
+	now := th.head.State()
+	var changes []snapshot.Change
+	for _, c := range []struct {
+		name        string
+		before, now *page.Collection
+	}{
+		{snapshot.CollectionHumanRequests, old.HumanRequests(), now.HumanRequests()},
+		{snapshot.CollectionApprovals, old.Approvals(), now.Approvals()},
+		{snapshot.CollectionSignals, old.Signals(), now.Signals()},
+		{snapshot.CollectionWaits, old.Waits(), now.Waits()},
+	} {
+		for d, err := range page.Diff(c.before, c.now) {
+			if err != nil {
+				return nil, err
+			}
+			if d.To == nil {
+				changes = append(changes, snapshot.RemoveRow(c.name, d.Key))
+				continue
+			}
+			set := snapshot.SetRow(c.name, page.Row{Key: d.Key, Value: d.To})
+			set.Redacted = true // it is stored already
+			changes = append(changes, set)
+		}
+	}
+	return changes, nil
+}
+
+// answers returns the writes of a checkpoint with the values that people have answered in the mailbox: what Command({resume})
+// would bring.
+func (th *thread) answers(key Key, writes []Write) ([]Write, error) {
+	all, err := th.requests()
+	if err != nil || key.NS != "" {
+		return writes, err
+	}
+	tasks := newest(all)
+	for _, r := range tasks {
+		if r.ID != key.ID {
+			continue
+		}
+		row, found, err := th.row(r)
+		if err != nil {
+			return nil, err
+		}
+		if !found || row.Status != snapshot.HumanAnswered {
+			continue
+		}
+		w := Write{Task: nullTask, Idx: resumeIdx, Channel: resumeChannel, Value: Value{typeJSON, row.Response}}
+		if len(tasks) > 1 {
+			w.Task, w.Value.Data = r.Task, appended(writes, r.Task, row.Response)
+		}
+		p := pending{key, writes}
+		p.add([]Write{w})
+		writes = p.Writes
+	}
+	return writes, nil
+}
+
+// appended returns the list of the values with which a task was resumed, and one more.
+func appended(writes []Write, task string, value json.RawMessage) json.RawMessage {
+	var values []json.RawMessage
+	for _, w := range writes {
+		if w.Task == task && w.Idx == resumeIdx {
+			values = valuesIn(w)
+		}
+	}
+	out, err := jsontext.Encode(append(values, value))
+	if err != nil {
+		return json.RawMessage("[" + string(value) + "]")
+	}
+	return out
+}

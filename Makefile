@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak crash cover bench bench-smithers man man-check demo-check install clean cc
+.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak crash cover bench bench-smithers bench-langgraph man man-check demo-check install clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -142,6 +142,9 @@ bench: ## the figures of docs/benchmarks.md, durable and without fsync
 
 bench-smithers: ## the same captures and loads here and in the real Smithers, by turns
 	@CGO_ENABLED=0 tools/bench-smithers.sh $(ROUNDS) $(CAPTURES) $(TESTFLAGS)
+
+bench-langgraph: build ## puts and reads of LangGraph threads, by turns with its SqliteSaver
+	@tools/langgraph.sh && tools/bench-langgraph.sh bin/git-smithers
 
 man: build ## rewrite the manual page from the help
 	bin/git-smithers man >docs/git-smithers.1

@@ -49,7 +49,7 @@ write is on stable storage.`,
 	}
 }
 
-// runServe answers the calls on standard input until it ends.
+// runServe answers the calls on standard input until it ends, or passes them to the server that does so for another client.
 func runServe(ctx context.Context, s *session.Session, durability string) error {
 	store, err := timeline.Open(ctx, timeline.Options{
 		Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, LateNames: durability != durable,
@@ -57,6 +57,12 @@ func runServe(ctx context.Context, s *session.Session, durability string) error 
 	if err != nil {
 		return err
 	}
-	err = serve.New(store, programVersion(), durability).Serve(ctx, s.In, s.RawOut())
+	place := serve.PlaceOf(store.Private(), store.Repo().CommonDir, store.Workspace().Root, programVersion(), durability, serve.Alike(s.Env))
+	server := serve.New(store, programVersion(), durability)
+	passed, stop := server.PassOrShare(ctx, place, s.In, s.RawOut())
+	if !passed {
+		err = server.Serve(ctx, s.In, s.RawOut())
+		stop()
+	}
 	return errors.Join(err, store.Close()) //nolint:contextcheck // closing must finish even after Ctrl-C
 }

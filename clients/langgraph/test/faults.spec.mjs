@@ -188,3 +188,35 @@ it("files: each checkpoint, or each interrupt, has the files of the moment", asy
   expect(smithers(dir, "diff", "--code", "each:0", "each:1")).toMatch(/-one\n\+two/);
   drop(dir);
 });
+
+it("savers of one repository share a server, and go on when it ends", async () => {
+  const dir = makeRepository();
+  const savers = [open(dir), open(dir), open(dir)];
+  const stored = [];
+  const work = savers.map(async (saver, n) => {
+    let config = at("t");
+    for (let i = 0; i < 40; i++) {
+      config = await put(saver, config, [n, i]);
+      stored.push([config, [n, i]]);
+      if (n === 0 && i === 20) await saver.close().then(() => (savers[0] = saver = open(dir)));
+    }
+  });
+  await Promise.all(work);
+  for (const [config, a] of stored) expect((await savers[1].getTuple(config)).checkpoint.channel_values).toEqual({ a });
+  for (const saver of savers) await saver.close();
+  drop(dir);
+});
+
+it("a server that lives long keeps nobody waiting: prune collects beside it", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  const config = await put(saver, at("t"), 1);
+  await put(saver, at("gone"), 1);
+  await saver.deleteThread("gone");
+  smithers(dir, "prune", "--collect");
+  await put(saver, config, 2);
+  await put(saver, at("gone"), "anew");
+  expect((await saver.getTuple(at("gone"))).checkpoint.channel_values).toEqual({ a: "anew" });
+  await saver.close();
+  drop(dir);
+});

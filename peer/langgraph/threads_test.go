@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/keep"
 	"github.com/git-smithers/git-smithers/timeline/share"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
@@ -281,4 +282,9 @@ func TestASecretInAValueThatGrowsIsMarked(t *testing.T) {
 		assert.NotEmpty(t, head.Row().Marks, name)
 		assert.Equal(t, map[string]string{"a": values[1]}, d.values("2"), name)
 	}
+}
+
+// collect collects what was deleted.
+func collect(ctx context.Context, d *desk) (*keep.PruneResult, error) {
+	return keep.New(d.Store(), keep.Options{}).Collect(ctx, false)
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,9 +36,14 @@ var (
 	ErrDisk = fmt.Errorf("%w", syscall.EIO)
 )
 
-// damaged returns an error that wraps ErrDamaged. The message is formatted as by fmt.Errorf.
+// damaged returns an error that wraps ErrDamaged. The message is formatted as by fmt.Errorf. If an operand is an error
+// because the context has ended, the database may be sound: the result does not wrap ErrDamaged.
 func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
+	err := fmt.Errorf(format, args...)
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 // explain wraps err, an error of the driver, in an error of this package that tells the meaning, such as ErrBusy for a

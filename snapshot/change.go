@@ -53,6 +53,9 @@ type Change struct {
 
 	// Redacted means that the value has passed a Redactor already, so that its placeholders are no text from outside.
 	Redacted bool `json:"-"`
+	// Seen is the number of bytes at the beginning of the value of an output that the row has had before, if the caller knows it. No
+	// secret is looked for there, except near the end of these bytes.
+	Seen int `json:"-"`
 }
 
 // SetOutput returns the change that sets the output of a node at an iteration, as a row of an output table.

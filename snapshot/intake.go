@@ -205,7 +205,7 @@ func (in intake) encode(c Change) (page.Row, error) {
 		if err := in.limits.CheckValue(c.Value); err != nil {
 			return page.Row{}, err
 		}
-		return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value})
+		return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value}, 0)
 	}
 	if of := in.known.named(c.Collection); of != nil {
 		row, err := in.registered(of, c)
@@ -213,7 +213,7 @@ func (in intake) encode(c Change) (page.Row, error) {
 			return row, err
 		}
 		if of.isText {
-			return in.secrets.value(of.name, row)
+			return in.secrets.value(of.name, row, 0)
 		}
 		return in.secrets.members(of, row)
 	}
@@ -223,7 +223,7 @@ func (in intake) encode(c Change) (page.Row, error) {
 	if err := in.limits.CheckSize(c.Value); err != nil {
 		return page.Row{}, err
 	}
-	return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value})
+	return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value}, c.Seen)
 }
 
 // registered returns the row that the change c sets, in the form in which the collection of c stores it. of describes

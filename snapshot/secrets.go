@@ -96,10 +96,10 @@ func (s secrets) json(text []byte) ([]byte, error) {
 	return s.redactor.RedactJSON(Place{}, text)
 }
 
-// value returns a row of a collection whose whole value comes from outside, without its secrets.
-func (s secrets) value(collection string, row page.Row) (page.Row, error) {
+// value returns a row of a collection whose whole value comes from outside, without its secrets. seen is Change.Seen.
+func (s secrets) value(collection string, row page.Row, seen int) (page.Row, error) {
 	if s.redactor == nil {
-		text, err := s.unseen(collection, row)
+		text, err := s.unseen(collection, row, seen)
 		if err != nil {
 			return row, err
 		}
@@ -118,16 +118,19 @@ const (
 )
 
 // unseen returns the part of a row's value in which a secret can be that its value before does not have: a list that
-// grows would else be looked through from its beginning each time.
-func (s secrets) unseen(collection string, row page.Row) ([]byte, error) {
+// grows would else be looked through from its beginning each time. same is the number of bytes at the beginning that the
+// caller knows to be the same.
+func (s secrets) unseen(collection string, row page.Row, same int) ([]byte, error) {
 	if len(row.Value) < largeSeen || s.stored == nil || s.stored.marker == nil {
 		return row.Value, nil
+	}
+	if same > 0 {
+		return row.Value[max(0, min(same, len(row.Value))-seenAgain):], nil
 	}
 	had, err := s.before(collection, row.Key)
 	if err != nil {
 		return nil, err
 	}
-	same := 0
 	for same < min(len(had), len(row.Value)) && had[same] == row.Value[same] {
 		same++
 	}

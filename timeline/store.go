@@ -40,6 +40,9 @@ type Options struct {
 	// LateNames means that writes outlive the process, but not always a power cut: the newest ones can then be missing, and
 	// what is there is whole.
 	LateNames bool
+	// UpkeepEvery is the number of writes after which a round of upkeep starts; 0 means the default. A process that writes often and
+	// lives long merges less with a larger number.
+	UpkeepEvery int
 	// Failpoint is called at named points of a write. If Failpoint returns an error, the write stops at that point. Only
 	// tests of crashes set Failpoint.
 	Failpoint func(name string) error
@@ -118,7 +121,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if s.warn == nil {
 		s.warn = func(error) {}
 	}
-	s.upkeep = newUpkeep(s)
+	s.upkeep = newUpkeep(s, opts.UpkeepEvery)
 	s.finder = sync.OnceValues(func() (*redact.Finder, error) { return secretSources{workspace, set, opts.Env}.finder() })
 	s.vault = newVault(repo, set, s.finder)
 	return s, nil

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,6 +22,7 @@ const manyWrites = 256
 // All errors are warnings, since the acknowledged writes are stored already.
 type upkeep struct {
 	store *Store
+	every int // the number of writes after which a round starts
 
 	mu      sync.Mutex
 	appends int      // the number of writes
@@ -29,16 +31,16 @@ type upkeep struct {
 	rounds  sync.WaitGroup
 }
 
-// newUpkeep returns the upkeep of a store.
-func newUpkeep(s *Store) *upkeep { return &upkeep{store: s} }
+// newUpkeep returns the upkeep of a store. every is the number of writes after which a round starts; 0 means upkeepEvery.
+func newUpkeep(s *Store, every int) *upkeep { return &upkeep{store: s, every: cmp.Or(every, upkeepEvery)} }
 
-// wrote counts a write. After every upkeepEvery writes, wrote starts a round in the background, unless a round
+// wrote counts a write. After every u.every writes, wrote starts a round in the background, unless a round
 // is running.
 func (u *upkeep) wrote(ctx context.Context) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.appends++
-	if u.busy || u.appends%upkeepEvery != 0 {
+	if u.busy || u.appends%u.every != 0 {
 		return
 	}
 	u.busy = true

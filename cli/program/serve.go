@@ -13,6 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
+// mergeEvery is the number of writes after which a server merges packs. To merge costs as much as all the rest if it is done every 8
+// writes, as for engines whose entries come rarely.
+const mergeEvery = 64
+
 // The values of serve --durability.
 const (
 	durable      = "durable"
@@ -52,7 +56,7 @@ write is on stable storage.`,
 // runServe answers the calls on standard input until it ends, or passes them to the server that does so for another client.
 func runServe(ctx context.Context, s *session.Session, durability string) error {
 	store, err := timeline.Open(ctx, timeline.Options{
-		Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, LateNames: durability != durable,
+		Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, LateNames: durability != durable, UpkeepEvery: mergeEvery,
 	})
 	if err != nil {
 		return err

@@ -166,6 +166,23 @@ func (c *Collection) find(key string) (*line, error) {
 	return &lines[i], nil
 }
 
+// Keys yields the key of every row, sorted by the bytes of the key. It reads all pages before it yields the first key, and no
+// values. After the first error Keys ends; the key that it yields with the error is "".
+func (c *Collection) Keys() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		lines, err := c.lines()
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for i := range lines {
+			if !yield(lines[i].key, nil) {
+				return
+			}
+		}
+	}
+}
+
 // Rows yields every row, sorted by the bytes of the key. It reads all pages before it yields the first row, and
 // each value that is stored apart when it yields the row. After the first error Rows ends; the row that it
 // yields with the error is zero.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -88,6 +89,7 @@ type putter struct {
 	files  *fileCapture
 	result PutResult
 	record *record
+	grown  []grownValue // of the newest draft
 }
 
 // store appends the frame of the put, unless the thread has it already.
@@ -97,13 +99,16 @@ func (p *putter) store(ctx context.Context) (PutResult, error) {
 		return p.result, err
 	}
 	p.result.Frame, p.result.Commit = entry.Frame, entry.ID
+	for _, g := range p.grown {
+		p.thread.threads.grown.Put(valueKey{entry.ID, g.channel}, g.value)
+	}
 	return p.result, nil
 }
 
 // draft returns the draft of the frame on the newest entry of the thread, or nil if nothing must be stored.
 func (p *putter) draft(ctx context.Context) (*snapshot.Draft, error) {
 	th := p.thread
-	p.result = PutResult{Frame: snapshot.NoFrame}
+	p.result, p.grown = PutResult{Frame: snapshot.NoFrame}, nil
 	if th.head == nil && p.put.Parent != nil {
 		if pruned, err := th.pruned(ctx); err != nil || pruned {
 			return nil, err
@@ -150,7 +155,10 @@ func (p *putter) draft(ctx context.Context) (*snapshot.Draft, error) {
 // says what.
 func (p *putter) changes(base *snapshot.State) ([]snapshot.Change, error) {
 	table := tableOf(p.put.NS)
-	rows := base.Outputs(table)
+	has, err := keysOf(base.Outputs(table))
+	if err != nil {
+		return nil, err
+	}
 	parent := p.thread.book.parent(p.record)
 	var before map[string]json.RawMessage
 	if parent != nil {
@@ -170,16 +178,16 @@ func (p *putter) changes(base *snapshot.State) ([]snapshot.Change, error) {
 				return nil, err
 			}
 			keep[key] = true
-			changes = append(changes, p.set(table, channel, *value))
-		case known && before != nil && string(before[channel]) == string(version):
-			if found, err := rows.Has(key); err != nil || !found {
-				if err != nil {
-					return nil, err
-				}
-				continue
+			set := p.set(table, channel, *value)
+			if parent != nil && sent.Base != nil && sent.Base.Commit == parent.commit && value.Type == typeJSON {
+				set.Seen = sent.Base.Length
 			}
-			keep[key] = true
-			p.inherit(parent, channel)
+			changes = append(changes, set)
+		case known && before != nil && string(before[channel]) == string(version):
+			if has[key] {
+				keep[key] = true
+				p.inherit(parent, channel)
+			}
 		case known:
 			has, err := p.thread.everStored(p.put.NS, channel, version)
 			if err != nil {
@@ -193,12 +201,24 @@ func (p *putter) changes(base *snapshot.State) ([]snapshot.Change, error) {
 	if len(p.result.Need) > 0 || len(p.result.Full) > 0 {
 		return nil, nil
 	}
-	for channel := range before { // what has a row has a version
-		if key := rowKey(channel); !keep[key] {
+	for _, key := range slices.Sorted(maps.Keys(has)) {
+		if !keep[key] {
 			changes = append(changes, snapshot.RemoveRow(snapshot.OutputCollection(table), key))
 		}
 	}
 	return changes, nil
+}
+
+// keysOf returns the keys of a collection's rows.
+func keysOf(rows *page.Collection) (map[string]bool, error) {
+	keys := make(map[string]bool, rows.Len())
+	for key, err := range rows.Keys() {
+		if err != nil {
+			return nil, err
+		}
+		keys[key] = true
+	}
+	return keys, nil
 }
 
 // whole returns the whole value that the client has sent, or nil if its beginning is not known.
@@ -214,7 +234,15 @@ func (p *putter) whole(channel string, sent Sent) (*Value, error) {
 		p.result.Full = append(p.result.Full, channel)
 		return nil, nil //nolint:nilnil // the result says what is missing
 	}
-	return &Value{sent.Type, slices.Concat(begin.Data[:sent.Base.Length], sent.Data)}, nil
+	whole := Value{sent.Type, slices.Concat(begin.Data[:sent.Base.Length], sent.Data)}
+	p.grown = append(p.grown, grownValue{channel, whole})
+	return &whole, nil
+}
+
+// grownValue is a value that a client has continued, and can continue again.
+type grownValue struct {
+	channel string
+	value   Value
 }
 
 // set returns the change that sets a channel's row, and notes in the record what the row alone does not say.
@@ -408,6 +436,9 @@ func (th *thread) valueAt(ns, channel string, commit objstore.ID) (*Value, error
 	for _, r := range slices.Backward(th.book.sorted) {
 		if r.commit != commit {
 			continue
+		}
+		if value, found := th.threads.grown.Get(valueKey{commit, channel}); found && r.NS == ns {
+			return &value, nil
 		}
 		state, err := th.state(r)
 		if err != nil {

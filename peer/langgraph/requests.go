@@ -77,10 +77,6 @@ func (th *thread) mail(draft *snapshot.Draft, key Key, writes []Write, all pendi
 	if at == nil || key.NS != "" {
 		return nil // writes that come before their checkpoint are taken in with it
 	}
-	node, err := th.nodeAfter(at)
-	if err != nil {
-		return err
-	}
 	before, err := th.requests()
 	if err != nil {
 		return err
@@ -91,7 +87,10 @@ func (th *thread) mail(draft *snapshot.Draft, key Key, writes []Write, all pendi
 		case resumeIdx:
 			after, err = th.resumed(draft, after, key, w)
 		case interruptIdx:
-			after, err = th.asked(draft, after, node, key, w, all)
+			var node string
+			if node, err = th.nodeAfter(at); err == nil {
+				after, err = th.asked(draft, after, node, key, w, all)
+			}
 		}
 		if err != nil {
 			return err

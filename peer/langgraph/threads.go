@@ -25,16 +25,29 @@ const maxEntries = 256
 type Threads struct {
 	store   *timeline.Store
 	entries *lru.Cache[objstore.ID, *snapshot.Entry]
+	grown   *lru.Cache[valueKey, Value] // values that clients continue
 
 	mu   sync.Mutex
 	open map[string]*thread
 	uses int64
 }
 
+// valueKey names the value of a channel in a frame.
+type valueKey struct {
+	commit  objstore.ID
+	channel string
+}
+
+// maxGrown is the number of bytes of the values that are kept because clients continue them.
+const maxGrown = 8 << 20
+
 // Open returns the threads of a store.
 func Open(s *timeline.Store) *Threads {
 	one := func(*snapshot.Entry) int64 { return 1 }
-	return &Threads{store: s, entries: lru.New[objstore.ID](maxEntries, one), open: make(map[string]*thread)}
+	size := func(v Value) int64 { return int64(len(v.Data)) + 1 }
+	return &Threads{
+		store: s, entries: lru.New[objstore.ID](maxEntries, one), grown: lru.New[valueKey](maxGrown, size), open: make(map[string]*thread),
+	}
 }
 
 // Store returns the store of the threads.

@@ -32,7 +32,9 @@ type upkeep struct {
 }
 
 // newUpkeep returns the upkeep of a store. every is the number of writes after which a round starts; 0 means upkeepEvery.
-func newUpkeep(s *Store, every int) *upkeep { return &upkeep{store: s, every: cmp.Or(every, upkeepEvery)} }
+func newUpkeep(s *Store, every int) *upkeep {
+	return &upkeep{store: s, every: cmp.Or(every, upkeepEvery)}
+}
 
 // wrote counts a write. After every u.every writes, wrote starts a round in the background, unless a round
 // is running.

@@ -38,17 +38,24 @@ func langGraphClient(t *testing.T) string {
 	return dir
 }
 
-// langGraphSpecs runs tests of the package with vitest. The examples also run under the bun of Smithers.
+// langGraphSpecs runs files of tests of the package.
 func langGraphSpecs(t *testing.T, client string, specs ...string) {
+	t.Helper()
+	var args []string
+	for _, spec := range specs {
+		args = append(args, "test/"+spec+".spec.mjs")
+	}
+	langGraphTests(t, client, args...)
+}
+
+// langGraphTests runs vitest in the folder of the package. The examples also run under the bun of Smithers.
+func langGraphTests(t *testing.T, client string, args ...string) {
 	t.Helper()
 	binary, err := exec.LookPath("git-smithers")
 	require.NoError(t, err)
 	env := append(os.Environ(), "GIT_SMITHERS="+binary, "BUN="+filepath.Join(repotest.Smithers(t), "bun", "bin", "bun.exe"), "NO_COLOR=1", "GORACE=atexit_sleep_ms=0")
-	args := []string{"run"}
-	for _, spec := range specs {
-		args = append(args, "test/"+spec+".spec.mjs")
-	}
-	out, err := process(client, env, filepath.Join(client, "node_modules", ".bin", "vitest"), args...).CombinedOutput()
+	vitest := filepath.Join(client, "node_modules", ".bin", "vitest")
+	out, err := process(client, env, vitest, append([]string{"run"}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.NotContains(t, string(out), "skipped")
 	t.Log(strings.TrimSpace(string(out[max(0, len(out)-300):])))
@@ -61,6 +68,12 @@ func TestLangGraph(t *testing.T) {
 	t.Run("suite", func(t *testing.T) { langGraphSpecs(t, client, "validation", "rules", "examples") })
 	t.Run("package", func(t *testing.T) { usesLangGraphPackage(t, client) })
 	t.Run("together", func(t *testing.T) { langGraphSpecs(t, client, "faults", "handoff") })
+	t.Run("upstream", func(t *testing.T) {
+		if os.Getenv("LANGGRAPHJS") == "" {
+			t.Skip("LANGGRAPHJS names no checkout of LangGraph.js, whose tests of time travel would run here")
+		}
+		langGraphTests(t, client, "--config", "vitest.upstream.config.mjs")
+	})
 }
 
 // usesLangGraphPackage makes the package that would be published, and uses it from both kinds of modules.

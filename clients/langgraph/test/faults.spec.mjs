@@ -155,10 +155,10 @@ it("two savers have two repositories", async () => {
   for (const dir of dirs) drop(dir);
 });
 
-it("300 threads, 20 at once", async () => {
+it("1,000 threads, 20 at once", async () => {
   const dir = makeRepository();
   const saver = open(dir);
-  const threads = Array.from({ length: 300 }, (_, i) => `thread ${i}`);
+  const threads = Array.from({ length: 1000 }, (_, i) => `thread ${i}`);
   const work = [...threads];
   const puts = async () => {
     for (let thread = work.pop(); thread !== undefined; thread = work.pop()) {
@@ -167,6 +167,9 @@ it("300 threads, 20 at once", async () => {
     }
   };
   await Promise.all(Array.from({ length: 20 }, puts));
+  const found = new Set();
+  for await (const tuple of saver.list({}, { limit: 1500 })) found.add(tuple.config.configurable.thread_id);
+  expect(found.size).toBeGreaterThan(300);
   for (const thread of threads) expect((await saver.getTuple(at(thread))).checkpoint.channel_values.a).toEqual([thread, 3]);
   await saver.close();
   drop(dir);

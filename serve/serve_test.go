@@ -21,10 +21,35 @@ import (
 
 // client speaks to a server, byte for byte.
 type client struct {
-	t    *testing.T
-	in   *io.PipeWriter
-	out  *bufio.Reader
-	done chan error
+	t     *testing.T
+	in    *io.PipeWriter
+	stdin io.WriteCloser // of a server in a process of its own; in is nil then
+	out   *bufio.Reader
+	done  chan error
+}
+
+// input returns where calls are written to.
+func (c *client) input() io.WriteCloser {
+	if c.stdin != nil {
+		return c.stdin
+	}
+	return c.in
+}
+
+// tries calls a server that may be killed meanwhile, and reports whether it has answered without an error.
+func (c *client) tries(line string, blobs ...string) bool {
+	c.t.Helper()
+	if _, err := io.WriteString(c.input(), line+"\n"+strings.Join(blobs, "")); err != nil {
+		return false
+	}
+	answer, err := c.out.ReadBytes('\n')
+	if err != nil {
+		return false
+	}
+	var r reply
+	require.NoError(c.t, json.Unmarshal(answer, &r), "%s", answer)
+	require.Nil(c.t, r.Error, "%s", answer)
+	return true
 }
 
 // reply is an answer with its blobs.
@@ -49,7 +74,7 @@ func newClient(t *testing.T, repo *repotest.Repo) *client {
 	require.NoError(t, err)
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	c := &client{t, inW, bufio.NewReader(outR), make(chan error, 1)}
+	c := &client{t: t, in: inW, out: bufio.NewReader(outR), done: make(chan error, 1)}
 	go func() {
 		err := serve.New(s, "test", "process").Serve(t.Context(), inR, outW)
 		_ = outW.Close()
@@ -73,7 +98,7 @@ func newClient(t *testing.T, repo *repotest.Repo) *client {
 // send writes a message.
 func (c *client) send(line string, blobs ...string) {
 	c.t.Helper()
-	go func() { _, _ = io.WriteString(c.in, line+"\n"+strings.Join(blobs, "")) }()
+	go func() { _, _ = io.WriteString(c.input(), line+"\n"+strings.Join(blobs, "")) }()
 }
 
 // receive reads an answer.

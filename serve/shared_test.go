@@ -23,7 +23,7 @@ func sharing(t *testing.T, repo *repotest.Repo) (c *client, passed chan bool) {
 	require.NoError(t, err)
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	c = &client{t, inW, bufio.NewReader(outR), make(chan error, 1)}
+	c = &client{t: t, in: inW, out: bufio.NewReader(outR), done: make(chan error, 1)}
 	passed = make(chan bool, 1)
 	go func() {
 		server := serve.New(s, "test", "process")

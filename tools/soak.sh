@@ -34,7 +34,7 @@ tests() {
 	PATH=$newer CGO_ENABLED=0 part newer-git tools/gotest.sh newer-git "$@" -timeout 60m -run '^TestScript' .
 	PATH=$newer CGO_ENABLED=0 part newer-git-jj tools/gotest.sh newer-git-jj "$@" -timeout 60m ./internal/gitexec ./jjbridge
 	EVERY_CUT=1 CGO_ENABLED=0 part crash tools/gotest.sh crash "$@" -count=1 -timeout 60m \
-		-run 'Crash|Killed|DeadProcess|CutOfPower' ./objstore ./refs ./engine ./timeline ./peer/agent .
+		-run 'Crash|Killed|DeadProcess|CutOfPower' ./objstore ./refs ./engine ./timeline ./peer/agent ./serve .
 	MAINTENANCE_TEST_FOR=10m CGO_ENABLED=0 part maintenance tools/gotest.sh maintenance "$@" -count=1 -timeout 60m \
 		-run 'Maintenance' ./objstore .
 	part agents make --no-print-directory test-agents

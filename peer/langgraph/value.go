@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -37,7 +38,7 @@ func valueOf(text json.RawMessage, kind string, coded bool) (Value, error) {
 	}
 	var data []byte
 	if err := json.Unmarshal(text, &data); err != nil {
-		return Value{}, fmt.Errorf("a value of type %q is not in base64: %w", kind, err)
+		return Value{}, fmt.Errorf("%w: a value of type %q is not in base64: %w", objstore.ErrCorrupt, kind, err)
 	}
 	return Value{kind, data}, nil
 }

@@ -13,7 +13,7 @@ export function findBinary(named: string | undefined, env: NodeJS.ProcessEnv = p
 function packaged(): string | undefined {
   const name = process.platform === "win32" ? "git-smithers.exe" : "git-smithers";
   try {
-    const require = createRequire(path.join(process.cwd(), "index.js"));
+    const require = createRequire(path.resolve(process.argv[1] ?? "index.js")); // beside the program that runs
     return require.resolve(`@git-smithers/bin-${process.platform}-${process.arch}/${name}`);
   } catch {
     return undefined;

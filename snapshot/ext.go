@@ -79,11 +79,24 @@ func (e *Entry) ExtID(engine string) (objstore.ID, error) {
 	return at.ID, err
 }
 
-// ExtFileID returns the id of a file in ext/<engine>/ without reading the file, or the zero ID if the file does not exist.
-// Files with the same id have the same content.
-func (e *Entry) ExtFileID(engine, name string) (objstore.ID, error) {
-	at, err := e.ext(engine, name)
-	return at.ID, err
+// ExtFileIDs returns the ids of the files that are directly in ext/<engine>/, by name, without reading the files. Files with the same
+// id have the same content. It omits names that ExtDraft cannot have written.
+func (e *Entry) ExtFileIDs(engine string) (map[string]objstore.ID, error) {
+	at, err := e.ext(engine, "")
+	if err != nil || at.Mode != objstore.ModeTree {
+		return nil, err
+	}
+	entries, err := objstore.ReadTree(e.r, at.ID)
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string]objstore.ID, len(entries))
+	for _, entry := range entries {
+		if name, ok := unescape(entry.Name, plainTable); ok {
+			ids[name] = entry.ID
+		}
+	}
+	return ids, nil
 }
 
 // HasExt reports whether the entry has data of an engine.

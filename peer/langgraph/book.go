@@ -32,12 +32,9 @@ func newBook(run string, read func(objstore.ID) (*snapshot.Entry, error)) *book 
 }
 
 // filesOf returns the objects of the files in an entry.
-func filesOf(entry *snapshot.Entry) (files extFiles, err error) {
-	if files.checkpoint, err = entry.ExtFileID(EngineName, checkpointFile); err != nil {
-		return files, err
-	}
-	files.writes, err = entry.ExtFileID(EngineName, writesFile)
-	return files, err
+func filesOf(entry *snapshot.Entry) (extFiles, error) {
+	ids, err := entry.ExtFileIDs(EngineName)
+	return extFiles{ids[checkpointFile], ids[writesFile]}, err
 }
 
 // advance takes in the entries that follow those of the book, up to tip. If tip does not descend from the book's entry,

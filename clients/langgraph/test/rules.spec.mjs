@@ -318,6 +318,12 @@ it("threads are runs: the commands show, compare, fork and send them", async () 
   smithers(dir, "fork", "jokes:3", "--run-id", "jokes2");
   expect((await graph.getState(at("jokes2"))).values).toEqual({ topic: "socks", joke: "about socks" });
   smithers(dir, "compare", "jokes", "jokes2");
+  expect(smithers(dir, "timeline", "jokes", "--tree")).toMatch(/jokes2/);
+  expect(documents(dir, "branches", "jokes").map((doc) => doc.runId)).toContain("jokes2");
+  smithers(dir, "bundle", "jokes2", "-o", `${dir}/jokes.bundle`);
+  smithers(dir, "prune", "jokes2");
+  expect(documents(dir, "runs")).toHaveLength(1);
+  smithers(dir, "prune", "--undo", "jokes2");
   smithers(dir, "report", "jokes", "-o", `${dir}/jokes.html`);
   expect(() => smithers(dir, "resume", "jokes")).toThrow();
 });

@@ -3,6 +3,7 @@ package langgraph
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -20,6 +21,10 @@ const maxOpen = 256
 
 // maxEntries is the number of entries that are kept open.
 const maxEntries = 256
+
+// mostRefs is the number of frames after which the refs of a thread's older frames are removed. Everybody's git log --all and
+// fetches cost more with each ref, and the frames are found without.
+const mostRefs = 64
 
 // Threads are the threads of a repository. Threads is safe for concurrent use.
 type Threads struct {
@@ -238,6 +243,11 @@ func (th *thread) append(ctx context.Context, draft *snapshot.Draft) (*snapshot.
 		return nil, err
 	}
 	th.head = head
+	if frame := head.Row().Frame; entry.Frame == frame && frame%mostRefs == mostRefs-1 {
+		if err := s.FrameRefs().DropOlder(ctx, head.Entry(), 1); err != nil {
+			s.Warn(fmt.Errorf("the refs of older frames were not removed: %w", err))
+		}
+	}
 	// The book reads the entry again: that of the series holds all objects that it has written.
 	if err := th.book.advance(ctx, entry.ID); err != nil {
 		th.book = newBook(th.id, th.threads.read) // read anew at the next use

@@ -185,6 +185,20 @@ func TestBadPutsAreRefusedAndChangeNothing(t *testing.T) {
 	assert.Empty(t, d.ids())
 }
 
+func TestALongThreadHasFewRefs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const puts = 200
+	for i := range puts {
+		d.store(put(fmt.Sprintf("%03d", i), "", 1, strconv.Itoa(i)))
+	}
+	assert.Less(t, len(strings.Fields(d.repo.Git("for-each-ref", "--format=%(refname)", "refs/smithers/"))), 70)
+	assert.Len(t, d.ids(), puts)
+	at, err := d.Store().Load(t.Context(), "t:7")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"007"}, at.Entry.IDs)
+}
+
 func TestWritersOfOneThreadAtOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -14,8 +14,8 @@ import (
 )
 
 // mergeEvery is the number of writes after which a server merges packs. To merge costs as much as all the rest if it is done every 8
-// writes, as for engines whose entries come rarely.
-const mergeEvery = 64
+// writes, as for engines whose entries come rarely. git gc --auto repacks everything above 50 packs.
+const mergeEvery = 40
 
 // The values of serve --durability.
 const (

@@ -80,10 +80,11 @@ func (th *thread) addMissing(ctx context.Context, writes map[Key]pending) error 
 		if len(missing) == 0 {
 			return nil, nil //nolint:nilnil // nothing is missing
 		}
-		return &snapshot.Draft{
+		draft := &snapshot.Draft{
 			AtMs: th.threads.store.Now().UnixMilli(), Subject: "writes of the thread that was copied",
 			Ext: &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{writesFile: encodeWrites(missing)}},
-		}, nil
+		}
+		return draft, th.mailOfCopy(draft, missing)
 	})
 	return err
 }

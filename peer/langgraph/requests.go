@@ -300,19 +300,52 @@ func (th *thread) mailOfPut(draft *snapshot.Draft, key Key, present []string) er
 	if err != nil {
 		return err
 	}
-	for _, w := range writes.Writes {
-		if w.Idx != interruptIdx || writes.has(w.Task, resumeIdx) {
-			continue
-		}
-		if left, err = th.asked(draft, left, onlyNode(present), key, w, writes); err != nil {
-			return err
-		}
+	if left, err = th.askedAll(draft, left, onlyNode(present), writes); err != nil {
+		return err
 	}
 	if len(all) > 0 || len(left) > 0 {
 		setRequests(draft, left)
 	}
 	if edit := statusAfter(writes, draft.AtMs); edit != nil {
 		draft.Run = edit
+	}
+	return nil
+}
+
+// askedAll adds the requests of all tasks of a checkpoint that are interrupted and were not resumed.
+func (th *thread) askedAll(draft *snapshot.Draft, all []request, node string, writes pending) (_ []request, err error) {
+	for _, w := range writes.Writes {
+		if w.Idx != interruptIdx || writes.has(w.Task, resumeIdx) {
+			continue
+		}
+		if all, err = th.asked(draft, all, node, writes.Key, w, writes); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// mailOfCopy adds to the draft of the writes that a copy lacks what they change in the mailbox: the interrupts of its latest
+// checkpoint are requests of its own.
+func (th *thread) mailOfCopy(draft *snapshot.Draft, missing []pending) error {
+	latest := th.book.latest("")
+	for _, p := range missing {
+		if latest == nil || p.Key != latest.key() {
+			continue
+		}
+		all, err := th.requests()
+		if err != nil {
+			return err
+		}
+		node, err := th.nodeAfter(latest)
+		if err != nil {
+			return err
+		}
+		if all, err = th.askedAll(draft, all, node, p); err != nil {
+			return err
+		}
+		setRequests(draft, all)
+		draft.Run = statusAfter(p, draft.AtMs)
 	}
 	return nil
 }

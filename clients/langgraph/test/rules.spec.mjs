@@ -349,6 +349,14 @@ it("interrupts stand in the inbox, and an answer given there resumes the thread 
   expect((await graph.invoke(null, thread("t"))).value).toEqual(["Alice", 30]);
   expect(documents(dir, "runs")[0].status).toBe("finished");
 
+  // A copy asks for itself.
+  await graph.invoke({ value: [] }, thread("c"));
+  await saver.copyThread("c", "copy");
+  expect(inbox().map((doc) => doc.runId).sort()).toEqual(["c", "copy"]);
+  smithers(dir, "answer", "copy", "--value", '"Carol"');
+  expect((await graph.invoke(null, thread("copy"))).__interrupt__.map((one) => one.value)).toEqual([{ question: "age?" }]);
+  await saver.prune(["c", "copy"], { strategy: "delete" });
+
   // An answer given in the program closes the request, and a fork withdraws it.
   await graph.invoke({ value: [] }, thread("u"));
   await graph.invoke(new Command({ resume: "Bob" }), thread("u"));

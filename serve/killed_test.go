@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/serve"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	if err := serve.New(s, "test", "process").Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+	if err := serve.New(langgraph.Open(s), "test", "process").Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 		panic(err)
 	}
 	if err := s.Close(); err != nil {

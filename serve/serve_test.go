@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/serve"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -76,7 +77,7 @@ func newClient(t *testing.T, repo *repotest.Repo) *client {
 	outR, outW := io.Pipe()
 	c := &client{t: t, in: inW, out: bufio.NewReader(outR), done: make(chan error, 1)}
 	go func() {
-		err := serve.New(s, "test", "process").Serve(t.Context(), inR, outW)
+		err := serve.New(langgraph.Open(s), "test", "process").Serve(t.Context(), inR, outW)
 		_ = outW.Close()
 		_ = inR.Close()
 		c.done <- err
@@ -257,7 +258,7 @@ func FuzzServe(f *testing.F) {
 		s, err := timeline.Open(t.Context(), timeline.Options{Dir: repo.Dir, Env: append(repo.Env, "GIT_SMITHERS_FSYNC=0"), Now: time.Now})
 		require.NoError(t, err)
 		var out bytes.Buffer
-		_ = serve.New(s, "test", "process").Serve(t.Context(), bytes.NewReader(data), &out)
+		_ = serve.New(langgraph.Open(s), "test", "process").Serve(t.Context(), bytes.NewReader(data), &out)
 		require.NoError(t, s.Close())
 	})
 }

@@ -26,9 +26,9 @@ type Server struct {
 	order      order
 }
 
-// New returns a server for the threads of a store. version is that of this program, and durability what the store promises.
-func New(s *timeline.Store, version, durability string) *Server {
-	return &Server{threads: langgraph.Open(s), version: version, durability: durability}
+// New returns a server for threads. version is that of this program, and durability what the threads' store promises.
+func New(threads *langgraph.Threads, version, durability string) *Server {
+	return &Server{threads: threads, version: version, durability: durability}
 }
 
 // Serve answers the calls in a stream until it ends. Calls about the same thread take effect in their order, and any number

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/serve"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -26,7 +27,7 @@ func sharing(t *testing.T, repo *repotest.Repo) (c *client, passed chan bool) {
 	c = &client{t: t, in: inW, out: bufio.NewReader(outR), done: make(chan error, 1)}
 	passed = make(chan bool, 1)
 	go func() {
-		server := serve.New(s, "test", "process")
+		server := serve.New(langgraph.Open(s), "test", "process")
 		was, stop := server.PassOrShare(t.Context(), serve.PlaceOf(s.Private(), "alike"), inR, outW)
 		passed <- was
 		var err error
@@ -83,7 +84,7 @@ func TestAServerThatCannotListenServesItsClientAlone(t *testing.T) {
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	passed, stop := serve.New(s, "test", "process").PassOrShare(t.Context(), serve.PlaceOf(file), nil, nil)
+	passed, stop := serve.New(langgraph.Open(s), "test", "process").PassOrShare(t.Context(), serve.PlaceOf(file), nil, nil)
 	assert.False(t, passed)
 	stop()
 	require.NoError(t, s.Close())

@@ -7,7 +7,9 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/serve"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -62,7 +64,9 @@ func runServe(ctx context.Context, s *session.Session, durability string) error 
 		return err
 	}
 	place := serve.PlaceOf(store.Private(), store.Repo().CommonDir, store.Workspace().Root, programVersion(), durability, serve.Alike(s.Env))
-	server := serve.New(store, programVersion(), durability)
+	threads := langgraph.Open(store)
+	threads.Told = desk.Open(s, store).Notify
+	server := serve.New(threads, programVersion(), durability)
 	passed, stop := server.PassOrShare(ctx, place, s.In, s.RawOut())
 	if !passed {
 		err = server.Serve(ctx, s.In, s.RawOut())

@@ -24,8 +24,9 @@ type Waiting struct {
 	Ready         bool    `json:"ready"` // the wait can end, so a resume continues the run
 }
 
-// WaitsOf returns the waits of a run at the tip that rec has read, sorted by node id and iteration. at is the current
-// time, which decides whether a timeout or a timer is over.
+// WaitsOf returns the waits of a run at the tip that rec has read, sorted by node id and iteration: those of waiting nodes,
+// and the pending requests of an engine that has no nodes. at is the current time, which decides whether a timeout or a timer
+// is over.
 func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 	state := rec.State()
 	nodes, err := waitingNodes(state)
@@ -52,6 +53,33 @@ func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 		}
 		waits = append(waits, w)
 	}
+	return withRequests(waits, rec, at)
+}
+
+// withRequests returns waits with the pending human requests for which the state has no node.
+func withRequests(waits []Waiting, rec Recorder, at time.Time) ([]Waiting, error) {
+	state := rec.State()
+	for h, err := range state.AllHumanRequests() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if h.Status != snapshot.HumanPending {
+			continue
+		}
+		w := Waiting{NodeID: h.NodeID, Iteration: h.Iteration}
+		if has, err := state.Nodes().Has(w.key()); err != nil {
+			return nil, timeline.Explain(err)
+		} else if has {
+			continue
+		}
+		if err := w.human(state, rec.Row().ID, at); err != nil {
+			return nil, err
+		}
+		waits = append(waits, w)
+	}
+	slices.SortStableFunc(waits, func(a, b Waiting) int {
+		return cmp.Or(cmp.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
+	})
 	return waits, nil
 }
 

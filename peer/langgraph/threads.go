@@ -32,6 +32,10 @@ type Threads struct {
 	entries *lru.Cache[objstore.ID, *snapshot.Entry]
 	grown   *lru.Cache[valueKey, Value] // values that clients continue
 
+	// Told, if not nil, is called after an entry that changes the status of a thread's run, one call at a time for a thread. Set it
+	// before the first call.
+	Told func(context.Context, *timeline.Head)
+
 	mu   sync.Mutex
 	open map[string]*thread
 	uses int64
@@ -223,7 +227,9 @@ func (th *thread) append(ctx context.Context, draft *snapshot.Draft) (*snapshot.
 	s := th.threads.store
 	draft.Limits = formatLimits
 	var series *timeline.Series
+	var before snapshot.RunStatus
 	if th.head != nil {
+		before = th.head.Row().Status
 		series = timeline.SeriesOf(th.head)
 	} else {
 		row := snapshot.Run{ID: th.id, Workflow: EngineName, Status: snapshot.RunRunning, CreatedAtMs: draft.AtMs, StartedAtMs: &draft.AtMs}
@@ -247,6 +253,9 @@ func (th *thread) append(ctx context.Context, draft *snapshot.Draft) (*snapshot.
 		if err := s.FrameRefs().DropOlder(ctx, head.Entry(), 1); err != nil {
 			s.Warn(fmt.Errorf("the refs of older frames were not removed: %w", err))
 		}
+	}
+	if told := th.threads.Told; told != nil && head.Row().Status != before {
+		told(ctx, head)
 	}
 	// The book reads the entry again: that of the series holds all objects that it has written.
 	if err := th.book.advance(ctx, entry.ID); err != nil {

@@ -1,8 +1,10 @@
 // The rules that LangGraph expects of a saver, one test for each.
+import { existsSync, readFileSync } from "node:fs";
+
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 
-import { documents, drop, git, makeRepository, open, smithers } from "./repository.mjs";
+import { documents, drop, git, makeRepository, open, run, smithers } from "./repository.mjs";
 
 let dir;
 let saver;
@@ -364,6 +366,21 @@ it("interrupts stand in the inbox, and an answer given there resumes the thread 
   await graph.updateState(thread("u"), { value: ["forked"] }, "ask");
   expect(inbox()).toEqual([]);
   expect(documents(dir, "inbox", "--all").map((doc) => doc.status).sort()).toEqual(["answered", "answered", "answered", "cancelled"]);
+});
+
+it("smithers.notify tells of a thread that waits and of one that has finished", async () => {
+  const told = `${dir}/.git/told`;
+  run(dir, "git", "config", "--global", "smithers.notify", `cat >/dev/null; echo "$SMITHERS_EVENT $SMITHERS_RUN_ID" >>"${told}"`);
+  const graph = new StateGraph(Annotation.Root({ value: Annotation() }))
+    .addNode("ask", () => ({ value: interrupt("name?") }))
+    .addEdge(START, "ask")
+    .compile({ checkpointer: saver });
+  await graph.invoke({}, thread("t"));
+  const says = () => (existsSync(told) ? readFileSync(told, "utf8") : "");
+  await expect.poll(says, { timeout: 20_000 }).toBe("waits t\n");
+  await graph.invoke(new Command({ resume: "Bob" }), thread("t"));
+  await expect.poll(says, { timeout: 20_000 }).toBe("waits t\nfinished t\n");
+  run(dir, "git", "config", "--global", "--unset", "smithers.notify");
 });
 
 it("several tasks that wait are answered one by one in the inbox", async () => {

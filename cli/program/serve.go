@@ -38,7 +38,7 @@ cut, threads are whole, and may lack their last moments. --durability durable an
 write is on stable storage.`,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "stdio", Usage: "speak over standard input and output"},
-			&urfave.StringFlag{Name: "durability", Value: outlivesOnly, Usage: "what an answer promises: `process` or durable"},
+			&urfave.StringFlag{Name: "durability", Value: outlivesOnly, Usage: "what an answer `PROMISES`: process or durable"},
 		},
 		Exits:    arg.Writes(),
 		Examples: []arg.Example{{"what a client starts", "git smithers serve --stdio"}},

@@ -3,6 +3,7 @@ package serve_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/serve"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // pointVariable makes the test binary a server that kills itself when a write comes by the named point for the time that
@@ -112,6 +114,55 @@ func TestAServerThatIsKilledAtAPointLosesNothingAcknowledged(t *testing.T) {
 			require.NoError(t, c.stdin.Close())
 			require.NoError(t, cmd.Wait())
 			repo.Git("fsck", "--strict")
+		})
+	}
+}
+
+// A server that is killed while it drops checkpoints leaves all of them or the latest alone, and can drop them again.
+func TestAServerThatIsKilledWhileItPrunesLeavesAWholeThread(t *testing.T) {
+	t.Parallel()
+	const pruneCall = `{"id":1,"method":"prune","params":{"threads":["t"],"strategy":"keep_latest"}}`
+	const listCall = `{"id":2,"method":"list","params":{"thread":"t"}}`
+	for _, point := range []string{"after-pack-temp", "after-pack-rename", "after-idx-rename", "before-refs", "refs-locked", "between-renames", "refs-done"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			repo := repotest.New(t, repotest.Commit)
+			c, cmd := process(t, repo, "no point", 0)
+			require.True(t, c.tries(helloCall))
+			for i := range 5 {
+				require.True(t, c.tries(putCall(1, "t", strconv.Itoa(i), 1), strconv.Itoa(i)))
+			}
+			require.NoError(t, c.stdin.Close())
+			require.NoError(t, cmd.Wait())
+
+			killed := false
+			for times := 1; times <= 3; times++ {
+				c, cmd = process(t, repo, point, times)
+				require.True(t, c.tries(helloCall))
+				_ = c.tries(pruneCall)
+				_ = c.stdin.Close()
+				killed = cmd.Wait() != nil || killed
+				repo.Git("fsck", "--strict")
+			}
+			assert.True(t, killed, "the prune did not come by the point")
+
+			c, cmd = process(t, repo, "no point", 0)
+			require.True(t, c.tries(helloCall))
+			require.True(t, c.tries(pruneCall))
+			var tuples []struct{ ID string }
+			r := c.call(listCall)
+			require.NoError(t, json.Unmarshal(r.Result["tuples"], &tuples))
+			require.Len(t, tuples, 1)
+			assert.Equal(t, "4", tuples[0].ID)
+			assert.Equal(t, []string{"4"}, r.data)
+			require.NoError(t, c.stdin.Close())
+			require.NoError(t, cmd.Wait())
+			s, err := timeline.Open(t.Context(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: time.Now})
+			require.NoError(t, err)
+			report, err := verify.Runs(t.Context(), s)
+			require.NoError(t, err)
+			assert.Empty(t, report.Problems)
+			require.NoError(t, s.Close())
 		})
 	}
 }

@@ -12,6 +12,17 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 )
 
+// langGraphEnv returns the environment of programs that need node 20: that of .tools, if the machine has an older one.
+func langGraphEnv(t *testing.T) []string {
+	t.Helper()
+	node, err := filepath.Abs(filepath.Join(".tools", "node", "bin"))
+	require.NoError(t, err)
+	if _, err := os.Stat(node); err != nil {
+		return os.Environ()
+	}
+	return append(os.Environ(), "PATH="+node+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
+
 // langGraphClient builds the npm package of clients/langgraph in a folder of its own, and returns the folder.
 func langGraphClient(t *testing.T) string {
 	t.Helper()
@@ -30,9 +41,9 @@ func langGraphClient(t *testing.T) string {
 	for _, line := range [][]string{
 		{"node_modules/.bin/tsc", "-p", "tsconfig.json"},
 		{"node_modules/.bin/tsc", "-p", "tsconfig.cjs.json"},
-		{"node", "cjs.mjs"},
+		{"env", "node", "cjs.mjs"}, // env finds the node of the environment
 	} {
-		out, err := process(dir, os.Environ(), line[0], line[1:]...).CombinedOutput()
+		out, err := process(dir, langGraphEnv(t), line[0], line[1:]...).CombinedOutput()
 		require.NoError(t, err, "%v: %s", line, out)
 	}
 	return dir
@@ -53,7 +64,7 @@ func langGraphTests(t *testing.T, client string, args ...string) {
 	t.Helper()
 	binary, err := exec.LookPath("git-smithers")
 	require.NoError(t, err)
-	env := append(os.Environ(), "GIT_SMITHERS="+binary, "BUN="+filepath.Join(repotest.Smithers(t), "bun", "bin", "bun.exe"), "NO_COLOR=1", "GORACE=atexit_sleep_ms=0")
+	env := append(langGraphEnv(t), "GIT_SMITHERS="+binary, "BUN="+filepath.Join(repotest.Smithers(t), "bun", "bin", "bun.exe"), "NO_COLOR=1", "GORACE=atexit_sleep_ms=0")
 	vitest := filepath.Join(client, "node_modules", ".bin", "vitest")
 	out, err := process(client, env, vitest, append([]string{"run"}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -91,7 +102,7 @@ func usesLangGraphPackage(t *testing.T, client string) {
 		`import("@git-smithers/langgraph").then(({ GitSmithersSaver }) => console.log(typeof GitSmithersSaver.open))`,
 		`console.log(typeof require("@git-smithers/langgraph").GitSmithersSaver.open)`,
 	} {
-		out, err := process(client, os.Environ(), "node", "-e", code).CombinedOutput()
+		out, err := process(client, langGraphEnv(t), "env", "node", "-e", code).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.Equal(t, "function\n", string(out))
 	}

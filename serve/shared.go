@@ -54,7 +54,7 @@ func PlaceOf(private string, alike ...string) Place {
 // note returns the path of the file that has the path of the place's socket.
 func (p Place) note() string { return filepath.Join(p.folder, p.name+".at") }
 
-// socket returns the path of the place's socket, or "" if there is none.
+// socket returns the path of the place's socket, or "" if the place has no socket.
 func (p Place) socket() string {
 	data, err := os.ReadFile(p.note())
 	path := string(data)
@@ -111,7 +111,7 @@ func (s *Server) PassOrShare(ctx context.Context, p Place, in io.Reader, out io.
 	return false, alone
 }
 
-// pass passes the bytes of a client to the server at the place. It returns false if there is none.
+// pass passes the bytes of a client to the server at the place. If nobody serves there, pass returns false.
 func (p Place) pass(ctx context.Context, in io.Reader, out io.Writer) bool {
 	if p.socket() == "" {
 		return false

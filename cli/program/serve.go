@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"errors"
+	"io"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -67,10 +68,24 @@ func runServe(ctx context.Context, s *session.Session, durability string) error 
 	threads := langgraph.Open(store)
 	threads.Told = desk.Open(s, store).Notify
 	server := serve.New(threads, programVersion(), durability)
-	passed, stop := server.PassOrShare(ctx, place, s.In, s.RawOut())
+	in := untilSignal(ctx, s.In)
+	ctx = context.WithoutCancel(ctx) // a call under way is done also after Ctrl-C
+	passed, stop := server.PassOrShare(ctx, place, in, s.RawOut())
 	if !passed {
-		err = server.Serve(ctx, s.In, s.RawOut())
+		err = server.Serve(ctx, in, s.RawOut())
 		stop()
 	}
 	return errors.Join(err, store.Close()) //nolint:contextcheck // closing must finish even after Ctrl-C
+}
+
+// untilSignal returns a reader of in that also ends when ctx does: the server then answers what it has read, and its clients
+// send the rest to another one.
+func untilSignal(ctx context.Context, in io.Reader) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		_ = w.CloseWithError(err) // nil is the end of the input
+	}()
+	context.AfterFunc(ctx, func() { _ = w.Close() })
+	return r
 }

@@ -51,7 +51,7 @@ func runVersion(s *session.Session) error {
 	return s.Printf("git-smithers %s %s %s\n", doc.Version, doc.Go, doc.Platform)
 }
 
-// programVersion returns the version that Go has recorded in the program, or "(devel)" if there is none.
+// programVersion returns the version that Go has recorded in the program, or "(devel)" if Go recorded no version.
 func programVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

@@ -154,7 +154,7 @@ func (b *book) parent(r *record) *record {
 }
 
 // base returns the checkpoint from whose state that of a new checkpoint is made: its parent or, for the first one of a
-// namespace, that of the innermost outer graph which the metadata names. It returns nil if there is none.
+// namespace, that of the innermost outer graph which the metadata names. If the thread has neither, base returns nil.
 func (b *book) base(r *record) *record {
 	if p := b.parent(r); p != nil || r.NS == "" {
 		return p

@@ -35,8 +35,8 @@ type Tuple struct {
 // sendsChannel is the channel of tasks that a node sends. Before version 4, they were in the parent's writes alone.
 const sendsChannel = "__pregel_tasks"
 
-// Get returns a checkpoint, or the latest one of the namespace if key.ID is "". It returns nil if there is none. Its writes
-// also have the answers that people have given in the mailbox.
+// Get returns a checkpoint, or the latest one of the namespace if key.ID is "". If the thread has no such checkpoint, Get returns nil. The writes
+// of the result also have the answers that people have given in the mailbox.
 func (t *Threads) Get(ctx context.Context, id string, key Key) (tuple *Tuple, err error) {
 	err = t.use(ctx, id, func(th *thread) error {
 		r := th.book.records[key]

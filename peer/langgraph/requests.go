@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// requestsFile is the file in ext/langgraph/ that says which human requests are the interrupts of the newest checkpoint. An
-// entry without it has none.
+// requestsFile is the file in ext/langgraph/ with the human requests for the interrupts of the newest checkpoint. An
+// entry without the file has no such requests.
 const requestsFile = "requests"
 
 // nullTask is the task of the writes that belong to no task, such as the value of Command({resume}).

@@ -88,6 +88,7 @@ export class Client {
       cwd: repository,
       env: this.options.env ?? process.env,
       stdio: ["pipe", "pipe", "pipe"],
+      detached: process.platform !== "win32", // Ctrl-C at a terminal is for the program, which may still have to store
       windowsHide: true,
     });
     this.child = child;

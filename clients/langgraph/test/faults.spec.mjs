@@ -83,6 +83,47 @@ it("a client that is killed loses nothing that was acknowledged", async () => {
   drop(dir);
 });
 
+it("Ctrl-C goes to the program alone, and a server that gets a signal answers what it has", async () => {
+  const dir = makeRepository();
+  const file = path.resolve(import.meta.dirname, `signal-${process.pid}.mjs`);
+  writeFileSync(
+    file,
+    `import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+     import { GitSmithersSaver } from "@git-smithers/langgraph";
+     const saver = GitSmithersSaver.open();
+     let stop = false;
+     process.on("SIGINT", () => setTimeout(() => (stop = true), 300));
+     for (let i = 0; !stop; i++) {
+       const c = { ...emptyCheckpoint(), id: String(i).padStart(6, "0"), channel_values: { a: i }, channel_versions: { a: i } };
+       await saver.put({ configurable: { thread_id: "t" } }, c, { source: "loop", step: i, parents: {} }, { a: i });
+       if (i === 20) console.log(saver.client.pid);
+     }
+     await saver.close();
+     console.log(saver.client.crashes);`,
+  );
+  try {
+    const child = spawn(process.execPath, [file], { cwd: dir, env: { ...ENV, GIT_SMITHERS: BINARY }, stdio: ["ignore", "pipe", "inherit"], detached: true });
+    let out = "";
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+      if (out.split("\n").length === 2) process.kill(-child.pid, "SIGINT"); // as a terminal does
+    });
+    expect(await new Promise((resolve) => child.on("close", resolve))).toBe(0);
+    expect(out.split("\n")).toHaveLength(3);
+  } finally {
+    rmSync(file);
+  }
+  const saver = open(dir);
+  let config = at("u");
+  for (let i = 0; i < 40; i++) {
+    config = await put(saver, config, i);
+    if (i % 10 === 5) process.kill(saver.client.pid, i % 20 === 5 ? "SIGINT" : "SIGTERM");
+  }
+  expect((await saver.getTuple(at("u"))).checkpoint.channel_values).toEqual({ a: 39 });
+  await saver.close();
+  drop(dir);
+});
+
 it("a server that cannot be started is a clear error", async () => {
   const dir = makeRepository();
   const missing = open(dir, { binary: path.join(dir, "no-such-binary") });

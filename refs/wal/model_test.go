@@ -231,24 +231,27 @@ func (m *model) isPending(tip string) bool {
 		if m.rule != guardNoGate {
 			must(syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 		}
-		records := readLog(f)
+		records, _ := readLog(f)
 		dawdle()
 		return len(wal.Following(records, modelRun, parseID(tip))) > 0
 	})
 }
 
-// readLog returns the records of a log.
-func readLog(f *os.File) []wal.Record {
+// readLog returns the records of a log behind its mark, and all of them.
+func readLog(f *os.File) (unpublished, all []wal.Record) {
 	log, err := io.ReadAll(f)
 	must(err)
 	head, err := wal.ParseHead(log)
 	if errors.Is(err, wal.ErrUnfinished) {
-		return nil
+		return nil, nil
 	}
 	must(err)
-	records, _, err := head.Start().Records(log[wal.HeadSize:])
+	all, _, err = head.Start().Records(log[wal.HeadSize:])
 	must(err)
-	return records
+	from := head.Unpublished()
+	unpublished, _, err = from.Records(log[from.Offset():])
+	must(err)
+	return unpublished, all
 }
 
 // publishAll publishes all records that go on from the tip, and removes the logs of dead processes.
@@ -267,8 +270,9 @@ func (m *model) publish(path string) (again bool) {
 	if err != nil {
 		return false
 	}
-	records := wal.Following(readLog(f), modelRun, parseID(tip))
+	records, _ := readLog(f)
 	must(f.Close())
+	records = wal.Following(records, modelRun, parseID(tip))
 	if len(records) == 0 {
 		return false
 	}
@@ -281,7 +285,29 @@ func (m *model) publish(path string) (again bool) {
 		entries = append(entries, modelEntry{r.Old.String(), opOf(r)})
 	}
 	m.writePack(ids, entries)
-	return !m.move(tip, ids[len(ids)-1], false)
+	if !m.move(tip, ids[len(ids)-1], false) {
+		return true
+	}
+	dawdle()
+	// Another publisher may be further and have written its mark already. An older mark is a hint, too.
+	setMark(path, records[len(records)-1].End.Mark())
+	return false
+}
+
+// setMark writes the mark of a log, in two parts, unless the log was removed.
+func setMark(path string, mark wal.Mark) {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	must(err)
+	b := mark.Append(nil)
+	cut := rand.N(len(b))
+	_, err = f.WriteAt(b[:cut], wal.MarkOffset)
+	must(err)
+	dawdle()
+	_, err = f.WriteAt(b[cut:], wal.MarkOffset+int64(cut))
+	must(errors.Join(err, f.Close()))
 }
 
 // opOf returns the name of a record's capture.
@@ -307,7 +333,7 @@ func (m *model) recover(path string) {
 	}
 	defer f.Close() //nolint:errcheck // the file is only read
 	must(syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
-	records := readLog(f)
+	_, records := readLog(f)
 	tip := m.tip()
 	if len(wal.Following(records, modelRun, parseID(tip))) > 0 {
 		return // to be published first

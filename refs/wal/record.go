@@ -36,6 +36,7 @@ type Record struct {
 	Run      string
 	Old, New objstore.ID // the tip before and after; neither is zero, because a run's first entry is never in a log
 	Objects  []Object
+	End      Cursor // after the record
 }
 
 // Cursor is a position in a log: after its head, or after a record. A cursor is a value; copies are independent.
@@ -53,7 +54,8 @@ func (h Head) Start() Cursor {
 	return Cursor{offset: HeadSize, sum: binary.LittleEndian.Uint32(whole[40:]), idSize: h.IDSize}
 }
 
-// Unpublished returns the cursor after the last record that the mark of h covers.
+// Unpublished returns the cursor after the last record that the mark of h covers. Its offset can be beyond the end of the log, if a
+// power cut took records that were published: then nothing in the log is unpublished.
 func (h Head) Unpublished() Cursor {
 	c := h.Start()
 	if h.Mark.Offset > HeadSize {
@@ -68,7 +70,7 @@ func (c Cursor) Offset() int64 { return c.offset }
 // Mark returns the mark that says that everything before the cursor is published.
 func (c Cursor) Mark() Mark { return Mark{c.offset, c.sum} }
 
-// Append appends the bytes of a record to b, and returns the result and the cursor after the record. It ignores r.Sequence:
+// Append appends the bytes of a record to b, and returns the result and the cursor after the record. It ignores r.Sequence and r.End:
 // the record gets the number that follows. The cursor must not begin at a mark. The error wraps ErrTooLarge, or says what the
 // format cannot hold.
 func (c Cursor) Append(b []byte, r Record) ([]byte, Cursor, error) {
@@ -160,8 +162,8 @@ func (c Cursor) Next(log []byte) (r Record, next Cursor, ok bool, err error) {
 	if err := c.check(r); err != nil {
 		return Record{}, c, false, fmt.Errorf("%w: record %d: %w", ErrVersion, sequence, err)
 	}
-	next = Cursor{c.offset + int64(size), binary.LittleEndian.Uint32(log[4:]), sequence, c.idSize, false}
-	return r, next, true, nil
+	r.End = Cursor{c.offset + int64(size), binary.LittleEndian.Uint32(log[4:]), sequence, c.idSize, false}
+	return r, r.End, true, nil
 }
 
 // parseRecord takes a whole record apart. why says what is not of this version, or is "".

@@ -41,7 +41,7 @@ func aLog(t require.TestingT) (log []byte, cursors []wal.Cursor, records []wal.R
 		var err error
 		log, c, err = c.Append(log, r)
 		require.NoError(t, err)
-		r.Sequence = uint64(i + 1)
+		r.Sequence, r.End = uint64(i+1), c
 		cursors, records = append(cursors, c), append(records, r)
 	}
 	return log, cursors, records

@@ -27,9 +27,13 @@ const (
 // or a whole record says something that this version does not know. Which runs have captures in such a log cannot be known.
 var ErrVersion = errors.New("the write-ahead log has another format")
 
-// ErrUnfinished is wrapped by the error about a head that is incomplete or damaged. The process that made the log died before
-// the head was whole, so no record follows, or the log was damaged afterwards.
+// ErrUnfinished is wrapped by the error about a log that ends before or with a head that is not whole. The process that made the
+// log died before it appended a record, so the log can be removed.
 var ErrUnfinished = errors.New("the head of the write-ahead log is not whole")
+
+// ErrDamaged is wrapped by the error about a log with a damaged head and more bytes. The bytes can be records that nobody has
+// published, so the log must be kept.
+var ErrDamaged = errors.New("the head of the write-ahead log is damaged")
 
 // magic is the first text of a log, with the version of the format.
 const magic = "gsjrnl1\n"
@@ -85,18 +89,18 @@ func (m Mark) Append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
 }
 
-// ParseHead returns the head of the log with these first bytes; more bytes may follow. If the mark is damaged, ParseHead
-// returns the mark of a log with nothing published. The error wraps ErrVersion or ErrUnfinished.
+// ParseHead returns the head of a log. log has all bytes of the log, or more than [HeadSize] if the log has more. If the mark is
+// damaged, ParseHead returns the mark of a log with nothing published. The error wraps ErrVersion, ErrUnfinished or ErrDamaged.
 func ParseHead(log []byte) (Head, error) {
 	if len(log) >= len(magic) && string(log[:len(magic)]) != magic && string(log[:len(magicFamily)]) == magicFamily {
 		return Head{}, fmt.Errorf("%w: it begins with %q", ErrVersion, log[:len(magic)])
 	}
 	if len(log) < HeadSize || string(log[:len(magic)]) != magic {
-		return Head{}, fmt.Errorf("%w: %d bytes", ErrUnfinished, len(log))
+		return Head{}, noHead(log)
 	}
 	sum := binary.LittleEndian.Uint32(log[40:])
 	if crc32.Checksum(log[:40], castagnoli) != sum {
-		return Head{}, fmt.Errorf("%w: its checksum does not match", ErrUnfinished)
+		return Head{}, noHead(log)
 	}
 	h := Head{MadeMs: binary.LittleEndian.Uint64(log[32:]), Mark: Mark{HeadSize, sum}}
 	copy(h.Random[:], log[16:])
@@ -115,6 +119,14 @@ func ParseHead(log []byte) (Head, error) {
 		h.Mark = mark
 	}
 	return h, nil
+}
+
+// noHead returns the error about a log whose head is not whole.
+func noHead(log []byte) error {
+	if len(log) > HeadSize {
+		return ErrDamaged
+	}
+	return fmt.Errorf("%w: the log has %d bytes", ErrUnfinished, len(log))
 }
 
 // parseMark returns the mark in these bytes, and false if the bytes are damaged.

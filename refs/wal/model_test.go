@@ -33,17 +33,24 @@ type model struct {
 
 type modelEntry struct{ parent, op string }
 
-// lockedWriter lets several processes write to one writer.
-type lockedWriter struct {
+// lockedBuffer has what several processes write.
+type lockedBuffer struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
-// Write writes to the writer below.
-func (l *lockedWriter) Write(b []byte) (int, error) {
+// Write adds text to the buffer.
+func (l *lockedBuffer) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(b)
+	return l.b.Write(text)
+}
+
+// String returns everything that was written.
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // must ends the process of the model if err is not nil.

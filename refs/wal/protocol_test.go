@@ -3,7 +3,6 @@
 package wal_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,11 +110,11 @@ func tryProtocol(t *testing.T, rule string, long time.Duration) outcome {
 	end := time.Now().Add(long)
 	kinds := []string{"appender", "appender", "mover", "publisher"}
 	procs := make([]*exec.Cmd, len(kinds))
-	var output bytes.Buffer // of all processes, one after the other: a panic ends a process
+	output := &lockedBuffer{} // of all processes: a panic ends a process
 	start := func(i int) {
 		c := exec.Command(os.Args[0])
 		c.Env = []string{"WAL_MODEL=" + kinds[i], "WAL_DIR=" + m.dir, "WAL_RULE=" + rule, "WAL_MS=" + strconv.FormatInt(time.Until(end).Milliseconds()+1, 10)}
-		c.Stderr = &lockedWriter{w: &output}
+		c.Stderr = output
 		require.NoError(t, c.Start())
 		procs[i] = c
 	}

@@ -142,6 +142,7 @@ func TestAnyDamageEndsTheLog(t *testing.T) {
 		damaged[at] ^= 1
 		_, err := wal.ParseHead(damaged)
 		require.Error(t, err, at)
+		require.NotErrorIs(t, err, wal.ErrUnfinished, "records follow, so the log must be kept")
 	}
 }
 
@@ -183,6 +184,11 @@ func TestOtherVersions(t *testing.T) {
 	require.ErrorIs(t, err, wal.ErrUnfinished)
 	_, err = wal.ParseHead(nil)
 	require.ErrorIs(t, err, wal.ErrUnfinished)
+
+	_, err = wal.ParseHead(make([]byte, wal.HeadSize))
+	require.ErrorIs(t, err, wal.ErrUnfinished)
+	_, err = wal.ParseHead(make([]byte, wal.HeadSize+1))
+	require.ErrorIs(t, err, wal.ErrDamaged)
 
 	hash := bytes.Clone(log[:wal.HeadSize])
 	hash[12] = 3

@@ -24,7 +24,7 @@ const (
 )
 
 // ErrVersion is wrapped by the error about a log that another version of the format describes: its head is not this version's,
-// or a whole record says something that this version does not know. Which runs have captures in such a log cannot be known.
+// or a whole record has a part that this version does not know. Which runs have captures in such a log cannot be known.
 var ErrVersion = errors.New("the write-ahead log has another format")
 
 // ErrUnfinished is wrapped by the error about a log that ends before or with a head that is not whole. The process that made the
@@ -52,12 +52,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Head is the beginning of a log.
 type Head struct {
 	IDSize int      // the number of bytes of an object id: 20 for sha1, 32 for sha256
-	Random [16]byte // tells this log from every other
+	Random [16]byte // differs in every log
 	MadeMs uint64   // when the log was made, in milliseconds of Unix time
 	Mark   Mark
 }
 
-// Mark says up to where a log is published. Readers begin there. A mark is a hint: without one they begin at the first record.
+// Mark is the end of the published part of a log. Readers begin there. Without a valid mark, they begin at the first record.
 type Mark struct {
 	Offset int64  // the end of the last published record
 	sum    uint32 // the checksum of that record or, before the first record, of the head

@@ -67,7 +67,7 @@ func (h Head) Unpublished() Cursor {
 // Offset returns the offset in the log at which the next record begins.
 func (c Cursor) Offset() int64 { return c.offset }
 
-// Mark returns the mark that says that everything before the cursor is published.
+// Mark returns the mark of a log that is published up to the cursor.
 func (c Cursor) Mark() Mark { return Mark{c.offset, c.sum} }
 
 // Append appends the bytes of a record to b, and returns the result and the cursor after the record. It ignores r.Sequence and r.End:
@@ -166,7 +166,7 @@ func (c Cursor) Next(log []byte) (r Record, next Cursor, ok bool, err error) {
 	return r, r.End, true, nil
 }
 
-// parseRecord takes a whole record apart. why says what is not of this version, or is "".
+// parseRecord parses a whole record. If the record is not of this version, why is the reason; otherwise why is "".
 func parseRecord(b []byte, idSize int) (r Record, why string) {
 	if kind := binary.LittleEndian.Uint16(b[16:]); kind != kindEntry {
 		return r, fmt.Sprintf("has kind %d", kind)

@@ -1,0 +1,10 @@
+package fsx
+
+import "golang.org/x/sys/unix"
+
+// IsLocal reports whether the path is on APFS, which belongs to this machine alone. It returns false for all other file systems, and
+// if the path cannot be inspected.
+func IsLocal(path string) bool {
+	var stat unix.Statfs_t
+	return unix.Statfs(path, &stat) == nil && unix.ByteSliceToString(stat.Fstypename[:]) == "apfs"
+}

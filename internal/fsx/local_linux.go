@@ -1,0 +1,34 @@
+package fsx
+
+import (
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// localTypes are the file systems of one machine, on which every process sees every lock and every rename at once.
+var localTypes = []int64{
+	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC,
+	unix.OVERLAYFS_SUPER_MAGIC, 0x2fc12fc1, // zfs
+}
+
+// IsLocal reports whether the path is on a file system that is known to belong to this machine alone. It returns false for network
+// file systems, for unknown ones, and if the path cannot be inspected.
+func IsLocal(path string) bool {
+	var stat unix.Statfs_t
+	return unix.Statfs(path, &stat) == nil && slices.Contains(localTypes, int64(stat.Type)) //nolint:unconvert // some machines have 32 bits there
+}
+
+// Datasync puts the bytes of a file on stable storage, and of its metadata only what is needed to read them. A File that is not the
+// operating system's is synced as a whole.
+func Datasync(f File) error {
+	file, ok := f.(*os.File)
+	if !ok {
+		return f.Sync()
+	}
+	if err := unix.Fdatasync(int(file.Fd())); err != nil {
+		return &os.PathError{Op: "fdatasync", Path: file.Name(), Err: err}
+	}
+	return nil
+}

@@ -22,6 +22,8 @@ const (
 	FailRefsLocked     = "refs-locked"     // all refs are locked and have their expected values; no ref has moved
 	FailBetweenRenames = "between-renames" // before each ref but the first moves; not called with native git
 	FailRefsDone       = "refs-done"       // all refs have moved
+	FailGuardLocked    = "guard-locked"    // all refs are locked; the logs were not looked at yet
+	FailGuardScanned   = "guard-scanned"   // no log has an entry that would be lost; no ref has moved
 )
 
 // defaultPatience is the default value of Options.Patience. git pack-refs holds the lock of the packed refs while it
@@ -85,12 +87,13 @@ type DB struct {
 
 	packing sync.Mutex  // held by PackIfMany
 	touched touchedRuns // the runs whose frames this DB wrote
+	logs    Logs        // nil if there are none: see Watch
 }
 
-// A writer makes all updates of a transaction, in order, or none of them. Only one goroutine calls a writer at a
-// time.
+// A writer makes all updates of a transaction, in order, or none of them. When all refs are locked and have their expected
+// values, it calls guard, and moves no ref if guard returns an error. Only one goroutine calls a writer at a time.
 type writer interface {
-	apply(ctx context.Context, updates []Update) error
+	apply(ctx context.Context, updates []Update, guard func() error) error
 	close() error
 }
 
@@ -135,13 +138,34 @@ func (db *DB) Close() error {
 // Apply makes all updates or none. It makes the updates in order: after a crash or an I/O error, only the first updates
 // may have been made. After any other error, no ref has moved. Each New must be an object of the repository that is
 // already on stable storage. After Apply, a tip and a frame ref that moved to the same value may share one file, so
-// neither file may be written in place.
+// neither file may be written in place. If a log has entries that a tip must get first, Apply publishes them (see [DB.Watch]), so
+// the tip has another value than expected.
 //
 // If a ref does not have its Old value, the error is a *ConflictError. If a ref's file is invalid, the error is a
 // *BrokenError. ErrLocked means that another process held a lock for longer than Options.Patience. ErrObstructed
 // means that the name of another ref is a folder of an update's name, or the reverse. If ctx ends before the refs
 // have moved, Apply returns the error of ctx.
 func (db *DB) Apply(ctx context.Context, updates ...Update) error {
+	wait := newWaiter(ctx, db.opts.Patience)
+	defer wait.stop()
+	for try := 0; ; try++ {
+		err := db.transact(ctx, updates, func() error { return db.guard(updates, try > 0) })
+		if !errors.Is(err, ErrPending) {
+			return err
+		}
+		if try > 1 { // the log's writer lets a second try go first
+			if err := wait.wait("entries are logged all the time"); err != nil {
+				return err
+			}
+		}
+		if err := db.logs.Publish(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// transact makes all updates or none, as Apply does, unless guard returns an error when all refs are locked.
+func (db *DB) transact(ctx context.Context, updates []Update, guard func() error) error {
 	if err := checkUpdates(updates); err != nil || len(updates) == 0 {
 		return err
 	}
@@ -151,11 +175,11 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	defer db.unlock()
 	err := errStepBack // with Backend Native, only native git writes
 	if db.opts.Backend == Auto {
-		err = db.files.apply(ctx, updates)
+		err = db.files.apply(ctx, updates, guard)
 	}
 	native := errors.Is(err, errStepBack)
 	if native {
-		err = db.native.apply(ctx, updates)
+		err = db.native.apply(ctx, updates, guard)
 	}
 	if err != nil {
 		return err

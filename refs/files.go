@@ -39,7 +39,7 @@ func (w *fileWriter) close() error {
 
 // apply makes updates in one transaction, and waits for locks of other processes (see patiently). It returns
 // errStepBack if native git must make the transaction.
-func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
+func (w *fileWriter) apply(ctx context.Context, updates []Update, guard func() error) error {
 	if w.rules.stepBack(updates) {
 		return errStepBack
 	}
@@ -50,13 +50,13 @@ func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
 	for i, u := range updates {
 		contents[i] = u.New.String()
 	}
-	return w.db.patiently(ctx, updates, func() error { return w.once(updates, contents) })
+	return w.db.patiently(ctx, updates, func() error { return w.once(updates, contents, guard) })
 }
 
 // once tries once to make updates in one transaction. contents[i] is the text that the file of updates[i] gets. If
 // another process holds a lock, the error is a *heldError. If a ref does not permit its update, the error is that of
-// verify. After these two errors, no ref has moved. After an error of a rename, the first refs may have moved.
-func (w *fileWriter) once(updates []Update, contents []string) (err error) {
+// verify, and then that of guard. After these errors, no ref has moved. After an error of a rename, the first refs may have moved.
+func (w *fileWriter) once(updates []Update, contents []string, guard func() error) (err error) {
 	// If this process dies, the note tells other processes that the locks are dead.
 	if err := w.owner.note(updates, contents); err != nil {
 		return err
@@ -69,6 +69,9 @@ func (w *fileWriter) once(updates []Update, contents []string) (err error) {
 		}
 	}
 	if err := w.verify(updates); err != nil {
+		return err
+	}
+	if err := guard(); err != nil {
 		return err
 	}
 	if err := held.finish(w.db.opts.Fsync, !w.db.opts.LateNames); err != nil {

@@ -90,6 +90,12 @@ func (n Name) Split() (component string, frame int64, err error) {
 	return component, frame, nil
 }
 
+// Tip returns the name of the tip of the run to which the tip or the frame ref n belongs. It returns false for every other name.
+func (n Name) Tip() (Name, bool) {
+	component, _, err := n.Split()
+	return Name(tipPrefix + component), err == nil
+}
+
 // check returns nil if n is a name that this package gives to a ref. Otherwise the error wraps ErrMalformed.
 func (n Name) check() error {
 	if n == Base || n.isShared() {

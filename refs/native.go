@@ -47,8 +47,8 @@ func (w *nativeWriter) close() error {
 }
 
 // apply makes updates in one transaction of git, and waits for locks of other processes (see patiently).
-func (w *nativeWriter) apply(ctx context.Context, updates []Update) error {
-	return w.db.patiently(ctx, updates, func() error { return w.attempt(ctx, updates) })
+func (w *nativeWriter) apply(ctx context.Context, updates []Update, guard func() error) error {
+	return w.db.patiently(ctx, updates, func() error { return w.attempt(ctx, updates, guard) })
 }
 
 // attempt tries to make updates in one transaction of git:
@@ -58,7 +58,7 @@ func (w *nativeWriter) apply(ctx context.Context, updates []Update) error {
 //   - If git refused the transaction for another reason, the error names the ref that is broken, has another value or
 //     obstructs an update. If there is no such ref, it is git's error.
 //   - If ctx ended before git moved a ref, the error is that of ctx.
-func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
+func (w *nativeWriter) attempt(ctx context.Context, updates []Update, guard func() error) error {
 	for restarts := 0; ; restarts++ {
 		// Check for broken refs first: git would write through a symbolic ref, and git reports other broken refs
 		// only in its messages.
@@ -67,7 +67,7 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 				return err
 			}
 		}
-		err := w.once(ctx, updates)
+		err := w.once(ctx, updates, guard)
 		var failure *childError
 		if !errors.As(err, &failure) {
 			return err
@@ -78,7 +78,7 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 				return err
 			}
 			if len(left) < len(updates) { // some refs have moved, so the transaction must be completed
-				return w.apply(context.WithoutCancel(ctx), left)
+				return w.apply(context.WithoutCancel(ctx), left, guard)
 			}
 		}
 		// No ref has moved.
@@ -112,9 +112,9 @@ func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 }
 
 // once makes updates in one transaction of git, and starts a child if necessary. If git refused the transaction or
-// died, the error is a *childError. If a locked ref does not have its expected value, the error is that of check. If
-// ctx ends, the child ends too.
-func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
+// died, the error is a *childError. If a locked ref does not have its expected value, the error is that of check, and
+// then that of guard. If ctx ends, the child ends too.
+func (w *nativeWriter) once(ctx context.Context, updates []Update, guard func() error) error {
 	if w.child != nil && w.child.used >= childLife {
 		if err := w.close(); err != nil {
 			return err
@@ -130,6 +130,9 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 		// git assumes that packed-refs is unchanged if its size, inode and modification second are the same, so
 		// git may have compared old values. The refs are locked now, so read them again.
 		if err := w.db.reader.check(updates); err != nil {
+			return err
+		}
+		if err := guard(); err != nil {
 			return err
 		}
 		return w.db.opts.Failpoint(FailRefsLocked)

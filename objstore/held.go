@@ -88,14 +88,3 @@ func (b *Batch) Each(visit func(id ID, kind Kind, data []byte) bool) {
 		}
 	}
 }
-
-// Take adds the objects of another batch of the same store, which keeps them. All must be in memory.
-func (b *Batch) Take(other *Batch) {
-	for _, o := range other.order {
-		if _, ok := b.objects[o.id]; !ok {
-			b.objects[o.id] = len(b.order)
-			b.order = append(b.order, o)
-			b.bytes += int64(len(o.data))
-		}
-	}
-}

@@ -90,10 +90,18 @@ type DB struct {
 	logs    Logs        // nil if there are none: see Watch
 }
 
-// A writer makes all updates of a transaction, in order, or none of them. When all refs are locked and have their expected
-// values, it calls guard, and moves no ref if guard returns an error. Only one goroutine calls a writer at a time.
+// transaction is a number of updates that are made together.
+type transaction struct {
+	updates []Update
+	// guard is called when all refs are locked and have their expected values. If it returns an error, no ref moves.
+	guard func() error
+	// shared means that other processes may move the same refs to the same values at the same time.
+	shared bool
+}
+
+// A writer makes all updates of a transaction, in order, or none of them. Only one goroutine calls a writer at a time.
 type writer interface {
-	apply(ctx context.Context, updates []Update, guard func() error) error
+	apply(ctx context.Context, tx transaction) error
 	close() error
 }
 
@@ -149,7 +157,7 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	wait := newWaiter(ctx, db.opts.Patience)
 	defer wait.stop()
 	for try := 0; ; try++ {
-		err := db.transact(ctx, updates, func() error { return db.guard(updates, try > 0) })
+		err := db.transact(ctx, transaction{updates: updates, guard: func() error { return db.guard(updates, try > 0) }})
 		if !errors.Is(err, ErrPending) {
 			return err
 		}
@@ -164,8 +172,9 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	}
 }
 
-// transact makes all updates or none, as Apply does, unless guard returns an error when all refs are locked.
-func (db *DB) transact(ctx context.Context, updates []Update, guard func() error) error {
+// transact makes all updates of a transaction or none, as Apply does.
+func (db *DB) transact(ctx context.Context, tx transaction) error {
+	updates := tx.updates
 	if err := checkUpdates(updates); err != nil || len(updates) == 0 {
 		return err
 	}
@@ -175,11 +184,11 @@ func (db *DB) transact(ctx context.Context, updates []Update, guard func() error
 	defer db.unlock()
 	err := errStepBack // with Backend Native, only native git writes
 	if db.opts.Backend == Auto {
-		err = db.files.apply(ctx, updates, guard)
+		err = db.files.apply(ctx, tx)
 	}
 	native := errors.Is(err, errStepBack)
 	if native {
-		err = db.native.apply(ctx, updates, guard)
+		err = db.native.apply(ctx, tx)
 	}
 	if err != nil {
 		return err

@@ -39,7 +39,8 @@ func (w *fileWriter) close() error {
 
 // apply makes updates in one transaction, and waits for locks of other processes (see patiently). It returns
 // errStepBack if native git must make the transaction.
-func (w *fileWriter) apply(ctx context.Context, updates []Update, guard func() error) error {
+func (w *fileWriter) apply(ctx context.Context, tx transaction) error {
+	updates := tx.updates
 	if w.rules.stepBack(updates) {
 		return errStepBack
 	}
@@ -50,18 +51,26 @@ func (w *fileWriter) apply(ctx context.Context, updates []Update, guard func() e
 	for i, u := range updates {
 		contents[i] = u.New.String()
 	}
-	return w.db.patiently(ctx, updates, func() error { return w.once(updates, contents, guard) })
+	return w.db.patiently(ctx, updates, func() error { return w.once(tx, contents) })
 }
 
-// once tries once to make updates in one transaction. contents[i] is the text that the file of updates[i] gets. If
+// once tries once to make the updates of a transaction. contents[i] is the text that the file of updates[i] gets. If
 // another process holds a lock, the error is a *heldError. If a ref does not permit its update, the error is that of
 // verify, and then that of guard. After these errors, no ref has moved. After an error of a rename, the first refs may have moved.
-func (w *fileWriter) once(updates []Update, contents []string, guard func() error) (err error) {
+func (w *fileWriter) once(tx transaction, contents []string) (err error) {
+	updates := tx.updates
+	held := &heldLocks{fs: w.db.opts.FS, reader: w.db.reader}
+	if tx.shared {
+		held.proof = w.owner.proof()
+		if err := held.makeProof(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, held.removeProof()) }()
+	}
 	// If this process dies, the note tells other processes that the locks are dead.
 	if err := w.owner.note(updates, contents); err != nil {
 		return err
 	}
-	held := &heldLocks{fs: w.db.opts.FS, reader: w.db.reader}
 	defer func() { err = errors.Join(err, held.release(), w.owner.clear()) }()
 	for i, u := range updates {
 		if err := held.take(u.Name, contents[i]); err != nil {
@@ -71,7 +80,7 @@ func (w *fileWriter) once(updates []Update, contents []string, guard func() erro
 	if err := w.verify(updates); err != nil {
 		return err
 	}
-	if err := guard(); err != nil {
+	if err := tx.guard(); err != nil {
 		return err
 	}
 	if err := held.finish(w.db.opts.Fsync, !w.db.opts.LateNames); err != nil {

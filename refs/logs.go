@@ -72,12 +72,13 @@ func (db *DB) flush(ctx context.Context, name Name) {
 // these entries. If the caller adds an entry of its own, through is the last entry of the log before it; otherwise it is zero. If a
 // log has another entry that goes on from through, the error wraps [ErrPending], and no ref has moved.
 func (db *DB) Publish(ctx context.Context, through objstore.ID, updates ...Update) error {
-	return db.transact(ctx, updates, func() error {
+	guard := func() error {
 		if through.IsZero() {
 			return nil
 		}
 		return db.guardOne(updates[0], through, true)
-	})
+	}
+	return db.transact(ctx, transaction{updates: updates, guard: guard, shared: through.IsZero()})
 }
 
 // Look returns the content of a tip's lock, without the final line feed, and then the value of the tip. The order matters: who
@@ -93,6 +94,9 @@ func (db *DB) Look(name Name) (content string, locked bool, id objstore.ID, err 
 	id, err = db.reader.resolve(name)
 	return strings.TrimSuffix(string(lock), "\n"), locked, id, err
 }
+
+// Folder returns the repository's common directory.
+func (db *DB) Folder() string { return db.reader.dir }
 
 // MovesFiles reports whether Apply would move tips by lock files, and not by native git. Only then a log can be used.
 func (db *DB) MovesFiles() bool {

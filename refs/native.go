@@ -47,8 +47,8 @@ func (w *nativeWriter) close() error {
 }
 
 // apply makes updates in one transaction of git, and waits for locks of other processes (see patiently).
-func (w *nativeWriter) apply(ctx context.Context, updates []Update, guard func() error) error {
-	return w.db.patiently(ctx, updates, func() error { return w.attempt(ctx, updates, guard) })
+func (w *nativeWriter) apply(ctx context.Context, tx transaction) error {
+	return w.db.patiently(ctx, tx.updates, func() error { return w.attempt(ctx, tx.updates, tx.guard) })
 }
 
 // attempt tries to make updates in one transaction of git:
@@ -78,7 +78,7 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update, guard func
 				return err
 			}
 			if len(left) < len(updates) { // some refs have moved, so the transaction must be completed
-				return w.apply(context.WithoutCancel(ctx), left, guard)
+				return w.apply(context.WithoutCancel(ctx), transaction{updates: left, guard: guard})
 			}
 		}
 		// No ref has moved.

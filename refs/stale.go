@@ -52,7 +52,7 @@ func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn m
 	torn = make(map[string]fs.FileInfo)
 	for _, name := range names {
 		path := filepath.Join(folder, name)
-		if own := db.files.owner; own != nil && path == own.path || !strings.Contains(name, "-") {
+		if own := db.files.owner; own != nil && path == own.path || !strings.Contains(name, "-") || strings.HasSuffix(name, proofSuffix) {
 			continue // the owner file of this DB, or not an owner file
 		}
 		n, err := db.removeOwner(path, seen, torn)
@@ -88,7 +88,7 @@ func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (remov
 	}
 	left := false
 	for _, noted := range parseNote(string(note)) {
-		state, err := db.removeNoted(noted, seen, torn)
+		state, err := db.removeNoted(noted, path+proofSuffix, seen, torn)
 		if err != nil {
 			return removed, err
 		}
@@ -97,6 +97,11 @@ func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (remov
 	}
 	if left {
 		return removed, nil
+	}
+	if _, err := os.Lstat(path + proofSuffix); err == nil {
+		if err := db.opts.FS.Remove(path + proofSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return removed, err
+		}
 	}
 	if err := db.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return removed, err
@@ -111,9 +116,9 @@ type staleState struct {
 }
 
 // removeNoted removes the lock that a dead owner noted. It does nothing if the lock is missing or belongs to another
-// program. It keeps an incomplete lock that is not in seen or has changed since, and adds the lock to torn: see
+// program or, if the dead owner has a proof (see owner.proof), if the lock is not a link to this file. It keeps an incomplete lock that is not in seen or has changed since, and adds the lock to torn: see
 // removeStaleLocks.
-func (db *DB) removeNoted(noted notedLock, seen, torn map[string]fs.FileInfo) (staleState, error) {
+func (db *DB) removeNoted(noted notedLock, proof string, seen, torn map[string]fs.FileInfo) (staleState, error) {
 	path := db.reader.path(noted.name) + lockSuffix
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -121,6 +126,9 @@ func (db *DB) removeNoted(noted notedLock, seen, torn map[string]fs.FileInfo) (s
 			err = nil
 		}
 		return staleState{}, err
+	}
+	if made, err := os.Lstat(proof); err == nil && !os.SameFile(made, info) {
+		return staleState{}, nil // another process makes the same transaction
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {

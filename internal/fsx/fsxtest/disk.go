@@ -40,7 +40,7 @@ func Cuts() []Cut { return []Cut{Everything, Durable, Names, Removals} }
 // Disk is a tree of files and folders, with their present content and their durable content.
 type Disk struct {
 	folders map[string]*folder // by path; the root is "."
-	open    map[int]*inode     // the files of Create ops, by the number of the op's file
+	open    map[int]*inode     // the files of Create and Open ops, by the number of the op's file
 }
 
 // folder is the content of one folder.
@@ -118,8 +118,7 @@ func readDisk(root string) (*Disk, error) {
 	return d, err
 }
 
-// clone returns a copy of the disk with its own folders. The copy shares the files, because ops change
-// only files that were created after the start.
+// clone returns a copy of the disk with its own folders. The copy shares the files: an Open op copies the file that it changes.
 func (d *Disk) clone() *Disk {
 	out := &Disk{folders: make(map[string]*folder), open: make(map[int]*inode)}
 	for name, f := range d.folders {
@@ -134,6 +133,8 @@ func (d *Disk) apply(op Op) {
 	case Create:
 		d.open[op.file] = &inode{}
 		d.name(op.Path, d.open[op.file])
+	case Open:
+		d.open[op.file] = d.own(d.at(op.Path))
 	case Write:
 		node := d.open[op.file]
 		if short := op.offset + int64(len(op.data)) - int64(len(node.data)); short > 0 {
@@ -161,6 +162,26 @@ func (d *Disk) apply(op Op) {
 	}
 }
 
+// own returns the file node, if it was created or opened since the start. Otherwise it replaces node by a copy, which it returns.
+func (d *Disk) own(node *inode) *inode {
+	for _, open := range d.open {
+		if open == node {
+			return node
+		}
+	}
+	mine := &inode{data: bytes.Clone(node.data), durable: bytes.Clone(node.durable)}
+	for _, f := range d.folders {
+		for _, names := range []map[string]*inode{f.names, f.durable} {
+			for name, at := range names {
+				if at == node {
+					names[name] = mine
+				}
+			}
+		}
+	}
+	return mine
+}
+
 // at returns the file or folder at a path, or nil if its folder has no such name.
 func (d *Disk) at(name string) *inode { return d.folders[path.Dir(name)].names[path.Base(name)] }
 
@@ -179,21 +200,26 @@ func (d *Disk) mkdir(name string) {
 	d.name(name, &inode{folder: true})
 }
 
-// WriteTo writes the content that remains after a cut into the folder dir. It creates dir.
-func (d *Disk) WriteTo(dir string, cut Cut) error { return d.writeFolder(".", dir, cut) }
+// WriteTo writes the content that remains after a cut into the folder dir. It creates dir. The names of a file are hard links.
+func (d *Disk) WriteTo(dir string, cut Cut) error {
+	return d.writeFolder(".", dir, cut, make(map[*inode]string))
+}
 
 // writeFolder writes the content of one folder that remains after a cut into dir. name is the path of the
-// folder on the disk.
-func (d *Disk) writeFolder(name, dir string, cut Cut) error {
+// folder on the disk. written has the paths of the files that are written already.
+func (d *Disk) writeFolder(name, dir string, cut Cut, written map[*inode]string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	for child, node := range d.folders[name].left(cut) {
 		at := filepath.Join(dir, child)
 		var err error
-		if node.folder {
-			err = d.writeFolder(path.Join(name, child), at, cut)
+		if first := written[node]; node.folder {
+			err = d.writeFolder(path.Join(name, child), at, cut, written)
+		} else if first != "" {
+			err = os.Link(first, at)
 		} else {
+			written[node] = at
 			err = writeDated(at, node.left(cut))
 		}
 		if err != nil {

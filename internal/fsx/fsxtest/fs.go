@@ -97,10 +97,13 @@ func (f *FS) rel(path string) (string, error) {
 	return filepath.ToSlash(rel), err
 }
 
-// OpenFile implements fsx.FS. flag must include O_CREATE and O_EXCL, because an FS writes only to new
-// files.
+// OpenFile implements fsx.FS. It creates a file if flag includes O_CREATE and O_EXCL. With O_WRONLY alone, it opens a file that is
+// there. No other flags are supported.
 func (f *FS) OpenFile(path string, flag int, perm fs.FileMode) (fsx.File, error) {
-	if flag&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL {
+	kind := Create
+	if flag == os.O_WRONLY {
+		kind = Open
+	} else if flag&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL {
 		return nil, fmt.Errorf("fsxtest: %s is opened for writing without being created", path)
 	}
 	rel, err := f.rel(path)
@@ -110,7 +113,7 @@ func (f *FS) OpenFile(path string, flag int, perm fs.FileMode) (fsx.File, error)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := &file{fs: f, path: rel, number: f.last + 1}
-	err = f.do(Op{Kind: Create, Path: rel, file: out.number}, func() (err error) {
+	err = f.do(Op{Kind: kind, Path: rel, file: out.number}, func() (err error) {
 		out.real, err = os.OpenFile(path, flag, perm)
 		return err
 	})

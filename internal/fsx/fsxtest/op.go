@@ -6,6 +6,7 @@ type Kind string
 // The kinds of [Op].
 const (
 	Create  Kind = "create"
+	Open    Kind = "open" // opens a file that is there for writing
 	Write   Kind = "write"
 	Sync    Kind = "sync"
 	Rename  Kind = "rename"
@@ -24,7 +25,7 @@ type Op struct {
 	Path string
 	To   string // the new path; only of Rename and Link
 
-	file   int    // number of the open file; only of Create, Write and Sync
+	file   int    // number of the open file; only of Create, Open, Write and Sync
 	offset int64  // only of Write
 	data   []byte // only of Write
 }

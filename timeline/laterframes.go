@@ -1,0 +1,89 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// framesIdle is how long no entry must be published until the refs of earlier frames are made.
+const framesIdle = time.Second
+
+// laterFrames are the frames of logged entries whose refs are not made yet. A publication makes only the ref of a run's newest frame,
+// since refs of all frames take three times as long; the others are made when the process is idle, or ends. If the process is killed
+// before, the notes tell the next one: see seriesNotes. It is safe for concurrent use.
+type laterFrames struct {
+	store *Store
+
+	mu     sync.Mutex
+	runs   map[string]*laterRun
+	timer  *time.Timer
+	making sync.WaitGroup
+}
+
+// laterRun has the frames of one run, oldest first.
+type laterRun struct {
+	frames []refs.FrameRef
+	note   *seriesNote
+}
+
+// add notes frames of a run, oldest first.
+func (l *laterFrames) add(run string, frames []refs.FrameRef) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.runs[run]
+	if of == nil {
+		note, err := seriesNotes{l.store.Private()}.begin(run, frames[0].Frame)
+		if err != nil {
+			l.store.warn(fmt.Errorf("cannot record that frame refs of run %q are missing: %w", run, err))
+		}
+		of = &laterRun{note: note}
+		if l.runs == nil {
+			l.runs = make(map[string]*laterRun)
+		}
+		l.runs[run] = of
+	}
+	of.frames = append(of.frames, frames...)
+	if l.timer == nil {
+		l.timer = time.AfterFunc(framesIdle, func() { l.making.Go(l.make) })
+	} else {
+		l.timer.Reset(framesIdle)
+	}
+}
+
+// make makes the refs of the noted frames. Errors are warnings, since frames are also found without refs.
+func (l *laterFrames) make() {
+	l.mu.Lock()
+	runs := l.runs
+	l.runs = nil
+	l.mu.Unlock()
+	for run, of := range runs {
+		slices.Reverse(of.frames)
+		// As many as the entries would have got one by one: what is too much is dropped when a run ends.
+		_, err := l.store.FrameRefs().make(context.Background(), &RunFrames{Row: snapshot.Run{ID: run}, Frames: of.frames}, int64(len(of.frames)))
+		if err == nil {
+			err = of.note.remove()
+		} else {
+			_ = of.note.leave() // the lock ends with the process, too
+		}
+		if err != nil {
+			l.store.warn(fmt.Errorf("the frame refs of run %q were not created: %w", run, err))
+		}
+	}
+}
+
+// finish makes the refs of all noted frames, and returns when they are made.
+func (l *laterFrames) finish() {
+	l.mu.Lock()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.mu.Unlock()
+	l.making.Wait()
+	l.make()
+}

@@ -47,6 +47,12 @@ func TestMain(m *testing.M) {
 		claimUntilKilled()
 	case "series":
 		seriesUntilKilled()
+	case "leave":
+		leaveLogUntilKilled()
+	case "logged":
+		logUntilKilled()
+	case "storm":
+		appendInStorm()
 	default:
 		goleak.VerifyTestMain(m)
 	}

@@ -41,8 +41,8 @@ func spoilable(t *testing.T) *spoiled {
 	note := func(h *timeline.Head) {
 		out.frames[fmt.Sprintf("%s:%d", h.Row().ID, h.Row().Frame)] = h.Entry().ID.String()
 	}
-	frames(witness{t, s, note}, "run", 5)
-	frames(witness{t, s, note}, "other", 2)
+	frames(witness{t, s, note, nil}, "run", 5)
+	frames(witness{t, s, note, nil}, "other", 2)
 	require.NoError(t, s.Close())
 	for _, commit := range out.frames {
 		out.objects[commit] = make(map[string]bool)

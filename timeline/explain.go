@@ -13,9 +13,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/refs/wal"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/snapshot/reset"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
 
 // explanation maps an error of a package that timeline imports to a code and a hint.
@@ -57,6 +59,8 @@ var explanations = []explanation{
 	{refs.ErrMalformed, fault.InvalidRunID, "give a run id of 1 to 4096 bytes of UTF-8 text"},
 	{refs.ErrConflict, fault.Conflict, "run the command again: nothing was written"},
 	{refs.ErrLocked, fault.Locked, "wait until the git process that holds the ref has ended; if that process was killed, run `git smithers doctor`"},
+	{writeahead.ErrGate, fault.Locked, "continue or end the stopped git-smithers process that holds the file"},
+	{wal.ErrVersion, fault.UnsupportedFormat, "use the version of git-smithers that wrote the log, or end it there: a log is removed when its process ends"},
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "keep run history in a repository with sha1 objects and refs in files"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` lists the ref that is in the way, which git-smithers did not make"},
 	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the damage, and `git smithers doctor --repair` repairs the ref if its right value is known"},

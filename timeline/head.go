@@ -164,7 +164,7 @@ func (h *Head) Refresh(ctx context.Context) error {
 // RefreshEach does not call visit. If RefreshEach returns an error, it may already have called visit for some
 // entries.
 func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) error {
-	id, err := h.store.refs.Resolve(ctx, h.tip)
+	id, err := h.store.Tip(ctx, h.tip)
 	if errors.Is(err, refs.ErrNotFound) {
 		return fault.New(fault.RunNotFound, "%w", err).Hint("`git smithers runs` lists the runs")
 	}

@@ -30,6 +30,7 @@ type Series struct {
 	holds *refs.Update    // holds the history that the series replaces; nil for any other run
 	onto  bool            // the series continues another history of the run than that of head
 	open  bool            // the run is not sealed when it ends
+	files bool            // an entry refers to captured files, which neither the batch nor the tip has
 	keeps []func()        // release the pins on the objects that the series refers to, and on its packs
 }
 
@@ -179,6 +180,7 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 		draft.Limits = s.settings.Limits
 	}
 	draft.Marker = s.vault
+	b.files = b.files || draft.VCS != nil
 	next, err := snapshot.Append(b.batch, s.frames, b.entry, draft)
 	if err != nil {
 		return nil, Explain(err)
@@ -242,14 +244,18 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
-	note, err := b.note()
-	if err != nil {
-		s.warn(fmt.Errorf("cannot record that frame refs of run %q are being made: %w", next.Run, err))
-	}
-	defer note.leave() //nolint:errcheck // the lock ends when the note is removed, or with the process
 	// went is true if the run is new or had not ended before this Commit.
 	went := !h.row.Status.Ended()
-	if err := s.Commit(ctx, b.batch, updates); err != nil {
+	logged, err := b.log(ctx, updates)
+	var note *seriesNote
+	if !logged {
+		if note, err = b.note(); err != nil {
+			s.warn(fmt.Errorf("cannot record that frame refs of run %q are being made: %w", next.Run, err))
+		}
+		defer note.leave() //nolint:errcheck // the lock ends when the note is removed, or with the process
+		err = s.Commit(ctx, b.batch, updates)
+	}
+	if err != nil {
 		if b.run != nil && fault.CodeOf(err) == fault.Conflict {
 			return nil, runExists(next.Run)
 		}
@@ -263,7 +269,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	if err := h.adopt(next); err != nil {
 		return nil, err
 	}
-	if b.makeFrameRefs(ctx) {
+	if !logged && b.makeFrameRefs(ctx) {
 		if err := note.remove(); err != nil {
 			s.warn(fmt.Errorf("cannot remove the record that frame refs of run %q are being made: %w", next.Run, err))
 		}
@@ -271,11 +277,24 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	if b.onto {
 		b.makeAllFrameRefs(ctx)
 	}
-	b.run, b.stone, b.holds, b.onto, b.from, b.made = nil, nil, nil, false, next.ID, nil
+	b.run, b.stone, b.holds, b.onto, b.files, b.from, b.made = nil, nil, nil, false, false, next.ID, nil
+	if logged {
+		b.batch = s.objects.Begin() // the log keeps the other one until the entries are published
+	}
 	if went && !b.open && h.row.Status.Ended() {
 		s.upkeep.runEnded(h.row.ID)
 	}
 	return h, nil
+}
+
+// log logs the entries of the series, if the store may log them and the run goes on from its tip. It returns false without an error
+// if they must be committed at once.
+func (b *Series) log(ctx context.Context, updates []refs.Update) (bool, error) {
+	if b.run != nil || b.onto || b.files || b.stone != nil || b.holds != nil {
+		return false, nil
+	}
+	done, err := b.store.logs.Append(ctx, b.entry.Run, b.batch, updates[0])
+	return done, Explain(err)
 }
 
 // updates returns the ref updates that put the series into its run. The update of the tip is first. Then come the

@@ -20,11 +20,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/vault"
+	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
 
 const (
 	// PrivateDir is the name of the store's folder in the repository's common directory.
 	PrivateDir = "smithers"
+	// logsFolder is the name of the folder of the write-ahead logs in PrivateDir.
+	logsFolder = "wal"
 	// renderedFrames is the number of reconstructed rendered frames that a store caches.
 	renderedFrames = 512
 )
@@ -40,6 +43,9 @@ type Options struct {
 	// LateNames means that writes outlive the process, but not always a power cut: the newest ones can then be missing, and
 	// what is there is whole.
 	LateNames bool
+	// Log means that the process lives long, and may acknowledge entries in a write-ahead log before it makes a pack and moves refs,
+	// unless smithers.journal forbids it.
+	Log bool
 	// UpkeepEvery is the number of writes after which a round of upkeep starts; 0 means the default. A process that writes often and
 	// lives long merges less with a larger number.
 	UpkeepEvery int
@@ -65,14 +71,16 @@ type Store struct {
 	upkeep    *upkeep
 	finder    func() (*redact.Finder, error) // made at the first call
 	vault     *vault.Vault
+	logs      *writeahead.Logs
+	later     *laterFrames
 
 	told  sync.Map // the texts of the warnings that WarnOnce has given
 	index heldIndex
 }
 
 // Open opens the run history of the repository that contains opts.Dir. If no repository contains opts.Dir, it opens the
-// store that InitBare made in opts.Dir or the nearest folder above. Open writes nothing and reads no history. The
-// caller closes the store. Codes: no_repository; unsupported_repository if the repository's object or ref format is
+// store that InitBare made in opts.Dir or the nearest folder above. If other processes have acknowledged entries that no
+// ref reaches yet, Open moves the refs. Otherwise it writes nothing and reads no history. The caller closes the store. Codes: no_repository; unsupported_repository if the repository's object or ref format is
 // unsupported; usage if a setting is invalid.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	workspace, err := discover(ctx, opts.Dir, opts.Env)
@@ -107,9 +115,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
-	db, err := refs.Open(refs.Options{
-		Repo: repo, Fsync: set.Fsync, LateNames: opts.LateNames || opts.Session && !set.Session.Durable, Env: opts.Env, Failpoint: opts.Failpoint, FS: opts.FS,
-	})
+	late := opts.LateNames || opts.Session && !set.Session.Durable
+	db, err := refs.Open(refs.Options{Repo: repo, Fsync: set.Fsync, LateNames: late, Env: opts.Env, Failpoint: opts.Failpoint, FS: opts.FS})
 	if err != nil {
 		return nil, Explain(errors.Join(err, objects.Close()))
 	}
@@ -124,15 +131,34 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s.upkeep = newUpkeep(s, opts.UpkeepEvery)
 	s.finder = sync.OnceValues(func() (*redact.Finder, error) { return secretSources{workspace, set, opts.Env}.finder() })
 	s.vault = newVault(repo, set, s.finder)
+	s.openLogs(opts, set.Fsync && !late)
+	s.PublishLogged(ctx)
 	return s, nil
+}
+
+// openLogs opens the write-ahead logs of the repository. durable means that what is acknowledged is on stable storage.
+func (s *Store) openLogs(opts Options, durable bool) {
+	s.later = &laterFrames{store: s}
+	files := opts.FS
+	if files == nil {
+		files = fsx.OS{}
+	}
+	s.logs = writeahead.Open(writeahead.Options{
+		Refs: s.refs, Objects: s.objects, Folder: filepath.Join(s.Private(), logsFolder),
+		Write: opts.Log && s.settings.Journal, Durable: durable,
+		FS: files, Now: s.now, Warn: s.WarnOnce, Failpoint: opts.Failpoint, Published: s.upkeep.wrote, Frames: s.later.add,
+	})
+	s.refs.Watch(s.logs)
 }
 
 // Close waits for background work and releases the parts of the store. If the store has written anything, Close
 // first runs a last round of upkeep and, after many writes, brings the index up to date. An error of upkeep or of the
 // index is a warning, since upkeep can run later and the index can be rebuilt.
 func (s *Store) Close() error {
+	logged := s.logs.Close()
+	s.later.finish()
 	s.upkeep.finish()
-	return Explain(errors.Join(s.index.close(), s.refs.Close(), s.objects.Close()))
+	return Explain(errors.Join(logged, s.index.close(), s.refs.Close(), s.objects.Close()))
 }
 
 // Private returns the path of the folder for the store's own files. These files are not part of the history.

@@ -12,20 +12,21 @@ import (
 // of packs and loose refs at which a round merges packs and packs refs.
 const upkeepEvery = 8
 
-// manyWrites is the number of writes from which a store brings the index up to date when it is closed. Below this
+// manyEntries is the number of entries from which a store brings the index up to date when it is closed. Below this
 // number, it leaves the index to the next reader, which indexes 66 frames a millisecond. To open and update the index
 // takes longer than to make a frame.
-const manyWrites = 256
+const manyEntries = 256
 
 // upkeep keeps the number of packs and loose refs small. A round in the background seals runs that ended, merges
-// packs and packs loose refs. After many writes, upkeep also brings the index up to date when the store is closed.
+// packs and packs loose refs. After many entries, upkeep also brings the index up to date when the store is closed.
 // All errors are warnings, since the acknowledged writes are stored already.
 type upkeep struct {
 	store *Store
 	every int // the number of writes after which a round starts
 
 	mu      sync.Mutex
-	appends int      // the number of writes
+	writes  int      // the number of writes, each of one pack
+	entries int      // the number of entries in them, at least one each
 	busy    bool     // a round is running
 	ended   []string // runs that ended since the last round
 	rounds  sync.WaitGroup
@@ -36,13 +37,14 @@ func newUpkeep(s *Store, every int) *upkeep {
 	return &upkeep{store: s, every: cmp.Or(every, upkeepEvery)}
 }
 
-// wrote counts a write. After every u.every writes, wrote starts a round in the background, unless a round
+// wrote counts a write of so many entries. After every u.every writes, wrote starts a round in the background, unless a round
 // is running.
-func (u *upkeep) wrote(ctx context.Context) {
+func (u *upkeep) wrote(ctx context.Context, entries int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.appends++
-	if u.busy || u.appends%u.every != 0 {
+	u.writes++
+	u.entries += entries
+	if u.busy || u.writes%u.every != 0 {
 		return
 	}
 	u.busy = true
@@ -92,12 +94,12 @@ func (u *upkeep) round(ctx context.Context) {
 }
 
 // finish waits for a running round. If the store has written anything, finish then runs a last round. After the
-// round, it removes a multi-pack-index of git that names removed packs. After manyWrites writes or more, finish brings
+// round, it removes a multi-pack-index of git that names removed packs. After manyEntries entries or more, finish brings
 // the index up to date at the same time. finish returns when all of this is done. Errors are warnings.
 func (u *upkeep) finish() {
 	u.rounds.Wait()
-	writes := u.appends
-	u.appends = 0
+	writes, entries := u.writes, u.entries
+	u.writes, u.entries = 0, 0
 	if writes == 0 {
 		return
 	}
@@ -107,7 +109,7 @@ func (u *upkeep) finish() {
 			u.store.warn(fmt.Errorf("the packs of runs were not merged: %w", err))
 		}
 	})
-	if writes >= manyWrites {
+	if entries >= manyEntries {
 		u.syncIndex()
 	}
 	u.rounds.Wait()

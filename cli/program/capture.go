@@ -63,7 +63,11 @@ A repeated "id" gets the same answer as the first time.`,
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts := captureOptions{run: c.Args().First(), batch: c.Bool("batch")}
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runCapture(ctx, s, store, opts) })
+			with := s.WithStore
+			if opts.batch {
+				with = s.WithLog
+			}
+			return with(ctx, func(store *timeline.Store) error { return runCapture(ctx, s, store, opts) })
 		},
 	}
 }

@@ -59,7 +59,7 @@ write is on stable storage.`,
 // runServe answers the calls on standard input until it ends, or passes them to the server that does so for another client.
 func runServe(ctx context.Context, s *session.Session, durability string) error {
 	store, err := timeline.Open(ctx, timeline.Options{
-		Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, LateNames: durability != durable, UpkeepEvery: mergeEvery,
+		Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, LateNames: durability != durable, UpkeepEvery: mergeEvery, Log: true,
 	})
 	if err != nil {
 		return err

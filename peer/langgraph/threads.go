@@ -148,7 +148,8 @@ func (t *Threads) read(id objstore.ID) (*snapshot.Entry, error) {
 // refresh reads what other processes have added to the thread.
 func (th *thread) refresh(ctx context.Context) error {
 	s := th.threads.store
-	id, err := s.Refs().Resolve(ctx, th.tip)
+	s.PublishLogged(ctx)
+	id, err := s.Tip(ctx, th.tip)
 	switch {
 	case errors.Is(err, refs.ErrNotFound):
 		th.head, th.book = nil, newBook(th.id, th.threads.read)

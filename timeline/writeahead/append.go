@@ -15,6 +15,7 @@ import (
 
 const (
 	mostObjects = 256 << 10            // bytes of objects from which entries are not logged
+	mostLog     = 4 << 20              // bytes of a log from which it is begun anew
 	mostWaiting = 4 << 20              // bytes of waiting entries from which nothing more is logged
 	yield       = 4 * time.Millisecond // how long another process goes first that holds the lock of the tip
 )
@@ -156,6 +157,9 @@ func (l *Logs) tryBehindGate(known *run, batch *objstore.Batch, move refs.Update
 		}
 		known.values = append(known.values, r.New)
 		l.note(e)
+	}
+	if end.Offset() > mostLog {
+		l.fill()
 	}
 	return 0, nil
 }

@@ -20,9 +20,32 @@ func (l *Logs) Commit(ctx context.Context, batch *objstore.Batch, updates []refs
 			return err
 		}
 	}
+	if err := l.behind(ctx, updates[0]); err != nil {
+		return err
+	}
 	err := batch.Commit(ctx, func() error { return move(l.opts.Refs.Apply, updates) })
 	if err == nil {
 		l.moved(updates[0].Name, updates[0].New)
+	}
+	return err
+}
+
+// behind returns a conflict if another process has logged entries that go on from u.Old. It publishes them. The guard would find them,
+// too, but only when the pack of the batch was made for nothing.
+func (l *Logs) behind(ctx context.Context, u refs.Update) error {
+	if of, ok := u.Name.Tip(); !ok || of != u.Name || u.Old.IsZero() {
+		return nil
+	}
+	pending, err := l.Pending(u.Name, u.Old, false, true) //nolint:contextcheck // a gate is held for microseconds
+	if err != nil || !pending {
+		return err
+	}
+	if err := l.Publish(ctx); err != nil {
+		return err
+	}
+	_, _, id, err := l.opts.Refs.Look(u.Name)
+	if err == nil && id != u.Old {
+		err = &refs.ConflictError{Name: u.Name, Expected: u.Old, Actual: id}
 	}
 	return err
 }

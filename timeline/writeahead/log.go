@@ -168,6 +168,13 @@ func (o *log) mark(files fsx.FS, to fsx.File, entries []*entry) (err error) {
 		}
 		defer func() { err = errors.Join(err, to.Close()) }()
 	}
+	head := make([]byte, wal.HeadSize)
+	if _, err := o.file.ReadAt(head, 0); err != nil {
+		return err
+	}
+	if now, err := wal.ParseHead(head); err != nil || now.Mark.Offset >= mark.Offset {
+		return err // another process has published more
+	}
 	_, err = to.WriteAt(mark.Append(nil), wal.MarkOffset)
 	return err
 }

@@ -34,6 +34,10 @@ const (
 	FailRotated   = "rotate-unlinked"   // a log of which all is published was removed; there is no new one
 )
 
+// holdUp is how long a writer appends nothing after another process has published its entries to move a tip. The other process reads
+// the new tip meanwhile, and makes its entry anew.
+const holdUp = 30 * time.Millisecond
+
 // Options configures [Logs]. Only Frames and Published may be nil.
 type Options struct {
 	Refs    *refs.DB
@@ -186,9 +190,33 @@ func (l *Logs) Pending(tip refs.Name, from objstore.ID, gone, again bool) (bool,
 
 // Publish publishes all entries in all logs, marks them on stable storage, and removes the logs of dead processes. What cannot be
 // published stays, with a warning. The error is about logs of which nobody can tell whose entries they have.
+//
+// The writers of other logs append nothing until shortly after: else a process that appends all the time would always be ahead of the
+// caller, who must look at the new tip and try again.
 func (l *Logs) Publish(ctx context.Context) error {
 	err := l.PublishOwn(ctx)
-	return errors.Join(err, l.PublishOthers(ctx))
+	return errors.Join(err, l.others(func(o *log) error {
+		if err := l.keepGate(ctx, o.path); err != nil {
+			return err
+		}
+		return l.publishOther(ctx, o)
+	}))
+}
+
+// keepGate keeps the gate of a log for a while.
+func (l *Logs) keepGate(ctx context.Context, path string) error {
+	o, err := openLog(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := o.lock(ctx, false); err != nil {
+		return errors.Join(err, o.close())
+	}
+	time.AfterFunc(holdUp, func() { _ = o.close() }) // the end of the process closes it, too
+	return nil
 }
 
 // PublishOthers publishes what other processes have logged, as Publish does.

@@ -11,10 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-const (
-	publishAttempts = 8       // how often a publication looks at the tips anew, because another process has moved one meanwhile
-	mostLog         = 4 << 20 // bytes of a log from which it is begun anew when all of it is published
-)
+// publishAttempts is how often a publication looks at the tips anew, because another process has moved one meanwhile.
+const publishAttempts = 8
 
 // PublishOwn publishes what this process has logged: it writes one pack and moves the refs, and then marks the entries as published.
 // Entries that another process has published meanwhile are marked, too. After an error, the rest of the entries still wait.
@@ -47,7 +45,7 @@ func (l *Logs) settle(ctx context.Context, own *ownLog, entries []*entry) error 
 	err := own.mark(l.opts.FS, own.to, entries)
 	l.mu.Lock()
 	published := l.forget(entries, own.head.Unpublished().Offset())
-	if l.own != nil && len(l.waiting) == 0 && !l.lost && (l.own.full || l.own.end.Offset() > mostLog) {
+	if l.own != nil && len(l.waiting) == 0 && !l.lost && l.own.full {
 		err = errors.Join(err, l.rotate())
 	}
 	l.mu.Unlock()
@@ -63,19 +61,23 @@ func (l *Logs) settle(ctx context.Context, own *ownLog, entries []*entry) error 
 // forget removes the entries that are done or lost from those that wait, and those before the mark, which another process has
 // published. It returns the number of those published. The caller holds l.mu.
 func (l *Logs) forget(entries []*entry, mark int64) (published int) {
+	byEnd := make(map[int64]*entry, len(entries))
+	for _, e := range entries {
+		byEnd[e.End.Offset()] = e
+	}
 	rest := l.waiting[:0]
 	for _, w := range l.waiting {
-		at := slices.IndexFunc(entries, func(e *entry) bool { return e.End.Offset() == w.end })
+		e := byEnd[w.end]
 		switch {
-		case w.end <= mark, at >= 0 && entries[at].done:
+		case w.end <= mark, e != nil && e.done:
 			published++
-		case at < 0 || !entries[at].lost:
+		case e == nil || !e.lost:
 			rest = append(rest, w)
 			continue
 		default:
 			l.lost = true
 			delete(l.runs, w.tip)
-			l.opts.Warn(errLost(entries[at].Run))
+			l.opts.Warn(errLost(e.Run))
 		}
 		l.bytes -= w.bytes
 		w.release()
@@ -190,9 +192,12 @@ func (l *Logs) plan(entries []*entry) (*move, error) {
 
 // findPublished sets done of the entries of a run that its tip reaches. The tip has the value id.
 func (l *Logs) findPublished(entries []*entry, id objstore.ID) error {
-	newest := func(id objstore.ID) int { return slices.IndexFunc(entries, func(e *entry) bool { return e.New == id }) }
-	at := newest(id)
-	if at < 0 && !id.IsZero() && !slices.ContainsFunc(entries, func(e *entry) bool { return e.Old == id }) {
+	byID := make(map[objstore.ID]*entry, len(entries))
+	for _, e := range entries {
+		byID[e.New] = e
+	}
+	at := byID[id]
+	if at == nil && !id.IsZero() && !slices.ContainsFunc(entries, func(e *entry) bool { return e.Old == id }) {
 		// The tip may have moved on from a published entry.
 		tip, err := snapshot.ReadEntry(l.opts.Objects, id)
 		if err != nil {
@@ -202,13 +207,13 @@ func (l *Logs) findPublished(entries []*entry, id objstore.ID) error {
 			if err != nil {
 				return err
 			}
-			if at = newest(below.ID); at >= 0 || below.ID == entries[0].Old {
+			if at = byID[below.ID]; at != nil || below.ID == entries[0].Old {
 				break
 			}
 		}
 	}
-	for ; at >= 0; at = newest(entries[at].Old) { // the tip reaches the entry, and so the entry before
-		entries[at].done = true
+	for ; at != nil; at = byID[at.Old] { // the tip reaches the entry, and so the entry before
+		at.done = true
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (l *Logs) forget(entries []*entry, mark int64) (published int) {
 		default:
 			l.lost = true
 			delete(l.runs, w.tip)
-			l.opts.Warn(errLost(e.Run))
+			l.opts.Warn(errLost(e, l.own.path))
 		}
 		l.bytes -= w.bytes
 		w.release()
@@ -87,9 +87,10 @@ func (l *Logs) forget(entries []*entry, mark int64) (published int) {
 	return published
 }
 
-// errLost returns the warning that a run has entries which were acknowledged and follow nothing.
-func errLost(run string) error {
-	return fmt.Errorf("another program has moved or removed the tip of run %q: entries that were acknowledged follow nothing, and stay in the write-ahead log", run)
+// errLost returns the warning that entries of a run were acknowledged and follow nothing. first is the oldest of them, in the log at path.
+func errLost(first *entry, path string) error {
+	return fmt.Errorf("another program has moved or removed the tip of run %q: entries that were acknowledged follow nothing, and stay in %s; "+
+		"after `git update-ref %s %s`, the next command publishes them", first.Run, path, first.tip, first.Old)
 }
 
 // publish moves the tips of runs to the newest of the entries of a log, and sets done or lost of each entry.

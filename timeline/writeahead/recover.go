@@ -15,7 +15,7 @@ func (l *Logs) publishOther(ctx context.Context, o *log) error {
 	entries, err := o.read()
 	switch {
 	case errors.Is(err, wal.ErrDamaged):
-		l.opts.Warn(fmt.Errorf("%w; `git smithers doctor` says what to do", err))
+		l.opts.Warn(fmt.Errorf("%w; the file stays, since it can have entries that were acknowledged", err))
 		return nil
 	case errors.Is(err, wal.ErrUnfinished): // its writer begins it, or died before it did
 	default:
@@ -53,7 +53,7 @@ func (l *Logs) recover(ctx context.Context, o *log) error {
 			}
 			continue
 		}
-		l.opts.Warn(fmt.Errorf("%w: %s; `git smithers doctor --repair` makes a fork of them", errLost(e.Run), o.path))
+		l.opts.Warn(errLost(e, o.path))
 		return nil
 	}
 	if err := l.opts.Failpoint(FailRecovered); err != nil {

@@ -52,8 +52,16 @@ func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn m
 	torn = make(map[string]fs.FileInfo)
 	for _, name := range names {
 		path := filepath.Join(folder, name)
-		if own := db.files.owner; own != nil && path == own.path || !strings.Contains(name, "-") || strings.HasSuffix(name, proofSuffix) {
+		if own := db.files.owner; own != nil && path == own.path || !strings.Contains(name, "-") {
 			continue // the owner file of this DB, or not an owner file
+		}
+		if owner, isProof := strings.CutSuffix(path, proofSuffix); isProof {
+			if _, err := os.Lstat(owner); errors.Is(err, fs.ErrNotExist) {
+				if err := db.removeProof(path); err != nil {
+					return removed, nil, err
+				}
+			}
+			continue
 		}
 		n, err := db.removeOwner(path, seen, torn)
 		if err != nil {
@@ -98,15 +106,21 @@ func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (remov
 	if left {
 		return removed, nil
 	}
-	if _, err := os.Lstat(path + proofSuffix); err == nil {
-		if err := db.opts.FS.Remove(path + proofSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return removed, err
-		}
-	}
 	if err := db.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return removed, err
 	}
-	return removed, nil
+	return removed, db.removeProof(path + proofSuffix) // last: without it, the note would mean other locks, too
+}
+
+// removeProof removes the proof at path, if it is there. Its owner file is gone.
+func (db *DB) removeProof(path string) error {
+	if _, err := os.Lstat(path); err != nil {
+		return nil //nolint:nilerr // there is none
+	}
+	if err := db.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // staleState is the result of removeNoted.

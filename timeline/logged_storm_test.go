@@ -20,6 +20,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // loggingVariable has whether a process of the storm logs its entries.
@@ -60,6 +61,9 @@ func appendInStorm() {
 		})
 		if ctx.Err() != nil {
 			break
+		}
+		if fault.CodeOf(err) == fault.Locked {
+			continue // so many want the ref that its lock was always taken
 		}
 		must(err)
 		fmt.Println(run, operation)

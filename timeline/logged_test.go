@@ -318,12 +318,18 @@ func TestADamagedLogIsKeptAndAnUnfinishedOneIsRemoved(t *testing.T) {
 
 // logUntilKilled logs frames, prints each one that was acknowledged, and kills itself at the third time that it comes by the point.
 func logUntilKilled() {
-	s := openHereLogging(killAt(3))
+	failpoint := killAt(3)
+	if os.Getenv(stopVariable) != "" {
+		failpoint = stopAt(3)
+	}
+	s := openHereLogging(failpoint)
 	head, err := s.Create(context.Background(), snapshot.Run{ID: "run", Status: snapshot.RunRunning}, snapshot.Draft{})
 	must(err)
 	fmt.Println(head.Entry().ID)
 	for i := range 10_000 {
-		must(head.Append(context.Background(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", strconv.Itoa(i))}}}))
+		must(head.Update(context.Background(), func() (*snapshot.Draft, error) {
+			return &snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", strconv.Itoa(i))}}}, nil
+		}))
 		fmt.Println(head.Entry().ID)
 	}
 }

@@ -3,6 +3,7 @@ package fsx_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,4 +33,13 @@ func TestSyncDir(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, fsx.SyncDir(t.TempDir()))
 	assert.ErrorIs(t, fsx.SyncDir(filepath.Join(t.TempDir(), "missing")), os.ErrNotExist)
+}
+
+func TestOnlyKnownFileSystemsOfOneMachineAreLocal(t *testing.T) {
+	t.Parallel()
+	assert.False(t, fsx.IsLocal(filepath.Join(t.TempDir(), "missing")))
+	if runtime.GOOS == "linux" {
+		assert.False(t, fsx.IsLocal("/proc"), "an unknown file system is none")
+		assert.True(t, fsx.IsLocal(t.TempDir()), "the tests need a local one")
+	}
 }

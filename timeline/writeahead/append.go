@@ -73,10 +73,13 @@ func recordsOf(run string, batch *objstore.Batch, move refs.Update) (records []w
 // log appends records to the log of this process. The error is errNotLogged if nothing was appended.
 func (l *Logs) log(ctx context.Context, batch *objstore.Batch, move refs.Update, records []wal.Record) (*ownLog, error) {
 	yielded := false
-	for waited := time.Duration(0); ; {
+	for longer, waited := gatePause, time.Duration(0); ; longer = min(2*longer, mostPause) {
 		own, wait, err := l.tryLog(ctx, batch, move, records)
 		if wait == 0 {
 			return own, err
+		}
+		if wait == gatePause {
+			wait = longer
 		}
 		// Without the log, the lock's owner is waited for when the tip moves.
 		if wait == yield && yielded || waited > patience || pause(ctx, wait) != nil {

@@ -17,7 +17,8 @@ import (
 
 const (
 	patience        = 5 * time.Second        // how long to wait for a gate that another process holds
-	gatePause       = 100 * time.Microsecond // between two looks at it
+	gatePause       = 100 * time.Microsecond // between the first two looks at it; doubles each time
+	mostPause       = 10 * time.Millisecond  // between two looks, at most
 	mostUnpublished = 64 << 20               // bytes of a log that are read; a writer stops long before
 )
 
@@ -106,7 +107,7 @@ func (o *log) readBehindGate(ctx context.Context) ([]*entry, error) {
 // lock takes the gate of the log, and waits for its writer. alone excludes other readers, too. It returns false if the log does not
 // have its name any more.
 func (o *log) lock(ctx context.Context, alone bool) (same bool, err error) {
-	for waited := time.Duration(0); ; waited += gatePause {
+	for wait, waited := gatePause, time.Duration(0); ; wait = min(2*wait, mostPause) {
 		held, err := fsx.TryLock(o.file, alone)
 		if err != nil {
 			return false, err
@@ -117,9 +118,10 @@ func (o *log) lock(ctx context.Context, alone bool) (same bool, err error) {
 		if waited > patience {
 			return false, fmt.Errorf("%w: %s", ErrGate, o.path)
 		}
-		if err := pause(ctx, gatePause); err != nil {
+		if err := pause(ctx, wait); err != nil {
 			return false, err
 		}
+		waited += wait
 	}
 	open, err := o.file.Stat()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // publishAttempts is how often a publication looks at the tips anew, because another process has moved one meanwhile.
@@ -90,7 +91,7 @@ func (l *Logs) forget(entries []*entry, mark int64) (published int) {
 // errLost returns the warning that entries of a run were acknowledged and follow nothing. first is the oldest of them, in the log at path.
 func errLost(first *entry, path string) error {
 	return fmt.Errorf("another program has moved or removed the tip of run %q: entries that were acknowledged follow nothing, and stay in %s; "+
-		"after `git update-ref %s %s`, the next command publishes them", first.Run, path, first.tip, first.Old)
+		"after `git update-ref %s %s`, the next command publishes them", first.Run, path, fault.Word(string(first.tip)), fault.Word(first.Old.String()))
 }
 
 // publish moves the tips of runs to the newest of the entries of a log, and sets done or lost of each entry.

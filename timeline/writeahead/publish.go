@@ -45,7 +45,7 @@ func (l *Logs) settle(ctx context.Context, own *ownLog, entries []*entry) error 
 	}
 	err := own.mark(l.opts.FS, own.to, entries)
 	l.mu.Lock()
-	published := l.forget(entries, own.head.Unpublished().Offset())
+	published := l.forget(own, entries)
 	if l.own != nil && len(l.waiting) == 0 && !l.lost && l.own.full {
 		err = errors.Join(err, l.rotate())
 	}
@@ -61,7 +61,8 @@ func (l *Logs) settle(ctx context.Context, own *ownLog, entries []*entry) error 
 
 // forget removes the entries that are done or lost from those that wait, and those before the mark, which another process has
 // published. It returns the number of those published. The caller holds l.mu.
-func (l *Logs) forget(entries []*entry, mark int64) (published int) {
+func (l *Logs) forget(own *ownLog, entries []*entry) (published int) {
+	mark := own.head.Unpublished().Offset()
 	byEnd := make(map[int64]*entry, len(entries))
 	for _, e := range entries {
 		byEnd[e.End.Offset()] = e
@@ -78,7 +79,7 @@ func (l *Logs) forget(entries []*entry, mark int64) (published int) {
 		default:
 			l.lost = true
 			delete(l.runs, w.tip)
-			l.opts.Warn(errLost(e, l.own.path))
+			l.opts.Warn(errLost(e, own.path))
 		}
 		l.bytes -= w.bytes
 		w.release()

@@ -47,14 +47,15 @@ func (l *Logs) recover(ctx context.Context, o *log) error {
 		}
 	}
 	for _, e := range entries {
-		if pruned, err := l.pruned(e.Run); err != nil || e.done || pruned {
-			if err != nil {
-				return err
-			}
+		if e.done {
 			continue
 		}
-		l.opts.Warn(errLost(e, o.path))
-		return nil
+		if pruned, err := l.pruned(e); err != nil {
+			return err
+		} else if !pruned {
+			l.opts.Warn(errLost(e, o.path))
+			return nil
+		}
 	}
 	if err := l.opts.Failpoint(FailRecovered); err != nil {
 		return err
@@ -65,16 +66,16 @@ func (l *Logs) recover(ctx context.Context, o *log) error {
 	return nil
 }
 
-// pruned reports whether a run was pruned: all of its entries had been published before.
-func (l *Logs) pruned(run string) (bool, error) {
-	for _, name := range []func(string) (refs.Name, error){refs.Gone, refs.Held} {
-		ref, err := name(run)
-		if err != nil {
-			return false, err
-		}
-		if _, _, id, err := l.opts.Refs.Look(ref); err != nil || !id.IsZero() {
-			return !id.IsZero(), err
-		}
+// pruned reports whether a run was pruned, and not begun again: all of its entries had been published before.
+func (l *Logs) pruned(e *entry) (bool, error) {
+	_, _, tip, err := l.opts.Refs.Look(e.tip)
+	if err != nil || !tip.IsZero() {
+		return false, err
 	}
-	return false, nil
+	stone, err := refs.Gone(e.Run)
+	if err != nil {
+		return false, err
+	}
+	_, _, id, err := l.opts.Refs.Look(stone)
+	return !id.IsZero(), err
 }

@@ -39,6 +39,20 @@ func (e *Entry) ExtFile(engine, name string) ([]byte, error) {
 	return data, nil
 }
 
+// ExtFileStart returns the first bytes of a file in ext/<engine>/: the whole content if that has at most 16 KiB, and otherwise at
+// least 2 KiB. If the file does not exist, ExtFileStart returns nil. The bytes are shared and must not be changed.
+func (e *Entry) ExtFileStart(engine, name string) ([]byte, error) {
+	at, err := e.ext(engine, name)
+	if err != nil || at.ID.IsZero() {
+		return nil, err
+	}
+	data, err := page.ReadStart(e.r, at)
+	if err != nil {
+		return nil, fmt.Errorf("ext/%s/%s: %w", engine, name, err)
+	}
+	return data, nil
+}
+
 // ExtRows opens a collection in ext/<engine>/. If the collection does not exist, ExtRows returns an empty
 // collection.
 func (e *Entry) ExtRows(engine, name string) (*page.Collection, error) {

@@ -140,3 +140,28 @@ func TestAReplacedValueIsFewObjects(t *testing.T) {
 	stored(t, &store, "", []byte(text(5, 1<<20)))
 	assert.Less(t, store.adds, 60)
 }
+
+func TestTheStartOfAValueIsReadAlone(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, 16 << 10, 16<<10 + 1, 100_000, 300_000, 5_000_000} {
+		var store objstoretest.Memory
+		value := text(1, size)
+		e := stored(t, &store, "", []byte(value))
+		start, err := page.ReadStart(&store, e)
+		require.NoError(t, err)
+		assert.True(t, strings.HasPrefix(value, string(start)))
+		assert.GreaterOrEqual(t, len(start), min(size, 2<<10), size)
+		assert.LessOrEqual(t, len(start), 128<<10)
+	}
+
+	var store objstoretest.Memory
+	at := folder("0", store.Add(objstore.Tree, nil))
+	_, err := page.ReadStart(&store, at)
+	require.ErrorAs(t, err, new(*objstore.CorruptError))
+	at = file("0", store.Add(objstore.Blob, []byte("deep")))
+	for range 50 {
+		at = folder("0", store.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{at})))
+	}
+	_, err = page.ReadStart(&store, at)
+	require.ErrorAs(t, err, new(*objstore.CorruptError))
+}

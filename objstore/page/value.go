@@ -41,6 +41,29 @@ func ReadValue(r objstore.Reader, e objstore.TreeEntry) ([]byte, error) {
 	return readValue(r, e, MaxValue)
 }
 
+// ReadStart returns the first bytes of the value that ReplaceValue stored as e: the whole value if that has at most 16 KiB,
+// and otherwise at least 2 KiB. ReadStart reads the objects that hold these bytes, and does not check the rest of the value.
+// Errors are those of ReadValue. The returned bytes are shared and must not be changed.
+func ReadStart(r objstore.Reader, e objstore.TreeEntry) ([]byte, error) {
+	if e.Mode != objstore.ModeTree {
+		return ReadValue(r, e)
+	}
+	at := e
+	for range maxPartDepth + 1 { // the levels of trees above the first piece, at most
+		entries, err := objstore.ReadTree(r, at.ID)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(entries) == 0:
+			return nil, corrupt(at.ID, "chunks: empty tree")
+		}
+		if at = entries[0]; at.Mode == objstore.ModeFile {
+			return objstore.GetBlob(r, at.ID, int64(parts.most))
+		}
+	}
+	return nil, corrupt(e.ID, "chunks: more than %d levels", maxPartDepth)
+}
+
 // readValue returns the value that ReplaceValue stored as e. If ReplaceValue would not write these objects, or
 // the value has more than limit bytes, the error is a [*objstore.CorruptError]. Any other error is an error of
 // r. The returned bytes are shared and must not be changed.

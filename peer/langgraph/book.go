@@ -87,16 +87,12 @@ func (b *book) add(entry *snapshot.Entry) error {
 		b.put(r)
 	}
 	if files.writes != b.files.writes && !files.writes.IsZero() {
-		data, err := entry.ExtFile(EngineName, writesFile)
+		keys, err := writtenKeys(entry)
 		if err != nil {
 			return err
 		}
-		all, err := decodeWrites(entry, data)
-		if err != nil {
-			return err
-		}
-		for _, p := range all {
-			b.writes[p.Key] = entry.ID
+		for _, key := range keys {
+			b.writes[key] = entry.ID
 		}
 	}
 	b.tip, b.files = entry.ID, files

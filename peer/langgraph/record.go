@@ -193,20 +193,32 @@ func (w Write) same(o Write) bool {
 	return w.Channel == o.Channel && w.Value.Type == o.Value.Type && bytes.Equal(w.Value.Data, o.Value.Data)
 }
 
-// encodeWrites returns the content of the file "writes", with a line for each write.
+// encodeWrites returns the content of the file "writes", with a line for each write: an object for one checkpoint, so that its
+// key is found without the writes, and a list of objects for several.
 func encodeWrites(all []pending) []byte {
 	var b bytes.Buffer
+	if len(all) == 1 {
+		all[0].encode(&b)
+		b.WriteString("\n")
+		return b.Bytes()
+	}
 	b.WriteString("[")
 	for i, p := range all {
-		fmt.Fprintf(&b, "%s\n{\"ns\": %s, \"id\": %s, \"writes\": [", []string{",", ""}[bit(i == 0)], quoted(p.NS), quoted(p.ID))
-		for j, w := range p.Writes {
-			b.WriteString([]string{",\n  ", "\n  "}[bit(j == 0)])
-			w.encode(&b)
-		}
-		b.WriteString("\n]}")
+		b.WriteString([]string{",\n", "\n"}[bit(i == 0)])
+		p.encode(&b)
 	}
 	b.WriteString("\n]\n")
 	return b.Bytes()
+}
+
+// encode writes the writes of a checkpoint as an object.
+func (p pending) encode(b *bytes.Buffer) {
+	fmt.Fprintf(b, "{\"ns\": %s, \"id\": %s, \"writes\": [", quoted(p.NS), quoted(p.ID))
+	for i, w := range p.Writes {
+		b.WriteString([]string{",\n  ", "\n  "}[bit(i == 0)])
+		w.encode(b)
+	}
+	b.WriteString("\n]}")
 }
 
 // encode writes the write as an object in one line. The value is written as it is, without a copy.
@@ -224,14 +236,21 @@ func (w Write) encode(b *bytes.Buffer) {
 	b.WriteString("}")
 }
 
+// storedPending are the writes of a checkpoint in the file "writes".
+type storedPending struct {
+	Key
+
+	Writes []storedWrite `json:"writes"`
+}
+
 // decodeWrites decodes the file "writes" of an entry.
 func decodeWrites(entry *snapshot.Entry, data []byte) ([]pending, error) {
-	var all []struct {
-		Key
-
-		Writes []storedWrite `json:"writes"`
+	all := make([]storedPending, 1)
+	into := any(&all)
+	if bytes.HasPrefix(data, []byte("{")) {
+		into = &all[0]
 	}
-	if err := json.Unmarshal(data, &all); err != nil {
+	if err := json.Unmarshal(data, into); err != nil {
 		return nil, corrupt(entry, writesFile, err)
 	}
 	out := make([]pending, len(all))
@@ -252,4 +271,39 @@ func decodeWrites(entry *snapshot.Entry, data []byte) ([]pending, error) {
 		slices.SortStableFunc(out[i].Writes, Write.compare)
 	}
 	return out, nil
+}
+
+// writtenKeys returns the checkpoints whose writes the file "writes" of an entry has. If that is one checkpoint, its writes are
+// not read.
+func writtenKeys(entry *snapshot.Entry) ([]Key, error) {
+	start, err := entry.ExtFileStart(EngineName, writesFile)
+	if err != nil {
+		return nil, err
+	}
+	if key, found := keyIn(start); found {
+		return []Key{key}, nil
+	}
+	data, err := entry.ExtFile(EngineName, writesFile)
+	if err != nil {
+		return nil, err
+	}
+	all, err := decodeWrites(entry, data)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]Key, len(all))
+	for i, p := range all {
+		keys[i] = p.Key
+	}
+	return keys, nil
+}
+
+// keyIn returns the key of the only checkpoint in a file "writes". If the file has several, or start ends in the middle of the
+// key, found is false.
+func keyIn(start []byte) (key Key, found bool) {
+	head, _, found := bytes.Cut(start, []byte(`, "writes": [`+"\n")) // no string of JSON has a line's end
+	if !found || json.Unmarshal(append(slices.Clip(head), '}'), &key) != nil {
+		return Key{}, false
+	}
+	return key, true
 }

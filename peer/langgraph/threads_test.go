@@ -302,3 +302,45 @@ func TestASecretInAValueThatGrowsIsMarked(t *testing.T) {
 func collect(ctx context.Context, d *desk) (*keep.PruneResult, error) {
 	return keep.New(d.Store(), keep.Options{}).Collect(ctx, false)
 }
+
+func TestAnotherProcessFindsTheWritesOfOneCheckpointAndOfSeveral(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.store(put("1", "", 1, `"x"`))
+	long := langgraph.Key{NS: strings.Repeat("outer|", 4000), ID: "2"} // longer than the first piece of a stored value
+	large := []byte(`"` + strings.Repeat(`a \" b`, 100_000) + `"`)
+	lines := []byte("[1,\n\n2, \"writes\", [\n]]")
+	for i, key := range []langgraph.Key{{ID: "1"}, {ID: "1"}, long} {
+		value := [][]byte{large, lines, large}[i]
+		require.NoError(t, d.PutWrites(t.Context(), "t", key, []langgraph.Write{{Task: strconv.Itoa(i), Channel: "a", Value: langgraph.Value{Type: "json", Data: value}}}, false))
+	}
+
+	// Earlier versions wrote a list of one.
+	at, err := d.Store().Head(t.Context(), "t")
+	require.NoError(t, err)
+	series := timeline.SeriesOf(at)
+	_, err = series.Append(t.Context(), snapshot.Draft{AtMs: 1, Subject: "old", Ext: &snapshot.ExtDraft{Engine: langgraph.EngineName, Files: map[string][]byte{
+		"writes": []byte("[\n{\"ns\": \"\", \"id\": \"3\", \"writes\": [\n  {\"task\": \"t\", \"idx\": 0, \"channel\": \"a\", \"value\": 7}\n]}\n]\n"),
+	}}})
+	require.NoError(t, err)
+	_, err = series.Commit(t.Context())
+	require.NoError(t, err)
+	series.Close()
+
+	other := deskIn(t, d.repo)
+	other.store(put("3", "1", 2, `"y"`))
+	p := put("2", "", 2, `"z"`)
+	p.Key = long
+	other.store(p)
+	texts := func(key langgraph.Key) (out []string) {
+		tuple, err := deskIn(t, d.repo).Get(t.Context(), "t", key)
+		require.NoError(t, err)
+		for _, w := range tuple.Writes {
+			out = append(out, string(w.Value.Data))
+		}
+		return out
+	}
+	assert.Equal(t, []string{string(large), string(lines)}, texts(langgraph.Key{ID: "1"}))
+	assert.Equal(t, []string{string(large)}, texts(long))
+	assert.Equal(t, []string{"7"}, texts(langgraph.Key{ID: "3"}))
+}

@@ -73,12 +73,22 @@ func langGraphTests(t *testing.T, client string, args ...string) {
 }
 
 // TestLangGraph runs LangGraph's own tests for savers, a test for each rule of the contract, and the examples; uses the package
-// as it would be published; and, in a soak, lets processes die and sends threads to a remote, where they are joined.
+// as it would be published; and, in a soak, lets processes die, sends threads to a remote, where they are joined, and imports threads
+// of the SqliteSaver.
 func TestLangGraph(t *testing.T) {
 	client := langGraphClient(t)
 	t.Run("suite", func(t *testing.T) { langGraphSpecs(t, client, "validation", "rules", "examples") })
 	t.Run("package", func(t *testing.T) { usesLangGraphPackage(t, client) })
 	t.Run("together", func(t *testing.T) { langGraphSpecs(t, client, "faults", "handoff") })
+	t.Run("import", func(t *testing.T) { // LONG of the Makefile leaves this part to a soak
+		modules, err := filepath.Abs(filepath.Join(".tools", "langgraph-sqlite", "node_modules"))
+		require.NoError(t, err)
+		if _, err := os.Stat(modules); err != nil {
+			t.Skip("there is no SqliteSaver: run `tools/langgraph-sqlite.sh`")
+		}
+		t.Setenv("SQLITE", modules)
+		langGraphSpecs(t, client, "import")
+	})
 	t.Run("upstream", func(t *testing.T) {
 		if os.Getenv("LANGGRAPHJS") == "" {
 			t.Skip("LANGGRAPHJS names no checkout of LangGraph.js, whose tests of time travel would run here")

@@ -2,26 +2,15 @@
 # Usage: tools/bench-langgraph.sh BINARY
 #
 # Times puts and reads of LangGraph threads, ours and those of LangGraph's SqliteSaver by turns: each line of JSON is one
-# program. SHAPES, STEPS and ROUNDS say what and how often, BENCH_DIR where: a folder in memory by default. The native part of
-# the SqliteSaver is built from source, once.
+# program. SHAPES, STEPS and ROUNDS say what and how often, BENCH_DIR where: a folder in memory by default.
 set -eu
 cd "$(dirname "$0")/.."
-. tools/cache.sh
 binary=$(realpath "$1")
 dir=$(mktemp -d "${BENCH_DIR:-/dev/shm}/bench.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
-sqlite=$cache/langgraph-sqlite-1.0.4
-if [ ! -e "$sqlite" ]; then
-	new=$sqlite.$$
-	mkdir -p "$new"
-	echo '{"private":true,"overrides":{"@langchain/langgraph-sdk":"1.12.0","@langchain/protocol":"0.0.19"}}' >"$new/package.json"
-	(cd "$new" && npm install --legacy-peer-deps --ignore-scripts --no-audit --no-fund --loglevel=error \
-		@langchain/langgraph@1.4.18 @langchain/langgraph-checkpoint@1.1.5 @langchain/core@1.2.13 @langchain/langgraph-checkpoint-sqlite@1.0.4)
-	(cd "$new/node_modules/better-sqlite3" && npx --yes node-gyp rebuild --release "--nodedir=${NODEDIR:-/usr}" >"$new/build.log" 2>&1) ||
-		{ tail -20 "$new/build.log"; exit 1; }
-	mv "$new" "$sqlite"
-fi
+tools/langgraph-sqlite.sh
+sqlite=$(realpath .tools/langgraph-sqlite)
 
 # Each saver has its own copy of LangGraph beside it.
 for saver in git sqlite; do mkdir -p "$dir/$saver"; cp clients/langgraph/bench/bench.mjs "$dir/$saver"; done

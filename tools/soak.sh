@@ -30,6 +30,7 @@ part() {
 fuzzers() { CGO_ENABLED=0 part fuzz tools/fuzz.sh 1m "$@"; }
 
 tests() {
+	part langgraph-sqlite tools/langgraph-sqlite.sh
 	CGO_ENABLED=1 part race tools/gotest.sh race "$@" $race -timeout 60m ./...
 	PATH=$newer CGO_ENABLED=0 part newer-git tools/gotest.sh newer-git "$@" -timeout 60m -run '^TestScript' .
 	PATH=$newer CGO_ENABLED=0 part newer-git-jj tools/gotest.sh newer-git-jj "$@" -timeout 60m ./internal/gitexec ./jjbridge

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/owner"
+	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
 
 // The accessors below return the parts of a store, for packages that use the store. The parts stay valid until the
@@ -45,6 +46,9 @@ func (s *Store) PublishLogged(ctx context.Context) {
 		s.WarnOnce(fmt.Errorf("entries wait in a write-ahead log and were not published: %w", err))
 	}
 }
+
+// LeftInLogs moves the runs' refs as PublishLogged does, and returns what stays in the logs.
+func (s *Store) LeftInLogs(ctx context.Context) ([]writeahead.Left, error) { return s.logs.Left(ctx) }
 
 // Now returns the current time of the clock that dates entries.
 func (s *Store) Now() time.Time { return s.now() }

@@ -51,6 +51,12 @@ func TestMain(m *testing.M) {
 		leaveLogUntilKilled()
 	case "logged":
 		logUntilKilled()
+	case "move":
+		moveWhenTold()
+	case "recover":
+		publishForTheDead()
+	case "fill":
+		fillLogs()
 	case "storm":
 		appendInStorm()
 	default:

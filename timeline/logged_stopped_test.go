@@ -83,8 +83,14 @@ func TestAStoppedProcessThatLogsLosesNothingWhenItGoesOn(t *testing.T) {
 }
 
 // isStopped reports whether a process is stopped by a signal.
-func isStopped(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, state, found := strings.Cut(string(stat), ") ")
-	return err == nil && found && strings.HasPrefix(state, "T")
+func isStopped(pid int) bool { return processState(pid) == "T" }
+
+// isDead reports whether a process has ended, and nobody has waited for it.
+func isDead(pid int) bool { return processState(pid) == "Z" }
+
+// processState returns the state of a process as a letter, or "" if there is no such process.
+func processState(pid int) string {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // without the file, there is no state
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return state[:min(1, len(state))]
 }

@@ -20,7 +20,10 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/doctor"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/keep"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // logPoints are the failpoints of logged entries and of their publication.
@@ -278,9 +281,40 @@ func TestWhatAForeignProgramStrandsStaysInTheLog(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Len(t, logFiles(t, repo), 1, "the acknowledged entry is kept")
 	assert.Contains(t, strings.Join(warnings, "\n"), "follow nothing")
+	report, err := verify.Runs(t.Context(), open(t, repo))
+	require.NoError(t, err)
+	require.Len(t, report.Problems, 1)
+	problem := report.Problems[0]
+	assert.Equal(t, fault.StrandedLog, problem.Code)
+	assert.Equal(t, "run", problem.Run)
+	assert.Equal(t, "smithers/wal/"+filepath.Base(logFiles(t, repo)[0]), problem.File)
+	assert.Contains(t, problem.What, "git update-ref refs/smithers/_tip/run "+base)
 	repo.Git("update-ref", "refs/smithers/_tip/run", base) // the ref is back, and what was acknowledged is published
 	assert.EqualValues(t, 1, headOf(t, open(t, repo), "run").Row().Frame)
 	assert.Empty(t, logFiles(t, repo))
+}
+
+// A backup can bring back the log of a process that has long been dead. If its run was pruned meanwhile, the log is removed: all of
+// its entries had been published, and went with the run.
+func TestALogOfARunThatWasPrunedIsRemoved(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t)
+	s := openLogging(t, repo, nil)
+	head := logFrames(t, s, 2)
+	path := logFiles(t, repo)[0]
+	left, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Run: func(row *snapshot.Run) { row.Status = snapshot.RunFinished }}))
+	require.NoError(t, s.Close())
+	pruner := open(t, repo)
+	_, err = keep.New(pruner, keep.Options{}).Forget(t.Context(), keep.Policy{}, false, "run")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, left, 0o600))
+
+	again := open(t, repo)
+	assert.Empty(t, logFiles(t, repo))
+	err = timeline.CheckNew(t.Context(), again, "run")
+	assert.Equal(t, fault.RunPruned, fault.CodeOf(err), "%v", err)
 }
 
 func TestALogOfAnotherVersionStopsWritersAndNotReaders(t *testing.T) {
@@ -313,7 +347,15 @@ func TestADamagedLogIsKeptAndAnUnfinishedOneIsRemoved(t *testing.T) {
 	logFrames(t, s, 2)
 	require.NoError(t, s.Close())
 	assert.Contains(t, strings.Join(warnings, "\n"), "damaged")
-	assert.Equal(t, []string{filepath.Join(folder, "1-00000000")}, logFiles(t, repo))
+	findings, err := doctor.New(open(t, repo), nil).Examine(t.Context())
+	require.NoError(t, err)
+	require.Len(t, findings, 1)
+	assert.Equal(t, doctor.StrandedLog, findings[0].Kind)
+	assert.Equal(t, "smithers/wal/1-00000000", findings[0].Where)
+	assert.Contains(t, findings[0].What, "can have entries that were acknowledged")
+	damaged := filepath.Join(folder, "1-00000000")
+	assert.Equal(t, []string{damaged}, logFiles(t, repo))
+	require.NoError(t, os.Remove(damaged))
 }
 
 // logUntilKilled logs frames, prints each one that was acknowledged, and kills itself at the third time that it comes by the point.

@@ -26,8 +26,8 @@ import (
 const (
 	// PrivateDir is the name of the store's folder in the repository's common directory.
 	PrivateDir = "smithers"
-	// logsFolder is the name of the folder of the write-ahead logs in PrivateDir.
-	logsFolder = "wal"
+	// LogsFolder is the name of the folder of the write-ahead logs in PrivateDir.
+	LogsFolder = "wal"
 	// renderedFrames is the number of reconstructed rendered frames that a store caches.
 	renderedFrames = 512
 )
@@ -144,7 +144,7 @@ func (s *Store) openLogs(opts Options, durable bool) {
 		files = fsx.OS{}
 	}
 	s.logs = writeahead.Open(writeahead.Options{
-		Refs: s.refs, Objects: s.objects, Folder: filepath.Join(s.Private(), logsFolder),
+		Refs: s.refs, Objects: s.objects, Folder: filepath.Join(s.Private(), LogsFolder),
 		Write: opts.Log && s.settings.Journal, Durable: durable,
 		FS: files, Now: s.now, Warn: s.WarnOnce, Failpoint: opts.Failpoint, Published: s.upkeep.wrote, Frames: s.later.add,
 	})

@@ -30,6 +30,7 @@ const (
 	WrongFrameRef = "wrong-frame-ref"
 	MissingFrames = "missing-frame-ref"
 	WrongHistory  = "wrong-history"
+	StrandedLog   = "stranded-log"
 	OlderFormat   = "older-format"
 	MirrorRefspec = "mirror-refspec"
 	DamagedIndex  = "damaged-index"

@@ -72,7 +72,7 @@ func (e *examination) lacksObjects() bool {
 	return slices.ContainsFunc(e.found, func(f Finding) bool { return f.Kind == DamagedPack || f.Kind == DamagedObject })
 }
 
-// histories verifies every run and notes each flaw, without a repair. It skips broken refs, runs in an older format and
+// histories verifies every run and notes each flaw, and each log with entries that no run has, without a repair. It skips broken refs, runs in an older format and
 // the runs in hit, because other findings report them. The keys of hit are run ids.
 func (e *examination) histories(ctx context.Context, hit map[string]bool) error {
 	report, err := verify.Runs(ctx, e.store)
@@ -82,6 +82,10 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 	for _, p := range report.Problems {
 		if p.Code == fault.BrokenRef || p.Code == fault.OlderFormat || hit[p.Run] {
 			continue // other findings report these
+		}
+		if p.Code == fault.StrandedLog {
+			e.note(Finding{Kind: StrandedLog, Where: p.File, What: p.What}, nil)
+			continue
 		}
 		where := p.Run
 		if p.Frame != nil {

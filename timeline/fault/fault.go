@@ -96,6 +96,7 @@ const (
 	VaultDamaged      Code = "vault_damaged"
 	MissingObject     Code = "missing_object"
 	BrokenRef         Code = "broken_ref"
+	StrandedLog       Code = "stranded_log"
 	NewerFormat       Code = "newer_format"
 	OlderFormat       Code = "older_format"
 	UnsupportedFormat Code = "unsupported_repository"
@@ -129,7 +130,7 @@ var exits = map[Code]int{
 	AttemptNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
 	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, MergeConflict: ExitFailed, UnsavedWork: ExitConflict,
 	SecretsFound: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
-	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt,
+	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt, StrandedLog: ExitCorrupt,
 	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
 	JJTooOld: ExitTooNew, JJMissing: ExitTooNew,
 	Internal: ExitBug, Interrupted: ExitInterrupt, Terminated: ExitTerminate,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -46,7 +47,7 @@ type Report struct {
 // Runs checks every entry that the tips of the named runs (ids or unique prefixes), or of all runs, reach. It checks
 // each object against its id, and each encoding against the only valid encoding. It checks content hashes, the sums of
 // pages, frame deltas, and the numbers of frames, events, signals and ops. It also checks the changes that each entry
-// makes, the captured files, and the frame refs. It does not read a run in an older format, which is one problem.
+// makes, the captured files, and the frame refs; and, for all runs, what stays in write-ahead logs. It does not read a run in an older format, which is one problem.
 // Objects that a remote promises to a partial clone are not problems, and are not fetched. Runs writes nothing, except
 // the ref of a newest frame that a crash left out. The report has the problems; if there is an error, there is no
 // report.
@@ -112,7 +113,18 @@ func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 			return nil, err
 		}
 	}
-	return v.report, nil
+	return v.report, v.logs(ctx)
+}
+
+// logs notes the write-ahead logs with entries that were acknowledged and that no run has.
+func (v *verifier) logs(ctx context.Context) error {
+	left, err := v.store.LeftInLogs(ctx)
+	for _, l := range left {
+		v.report.Problems = append(v.report.Problems, Problem{
+			Run: l.Run, Code: fault.StrandedLog, File: path.Join(timeline.PrivateDir, timeline.LogsFolder, filepath.Base(l.Path)), What: l.Err.Error(),
+		})
+	}
+	return timeline.Explain(err)
 }
 
 // hashedRun returns the id of the run of tip. The ref component of tip is a hash of this id. If the run is unreadable,

@@ -15,7 +15,7 @@ func (l *Logs) publishOther(ctx context.Context, o *log) error {
 	entries, err := o.read()
 	switch {
 	case errors.Is(err, wal.ErrDamaged):
-		l.opts.Warn(fmt.Errorf("%w; the file stays, since it can have entries that were acknowledged", err))
+		l.opts.Warn(errDamaged(err))
 		return nil
 	case errors.Is(err, wal.ErrUnfinished): // its writer begins it, or died before it did
 	default:
@@ -30,6 +30,11 @@ func (l *Logs) publishOther(ctx context.Context, o *log) error {
 		return err
 	}
 	return l.recover(ctx, o)
+}
+
+// errDamaged returns the warning about a log with a damaged head.
+func errDamaged(err error) error {
+	return fmt.Errorf("%w; the file stays, since it can have entries that were acknowledged", err)
 }
 
 // recover removes the log of a dead process, if all of it is published.

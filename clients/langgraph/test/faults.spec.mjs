@@ -1,6 +1,6 @@
 // What goes wrong: processes that die, repositories that vanish, input that is bad. Nothing that was acknowledged is lost.
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 
@@ -138,15 +138,45 @@ it("a server that cannot be started is a clear error", async () => {
   drop(dir);
 });
 
-it("a repository that vanishes, and one that cannot be written, reject calls; the saver goes on afterwards", async () => {
+/** Returns a binary that runs as a user without rights to the files of this one, and true if the system has such a user. */
+function another() {
+  if (process.getuid() !== 0) return [BINARY, false];
+  const folder = mkdtempSync(path.join(tmpdir(), "another-"));
+  chmodSync(folder, 0o755);
+  copyFileSync(BINARY, path.join(folder, "git-smithers"));
+  writeFileSync(path.join(folder, "run"), `#!/bin/sh\nexec setpriv --reuid 65534 --regid 65534 --clear-groups "${folder}/git-smithers" "$@"\n`, { mode: 0o755 });
+  return [path.join(folder, "run"), true];
+}
+
+it("a repository that may only be read: reads are answered, writes are rejected, and the saver goes on afterwards", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  const config = await put(saver, at("t"), "whole");
+  await saver.close();
+  const [binary, isAnother] = another();
+  execFileSync("chmod", ["-R", isAnother ? "go+rX,go-w" : "a-w", dir]);
+  const trusting = { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*" };
+  const reader = open(dir, { binary, env: { ...ENV, ...trusting, HOME: "/nonexistent" } });
+  expect((await reader.getTuple(at("t"))).checkpoint.channel_values).toEqual({ a: "whole" });
+  await expect(put(reader, config, 2)).rejects.toMatchObject({ code: "read_only" });
+  await expect(put(reader, at("new"), 2)).rejects.toMatchObject({ code: "read_only" });
+  await expect(reader.putWrites(config, [["a", 1]], "task")).rejects.toMatchObject({ code: "read_only" });
+  await expect(reader.deleteThread("t")).rejects.toMatchObject({ code: "read_only" });
+  execFileSync("chmod", ["-R", isAnother ? "a+rwX" : "u+w", dir]);
+  expect((await reader.getTuple(at("t"))).checkpoint.channel_values).toEqual({ a: "whole" });
+  await put(reader, config, "later");
+  await reader.close();
+  if (isAnother) {
+    execFileSync("chown", ["-R", "0:0", dir]);
+    rmSync(path.dirname(binary), { recursive: true });
+  }
+  drop(dir);
+});
+
+it("a repository that vanishes rejects calls, and none of it is made again", async () => {
   const dir = makeRepository();
   const saver = open(dir);
   const config = await put(saver, at("t"), 1);
-  if (process.getuid() !== 0) {
-    chmodSync(path.join(dir, ".git"), 0o500);
-    await expect(put(saver, config, 2)).rejects.toThrow();
-    chmodSync(path.join(dir, ".git"), 0o700);
-  }
   await put(saver, config, 3);
   check(dir);
   rmSync(dir, { recursive: true, force: true });

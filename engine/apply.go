@@ -36,11 +36,13 @@ func (r *runner) apply(out outcome) {
 		{"the worktree could not be opened", out.trouble},
 		{"its log cannot be read before the task ends", out.unlogged},
 		{"its processes will keep running if git-smithers is killed", out.unnoted},
+		{"tool calls are missing", out.uncalled},
 	} {
 		if trouble.err != nil {
 			r.opts.Warn(fmt.Errorf("task %s: %s: %w", key.Name(t), trouble.what, trouble.err))
 		}
 	}
+	r.next.journal = append(r.next.journal, out.job.calls.take()...)
 	r.conclude(t, a, out.ending)
 }
 

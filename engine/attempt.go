@@ -67,6 +67,10 @@ type job struct {
 	live    *liveLog
 	dir     string          // the folder to run in
 	opener  *worktreeOpener // opens the worktree to run in; nil means dir
+
+	calls    *callReport // the tool calls that the command reports; nil if it cannot report any
+	callFile string      // where it reports them; "" if it cannot
+	uncalled error       // why it cannot, although Options.Logs is set
 }
 
 // outcome is the result of a job.
@@ -78,6 +82,7 @@ type outcome struct {
 	trouble  error       // the error of opening the worktree, or nil
 	unlogged error       // the error of writing the live log, or nil
 	unnoted  error       // the error of recording the command's process group, or nil
+	uncalled error       // the error of reading the reported tool calls, or nil
 }
 
 // Causes of the end of an attempt's context.
@@ -125,7 +130,7 @@ func (j *job) command(ctx context.Context) outcome {
 	c := command{
 		line:   j.task.Run,
 		dir:    j.dir,
-		env:    taskEnv(j.opts.Env, j.task, j.runID, j.key.Iteration, j.attempt),
+		env:    taskEnv(j.opts.Env, j.task, j.runID, j.key.Iteration, j.attempt, j.callFile),
 		stdin:  j.stdin,
 		stdout: io.MultiWriter(streamLog{log, stdoutStream}, stdout),
 		stderr: io.MultiWriter(streamLog{log, stderrStream}, live),
@@ -134,6 +139,7 @@ func (j *job) command(ctx context.Context) outcome {
 	}
 	name := snapshot.AttemptKey(j.key.ID, j.key.Iteration, j.attempt)
 	var unnoted error
+	read := j.calls.begin()
 	if commands := j.opts.Commands; commands != nil {
 		c.began = func(leader int) { unnoted = commands.Began(name, leader) }
 		defer commands.Ended(name)
@@ -144,6 +150,7 @@ func (j *job) command(ctx context.Context) outcome {
 	end, err := c.run(ctx)
 	live.flush()
 	out := outcome{job: j, ending: ending{status: end.status}, unlogged: errors.Join(unlogged, log.close()), unnoted: unnoted}
+	out.uncalled = errors.Join(j.uncalled, read())
 	out.output, out.failed = j.judge(end, err, context.Cause(ctx), stdout.data)
 	out.log = j.logOf(log, out.failed)
 	return out

@@ -90,14 +90,18 @@ type WorkingCopy interface {
 	Capture(ctx context.Context) (*jjbridge.CapturedFiles, error)
 }
 
-// LogKeeper stores the logs of attempts that have not ended, by the attempts' keys.
+// LogKeeper stores the logs and the reported tool calls of attempts that have not ended, by the attempts' keys.
 // *claim.LiveLogs is a LogKeeper. Safe for concurrent use.
 type LogKeeper interface {
 	// Open begins the log of an attempt. The log keeps about the last limit bytes.
 	Open(attempt string, limit int) (io.WriteCloser, error)
 	// Last returns the content of an attempt's log, or "" if the attempt has no log.
 	Last(attempt string) string
-	// Remove removes the log of an attempt.
+	// Calls makes the file to which an attempt's command appends its tool calls, and returns the path.
+	Calls(attempt string) (path string, err error)
+	// LeftCalls returns the path of that file, also if a killed process made it.
+	LeftCalls(attempt string) (path string)
+	// Remove removes the log and the tool calls of an attempt.
 	Remove(attempt string)
 	// Clear removes all logs of the run, including the logs of killed processes.
 	Clear()

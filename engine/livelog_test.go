@@ -3,6 +3,9 @@ package engine_test
 import (
 	"errors"
 	"io"
+	"net/url"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -13,11 +16,12 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 )
 
-// keptLogs keeps logs in memory.
+// keptLogs keeps logs in memory, and tool calls in a folder.
 type keptLogs struct {
-	mu   sync.Mutex
-	logs map[string]string
-	full bool // there is no space for any
+	folder string // "" if there is no place for tool calls
+	mu     sync.Mutex
+	logs   map[string]string
+	full   bool // there is no space for any
 }
 
 func newKeptLogs() *keptLogs { return &keptLogs{logs: make(map[string]string)} }
@@ -56,9 +60,24 @@ func (k *keptLogs) Last(name string) string {
 	return k.logs[name]
 }
 
+func (k *keptLogs) Calls(name string) (string, error) {
+	path := k.LeftCalls(name)
+	return path, os.WriteFile(path, nil, 0o600)
+}
+
+func (k *keptLogs) LeftCalls(name string) string {
+	if k.folder == "" {
+		return os.DevNull
+	}
+	return filepath.Join(k.folder, url.PathEscape(name))
+}
+
 func (k *keptLogs) Remove(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.folder != "" {
+		_ = os.Remove(k.LeftCalls(name))
+	}
 	delete(k.logs, name)
 }
 

@@ -126,7 +126,7 @@ func waitsAsBefore(t *workflow.Task, n snapshot.Node) bool {
 }
 
 // interrupt records that the process of the node's last attempt died. If the journal has the attempt in progress, the
-// attempt becomes a failed attempt, and its log so far is stored. Otherwise, or without a last attempt, interrupt
+// attempt becomes a failed attempt, and its log and its tool calls so far are stored. Otherwise, or without a last attempt, interrupt
 // only adds a phrase to the subject. The caller sets the node's new state.
 func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	why := reason{reasonInterrupted, "the process that ran the command died"}
@@ -143,6 +143,11 @@ func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	if r.opts.Logs != nil {
 		r.next.logAsShown(a, r.opts.Logs.Last(keyOf(a)))
 	}
+	calls, err := r.leftCalls(a)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	r.next.journal = append(r.next.journal, calls...)
 	r.next.event("NodeFailed", payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: a.Attempt, Error: a.Error})
 	return nil
 }

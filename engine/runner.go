@@ -145,6 +145,7 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 		return false, err
 	}
 	for _, j := range jobs {
+		j.openCalls(r.running[j.key].Attempt)
 		r.running[j.key].launched = true
 		r.workers.Go(func() { r.outcomes <- j.execute(work) })
 	}
@@ -159,7 +160,7 @@ func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiti
 //   - A command has ended. wait applies the outcomes of all commands that have ended by now to r.next.
 //   - ctx ends. While the run is being cancelled, wait ignores this event.
 //   - The clock ends the wait of a node.
-//   - watch receives. wait then reads the tip again and checks it.
+//   - watch receives. wait then reads the tip again and checks it, and stores the tool calls that commands have reported.
 //   - Another process takes over the run. The error's code is then conflict.
 func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	done := ctx.Done()
@@ -188,10 +189,13 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	case <-r.opts.Lost:
 		return r.tip.takenOver()
 	case <-watch:
-		if err := r.rec.Refresh(ctx); err == nil {
-			return r.checkTip()
+		if err := r.rec.Refresh(ctx); err != nil {
+			return nil // the next commit reports the error; commands continue
 		}
-		// If the tip cannot be read now, the next commit reports the error; commands continue.
+		if err := r.checkTip(); err != nil {
+			return err
+		}
+		return r.commitCalls(ctx)
 	}
 	return nil
 }

@@ -16,10 +16,10 @@ var repositoryVariables = []string{
 }
 
 // taskEnv returns the environment of an attempt: base without repositoryVariables, then the task's own variables,
-// then the variables that identify the attempt, and SMITHERS_OUTPUT with the task's output table. If a variable
-// occurs twice, the later value wins.
-func taskEnv(base []string, t *workflow.Task, runID string, iteration, attempt int) []string {
-	env := make([]string, 0, len(base)+len(t.Env)+5)
+// then the variables that identify the attempt, SMITHERS_OUTPUT with the task's output table and, unless callFile is "",
+// SMITHERS_TOOL_CALLS with that path. If a variable occurs twice, the later value wins.
+func taskEnv(base []string, t *workflow.Task, runID string, iteration, attempt int, callFile string) []string {
+	env := make([]string, 0, len(base)+len(t.Env)+6)
 	for _, entry := range base {
 		name, _, _ := strings.Cut(entry, "=")
 		located := false
@@ -31,5 +31,9 @@ func taskEnv(base []string, t *workflow.Task, runID string, iteration, attempt i
 		}
 	}
 	env = append(append(env, t.Env...), claim.AttemptEnv(runID, t.ID, iteration, attempt)...)
-	return append(env, "SMITHERS_OUTPUT="+t.Output)
+	env = append(env, "SMITHERS_OUTPUT="+t.Output)
+	if callFile != "" {
+		env = append(env, callsVariable+"="+callFile)
+	}
+	return env
 }

@@ -18,6 +18,8 @@ const (
 	// liveLogsFolder is a folder in the store's private folder. It has a folder for each run, and in that folder
 	// a file for each log.
 	liveLogsFolder = "logs"
+	// callsSuffix ends the name of the file of an attempt's tool calls. No key of an attempt ends so.
+	callsSuffix = ".calls"
 	// liveLogHeader is the size in bytes of the header of a log's file. The header has 20 decimal digits and a line
 	// feed: the number of bytes of the log that were dropped before the bytes in the file.
 	liveLogHeader = 21
@@ -118,11 +120,30 @@ func missing(bytes int64) string {
 	return fmt.Sprintf("[%d bytes before this are not kept]\n", bytes)
 }
 
-// Remove removes the log of an attempt. Errors are ignored.
+// Calls makes the file to which the command of an attempt appends a line for each tool call, in place of an earlier file, and
+// returns its path.
+func (l *LiveLogs) Calls(attempt string) (path string, err error) {
+	path = l.path(attempt) + callsSuffix
+	for range liveLogAttempts { // as in Open
+		if err = os.MkdirAll(l.folder, 0o777); err != nil {
+			break
+		}
+		if err = os.WriteFile(path, nil, 0o600); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return path, timeline.Explain(err)
+}
+
+// LeftCalls returns the path of the file that Calls made for an attempt, which need not exist any more.
+func (l *LiveLogs) LeftCalls(attempt string) (path string) { return l.path(attempt) + callsSuffix }
+
+// Remove removes the log and the tool calls of an attempt. Errors are ignored.
 func (l *LiveLogs) Remove(attempt string) {
 	// If the file stays, readers assume that the attempt is still running, until a later log of the same attempt is
 	// removed.
 	_ = os.Remove(l.path(attempt))
+	_ = os.Remove(l.path(attempt) + callsSuffix)
 	_ = os.Remove(l.folder) // the removal fails, as it should, if the folder has another log
 }
 

@@ -55,6 +55,7 @@ func reading(elsewhere string) map[string][]string {
 		"report":   {"triage-1", "-o", filepath.Join(elsewhere, "run.html")},
 		"frames":   {"--run", "triage-1", "--path", "file"},
 		"branches": {"triage-1"},
+		"calls":    {"triage-1"},
 		"compare":  {"--forks-of", "triage-1"},
 		"ops":      {"triage-1"},
 		"fork":     {"triage-1", "--run-id", "fork"},

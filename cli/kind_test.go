@@ -31,6 +31,7 @@ func jsonLines() []jsonLine {
 		{"show", "a --attempts", ""},
 		{"show", "-p a:2", ""},
 		{"logs", "a plan", ""},
+		{"calls", "a", ""},
 		{"logs", "a plan --follow", ""},
 		{"events", "a", ""},
 		{"events", "a --follow --limit 3", ""},

@@ -130,6 +130,7 @@ func TestWhatWaitsCannotDriveATerminal(t *testing.T) {
 			"receivedAtMs":1,"receivedBy":`+evil+`}},
 		{"op":"set","collection":"attempts","key":"n\u001b[5m::0::1","value":{"state":"failed","startedAtMs":1,
 			"finishedAtMs":2,"error":`+evil+`}},
+		{"op":"set","collection":"tool-calls","key":"n\u001b[5m::0::1::1","value":{"toolName":`+evil+`,"status":"failed","startedAtMs":1,"input":{"command":`+evil+`},"error":`+evil+`}},
 		{"op":"set","collection":"logs","key":"n\u001b[5m::0::1","value":`+evil+`}]}`)
 	for _, args := range [][]string{
 		{"inbox"},
@@ -139,6 +140,9 @@ func TestWhatWaitsCannotDriveATerminal(t *testing.T) {
 		{"logs", "evil"},
 		{"logs", "evil", "--follow"},
 		{"logs", "evil", "nope"},
+		{"calls", "evil"},
+		{"calls", "evil", "--failed"},
+		{"show", "evil:0"},
 		{"sql", "SELECT title FROM _smithers_approvals"},
 		{"sql", "SELECT 1 AS \"\x1b[5m\""},
 		{"sql", "SELECT r.\"\x1b[5m\" FROM _smithers_runs AS r"},

@@ -111,6 +111,9 @@ func (v *View) facts(c *canvas) {
 		if v.engine != "" {
 			add("run by " + app.EngineName(v.engine))
 		}
+		if v.Calls.Total > 0 {
+			add(count(v.Calls.Total, "call") + failedOf(v.Calls.Failed))
+		}
 	}
 	if n := v.Frames.All; n > 0 {
 		add(count(n, "frame"))

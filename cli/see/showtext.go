@@ -38,6 +38,9 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 		return err
 	}
 	v.row(at, row, entry)
+	if err := v.calls(entry); err != nil {
+		return err
+	}
 	if err := v.workingCopy(entry); err != nil {
 		return err
 	}
@@ -234,6 +237,29 @@ func (v *stateView) table(title string, t *term.Table) {
 		v.title(title)
 		t.Align(&v.Builder, "  ")
 	}
+}
+
+// calls writes how many tool calls the journal of the entry has, and how many of them failed.
+func (v *stateView) calls(entry *snapshot.Entry) error {
+	rows, err := entry.ToolCalls()
+	if err != nil || rows.Len() == 0 {
+		return err
+	}
+	failed := 0
+	for call, err := range entry.AllToolCalls() {
+		if err != nil {
+			return err
+		}
+		if call.Status == snapshot.ToolCallFailed {
+			failed++
+		}
+	}
+	text := strconv.Itoa(rows.Len())
+	if failed > 0 {
+		text += fmt.Sprintf(", %d failed", failed)
+	}
+	v.field("tool calls", text)
+	return nil
 }
 
 // journal writes the failed attempts in the journal of the entry, each with the end of its log. With --attempts, it

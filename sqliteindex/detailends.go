@@ -11,17 +11,20 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ends reads the new details for which it compares only the indexed entry and the tip: the mailbox, ops, input and
-// outputs. It also reads the columns of the output tables. It stores all of them in d.detail. Without an indexed entry,
+// ends reads the new details for which it compares only the indexed entry and the tip: the mailbox, ops, tool calls, input
+// and outputs. It also reads the columns of the output tables. It stores all of them in d.detail. Without an indexed entry,
 // all rows of the tip are new.
 func (d *detailReader) ends() error {
-	before, opsBefore := snapshot.EmptyState(), (*page.Collection)(nil)
+	before, opsBefore, callsBefore := snapshot.EmptyState(), (*page.Collection)(nil), (*page.Collection)(nil)
 	if d.from != nil {
 		var err error
 		if before, err = d.from.State(); err != nil {
 			return err
 		}
 		if opsBefore, err = d.from.Ops(); err != nil {
+			return err
+		}
+		if callsBefore, err = d.from.ToolCalls(); err != nil {
 			return err
 		}
 	}
@@ -33,6 +36,9 @@ func (d *detailReader) ends() error {
 		return err
 	}
 	if err := d.readOps(opsBefore); err != nil {
+		return err
+	}
+	if err := d.readCalls(callsBefore); err != nil {
 		return err
 	}
 	if before.InputID() != after.InputID() {
@@ -132,6 +138,22 @@ func (d *detailReader) readOps(before *page.Collection) error {
 		d.detail.ops = append(d.detail.ops, opRow{*delta.to, from})
 	}
 	return nil
+}
+
+// readCalls reads the new and changed tool calls into d.detail.calls. The parameter before holds the tool calls of the indexed entry;
+// nil means that no entry is indexed.
+func (d *detailReader) readCalls(before *page.Collection) error {
+	after, err := d.detail.tip.ToolCalls()
+	if err != nil {
+		return err
+	}
+	if before == nil {
+		if before, err = page.Open(d.r, objstore.ID{}); err != nil {
+			return err
+		}
+	}
+	d.detail.calls, err = rowDeltas(before, after, snapshot.DecodeToolCall)
+	return err
 }
 
 // frameAt returns the number of the newest frame that the run had at the entry with the given id. It returns nil for

@@ -94,6 +94,12 @@ func (s *story) append(rt *rapid.T) {
 	for range rapid.IntRange(1, 4).Draw(rt, "entries") {
 		draft := stateDraft(s.change(rt, tip)...)
 		draft.Events = []snapshot.Event{{Type: "NodeStarted", AtMs: s.w.clock, Payload: []byte(`{"nodeId":"n"}`)}}
+		if rapid.IntRange(0, 3).Draw(rt, "call") == 0 {
+			status := rapid.SampledFrom([]string{snapshot.ToolCallIntended, snapshot.ToolCallFailed}).Draw(rt, "status")
+			draft.Journal = append(draft.Journal, snapshot.SetToolCall(snapshot.ToolCall{
+				NodeID: "n", Attempt: 1, Seq: rapid.IntRange(1, 3).Draw(rt, "seq"), ToolName: "bash", Status: status, StartedAtMs: s.w.clock,
+			}))
+		}
 		if rapid.IntRange(0, 5).Draw(rt, "definition") == 0 {
 			draft.Workflow = s.workflow(rt)
 		}

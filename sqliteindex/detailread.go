@@ -27,6 +27,7 @@ type detail struct {
 	signals   []rowDelta[snapshot.Signal]
 	waits     []rowDelta[snapshot.Wait]
 	ops       []opRow
+	calls     []rowDelta[snapshot.ToolCall]
 	input     inputDelta
 	hashes    []frameHash              // newest frame first
 	workflows []objstore.ID            // every definition along the chain, including the parents'; sorted

@@ -108,6 +108,35 @@ CREATE TABLE _smithers_waits (
 	PRIMARY KEY (run_id, node_id, iteration)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE _smithers_tool_calls (
+	run_id                  TEXT NOT NULL,
+	node_id                 TEXT NOT NULL,
+	iteration               INTEGER NOT NULL DEFAULT 0,
+	attempt                 INTEGER NOT NULL,
+	seq                     INTEGER NOT NULL,
+	call_token              TEXT,
+	tool_name               TEXT NOT NULL,
+	input_json              TEXT,
+	output_json             TEXT,
+	started_at_ms           INTEGER NOT NULL,
+	finished_at_ms          INTEGER,
+	status                  TEXT NOT NULL,
+	error_json              TEXT,
+	kind                    TEXT,
+	side_effect             INTEGER,
+	idempotent              INTEGER,
+	accepts_idempotency_key INTEGER,
+	has_revert              INTEGER,
+	idempotency_key         TEXT,
+	revert_status           TEXT,
+	reverted_at_ms          INTEGER,
+	revert_error_json       TEXT,
+	forced_past_json        TEXT,
+	input_at_json           TEXT,
+	output_at_json          TEXT,
+	PRIMARY KEY (run_id, node_id, iteration, attempt, seq)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE _smithers_ops (
 	run_id        TEXT NOT NULL,
 	op            INTEGER NOT NULL,

@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for what other processes do.
-const patience = 2 * time.Minute
+var patience = time.Duration(repotest.Size(2, 5)) * time.Minute
 
 // world is a repository and processes of git-smithers at work in it.
 type world struct {

@@ -84,6 +84,9 @@ func untilSignal(ctx context.Context, in io.Reader) io.Reader {
 	r, w := io.Pipe()
 	go func() {
 		_, err := io.Copy(w, in)
+		if ctx.Err() != nil {
+			err = nil // a signal ends the input also where in reports it as an error
+		}
 		_ = w.CloseWithError(err) // nil is the end of the input
 	}()
 	context.AfterFunc(ctx, func() { _ = w.Close() })

@@ -226,7 +226,7 @@ it("two savers have two repositories", async () => {
   for (const dir of dirs) drop(dir);
 });
 
-it("1,000 threads, 20 at once", async () => {
+it("1,000 threads, 20 at once", { timeout: 300_000 }, async () => {
   const dir = makeRepository();
   const saver = open(dir);
   const threads = Array.from({ length: 1000 }, (_, i) => `thread ${i}`);

@@ -6,6 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -14,9 +15,10 @@ import (
 type journal struct {
 	attempts map[string]snapshot.Attempt // by their keys
 	logs     map[string]string           // by the keys of their attempts
+	calls    map[string]string           // the rows of tool calls, by their keys
 }
 
-// readJournal returns the attempts and logs in the journal of entry.
+// readJournal returns the attempts, the logs and the tool calls in the journal of entry.
 func readJournal(entry *snapshot.Entry) (j journal, err error) {
 	attempts, err := kept.AttemptsAt(entry)
 	if err != nil {
@@ -26,14 +28,45 @@ func readJournal(entry *snapshot.Entry) (j journal, err error) {
 	for _, a := range attempts {
 		j.attempts[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)] = a
 	}
-	j.logs, err = kept.LogsAt(entry)
-	return j, err
+	if j.logs, err = kept.LogsAt(entry); err != nil {
+		return j, err
+	}
+	calls, err := entry.ToolCalls()
+	if err != nil {
+		return j, err
+	}
+	j.calls = make(map[string]string)
+	for row, err := range calls.Rows() {
+		if err != nil {
+			return j, err
+		}
+		j.calls[row.Key] = string(row.Value)
+	}
+	return j, nil
 }
 
-// take adds the attempts in changes to j. The entry with these changes must be stored. take skips logs, which
+// callsTo returns the changes that make the journal's tool calls those of the database, as they were at atMs.
+func (j *journal) callsTo(atMs int64, calls []snapshot.ToolCall) []snapshot.Change {
+	var changes []snapshot.Change
+	for _, call := range calls {
+		then, begun := tables.ToolCallThen(call, atMs)
+		if !begun {
+			continue
+		}
+		if change := snapshot.SetToolCall(then); j.calls[change.Key] != string(change.Value) {
+			changes = append(changes, change)
+		}
+	}
+	return changes
+}
+
+// take adds the attempts and the tool calls in changes to j. The entry with these changes must be stored. take skips logs, which
 // runLine.move adds.
 func (j *journal) take(changes []snapshot.Change) error {
 	for _, c := range changes {
+		if c.Collection == snapshot.CollectionToolCalls {
+			j.calls[c.Key] = string(c.Value)
+		}
 		if c.Collection != snapshot.CollectionAttempts {
 			continue
 		}

@@ -27,6 +27,7 @@ type Run struct {
 	Trees    Trees
 	columns  []tables.OutputColumn // of all output tables; nil unless Read has read the run
 	Attempts []Attempt
+	Calls    []snapshot.ToolCall
 	Mail     Mail
 	Events   Events
 	Copies   *workcopy.Run

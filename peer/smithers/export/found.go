@@ -89,6 +89,8 @@ func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *sn
 			has = []source.Row{p.Row}
 		case table.Name == tables.Attempts && len(has) == 0:
 			continue // older versions exported no attempts
+		case table.Name == tables.ToolCalls && len(has) == 0:
+			continue // and no tool calls
 		}
 		if !slices.EqualFunc(rows, has, func(a, b source.Row) bool { return sameExported(table, a, b) }) {
 			return false, nil

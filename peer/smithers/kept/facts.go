@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// FactsAt returns the facts of a run at entry, one of the run's entries: the run's row, state, attempts and logs.
+// FactsAt returns the facts of a run at entry, one of the run's entries: the run's row, state, attempts, logs and tool calls.
 // It leaves Events, Frames and Restored unset. The caller sets the fields that its predictions need.
 func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	row, err := entry.RunRow()
@@ -28,7 +28,10 @@ func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	if f.Attempts, err = AttemptsAt(entry); err != nil {
 		return nil, err
 	}
-	f.Logs, err = LogsAt(entry)
+	if f.Logs, err = LogsAt(entry); err != nil {
+		return nil, err
+	}
+	f.Calls, err = ToolCallsAt(entry)
 	return f, err
 }
 
@@ -48,6 +51,17 @@ func LogsAt(entry *snapshot.Entry) (map[string]string, error) {
 		}
 	}
 	return logs, nil
+}
+
+// ToolCallsAt returns the tool calls in the journal of entry, sorted by key.
+func ToolCallsAt(entry *snapshot.Entry) (all []snapshot.ToolCall, err error) {
+	for c, err := range entry.AllToolCalls() {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }
 
 // AttemptsAt returns the attempts in the journal of entry, sorted by key.

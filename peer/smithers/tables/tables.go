@@ -21,6 +21,7 @@ const (
 	Approvals     = "_smithers_approvals"
 	HumanRequests = "_smithers_human_requests"
 	Signals       = "_smithers_signals"
+	ToolCalls     = "_smithers_tool_calls"
 	Events        = "_smithers_events"
 	Provenance    = "_smithers_output_provenance"
 	Input         = "input"
@@ -42,9 +43,10 @@ type Facts struct {
 	Whole    snapshot.Whole // the state of the newest frame of the line, with the tip's mailbox
 	Attempts []snapshot.Attempt
 	Logs     map[string]string // by the attempt's key
-	Events   []snapshot.Event  // the run's own events, from number 0
-	Frames   []FrameFacts      // the line: the frames that were not dropped, oldest first
-	Restored bool              // the run has changed since its import, so Smithers restores it from the newest snapshot
+	Calls    []snapshot.ToolCall
+	Events   []snapshot.Event // the run's own events, from number 0
+	Frames   []FrameFacts     // the line: the frames that were not dropped, oldest first
+	Restored bool             // the run has changed since its import, so Smithers restores it from the newest snapshot
 }
 
 // FrameFacts holds the facts of one frame of the line.
@@ -108,6 +110,8 @@ func (f *Facts) predictTable(table source.Table, columns []OutputColumn) []sourc
 		return f.predictHumanRequests()
 	case Signals:
 		return f.predictSignals()
+	case ToolCalls:
+		return f.predictToolCalls()
 	case Events:
 		return f.predictEvents()
 	case Provenance:

@@ -27,6 +27,7 @@ const (
 	maxCallLine  = 1 << 20  // bytes of a line
 	maxCallValue = 64 << 10 // bytes of an input, an output or an error; of a larger one, the beginning is kept
 	maxCallBytes = 16 << 20 // bytes of all inputs, outputs and errors; afterwards, beginnings alone are kept
+	maxCallFile  = 1 << 28  // bytes of the file; the others are not read
 	callStart    = 1 << 10  // bytes of such a beginning
 )
 
@@ -43,6 +44,7 @@ type callReport struct {
 	rest    []byte // of the file's unfinished line
 	long    bool   // the unfinished line is too long, and its beginning was dropped
 	line    int    // the number of the last whole line
+	total   int64  // bytes that were read
 	calls   []*snapshot.ToolCall
 	byID    map[string]*snapshot.ToolCall
 	bytes   int          // of all inputs, outputs and errors
@@ -53,6 +55,12 @@ type callReport struct {
 
 // newCallReport returns the report in the file at path.
 func newCallReport(path string, of snapshot.Attempt, now func() time.Time) (*callReport, error) {
+	// A command may have put something else in its place, such as a pipe that nobody writes to.
+	if info, err := os.Lstat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the file of tool calls is no file any more: %s", info.Mode())
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -106,8 +114,13 @@ func (c *callReport) read() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	buf := make([]byte, 64<<10)
-	for {
+	for c.total < maxCallFile {
 		n, err := c.file.Read(buf)
+		if c.total += int64(n); c.total >= maxCallFile {
+			c.rest, c.long = nil, false // the rest of the line is not read
+			c.refuse(fmt.Errorf("the file has more than %d bytes", maxCallFile))
+			return
+		}
 		for data := buf[:n]; len(data) > 0; {
 			line, after, whole := bytes.Cut(data, []byte("\n"))
 			if data = after; len(c.rest)+len(line) > maxCallLine {
@@ -133,9 +146,14 @@ func (c *callReport) takeLine(line []byte) {
 		return
 	}
 	if err := c.takeCall(line); err != nil {
-		if c.refused++; c.why == nil {
-			c.why = fmt.Errorf("line %d: %w", c.line, err)
-		}
+		c.refuse(fmt.Errorf("line %d: %w", c.line, err))
+	}
+}
+
+// refuse counts a line that reports no call.
+func (c *callReport) refuse(why error) {
+	if c.refused++; c.why == nil {
+		c.why = why
 	}
 }
 

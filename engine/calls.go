@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -55,7 +56,8 @@ func (r *runner) leftCalls(a snapshot.Attempt) ([]snapshot.Change, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		r.opts.Warn(fmt.Errorf("task %s: tool calls are missing: %w", a.NodeID, err))
+		return nil, nil
 	}
 	if err := report.finish(); err != nil {
 		return nil, err

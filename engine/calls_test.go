@@ -32,7 +32,13 @@ func (s *scratch) calls() (lines []string) {
 // reporting is a task whose command reports the lines of a file.
 func reporting(t *testing.T, lines ...string) (*scratch, *[]string) {
 	t.Helper()
-	s := newScratch(t, `{name: w, tasks: [{id: a, run: 'cat lines >>"$SMITHERS_TOOL_CALLS"'}]}`, "")
+	return reportingAnd(t, ":", lines...)
+}
+
+// reportingAnd is reporting, and the command does something else afterwards.
+func reportingAnd(t *testing.T, then string, lines ...string) (*scratch, *[]string) {
+	t.Helper()
+	s := newScratch(t, `{name: w, tasks: [{id: a, run: 'cat lines >>"$SMITHERS_TOOL_CALLS"; `+then+`'}]}`, "")
 	s.file("lines", strings.Join(lines, "\n"))
 	s.opts.Logs = &keptLogs{logs: make(map[string]string), folder: t.TempDir()}
 	warned := new([]string)
@@ -133,6 +139,26 @@ func TestWhatIsReportedIsBounded(t *testing.T) {
 	}
 	assert.Greater(t, cut, 20)
 	assert.Less(t, stored, 20<<20)
+}
+
+func TestAFileOfToolCallsThatIsReplacedIsAWarning(t *testing.T) {
+	t.Parallel()
+	s, warned := reportingAnd(t, `rm "$SMITHERS_TOOL_CALLS"; mkfifo "$SMITHERS_TOOL_CALLS"`, `{"tool":"bash"}`)
+	s.dieAt("a finished")
+	_, err := s.run() // nobody waits for a writer of the pipe
+	require.NoError(t, err)
+	require.NotEmpty(t, *warned)
+	assert.Contains(t, (*warned)[0], "task a: tool calls are missing: the file of tool calls is no file any more: p")
+	assert.Equal(t, []string{"a::0::2::1 bash intended"}, s.calls())
+}
+
+func TestALargeFileOfToolCallsIsNotReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	s, warned := reportingAnd(t, `echo >>"$SMITHERS_TOOL_CALLS"; truncate -s 100G "$SMITHERS_TOOL_CALLS"`, `{"tool":"bash"}`)
+	_, err := s.run()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"task a: tool calls are missing: 1 line of its file of tool calls cannot be read; the file has more than 268435456 bytes"}, *warned)
+	assert.Equal(t, []string{"a::0::1::1 bash intended"}, s.calls())
 }
 
 func TestToolCallsAreThereWhileTheCommandRuns(t *testing.T) {

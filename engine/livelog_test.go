@@ -126,7 +126,7 @@ func TestWhatAnInterruptedAttemptLoggedIsNotLost(t *testing.T) {
 func TestALogThatNobodyCanKeepIsAWarning(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, `{name: w, tasks: [{id: a, run: 'echo hello >&2'}]}`, "")
-	s.opts.Logs = &keptLogs{full: true}
+	s.opts.Logs = &keptLogs{full: true, folder: t.TempDir()}
 	var warned []string
 	s.opts.Warn = func(err error) { warned = append(warned, err.Error()) }
 	_, err := s.run()

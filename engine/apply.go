@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -107,7 +108,11 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 	if t.Retries > 0 {
 		verb += " " + ofTries(t, spent)
 	}
-	r.next.say(key.Name(t), verb+": "+why.text)
+	verb += ": " + why.text
+	if rest := r.restAfter(t, key, p.Attempt, spent); rest > 0 && spent <= t.Retries && !r.halted() {
+		verb += "; again in " + rest.Round(100*time.Millisecond).String()
+	}
+	r.next.say(key.Name(t), verb)
 	if spent <= t.Retries {
 		if !r.halted() { // otherwise this process starts no other attempt
 			// The event is about the next attempt.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -14,9 +15,15 @@ import (
 // committed.
 func (r *runner) round() ([]*job, error) {
 	var jobs []*job
+	r.rest = time.Time{}
 	for _, t := range r.wf.Tasks {
 		key := workflow.NodeKey{ID: t.ID, Iteration: r.iteration(t)}
 		if r.halted() || r.nodes[key].State != snapshot.NodePending || !r.ready(r.wf, t) {
+			continue
+		}
+		if rests, err := r.rests(t, key); err != nil {
+			return nil, err
+		} else if rests {
 			continue
 		}
 		holds, err := r.holds(t, key)

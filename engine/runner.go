@@ -31,6 +31,7 @@ type runner struct {
 	resumed bool   // the run was started before
 	changed bool   // wf differs from the run's own definition
 
+	rest     time.Time // when the first task that rests between two tries may go on; zero if none rests
 	running  runningAttempts
 	outcomes chan outcome
 	workers  sync.WaitGroup
@@ -102,7 +103,7 @@ func (r *runner) loop(ctx context.Context) error {
 		case err != nil:
 			return err
 		case changed: // the changes may allow further changes
-		case len(r.running) > 0 || r.stays():
+		case len(r.running) > 0 || r.stays() || r.resting():
 			r.waited = len(r.running) == 0
 			if err := r.wait(ctx, watch.C); err != nil {
 				return err
@@ -159,7 +160,7 @@ func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiti
 // wait blocks until one of these events:
 //   - A command has ended. wait applies the outcomes of all commands that have ended by now to r.next.
 //   - ctx ends. While the run is being cancelled, wait ignores this event.
-//   - The clock ends the wait of a node.
+//   - The clock ends the wait of a node, or its rest between two tries.
 //   - watch receives. wait then reads the tip again and checks it, and stores the tool calls that commands have reported.
 //   - Another process takes over the run. The error's code is then conflict.
 func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
@@ -200,14 +201,17 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	return nil
 }
 
-// untilDue returns a channel that receives when the clock ends a node's wait, and a function that stops the timer.
-// The channel is nil if no wait has a time limit or no new task may start. The function is never nil.
+// untilDue returns a channel that receives when the clock ends a node's wait or rest, and a function that stops the timer.
+// The channel is nil if no wait has a time limit and no node rests, or if no new task may start. The function is never nil.
 func (r *runner) untilDue() (<-chan time.Time, func(), error) {
 	none := func() {}
 	if r.halted() {
 		return nil, none, nil
 	}
 	at, err := r.nextDue(r.wf, r.rec.State())
+	if r.resting() && (at.IsZero() || r.rest.Before(at)) {
+		at = r.rest
+	}
 	if err != nil || at.IsZero() {
 		return nil, none, err
 	}

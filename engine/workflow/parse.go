@@ -224,7 +224,7 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 			t.Needs = append(t.Needs, p.text(need, "a need"))
 		}
 	})
-	p.key(fields, "retries", func(n *yaml.Node) { t.Retries = p.integer(n, "retries", 0, maxRetries) })
+	p.key(fields, "retries", func(n *yaml.Node) { p.retries(n, t) })
 	p.key(fields, "timeout", func(n *yaml.Node) { t.Timeout = p.duration(n, "timeout") })
 	p.key(fields, "when", func(n *yaml.Node) { t.When = p.text(n, "when") })
 	p.key(fields, "label", func(n *yaml.Node) { t.Label = p.text(n, "label") })

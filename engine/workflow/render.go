@@ -64,6 +64,7 @@ func renderTask(t *Task) element {
 	if t.Retries > 0 {
 		props["retries"] = strconv.Itoa(t.Retries)
 	}
+	renderBackoff(props, t.Backoff)
 	renderPatience(props, t.Timeout, "")
 	renderWorktree(props, t.Worktree)
 	return newElement(renderKind(props, t), props)

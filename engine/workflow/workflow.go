@@ -40,6 +40,7 @@ type Task struct {
 
 	Needs   []string      // ids of tasks and loops, as written
 	Retries int           // number of further attempts after a failed first one
+	Backoff Backoff       // how long to rest between these attempts
 	Timeout time.Duration // of one attempt's command; 0 means no timeout
 	When    string        // the condition's text; "" means that the task always runs
 	Env     []string      // "NAME=value", sorted

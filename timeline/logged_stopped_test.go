@@ -27,6 +27,7 @@ func stopAt(nth int) func(string) error {
 		if name == os.Getenv(stopVariable) {
 			if times++; times == nth {
 				must(syscall.Kill(os.Getpid(), syscall.SIGSTOP))
+				time.Sleep(150 * time.Millisecond) // a busy machine stops the process a little later
 			}
 		}
 		return nil
@@ -63,7 +64,7 @@ func TestAStoppedProcessThatLogsLosesNothingWhenItGoesOn(t *testing.T) {
 				assert.Equal(t, fault.Locked, fault.CodeOf(err), "%v", err) // another goroutine held the gate or a lock when the process stopped
 			}
 			require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(600 * time.Millisecond)
 			require.NoError(t, cmd.Process.Kill())
 			_ = cmd.Wait()
 

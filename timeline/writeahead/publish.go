@@ -195,28 +195,37 @@ func (l *Logs) plan(entries []*entry) (*move, error) {
 
 // findPublished sets done of the entries of a run that its tip reaches. The tip has the value id.
 func (l *Logs) findPublished(entries []*entry, id objstore.ID) error {
-	byID := make(map[objstore.ID]*entry, len(entries))
+	byID, byOld := make(map[objstore.ID]*entry, len(entries)), make(map[objstore.ID]*entry, len(entries))
 	for _, e := range entries {
-		byID[e.New] = e
+		byID[e.New], byOld[e.Old] = e, e
 	}
-	at := byID[id]
-	if at == nil && !id.IsZero() && !slices.ContainsFunc(entries, func(e *entry) bool { return e.Old == id }) {
-		// The tip may have moved on from a published entry.
-		tip, err := snapshot.ReadEntry(l.opts.Objects, id)
+	left := len(entries)
+	for at := byID[id]; at != nil; at = byID[at.Old] { // the tip reaches the entry, and so the entry before
+		at.done = true
+		left--
+	}
+	for at := byOld[id]; at != nil; at = byOld[at.New] { // it goes on from the tip
+		left--
+	}
+	if left <= 0 || id.IsZero() {
+		return nil
+	}
+	// The tip has entries that are not in the log, such as one too large for it, and may have moved on from published ones.
+	tip, err := snapshot.ReadEntry(l.opts.Objects, id)
+	if err != nil {
+		return err
+	}
+	for below, err := range snapshot.Chain(l.opts.Objects, tip) {
 		if err != nil {
 			return err
 		}
-		for below, err := range snapshot.Chain(l.opts.Objects, tip) {
-			if err != nil {
-				return err
-			}
-			if at = byID[below.ID]; at != nil || below.ID == entries[0].Old {
-				break
-			}
+		if at := byID[below.ID]; at != nil && !at.done {
+			at.done = true
+			left--
 		}
-	}
-	for ; at != nil; at = byID[at.Old] { // the tip reaches the entry, and so the entry before
-		at.done = true
+		if left == 0 || below.ID == entries[0].Old {
+			break
+		}
 	}
 	return nil
 }

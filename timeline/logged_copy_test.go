@@ -32,7 +32,7 @@ func TestACopyOfARepositoryWithLogsHasWhatTheyHave(t *testing.T) {
 				cmd := again(t.Context(), repo, "logged", stopVariable+"="+point)
 				out, err := os.Create(filepath.Join(t.TempDir(), "said"))
 				require.NoError(t, err)
-				defer out.Close()
+				t.Cleanup(func() { require.NoError(t, out.Close()) })
 				said := func() []string {
 					text, err := os.ReadFile(out.Name())
 					require.NoError(t, err)

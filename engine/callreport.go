@@ -331,8 +331,8 @@ func (c *callReport) bounded(value json.RawMessage) json.RawMessage {
 	return cut
 }
 
-// take returns the changes of the journal for the calls that were reported or have ended since the last time. Without a report, it
-// returns nil.
+// take returns the changes of the journal for the calls that began or ended since the last take. Without a report, take returns
+// nil.
 func (c *callReport) take() []snapshot.Change {
 	if c == nil {
 		return nil

@@ -104,7 +104,7 @@ func TestInAStormOfKillsAndStopsNothingThatWasLoggedIsLost(t *testing.T) {
 		require.NoError(t, err)
 	}
 	places := []*stormProcess{{run: "a", logging: true}, {run: "a", logging: true}, {run: "b", logging: true}, {run: "b"}}
-	if repotest.Soaks() { // eight writers, of which six log
+	if repotest.Soaks() { // eight writers; six of them log
 		places = append(places, &stormProcess{run: "a", logging: true}, &stormProcess{run: "b", logging: true}, &stormProcess{run: "b", logging: true}, &stormProcess{run: "a"})
 	}
 	for _, p := range places {

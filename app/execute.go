@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/cache"
 	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/consent"
@@ -27,6 +28,7 @@ import (
 // Settings has the options with which runs are executed.
 type Settings struct {
 	MaxParallel int       // how many tasks may work at once
+	NoCache     bool      // take no results from the cache
 	Wait        bool      // stay while the run waits for people, signals or timers
 	Consent     Consenter // asked about commands that are new to this clone; nil refuses them
 	Secrets     Provider  // asked for secrets that this clone does not have; nil refuses to go on without them
@@ -160,6 +162,7 @@ func (e *execution) options() (engine.Options, error) {
 		Hurry: e.Hurry, Warn: e.Teller.Warn, Wait: e.Wait, Input: e.input, Logs: claim.LiveLogsOf(e.Store, run),
 		Commands: claim.CommandsOf(e.Store, run), BringFiles: e.bringFiles,
 		WorkflowFile: e.workflowFileToType(e.head.Row(), e.file),
+		Cache:        cache.Of(e.Store), NoCache: e.NoCache,
 	}
 	if e.Store.Settings().Secrets != vault.Off {
 		opts.Secrets = e.Store.Secrets(e.head.Row())

@@ -44,30 +44,31 @@ func changing() map[string][]string {
 // reading are the commands that only read the run, or make something new of it. A prefix of its id is enough.
 func reading(elsewhere string) map[string][]string {
 	return map[string][]string{
-		"inbox":    {"triage-1"},
-		"signals":  {"triage-1"},
-		"signal":   {"--list", "triage-1"},
-		"timeline": {"triage-1"},
-		"show":     {"triage-1:1"},
-		"logs":     {"triage-1", "plan"},
-		"events":   {"triage-1"},
-		"diff":     {"triage-1:0", "triage-1:1"},
-		"report":   {"triage-1", "-o", filepath.Join(elsewhere, "run.html")},
-		"frames":   {"--run", "triage-1", "--path", "file"},
-		"branches": {"triage-1"},
-		"calls":    {"triage-1"},
-		"compare":  {"--forks-of", "triage-1"},
-		"ops":      {"triage-1"},
-		"fork":     {"triage-1", "--run-id", "fork"},
-		"replay":   {"flow.yaml", "triage-1:1"},
-		"land":     {"triage-1:1", "--pr"},
-		"restore":  {"triage-1:1", "--to", filepath.Join(elsewhere, "before")},
-		"push":     {"origin", "triage-1", "--yes"},
-		"scan":     {"triage-1"},
-		"bundle":   {"triage-1", "-o", filepath.Join(elsewhere, "runs.bundle")},
-		"export":   {"triage-1", "--to", filepath.Join(elsewhere, "smithers.db")},
-		"verify":   {"triage-1"},
-		"du":       {"triage-1"},
+		"inbox":     {"triage-1"},
+		"signals":   {"triage-1"},
+		"signal":    {"--list", "triage-1"},
+		"timeline":  {"triage-1"},
+		"show":      {"triage-1:1"},
+		"logs":      {"triage-1", "plan"},
+		"events":    {"triage-1"},
+		"diff":      {"triage-1:0", "triage-1:1"},
+		"report":    {"triage-1", "-o", filepath.Join(elsewhere, "run.html")},
+		"frames":    {"--run", "triage-1", "--path", "file"},
+		"branches":  {"triage-1"},
+		"calls":     {"triage-1"},
+		"cache why": {"triage-1", "plan"},
+		"compare":   {"--forks-of", "triage-1"},
+		"ops":       {"triage-1"},
+		"fork":      {"triage-1", "--run-id", "fork"},
+		"replay":    {"flow.yaml", "triage-1:1"},
+		"land":      {"triage-1:1", "--pr"},
+		"restore":   {"triage-1:1", "--to", filepath.Join(elsewhere, "before")},
+		"push":      {"origin", "triage-1", "--yes"},
+		"scan":      {"triage-1"},
+		"bundle":    {"triage-1", "-o", filepath.Join(elsewhere, "runs.bundle")},
+		"export":    {"triage-1", "--to", filepath.Join(elsewhere, "smithers.db")},
+		"verify":    {"triage-1"},
+		"du":        {"triage-1"},
 	}
 }
 
@@ -76,7 +77,7 @@ func reading(elsewhere string) map[string][]string {
 func others() []string {
 	return []string{
 		"run", "capture", "status", "runs", "sql", "worktrees", "fetch", "remote", "unbundle", "import", "watch", "serve",
-		"session enable", "session disable", "session status", "session hook", "session what-if", "session checkpoint", "session tags", "session replay", "session export", "session import", "doctor", "init", "index rebuild", "secret add", "secret list", "secret remove", "__complete", "__notify", "check", "completion", "man", "version",
+		"session enable", "session disable", "session status", "session hook", "session what-if", "session checkpoint", "session tags", "session replay", "session export", "session import", "doctor", "init", "index rebuild", "secret add", "secret list", "secret remove", "cache list", "cache show", "cache prune", "__complete", "__notify", "check", "completion", "man", "version",
 	}
 }
 
@@ -85,7 +86,7 @@ func oneRun(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{repotest.New(t, repotest.Commit)}
 	d.repo.Git("remote", "add", "origin", repotest.New(t, repotest.Bare).Dir)
-	d.repo.Write("flow.yaml", "name: flow\ntasks:\n  - {id: plan, run: echo 1 >file}\n  - {id: ship, needs: [plan], approval: Ship?}\n")
+	d.repo.Write("flow.yaml", "name: flow\ntasks:\n  - {id: plan, cache: true, run: echo 1 >file}\n  - {id: ship, needs: [plan], approval: Ship?}\n")
 	c := d.invoke(t, nil, "run", "flow.yaml", "--run-id", "triage-10")
 	require.Equal(t, fault.ExitWaiting, c.exit, c.err.String())
 	d.repo.Write("file", "changed\n")

@@ -18,6 +18,7 @@ type ending struct {
 	skipped bool            // the attempt finished, and its node becomes skipped
 	verb    string          // the end in words; "" means "finished" or "skipped"
 	log     string          // the text of the attempt's log; "" if empty
+	cached  string          // the address of the frame whose result this is; "" if the attempt ran or waited
 }
 
 // apply records the outcome of a command's attempt in r.next and removes the attempt from r.running. If the attempt
@@ -38,12 +39,14 @@ func (r *runner) apply(out outcome) {
 		{"its log cannot be read before the task ends", out.unlogged},
 		{"its processes will keep running if git-smithers is killed", out.unnoted},
 		{"tool calls are missing", out.uncalled},
+		{"the cache could not be used", out.uncached},
 	} {
 		if trouble.err != nil {
 			r.opts.Warn(fmt.Errorf("task %s: %s: %w", key.Name(t), trouble.what, trouble.err))
 		}
 	}
 	r.next.journal = append(r.next.journal, out.job.calls.take()...)
+	r.noteLookup(out, a)
 	r.conclude(t, a, out.ending)
 }
 
@@ -56,7 +59,7 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	key := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}
 	now := r.opts.Now().UnixMilli()
 	r.next.atMs = max(r.next.atMs, now)
-	a.FinishedAtMs, a.ExitStatus = &now, end.status
+	a.FinishedAtMs, a.ExitStatus, a.CachedFrom = &now, end.status, end.cached
 	n := r.nodes[key]
 	p := payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: a.Attempt}
 	switch {

@@ -68,6 +68,8 @@ type job struct {
 	dir     string          // the folder to run in
 	opener  *worktreeOpener // opens the worktree to run in; nil means dir
 
+	lookup *lookup // the search for a result of an equal task; nil if the task has no cache
+
 	calls    *callReport // the tool calls that the command reports; nil if it cannot report any
 	callFile string      // where it reports them; "" if it cannot
 	uncalled error       // why it cannot, although Options.Logs is set
@@ -83,6 +85,7 @@ type outcome struct {
 	unlogged error       // the error of writing the live log, or nil
 	unnoted  error       // the error of recording the command's process group, or nil
 	uncalled error       // the error of reading the reported tool calls, or nil
+	uncached error       // the error of using the cache, or nil
 }
 
 // Causes of the end of an attempt's context.
@@ -92,18 +95,20 @@ var (
 	errTooMuch   = errors.New("too much output")
 )
 
-// execute opens the attempt's worktree if j.opener is set, runs the command and returns the outcome. If the worktree
+// execute opens the attempt's worktree if j.opener is set, runs the command and returns the outcome. If the cache has the result of an
+// equal task, execute runs no command. If the worktree
 // cannot be opened, execute runs no command, and the attempt is failed or cancelled. To cancel the attempt, the
 // caller ends ctx with the cause errCancelled.
 func (j *job) execute(ctx context.Context) outcome {
 	if j.opener == nil {
-		return j.command(ctx)
+		return j.cachedOr(ctx, j.command)
 	}
 	opened, err := j.opener.run(ctx)
 	switch {
 	case err == nil:
 		j.dir = opened.Root()
-		out := j.command(ctx)
+		j.lookup.began(ctx, opened)
+		out := j.cachedOr(ctx, j.command)
 		out.opened = opened
 		return out
 	case errors.Is(context.Cause(ctx), errCancelled):

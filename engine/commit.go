@@ -62,6 +62,8 @@ func (r *runner) commitIf(ctx context.Context, check func() error) error {
 	r.tip.accept()
 	r.begun = true
 	r.next = newDraft(r.runID, r.opts.Now())
+	r.read = read.revisions()
+	r.keepResults(ctx, said.results)
 	r.opts.report(row.Frame, said.subject(), said.steps, r.nodes)
 	return nil
 }
@@ -70,11 +72,15 @@ func (r *runner) commitIf(ctx context.Context, check func() error) error {
 //   - The result has the working copies of the attempts in r.next.ended. Before the first frame of this process,
 //     toCapture omits the tasks' own worktrees, because they are not open yet.
 //   - The result has "" after an idle wait.
+//   - The result has the working copies of the starting attempts that look for a result in the cache.
 //   - The result has "" for the first frame of this process, unless Options.Captured is set.
 func (r *runner) toCapture() map[string]bool {
 	due := make(map[string]bool)
 	if !r.begun && !r.opts.Captured || r.waitedIdle() {
 		due[""] = true
+	}
+	for name := range r.next.starting {
+		due[name] = true
 	}
 	for _, a := range r.next.ended {
 		if r.begun || a.Worktree == "" { // an interrupted attempt's own worktree is not open yet

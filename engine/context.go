@@ -48,13 +48,13 @@ func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error)
 	return nil, nil
 }
 
-// contextOf returns the taskContext that an attempt of t reads on stdin, as a line of JSON. key is the key of the
+// contextOf returns the taskContext that an attempt of t reads on stdin. key is the key of the
 // task's node, number is the attempt's number, and previous is the error of the previous attempt, or nil.
 //
 // Needs has the outputs of the tasks that t needs, by task. Outputs has the same outputs by table. In a loop, after
 // the first iteration, Previous has the outputs of the loop's tasks as of the iteration before, by task.
-func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number int, previous *string) ([]byte, error) {
-	c := taskContext{
+func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number int, previous *string) (*taskContext, error) {
+	c := &taskContext{
 		Run: d.runID, Node: t.ID, Iteration: key.Iteration, Attempt: number, Loop: t.Loop,
 		PreviousError: previous, Input: d.input,
 		Outputs: make(map[string]json.RawMessage), Needs: make(map[string]json.RawMessage),
@@ -90,6 +90,11 @@ func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number in
 			c.Previous[sibling.ID] = value
 		}
 	}
+	return c, nil
+}
+
+// line returns c as a line of JSON.
+func (c *taskContext) line() ([]byte, error) {
 	text, err := jsontext.Encode(c)
 	if err != nil {
 		return nil, timeline.Explain(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/cache"
 )
 
 // draft collects the changes of one frame. The events are in the order of the calls.
@@ -28,6 +29,8 @@ type draft struct {
 	rendered json.RawMessage
 	workflow *snapshot.Workflow // the new definition; nil if the run keeps its definition
 	ended    []snapshot.Attempt // attempts that ended, still without pointers to their files
+	starting map[string]bool    // the working copies in which attempts start that need to know their files
+	results  []result           // of the frame's attempts, for the cache
 	err      error              // the joined errors of the calls
 }
 
@@ -49,6 +52,11 @@ type payload struct {
 	// Of RunCancelled: who cancelled the run with a command, or that the process that ran the run was asked to end.
 	By          string `json:"by,omitempty"`
 	Interrupted bool   `json:"interrupted,omitempty"`
+
+	// Of CacheHit and CacheMiss: the key of the result, the frame that has the result, and why it was not used.
+	Key    cache.Key `json:"key,omitempty"`
+	From   string    `json:"from,omitempty"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 // newDraft returns an empty draft of a frame of the run with the given id and time.

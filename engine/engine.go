@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/cache"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/consent"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -77,6 +78,10 @@ type Options struct {
 	Secrets Masker
 	// Commands records the process groups of commands, in case this process is killed; may be nil.
 	Commands CommandKeeper
+	// Cache keeps the results of tasks for equal tasks; nil uses and stores no results.
+	Cache *cache.Cache
+	// NoCache looks for no results in Cache, and stores results all the same.
+	NoCache bool
 	// AcceptWorkflowChange lets a run continue with a changed definition; see Reconcile.
 	AcceptWorkflowChange bool
 }

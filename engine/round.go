@@ -101,7 +101,11 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	stdin, err := r.data.contextOf(t, key, number, previous)
+	given, err := r.data.contextOf(t, key, number, previous)
+	if err != nil {
+		return nil, err
+	}
+	stdin, err := given.line()
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +114,9 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 		opts: &r.opts, runID: r.runID, live: r.live,
 	}
 	j.dir, j.opener = r.files.placeOf(t)
+	if j.lookup, err = r.lookupOf(t, given, stdin); err != nil {
+		return nil, err
+	}
 	a := &attempt{job: j, Attempt: snapshot.Attempt{
 		NodeID: key.ID, Iteration: key.Iteration, Attempt: number,
 		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs, Worktree: t.OwnWorktree(),
@@ -119,6 +126,7 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	n.State, n.LastAttempt = snapshot.NodeInProgress, &number
 	r.setNode(r.next, n)
 	r.next.attempt(a.Attempt)
+	r.next.startsIn(j)
 	r.next.event("NodeStarted", payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: number})
 	verb := "started"
 	if spent := r.tries.of(r.next, t, n); spent > 0 {

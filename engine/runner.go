@@ -26,10 +26,11 @@ type runner struct {
 	files   *workingCopies
 	signals *mailbox.SignalBook
 
-	next    *draft // the changes of the next frame
-	begun   bool   // this process has committed its first frame
-	resumed bool   // the run was started before
-	changed bool   // wf differs from the run's own definition
+	next    *draft                  // the changes of the next frame
+	read    map[string]snapshot.VCS // the working copies that were captured for the newest frame
+	begun   bool                    // this process has committed its first frame
+	resumed bool                    // the run was started before
+	changed bool                    // wf differs from the run's own definition
 
 	rest     time.Time // when the first task that rests between two tries may go on; zero if none rests
 	running  runningAttempts
@@ -148,6 +149,7 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 	for _, j := range jobs {
 		j.openCalls(r.running[j.key].Attempt)
 		r.running[j.key].launched = true
+		r.crowd(j)
 		r.workers.Go(func() { r.outcomes <- j.execute(work) })
 	}
 	return true, nil

@@ -44,6 +44,9 @@ type Name string
 // commit if the remote has none of the code. The ref belongs to no run.
 const Base Name = prefix + "_base"
 
+// Cache is the name of the ref for the outputs of tasks that other runs may use again. The ref belongs to no run.
+const Cache Name = prefix + "_cache"
+
 // Tip returns the name of a run's tip ref. For an empty run id, the error wraps ErrMalformed.
 func Tip(run string) (Name, error) {
 	component, err := EscapeRun(run)
@@ -98,7 +101,7 @@ func (n Name) Tip() (Name, bool) {
 
 // check returns nil if n is a name that this package gives to a ref. Otherwise the error wraps ErrMalformed.
 func (n Name) check() error {
-	if n == Base || n.isShared() {
+	if n == Base || n == Cache || n.isShared() {
 		return nil
 	}
 	_, _, err := n.Split()

@@ -18,6 +18,9 @@ const (
 	AttemptCancelled  = "cancelled"
 )
 
+// CachedElsewhere is the CachedFrom of an attempt whose result is from another engine's cache.
+const CachedElsewhere = "another engine"
+
 // Attempt is one execution of a node at one iteration. The journal keeps all attempts of a run.
 type Attempt struct {
 	NodeID       string `json:"nodeId"`
@@ -25,9 +28,10 @@ type Attempt struct {
 	Attempt      int    `json:"attempt"` // 1, 2, 3, …
 	State        string `json:"state"`   // in-progress, finished, failed, cancelled, or a waiting NodeState
 	StartedAtMs  int64  `json:"startedAtMs"`
-	FinishedAtMs *int64 `json:"finishedAtMs"`    // nil while the attempt runs or waits
-	ExitStatus   *int   `json:"exitStatus"`      // the exit status of the attempt's process; nil if unknown
-	Error        string `json:"error,omitempty"` // "code: reason"; "" if the attempt neither failed nor was cancelled
+	FinishedAtMs *int64 `json:"finishedAtMs"`         // nil while the attempt runs or waits
+	ExitStatus   *int   `json:"exitStatus"`           // the exit status of the attempt's process; nil if unknown
+	CachedFrom   string `json:"cachedFrom,omitempty"` // the address of the frame whose result the attempt took; "" if it ran
+	Error        string `json:"error,omitempty"`      // "code: reason"; "" if the attempt neither failed nor was cancelled
 
 	// The attempt's pointer: the working copy as it was when the attempt ended. CommitID is jj's commit or git's
 	// HEAD. Tree is the git tree of the exact files. Frame is the frame of the run at which the files were captured.
@@ -64,6 +68,7 @@ var attemptKind = row.Kind[Attempt]{
 	},
 	Fields: []row.Field[Attempt]{
 		row.OptionalList("beside", func(a *Attempt) *[]string { return &a.Beside }),
+		row.OptionalText("cachedFrom", func(a *Attempt) *string { return &a.CachedFrom }),
 		row.OptionalText("commitId", func(a *Attempt) *string { return &a.CommitID }),
 		row.OptionalText("error", func(a *Attempt) *string { return &a.Error }),
 		row.NullInt("exitStatus", func(a *Attempt) **int { return &a.ExitStatus }),
@@ -100,6 +105,8 @@ func (a Attempt) check() error {
 	switch {
 	case !utf8.ValidString(a.Error):
 		return errors.New("error: not UTF-8")
+	case !utf8.ValidString(a.CachedFrom):
+		return errors.New("cachedFrom: not UTF-8")
 	case !isTime(a.StartedAtMs) || a.FinishedAtMs != nil && !isTime(*a.FinishedAtMs):
 		return errors.New("startedAtMs or finishedAtMs: out of range")
 	case a.ExitStatus != nil && (*a.ExitStatus > row.MaxInteger || *a.ExitStatus < -row.MaxInteger):

@@ -90,6 +90,7 @@ CREATE TABLE _index_attempts (
 	tree_id        TEXT,
 	frame_no       INTEGER,
 	worktree       TEXT,
+	cached_from    TEXT,
 	PRIMARY KEY (run_id, node_id, iteration, attempt)
 ) STRICT, WITHOUT ROWID;
 
@@ -98,8 +99,8 @@ CREATE VIEW _smithers_attempts AS
 		NULL AS heartbeat_at_ms, NULL AS heartbeat_data_json,
 		CASE WHEN a.error IS NOT NULL THEN json_object('message', a.error) END AS error_json,
 		coalesce(s.change_id, a.commit_id) AS jj_pointer,
-		NULL AS response_text, NULL AS jj_cwd, 0 AS cached, NULL AS meta_json,
-		a.exit_status, a.commit_id, a.tree_id, a.frame_no, a.worktree
+		NULL AS response_text, NULL AS jj_cwd, a.cached_from IS NOT NULL AS cached, NULL AS meta_json,
+		a.exit_status, a.commit_id, a.tree_id, a.frame_no, a.worktree, a.cached_from
 	FROM _index_attempts AS a LEFT JOIN _smithers_snapshots AS s USING (run_id, frame_no, commit_id);
 
 CREATE VIEW _smithers_frames AS

@@ -108,6 +108,29 @@ CREATE TABLE _smithers_waits (
 	PRIMARY KEY (run_id, node_id, iteration)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE _smithers_cache (
+	cache_key     TEXT NOT NULL PRIMARY KEY,
+	created_at_ms INTEGER NOT NULL,
+	workflow_name TEXT NOT NULL,
+	node_id       TEXT NOT NULL,
+	output_table  TEXT NOT NULL,
+	schema_sig    TEXT NOT NULL,
+	agent_sig     TEXT,
+	tools_sig     TEXT,
+	jj_pointer    TEXT,
+	payload_json  TEXT NOT NULL,
+	run_id        TEXT,
+	frame_no      INTEGER,
+	iteration     INTEGER,
+	attempt       INTEGER,
+	took_ms       INTEGER,
+	bytes         INTEGER,
+	files         INTEGER,
+	parts_json    TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _index_cache (git_commit TEXT NOT NULL) STRICT;
+
 CREATE TABLE _smithers_tool_calls (
 	run_id                  TEXT NOT NULL,
 	node_id                 TEXT NOT NULL,

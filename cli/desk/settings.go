@@ -17,6 +17,7 @@ const defaultParallel = 4
 func EngineFlags() []urfave.Flag {
 	return []urfave.Flag{
 		MaxParallelFlag(), LogsFlag(), secretFlag(),
+		&urfave.BoolFlag{Name: "no-cache", Usage: "run every task, also those whose result is in the cache"},
 		&urfave.BoolFlag{Name: "wait", Usage: "stay while the run waits for people, signals or timers"},
 	}
 }
@@ -43,7 +44,7 @@ func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) 
 		return app.Settings{}, fault.New(fault.Usage, "--max-parallel cannot be %d", n).
 			Hint("use a number from 1")
 	}
-	out := app.Settings{MaxParallel: n, Wait: c.Bool("wait"), Consent: consenter(s, c.Bool("yes"))}
+	out := app.Settings{MaxParallel: n, NoCache: c.Bool("no-cache"), Wait: c.Bool("wait"), Consent: consenter(s, c.Bool("yes"))}
 	if c.Bool("logs") {
 		out.Logs = func(string) io.Writer { return logsOf(s) }
 	}

@@ -312,6 +312,9 @@ func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collectio
 	case snapshot.NodeState(a.State).Waiting():
 		v.printf(" since %s", display.ClockTime(a.StartedAtMs))
 	}
+	if a.CachedFrom != "" {
+		v.printf(", cached from %s", plain.Text(a.CachedFrom))
+	}
 	if a.Error != "" {
 		v.printf(": %s", plain.Text(a.Error))
 	}

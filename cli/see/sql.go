@@ -19,6 +19,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/cache"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -94,6 +95,9 @@ line with the columns as members, and "kind":"row" unless a column is called kin
 func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts sqlOptions) error {
 	index, err := store.Details(ctx)
 	if err != nil {
+		return err
+	}
+	if err := cache.Of(store).Index(ctx, index); err != nil {
 		return err
 	}
 	if opts.tables {

@@ -8,7 +8,7 @@ import "github.com/git-smithers/git-smithers/cli/arg"
 func Topic() arg.Topic {
 	return arg.Topic{
 		Title: "keep runs in order",
-		More:  []*arg.Command{initCommand(), doctorCommand(), verifyCommand(), sealCommand(), pruneCommand(), duCommand(), secretCommand()},
+		More:  []*arg.Command{initCommand(), doctorCommand(), verifyCommand(), sealCommand(), pruneCommand(), duCommand(), cacheCommand(), secretCommand()},
 		Old:   []*arg.Command{unsealCommand(), indexCommand()},
 	}
 }

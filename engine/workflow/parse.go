@@ -23,7 +23,7 @@ const (
 // The keys that a mapping of the file may have.
 var (
 	workflowKeys = []string{"name", "input", "outputs", "worktree", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "approval", "wait_for", "human", "timer"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "approval", "wait_for", "human", "timer"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
@@ -75,6 +75,7 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.compileConditions()
 	p.finishForms()
 	p.checkTemplates()
+	p.checkCaches()
 }
 
 // outputs reads the tables under outputs and the tables' schemas.
@@ -230,6 +231,7 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "label", func(n *yaml.Node) { t.Label = p.text(n, "label") })
 	p.key(fields, "env", func(n *yaml.Node) { t.Env = p.env(n) })
 	p.key(fields, "worktree", func(n *yaml.Node) { t.Worktree = p.worktree(n, t.ID) })
+	p.key(fields, "cache", func(n *yaml.Node) { t.Cache = p.cache(n) })
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -67,6 +67,7 @@ func renderTask(t *Task) element {
 	renderBackoff(props, t.Backoff)
 	renderPatience(props, t.Timeout, "")
 	renderWorktree(props, t.Worktree)
+	renderCache(props, t.Cache)
 	return newElement(renderKind(props, t), props)
 }
 

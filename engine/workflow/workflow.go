@@ -47,6 +47,7 @@ type Task struct {
 	Loop    string        // the id of the loop that contains the task; "" at the top level
 
 	Worktree *Worktree // the task's own worktree; nil means the working copy that tasks share
+	Cache    *Cache    // how results are used again; nil means never
 
 	line   int             // in the file
 	when   *Condition      // nil if When is ""

@@ -83,7 +83,7 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *ImportResult, 
 	out, sources := &ImportResult{}, dbrun.ParentsFirst(rows, forks, im.req.Runs)
 	im.left, im.leftRead, im.failed = nil, false, make(map[string]error)
 	if im.upTo == nil { // new frames do not need the rows that belong to no run
-		out.Left, err = im.readUnowned(tx, rows)
+		out.Left, err = im.readUnowned(ctx, tx, rows)
 	} else {
 		im.parents = im.parentsOfNew(ctx, sources)
 	}

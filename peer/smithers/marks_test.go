@@ -91,17 +91,17 @@ func TestWhatIsNotKnownComesAlong(t *testing.T) {
 func TestTablesThatBelongToNoRunAreNamed(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	path := copyOf(t, jjFixture, `INSERT INTO _smithers_cache (`+joined(t, `name`)+`) SELECT `+joined(t, `'''x'''`))
+	path := copyOf(t, jjFixture, `INSERT INTO _smithers_memory_threads (`+joined(t, `name`)+`) SELECT `+joined(t, `'''x'''`))
 	imported, err := smithers.Import(t.Context(), h.Store, path, smithers.ImportRequest{})
 	require.NoError(t, err)
-	assert.Equal(t, []smithers.LeftTable{{Table: "_smithers_cache", Rows: 1}}, imported.Left)
+	assert.Equal(t, []smithers.LeftTable{{Table: "_smithers_memory_threads", Rows: 1}}, imported.Left)
 }
 
-// joined is an expression of each column of _smithers_cache, in a list.
+// joined is an expression of each column of _smithers_memory_threads, in a list.
 func joined(t *testing.T, what string) string {
 	t.Helper()
 	return value(t, copyOf(t, gitFixture),
-		`SELECT group_concat(`+what+`) FROM pragma_table_info('_smithers_cache')`)
+		`SELECT group_concat(`+what+`) FROM pragma_table_info('_smithers_memory_threads')`)
 }
 
 func TestARunThatCannotBeImportedIsLeftOutAsAWhole(t *testing.T) {

@@ -42,7 +42,7 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.Ru
 			return out, err
 		}
 	}
-	if err := im.needUnowned(tx); err != nil {
+	if err := im.needUnowned(ctx, tx); err != nil {
 		return ImportedRun{}, err
 	}
 	r := im.runPass(tx, from)

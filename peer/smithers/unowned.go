@@ -1,6 +1,8 @@
 package smithers
 
 import (
+	"context"
+
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
@@ -9,25 +11,26 @@ import (
 
 // needUnowned ensures that im.left has the rows that belong to no single run. If this pass has already read these
 // rows, it does nothing.
-func (im *importJob) needUnowned(tx *source.Tx) error {
+func (im *importJob) needUnowned(ctx context.Context, tx *source.Tx) error {
 	if im.leftRead {
 		return nil
 	}
 	// Only a watch reaches this call. A watch does not use the counts, so it needs no rows of runs.
-	_, err := im.readUnowned(tx, nil)
+	_, err := im.readUnowned(ctx, tx, nil)
 	return err
 }
 
 // readUnowned handles the rows that belong to no single run. runs has the database's rows of _smithers_runs. Each
-// table is one of four kinds:
+// table is one of five kinds:
 //   - A table of frames, tables.Migrated or tables.Columns is left out.
 //   - In a table with a run column, readUnowned counts the rows that belong to none of runs.
+//   - The rows of tables.Cache go to the cache of the repository; those that cannot are counted.
 //   - In a table of Smithers without a run column, it counts all rows.
 //   - The rows of any other table become part of im.left.
 //
 // The result has the counts that are not 0. In a watch, which does not report counts, the result is nil. If
 // readUnowned succeeds, it sets im.leftRead.
-func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
+func (im *importJob) readUnowned(ctx context.Context, tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
 	im.left = nil
 	var left []LeftTable
 	for _, table := range tx.Tables() {
@@ -38,6 +41,8 @@ func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable,
 		case im.memory != nil && (tables.HasRun(table) || im.isOwn(table.Name)): // a watch does not report these tables
 		case tables.HasRun(table):
 			rows, err = ownerless(tx, table, runs)
+		case table.Name == tables.Cache:
+			rows, err = im.keepCache(ctx, tx)
 		case im.isOwn(table.Name):
 			rows, err = tx.Count(table.Name, "")
 		default:

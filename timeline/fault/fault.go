@@ -42,6 +42,7 @@ const (
 	InvalidQuery      Code = "invalid_query"
 	RunPruned         Code = "run_pruned"
 	RemoteNotFound    Code = "remote_not_found"
+	ResultNotFound    Code = "result_not_found"
 	RemoteFailed      Code = "remote_failed"
 	PushRefused       Code = "push_refused"
 	FetchRefused      Code = "fetch_refused"
@@ -116,7 +117,7 @@ var exits = map[Code]int{
 	VerifyFailed: ExitCorrupt,
 	RunWaiting:   ExitWaiting,
 	RunOwned:     ExitConflict, NotPending: ExitConflict, UndoRefused: ExitConflict,
-	RunPruned: ExitNotFound, RemoteNotFound: ExitNotFound, NothingPruned: ExitNotFound,
+	RunPruned: ExitNotFound, ResultNotFound: ExitNotFound, RemoteNotFound: ExitNotFound, NothingPruned: ExitNotFound,
 	RemoteFailed: ExitFailed, PushRefused: ExitConflict, FetchRefused: ExitCorrupt,
 	Unconfirmed: ExitUsage, InvalidBundle: ExitUsage,
 	DatabaseNotFound: ExitNotFound, InvalidDatabase: ExitUsage, ImportRefused: ExitUsage, ExportRefused: ExitUsage,

@@ -128,7 +128,7 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req R
 		}
 		out.Runs = append(out.Runs, x.result(frames))
 	}
-	return nil
+	return writeCache(ctx, s, tx, unowned, runs)
 }
 
 // exportedRun is a run to export.

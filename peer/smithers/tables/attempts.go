@@ -29,6 +29,9 @@ func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	state, _ := dbrow.ColumnText(row, "state")
 	a.State = attemptState(state, a.FinishedAtMs != nil)
 	a.Error = errorText(row)
+	if cached, _ := dbrow.ColumnNumber(row, "cached"); cached != 0 {
+		a.CachedFrom = snapshot.CachedElsewhere
+	}
 	if pointer, _ := dbrow.ColumnText(row, "jj_pointer"); IsRevision(pointer) {
 		a.CommitID = pointer
 	}
@@ -155,7 +158,7 @@ func (f *Facts) predictAttempt(a snapshot.Attempt) source.Row {
 	row := source.Row{
 		"node_id": dbrow.Text(a.NodeID), "iteration": dbrow.Int(int64(a.Iteration)), "attempt": dbrow.Int(int64(a.Attempt)),
 		"state": dbrow.Text(a.State), "started_at_ms": dbrow.Int(a.StartedAtMs), "finished_at_ms": dbrow.NullableInt(a.FinishedAtMs),
-		"response_text": dbrow.OptionalText(f.Logs[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]), "cached": dbrow.Int(0),
+		"response_text": dbrow.OptionalText(f.Logs[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]), "cached": dbrow.Bool(a.CachedFrom != ""),
 	}
 	if f.Run.VCSType == snapshot.VCSJJ && a.State == snapshot.AttemptFinished {
 		row["jj_pointer"] = dbrow.OptionalText(a.CommitID) // Smithers stores the commit only in a jj repository

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex/columns"
+	"github.com/git-smithers/git-smithers/timeline/cache"
+)
+
+// result is the result of an attempt that the cache may keep.
+type result struct {
+	lookup  *lookup
+	attempt snapshot.Attempt
+	table   string
+	schema  json.RawMessage // of the output; nil without one
+	output  json.RawMessage
+}
+
+// noteLookup records in r.next whether an attempt took its result from the cache and, if it ran and finished, the result to store. a is
+// the attempt as it began.
+func (r *runner) noteLookup(out outcome, a snapshot.Attempt) {
+	l := out.job.lookup
+	if l == nil {
+		return
+	}
+	p := payload{NodeID: a.NodeID, Iteration: &a.Iteration, Attempt: a.Attempt, Key: l.key}
+	if l.hit != nil {
+		p.From = l.hit.From().String()
+		r.next.event("CacheHit", p)
+		return
+	}
+	if l.miss == "" {
+		return // the attempt ended before it looked for a result
+	}
+	p.Reason = l.miss
+	r.next.event("CacheMiss", p)
+	if out.failed != nil || l.unfit {
+		return
+	}
+	if r.opts.Secrets != nil {
+		if masked, err := r.opts.Secrets.Mask(out.output); err != nil || !bytes.Equal(masked, out.output) {
+			return // the entry would leave the vault
+		}
+	}
+	now := r.opts.Now().UnixMilli()
+	a.FinishedAtMs = &now
+	kept := result{lookup: l, attempt: a, output: out.output, table: out.job.task.Output}
+	if out.job.schema != nil {
+		kept.schema = out.job.schema.Text
+	}
+	r.next.results = append(r.next.results, kept)
+}
+
+// keepResults stores results of attempts in the cache, after the frame that has them. A result that cannot be stored is a warning.
+func (r *runner) keepResults(ctx context.Context, results []result) {
+	for _, kept := range results {
+		e, err := r.entryOf(ctx, kept)
+		if err == nil && e != nil {
+			err = r.opts.Cache.Put(ctx, e)
+		}
+		if err != nil {
+			r.opts.Warn(fmt.Errorf("task %s: its result is not in the cache: %w", kept.attempt.NodeID, err))
+		}
+	}
+}
+
+// entryOf returns the entry for a result, or nil if the cache must not have it: its changes of files are not known, or may be those of
+// another attempt.
+func (r *runner) entryOf(ctx context.Context, kept result) (*cache.Entry, error) {
+	l, a := kept.lookup, kept.attempt
+	e := &cache.Entry{
+		Key: l.key, Run: r.runID, Frame: r.rec.Row().Frame, Iteration: a.Iteration, Attempt: a.Attempt,
+		CreatedAtMs: *a.FinishedAtMs, TookMs: max(*a.FinishedAtMs-a.StartedAtMs, 0),
+		Table: kept.table, Output: kept.output, Bytes: int64(len(kept.output)),
+	}
+	if kept.schema != nil {
+		e.SchemaSig = columns.Signature(kept.table, kept.schema)
+	}
+	if l.files == nil || l.files.Tree.IsZero() {
+		return e, nil // there are no captures; the author wrote files: none
+	}
+	after, ok := r.read[a.Worktree]
+	switch {
+	case !ok || after.Tree.IsZero() || !slices.Equal(after.LeftOut, l.files.LeftOut) || after.LeftOutMore != l.files.LeftOutMore:
+		return nil, nil //nolint:nilnil // the changes are not known
+	case after.Tree == l.files.Tree:
+		return e, nil
+	case !l.alone:
+		return nil, nil //nolint:nilnil // the changes may be those of another attempt
+	}
+	files, size, err := l.cache.Changes(ctx, l.files.Tree, after.Tree)
+	if err != nil {
+		return nil, err
+	}
+	e.Files, e.Bytes = files, e.Bytes+size
+	return e, nil
+}

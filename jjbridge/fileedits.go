@@ -1,0 +1,120 @@
+package jjbridge
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// FileState is a file in a tree. The zero FileState means that the tree has no such file.
+type FileState struct {
+	Mode objstore.Mode
+	ID   objstore.ID
+}
+
+// FileEdit is the change of one file between two trees.
+type FileEdit struct {
+	Path     string
+	Was, Now FileState
+}
+
+// Op returns what the edit does to its path: OpAdd, OpModify or OpRemove.
+func (e FileEdit) Op() string {
+	return edit{from: treeFile{e.Was.Mode, e.Was.ID}, to: treeFile{e.Now.Mode, e.Now.ID}}.change().Op
+}
+
+// FileEdits returns the changes that turn the files of the tree from into those of the tree to, sorted by path. If there are too many,
+// the error wraps objstore.ErrTreeSize.
+func FileEdits(ctx context.Context, trees objstore.Reader, from, to objstore.ID) ([]FileEdit, error) {
+	if from == to {
+		return nil, nil
+	}
+	if err := objstore.CheckChanges(ctx, trees, from, to); err != nil {
+		return nil, err
+	}
+	edits, err := compareTrees(trees, from, to)
+	out := make([]FileEdit, len(edits))
+	for i, e := range edits {
+		out[i] = FileEdit{Path: e.path, Was: FileState{e.from.mode, e.from.id}, Now: FileState{e.to.mode, e.to.id}}
+	}
+	return out, err
+}
+
+// FileAt returns what a tree has at a path: a file, a folder or nothing.
+func FileAt(trees objstore.Reader, tree objstore.ID, path string) (FileState, error) {
+	at := FileState{Mode: objstore.ModeTree, ID: tree}
+	for name := range strings.SplitSeq(path, "/") {
+		if at.Mode != objstore.ModeTree {
+			return FileState{}, nil
+		}
+		entries, err := objstore.ReadForeignTree(trees, at.ID)
+		if err != nil {
+			return FileState{}, err
+		}
+		e, ok := objstore.FindEntry(entries, name)
+		if !ok {
+			return FileState{}, nil
+		}
+		at = FileState{e.Mode, e.ID}
+	}
+	return at, nil
+}
+
+// FileAt returns what the captured tree has at a path: a file, a folder or nothing.
+func (c *CapturedFiles) FileAt(ctx context.Context, w *Workspace, path string) (at FileState, err error) {
+	err = c.withTree(ctx, w, func(trees objstore.Reader) (err error) {
+		at, err = FileAt(trees, c.VCS.Tree, path)
+		return err
+	})
+	return at, err
+}
+
+// withTree calls f with a reader of the captured tree.
+func (c *CapturedFiles) withTree(ctx context.Context, w *Workspace, f func(objstore.Reader) error) error {
+	objects, err := c.directory(ctx, w)
+	if err != nil {
+		return err
+	}
+	return (&Plan{objects: objects, repository: c.repository}).withTrees(w, f)
+}
+
+// ApplyEdits makes the changes in the working copy, as a restore makes them, and reports whether they fit. They fit if the captured
+// files are, at each path, as the edit expects, and nothing else is in the way. If they do not fit, no file is changed. The repository
+// must have the objects of the edits. c is a new capture of the working copy and is not closed yet. The errors are those of Restore.
+func (w *Workspace) ApplyEdits(ctx context.Context, c *CapturedFiles, edits []FileEdit) (fits bool, err error) {
+	builder := &treeBuilder{made: make(map[objstore.ID][]byte)}
+	var target objstore.ID
+	err = c.withTree(ctx, w, func(trees objstore.Reader) (err error) {
+		files := make(map[string]treeFile, len(edits))
+		for _, e := range edits {
+			now, err := FileAt(trees, c.VCS.Tree, e.Path)
+			if err != nil || now != e.Was {
+				return err
+			}
+			files[e.Path] = treeFile{e.Now.Mode, e.Now.ID}
+		}
+		fits = true
+		builder.objects = trees
+		target, err = builder.edited(c.VCS.Tree, treeEdits{files: files})
+		return err
+	})
+	if err != nil || !fits {
+		return false, err
+	}
+	for _, tree := range builder.made {
+		c.AddTree(tree)
+	}
+	plan, err := w.Plan(ctx, c, target)
+	if err != nil || len(plan.Refused) > 0 {
+		return false, err
+	}
+	if err := w.Restore(ctx, plan); err != nil {
+		if _, refused := errors.AsType[*RefusedError](err); refused {
+			return false, nil
+		}
+		return false, err
+	}
+	return true, nil
+}

@@ -1,0 +1,311 @@
+// Package cache keeps the results of tasks for other runs of the repository: an equal task need not run again.
+//
+// The entries are in the tree of a commit without parents, which the ref refs/smithers/_cache names: the folder AB/KEY has the entry
+// with the sum KEY, which begins with AB. It has entry.json, output.json if the task has an output, and the folder files with the new
+// files that the task left behind. The ref moves by compare-and-swap, and is not part of any run: to remove it loses time, not data.
+package cache
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+const (
+	fanOut    = 2  // the length of the names of the folders that have the entries
+	sumLength = 64 // of an entry's name
+)
+
+// Cache is the cache of a store's repository. It is safe for concurrent use.
+type Cache struct{ store *timeline.Store }
+
+// Of returns the cache of a store's repository. It reads nothing.
+func Of(s *timeline.Store) *Cache { return &Cache{s} }
+
+// Find returns the entry with a sum, or nil if there is none. If the entry is not as it was stored, the error wraps ErrAltered.
+func (c *Cache) Find(ctx context.Context, sum string) (*Entry, error) {
+	if len(sum) != sumLength {
+		return nil, nil //nolint:nilnil // no entry has such a sum
+	}
+	_, at, err := c.root(ctx)
+	for _, name := range []string{sum[:fanOut], sum} {
+		if err != nil || at.IsZero() {
+			return nil, explain(err)
+		}
+		at, err = folderIn(c.store.Objects(), at, name)
+	}
+	if err != nil || at.IsZero() {
+		return nil, explain(err)
+	}
+	e, err := decode(c.store.Objects(), sum, at, true)
+	return e, explain(err)
+}
+
+// explain returns an error of reading an entry with its code. It keeps what ErrAltered says.
+func explain(err error) error {
+	if errors.Is(err, ErrAltered) {
+		return err
+	}
+	return timeline.Explain(err)
+}
+
+// root returns the newest commit of the cache and its tree. Both are zero if the repository has no cache yet.
+func (c *Cache) root(ctx context.Context) (commit, tree objstore.ID, err error) {
+	commit, err = c.store.Refs().Resolve(ctx, refs.Cache)
+	if errors.Is(err, refs.ErrNotFound) {
+		return commit, tree, nil
+	}
+	if err == nil {
+		tree, err = timeline.CommitTree(c.store.Objects(), commit)
+	}
+	return commit, tree, err
+}
+
+// folderIn returns the folder with a name in a tree; zero if the tree has none.
+func folderIn(r objstore.Reader, tree objstore.ID, name string) (objstore.ID, error) {
+	entries, err := objstore.ReadTree(r, tree)
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	if at, ok := objstore.FindEntry(entries, name); ok && at.Mode == objstore.ModeTree {
+		return at.ID, nil
+	}
+	return objstore.ID{}, nil
+}
+
+// All returns all entries without their outputs, sorted by their sums. An error that wraps ErrAltered is about one entry, and others
+// follow.
+func (c *Cache) All(ctx context.Context) iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
+		_, tree, err := c.root(ctx)
+		if err != nil {
+			yield(nil, timeline.Explain(err))
+			return
+		}
+		if tree.IsZero() {
+			return
+		}
+		err = c.walk(tree, func(sum string, folder objstore.ID) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			e, err := decode(c.store.Objects(), sum, folder, false)
+			if err = explain(err); err != nil && !errors.Is(err, ErrAltered) {
+				return err
+			}
+			if !yield(e, err) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(nil, timeline.Explain(err))
+		}
+	}
+}
+
+var errStopped = errors.New("the caller wants no more entries")
+
+// walk calls f for each entry's folder in a tree of the cache.
+func (c *Cache) walk(tree objstore.ID, f func(sum string, folder objstore.ID) error) error {
+	fans, err := objstore.ReadTree(c.store.Objects(), tree)
+	if err != nil {
+		return err
+	}
+	for _, fan := range fans {
+		if fan.Mode != objstore.ModeTree || len(fan.Name) != fanOut {
+			continue
+		}
+		folders, err := objstore.ReadTree(c.store.Objects(), fan.ID)
+		if err != nil {
+			return err
+		}
+		for _, folder := range folders {
+			if len(folder.Name) != sumLength || !strings.HasPrefix(folder.Name, fan.Name) {
+				continue // no entry
+			}
+			if err := f(folder.Name, folder.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Put stores an entry, in the place of an earlier one with the same sum. It sets e.Sum. The repository must have the files of the
+// entry. If Put returns nil, the entry is stored as durably as a frame.
+func (c *Cache) Put(ctx context.Context, e *Entry) error {
+	if int64(len(e.Output)) > MaxOutput || len(e.Files) > MaxFiles {
+		return fault.New(fault.LimitExceeded, "the result of task %s is too large for the cache", e.Node())
+	}
+	e.Sum = e.Key.Sum()
+	return c.update(ctx, func(batch *objstore.Batch, root objstore.ID) (objstore.ID, error) {
+		return c.with(batch, root, e.Sum, e.encode(batch))
+	})
+}
+
+// with returns the tree root with another folder for the entry with a sum; without the entry if folder is zero.
+func (c *Cache) with(w objstore.Writer, root objstore.ID, sum string, folder objstore.ID) (objstore.ID, error) {
+	fan := sum[:fanOut]
+	var fans, folders []objstore.TreeEntry
+	var err error
+	if !root.IsZero() {
+		if fans, err = objstore.ReadTree(w, root); err != nil {
+			return root, err
+		}
+	}
+	if at, ok := objstore.FindEntry(fans, fan); ok {
+		if folders, err = objstore.ReadTree(w, at.ID); err != nil {
+			return root, err
+		}
+	}
+	folders = replaced(folders, sum, folder)
+	under := objstore.ID{}
+	if len(folders) > 0 {
+		under = w.Add(objstore.Tree, objstore.EncodeTree(folders))
+	}
+	return w.Add(objstore.Tree, objstore.EncodeTree(replaced(fans, fan, under))), nil
+}
+
+// replaced returns the entries of a tree with another folder of a name; without it if folder is zero.
+func replaced(entries []objstore.TreeEntry, name string, folder objstore.ID) []objstore.TreeEntry {
+	out := slices.DeleteFunc(slices.Clone(entries), func(e objstore.TreeEntry) bool { return e.Name == name })
+	if !folder.IsZero() {
+		out = append(out, objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: folder})
+	}
+	return out
+}
+
+// Remove removes the entries for which drop returns true, and those that were altered. It returns the sums of what it removed. The
+// objects stay until git collects garbage.
+func (c *Cache) Remove(ctx context.Context, drop func(*Entry) bool) (removed []string, err error) {
+	err = c.update(ctx, func(batch *objstore.Batch, root objstore.ID) (objstore.ID, error) {
+		removed = nil
+		if root.IsZero() {
+			return root, nil
+		}
+		err := c.walk(root, func(sum string, folder objstore.ID) error {
+			e, err := decode(batch, sum, folder, false)
+			if err = explain(err); err != nil && !errors.Is(err, ErrAltered) {
+				return err
+			}
+			if err != nil || drop(e) {
+				removed = append(removed, sum)
+			}
+			return nil
+		})
+		for _, sum := range removed {
+			if err == nil {
+				root, err = c.with(batch, root, sum, objstore.ID{})
+			}
+		}
+		return root, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return removed, nil
+}
+
+// update replaces the tree of the cache by the one that build returns for it. If another process moves the ref first, update calls
+// build again. If the tree stays as it is, update writes nothing. root is zero if there is no cache yet.
+func (c *Cache) update(ctx context.Context, build func(batch *objstore.Batch, root objstore.ID) (objstore.ID, error)) error {
+	for try := 1; ; try++ {
+		commit, root, err := c.root(ctx)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		batch := c.store.Objects().Begin()
+		tree, err := build(batch, root)
+		if err != nil || tree == root {
+			return explain(err)
+		}
+		next := batch.Add(objstore.Commit, encodeCommit(tree, c.store.Now().Unix()))
+		err = c.store.Commit(ctx, batch, []refs.Update{{Name: refs.Cache, Old: commit, New: next}})
+		if fault.CodeOf(err) != fault.Conflict {
+			return err
+		}
+		if err := timeline.Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// encodeCommit returns the content of a commit without parents. at is its date, in Unix seconds.
+func encodeCommit(tree objstore.ID, at int64) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tree %s\n", tree)
+	for _, who := range []string{"author", "committer"} {
+		fmt.Fprintf(&b, "%s %s %s +0000\n", who, objstore.Author, strconv.FormatInt(at, 10))
+	}
+	b.WriteString("\nresults of tasks, for equal tasks\n")
+	return b.Bytes()
+}
+
+// Nearest returns the entry of the same task whose key has the fewest parts that differ from key; the newest of several. It returns nil
+// if there is none.
+func Nearest(entries []*Entry, key Key) *Entry {
+	var best *Entry
+	least := 0
+	for _, e := range entries {
+		if e.Workflow() != key[PartWorkflow] || e.Node() != key[PartNode] {
+			continue
+		}
+		differ := len(key.Differing(e.Key))
+		if best == nil || cmp.Or(cmp.Compare(differ, least), cmp.Compare(best.CreatedAtMs, e.CreatedAtMs)) < 0 {
+			best, least = e, differ
+		}
+	}
+	return best
+}
+
+// Changes returns the files that differ between two trees, as the changed files of an entry, and the bytes of the new ones. The
+// repository must have both trees. Code: limit_exceeded if there are more than MaxFiles, or one is not a file or a symbolic link.
+func (c *Cache) Changes(ctx context.Context, before, after objstore.ID) (files []jjbridge.FileEdit, size int64, err error) {
+	objects := c.store.Objects()
+	files, err = jjbridge.FileEdits(ctx, objects, before, after)
+	if err == nil && len(files) > MaxFiles {
+		err = fault.New(fault.LimitExceeded, "more than %d files changed", MaxFiles)
+	}
+	for _, f := range files {
+		for _, state := range []jjbridge.FileState{f.Was, f.Now} {
+			if _, unfit := parseState(formatState(state)); err == nil && unfit != nil {
+				err = fault.New(fault.LimitExceeded, "%s is not a file", f.Path)
+			}
+		}
+		if err == nil && f.Now.Mode != 0 {
+			var data []byte
+			data, err = objstore.GetKind(objects, f.Now.ID, objstore.Blob)
+			size += int64(len(data))
+		}
+	}
+	if err != nil {
+		return nil, 0, timeline.Explain(err)
+	}
+	return files, size, nil
+}
+
+// PartOf returns the value of the part for a path of a tree: the mode and the id of what is there, or "none". The repository must have
+// the tree.
+func (c *Cache) PartOf(tree objstore.ID, path string) (string, error) {
+	at, err := jjbridge.FileAt(c.store.Objects(), tree, path)
+	if err != nil {
+		return "", timeline.Explain(err)
+	}
+	if at.Mode == 0 {
+		return "none", nil
+	}
+	return formatState(at), nil
+}

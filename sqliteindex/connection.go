@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/git-smithers/git-smithers/internal/patience"
 )
 
 // connection holds the database of an index, and replaces it while the index is open. If the file is damaged
@@ -17,7 +19,7 @@ type connection struct {
 	path        string
 	busyTimeout time.Duration
 	schema      schema
-	retry       retrier
+	retry       patience.Retrier
 
 	mu       sync.RWMutex // read-locked to use db, locked to replace db
 	db       *database    // nil before open and after close
@@ -55,7 +57,7 @@ func (c *connection) open(ctx context.Context) error {
 // openFile opens the file at the path (see the function openFile), and retries while the file is busy. An
 // error is a *databaseError.
 func (c *connection) openFile(ctx context.Context, mode openMode) (db *database, err error) {
-	err = c.retry.do(ctx, func() error {
+	err = c.retry.Do(ctx, func() error {
 		if db, err = openFile(ctx, c.path, c.schema, mode, c.busyTimeout); err != nil {
 			return &databaseError{err}
 		}
@@ -119,10 +121,10 @@ func (c *connection) swap(db *database, degraded error) error {
 }
 
 // use calls fn with the database, which is not replaced during the call. It calls fn again if fn fails for a
-// temporary reason (see retrier), so fn must leave the database unchanged if it fails. use returns fn's error
+// temporary reason (see patience.Retrier), so fn must leave the database unchanged if it fails. use returns fn's error
 // as a *databaseError. Before open and after close, it returns ErrClosed.
 func (c *connection) use(ctx context.Context, fn func(*database) error) error {
-	return c.retry.do(ctx, func() error {
+	return c.retry.Do(ctx, func() error {
 		c.mu.RLock()
 		defer c.mu.RUnlock()
 		if c.db == nil {

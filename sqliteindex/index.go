@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/patience"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 )
@@ -70,7 +71,7 @@ func withDefaults(opts Options) Options {
 		opts.BusyTimeout = defaultBusyTimeout
 	}
 	if opts.Sleep == nil {
-		opts.Sleep = sleepOnTimer
+		opts.Sleep = patience.Sleep
 	}
 	if opts.Random == nil {
 		opts.Random = rand.Float64
@@ -84,7 +85,7 @@ func newIndex(opts Options, s schema) *Index {
 		opts: opts,
 		conn: connection{
 			path: opts.Path, busyTimeout: opts.BusyTimeout, schema: s,
-			retry: retrier{sleep: opts.Sleep, random: opts.Random},
+			retry: patience.Retrier{Sleep: opts.Sleep, Random: opts.Random, Temporary: isTransient},
 		},
 		syncing: make(chan struct{}, 1),
 	}
@@ -124,7 +125,7 @@ func (x *Index) Degraded() error {
 
 // Retries returns how often an operation of the base database was repeated because the database was busy. It
 // does not count the database of details.
-func (x *Index) Retries() int64 { return x.conn.retry.count.Load() }
+func (x *Index) Retries() int64 { return x.conn.retry.Count() }
 
 // answer calls query with the database. If query fails because the database is damaged or its file fails, answer
 // replaces the database, fills it from the refs, and calls query again.

@@ -84,6 +84,9 @@ func runExport(ctx context.Context, s *session.Session, store *timeline.Store, o
 	if err != nil {
 		return err
 	}
+	if exported.Retries > 0 {
+		s.Note("an engine had the database locked: written at try %d", exported.Retries+1)
+	}
 	if s.JSON {
 		return s.WriteJSON(exportDocument{"export", opts.to, exported.Runs})
 	}

@@ -38,7 +38,10 @@ type Request struct {
 }
 
 // Result lists the exported runs.
-type Result struct{ Runs []Run }
+type Result struct {
+	Runs    []Run
+	Retries int64 // how often the write was tried before, because an engine had the database locked
+}
 
 // Run is one exported run.
 type Run struct {
@@ -73,7 +76,7 @@ func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict
 		return out, nil
 	}
 	err = source.Write(ctx, req.To, func(tx *source.WriteTx) error {
-		out.Runs = out.Runs[:0]
+		out.Runs, out.Retries = out.Runs[:0], tx.Retries
 		return exportAll(ctx, s, tx, req, predict, runs, out)
 	})
 	if err != nil {

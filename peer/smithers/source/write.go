@@ -6,16 +6,20 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/internal/patience"
 )
 
-// writeOptions are the driver's options for writing. A transaction waits 10 seconds for an engine's lock,
+// writeOptions are the driver's options for writing. A transaction waits a second for an engine's lock,
 // takes the lock when it begins, and checks foreign keys when it ends.
-const writeOptions = "mode=rw&_dqs=0&_busy_timeout=10000&_foreign_keys=1&_synchronous=FULL&_pragma=trusted_schema(0)"
+const writeOptions = "mode=rw&_dqs=0&_busy_timeout=1000&_foreign_keys=1&_synchronous=FULL&_pragma=trusted_schema(0)"
 
 // Write calls write in one transaction on the database at path. It stores everything that write inserts or, after an
-// error, nothing. If an engine has the database locked, Write waits up to 10 seconds; then the error wraps ErrBusy.
+// error, nothing. If an engine has the database locked, Write waits and tries again,
+// six times in about ten seconds, and calls write again; then the error wraps ErrBusy. WriteTx.Retries counts.
 // Write also removes the files that earlier killed calls left beside the database.
 //
 // If the file, or the target of a link, is missing, Write creates a complete database with all of Schema, or no file.
@@ -84,7 +88,13 @@ func (f file) writeChecked(ctx context.Context, write func(*WriteTx) error) erro
 			return err
 		}
 	}
-	return f.write(ctx, write)
+	retry := patience.Retrier{Sleep: patience.Sleep, Random: rand.Float64, Temporary: func(err error) bool { return errors.Is(err, ErrBusy) }}
+	return retry.Do(ctx, func() error {
+		return f.write(ctx, func(tx *WriteTx) error {
+			tx.Retries = retry.Count()
+			return write(tx)
+		})
+	})
 }
 
 // write calls write in one transaction on the file, which may be empty. The transaction has the write lock from
@@ -153,6 +163,8 @@ type WriteTx struct {
 	conn   *sql.Conn
 	tables []Table // sorted by name
 	kept   *statements
+
+	Retries int64 // how often the transaction was tried before, because the database was busy
 }
 
 // exec runs an SQL statement without parameters and explains the error.

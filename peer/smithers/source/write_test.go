@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -295,4 +296,23 @@ func TestForeignKeysAreCheckedAtTheEnd(t *testing.T) {
 	write(t, path, func(tx *source.WriteTx) error {
 		return errors.Join(tx.Insert("_smithers_frames", frame), tx.Insert("_smithers_runs", run("r")))
 	})
+}
+
+func TestADatabaseThatIsLockedForLongIsWrittenToInTheEnd(t *testing.T) {
+	t.Parallel()
+	path := fixture(t)
+	engine := open(t, path)
+	execute(t, engine, "BEGIN IMMEDIATE", "UPDATE _smithers_runs SET error_json = 'x'")
+	written, retries := make(chan error, 1), int64(0)
+	go func() {
+		written <- source.Write(context.Background(), path, func(tx *source.WriteTx) error {
+			retries = tx.Retries
+			return tx.Insert("_smithers_runs", run("r"))
+		})
+	}()
+	time.Sleep(1500 * time.Millisecond) // longer than SQLite waits by itself
+	execute(t, engine, "COMMIT")
+	require.NoError(t, <-written)
+	assert.Positive(t, retries)
+	read(t, path, func(tx *source.Tx) { assert.Len(t, rows(t, tx, "_smithers_runs", "r"), 1) })
 }

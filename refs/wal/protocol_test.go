@@ -50,14 +50,18 @@ func TestMain(m *testing.M) {
 func TestProtocolLosesNothing(t *testing.T) {
 	t.Parallel()
 	seconds := repotest.Size(3, 60)
-	got := tryProtocol(t, complete, time.Duration(seconds)*time.Second)
-	t.Log(got)
-	assert.Zero(t, got.lost, "acknowledged, and nowhere")
-	assert.Zero(t, got.forked, "acknowledged, and in a log that goes on from another tip")
-	assert.Zero(t, got.twice)
-	assert.Zero(t, got.left, "logs that nobody removed")
-	assert.Greater(t, got.appended, 50*seconds, "too few appends to show anything")
-	assert.Positive(t, got.kills)
+	appended, kills := 0, 0
+	for round := 0; round == 0 || appended <= 50*seconds && round < 10; round++ { // a busy machine needs more than one round
+		got := tryProtocol(t, complete, time.Duration(seconds)*time.Second)
+		t.Log(got)
+		assert.Zero(t, got.lost, "acknowledged, and nowhere")
+		assert.Zero(t, got.forked, "acknowledged, and in a log that goes on from another tip")
+		assert.Zero(t, got.twice)
+		assert.Zero(t, got.left, "logs that nobody removed")
+		appended, kills = appended+got.appended, kills+got.kills
+	}
+	assert.Greater(t, appended, 50*seconds, "too few appends to show anything")
+	assert.Positive(t, kills)
 }
 
 // TestEachRuleIsNeeded leaves out one rule at a time. Without a rule the model must lose something; otherwise it shows nothing.

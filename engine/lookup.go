@@ -24,6 +24,7 @@ const (
 	missFiles    = "the files were not captured"
 	missExpired  = "the entry is too old"
 	missAltered  = "the entry was altered"
+	missForeign  = "the entry was stored by another clone"
 	missUnfit    = "the files that the entry changes are not as they were"
 	missSchema   = "the output of the entry does not fit the schema"
 	missTrouble  = "the cache could not be read"
@@ -223,6 +224,9 @@ func (l *lookup) find(ctx context.Context, j *job) (output []byte, err error) {
 		return nil, err
 	case e == nil:
 		l.miss = missNone
+		return nil, nil
+	case !e.Own: // whoever made it chose the output and the files
+		l.miss = missForeign
 		return nil, nil
 	case l.policy.TTL > 0 && l.now().Sub(time.UnixMilli(e.CreatedAtMs)) >= l.policy.TTL:
 		l.miss = missExpired

@@ -289,6 +289,19 @@ func TestAnAlteredResultIsNotUsed(t *testing.T) {
 	assert.Equal(t, []string{"a::0 finished two:2"}, w.run("three", flow, ""), "the task has stored its result again")
 }
 
+func TestAResultOfAnotherCloneIsNotUsed(t *testing.T) {
+	t.Parallel()
+	theirs := repotest.New(t, repotest.Commit)
+	flow := `{name: w, tasks: [{id: a, cache: {files: none}, run: "true"}]}`
+	newCachedWorld(t, theirs).run("one", flow, "")
+	repo := repotest.New(t, repotest.Commit)
+	w := newCachedWorld(t, repo)
+	repo.Git("fetch", "-q", theirs.Dir, "refs/smithers/_cache:refs/smithers/_cache")
+	assert.Equal(t, []string{"a::0 finished"}, w.run("two", flow, ""))
+	assert.Equal(t, []string{"the entry was stored by another clone"}, w.reasons("two"))
+	assert.Equal(t, []string{"a::0 finished two:2"}, w.run("three", flow, ""))
+}
+
 // replaceInCache replaces a file in the tree of the cache.
 func replaceInCache(repo *repotest.Repo, path, text string) {
 	const ref = "refs/smithers/_cache"

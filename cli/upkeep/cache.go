@@ -72,6 +72,7 @@ type cacheDocument struct {
 	CreatedAtMs int64           `json:"createdAtMs"`
 	TookMs      int64           `json:"tookMs"`
 	Bytes       int64           `json:"bytes"`
+	Own         bool            `json:"own"`
 	Files       []cacheFile     `json:"files"`
 	Parts       cache.Key       `json:"parts"`
 	Table       string          `json:"table,omitempty"`
@@ -89,7 +90,7 @@ type cacheFile struct {
 func newCacheDocument(e *cache.Entry) cacheDocument {
 	doc := cacheDocument{
 		Kind: "cacheEntry", Key: e.Sum, Workflow: e.Workflow(), NodeID: e.Node(), RunID: e.Run, Frame: e.Frame, Iteration: e.Iteration,
-		Attempt: e.Attempt, CreatedAtMs: e.CreatedAtMs, TookMs: e.TookMs, Bytes: e.Bytes, Files: []cacheFile{}, Parts: e.Key, Table: e.Table, SchemaSig: e.SchemaSig,
+		Attempt: e.Attempt, CreatedAtMs: e.CreatedAtMs, TookMs: e.TookMs, Bytes: e.Bytes, Own: e.Own, Files: []cacheFile{}, Parts: e.Key, Table: e.Table, SchemaSig: e.SchemaSig,
 	}
 	for _, f := range e.Files {
 		doc.Files = append(doc.Files, cacheFile{f.Path, f.Op()})

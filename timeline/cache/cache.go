@@ -49,7 +49,11 @@ func (c *Cache) Find(ctx context.Context, sum string) (*Entry, error) {
 	if err != nil || at.IsZero() {
 		return nil, explain(err)
 	}
-	e, err := decode(c.store.Objects(), sum, at, true)
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
+	e, err := decode(c.store.Objects(), key, sum, at, true)
 	return e, explain(err)
 }
 
@@ -97,11 +101,16 @@ func (c *Cache) All(ctx context.Context) iter.Seq2[*Entry, error] {
 		if tree.IsZero() {
 			return
 		}
+		key, err := c.key()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
 		err = c.walk(tree, func(sum string, folder objstore.ID) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			e, err := decode(c.store.Objects(), sum, folder, false)
+			e, err := decode(c.store.Objects(), key, sum, folder, false)
 			if err = explain(err); err != nil && !errors.Is(err, ErrAltered) {
 				return err
 			}
@@ -144,15 +153,19 @@ func (c *Cache) walk(tree objstore.ID, f func(sum string, folder objstore.ID) er
 	return nil
 }
 
-// Put stores an entry, in the place of an earlier one with the same sum. It sets e.Sum. The repository must have the files of the
+// Put stores an entry, in the place of an earlier one with the same sum. It sets e.Sum and e.Own. The repository must have the files of the
 // entry. If Put returns nil, the entry is stored as durably as a frame.
 func (c *Cache) Put(ctx context.Context, e *Entry) error {
 	if int64(len(e.Output)) > MaxOutput || len(e.Files) > MaxFiles {
 		return fault.New(fault.LimitExceeded, "the result of task %s is too large for the cache", e.Node())
 	}
-	e.Sum = e.Key.Sum()
+	key, err := c.ownKey()
+	if err != nil {
+		return err
+	}
+	e.Sum, e.Own = e.Key.Sum(), true
 	return c.update(ctx, func(batch *objstore.Batch, root objstore.ID) (objstore.ID, error) {
-		return c.with(batch, root, e.Sum, e.encode(batch))
+		return c.with(batch, root, e.Sum, e.encode(batch, key))
 	})
 }
 
@@ -197,7 +210,7 @@ func (c *Cache) Remove(ctx context.Context, drop func(*Entry) bool) (removed []s
 			return root, nil
 		}
 		err := c.walk(root, func(sum string, folder objstore.ID) error {
-			e, err := decode(batch, sum, folder, false)
+			e, err := decode(batch, nil, sum, folder, false)
 			if err = explain(err); err != nil && !errors.Is(err, ErrAltered) {
 				return err
 			}

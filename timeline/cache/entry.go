@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type Entry struct {
 	Output      json.RawMessage
 	Files       []jjbridge.FileEdit // the files that the attempt changed, sorted by path
 	Bytes       int64               // of the output and of the changed files
+	Own         bool                // this clone stored the entry; false in an entry of another clone, which nobody vouches for
 }
 
 // Workflow returns the name of the workflow whose task made the entry.
@@ -68,6 +70,7 @@ type entryDocument struct {
 	Output      string       `json:"output,omitempty"` // the SHA-256 of output.json
 	Bytes       int64        `json:"bytes"`
 	Files       []fileChange `json:"files,omitempty"`
+	Seal        string       `json:"seal"` // see entryDocument.seal
 }
 
 // fileChange is a changed file in entry.json. Its states are "MODE ID", as git writes them, or "" for no file. The file in the folder
@@ -81,8 +84,8 @@ type fileChange struct {
 // ErrAltered is wrapped by errors about an entry that is not as this program wrote it.
 var ErrAltered = errors.New("the entry was altered")
 
-// encode adds the objects of an entry to w and returns the id of its folder.
-func (e *Entry) encode(w objstore.Writer) objstore.ID {
+// encode adds the objects of an entry, sealed with key, to w and returns the id of its folder.
+func (e *Entry) encode(w objstore.Writer, key []byte) objstore.ID {
 	doc := entryDocument{
 		Key: e.Key, Run: e.Run, Frame: e.Frame, Iteration: e.Iteration, Attempt: e.Attempt, CreatedAtMs: e.CreatedAtMs, TookMs: e.TookMs,
 		Table: e.Table, SchemaSig: e.SchemaSig, Bytes: e.Bytes,
@@ -101,14 +104,15 @@ func (e *Entry) encode(w objstore.Writer) objstore.ID {
 	if len(files) > 0 {
 		folder = append(folder, objstore.TreeEntry{Name: filesFolder, Mode: objstore.ModeTree, ID: w.Add(objstore.Tree, objstore.EncodeTree(files))})
 	}
+	doc.Seal = doc.seal(key)
 	text, _ := json.MarshalIndent(doc, "", "  ") //nolint:errchkjson // texts and numbers encode always
 	folder = append(folder, objstore.TreeEntry{Name: entryFile, Mode: objstore.ModeFile, ID: w.Add(objstore.Blob, append(text, '\n'))})
 	return w.Add(objstore.Tree, objstore.EncodeTree(folder))
 }
 
 // decode reads the entry in a folder. sum is the name of the folder. If the folder is not one that encode wrote, the error wraps
-// ErrAltered. With whole, decode also reads the output.
-func decode(r objstore.Reader, sum string, folder objstore.ID, whole bool) (*Entry, error) {
+// ErrAltered. With whole, decode also reads the output. key is the clone's key, or nil.
+func decode(r objstore.Reader, key []byte, sum string, folder objstore.ID, whole bool) (*Entry, error) {
 	parts, err := objstore.ReadTree(r, folder)
 	if err != nil {
 		return nil, err
@@ -130,6 +134,7 @@ func decode(r objstore.Reader, sum string, folder objstore.ID, whole bool) (*Ent
 	e := &Entry{
 		Sum: sum, Key: doc.Key, Run: doc.Run, Frame: doc.Frame, Iteration: doc.Iteration, Attempt: doc.Attempt, CreatedAtMs: doc.CreatedAtMs,
 		TookMs: doc.TookMs, Table: doc.Table, SchemaSig: doc.SchemaSig, Bytes: doc.Bytes,
+		Own: key != nil && hmac.Equal([]byte(doc.Seal), []byte(doc.seal(key))),
 	}
 	if e.Key.Sum() != sum {
 		return nil, altered(sum, "it has another key")

@@ -26,7 +26,7 @@ func (c *Cache) Index(ctx context.Context, index *sqliteindex.Index) error {
 			return nil, nil
 		}
 		err := c.walk(tree, func(sum string, folder objstore.ID) error {
-			e, err := decode(c.store.Objects(), sum, folder, true)
+			e, err := decode(c.store.Objects(), nil, sum, folder, true)
 			if err == nil {
 				rows = append(rows, e.row())
 			} else if errors.Is(err, ErrAltered) {

@@ -43,7 +43,8 @@ func cacheListCommand() *arg.Command {
 		Summary: "list the results, the newest first",
 		Usage:   []string{"[--limit N]"},
 		About: `Lists the results: the beginning of the key, the workflow and the task, the frame that has the
-result, how long the task took, what is stored, and how long ago.`,
+result, how long the task took, what is stored, and how long ago. Rows of Smithers' cache, which
+came with an import, come last; no task takes them.`,
 		Flags: []urfave.Flag{arg.LimitFlag(0, "list only the newest `N` results (default: all)")},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
@@ -121,8 +122,15 @@ func runCacheList(ctx context.Context, s *session.Session, store *timeline.Store
 		return err
 	}
 	slices.SortStableFunc(entries, func(a, b *cache.Entry) int { return cmp.Compare(b.CreatedAtMs, a.CreatedAtMs) })
+	peer, err := cache.Of(store).Peer(ctx)
+	if err != nil {
+		return err
+	}
 	if limit > 0 && len(entries) > limit {
 		entries = entries[:limit]
+	}
+	if limit > 0 { // the rows of Smithers come last
+		peer = peer[:min(len(peer), limit-len(entries))]
 	}
 	if s.JSON {
 		for _, e := range entries {
@@ -130,9 +138,14 @@ func runCacheList(ctx context.Context, s *session.Session, store *timeline.Store
 				return err
 			}
 		}
+		for _, row := range peer {
+			if err := s.WriteJSON(peerDocument{"cacheRow", row}); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
-	if len(entries) == 0 && s.OutTTY {
+	if len(entries)+len(peer) == 0 && s.OutTTY {
 		s.Note("the cache is empty; a task with cache: true leaves its result")
 	}
 	t := term.Table{Header: []string{"KEY", "WORKFLOW", "TASK", "FROM", "TOOK", "FILES", "SIZE", "STORED"}}
@@ -143,7 +156,20 @@ func runCacheList(ctx context.Context, s *session.Session, store *timeline.Store
 			term.Cell{Text: strconv.Itoa(len(e.Files))}, term.Cell{Text: display.Size(e.Bytes)}, term.Cell{Text: display.Ago(s.Now(), e.CreatedAtMs)},
 		)
 	}
+	for _, row := range peer {
+		t.Add(
+			term.Cell{Text: shownText(plain.Cut(row.Key(), shownKey))}, term.Cell{Text: shownText(row.Text("workflow_name"))},
+			term.Cell{Text: shownText(row.Text("node_id"))}, term.Cell{Text: "Smithers"}, term.Cell{}, term.Cell{},
+			term.Cell{Text: display.Size(int64(len(row.Text("payload_json"))))}, term.Cell{Text: display.Ago(s.Now(), row.Number("created_at_ms"))},
+		)
+	}
 	return t.Write(s.Terminal)
+}
+
+// peerDocument is a row of Smithers' cache with --json.
+type peerDocument struct {
+	Kind string        `json:"kind"`
+	Row  cache.PeerRow `json:"row"`
 }
 
 const (

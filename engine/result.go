@@ -59,7 +59,8 @@ func (r *runner) noteLookup(out outcome, a snapshot.Attempt) {
 // keepResults stores results of attempts in the cache, after the frame that has them. A result that cannot be stored is a warning.
 func (r *runner) keepResults(ctx context.Context, results []result) {
 	for _, kept := range results {
-		e, err := r.entryOf(ctx, kept)
+		after, read := r.read[kept.attempt.Worktree]
+		e, err := kept.entry(ctx, r.tip.runID, r.rec.Row().Frame, after, read)
 		if err == nil && e != nil {
 			err = r.opts.Cache.Put(ctx, e)
 		}
@@ -69,12 +70,12 @@ func (r *runner) keepResults(ctx context.Context, results []result) {
 	}
 }
 
-// entryOf returns the entry for a result, or nil if the cache must not have it: its changes of files are not known, or may be those of
-// another attempt.
-func (r *runner) entryOf(ctx context.Context, kept result) (*cache.Entry, error) {
+// entry returns the entry for a result, or nil if the cache must not have it: the changes of files are not known, or another attempt may
+// have made them. frame is the frame of the run that has the result. after has the files of that frame if read is true.
+func (kept result) entry(ctx context.Context, run string, frame int64, after snapshot.VCS, read bool) (*cache.Entry, error) {
 	l, a := kept.lookup, kept.attempt
 	e := &cache.Entry{
-		Key: l.key, Run: r.runID, Frame: r.rec.Row().Frame, Iteration: a.Iteration, Attempt: a.Attempt,
+		Key: l.key, Run: run, Frame: frame, Iteration: a.Iteration, Attempt: a.Attempt,
 		CreatedAtMs: *a.FinishedAtMs, TookMs: max(*a.FinishedAtMs-a.StartedAtMs, 0),
 		Table: kept.table, Output: kept.output, Bytes: int64(len(kept.output)),
 	}
@@ -84,9 +85,8 @@ func (r *runner) entryOf(ctx context.Context, kept result) (*cache.Entry, error)
 	if l.files == nil || l.files.Tree.IsZero() {
 		return e, nil // there are no captures; the author wrote files: none
 	}
-	after, ok := r.read[a.Worktree]
 	switch {
-	case !ok || after.Tree.IsZero() || !slices.Equal(after.LeftOut, l.files.LeftOut) || after.LeftOutMore != l.files.LeftOutMore:
+	case !read || after.Tree.IsZero() || !slices.Equal(after.LeftOut, l.files.LeftOut) || after.LeftOutMore != l.files.LeftOutMore:
 		return nil, nil //nolint:nilnil // the changes are not known
 	case after.Tree == l.files.Tree:
 		return e, nil

@@ -25,9 +25,9 @@ func cacheWhyCommand() *arg.Command {
 		Name:    "why",
 		Summary: "say why a task was or was not run again",
 		Usage:   []string{"RUN TASK [--iteration N]"},
-		About: `Says whether the newest attempt of the task took a result from the cache, and from where. If it
-did not, says why, and how its key differs from that of the most similar result that the cache
-has now: the command, a member of the input, the files, and so on.`,
+		About: `Shows whether the newest attempt of the task took a result from the cache, and from where. If the
+task ran, shows the reason, and the parts of its key that differ from the most similar result in
+the cache: the command, a member of the input, the files, and so on.`,
 		MinArgs: 2, MaxArgs: 2,
 		Flags: []urfave.Flag{arg.IterationFlag()},
 		Exits: arg.Reads(),

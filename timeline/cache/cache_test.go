@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,6 +89,22 @@ func TestEntriesOfTwoProcessesBothStay(t *testing.T) {
 		count++
 	}
 	assert.Equal(t, each*len(stores), count)
+}
+
+func TestADamagedKeyIsReplaced(t *testing.T) {
+	t.Parallel()
+	store := open(t, repotest.New(t, repotest.Commit))
+	c := cache.Of(store)
+	require.NoError(t, c.Put(t.Context(), entry("a")))
+	require.NoError(t, os.Truncate(filepath.Join(store.Private(), "cache.key"), 0)) // as a power cut may leave it
+	sum := entry("a").Key.Sum()
+	e, err := c.Find(t.Context(), sum)
+	require.NoError(t, err)
+	assert.False(t, e.Own, "nobody can say whose it is")
+	require.NoError(t, c.Put(t.Context(), entry("a")))
+	e, err = c.Find(t.Context(), sum)
+	require.NoError(t, err)
+	assert.True(t, e.Own)
 }
 
 func TestRemoveLeavesTheOthers(t *testing.T) {

@@ -29,7 +29,7 @@ func (c *Cache) key() ([]byte, error) {
 	return key, timeline.Explain(err)
 }
 
-// ownKey returns the key as key does, and makes one if there is none. If two processes make one, both get the same.
+// ownKey returns the key as key does, and makes a key if the clone has none or a damaged one. If two processes make a key, both get the same.
 func (c *Cache) ownKey() ([]byte, error) {
 	key, err := c.key()
 	if key != nil || err != nil {
@@ -46,10 +46,18 @@ func (c *Cache) ownKey() ([]byte, error) {
 	made := make([]byte, keyBytes)
 	_, _ = rand.Read(made) // never fails
 	_, err = f.Write(made)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return nil, timeline.Explain(err)
 	}
-	if err := os.Link(f.Name(), filepath.Join(c.store.Private(), keyFile)); err != nil && !errors.Is(err, fs.ErrExist) {
+	path := filepath.Join(c.store.Private(), keyFile)
+	if os.Link(f.Name(), path) == nil {
+		return made, nil
+	}
+	// Another process made the key first, or the file is damaged, or the file system has no links.
+	if key, err := c.key(); key != nil || err != nil {
+		return key, err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
 		return nil, timeline.Explain(err)
 	}
 	return c.key()

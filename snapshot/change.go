@@ -26,6 +26,7 @@ const (
 	CollectionAttempts   = "attempts"
 	CollectionLogs       = "logs"
 	CollectionToolCalls  = "tool-calls"
+	CollectionScores     = "scores"
 	CollectionTranscript = "transcript"
 	CollectionOps        = "ops"
 

@@ -104,7 +104,7 @@ func TestAnEntryIsReadStrictly(t *testing.T) {
 		{"a table escaped without need", replace("outputs-%61", objstore.ModeFile, blob("[\"a::0\",1]\n")), objstore.ErrCorrupt},
 		{"an input that is not JSON", replace("input", objstore.ModeFile, blob("{")), objstore.ErrCorrupt},
 		{"an empty journal", replace("journal", objstore.ModeTree, tree()), objstore.ErrCorrupt},
-		{"a collection of a newer version in the journal", replace("journal", objstore.ModeTree, tree(folder("scores", file("x", "")))), nil},
+		{"a collection of a newer version in the journal", replace("journal", objstore.ModeTree, tree(folder("moods", file("x", "")))), nil},
 		{"a frame's own event that is not counted", without("events"), objstore.ErrCorrupt},
 		{"an event that is not counted", replace("events", objstore.ModeFile, blob("{\"seq\":0,\"timestampMs\":1,\"type\":\"A\"}\n")), objstore.ErrCorrupt},
 		{"a workflow without a definition", replace("workflow", objstore.ModeTree, tree()), objstore.ErrCorrupt},

@@ -6,7 +6,7 @@ import (
 )
 
 // IsEngineJournal reports whether collection is a collection of the journal to which engines add rows: "attempts",
-// "logs", "tool-calls" or "transcript". Only git-smithers adds rows to "ops".
+// "logs", "tool-calls", "scores" or "transcript". Only git-smithers adds rows to "ops".
 func IsEngineJournal(collection string) bool {
 	of := registered.named(collection)
 	return of != nil && of.place == inJournal && !of.ownToRun

@@ -45,7 +45,7 @@ func AttemptKey(nodeID string, iteration, attempt int) string {
 // SplitAttemptKey returns the node id, the iteration and the attempt in a key that AttemptKey returned. If
 // AttemptKey cannot have returned the key, the error wraps ErrInvalid.
 func SplitAttemptKey(key string) (nodeID string, iteration, attempt int, err error) {
-	node, number, found := cutLast(key, keySeparator)
+	node, number, found := cutLast(key)
 	attempt, ok := parseOrdinal(number)
 	if !found || !ok || attempt < 1 {
 		return "", 0, 0, invalid("key %q: not nodeId::iteration::attempt", key)
@@ -56,13 +56,13 @@ func SplitAttemptKey(key string) (nodeID string, iteration, attempt int, err err
 	return nodeID, iteration, attempt, nil
 }
 
-// cutLast splits s around the last sep. If s does not contain sep, before is s, after is "" and found is false.
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
+// cutLast splits a key around its last separator. If it has none, before is the key, after is "" and found is false.
+func cutLast(s string) (before, after string, found bool) {
+	i := strings.LastIndex(s, keySeparator)
 	if i < 0 {
 		return s, "", false
 	}
-	return s[:i], s[i+len(sep):], true
+	return s[:i], s[i+len(keySeparator):], true
 }
 
 // nodeKey describes the key of rows of type T that belong to a node at one iteration: how to build, split and check

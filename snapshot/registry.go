@@ -110,6 +110,7 @@ var registered = registry{
 	rowsOf(CollectionAttempts, inJournal, &attemptKind, "error"),
 	logRows(),
 	rowsOf(CollectionToolCalls, inJournal, &toolCallKind, "input", "output", "error", "revertError", "forcedPast"),
+	rowsOf(CollectionScores, inJournal, &scoreKind, "scorerName", "reason", "meta", "input", "output", "groundTruth", "context"),
 	transcriptRows(),
 	opRows(),
 }

@@ -142,7 +142,7 @@ func ToolCallKey(nodeID string, iteration, attempt, seq int) string {
 // SplitToolCallKey returns the parts of a key that ToolCallKey returned. If ToolCallKey cannot have returned the
 // key, the error wraps ErrInvalid.
 func SplitToolCallKey(key string) (nodeID string, iteration, attempt, seq int, err error) {
-	of, number, found := cutLast(key, keySeparator)
+	of, number, found := cutLast(key)
 	seq, ok := parseOrdinal(number)
 	if found && ok {
 		nodeID, iteration, attempt, err = SplitAttemptKey(of)

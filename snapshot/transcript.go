@@ -27,7 +27,7 @@ func TranscriptKey(transcript string, offset int64) string {
 // SplitTranscriptKey returns the parts of a key that TranscriptKey returned. If TranscriptKey cannot have returned the
 // key, the error wraps ErrInvalid.
 func SplitTranscriptKey(key string) (transcript string, offset int64, err error) {
-	transcript, digits, found := cutLast(key, keySeparator)
+	transcript, digits, found := cutLast(key)
 	offset, err = strconv.ParseInt(digits, 10, 64)
 	if !found || err != nil || transcript == "" || offset < 0 || offset > row.MaxInteger || TranscriptKey(transcript, offset) != key {
 		return "", 0, invalid("key %q: not transcript::offset with %d digits", key, offsetDigits)

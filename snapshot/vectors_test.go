@@ -70,6 +70,7 @@ func TestFileVectors(t *testing.T) {
 		{"wait", objstore.Blob, readRow(decoding(snapshot.DecodeWait))},
 		{"attempt", objstore.Blob, readRow(decoding(snapshot.DecodeAttempt))},
 		{"toolcall", objstore.Blob, readRow(decoding(snapshot.DecodeToolCall))},
+		{"score", objstore.Blob, readRow(decoding(snapshot.DecodeScore))},
 		{"log", objstore.Blob, readRow(decoding(snapshot.DecodeLog))},
 		{"op", objstore.Blob, readRow(decoding(snapshot.DecodeOp))},
 	} {

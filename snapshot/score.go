@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,6 +143,17 @@ func (e *Entry) AllScores() iter.Seq2[Score, error] {
 func (s Score) Value() float64 {
 	value, _ := parseScore(s.Score)
 	return value
+}
+
+// ID returns the id that Smithers gives the score in the run with the given id: "scorer_" and the SHA-256, in hex, of what
+// identifies the score, as a JSON array in the form of JSON.stringify.
+func (s Score) ID(runID string) string {
+	text := page.AppendString([]byte{'['}, runID)
+	text = page.AppendString(append(text, ','), s.NodeID)
+	text = fmt.Appendf(text, ",%d,%d,", s.Iteration, s.Attempt)
+	text = page.AppendString(text, s.ScorerID)
+	text = append(page.AppendString(append(text, ','), s.Source), ']')
+	return fmt.Sprintf("scorer_%x", sha256.Sum256(text))
 }
 
 // Name returns the scorer's name for people.

@@ -59,6 +59,13 @@ func TestAScoreIsAFiniteNumber(t *testing.T) {
 	}
 }
 
+func TestTheIDOfAScoreIsThatOfSmithers(t *testing.T) {
+	t.Parallel()
+	// From a row of _smithers_scorers that Smithers 0.32.0 wrote.
+	s := snapshot.Score{NodeID: "scored", Attempt: 1, Source: snapshot.ScoreLive, ScorerID: "half"}
+	assert.Equal(t, "scorer_255f028a53a24bdb29adb22a2add1f75621468b6b82d133d620ed91823898de0", s.ID("m1"))
+}
+
 func FuzzKeysOfScoresGoBothWays(f *testing.F) {
 	f.Add("a::0::1::live::s")
 	f.Add("a::b::0::1::batch::%3A%25")

@@ -11,20 +11,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ends reads the new details for which it compares only the indexed entry and the tip: the mailbox, ops, tool calls, input
-// and outputs. It also reads the columns of the output tables. It stores all of them in d.detail. Without an indexed entry,
+// ends reads the new details for which it compares only the indexed entry and the tip: the mailbox, ops, tool calls, scores,
+// input and outputs. It also reads the columns of the output tables. It stores all of them in d.detail. Without an indexed entry,
 // all rows of the tip are new.
 func (d *detailReader) ends() error {
-	before, opsBefore, callsBefore := snapshot.EmptyState(), (*page.Collection)(nil), (*page.Collection)(nil)
+	before, opsBefore := snapshot.EmptyState(), (*page.Collection)(nil)
 	if d.from != nil {
 		var err error
 		if before, err = d.from.State(); err != nil {
 			return err
 		}
 		if opsBefore, err = d.from.Ops(); err != nil {
-			return err
-		}
-		if callsBefore, err = d.from.ToolCalls(); err != nil {
 			return err
 		}
 	}
@@ -38,7 +35,10 @@ func (d *detailReader) ends() error {
 	if err := d.readOps(opsBefore); err != nil {
 		return err
 	}
-	if err := d.readCalls(callsBefore); err != nil {
+	if d.detail.calls, err = journalDeltas(d, (*snapshot.Entry).ToolCalls, snapshot.DecodeToolCall); err != nil {
+		return err
+	}
+	if d.detail.scores, err = journalDeltas(d, (*snapshot.Entry).Scores, snapshot.DecodeScore); err != nil {
 		return err
 	}
 	if before.InputID() != after.InputID() {
@@ -140,20 +140,25 @@ func (d *detailReader) readOps(before *page.Collection) error {
 	return nil
 }
 
-// readCalls reads the new and changed tool calls into d.detail.calls. The parameter before holds the tool calls of the indexed entry;
-// nil means that no entry is indexed.
-func (d *detailReader) readCalls(before *page.Collection) error {
-	after, err := d.detail.tip.ToolCalls()
+// journalDeltas returns the new and changed rows of a collection of the journal, which of returns. Without an indexed entry, all rows
+// of the tip are new.
+func journalDeltas[T any](
+	d *detailReader, of func(*snapshot.Entry) (*page.Collection, error), decode func(page.Row) (T, error),
+) ([]rowDelta[T], error) {
+	after, err := of(d.detail.tip)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if before == nil {
-		if before, err = page.Open(d.r, objstore.ID{}); err != nil {
-			return err
-		}
+	var before *page.Collection
+	if d.from != nil {
+		before, err = of(d.from)
+	} else {
+		before, err = page.Open(d.r, objstore.ID{})
 	}
-	d.detail.calls, err = rowDeltas(before, after, snapshot.DecodeToolCall)
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return rowDeltas(before, after, decode)
 }
 
 // frameAt returns the number of the newest frame that the run had at the entry with the given id. It returns nil for

@@ -95,6 +95,10 @@ func (s *story) append(rt *rapid.T) {
 		draft := stateDraft(s.change(rt, tip)...)
 		draft.Events = []snapshot.Event{{Type: "NodeStarted", AtMs: s.w.clock, Payload: []byte(`{"nodeId":"n"}`)}}
 		if rapid.IntRange(0, 3).Draw(rt, "call") == 0 {
+			draft.Journal = append(draft.Journal, snapshot.SetScore(snapshot.Score{
+				NodeID: "n", Attempt: 1, Source: snapshot.ScoreLive, ScorerID: rapid.SampledFrom([]string{"a", "b:c"}).Draw(rt, "scorer"),
+				Score: []byte("0.5"), ScoredAtMs: s.w.clock,
+			}))
 			status := rapid.SampledFrom([]string{snapshot.ToolCallIntended, snapshot.ToolCallFailed}).Draw(rt, "status")
 			draft.Journal = append(draft.Journal, snapshot.SetToolCall(snapshot.ToolCall{
 				NodeID: "n", Attempt: 1, Seq: rapid.IntRange(1, 3).Draw(rt, "seq"), ToolName: "bash", Status: status, StartedAtMs: s.w.clock,

@@ -28,6 +28,7 @@ type detail struct {
 	waits     []rowDelta[snapshot.Wait]
 	ops       []opRow
 	calls     []rowDelta[snapshot.ToolCall]
+	scores    []rowDelta[snapshot.Score]
 	input     inputDelta
 	hashes    []frameHash              // newest frame first
 	workflows []objstore.ID            // every definition along the chain, including the parents'; sorted

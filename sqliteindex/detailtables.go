@@ -160,6 +160,28 @@ CREATE TABLE _smithers_tool_calls (
 	PRIMARY KEY (run_id, node_id, iteration, attempt, seq)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE _smithers_scorers (
+	id                TEXT NOT NULL,
+	run_id            TEXT NOT NULL,
+	node_id           TEXT NOT NULL,
+	iteration         INTEGER NOT NULL DEFAULT 0,
+	attempt           INTEGER NOT NULL DEFAULT 0,
+	scorer_id         TEXT NOT NULL,
+	scorer_name       TEXT NOT NULL,
+	source            TEXT NOT NULL,
+	score             REAL NOT NULL,
+	reason            TEXT,
+	meta_json         TEXT,
+	input_json        TEXT,
+	output_json       TEXT,
+	ground_truth_json TEXT,
+	context_json      TEXT,
+	latency_ms        REAL,
+	scored_at_ms      INTEGER NOT NULL,
+	duration_ms       REAL,
+	PRIMARY KEY (run_id, node_id, iteration, attempt, scorer_id, source)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE _smithers_ops (
 	run_id        TEXT NOT NULL,
 	op            INTEGER NOT NULL,

@@ -184,7 +184,8 @@ func (u *detailUpdate) take(ctx context.Context, c detailChange) error {
 // row.
 func (d *detail) size() int {
 	const longText = 4096
-	n := len(d.events) + len(d.nodes) + len(d.loops) + len(d.approvals) + len(d.humans) + len(d.signals) + len(d.waits) + len(d.calls)
+	n := len(d.events) + len(d.nodes) + len(d.loops) + len(d.approvals) + len(d.humans) + len(d.signals) + len(d.waits)
+	n += len(d.calls) + len(d.scores)
 	n += len(d.input.text) / longText
 	for _, outputs := range d.outputs {
 		n += len(outputs)

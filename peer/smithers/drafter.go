@@ -188,10 +188,11 @@ func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFact
 }
 
 // addAttempts sets the journals of step and step.draft to the changes since line.journal. The changes show the
-// attempts and tool calls as they were at atMs. files names the files that ended attempts left.
+// attempts, tool calls and scores as they were at atMs. files names the files that ended attempts left.
 func (d *drafter) addAttempts(line *runLine, step *lineStep, atMs int64, files attemptFiles) {
 	step.journal = line.journal.changesTo(atMs, d.peer.Attempts, line.done, files)
 	step.draft.Journal = append(step.journal.changes, line.journal.callsTo(atMs, d.peer.Calls)...)
+	step.draft.Journal = append(step.draft.Journal, line.journal.scoresTo(atMs, d.peer.Scores)...)
 }
 
 // attemptFiles returns the value that names the files that ended attempts left, for the journal of the next

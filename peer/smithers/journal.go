@@ -16,9 +16,10 @@ type journal struct {
 	attempts map[string]snapshot.Attempt // by their keys
 	logs     map[string]string           // by the keys of their attempts
 	calls    map[string]string           // the rows of tool calls, by their keys
+	scores   map[string]string           // the rows of scores, by their keys
 }
 
-// readJournal returns the attempts, the logs and the tool calls in the journal of entry.
+// readJournal returns the attempts, the logs, the tool calls and the scores in the journal of entry.
 func readJournal(entry *snapshot.Entry) (j journal, err error) {
 	attempts, err := kept.AttemptsAt(entry)
 	if err != nil {
@@ -31,18 +32,37 @@ func readJournal(entry *snapshot.Entry) (j journal, err error) {
 	if j.logs, err = kept.LogsAt(entry); err != nil {
 		return j, err
 	}
-	calls, err := entry.ToolCalls()
-	if err != nil {
+	if j.calls, err = rowsOf(entry.ToolCalls()); err != nil {
 		return j, err
 	}
-	j.calls = make(map[string]string)
-	for row, err := range calls.Rows() {
-		if err != nil {
-			return j, err
-		}
-		j.calls[row.Key] = string(row.Value)
+	j.scores, err = rowsOf(entry.Scores())
+	return j, err
+}
+
+// rowsOf returns the rows of a collection by their keys.
+func rowsOf(c *page.Collection, err error) (map[string]string, error) {
+	if err != nil {
+		return nil, err
 	}
-	return j, nil
+	rows := make(map[string]string)
+	for row, err := range c.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		rows[row.Key] = string(row.Value)
+	}
+	return rows, nil
+}
+
+// scoresTo returns the changes that make the journal's scores those of the database, as they were at atMs.
+func (j *journal) scoresTo(atMs int64, scores []snapshot.Score) []snapshot.Change {
+	var changes []snapshot.Change
+	for _, s := range scores {
+		if change := snapshot.SetScore(s); s.ScoredAtMs <= atMs && j.scores[change.Key] != string(change.Value) {
+			changes = append(changes, change)
+		}
+	}
+	return changes
 }
 
 // callsTo returns the changes that make the journal's tool calls those of the database, as they were at atMs.
@@ -60,12 +80,15 @@ func (j *journal) callsTo(atMs int64, calls []snapshot.ToolCall) []snapshot.Chan
 	return changes
 }
 
-// take adds the attempts and the tool calls in changes to j. The entry with these changes must be stored. take skips logs, which
+// take adds the attempts, the tool calls and the scores in changes to j. The entry with these changes must be stored. take skips logs, which
 // runLine.move adds.
 func (j *journal) take(changes []snapshot.Change) error {
 	for _, c := range changes {
 		if c.Collection == snapshot.CollectionToolCalls {
 			j.calls[c.Key] = string(c.Value)
+		}
+		if c.Collection == snapshot.CollectionScores {
+			j.scores[c.Key] = string(c.Value)
 		}
 		if c.Collection != snapshot.CollectionAttempts {
 			continue

@@ -23,7 +23,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		r.found = r.RowsDigest()
 	}
 	r.was, r.now, r.box = &kept.Peer{}, &kept.Peer{}, mailbox{Mail: r.Mail}
-	r.journal, r.done = journal{attempts: map[string]snapshot.Attempt{}, logs: map[string]string{}, calls: map[string]string{}}, doneOf(r.Attempts)
+	r.journal, r.done = journal{attempts: map[string]snapshot.Attempt{}, logs: map[string]string{}, calls: map[string]string{}, scores: map[string]string{}}, doneOf(r.Attempts)
 	r.head, err = r.im.store.Head(ctx, r.ID)
 	if fault.CodeOf(err) == fault.RunNotFound {
 		r.head = nil

@@ -70,7 +70,7 @@ func (p *Run) Seen(stored int, done []bool) *SeenRows {
 }
 
 // ReadLater sets p to the run in the database, but reads only a part of the rows. It reads the rows that were
-// added after seen, the attempts that had not ended, the mailbox, and the tool calls. It takes all other rows from seen.
+// added after seen, the attempts that had not ended, the mailbox, the tool calls and the scores. It takes all other rows from seen.
 //
 // ok is false if the database no longer has the rows of seen, or if a table does not allow a partial read. p is
 // then incomplete, and the caller must read the run with another Run.
@@ -83,10 +83,11 @@ func (p *Run) ReadLater(seen *SeenRows) (ok bool, err error) {
 			return false, err
 		}
 	}
-	if err := p.readRows(tables.Approvals, tables.HumanRequests, tables.Signals, tables.ToolCalls); err != nil {
+	if err := p.readRows(tables.Approvals, tables.HumanRequests, tables.Signals, tables.ToolCalls, tables.Scorers); err != nil {
 		return false, err
 	}
 	p.sortInCalls()
+	p.sortInScores()
 	p.Mail = ReadMail(p.Rows, p.Attempts, p.Events.All, p.Ours.CreatedAtMs)
 	if p.neverRan() {
 		p.Ours.Status = snapshot.RunPending

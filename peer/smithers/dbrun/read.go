@@ -33,7 +33,7 @@ func (p *Run) Read() error {
 // ReadForFrames sets p to the run in the database, like Read, but reads only the rows that new frames need:
 // snapshots, rendered trees, attempts, events and the mailbox.
 func (p *Run) ReadForFrames() error {
-	return p.readThese(tables.Attempts, tables.Events, tables.Approvals, tables.HumanRequests, tables.Signals, tables.ToolCalls)
+	return p.readThese(tables.Attempts, tables.Events, tables.Approvals, tables.HumanRequests, tables.Signals, tables.ToolCalls, tables.Scorers)
 }
 
 // readThese reads the run's snapshots without contents, the rendered trees, and the run's rows in the named tables.
@@ -81,13 +81,14 @@ func (p *Run) readRows(names ...string) error {
 	return nil
 }
 
-// sortIn sets p.Attempts, p.Calls, p.Events, p.Mail and p.Copies from p.Rows. If the run never ran, sortIn also sets its
+// sortIn sets p.Attempts, p.Calls, p.Scores, p.Events, p.Mail and p.Copies from p.Rows. If the run never ran, sortIn also sets its
 // status to pending.
 func (p *Run) sortIn() {
 	for _, row := range p.Rows[tables.Attempts] {
 		p.addAttempt(row)
 	}
 	p.sortInCalls()
+	p.sortInScores()
 	p.Events = listEvents(p.ID, p.Ours.Workflow, nil, p.Rows[tables.Events])
 	p.Mail = ReadMail(p.Rows, p.Attempts, p.Events.All, p.Ours.CreatedAtMs)
 	if p.neverRan() {
@@ -101,6 +102,15 @@ func (p *Run) sortInCalls() {
 	for _, row := range p.Rows[tables.ToolCalls] {
 		if c, ok := tables.ReadToolCall(row); ok {
 			p.Calls = append(p.Calls, c)
+		}
+	}
+}
+
+// sortInScores sets p.Scores from p.Rows. It skips invalid rows.
+func (p *Run) sortInScores() {
+	for _, row := range p.Rows[tables.Scorers] {
+		if s, ok := tables.ReadScore(row); ok {
+			p.Scores = append(p.Scores, s)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type Run struct {
 	columns  []tables.OutputColumn // of all output tables; nil unless Read has read the run
 	Attempts []Attempt
 	Calls    []snapshot.ToolCall
+	Scores   []snapshot.Score
 	Mail     Mail
 	Events   Events
 	Copies   *workcopy.Run

@@ -44,7 +44,8 @@ type runExport struct {
 // none. Of the attempts, the export writes only the attempts that are waits.
 func hydrated(table string) bool {
 	switch table {
-	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance, tables.ToolCalls:
+	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance, tables.ToolCalls,
+		tables.Scorers:
 		return true
 	}
 	return false

@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// FactsAt returns the facts of a run at entry, one of the run's entries: the run's row, state, attempts, logs and tool calls.
+// FactsAt returns the facts of a run at entry, one of the run's entries: the run's row, state, attempts, logs, tool calls and scores.
 // It leaves Events, Frames and Restored unset. The caller sets the fields that its predictions need.
 func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	row, err := entry.RunRow()
@@ -31,7 +31,10 @@ func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	if f.Logs, err = LogsAt(entry); err != nil {
 		return nil, err
 	}
-	f.Calls, err = ToolCallsAt(entry)
+	if f.Calls, err = ToolCallsAt(entry); err != nil {
+		return nil, err
+	}
+	f.Scores, err = ScoresAt(entry)
 	return f, err
 }
 
@@ -51,6 +54,17 @@ func LogsAt(entry *snapshot.Entry) (map[string]string, error) {
 		}
 	}
 	return logs, nil
+}
+
+// ScoresAt returns the scores in the journal of entry, sorted by key.
+func ScoresAt(entry *snapshot.Entry) (all []snapshot.Score, err error) {
+	for s, err := range entry.AllScores() {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
 }
 
 // ToolCallsAt returns the tool calls in the journal of entry, sorted by key.

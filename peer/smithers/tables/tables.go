@@ -22,6 +22,7 @@ const (
 	HumanRequests = "_smithers_human_requests"
 	Signals       = "_smithers_signals"
 	ToolCalls     = "_smithers_tool_calls"
+	Scorers       = "_smithers_scorers"
 	Events        = "_smithers_events"
 	Provenance    = "_smithers_output_provenance"
 	Input         = "input"
@@ -45,6 +46,7 @@ type Facts struct {
 	Attempts []snapshot.Attempt
 	Logs     map[string]string // by the attempt's key
 	Calls    []snapshot.ToolCall
+	Scores   []snapshot.Score
 	Events   []snapshot.Event // the run's own events, from number 0
 	Frames   []FrameFacts     // the line: the frames that were not dropped, oldest first
 	Restored bool             // the run has changed since its import, so Smithers restores it from the newest snapshot
@@ -113,6 +115,8 @@ func (f *Facts) predictTable(table source.Table, columns []OutputColumn) []sourc
 		return f.predictSignals()
 	case ToolCalls:
 		return f.predictToolCalls()
+	case Scorers:
+		return f.predictScores()
 	case Events:
 		return f.predictEvents()
 	case Provenance:

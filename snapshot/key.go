@@ -56,7 +56,7 @@ func SplitAttemptKey(key string) (nodeID string, iteration, attempt int, err err
 	return nodeID, iteration, attempt, nil
 }
 
-// cutLast splits a key around its last separator. If it has none, before is the key, after is "" and found is false.
+// cutLast splits a key around its last separator. Without a separator, before is the key, after is "" and found is false.
 func cutLast(s string) (before, after string, found bool) {
 	i := strings.LastIndex(s, keySeparator)
 	if i < 0 {

@@ -159,7 +159,7 @@ func (s Score) ID(runID string) string {
 // Name returns the scorer's name for people.
 func (s Score) Name() string { return cmp.Or(s.ScorerName, s.ScorerID) }
 
-// parseScore returns the finite number that text is, and false if it is none.
+// parseScore parses text as a JSON number. It returns false if text is anything else or the number is not finite.
 func parseScore(text json.RawMessage) (float64, bool) {
 	value, err := strconv.ParseFloat(string(text), 64)
 	return value, err == nil && !math.IsInf(value, 0) && !math.IsNaN(value) && json.Valid(text)

@@ -92,7 +92,7 @@ func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *sn
 		case table.Name == tables.ToolCalls && len(has) == 0:
 			continue // and no tool calls
 		case table.Name == tables.Scorers && len(has) == 0:
-			continue // and no scores
+			continue // scores may be given after an export
 		}
 		if !slices.EqualFunc(rows, has, func(a, b source.Row) bool { return sameExported(table, a, b) }) {
 			return false, nil

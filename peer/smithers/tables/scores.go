@@ -57,7 +57,7 @@ func (f *Facts) predictScores() []source.Row {
 	return rows
 }
 
-// realIn returns the number in a column. ok is false if the column has none.
+// realIn returns the number in a column. ok is false if the column holds no number.
 func realIn(row source.Row, column string) (value float64, ok bool) {
 	switch v := row[column]; v.Kind {
 	case source.Real:
@@ -69,7 +69,7 @@ func realIn(row source.Row, column string) (value float64, ok bool) {
 	}
 }
 
-// wholeIn returns the number in a column, rounded, or nil if the column has none that is a duration in milliseconds.
+// wholeIn returns the number in a column, rounded, or nil if the column holds no duration in milliseconds.
 func wholeIn(row source.Row, column string) *int64 {
 	value, ok := realIn(row, column)
 	if !ok || !(value >= 0 && value <= dbrow.MaxTime) { // also if it is NaN

@@ -14,7 +14,8 @@ import (
 
 // command is a command of a workflow, in the details of unconfirmed.
 type command struct {
-	NodeID  string   `json:"nodeId"`
+	NodeID  string   `json:"nodeId"`           // "" for a scorer of the workflow
+	Scorer  string   `json:"scorer,omitempty"` // the scorer's name
 	Command string   `json:"command"`
 	Env     []string `json:"env,omitempty"` // "NAME=value"
 }
@@ -83,21 +84,28 @@ func Unconfirmed(wf *workflow.Workflow) *fault.Error {
 	return out
 }
 
-// commandsOf returns the commands of the workflow's tasks, with their environment. The result is never nil.
+// commandsOf returns the commands of the workflow's tasks, with their environment, and of its scorers. The result is never nil.
 func commandsOf(wf *workflow.Workflow) []command {
 	out := []command{}
+	for _, s := range wf.Scorers {
+		out = append(out, command{Scorer: s.Name, Command: s.Run})
+	}
 	for _, t := range wf.Tasks {
-		if t.Run != "" {
-			out = append(out, command{t.ID, t.Run, t.Env})
+		if t.Run == "" {
+			continue
+		}
+		out = append(out, command{NodeID: t.ID, Command: t.Run, Env: t.Env})
+		for _, s := range t.OwnScorers(wf) {
+			out = append(out, command{NodeID: t.ID, Scorer: s.Name, Command: s.Run})
 		}
 	}
 	return out
 }
 
 // ConsentLines returns the lines that a person reads before consenting to a workflow: the worktrees that the workflow
-// asks for, and the environment and the command of each task with a command. The lines have no control characters.
+// asks for, and the environment, the command and the scorers of each task with a command. The lines have no control characters.
 func ConsentLines(wf *workflow.Workflow) []string {
-	lines := worktreeLines("", wf.Worktree)
+	lines := append(worktreeLines("", wf.Worktree), scorerLines("", wf.Scorers)...)
 	for _, t := range wf.Tasks {
 		id := plain.Text(t.ID)
 		lines = append(lines, worktreeLines(id+": ", t.Worktree)...)
@@ -109,6 +117,18 @@ func ConsentLines(wf *workflow.Workflow) []string {
 		}
 		for _, line := range plain.Lines(t.Run) {
 			lines = append(lines, id+": "+line)
+		}
+		lines = append(lines, scorerLines(id+": ", t.OwnScorers(wf))...)
+	}
+	return lines
+}
+
+// scorerLines returns the lines of the commands of scorers. Each begins with start.
+func scorerLines(start string, scorers []*workflow.Scorer) []string {
+	var lines []string
+	for _, s := range scorers {
+		for _, line := range plain.Lines(s.Run) {
+			lines = append(lines, start+"scorer "+plain.Text(s.Name)+": "+line)
 		}
 	}
 	return lines

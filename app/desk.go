@@ -49,4 +49,5 @@ const (
 	Landing         Wait = "merging"
 	OpeningDatabase Wait = "opening the database"
 	ExportingFrames Wait = "exporting frames"
+	Scoring         Wait = "scoring"
 )

@@ -163,6 +163,9 @@ func (e *execution) options() (engine.Options, error) {
 		Commands: claim.CommandsOf(e.Store, run), BringFiles: e.bringFiles,
 		WorkflowFile: e.workflowFileToType(e.head.Row(), e.file),
 		Cache:        cache.Of(e.Store), NoCache: e.NoCache,
+		Extract: func(ctx context.Context, tree objstore.ID, dir string) error {
+			return code.Extract(ctx, e.Store.Objects(), tree, dir)
+		},
 	}
 	if e.Store.Settings().Secrets != vault.Off {
 		opts.Secrets = e.Store.Secrets(e.head.Row())

@@ -19,9 +19,10 @@ func foreignRun(t *testing.T, d *desk) {
 	t.Helper()
 	const workflow = `name: flow
 worktree: {path: "../elsewhere", branch: "fix-{run}"}
+scorers: [{name: all, run: "echo 3"}]
 tasks:
   - {id: ask, approval: "Go on?"}
-  - {id: look, needs: [ask], worktree: {base: HEAD}, run: "true"}
+  - {id: look, needs: [ask], worktree: {base: HEAD}, run: "true", scorers: [{name: own, run: "echo 4"}]}
   - {id: ship, needs: [ask], env: {MODE: "fast\e[5m"}, run: "echo 1 >>$FILE\necho 2"}
 `
 	d.repo.Write("flow.yaml", workflow)
@@ -48,8 +49,10 @@ func TestAPersonIsShownNewCommandsAndAsked(t *testing.T) {
 
 	const shown = "Workflow flow has never run in this clone. It has these commands:\n" +
 		"  a worktree in ../elsewhere on branch fix-{run}\n" +
+		"  scorer all: echo 3\n" +
 		"  look: a worktree from HEAD\n" +
 		"  look: true\n" +
+		"  look: scorer own: echo 4\n" +
 		"  ship: MODE=fast\\x1b[5m\n" +
 		"  ship: echo 1 >>$FILE\n" +
 		"  ship: echo 2\n" +
@@ -80,5 +83,5 @@ func TestNobodyIsAskedWhereScriptsRead(t *testing.T) {
 	}, "resume", "flow", "--json")
 	assert.Equal(t, fault.ExitUsage, c.exit)
 	assert.Contains(t, c.err.String(), `"code":"unconfirmed"`)
-	assert.Contains(t, c.err.String(), `"commands":[{"nodeId":"look","command":"true"},{"nodeId":"ship","command":"echo 1 >>$FILE\necho 2","env":["MODE=fast\u001b[5m"]}]`)
+	assert.Contains(t, c.err.String(), `"commands":[{"nodeId":"","scorer":"all","command":"echo 3"},{"nodeId":"look","command":"true"},{"nodeId":"look","scorer":"own","command":"echo 4"},{"nodeId":"ship","command":"echo 1 >>$FILE\necho 2","env":["MODE=fast\u001b[5m"]}]`)
 }

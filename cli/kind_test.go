@@ -32,6 +32,8 @@ func jsonLines() []jsonLine {
 		{"show", "-p a:2", ""},
 		{"logs", "a plan", ""},
 		{"calls", "a", ""},
+		{"score", "a --name one --with printf${IFS}1", ""},
+		{"scores", "a", ""},
 		{"cache list", "", ""},
 		{"cache show", "0", ""},
 		{"cache why", "a plan", ""},

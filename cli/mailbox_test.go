@@ -131,6 +131,7 @@ func TestWhatWaitsCannotDriveATerminal(t *testing.T) {
 		{"op":"set","collection":"attempts","key":"n\u001b[5m::0::1","value":{"state":"failed","startedAtMs":1,
 			"finishedAtMs":2,"error":`+evil+`}},
 		{"op":"set","collection":"tool-calls","key":"n\u001b[5m::0::1::1","value":{"toolName":`+evil+`,"status":"failed","startedAtMs":1,"input":{"command":`+evil+`},"error":`+evil+`}},
+		{"op":"set","collection":"scores","key":"n\u001b[5m::0::1::live::judge\u001b[5m","value":{"scorerName":`+evil+`,"score":1,"reason":`+evil+`,"scoredAtMs":1}},
 		{"op":"set","collection":"logs","key":"n\u001b[5m::0::1","value":`+evil+`}]}`)
 	for _, args := range [][]string{
 		{"inbox"},
@@ -142,6 +143,7 @@ func TestWhatWaitsCannotDriveATerminal(t *testing.T) {
 		{"logs", "evil", "nope"},
 		{"calls", "evil"},
 		{"calls", "evil", "--failed"},
+		{"scores", "evil"},
 		{"show", "evil:0"},
 		{"sql", "SELECT title FROM _smithers_approvals"},
 		{"sql", "SELECT 1 AS \"\x1b[5m\""},

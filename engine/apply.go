@@ -48,6 +48,7 @@ func (r *runner) apply(out outcome) {
 	r.next.journal = append(r.next.journal, out.job.calls.take()...)
 	r.noteLookup(out, a)
 	r.conclude(t, a, out.ending)
+	r.noteScores(out, a)
 }
 
 // conclude records the end of an attempt of t in r.next, at the current time, and sets the state of the attempt's

@@ -28,6 +28,7 @@ const (
 	reasonInterrupted = "interrupted"
 	reasonCondition   = "condition"
 	reasonWorktree    = "worktree"
+	reasonGate        = "gate"
 
 	// Reasons for attempts that waited.
 	reasonTemplate         = "template"
@@ -68,6 +69,9 @@ type job struct {
 	dir     string          // the folder to run in
 	opener  *worktreeOpener // opens the worktree to run in; nil means dir
 
+	input       json.RawMessage // of the run, for scorers
+	startedAtMs int64           // when the attempt began
+
 	lookup *lookup // the search for a result of an equal task; nil if the task has no cache
 
 	calls    *callReport // the tool calls that the command reports; nil if it cannot report any
@@ -86,6 +90,7 @@ type outcome struct {
 	unnoted  error       // the error of recording the command's process group, or nil
 	uncalled error       // the error of reading the reported tool calls, or nil
 	uncached error       // the error of using the cache, or nil
+	scores   []scored    // of the scorers with a gate
 }
 
 // Causes of the end of an attempt's context.
@@ -95,20 +100,20 @@ var (
 	errTooMuch   = errors.New("too much output")
 )
 
-// execute opens the attempt's worktree if j.opener is set, runs the command and returns the outcome. If the cache has the result of an
-// equal task, execute runs no command. If the worktree
+// execute opens the attempt's worktree if j.opener is set, runs the command and then the scorers with a gate, and returns the outcome. If
+// the cache has the result of an equal task, execute runs no command, but the scorers. If the worktree
 // cannot be opened, execute runs no command, and the attempt is failed or cancelled. To cancel the attempt, the
 // caller ends ctx with the cause errCancelled.
 func (j *job) execute(ctx context.Context) outcome {
 	if j.opener == nil {
-		return j.cachedOr(ctx, j.command)
+		return j.gated(ctx, j.cachedOr(ctx, j.command))
 	}
 	opened, err := j.opener.run(ctx)
 	switch {
 	case err == nil:
 		j.dir = opened.Root()
 		j.lookup.began(ctx, opened)
-		out := j.cachedOr(ctx, j.command)
+		out := j.gated(ctx, j.cachedOr(ctx, j.command))
 		out.opened = opened
 		return out
 	case errors.Is(context.Cause(ctx), errCancelled):

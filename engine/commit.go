@@ -64,6 +64,7 @@ func (r *runner) commitIf(ctx context.Context, check func() error) error {
 	r.next = newDraft(r.runID, r.opts.Now())
 	r.read = read.revisions()
 	r.keepResults(ctx, said.results)
+	r.launchScorers(said.scorings)
 	r.opts.report(row.Frame, said.subject(), said.steps, r.nodes)
 	return nil
 }

@@ -31,6 +31,7 @@ type draft struct {
 	ended    []snapshot.Attempt // attempts that ended, still without pointers to their files
 	starting map[string]bool    // the working copies in which attempts start that need to know their files
 	results  []result           // of the frame's attempts, for the cache
+	scorings []*scoring         // to begin when the frame is committed
 	err      error              // the joined errors of the calls
 }
 
@@ -57,6 +58,11 @@ type payload struct {
 	Key    cache.Key `json:"key,omitempty"`
 	From   string    `json:"from,omitempty"`
 	Reason string    `json:"reason,omitempty"`
+
+	// Of ScorerStarted, ScorerFinished and ScorerFailed.
+	ScorerID   string          `json:"scorerId,omitempty"`
+	ScorerName string          `json:"scorerName,omitempty"`
+	Score      json.RawMessage `json:"score,omitempty"`
 }
 
 // newDraft returns an empty draft of a frame of the run with the given id and time.

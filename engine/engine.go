@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/cache"
@@ -82,6 +83,8 @@ type Options struct {
 	Cache *cache.Cache
 	// NoCache looks for no results in Cache, and stores results all the same.
 	NoCache bool
+	// Extract writes the files of a stored tree into an empty folder, for scorers. If nil, scorers run in the folder of their task.
+	Extract func(ctx context.Context, tree objstore.ID, dir string) error
 	// AcceptWorkflowChange lets a run continue with a changed definition; see Reconcile.
 	AcceptWorkflowChange bool
 }

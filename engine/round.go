@@ -111,7 +111,7 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	}
 	j := &job{
 		key: key, task: t, attempt: number, stdin: stdin, schema: r.wf.Schema(t.Output),
-		opts: &r.opts, runID: r.runID, live: r.live,
+		opts: &r.opts, runID: r.runID, live: r.live, input: given.Input, startedAtMs: r.next.atMs,
 	}
 	j.dir, j.opener = r.files.placeOf(t)
 	if j.lookup, err = r.lookupOf(t, given, stdin); err != nil {

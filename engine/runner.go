@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // runner executes one run. Run's goroutine owns the runner and commits
@@ -36,6 +37,8 @@ type runner struct {
 	running  runningAttempts
 	outcomes chan outcome
 	workers  sync.WaitGroup
+	scores   *scoreQueue
+	launch   func(*scoring) // begins a scorer beside the run
 	live     *liveLog
 
 	waited   bool // since the last frame, the run has waited while no command ran
@@ -75,6 +78,7 @@ func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 		resumed:  row.StartedAtMs != nil,
 		running:  make(runningAttempts),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
+		scores:   newScoreQueue(opts.MaxParallel),
 		live:     &liveLog{out: opts.Log, masks: opts.Secrets},
 	}
 	r.files = &workingCopies{
@@ -91,7 +95,9 @@ func (r *runner) loop(ctx context.Context) error {
 	defer func() {
 		stop(errCancelled)
 		r.workers.Wait()
+		r.scores.workers.Wait()
 	}()
+	r.launch = func(s *scoring) { r.scores.launch(work, s) }
 	watch := time.NewTicker(r.opts.Watch)
 	defer watch.Stop()
 	for {
@@ -111,6 +117,9 @@ func (r *runner) loop(ctx context.Context) error {
 			}
 		default:
 			if over, err := r.finish(ctx); over || err != nil {
+				if over && fault.CodeOf(err) != fault.Conflict {
+					r.awaitScorers(ctx, stop)
+				}
 				return err
 			}
 		}
@@ -163,6 +172,7 @@ func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiti
 //   - A command has ended. wait applies the outcomes of all commands that have ended by now to r.next.
 //   - ctx ends. While the run is being cancelled, wait ignores this event.
 //   - The clock ends the wait of a node, or its rest between two tries.
+//   - A scorer has ended. wait then stores its score.
 //   - watch receives. wait then reads the tip again and checks it, and stores the tool calls that commands have reported.
 //   - Another process takes over the run. The error's code is then conflict.
 func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
@@ -189,6 +199,8 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 		}
 	case <-done:
 	case <-due:
+	case <-r.scores.news:
+		return r.commitScores(ctx)
 	case <-r.opts.Lost:
 		return r.tip.takenOver()
 	case <-watch:

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
@@ -19,21 +21,28 @@ var repositoryVariables = []string{
 // then the variables that identify the attempt, SMITHERS_OUTPUT with the task's output table and, unless callFile is "",
 // SMITHERS_TOOL_CALLS with that path. If a variable occurs twice, the later value wins.
 func taskEnv(base []string, t *workflow.Task, runID string, iteration, attempt int, callFile string) []string {
-	env := make([]string, 0, len(base)+len(t.Env)+6)
-	for _, entry := range base {
-		name, _, _ := strings.Cut(entry, "=")
-		located := false
-		for _, variable := range repositoryVariables {
-			located = located || name == variable
-		}
-		if !located {
-			env = append(env, entry)
-		}
-	}
+	env := withoutRepository(base)
 	env = append(append(env, t.Env...), claim.AttemptEnv(runID, t.ID, iteration, attempt)...)
 	env = append(env, "SMITHERS_OUTPUT="+t.Output)
 	if callFile != "" {
 		env = append(env, callsVariable+"="+callFile)
+	}
+	return env
+}
+
+// scorerEnv returns the environment of a scorer that runs after the fact: base without repositoryVariables, and the variables that
+// identify the attempt.
+func scorerEnv(base []string, run string, of snapshot.Attempt) []string {
+	return append(withoutRepository(base), claim.AttemptEnv(run, of.NodeID, of.Iteration, of.Attempt)...)
+}
+
+// withoutRepository returns a copy of the environment base without repositoryVariables.
+func withoutRepository(base []string) []string {
+	env := make([]string, 0, len(base)+8)
+	for _, entry := range base {
+		if name, _, _ := strings.Cut(entry, "="); !slices.Contains(repositoryVariables, name) {
+			env = append(env, entry)
+		}
 	}
 	return env
 }

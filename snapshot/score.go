@@ -165,9 +165,15 @@ func parseScore(text json.RawMessage) (float64, bool) {
 	return value, err == nil && !math.IsInf(value, 0) && !math.IsNaN(value) && json.Valid(text)
 }
 
+// IsScore reports whether text is a JSON number that a score can have: a finite one.
+func IsScore(text json.RawMessage) bool {
+	_, ok := parseScore(text)
+	return ok
+}
+
 // check returns an error if the score cannot be stored.
 func (s Score) check() error {
-	if _, ok := parseScore(s.Score); !ok {
+	if !IsScore(s.Score) {
 		return errors.New("score: not a finite number")
 	}
 	if s.ScorerID == "" {

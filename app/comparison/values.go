@@ -71,7 +71,25 @@ func newestRows(sum *summary.Summary) (map[string]newestRow, error) {
 		}
 		rows[table] = newestRow{newest.Value, at}
 	}
-	return rows, nil
+	return rows, addScores(sum, rows)
+}
+
+// scoresTable is the table of what scorers gave a run: a member for each scorer, with the mean. An output table of this name has
+// precedence.
+const scoresTable = "scores"
+
+// addScores adds the table of the scores of a run to rows, unless nothing scored the run.
+func addScores(sum *summary.Summary, rows map[string]newestRow) error {
+	if _, taken := rows[scoresTable]; taken || len(sum.Scorers) == 0 {
+		return nil
+	}
+	means := make(map[string]float64, len(sum.Scorers))
+	for _, scorer := range sum.Scorers {
+		means[scorer.Name] = scorer.Mean
+	}
+	text, err := json.Marshal(means)
+	rows[scoresTable] = newestRow{text, len(sum.Steps) + 1}
+	return err
 }
 
 // chooseValues sets By, Inputs and Outputs, and the outputs of the runs. It warns of a column that no run has.

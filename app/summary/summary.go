@@ -35,6 +35,7 @@ type Summary struct {
 	Failure  *Failure // nil if the run has not failed
 	Usage    *Usage   // nil if no step says what it used
 	Calls    Calls
+	Scorers  []Scorer // sorted by name
 
 	StartMs int64 // the start of the run's own first attempt or, if it has none, the time of its first frame
 	EndMs   int64 // the end of the run's own last attempt, or now if an attempt runs or waits
@@ -66,6 +67,7 @@ const (
 	PartAttempts Part = "attempts" // Attempts, those of Steps, and the times
 	PartUsage    Part = "usage"
 	PartCalls    Part = "calls"
+	PartScores   Part = "scores"
 	PartCode     Part = "code"    // First and Code
 	PartFailure  Part = "failure" // the change before the failure
 )
@@ -126,6 +128,7 @@ func read(ctx context.Context, s *timeline.Store, run string, now time.Time, all
 		{PartSteps, func() error { sum.arrange(); sum.readTimes(); return nil }},
 		{PartUsage, func() (err error) { sum.Usage, err = readUsage(state); return err }},
 		{PartCalls, sum.readCalls},
+		{PartScores, func() (err error) { sum.Scorers, err = ScorersOf(sum.Entry); return err }},
 		{PartCode, func() error { return sum.readCode(ctx, s) }},
 		{PartFailure, func() error { return sum.readFailure(ctx, s) }},
 	} {

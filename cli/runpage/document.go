@@ -20,6 +20,7 @@ type Document struct {
 	Frames   int              `json:"frames"`
 	Code     codeDocument     `json:"code"` // since the first frame; for a fork, of the run that it descends from
 	Calls    callsDocument    `json:"calls"`
+	Scorers  []scorerDocument `json:"scorers"`
 	Usage    *summary.Usage   `json:"usage"`
 	Failure  *failureDocument `json:"failure"`
 	Steps    []stepDocument   `json:"steps"`
@@ -44,6 +45,24 @@ type codeDocument struct {
 type callsDocument struct {
 	Total  int `json:"total"`
 	Failed int `json:"failed"`
+}
+
+// scorerDocument is the scores of one scorer: one for each task, that of the newest attempt.
+type scorerDocument struct {
+	Scorer string  `json:"scorer"`
+	Count  int     `json:"count"`
+	Mean   float64 `json:"mean"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// scorersOf returns the documents of scorers.
+func scorersOf(scorers []summary.Scorer) []scorerDocument {
+	out := make([]scorerDocument, len(scorers))
+	for i, s := range scorers {
+		out[i] = scorerDocument{s.Name, s.Count, s.Mean, s.Min, s.Max}
+	}
+	return out
 }
 
 // failureDocument says why the run failed. NodeID, Iteration and Attempt are null if no step failed.
@@ -150,7 +169,7 @@ type turnDocument struct {
 func (v *View) Document() *Document {
 	doc := &Document{
 		Reason: v.reason(), StartMs: v.StartMs, EndMs: v.EndMs, TookMs: v.TookMs, WaitedMs: v.WaitedMs, Frames: v.Frames.All,
-		Code: codeOf(v.Code), Calls: callsDocument(v.Calls), Usage: v.Usage, Failure: v.failureDocument(), Steps: []stepDocument{},
+		Code: codeOf(v.Code), Calls: callsDocument(v.Calls), Scorers: scorersOf(v.Scorers), Usage: v.Usage, Failure: v.failureDocument(), Steps: []stepDocument{},
 		Waits: []waitDocument{}, Forks: []forkDocument{}, Forked: v.Forked, Next: v.Next,
 	}
 	for i := range v.Steps {

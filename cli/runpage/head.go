@@ -133,6 +133,9 @@ func (v *View) facts(c *canvas) {
 	if v.Usage != nil && v.Usage.CostUSD > 0 {
 		add(display.Cost(v.Usage.CostUSD))
 	}
+	for _, scorer := range v.Scorers {
+		add(scorer.Name + " " + display.Score(scorer.Mean))
+	}
 	if o := v.Origin; o != nil {
 		from := "forked from " + o.At.String()
 		if o.Elsewhere {

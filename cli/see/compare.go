@@ -31,7 +31,7 @@ finished is better than one that waits, then the one with fewer changed lines, t
 shorter one. A line below the table says what decided.
 
 OUTPUT is TABLE.MEMBER, with or without "outputs." in front: the member of the newest row of
-an output table. Without --outputs, the short values of the last steps are shown. Tokens and
+an output table. scores.NAME is the mean of what the scorer NAME gave. Without --outputs, the short values of the last steps are shown. Tokens and
 cost are those of the output table usage: ` + "`git smithers help workflow`" + ` describes it.
 
 At a terminal, up to eight runs are columns if they fit, and otherwise each run is a line.

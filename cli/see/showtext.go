@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -39,6 +40,9 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	}
 	v.row(at, row, entry)
 	if err := v.calls(entry); err != nil {
+		return err
+	}
+	if err := v.scores(entry); err != nil {
 		return err
 	}
 	if err := v.workingCopy(entry); err != nil {
@@ -260,6 +264,27 @@ func (v *stateView) calls(entry *snapshot.Entry) error {
 	}
 	v.field("tool calls", text)
 	return nil
+}
+
+// scores writes a line for each scorer that has scored tasks of the run.
+func (v *stateView) scores(entry *snapshot.Entry) error {
+	scorers, err := summary.ScorersOf(entry)
+	for _, scorer := range scorers {
+		v.field("score", plain.Text(plain.Cut(scorer.Name, titleShown))+" "+display.Score(scorer.Mean)+spreadOf(scorer))
+	}
+	return err
+}
+
+// spreadOf returns what a mean does not say of the scores of a scorer, such as " of 3, from 0.2 to 0.9".
+func spreadOf(scorer summary.Scorer) string {
+	if scorer.Count == 1 {
+		return ""
+	}
+	text := fmt.Sprintf(" of %d", scorer.Count)
+	if scorer.Min != scorer.Max {
+		text += ", from " + display.Score(scorer.Min) + " to " + display.Score(scorer.Max)
+	}
+	return text
 }
 
 // journal writes the failed attempts in the journal of the entry, each with the end of its log. With --attempts, it

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -61,12 +60,9 @@ func (p *parser) retries(n *yaml.Node, t *Task) {
 		}
 	})
 	p.key(fields, "jitter", func(n *yaml.Node) {
-		text := p.text(n, "jitter")
-		jitter, err := strconv.ParseFloat(text, 64)
+		jitter := p.share(n, "jitter")
 		switch {
 		case p.err != nil:
-		case err != nil || math.IsNaN(jitter) || jitter < 0 || jitter > 1:
-			p.fail(n, "", "jitter must be a number from 0 to 1, not %q", text)
 		case fields["backoff"] == nil:
 			p.fail(n, "", "jitter needs a backoff")
 		default:

@@ -22,8 +22,8 @@ const (
 
 // The keys that a mapping of the file may have.
 var (
-	workflowKeys = []string{"name", "input", "outputs", "worktree", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "approval", "wait_for", "human", "timer"}
+	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "tasks"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "approval", "wait_for", "human", "timer"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
@@ -69,7 +69,9 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.key(fields, "input", func(n *yaml.Node) { p.wf.input = p.schema(n, "input") })
 	p.key(fields, "outputs", p.outputs)
 	p.key(fields, "worktree", func(n *yaml.Node) { p.wf.Worktree = p.worktree(n, "") })
+	p.key(fields, "scorers", func(n *yaml.Node) { p.wf.Scorers = p.scorers(n, "the workflow") })
 	p.part(func() { p.tasks(top, fields) })
+	p.joinScorers()
 	p.resolveNeeds()
 	p.findCycle()
 	p.compileConditions()
@@ -232,6 +234,7 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "env", func(n *yaml.Node) { t.Env = p.env(n) })
 	p.key(fields, "worktree", func(n *yaml.Node) { t.Worktree = p.worktree(n, t.ID) })
 	p.key(fields, "cache", func(n *yaml.Node) { t.Cache = p.cache(n) })
+	p.key(fields, "scorers", func(n *yaml.Node) { t.Scorers = p.scorers(n, "task "+t.ID) })
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

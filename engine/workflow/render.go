@@ -68,6 +68,7 @@ func renderTask(t *Task) element {
 	renderPatience(props, t.Timeout, "")
 	renderWorktree(props, t.Worktree)
 	renderCache(props, t.Cache)
+	renderScorers(props, t.Scorers)
 	return newElement(renderKind(props, t), props)
 }
 

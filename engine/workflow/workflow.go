@@ -18,6 +18,7 @@ type Workflow struct {
 	Loops []*Loop // in file order
 
 	Worktree *Worktree // the worktree that tasks share; nil means the working copy in which the run starts
+	Scorers  []*Scorer // of every task with a command, in file order
 
 	definition []byte                    // the bytes of the file
 	input      *schema.Schema            // nil accepts any object
@@ -48,6 +49,7 @@ type Task struct {
 
 	Worktree *Worktree // the task's own worktree; nil means the working copy that tasks share
 	Cache    *Cache    // how results are used again; nil means never
+	Scorers  []*Scorer // what gives results a number: its own, then those of the workflow
 
 	line   int             // in the file
 	when   *Condition      // nil if When is ""

@@ -3,6 +3,7 @@ module github.com/git-smithers/git-smithers
 go 1.26.0
 
 require (
+	github.com/adhocore/gronx v1.20.4
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/expr-lang/expr v1.17.8
 	github.com/go-git/go-git/v5 v5.19.3

@@ -33,11 +33,13 @@ type SuperviseRequest struct {
 // SupervisorReport describes one action of a supervisor on a run.
 type SupervisorReport struct {
 	Action SupervisorAction
-	Run    string
-	Status snapshot.RunStatus
-	Frame  int64
-	Err    error // why the run was left or stopped; nil otherwise
-	Failed error // why a run that has ended failed; nil if it did not fail
+	// Schedule is the id of a schedule of ScheduleFired and ScheduleLeft; the latter has no run.
+	Schedule string
+	Run      string
+	Status   snapshot.RunStatus
+	Frame    int64
+	Err      error // why the run was left or stopped; nil otherwise
+	Failed   error // why a run that has ended failed; nil if it did not fail
 }
 
 // A SupervisorAction is the kind of an action of a supervisor on a run.
@@ -49,11 +51,14 @@ const (
 	RunEnded   SupervisorAction = "ended"   // the run has ended, or waits: see its status
 	RunLeft    SupervisorAction = "left"    // the run was not resumed
 	RunStopped SupervisorAction = "stopped" // an error stopped the run, which can be resumed
+
+	ScheduleFired SupervisorAction = "fired"   // the time of a schedule has come, and its run has begun
+	ScheduleLeft  SupervisorAction = "skipped" // the time of a schedule has come, and no run has begun
 )
 
 // Supervise resumes two kinds of runs: runs whose process died, and runs whose wait is over. With req.Once, it looks
 // for such runs one time, and returns nil after every resumed run has ended or waits. Otherwise it looks for such runs
-// again and again, until ctx ends or an error occurs.
+// again and again, until ctx ends or an error occurs. Without req.Runs, it also starts the runs of the schedules whose time has come.
 //
 // Supervise returns run_not_found if one of req.Runs does not exist. Otherwise its error is the error of ctx, an error
 // of req.Report, an error of the search for runs, or the panic of a run. Before Supervise returns, it stops the runs
@@ -75,11 +80,13 @@ type supervisor struct {
 	*Desk
 	req SuperviseRequest
 
-	running map[string]bool      // the ids of the runs that are being executed
-	ended   chan executionEnd    // has room for all runs that are being executed
-	quit    chan struct{}        // closed to stop these runs in a state that can be resumed
-	pauses  map[string]pausedRun // by run id: the pauses of runs that could not be executed
-	due     time.Time            // when the next known timer is due; zero: no timer
+	running map[string]bool   // the ids of the runs that are being executed
+	ended   chan executionEnd // has room for all runs that are being executed
+	// scheduled has the schedules of the runs that were started for one, by the ids of the runs.
+	scheduled map[string]string
+	quit      chan struct{}        // closed to stop these runs in a state that can be resumed
+	pauses    map[string]pausedRun // by run id: the pauses of runs that could not be executed
+	due       time.Time            // when the next known timer is due; zero: no timer
 }
 
 // executionEnd describes how the execution of a run ended.
@@ -104,7 +111,7 @@ func newSupervisor(d *Desk, req SuperviseRequest) *supervisor {
 	return &supervisor{
 		Desk: d, req: req,
 		running: make(map[string]bool), ended: make(chan executionEnd, req.MaxRuns), quit: make(chan struct{}),
-		pauses: make(map[string]pausedRun),
+		pauses: make(map[string]pausedRun), scheduled: make(map[string]string),
 	}
 }
 
@@ -126,7 +133,7 @@ func (v *supervisor) supervise(ctx context.Context) error {
 	return errors.Join(err, v.await(context.WithoutCancel(ctx), 0))
 }
 
-// look searches for runs that can be resumed, and resumes them with try. It skips the runs that this process executes
+// look searches for runs that can be resumed, and resumes them with try. Then it fires schedules. It skips the runs that this process executes
 // already, and the runs that are in a pause after a failed attempt. If this process already executes MaxRuns runs, look
 // waits until one of them ends.
 //
@@ -148,7 +155,7 @@ func (v *supervisor) look(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return v.fire(ctx)
 }
 
 // await waits until at most limit runs are being executed, and settles each run that ends. It returns the error of ctx
@@ -157,7 +164,7 @@ func (v *supervisor) await(ctx context.Context, limit int) error {
 	for len(v.running) > limit {
 		select {
 		case end := <-v.ended:
-			if err := v.settle(end); err != nil {
+			if err := v.settle(ctx, end); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -178,7 +185,7 @@ func (v *supervisor) sleep(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case end := <-v.ended:
-		return v.settle(end)
+		return v.settle(ctx, end)
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
@@ -191,9 +198,10 @@ func (v *supervisor) sleep(ctx context.Context) error {
 //   - The run has finished, failed, was cancelled or waits. settle clears the pause of the run and reports RunEnded.
 //   - Another error stopped the execution. settle reports RunStopped. It also begins a pause of the run, or doubles the
 //     last one, unless another process has taken the run over or the supervisor is stopping.
-func (v *supervisor) settle(end executionEnd) error {
+func (v *supervisor) settle(ctx context.Context, end executionEnd) error {
 	run := claim.UnattendedRun{Run: end.row.ID, Status: end.row.Status}
 	delete(v.running, run.Run)
+	v.noteEnd(ctx, end)
 	if _, ok := errors.AsType[*thrown.Error](end.err); ok {
 		return end.err
 	}

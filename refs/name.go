@@ -47,6 +47,12 @@ const Base Name = prefix + "_base"
 // Cache is the name of the ref for the outputs of tasks that other runs may use again. The ref belongs to no run.
 const Cache Name = prefix + "_cache"
 
+// Cron is the name of the ref for the schedules of this clone. The ref belongs to no run.
+const Cron Name = prefix + "_cron"
+
+// Vectors is the name of the ref for rows of another engine's vectors. The ref belongs to no run.
+const Vectors Name = prefix + "_vectors"
+
 // Tip returns the name of a run's tip ref. For an empty run id, the error wraps ErrMalformed.
 func Tip(run string) (Name, error) {
 	component, err := EscapeRun(run)
@@ -101,7 +107,7 @@ func (n Name) Tip() (Name, bool) {
 
 // check returns nil if n is a name that this package gives to a ref. Otherwise the error wraps ErrMalformed.
 func (n Name) check() error {
-	if n == Base || n == Cache || n.isShared() {
+	if n == Base || n == Cache || n == Cron || n == Vectors || n.isShared() {
 		return nil
 	}
 	_, _, err := n.Split()

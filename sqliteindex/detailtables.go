@@ -110,15 +110,15 @@ CREATE TABLE _smithers_waits (
 
 CREATE TABLE _smithers_cache (
 	cache_key     TEXT NOT NULL PRIMARY KEY,
-	created_at_ms INTEGER NOT NULL,
-	workflow_name TEXT NOT NULL,
-	node_id       TEXT NOT NULL,
-	output_table  TEXT NOT NULL,
-	schema_sig    TEXT NOT NULL,
+	created_at_ms INTEGER,
+	workflow_name TEXT,
+	node_id       TEXT,
+	output_table  TEXT,
+	schema_sig    TEXT,
 	agent_sig     TEXT,
 	tools_sig     TEXT,
 	jj_pointer    TEXT,
-	payload_json  TEXT NOT NULL,
+	payload_json  TEXT,
 	run_id        TEXT,
 	frame_no      INTEGER,
 	iteration     INTEGER,
@@ -127,9 +127,41 @@ CREATE TABLE _smithers_cache (
 	bytes         INTEGER,
 	files         INTEGER,
 	parts_json    TEXT
+) WITHOUT ROWID;
+
+CREATE TABLE _smithers_cron (
+	cron_id        TEXT NOT NULL PRIMARY KEY,
+	pattern        TEXT NOT NULL,
+	workflow_path  TEXT NOT NULL,
+	enabled        INTEGER NOT NULL,
+	created_at_ms  INTEGER NOT NULL,
+	last_run_at_ms INTEGER,
+	next_run_at_ms INTEGER,
+	error_json     TEXT,
+	zone           TEXT,
+	input_json     TEXT,
+	missed         TEXT,
+	overlap        TEXT,
+	last_run_id    TEXT,
+	error_at_ms    INTEGER
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _index_cache (git_commit TEXT NOT NULL) STRICT;
+CREATE TABLE _smithers_vectors (
+	id            TEXT NOT NULL PRIMARY KEY,
+	namespace     TEXT,
+	content       TEXT,
+	embedding     BLOB,
+	dimensions    INTEGER,
+	metadata_json TEXT,
+	document_id   TEXT,
+	chunk_index   INTEGER,
+	created_at_ms INTEGER
+) WITHOUT ROWID;
+
+CREATE TABLE _index_repository (
+	table_name TEXT NOT NULL PRIMARY KEY,
+	git_commit TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE _smithers_tool_calls (
 	run_id                  TEXT NOT NULL,

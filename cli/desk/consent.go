@@ -15,10 +15,10 @@ func ConfirmFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, even if they never ran in this clone"}
 }
 
-// consenter returns the function that asks the user for consent to run a workflow. If yes is true, the user has already
+// Consenter returns the function that asks the user for consent to run a workflow. If yes is true, the user has already
 // consented, and the result is app.Agreed. If yes is false and there is no terminal to ask at, the result is nil, which
 // refuses consent.
-func consenter(s *session.Session, yes bool) app.Consenter {
+func Consenter(s *session.Session, yes bool) app.Consenter {
 	if yes {
 		return app.Agreed
 	}

@@ -44,7 +44,7 @@ func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) 
 		return app.Settings{}, fault.New(fault.Usage, "--max-parallel cannot be %d", n).
 			Hint("use a number from 1")
 	}
-	out := app.Settings{MaxParallel: n, NoCache: c.Bool("no-cache"), Wait: c.Bool("wait"), Consent: consenter(s, c.Bool("yes"))}
+	out := app.Settings{MaxParallel: n, NoCache: c.Bool("no-cache"), Wait: c.Bool("wait"), Consent: Consenter(s, c.Bool("yes"))}
 	if c.Bool("logs") {
 		out.Logs = func(string) io.Writer { return logsOf(s) }
 	}

@@ -28,7 +28,7 @@ const (
 func superviseCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "supervise",
-		Summary: "resume runs whose process died and runs that no longer have to wait",
+		Summary: "resume runs that can continue, and run schedules",
 		Usage:   []string{"[<run>...] [--once] [--interval D] [--max-runs N] [--max-parallel N]"},
 		About: `Looks repeatedly for runs that no process executes and resumes those that can continue: runs
 whose process died or showed no activity for too long, and waiting runs whose decision,
@@ -39,6 +39,8 @@ each run is resumed by one of them.
 A run is resumed with the workflow file that it was started with. A run is left alone if its
 workflow file is missing or has changed, or if its commands were never run or confirmed in
 this clone: resume shows the commands and asks.
+
+Without named runs, supervise also starts the runs of schedules, see git smithers cron.
 
 When you stop the supervisor, for example with Ctrl-C, it ends the tasks that it runs. Their
 runs keep the status running, and the next resume tries the tasks again. With --once,
@@ -100,13 +102,15 @@ func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store
 
 // A supervisedDocument is one line of supervise --json: an action of the supervisor on a run.
 type supervisedDocument struct {
-	Kind    string  `json:"kind"`
-	Action  string  `json:"action"` // see app.SupervisorAction
-	RunID   string  `json:"runId"`
-	Status  string  `json:"status"`
-	Frame   int64   `json:"frame"`
-	Code    *string `json:"code"` // the code of the error; null if the report has no error
-	Message *string `json:"message"`
+	Kind   string `json:"kind"`
+	Action string `json:"action"` // see app.SupervisorAction
+	// Schedule is left out of a report without a schedule. A report about one that has started no run has an empty RunID.
+	Schedule string  `json:"schedule,omitempty"`
+	RunID    string  `json:"runId"`
+	Status   string  `json:"status"`
+	Frame    int64   `json:"frame"`
+	Code     *string `json:"code"` // the code of the error; null if the report has no error
+	Message  *string `json:"message"`
 	// Hints have the commands to type after a run has failed.
 	Hints []string `json:"hints,omitempty"`
 }
@@ -122,7 +126,7 @@ type supervisionView struct {
 // this run is the same, and the run was not resumed in between, tell prints nothing.
 func (v *supervisionView) tell(did app.SupervisorReport) error {
 	doc := supervisedDocument{
-		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,
+		Kind: "supervise", Action: string(did.Action), Schedule: did.Schedule, RunID: did.Run, Status: string(did.Status), Frame: did.Frame,
 	}
 	if did.Failed != nil {
 		doc.Hints = v.s.Describe(did.Failed).Hints
@@ -152,6 +156,11 @@ func (v *supervisionView) tell(did app.SupervisorReport) error {
 	case app.RunLeft:
 		v.s.Warn(fmt.Errorf("run %s was left alone%s", did.Run, text))
 		return nil
+	case app.ScheduleLeft:
+		v.s.Warn(fmt.Errorf("schedule %s started no run%s", did.Schedule, text))
+		return nil
+	case app.ScheduleFired:
+		how = "started by schedule " + plain.Text(did.Schedule)
 	case app.RunEnded:
 		how = doc.Status
 	case app.RunResumed, app.RunStopped:

@@ -8,6 +8,6 @@ func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "run workflows",
 		Commands: []*arg.Command{runCommand(), resumeCommand(), cancelCommand()},
-		More:     []*arg.Command{checkCommand(), scoreCommand(), superviseCommand()},
+		More:     []*arg.Command{checkCommand(), scoreCommand(), superviseCommand(), cronCommand()},
 	}
 }

@@ -20,7 +20,9 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/cache"
+	"github.com/git-smithers/git-smithers/timeline/cron"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/vectors"
 )
 
 // maxQuery is the longest query on standard input, in bytes.
@@ -97,8 +99,12 @@ func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts
 	if err != nil {
 		return err
 	}
-	if err := cache.Of(store).Index(ctx, index); err != nil {
-		return err
+	for _, table := range []interface {
+		Index(ctx context.Context, index *sqliteindex.Index) error
+	}{cache.Of(store), cron.Of(store), vectors.Of(store)} {
+		if err := table.Index(ctx, index); err != nil {
+			return err
+		}
 	}
 	if opts.tables {
 		return printTables(ctx, s, index)

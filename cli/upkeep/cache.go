@@ -21,6 +21,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/cache"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/peerrow"
 )
 
 func cacheCommand() *arg.Command {
@@ -158,7 +159,7 @@ func runCacheList(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 	for _, row := range peer {
 		t.Add(
-			term.Cell{Text: shownText(plain.Cut(row.Key(), shownKey))}, term.Cell{Text: shownText(row.Text("workflow_name"))},
+			term.Cell{Text: shownText(plain.Cut(row.Text("cache_key"), shownKey))}, term.Cell{Text: shownText(row.Text("workflow_name"))},
 			term.Cell{Text: shownText(row.Text("node_id"))}, term.Cell{Text: "Smithers"}, term.Cell{}, term.Cell{},
 			term.Cell{Text: display.Size(int64(len(row.Text("payload_json"))))}, term.Cell{Text: display.Ago(s.Now(), row.Number("created_at_ms"))},
 		)
@@ -168,8 +169,8 @@ func runCacheList(ctx context.Context, s *session.Session, store *timeline.Store
 
 // peerDocument is a row of Smithers' cache with --json.
 type peerDocument struct {
-	Kind string        `json:"kind"`
-	Row  cache.PeerRow `json:"row"`
+	Kind string      `json:"kind"`
+	Row  peerrow.Row `json:"row"`
 }
 
 const (

@@ -24,7 +24,7 @@ func (im *importJob) needUnowned(ctx context.Context, tx *source.Tx) error {
 // table is one of five kinds:
 //   - A table of frames, tables.Migrated or tables.Columns is left out.
 //   - In a table with a run column, readUnowned counts the rows that belong to none of runs.
-//   - The rows of tables.Cache go to the cache of the repository; those that cannot are counted.
+//   - The rows of repositoryTables go to the repository; those that cannot are counted.
 //   - In a table of Smithers without a run column, it counts all rows.
 //   - The rows of any other table become part of im.left.
 //
@@ -41,8 +41,8 @@ func (im *importJob) readUnowned(ctx context.Context, tx *source.Tx, runs []sour
 		case im.memory != nil && (tables.HasRun(table) || im.isOwn(table.Name)): // a watch does not report these tables
 		case tables.HasRun(table):
 			rows, err = ownerless(tx, table, runs)
-		case table.Name == tables.Cache:
-			rows, err = im.keepCache(ctx, tx)
+		case repositoryTables[table.Name].keep != nil:
+			rows, err = im.keepRepositoryRows(ctx, tx, table.Name)
 		case im.isOwn(table.Name):
 			rows, err = tx.Count(table.Name, "")
 		default:

@@ -6,21 +6,19 @@
 package cache
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/clonekey"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/treeref"
 )
 
 const (
@@ -39,17 +37,17 @@ func (c *Cache) Find(ctx context.Context, sum string) (*Entry, error) {
 	if len(sum) != sumLength {
 		return nil, nil //nolint:nilnil // no entry has such a sum
 	}
-	_, at, err := c.root(ctx)
+	_, at, err := c.ref().Root(ctx)
 	for _, name := range []string{sum[:fanOut], sum} {
 		if err != nil || at.IsZero() {
 			return nil, explain(err)
 		}
-		at, err = folderIn(c.store.Objects(), at, name)
+		at, err = treeref.Folder(c.store.Objects(), at, name)
 	}
 	if err != nil || at.IsZero() {
 		return nil, explain(err)
 	}
-	key, err := c.key()
+	key, err := clonekey.Of(c.store)
 	if err != nil {
 		return nil, err
 	}
@@ -65,35 +63,11 @@ func explain(err error) error {
 	return timeline.Explain(err)
 }
 
-// root returns the newest commit of the cache and its tree. Both are zero if the repository has no cache yet.
-func (c *Cache) root(ctx context.Context) (commit, tree objstore.ID, err error) {
-	commit, err = c.store.Refs().Resolve(ctx, refs.Cache)
-	if errors.Is(err, refs.ErrNotFound) {
-		return commit, tree, nil
-	}
-	if err == nil {
-		tree, err = timeline.CommitTree(c.store.Objects(), commit)
-	}
-	return commit, tree, err
-}
-
-// folderIn returns the folder with a name in a tree; zero if the tree has none.
-func folderIn(r objstore.Reader, tree objstore.ID, name string) (objstore.ID, error) {
-	entries, err := objstore.ReadTree(r, tree)
-	if err != nil {
-		return objstore.ID{}, err
-	}
-	if at, ok := objstore.FindEntry(entries, name); ok && at.Mode == objstore.ModeTree {
-		return at.ID, nil
-	}
-	return objstore.ID{}, nil
-}
-
 // All returns all entries without their outputs, sorted by their sums. An error that wraps ErrAltered is about one entry, and others
 // follow.
 func (c *Cache) All(ctx context.Context) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
-		_, tree, err := c.root(ctx)
+		_, tree, err := c.ref().Root(ctx)
 		if err != nil {
 			yield(nil, timeline.Explain(err))
 			return
@@ -101,7 +75,7 @@ func (c *Cache) All(ctx context.Context) iter.Seq2[*Entry, error] {
 		if tree.IsZero() {
 			return
 		}
-		key, err := c.key()
+		key, err := clonekey.Of(c.store)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -159,7 +133,7 @@ func (c *Cache) Put(ctx context.Context, e *Entry) error {
 	if int64(len(e.Output)) > MaxOutput || len(e.Files) > MaxFiles {
 		return fault.New(fault.LimitExceeded, "the result of task %s is too large for the cache", e.Node())
 	}
-	key, err := c.ownKey()
+	key, err := clonekey.Own(c.store)
 	if err != nil {
 		return err
 	}
@@ -184,21 +158,12 @@ func (c *Cache) with(w objstore.Writer, root objstore.ID, sum string, folder obj
 			return root, err
 		}
 	}
-	folders = replaced(folders, sum, folder)
+	folders = treeref.Replaced(folders, objstore.TreeEntry{Name: sum, Mode: objstore.ModeTree, ID: folder})
 	under := objstore.ID{}
 	if len(folders) > 0 {
 		under = w.Add(objstore.Tree, objstore.EncodeTree(folders))
 	}
-	return w.Add(objstore.Tree, objstore.EncodeTree(replaced(fans, fan, under))), nil
-}
-
-// replaced returns the entries of a tree with another folder of a name; without it if folder is zero.
-func replaced(entries []objstore.TreeEntry, name string, folder objstore.ID) []objstore.TreeEntry {
-	out := slices.DeleteFunc(slices.Clone(entries), func(e objstore.TreeEntry) bool { return e.Name == name })
-	if !folder.IsZero() {
-		out = append(out, objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: folder})
-	}
-	return out
+	return w.Add(objstore.Tree, objstore.EncodeTree(treeref.Replaced(fans, objstore.TreeEntry{Name: fan, Mode: objstore.ModeTree, ID: under}))), nil
 }
 
 // Remove removes the entries for which drop returns true, and those that were altered. It returns the sums of what it removed. The
@@ -232,39 +197,14 @@ func (c *Cache) Remove(ctx context.Context, drop func(*Entry) bool) (removed []s
 	return removed, nil
 }
 
-// update replaces the tree of the cache by the one that build returns for it. If another process moves the ref first, update calls
-// build again. If the tree stays as it is, update writes nothing. root is zero if there is no cache yet.
+// update replaces the tree of the cache by the one that build returns for it, as treeref.Ref does.
 func (c *Cache) update(ctx context.Context, build func(batch *objstore.Batch, root objstore.ID) (objstore.ID, error)) error {
-	for try := 1; ; try++ {
-		commit, root, err := c.root(ctx)
-		if err != nil {
-			return timeline.Explain(err)
-		}
-		batch := c.store.Objects().Begin()
-		tree, err := build(batch, root)
-		if err != nil || tree == root {
-			return explain(err)
-		}
-		next := batch.Add(objstore.Commit, encodeCommit(tree, c.store.Now().Unix()))
-		err = c.store.Commit(ctx, batch, []refs.Update{{Name: refs.Cache, Old: commit, New: next}})
-		if fault.CodeOf(err) != fault.Conflict {
-			return err
-		}
-		if err := timeline.Pause(ctx, try); err != nil {
-			return err
-		}
-	}
+	return explain(c.ref().Update(ctx, build))
 }
 
-// encodeCommit returns the content of a commit without parents. at is its date, in Unix seconds.
-func encodeCommit(tree objstore.ID, at int64) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "tree %s\n", tree)
-	for _, who := range []string{"author", "committer"} {
-		fmt.Fprintf(&b, "%s %s %s +0000\n", who, objstore.Author, strconv.FormatInt(at, 10))
-	}
-	b.WriteString("\nresults of tasks, for equal tasks\n")
-	return b.Bytes()
+// ref returns the ref of the cache.
+func (c *Cache) ref() treeref.Ref {
+	return treeref.Ref{Store: c.store, Name: refs.Cache, Message: "results of tasks, for equal tasks"}
 }
 
 // Nearest returns the entry of the same task whose key has the fewest parts that differ from key; the newest of several. It returns nil

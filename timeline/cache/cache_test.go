@@ -96,7 +96,7 @@ func TestADamagedKeyIsReplaced(t *testing.T) {
 	store := open(t, repotest.New(t, repotest.Commit))
 	c := cache.Of(store)
 	require.NoError(t, c.Put(t.Context(), entry("a")))
-	require.NoError(t, os.Truncate(filepath.Join(store.Private(), "cache.key"), 0)) // as a power cut may leave it
+	require.NoError(t, os.Truncate(filepath.Join(store.Private(), "clone.key"), 0)) // as a power cut may leave it
 	sum := entry("a").Key.Sum()
 	e, err := c.Find(t.Context(), sum)
 	require.NoError(t, err)

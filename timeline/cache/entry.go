@@ -2,7 +2,6 @@ package cache
 
 import (
 	"bytes"
-	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/clonekey"
 )
 
 // Bounds of an entry.
@@ -70,7 +70,7 @@ type entryDocument struct {
 	Output      string       `json:"output,omitempty"` // the SHA-256 of output.json
 	Bytes       int64        `json:"bytes"`
 	Files       []fileChange `json:"files,omitempty"`
-	Seal        string       `json:"seal"` // see entryDocument.seal
+	Seal        string       `json:"seal"` // see entryDocument.sealed
 }
 
 // fileChange is a changed file in entry.json. Its states are "MODE ID", as git writes them, or "" for no file. The file in the folder
@@ -104,7 +104,7 @@ func (e *Entry) encode(w objstore.Writer, key []byte) objstore.ID {
 	if len(files) > 0 {
 		folder = append(folder, objstore.TreeEntry{Name: filesFolder, Mode: objstore.ModeTree, ID: w.Add(objstore.Tree, objstore.EncodeTree(files))})
 	}
-	doc.Seal = doc.seal(key)
+	doc.Seal = clonekey.Seal(key, doc.sealed())
 	text, _ := json.MarshalIndent(doc, "", "  ") //nolint:errchkjson // texts and numbers encode always
 	folder = append(folder, objstore.TreeEntry{Name: entryFile, Mode: objstore.ModeFile, ID: w.Add(objstore.Blob, append(text, '\n'))})
 	return w.Add(objstore.Tree, objstore.EncodeTree(folder))
@@ -134,7 +134,7 @@ func decode(r objstore.Reader, key []byte, sum string, folder objstore.ID, whole
 	e := &Entry{
 		Sum: sum, Key: doc.Key, Run: doc.Run, Frame: doc.Frame, Iteration: doc.Iteration, Attempt: doc.Attempt, CreatedAtMs: doc.CreatedAtMs,
 		TookMs: doc.TookMs, Table: doc.Table, SchemaSig: doc.SchemaSig, Bytes: doc.Bytes,
-		Own: key != nil && hmac.Equal([]byte(doc.Seal), []byte(doc.seal(key))),
+		Own: clonekey.Fits(key, doc.sealed(), doc.Seal),
 	}
 	if e.Key.Sum() != sum {
 		return nil, altered(sum, "it has another key")
@@ -242,4 +242,11 @@ func readBlob(r objstore.Reader, id objstore.ID, limit int64) ([]byte, error) {
 		return data, err
 	}
 	return objstore.GetKind(r, id, objstore.Blob)
+}
+
+// sealed returns the text that the seal of an entry covers: the document without its seal.
+func (d entryDocument) sealed() []byte {
+	d.Seal = ""
+	text, _ := json.Marshal(d) //nolint:errchkjson // texts and numbers encode always
+	return text
 }

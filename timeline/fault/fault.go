@@ -70,6 +70,7 @@ const (
 	InvalidInput      Code = "invalid_input"
 	InvalidState      Code = "invalid_state"
 	InvalidWorkflow   Code = "invalid_workflow"
+	InvalidSchedule   Code = "invalid_schedule"
 	WorkflowChanged   Code = "workflow_changed"
 	SchemaConflict    Code = "schema_conflict"
 	LimitExceeded     Code = "limit_exceeded"
@@ -82,6 +83,7 @@ const (
 	FrameNotFound     Code = "frame_not_found"
 	NodeNotFound      Code = "node_not_found"
 	AttemptNotFound   Code = "attempt_not_found"
+	ScheduleNotFound  Code = "schedule_not_found"
 	NoWorkingCopy     Code = "no_working_copy"
 	NoCode            Code = "no_code"
 	Conflict          Code = "conflict"
@@ -124,11 +126,11 @@ var exits = map[Code]int{
 	EngineMissing: ExitFailed, EngineFailed: ExitFailed, ForeignRun: ExitUsage,
 	RequestNotFound: ExitNotFound, NothingToUndo: ExitNotFound, InvalidQuery: ExitUsage,
 	Usage: ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
-	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, WorkflowChanged: ExitUsage,
+	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, InvalidSchedule: ExitUsage, WorkflowChanged: ExitUsage,
 	SchemaConflict: ExitUsage, LimitExceeded: ExitUsage, RunExists: ExitUsage, RunNotResumable: ExitUsage,
 	NoRepository: ExitNotFound, WorkflowNotFound: ExitNotFound, RunNotFound: ExitNotFound,
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
-	AttemptNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
+	AttemptNotFound: ExitNotFound, ScheduleNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
 	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, MergeConflict: ExitFailed, UnsavedWork: ExitConflict,
 	SecretsFound: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt, StrandedLog: ExitCorrupt,

@@ -131,7 +131,10 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req R
 		}
 		out.Runs = append(out.Runs, x.result(frames))
 	}
-	return writeCache(ctx, s, tx, unowned, runs)
+	if err := writeCache(ctx, s, tx, unowned, runs); err != nil || len(req.Runs) > 0 {
+		return err
+	}
+	return writeRepositoryRows(ctx, s, tx, unowned)
 }
 
 // exportedRun is a run to export.

@@ -36,7 +36,9 @@ const (
 	leases    = "_smithers_rewind_leases"         // the processes that rewind runs
 	Columns   = "_smithers_output_schema_columns" // the kinds of the columns of output tables
 	Migrated  = "_smithers_schema_migrations"
-	Cache     = "_smithers_cache" // results that runs of the database use again
+	Cache     = "_smithers_cache"   // results that runs of the database use again
+	Cron      = "_smithers_cron"    // schedules
+	Vectors   = "_smithers_vectors" // embeddings
 )
 
 // Facts holds the facts of a run at its tip, from which Predict predicts Smithers' rows.

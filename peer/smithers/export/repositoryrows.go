@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
@@ -10,6 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/cache"
+	"github.com/git-smithers/git-smithers/timeline/cron"
+	"github.com/git-smithers/git-smithers/timeline/peerrow"
+	"github.com/git-smithers/git-smithers/timeline/vectors"
 )
 
 // writeCache adds the results in the cache that belong to the exported runs' workflows and came from Smithers, and those that the runs
@@ -47,26 +49,79 @@ func writeCache(ctx context.Context, s *timeline.Store, tx *source.WriteTx, unow
 			rows = append(rows, ownRow(e))
 		}
 	}
+	return unowned.putOwn(tx, tables.Cache, rows)
+}
+
+// writeRepositoryRows adds the schedules and vectors of the repository. Rows that the database has stay as they are. Schedules of ours are
+// disabled: Smithers cannot run their workflows.
+func writeRepositoryRows(ctx context.Context, s *timeline.Store, tx *source.WriteTx, unowned unownedRows) error {
+	schedules, err := cron.Of(s).All(ctx)
+	if err != nil {
+		return err
+	}
+	var rows []source.Row
+	for _, schedule := range schedules {
+		if schedule.FromSmithers() {
+			rows = append(rows, peerRow(schedule.Row))
+		} else {
+			rows = append(rows, scheduleRow(schedule))
+		}
+	}
+	if err := unowned.putOwn(tx, tables.Cron, rows); err != nil {
+		return err
+	}
+	kept, err := vectors.Of(s).All(ctx)
+	if err != nil {
+		return err
+	}
+	rows = rows[:0:0]
+	for _, row := range kept {
+		rows = append(rows, peerRow(row))
+	}
+	return unowned.putOwn(tx, tables.Vectors, rows)
+}
+
+// putOwn adds rows of a table of Smithers.
+func (u unownedRows) putOwn(tx *source.WriteTx, name string, rows []source.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	for _, table := range source.Schema() {
-		if table.Name == tables.Cache {
-			return unowned.put(tx, table, rows)
+		if table.Name == name {
+			return u.put(tx, table, rows)
 		}
 	}
 	return nil
 }
 
+// scheduleRow returns a schedule of ours as a row.
+func scheduleRow(s *cron.Schedule) source.Row {
+	row := source.Row{
+		"cron_id": dbrow.Text(s.ID), "pattern": dbrow.Text(s.Pattern), "workflow_path": dbrow.Text(s.Workflow), "enabled": dbrow.Int(0),
+		"created_at_ms": dbrow.Int(s.CreatedAtMs), "last_run_at_ms": {}, "next_run_at_ms": {}, "error_json": {},
+	}
+	if s.LastAtMs != nil {
+		row["last_run_at_ms"] = dbrow.Int(*s.LastAtMs)
+	}
+	if s.Error != "" {
+		row["error_json"] = dbrow.Text(s.Error)
+	}
+	return row
+}
+
 // peerRow returns a row that came from Smithers as it was.
-func peerRow(row cache.PeerRow) source.Row {
+func peerRow(row peerrow.Row) source.Row {
 	out := make(source.Row, len(row))
-	for column, value := range row {
-		switch value := value.(type) {
+	for column := range row {
+		switch value := row.Value(column).(type) {
 		case string:
 			out[column] = dbrow.Text(value)
-		case json.Number:
-			out[column] = dbrow.Int(row.Number(column))
+		case int64:
+			out[column] = dbrow.Int(value)
+		case float64:
+			out[column] = source.Value{Kind: source.Real, Real: value}
+		case []byte:
+			out[column] = source.Value{Kind: source.Blob, Bytes: string(value)}
 		default:
 			out[column] = source.Value{}
 		}

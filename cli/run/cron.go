@@ -1,0 +1,313 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/cron"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func cronCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "cron",
+		Summary: "run workflows at set times",
+		Usage:   []string{"add PATTERN WORKFLOW [--name NAME] … | list | enable NAME | disable NAME | run-now NAME | remove NAME"},
+		About: `A schedule says when which workflow is to run. supervise starts its runs, so keep one running.
+Schedules belong to this clone: no push carries them, and one that came from elsewhere does
+not run before you enable it here.`,
+		Children: []*arg.Command{
+			cronAddCommand(), cronListCommand(), cronEnableCommand(), cronDisableCommand(), cronRunNowCommand(), cronRemoveCommand(),
+		},
+	}
+}
+
+func cronAddCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "add",
+		Summary: "add a schedule",
+		Usage:   []string{"<pattern> <workflow> [--name NAME] [--zone ZONE] [--input JSON] [--missed once|skip] [--overlap skip|queue|allow]"},
+		About: `Adds a schedule for a workflow file of the working copy. The pattern is that of cron: minute,
+hour, day of the month, month and day of the week, with an optional second in front, or
+@hourly, @daily and the like. Put it in quotes.
+
+In the time zone, a time that is skipped when clocks are put forward comes as much later, and
+one that comes twice when they are put back fires once; a pattern for every hour fires in
+each hour that passes.
+
+--missed says what happens with times that nobody could take, for example because the machine
+slept: one run for all of them (once), or none (skip). --overlap says what happens when the
+run before has not ended: the time is left out (skip), waits (queue), or both work at the same
+time in the same working copy (allow).
+
+The runs read the workflow file as it is then. If it has changed, its commands must be
+confirmed first: run it, or enable the schedule again. Prints the schedule's name.`,
+		MinArgs: 2, MaxArgs: 2,
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "name", Usage: "call the schedule `NAME` (default: the workflow's name)"},
+			&urfave.StringFlag{Name: "zone", Usage: "read the pattern in the time zone `ZONE`, such as Europe/Berlin (default: that of this machine)"},
+			arg.InputFlag("the input of the runs: `JSON`, @FILE, or - for standard input"),
+			&urfave.StringFlag{Name: "missed", Value: cron.MissedOnce, Usage: "what to do about missed times: `once` or skip"},
+			&urfave.StringFlag{Name: "overlap", Value: cron.OverlapSkip, Usage: "what to do while the run before works: `skip`, queue or allow"},
+		},
+		Exits: arg.Writes(),
+		Examples: []arg.Example{
+			{"triage every night", `git smithers cron add "30 2 * * *" triage.yaml --name nightly`},
+			{"every ten minutes in office hours in Berlin", `git smithers cron add "*/10 9-17 * * MON-FRI" watch.yaml --zone Europe/Berlin`},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			input, err := arg.ReadInput(s, c)
+			if err != nil {
+				return err
+			}
+			schedule := &cron.Schedule{
+				ID: c.String("name"), Pattern: c.Args().First(), Zone: c.String("zone"), Input: input, Missed: c.String("missed"), Overlap: c.String("overlap"),
+				CreatedAtMs: s.Now().UnixMilli(),
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				if err := desk.Open(s, store).AddSchedule(ctx, c.Args().Get(1), schedule); err != nil {
+					return err
+				}
+				return tellSchedule(s, schedule)
+			})
+		},
+	}
+}
+
+// scheduleDocument is a schedule with --json.
+type scheduleDocument struct {
+	Kind     string          `json:"kind"`
+	ID       string          `json:"id"`
+	Pattern  string          `json:"pattern"`
+	Zone     *string         `json:"zone"` // null for that of the machine
+	Workflow string          `json:"workflow"`
+	Input    json.RawMessage `json:"input"`
+	Missed   string          `json:"missed"`
+	Overlap  string          `json:"overlap"`
+	Enabled  bool            `json:"enabled"` // in this clone
+
+	CreatedAtMs int64   `json:"createdAtMs"`
+	NextAtMs    *int64  `json:"nextAtMs"`
+	LastAtMs    *int64  `json:"lastAtMs"`
+	LastRun     *string `json:"lastRun"`
+	LastStatus  *string `json:"lastStatus"` // of that run; null if there is none any more
+	Error       *string `json:"error"`
+	ErrorAtMs   *int64  `json:"errorAtMs"`
+	Elsewhere   bool    `json:"elsewhere"` // it was enabled in another clone, or came from Smithers
+}
+
+// describeSchedule returns the document of a schedule without LastStatus.
+func describeSchedule(s *cron.Schedule) scheduleDocument {
+	orNull := func(text string) *string {
+		if text == "" {
+			return nil
+		}
+		return &text
+	}
+	return scheduleDocument{
+		Kind: "schedule", ID: s.ID, Pattern: s.Pattern, Zone: orNull(s.Zone), Workflow: s.Workflow, Input: s.Input, Missed: s.Missed, Overlap: s.Overlap,
+		Enabled: s.Fires(), CreatedAtMs: s.CreatedAtMs, NextAtMs: s.NextAtMs, LastAtMs: s.LastAtMs, LastRun: orNull(s.LastRun),
+		Error: orNull(s.Error), ErrorAtMs: s.ErrorAtMs, Elsewhere: s.Foreign() || s.FromSmithers() && !s.Fires(),
+	}
+}
+
+// tellSchedule prints a schedule that was changed, and notes when it fires.
+func tellSchedule(s *session.Session, schedule *cron.Schedule) error {
+	if s.JSON {
+		return s.WriteJSON(describeSchedule(schedule))
+	}
+	if schedule.Fires() && schedule.NextAtMs != nil {
+		s.Note("schedule %s fires next %s, if `git smithers supervise` runs then", plain.Text(schedule.ID), when(s, *schedule.NextAtMs))
+	}
+	return s.Printf("%s\n", plain.Text(schedule.ID))
+}
+
+// when returns a moment for people.
+func when(s *session.Session, ms int64) string { return display.Moment(s.Now(), ms, "15:04") + " UTC" }
+
+func cronListCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "list",
+		Summary: "list the schedules",
+		About: `Lists the schedules: the name, the pattern with its time zone, the workflow, when it fires
+next, the run that it started last with its status, and why a time came to nothing.`,
+		Exits:    arg.Reads(),
+		Examples: []arg.Example{{"see when what runs next", "git smithers cron list"}},
+		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runCronList(ctx, s, store) })
+		},
+	}
+}
+
+// runCronList prints a line for each schedule.
+func runCronList(ctx context.Context, s *session.Session, store *timeline.Store) error {
+	all, err := cron.Of(store).All(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 && s.OutTTY {
+		s.Note("no schedules; `git smithers cron add` adds one")
+	}
+	t := term.Table{Header: []string{"NAME", "PATTERN", "WORKFLOW", "NEXT", "LAST RUN", "STATUS", "ERROR"}}
+	for _, schedule := range all {
+		doc := describeSchedule(schedule)
+		if schedule.LastRun != "" {
+			head, err := store.Head(ctx, schedule.LastRun)
+			if code := fault.CodeOf(err); err != nil && code != fault.RunNotFound && code != fault.RunPruned {
+				return err
+			}
+			if err == nil {
+				status := string(head.Row().Status)
+				doc.LastStatus = &status
+			}
+		}
+		if s.JSON {
+			if err := s.WriteJSON(doc); err != nil {
+				return err
+			}
+			continue
+		}
+		t.Add(scheduleCells(s, schedule, doc)...)
+	}
+	if s.JSON {
+		return nil
+	}
+	return t.Write(s.Terminal)
+}
+
+// scheduleCells returns the line of a schedule.
+func scheduleCells(s *session.Session, schedule *cron.Schedule, doc scheduleDocument) []term.Cell {
+	next := "disabled"
+	switch {
+	case schedule.Fires() && schedule.NextAtMs != nil && *schedule.NextAtMs <= s.Now().UnixMilli():
+		next = "due"
+	case schedule.Fires() && schedule.NextAtMs != nil:
+		next = when(s, *schedule.NextAtMs)
+	case doc.Elsewhere:
+		next = "not enabled here"
+	}
+	pattern := schedule.Pattern
+	if schedule.Zone != "" {
+		pattern += " " + schedule.Zone
+	}
+	status := ""
+	if doc.LastStatus != nil {
+		status = *doc.LastStatus
+	}
+	var cells []term.Cell
+	for _, text := range []string{schedule.ID, pattern, schedule.Workflow, next, schedule.LastRun, status, plain.Shorten(plain.Words(schedule.Error), 100)} {
+		cells = append(cells, term.Cell{Text: plain.Text(text)})
+	}
+	return cells
+}
+
+func cronEnableCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "enable",
+		Summary: "let a schedule fire in this clone",
+		Usage:   []string{"<name> [--yes]"},
+		About: `Lets a schedule fire from now on; times before do not count. If the commands of its workflow
+were never run or confirmed in this clone, they are shown, and you are asked.`,
+		MinArgs: 1, MaxArgs: 1,
+		Flags:    []urfave.Flag{desk.ConfirmFlag()},
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"enable a schedule that an import brought", "git smithers cron enable nightly"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				schedule, err := desk.Open(s, store).EnableSchedule(ctx, c.Args().First(), desk.Consenter(s, c.Bool("yes")))
+				if err != nil {
+					return err
+				}
+				return tellSchedule(s, schedule)
+			})
+		},
+	}
+}
+
+func cronDisableCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "disable",
+		Summary: "stop a schedule",
+		Usage:   []string{"<name>"},
+		About:   `Stops a schedule, which stays in the list. A run that it has started goes on.`,
+		MinArgs: 1, MaxArgs: 1,
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"stop the schedule nightly", "git smithers cron disable nightly"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				found, err := cron.Of(store).Find(ctx, c.Args().First())
+				if err == nil {
+					found, err = cron.Of(store).Disable(ctx, found.ID)
+				}
+				if err != nil {
+					return err
+				}
+				return tellSchedule(s, found)
+			})
+		},
+	}
+}
+
+func cronRemoveCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "remove",
+		Summary: "remove a schedule",
+		Usage:   []string{"<name>"},
+		About:   `Removes the schedule with this whole name. Its runs stay.`,
+		MinArgs: 1, MaxArgs: 1,
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"remove the schedule nightly", "git smithers cron remove nightly"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				id := c.Args().First()
+				if err := cron.Of(store).Remove(ctx, id); err != nil {
+					return err
+				}
+				if s.JSON {
+					return s.WriteJSON(struct {
+						Kind string `json:"kind"`
+						ID   string `json:"id"`
+					}{"scheduleRemoved", id})
+				}
+				return s.Printf("%s\n", plain.Text(id))
+			})
+		},
+	}
+}
+
+func cronRunNowCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "run-now",
+		Summary: "run the workflow of a schedule now",
+		Usage:   []string{"<name> [--yes]"},
+		About: `Runs the workflow with the input of the schedule, as run does, and records the run as its
+last one. The schedule need not be enabled, and fires next when it would have anyway.`,
+		MinArgs: 1, MaxArgs: 1,
+		Flags:    append([]urfave.Flag{desk.ConfirmFlag()}, desk.EngineFlags()...),
+		Exits:    arg.Runs(),
+		Examples: []arg.Example{{"try a schedule", "git smithers cron run-now nightly"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			settings, err := desk.ParseSettings(s, c)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				desk.NoteUnmasked(s, store)
+				result, err := desk.Open(s, store).RunScheduled(ctx, c.Args().First(), settings)
+				if result == nil {
+					return err
+				}
+				return desk.TellResult(s, result, err, desk.DescribeResult("result", result))
+			})
+		},
+	}
+}

@@ -1,0 +1,66 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// RepositoryTable is a table of the index whose rows belong to no run: those of a tree of the repository.
+type RepositoryTable struct {
+	Name    string
+	Columns []string // those that the rows set, in their order
+}
+
+const (
+	sqlRepositoryCommit    = `SELECT git_commit FROM _index_repository WHERE table_name = ?`
+	sqlSetRepositoryCommit = `INSERT OR REPLACE INTO _index_repository (table_name, git_commit) VALUES (?, ?)`
+)
+
+// SetRepositoryRows makes a table that of the newest commit of its tree. rows is called only if the table is that of another commit. commit
+// is "" for a repository without the tree.
+func (x *Index) SetRepositoryRows(ctx context.Context, table RepositoryTable, commit string, rows func() ([][]any, error)) error {
+	d, err := x.openDetails(ctx)
+	if err != nil {
+		return err
+	}
+	return d.conn.use(ctx, func(db *database) error {
+		had := ""
+		if err := db.QueryRowContext(ctx, sqlRepositoryCommit, table.Name).Scan(&had); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if had == commit {
+			return nil
+		}
+		list, err := rows()
+		if err != nil {
+			return err
+		}
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if err := table.replace(ctx, tx, commit, list); err != nil {
+			_ = tx.Rollback() // err is the first error
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// replace replaces the rows of the table.
+func (t RepositoryTable) replace(ctx context.Context, tx *sql.Tx, commit string, list [][]any) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM `+t.Name); err != nil {
+		return err
+	}
+	insert := fmt.Sprintf(`INSERT OR REPLACE INTO %s (%s) VALUES (?%s)`, t.Name, strings.Join(t.Columns, ", "), strings.Repeat(", ?", len(t.Columns)-1)) //nolint:gosec // the names are our own
+	for _, row := range list {
+		if _, err := tx.ExecContext(ctx, insert, row...); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, sqlSetRepositoryCommit, t.Name, commit)
+	return err
+}

@@ -1,0 +1,163 @@
+// Package cron keeps the schedules of a clone: when which workflow is to run. It starts nothing itself.
+//
+// The schedules are in the tree of a commit without parents, which the ref refs/smithers/_cron names: a file of JSON each. The ref moves by
+// compare-and-swap, so of several supervisors one alone takes a time. No push carries it. A schedule fires only in the clone in which somebody
+// has enabled it: that clone has sealed it with its key.
+package cron
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/git-smithers/git-smithers/timeline/clonekey"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/peerrow"
+)
+
+// What happens with times that came while nobody could fire the schedule.
+const (
+	MissedOnce = "once" // one run for all of them
+	MissedSkip = "skip" // none
+)
+
+// What happens when the run of the time before has not ended.
+const (
+	OverlapSkip  = "skip"  // the time is left out
+	OverlapQueue = "queue" // the new run begins when the other has ended
+	OverlapAllow = "allow" // both run
+)
+
+// missedAfter is how late a time may be taken and is not missed.
+const missedAfter = time.Minute
+
+// maxFile is the largest file of a schedule in bytes, and maxSchedules the largest number of schedules.
+const (
+	maxFile      = 1 << 20
+	maxSchedules = 10_000
+)
+
+// Schedule says when which workflow is to run.
+type Schedule struct {
+	ID       string          `json:"id"`
+	Pattern  string          `json:"pattern"`
+	Zone     string          `json:"zone,omitempty"` // an IANA name; "" is the zone of the machine
+	Workflow string          `json:"workflow"`       // its file, as a run stores it
+	Input    json.RawMessage `json:"input,omitempty"`
+	Missed   string          `json:"missed,omitempty"`  // "" of a schedule that came from Smithers
+	Overlap  string          `json:"overlap,omitempty"` // "" of a schedule that came from Smithers
+	Enabled  bool            `json:"enabled"`
+
+	CreatedAtMs int64  `json:"createdAtMs"`
+	NextAtMs    *int64 `json:"nextAtMs,omitempty"`  // when it fires next; nil if it does not
+	LastAtMs    *int64 `json:"lastAtMs,omitempty"`  // when it fired last
+	LastRun     string `json:"lastRun,omitempty"`   // the run that it started last
+	Error       string `json:"error,omitempty"`     // why the last time came to nothing; "" if it did not
+	ErrorAtMs   *int64 `json:"errorAtMs,omitempty"` // when
+
+	// Row is the row of Smithers' table _smithers_cron from which the schedule came; nil if it is of ours.
+	Row  peerrow.Row `json:"row,omitempty"`
+	Seal string      `json:"seal,omitempty"` // of what runs and when, by the clone in which it was enabled
+
+	sealed bool // by this clone
+}
+
+// idPattern is what an id of ours is made of.
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+
+// Fires reports whether the schedule fires in this clone.
+func (s *Schedule) Fires() bool { return s.Enabled && s.sealed }
+
+// Foreign reports whether the schedule is enabled, but not by this clone.
+func (s *Schedule) Foreign() bool { return s.Enabled && !s.sealed }
+
+// FromSmithers reports whether the schedule came from Smithers.
+func (s *Schedule) FromSmithers() bool { return s.Row != nil }
+
+// content returns the text that the seal covers: all that says what runs and when.
+func (s *Schedule) content() []byte {
+	text, _ := json.Marshal([]any{"git-smithers schedule 1", s.ID, s.Pattern, s.Zone, s.Workflow, s.Input, s.Missed, s.Overlap}) //nolint:errchkjson // texts encode always
+	return text
+}
+
+// check returns invalid_schedule if the schedule cannot fire: its pattern, its zone or one of its words is wrong, or no time comes after now.
+func (s *Schedule) check(now time.Time) error {
+	if !idPattern.MatchString(s.ID) {
+		return fault.New(fault.InvalidSchedule, "%q cannot be the name of a schedule", s.ID).Hint("use at most 100 letters, digits and _ . -, and do not begin with . or -")
+	}
+	for _, word := range []struct {
+		what, is string
+		of       []string
+	}{
+		{"--missed", s.Missed, []string{MissedOnce, MissedSkip}},
+		{"--overlap", s.Overlap, []string{OverlapSkip, OverlapQueue, OverlapAllow}},
+	} {
+		known := false
+		for _, w := range word.of {
+			known = known || w == word.is
+		}
+		if !known {
+			return fault.New(fault.InvalidSchedule, "%s cannot be %q", word.what, word.is).Hint("use one of %v", word.of)
+		}
+	}
+	_, err := s.next(now)
+	return err
+}
+
+// next returns when the schedule fires after a moment. Code: invalid_schedule if it never does.
+func (s *Schedule) next(after time.Time) (int64, error) {
+	pattern, err := ParsePattern(s.Pattern)
+	if err != nil {
+		return 0, err
+	}
+	zone, err := Zone(s.Zone)
+	if err != nil {
+		return 0, err
+	}
+	at := pattern.Next(after, zone)
+	if at.IsZero() {
+		return 0, fault.New(fault.InvalidSchedule, "the pattern %q never fires", s.Pattern).Hint("no day of the next %d years is one of its days", horizon)
+	}
+	return at.UnixMilli(), nil
+}
+
+// enable sets when the schedule fires next, and seals it.
+func (s *Schedule) enable(key []byte, now time.Time) error {
+	if err := s.check(now); err != nil {
+		return err
+	}
+	next, err := s.next(now)
+	if err != nil {
+		return err
+	}
+	s.Enabled, s.sealed, s.NextAtMs, s.Seal = true, true, &next, clonekey.Seal(key, s.content())
+	s.Error, s.ErrorAtMs = "", nil
+	return nil
+}
+
+// disable stops the schedule.
+func (s *Schedule) disable() { s.Enabled, s.sealed, s.NextAtMs, s.Seal = false, false, nil, "" }
+
+// encode returns the file of the schedule.
+func (s *Schedule) encode() ([]byte, error) {
+	text, err := json.Marshal(s)
+	if err == nil && len(text) > maxFile {
+		err = fault.New(fault.LimitExceeded, "schedule %s is larger than %d bytes", s.ID, maxFile)
+	}
+	return text, err
+}
+
+// decode returns the schedule in a file. key is that of this clone, or nil.
+func decode(text, key []byte) (*Schedule, error) {
+	s := new(Schedule)
+	if err := unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("no schedule: %w", err)
+	}
+	if s.ID == "" {
+		return nil, errors.New("no schedule: it has no id")
+	}
+	s.sealed = clonekey.Fits(key, s.content(), s.Seal)
+	return s, nil
+}

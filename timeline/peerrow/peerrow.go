@@ -1,0 +1,83 @@
+// Package peerrow keeps rows of another engine's tables that belong to no run, as files of JSON.
+package peerrow
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// MaxRow is the largest row as JSON, in bytes.
+const MaxRow = 16 << 20
+
+// Row is a row of a table, by column: a text is a string, a number a json.Number (one with a point or an exponent is a float), NULL is
+// nil, and bytes are what Bytes returns.
+type Row map[string]any
+
+// blobMember marks bytes.
+const blobMember = "base64"
+
+// Bytes returns the value of a column with bytes.
+func Bytes(data string) any {
+	return map[string]any{blobMember: base64.StdEncoding.EncodeToString([]byte(data))}
+}
+
+// Float returns the value of a column with a float.
+func Float(f float64) json.Number {
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return json.Number(text)
+}
+
+// IsFloat reports whether a number of a row is a float.
+func IsFloat(n json.Number) bool { return strings.ContainsAny(string(n), ".eE") }
+
+// Text returns the text in a column; "" if the column has none.
+func (r Row) Text(column string) string {
+	text, _ := r[column].(string)
+	return text
+}
+
+// Number returns the integer in a column; 0 if the column has none.
+func (r Row) Number(column string) int64 {
+	digits, _ := r[column].(json.Number)
+	n, _ := digits.Int64()
+	return n
+}
+
+// Value returns the value in a column as SQL drivers take it: a string, an int64, a float64, bytes, or nil.
+func (r Row) Value(column string) any {
+	switch value := r[column].(type) {
+	case string:
+		return value
+	case json.Number:
+		if n, err := value.Int64(); err == nil {
+			return n
+		}
+		f, _ := value.Float64()
+		return f
+	case map[string]any:
+		text, _ := value[blobMember].(string)
+		data, _ := base64.StdEncoding.DecodeString(text)
+		return data
+	}
+	return nil
+}
+
+// Encode returns the row as JSON with sorted members; false if it is too large.
+func (r Row) Encode() ([]byte, bool) {
+	text, err := json.Marshal(r)
+	return text, err == nil && len(text) <= MaxRow
+}
+
+// Decode returns the row in JSON; false if it is no row.
+func Decode(text []byte) (Row, bool) {
+	var row Row
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return row, dec.Decode(&row) == nil && row != nil
+}

@@ -71,6 +71,7 @@ func TestScript(t *testing.T) {
 
 // condition reports whether the race detector is at work, which makes everything five times slower: [race];
 // whether this is a long test run: [soak]; whether git's completion for bash is installed: [git-completion]; and
+// whether bubblewrap makes a sandbox here: [bwrap]; and
 // whether there is a jj: [jj], without which CI=true is an error.
 func condition(name string) (bool, error) {
 	switch name {
@@ -81,6 +82,11 @@ func condition(name string) (bool, error) {
 	case "git-completion":
 		_, err := os.Stat("/usr/share/bash-completion/completions/git")
 		return err == nil, nil
+	case "bwrap":
+		if _, err := exec.LookPath("bwrap"); err != nil && os.Getenv("CI") == "true" {
+			return false, errors.New("there is no bwrap: install bubblewrap")
+		}
+		return exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-all", "--cap-drop", "ALL", "true").Run() == nil, nil
 	case "jj":
 	default:
 		return false, fmt.Errorf("unknown condition %q", name)

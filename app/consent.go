@@ -112,6 +112,9 @@ func ConsentLines(wf *workflow.Workflow) []string {
 		if t.Run == "" {
 			continue
 		}
+		if t.Sandbox != nil {
+			lines = append(lines, id+": in a sandbox: "+plain.Text(t.Sandbox.String()))
+		}
 		for _, env := range t.Env {
 			lines = append(lines, id+": "+plain.Text(env))
 		}

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/engine/sandbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -166,6 +168,7 @@ func (e *execution) options() (engine.Options, error) {
 		Extract: func(ctx context.Context, tree objstore.ID, dir string) error {
 			return code.Extract(ctx, e.Store.Objects(), tree, dir)
 		},
+		Sandbox: e.kept(),
 	}
 	if e.Store.Settings().Secrets != vault.Off {
 		opts.Secrets = e.Store.Secrets(e.head.Row())
@@ -217,4 +220,28 @@ func (d *Desk) taskEnv() []string {
 		}
 	}
 	return env
+}
+
+// kept returns what sandboxes keep from tasks: the repository of the store and, in it, the private folder with secrets and keys.
+func (e *execution) kept() sandbox.Place {
+	repo := e.Store.Repo()
+	at := sandbox.Place{Internals: []string{repo.CommonDir}, Hidden: []string{e.Store.Private()}, Home: homeOf(e.Env)}
+	if rel, err := filepath.Rel(repo.CommonDir, repo.GitDir); err != nil || !filepath.IsLocal(rel) {
+		at.Internals = append(at.Internals, repo.GitDir)
+	}
+	return at
+}
+
+// homeOf returns the home folder in an environment without symbolic links; "" if there is none.
+func homeOf(env []string) string {
+	home := ""
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, "HOME="); ok {
+			home = value
+		}
+	}
+	if resolved, err := filepath.EvalSymlinks(home); err == nil && filepath.IsAbs(resolved) {
+		return resolved
+	}
+	return ""
 }

@@ -61,6 +61,9 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	now := r.opts.Now().UnixMilli()
 	r.next.atMs = max(r.next.atMs, now)
 	a.FinishedAtMs, a.ExitStatus, a.CachedFrom = &now, end.status, end.cached
+	if end.cached != "" {
+		a.Sandbox = "" // no command ran
+	}
 	n := r.nodes[key]
 	p := payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: a.Attempt}
 	switch {

@@ -29,6 +29,7 @@ const (
 	reasonCondition   = "condition"
 	reasonWorktree    = "worktree"
 	reasonGate        = "gate"
+	reasonSandbox     = "sandbox"
 
 	// Reasons for attempts that waited.
 	reasonTemplate         = "template"
@@ -137,10 +138,11 @@ func (j *job) command(ctx context.Context) outcome {
 	log, unlogged := j.openLog()
 	live := j.live.stream(j.key.Name(j.task)) // gets only stderr, because stdout may become the output
 	stdout := &boundedOutput{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
+	given := taskEnv(nil, j.task, j.runID, j.key.Iteration, j.attempt, j.callFile)
 	c := command{
 		line:   j.task.Run,
 		dir:    j.dir,
-		env:    taskEnv(j.opts.Env, j.task, j.runID, j.key.Iteration, j.attempt, j.callFile),
+		env:    append(withoutRepository(j.opts.Env), given...),
 		stdin:  j.stdin,
 		stdout: io.MultiWriter(streamLog{log, stdoutStream}, stdout),
 		stderr: io.MultiWriter(streamLog{log, stderrStream}, live),
@@ -156,6 +158,11 @@ func (j *job) command(ctx context.Context) outcome {
 	}
 	if j.schema == nil { // stdout does not become the output, so its size is not limited
 		c.stdout = streamLog{log, stdoutStream}
+	}
+	left, refused := c.confine(ctx, j.task.Sandbox, j.opts, given)
+	defer left()
+	if refused != nil {
+		return outcome{job: j, ending: ending{failed: refused}, unlogged: errors.Join(unlogged, log.close()), uncalled: errors.Join(j.uncalled, read())}
 	}
 	end, err := c.run(ctx)
 	live.flush()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/engine/sandbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -85,6 +86,8 @@ type Options struct {
 	NoCache bool
 	// Extract writes the files of a stored tree into an empty folder, for scorers. If nil, scorers run in the folder of their task.
 	Extract func(ctx context.Context, tree objstore.ID, dir string) error
+	// Sandbox is what the sandboxes of tasks keep from them, beside what they never have. Its Dir and Files are not used.
+	Sandbox sandbox.Place
 	// AcceptWorkflowChange lets a run continue with a changed definition; see Reconcile.
 	AcceptWorkflowChange bool
 }

@@ -61,6 +61,9 @@ func (r *runner) lookupOf(t *workflow.Task, given *taskContext, stdin []byte) (*
 			cache.PartWorkflow: r.wf.Name, cache.PartNode: t.ID, cache.PartCommand: cache.Digest([]byte(t.Run)),
 		},
 	}
+	if t.Sandbox != nil {
+		l.key[cache.PartSandbox] = cache.Digest([]byte(t.Sandbox.String()))
+	}
 	if len(t.Env) > 0 {
 		l.key[cache.PartEnv] = cache.Digest([]byte(strings.Join(t.Env, "\x00")))
 	}

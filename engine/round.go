@@ -121,6 +121,9 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 		NodeID: key.ID, Iteration: key.Iteration, Attempt: number,
 		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs, Worktree: t.OwnWorktree(),
 	}}
+	if t.Sandbox != nil {
+		a.Sandbox = t.Sandbox.String()
+	}
 	r.running[key] = a
 	n := r.nodes[key]
 	n.State, n.LastAttempt = snapshot.NodeInProgress, &number

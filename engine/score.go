@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/engine/sandbox"
 	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
@@ -54,6 +55,9 @@ type scoring struct {
 	scratch bool
 	opts    *Options
 	stderr  io.Writer // may be nil
+
+	sandbox *sandbox.Spec // nil for none
+	given   []string      // the variables that a sandbox leaves in
 }
 
 // newScoring returns the execution of a scorer on the result of an attempt. env is the environment of the task. The caller sets where it
@@ -118,6 +122,11 @@ func (s *scoring) ask(ctx context.Context) (said said, err error) {
 	c := command{line: s.scorer.Run, dir: dir, env: s.env, stdin: s.stdin, stdout: stdout, stderr: stderr, grace: s.opts.Grace, hurry: s.opts.Hurry}
 	if s.stderr != nil {
 		c.stderr = io.MultiWriter(stderr, s.stderr)
+	}
+	left, refused := c.confine(ctx, s.sandbox, s.opts, s.given)
+	defer left()
+	if refused != nil {
+		return said, errors.New(refused.text)
 	}
 	if commands := s.opts.Commands; commands != nil {
 		name := snapshot.ScoreKey(s.of.NodeID, s.of.Iteration, s.of.Attempt, s.source, s.scorer.Name)

@@ -43,6 +43,8 @@ func (j *job) scoring(s *workflow.Scorer, of snapshot.Attempt, out outcome) (*sc
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
+	one.sandbox = j.task.Sandbox
+	one.given = append(taskEnv(nil, j.task, j.runID, j.key.Iteration, j.attempt, ""), scorerVariable+"="+s.Name)
 	if live := j.live.stream(j.key.Name(j.task) + " " + s.Name); live != nil {
 		one.stderr = live
 	}

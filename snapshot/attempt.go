@@ -31,6 +31,7 @@ type Attempt struct {
 	FinishedAtMs *int64 `json:"finishedAtMs"`         // nil while the attempt runs or waits
 	ExitStatus   *int   `json:"exitStatus"`           // the exit status of the attempt's process; nil if unknown
 	CachedFrom   string `json:"cachedFrom,omitempty"` // the address of the frame whose result the attempt took; "" if it ran
+	Sandbox      string `json:"sandbox,omitempty"`    // what the sandbox allowed in which the command ran, for people; "" without one
 	Error        string `json:"error,omitempty"`      // "code: reason"; "" if the attempt neither failed nor was cancelled
 
 	// The attempt's pointer: the working copy as it was when the attempt ended. CommitID is jj's commit or git's
@@ -74,6 +75,7 @@ var attemptKind = row.Kind[Attempt]{
 		row.NullInt("exitStatus", func(a *Attempt) **int { return &a.ExitStatus }),
 		row.NullInt("finishedAtMs", func(a *Attempt) **int64 { return &a.FinishedAtMs }),
 		row.OptionalInt("frame", func(a *Attempt) **int64 { return &a.Frame }),
+		row.OptionalText("sandbox", func(a *Attempt) *string { return &a.Sandbox }),
 		row.Int("startedAtMs", func(a *Attempt) *int64 { return &a.StartedAtMs }),
 		row.Text("state", func(a *Attempt) *string { return &a.State }),
 		row.OptionalID("treeId", func(a *Attempt) *objstore.ID { return &a.Tree }),
@@ -107,6 +109,8 @@ func (a Attempt) check() error {
 		return errors.New("error: not UTF-8")
 	case !utf8.ValidString(a.CachedFrom):
 		return errors.New("cachedFrom: not UTF-8")
+	case !utf8.ValidString(a.Sandbox):
+		return errors.New("sandbox: not UTF-8")
 	case !isTime(a.StartedAtMs) || a.FinishedAtMs != nil && !isTime(*a.FinishedAtMs):
 		return errors.New("startedAtMs or finishedAtMs: out of range")
 	case a.ExitStatus != nil && (*a.ExitStatus > row.MaxInteger || *a.ExitStatus < -row.MaxInteger):

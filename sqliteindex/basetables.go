@@ -91,6 +91,7 @@ CREATE TABLE _index_attempts (
 	frame_no       INTEGER,
 	worktree       TEXT,
 	cached_from    TEXT,
+	sandbox        TEXT,
 	PRIMARY KEY (run_id, node_id, iteration, attempt)
 ) STRICT, WITHOUT ROWID;
 

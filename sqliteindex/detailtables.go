@@ -234,6 +234,14 @@ CREATE TABLE _smithers_ops (
 	PRIMARY KEY (run_id, op)
 ) STRICT, WITHOUT ROWID;
 
+CREATE VIEW _smithers_sandboxes AS
+	SELECT run_id, node_id AS sandbox_id, 'bubblewrap' AS runtime, NULL AS remote_run_id, NULL AS workspace_id, NULL AS container_id,
+		json_object('allows', sandbox) AS config_json,
+		CASE state WHEN 'in-progress' THEN 'shipped' ELSE state END AS status,
+		NULL AS heartbeat_at_ms, started_at_ms AS shipped_at_ms, finished_at_ms AS completed_at_ms, NULL AS bundle_path,
+		iteration, attempt
+	FROM _index_attempts WHERE sandbox IS NOT NULL;
+
 CREATE VIEW _smithers_time_travel_audit AS
 	SELECT o.op AS id, o.run_id, o.from_frame_no,
 		coalesce(o.to_frame_no, u.from_frame_no, a.frame_no) AS to_frame_no,

@@ -42,8 +42,8 @@ const (
 
 	sqlInsertAttempt = `INSERT OR REPLACE INTO _index_attempts
 		(run_id, node_id, iteration, attempt, state, started_at_ms, finished_at_ms, error, exit_status,
-		commit_id, tree_id, frame_no, worktree, cached_from)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		commit_id, tree_id, frame_no, worktree, cached_from, sandbox)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	sqlInsertRun = `INSERT OR REPLACE INTO _smithers_runs
 		(run_id, parent_run_id, workflow_name, workflow_path, workflow_hash, status,
@@ -204,7 +204,7 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 // attempt writes the row of an attempt of the run runID, in place of an earlier row.
 func (w writer) attempt(ctx context.Context, runID string, a snapshot.Attempt) error {
 	_, err := w.insertAttempt.ExecContext(ctx, runID, a.NodeID, a.Iteration, a.Attempt, a.State, a.StartedAtMs,
-		a.FinishedAtMs, nullable(a.Error), a.ExitStatus, nullable(a.CommitID), treeID(a.Tree), a.Frame, nullable(a.Worktree), nullable(a.CachedFrom))
+		a.FinishedAtMs, nullable(a.Error), a.ExitStatus, nullable(a.CommitID), treeID(a.Tree), a.Frame, nullable(a.Worktree), nullable(a.CachedFrom), nullable(a.Sandbox))
 	return err
 }
 

@@ -340,6 +340,9 @@ func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collectio
 	if a.CachedFrom != "" {
 		v.printf(", cached from %s", plain.Text(a.CachedFrom))
 	}
+	if a.Sandbox != "" {
+		v.printf(", in a sandbox (%s)", plain.Text(a.Sandbox))
+	}
 	if a.Error != "" {
 		v.printf(": %s", plain.Text(a.Error))
 	}

@@ -22,8 +22,8 @@ const (
 
 // The keys that a mapping of the file may have.
 var (
-	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "approval", "wait_for", "human", "timer"}
+	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "tasks"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "approval", "wait_for", "human", "timer"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
@@ -31,7 +31,7 @@ var (
 // file is flawed, the error is a fault.Error of code invalid_workflow with the file and line of the first flaw. If
 // the file has several flaws, DetailFlaws lists all of them.
 func Parse(file string, data []byte) (*Workflow, error) {
-	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), wf: &Workflow{
+	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), sandboxed: make(map[*Task]bool), wf: &Workflow{
 		definition: slices.Clone(data),
 		outputs:    make(map[string]*schema.Schema),
 		tasks:      make(map[string]*Task),
@@ -56,6 +56,7 @@ type parser struct {
 	reader
 	wf        *Workflow
 	schemas   schema.Bounds
+	sandboxed map[*Task]bool // the tasks that say something about a sandbox
 	worktrees map[string]int // the line of each worktree's path and branch, by "path NAME" or "branch NAME"
 }
 
@@ -70,8 +71,10 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.key(fields, "outputs", p.outputs)
 	p.key(fields, "worktree", func(n *yaml.Node) { p.wf.Worktree = p.worktree(n, "") })
 	p.key(fields, "scorers", func(n *yaml.Node) { p.wf.Scorers = p.scorers(n, "the workflow") })
+	p.key(fields, "sandbox", func(n *yaml.Node) { p.wf.Sandbox = p.sandbox(n) })
 	p.part(func() { p.tasks(top, fields) })
 	p.joinScorers()
+	p.joinSandboxes()
 	p.resolveNeeds()
 	p.findCycle()
 	p.compileConditions()
@@ -235,6 +238,10 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "worktree", func(n *yaml.Node) { t.Worktree = p.worktree(n, t.ID) })
 	p.key(fields, "cache", func(n *yaml.Node) { t.Cache = p.cache(n) })
 	p.key(fields, "scorers", func(n *yaml.Node) { t.Scorers = p.scorers(n, "task "+t.ID) })
+	p.key(fields, "sandbox", func(n *yaml.Node) {
+		t.Sandbox = p.sandbox(n)
+		p.sandboxed[t] = true
+	})
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -69,6 +69,7 @@ func renderTask(t *Task) element {
 	renderWorktree(props, t.Worktree)
 	renderCache(props, t.Cache)
 	renderScorers(props, t.Scorers)
+	renderSandbox(props, t.Sandbox)
 	return newElement(renderKind(props, t), props)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/sandbox"
 	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -19,6 +20,8 @@ type Workflow struct {
 
 	Worktree *Worktree // the worktree that tasks share; nil means the working copy in which the run starts
 	Scorers  []*Scorer // of every task with a command, in file order
+	// Sandbox is that of the tasks with a command that say nothing about one; nil means none.
+	Sandbox *sandbox.Spec
 
 	definition []byte                    // the bytes of the file
 	input      *schema.Schema            // nil accepts any object
@@ -47,9 +50,10 @@ type Task struct {
 	Env     []string      // "NAME=value", sorted
 	Loop    string        // the id of the loop that contains the task; "" at the top level
 
-	Worktree *Worktree // the task's own worktree; nil means the working copy that tasks share
-	Cache    *Cache    // how results are used again; nil means never
-	Scorers  []*Scorer // what gives results a number: its own, then those of the workflow
+	Worktree *Worktree     // the task's own worktree; nil means the working copy that tasks share
+	Cache    *Cache        // how results are used again; nil means never
+	Sandbox  *sandbox.Spec // what the command may do; nil means all that the user may
+	Scorers  []*Scorer     // what gives results a number: its own, then those of the workflow
 
 	line   int             // in the file
 	when   *Condition      // nil if When is ""

@@ -14,6 +14,7 @@ const (
 	PartNode     = "node"     // the id of the task
 	PartCommand  = "command"
 	PartEnv      = "env"
+	PartSandbox  = "sandbox"
 	PartSchema   = "schema" // of the output
 	PartVersion  = "version"
 	PartFiles    = "files" // the tree of the whole working copy

@@ -106,8 +106,19 @@ func commandsOf(wf *workflow.Workflow) []command {
 // asks for, and the environment, the command and the scorers of each task with a command. The lines have no control characters.
 func ConsentLines(wf *workflow.Workflow) []string {
 	lines := append(worktreeLines("", wf.Worktree), scorerLines("", wf.Scorers)...)
+	cells := make(map[string]int)
+	for _, t := range wf.Tasks {
+		cells[t.CellOf]++
+	}
 	for _, t := range wf.Tasks {
 		id := plain.Text(t.ID)
+		if n := cells[t.CellOf]; t.CellOf != "" {
+			if n == 0 {
+				continue // its first cell was shown
+			}
+			cells[t.CellOf] = 0
+			id = plain.Text(t.CellOf) + " (" + plain.Count(n, "cell") + ")"
+		}
 		lines = append(lines, worktreeLines(id+": ", t.Worktree)...)
 		if t.Run == "" {
 			continue

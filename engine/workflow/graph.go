@@ -14,8 +14,10 @@ func (p *parser) resolveNeeds() {
 		return
 	}
 	names := slices.AppendSeq(slices.Collect(maps.Keys(p.wf.tasks)), maps.Keys(p.wf.loops))
+	names = slices.AppendSeq(names, maps.Keys(p.cells))
 	slices.Sort(names)
 	for _, t := range p.wf.Tasks {
+		t.Needs = p.withCells(t.Needs)
 		for _, need := range t.Needs {
 			target, ok := p.wf.tasks[need]
 			switch {

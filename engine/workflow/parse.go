@@ -23,7 +23,7 @@ const (
 // The keys that a mapping of the file may have.
 var (
 	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "approval", "wait_for", "human", "timer"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "matrix", "approval", "wait_for", "human", "timer"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
@@ -31,7 +31,7 @@ var (
 // file is flawed, the error is a fault.Error of code invalid_workflow with the file and line of the first flaw. If
 // the file has several flaws, DetailFlaws lists all of them.
 func Parse(file string, data []byte) (*Workflow, error) {
-	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), sandboxed: make(map[*Task]bool), wf: &Workflow{
+	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), sandboxed: make(map[*Task]bool), cells: make(map[string][]string), wf: &Workflow{
 		definition: slices.Clone(data),
 		outputs:    make(map[string]*schema.Schema),
 		tasks:      make(map[string]*Task),
@@ -56,8 +56,9 @@ type parser struct {
 	reader
 	wf        *Workflow
 	schemas   schema.Bounds
-	sandboxed map[*Task]bool // the tasks that say something about a sandbox
-	worktrees map[string]int // the line of each worktree's path and branch, by "path NAME" or "branch NAME"
+	sandboxed map[*Task]bool      // the tasks that say something about a sandbox
+	cells     map[string][]string // the ids of the tasks of a task with a matrix, by its id
+	worktrees map[string]int      // the line of each worktree's path and branch, by "path NAME" or "branch NAME"
 }
 
 // workflow reads the file from its top mapping. It reads the parts first, and then makes the checks that need all
@@ -205,6 +206,17 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 	}
 	p.part(func() { p.kind(n, t, fields) })
 	p.taskOptions(t, fields)
+	var cells []Cell
+	p.key(fields, "matrix", func(n *yaml.Node) { cells = p.matrix(n) })
+	if cells != nil {
+		p.addCells(n, t, cells, loop)
+		return
+	}
+	p.add(t, loop)
+}
+
+// add adds a task to the workflow and, unless loop is nil, to its loop.
+func (p *parser) add(t *Task, loop *Loop) {
 	p.wf.tasks[t.ID] = t
 	p.wf.Tasks = append(p.wf.Tasks, t)
 	if loop == nil {
@@ -311,6 +323,9 @@ func (p *parser) checkName(at *yaml.Node, id string) {
 	}
 	if l := p.wf.loops[id]; l != nil {
 		line = l.line
+	}
+	if ids := p.cells[id]; len(ids) > 0 {
+		line = p.wf.tasks[ids[0]].line
 	}
 	if line > 0 {
 		p.fail(at, "give every task and every loop an id of its own", "the id %q is already used in line %d", id, line)

@@ -70,6 +70,7 @@ func renderTask(t *Task) element {
 	renderCache(props, t.Cache)
 	renderScorers(props, t.Scorers)
 	renderSandbox(props, t.Sandbox)
+	renderMatrix(props, t.Matrix)
 	return newElement(renderKind(props, t), props)
 }
 

@@ -42,12 +42,14 @@ type Task struct {
 	Human    *Human
 	Timer    *Timer
 
-	Needs   []string      // ids of tasks and loops, as written
+	Needs   []string      // ids of tasks and loops, as written, with all cells in place of a task with a matrix
 	Retries int           // number of further attempts after a failed first one
 	Backoff Backoff       // how long to rest between these attempts
 	Timeout time.Duration // of one attempt's command; 0 means no timeout
 	When    string        // the condition's text; "" means that the task always runs
 	Env     []string      // "NAME=value", sorted
+	Matrix  Cell          // the task's place in its matrix; nil without one
+	CellOf  string        // the id of the task with the matrix, as written; "" without one
 	Loop    string        // the id of the loop that contains the task; "" at the top level
 
 	Worktree *Worktree     // the task's own worktree; nil means the working copy that tasks share

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -14,14 +15,15 @@ import (
 
 // gated returns the outcome after the task's scorers with a gate have scored it. The outcome is a failure if one of the gates is closed.
 func (j *job) gated(ctx context.Context, out outcome) outcome {
-	if out.failed != nil {
+	gates := slices.DeleteFunc(slices.Clone(j.task.Scorers), func(s *workflow.Scorer) bool { return s.Gate == nil })
+	if out.failed != nil || len(gates) == 0 {
 		return out
 	}
 	ended := j.opts.Now().UnixMilli()
 	of := snapshot.Attempt{NodeID: j.key.ID, Iteration: j.key.Iteration, Attempt: j.attempt, StartedAtMs: j.startedAtMs, FinishedAtMs: &ended}
-	for _, s := range j.task.Scorers {
-		if s.Gate == nil || out.failed != nil {
-			continue
+	for _, s := range gates {
+		if out.failed != nil {
+			break
 		}
 		one, err := j.scoring(s, of, out)
 		if err != nil {

@@ -29,7 +29,7 @@ func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 	var check func(json.RawMessage) error
 	fork := timeline.ForkRequest{
 		From: req.From, RunID: req.RunID, Nodes: req.Nodes, NoDeps: req.NoDeps, NamedOnly: req.NamedOnly,
-		Input: req.Input, Label: req.Label, Description: req.Description,
+		Input: req.Input, Label: req.Label, Description: req.Description, Effects: req.Effects,
 		// Store.Fork calls Found before CheckInput.
 		Found: func(at *timeline.LoadedEntry) (err error) {
 			if out.From = at; req.Input != nil {

@@ -23,6 +23,7 @@ type Resets struct {
 	NamedOnly bool            // make Nodes pending as Smithers does, and change nothing else
 	Input     json.RawMessage // changes members of the parent's input; nil: none
 	Label     string
+	Effects   timeline.ConfirmEffects // see timeline.ForkRequest
 }
 
 // ReplayRequest asks to fork a run at a frame, and to execute the fork.
@@ -161,7 +162,7 @@ func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from ti
 func (r Resets) forkOf(from timeline.Address, id string) timeline.ForkRequest {
 	return timeline.ForkRequest{
 		From: from.String(), RunID: id, Nodes: r.Nodes, NoDeps: r.NoDeps, NamedOnly: r.NamedOnly,
-		Input: r.Input, Label: r.Label, Description: "Replay from " + from.String(), Replay: true,
+		Input: r.Input, Label: r.Label, Effects: r.Effects, Description: "Replay from " + from.String(), Replay: true,
 	}
 }
 

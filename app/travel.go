@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
@@ -15,6 +17,36 @@ type Sequel struct {
 	Workflow string // the workflow file with which the run continues; "" for its own workflow
 	Resume   bool   // continue the run at once
 	Settings
+	// Effects is asked about effects that are stepped over; see travel.Request. With UndoEffects, the commands that undo them run once the
+	// run has gone back, before it continues.
+	Effects     timeline.ConfirmEffects
+	UndoEffects bool
+}
+
+// stepped returns the function to ask about effects, and the list that it fills with those that are stepped over.
+func (q Sequel) stepped() (timeline.ConfirmEffects, *[]snapshot.ToolCall) {
+	over := new([]snapshot.ToolCall)
+	if q.Effects == nil {
+		return nil, over
+	}
+	return func(ctx context.Context, effects []snapshot.ToolCall) error {
+		*over = effects
+		return q.Effects(ctx, effects)
+	}, over
+}
+
+// undoEffects runs the commands that undo effects which a run has gone back over. What cannot be undone is a warning.
+func (d *Desk) undoEffects(ctx context.Context, run string, effects []snapshot.ToolCall) error {
+	head, err := d.Store.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	opts := engine.Options{Now: d.Now, Env: d.Env, WorkDir: d.workDir(), Hurry: d.Hurry}
+	return engine.UndoEffects(ctx, head, effects, opts, func(call snapshot.ToolCall, err error) {
+		if err != nil {
+			d.Teller.Warn(fmt.Errorf("task %s: the effect of %s was not undone: %w", call.NodeID, call.ToolName, err))
+		}
+	})
 }
 
 // TravelRequest asks to take a run back and, with Resume, to continue it. The desk sets the Redefinition.
@@ -51,8 +83,18 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 	req.Redefinition = d.redefinition(req.Sequel, fit)
 	over := d.Teller.While(GoingBack)
 	req.Confirm = confirming(req.Confirm, over)
+	ask, effects := req.stepped()
+	if ask != nil {
+		req.Request.Effects = func(ctx context.Context, effects []snapshot.ToolCall) error {
+			over()
+			return ask(ctx, effects)
+		}
+	}
 	done, err := travel.Travel(ctx, d.Store, req.Request)
 	over()
+	if err == nil && req.UndoEffects {
+		err = d.undoEffects(ctx, done.Run, *effects)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +110,12 @@ func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, erro
 		return nil, err
 	}
 	req.Redefinition = d.redefinition(req.Sequel, engine.ReconcileRequest{Workflow: file})
+	var effects *[]snapshot.ToolCall
+	req.ResetRequest.Effects, effects = req.stepped()
 	done, err := travel.Reset(ctx, d.Store, req.ResetRequest)
+	if err == nil && req.UndoEffects {
+		err = d.undoEffects(ctx, done.Run, *effects)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ const (
 	maxCallLine  = 1 << 20  // bytes of a line
 	maxCallValue = 64 << 10 // bytes of an input, an output or an error; of a larger one, the beginning is kept
 	maxCallBytes = 16 << 20 // bytes of all inputs, outputs and errors; afterwards, beginnings alone are kept
+	maxUndo      = 4 << 10  // bytes of the command that undoes an effect
 	maxCallFile  = 1 << 28  // bytes of the file; the others are not read
 	callStart    = 1 << 10  // bytes of such a beginning
 )
@@ -169,6 +170,8 @@ type callLine struct {
 	FinishedAtMs   *int64          `json:"finishedAtMs"`
 	DurationMs     *int64          `json:"durationMs"`
 	SideEffect     *bool           `json:"sideEffect"`
+	Effect         *bool           `json:"effect"` // the same, shorter
+	Undo           string          `json:"undo"`   // the command that undoes the effect
 	Idempotent     *bool           `json:"idempotent"`
 	IdempotencyKey string          `json:"idempotencyKey"`
 }
@@ -285,13 +288,16 @@ func (c *callReport) fill(call *snapshot.ToolCall, l callLine) {
 	if l.Error != nil {
 		call.Error = c.bounded(l.Error)
 	}
-	for _, member := range []struct{ from, to **bool }{{&l.SideEffect, &call.SideEffect}, {&l.Idempotent, &call.Idempotent}} {
+	for _, member := range []struct{ from, to **bool }{{&l.SideEffect, &call.SideEffect}, {&l.Effect, &call.SideEffect}, {&l.Idempotent, &call.Idempotent}} {
 		if *member.from != nil {
 			*member.to = *member.from
 		}
 	}
 	if l.IdempotencyKey != "" {
 		call.IdempotencyKey = l.IdempotencyKey
+	}
+	if l.Undo != "" { // who can undo an effect has one
+		call.Revert, call.HasRevert, call.SideEffect = plain.Cut(l.Undo, maxUndo), new(true), new(true)
 	}
 	switch {
 	case l.Status == callStarted:

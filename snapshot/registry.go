@@ -109,7 +109,7 @@ var registered = registry{
 	rowsOf(CollectionWaits, inMailbox, &waitKind),
 	rowsOf(CollectionAttempts, inJournal, &attemptKind, "error"),
 	logRows(),
-	rowsOf(CollectionToolCalls, inJournal, &toolCallKind, "input", "output", "error", "revertError", "forcedPast"),
+	rowsOf(CollectionToolCalls, inJournal, &toolCallKind, "input", "output", "error", "revertError", "forcedPast", "revert"),
 	rowsOf(CollectionScores, inJournal, &scoreKind, "scorerName", "reason", "meta", "input", "output", "groundTruth", "context"),
 	transcriptRows(),
 	opRows(),

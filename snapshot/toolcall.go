@@ -63,6 +63,7 @@ type ToolCall struct {
 	AcceptsIdempotencyKey *bool  `json:"acceptsIdempotencyKey,omitempty"` // the tool takes IdempotencyKey
 	IdempotencyKey        string `json:"idempotencyKey,omitempty"`
 	HasRevert             *bool  `json:"hasRevert,omitempty"` // the tool can revert the effect of the call
+	Revert                string `json:"revert,omitempty"`    // the command for sh that reverts the effect; "" if there is none
 
 	RevertStatus string          `json:"revertStatus,omitempty"`
 	RevertedAtMs *int64          `json:"revertedAtMs,omitempty"`
@@ -121,6 +122,7 @@ var toolCallKind = row.Kind[ToolCall]{
 		row.OptionalText("kind", func(c *ToolCall) *string { return &c.Kind }),
 		row.OptionalJSON("output", func(c *ToolCall) *json.RawMessage { return &c.Output }),
 		row.Object("outputAt", func(c *ToolCall) **TranscriptRange { return &c.OutputAt }, transcriptRangeFields),
+		row.OptionalText("revert", func(c *ToolCall) *string { return &c.Revert }),
 		row.OptionalJSON("revertError", func(c *ToolCall) *json.RawMessage { return &c.RevertError }),
 		row.OptionalText("revertStatus", func(c *ToolCall) *string { return &c.RevertStatus }),
 		row.OptionalInt("revertedAtMs", func(c *ToolCall) **int64 { return &c.RevertedAtMs }),

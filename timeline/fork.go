@@ -34,6 +34,8 @@ type ForkRequest struct {
 	// CheckInput is called with the merged input if Input is given. If CheckInput returns an error, nothing is written. A
 	// nil CheckInput accepts every input.
 	CheckInput func(json.RawMessage) error
+	// Effects is asked if effects of the parent are ahead of the child. If it returns an error, nothing is written. May be nil.
+	Effects ConfirmEffects
 	// Workflow and WorkflowPath are the child's workflow and the path of the workflow's file. nil and "" keep the
 	// parent's.
 	Workflow     *snapshot.Workflow
@@ -77,6 +79,9 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	changes, err := job.changes(from.Entry)
 	if err != nil {
 		return nil, hintNodes(err, from.Address)
+	}
+	if err := job.askAboutEffects(ctx, from, changes); err != nil {
+		return nil, err
 	}
 	op := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: s.now().UnixMilli()}
 	if len(changes) > 0 {
@@ -176,6 +181,29 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 		changes = append(changes, resets...)
 	}
 	return changes, nil
+}
+
+// askAboutEffects asks req.Effects about the effects of the parent that are ahead of the child.
+func (j forkJob) askAboutEffects(ctx context.Context, from *LoadedEntry, changes []snapshot.Change) error {
+	if j.req.Effects == nil {
+		return nil
+	}
+	parent, err := j.store.Head(ctx, from.Address.Run)
+	if err != nil {
+		return nil //nolint:nilerr // the frame is that of a run that is gone, with all that it did
+	}
+	state, err := from.Entry.State()
+	if err == nil && len(changes) > 0 {
+		state, err = state.EditWithin(j.store.settings.Limits, j.store.objects.Begin(), changes)
+	}
+	if err != nil {
+		return Explain(err)
+	}
+	effects, err := Effects(parent.Entry(), state)
+	if err != nil || len(effects) == 0 {
+		return err
+	}
+	return j.req.Effects(ctx, effects)
 }
 
 // hintNodes returns err. If err has the code node_not_found, the result also has a hint with the command that

@@ -69,6 +69,7 @@ func resetFlags() []urfave.Flag {
 		&urfave.BoolFlag{Name: "named-only", Usage: "reset only the status of the named nodes, as Smithers does"},
 		arg.InputFlag("change members of the parent's input: `JSON`, @FILE, or - for standard input"),
 		&urfave.StringFlag{Name: "label", Aliases: []string{"l"}, Usage: "give the fork the label `LABEL`"},
+		desk.ForceFlag(),
 	}
 }
 
@@ -90,6 +91,7 @@ func parseFork(s *session.Session, c *urfave.Context) (app.ForkRequest, error) {
 func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	out := app.Resets{
 		Nodes: c.StringSlice("node"), NoDeps: c.Bool("no-deps"), NamedOnly: c.Bool("named-only"), Label: c.String("label"),
+		Effects: desk.ConfirmEffects(s, c.Bool("force"), false, false),
 	}
 	for _, flag := range []string{"no-deps", "named-only"} {
 		if c.Bool(flag) && len(out.Nodes) == 0 {

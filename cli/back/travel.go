@@ -62,6 +62,10 @@ cancelled. Unsaved changes are saved as a frame first. At a terminal, travel lis
 files that it would remove, and asks before it removes them. If a file that was never
 captured is in the way, nothing changes. undo takes the travel back.
 
+If tasks that will run again had effects outside the run, which their tool calls tell,
+travel lists them and asks; without a terminal it refuses. --force goes on. --undo-effects
+runs the commands that undo them, after the run has gone back.
+
 If you name a workflow file, the run continues with that file, adapted as replay does, and
 the file itself is not restored. --no-vcs leaves all files as they are. --no-deps leaves the
 files and the state as they are, except for the one task, which is pending again. A run that
@@ -171,7 +175,7 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 // sequelFlags returns the flags with which travel and reset continue the run. The parameter yes is the flag --yes of
 // the command, and becomes one of these flags.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
-	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes}, desk.EngineFlags()...)
+	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes, desk.ForceFlag(), desk.UndoEffectsFlag()}, desk.EngineFlags()...)
 }
 
 // travelYesFlag returns the flag --yes of travel, which may remove files and may run commands.
@@ -183,14 +187,17 @@ func travelYesFlag() urfave.Flag {
 // error is usage if a flag that needs --resume is given without --resume. If yesResumes is true, --yes is one of the
 // flags that need --resume.
 func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workflow string, yesResumes bool) (app.Sequel, error) {
-	out := app.Sequel{Workflow: workflow, Resume: c.Bool("resume")}
+	out := app.Sequel{
+		Workflow: workflow, Resume: c.Bool("resume"), UndoEffects: c.Bool("undo-effects"),
+		Effects: desk.ConfirmEffects(s, c.Bool("force"), c.Bool("undo-effects"), c.Bool("yes")),
+	}
 	if out.Resume {
 		var err error
 		out.Settings, err = desk.ParseSettings(s, c)
 		return out, err
 	}
 	flags := desk.EngineFlags()
-	if yesResumes {
+	if yesResumes && !out.UndoEffects {
 		flags = append(flags, desk.ConfirmFlag())
 	}
 	for _, flag := range flags {

@@ -1,7 +1,7 @@
 package workflow_test
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,7 +77,7 @@ func TestAMatrixHasAThousandCells(t *testing.T) {
 	t.Parallel()
 	var values []string
 	for i := range 1000 {
-		values = append(values, fmt.Sprint(i))
+		values = append(values, strconv.Itoa(i))
 	}
 	wf, err := workflow.Parse("wf.yaml", []byte("{name: w, tasks: [{id: a, run: x, matrix: {n: ["+strings.Join(values, ", ")+"]}}, {id: b, run: x, needs: [a]}]}"))
 	require.NoError(t, err)

@@ -92,6 +92,7 @@ const (
 	LandRefused       Code = "land_refused"
 	MergeConflict     Code = "merge_conflict"
 	UnsavedWork       Code = "unsaved_work"
+	EffectsAhead      Code = "effects_ahead"
 	SecretsFound      Code = "secrets_found"
 	SecretMissing     Code = "secret_missing"
 	InvalidSecrets    Code = "invalid_secrets"
@@ -131,7 +132,7 @@ var exits = map[Code]int{
 	NoRepository: ExitNotFound, WorkflowNotFound: ExitNotFound, RunNotFound: ExitNotFound,
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
 	AttemptNotFound: ExitNotFound, ScheduleNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
-	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, MergeConflict: ExitFailed, UnsavedWork: ExitConflict,
+	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, MergeConflict: ExitFailed, UnsavedWork: ExitConflict, EffectsAhead: ExitConflict,
 	SecretsFound: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt, StrandedLog: ExitCorrupt,
 	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,

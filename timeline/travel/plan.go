@@ -25,6 +25,7 @@ type plan struct {
 	missing []snapshot.Worktree            // recorded worktrees of tasks that no longer exist
 	files   *code.RestoreJobs              // without jobs if all working copies stay unchanged
 	confirm code.ConfirmRemoval            // asks about untracked files; nil removes them without a question
+	effects timeline.ConfirmEffects        // asks about effects that are stepped over; nil steps over them
 	land    *land.TakeBack                 // takes a landing back after its files are restored; nil for other ops
 	stays   []string                       // absolute paths that no restore changes
 	agree   func(*snapshot.Workflow) error // see Redefinition.Agree; nil agrees
@@ -71,6 +72,9 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 		return nil, timeline.Explain(err)
 	}
 	if err := t.askFor(draft.Workflow); err != nil {
+		return nil, err
+	}
+	if err := t.askAboutEffects(ctx); err != nil {
 		return nil, err
 	}
 	held, err := t.claim(ctx)
@@ -134,6 +138,33 @@ func (t *plan) askFor(workflow *snapshot.Workflow) error {
 		}
 	}
 	return t.agree(workflow)
+}
+
+// askAboutEffects asks t.effects about the effects of the run that the operation steps over.
+func (t *plan) askAboutEffects(ctx context.Context) error {
+	if t.effects == nil {
+		return nil
+	}
+	turn, err := t.turn(t.store.Now().UnixMilli())
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	base := t.head.Entry()
+	if turn.then != nil {
+		base = turn.then
+	}
+	state, err := base.State()
+	if err == nil {
+		state, err = state.EditWithin(t.store.Settings().Limits, t.store.Objects().Begin(), turn.state)
+	}
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	effects, err := timeline.Effects(t.head.Entry(), state)
+	if err != nil || len(effects) == 0 {
+		return err
+	}
+	return t.effects(ctx, effects)
 }
 
 // claim claims the run for this process. If another process has moved the tip, claim tries again. It does not try

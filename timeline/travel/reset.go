@@ -10,7 +10,8 @@ import (
 
 // ResetRequest asks to take a run back to its beginning or, if Run names a frame, to the state of that frame.
 type ResetRequest struct {
-	Run string // the run's id, or the address of one of its frames
+	Run     string                  // the run's id, or the address of one of its frames
+	Effects timeline.ConfirmEffects // as in Request
 	Redefinition
 }
 
@@ -28,10 +29,10 @@ func Reset(ctx context.Context, s *timeline.Store, req ResetRequest) (*Result, e
 		return nil, err
 	}
 	if frame != nil {
-		return travelToFrame(ctx, s, head, frame, Request{Run: req.Run, NoFiles: true, Redefinition: req.Redefinition})
+		return travelToFrame(ctx, s, head, frame, Request{Run: req.Run, NoFiles: true, Effects: req.Effects, Redefinition: req.Redefinition})
 	}
 	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpReset, To: new(int64)})
-	t.subject, t.agree = "reset: begins anew", req.Agree
+	t.subject, t.agree, t.effects = "reset: begins anew", req.Agree, req.Effects
 	t.out.To = timeline.Address{Run: head.Row().ID, Frame: 0}
 	t.turn = func(at int64) (*turn, error) { return t.anew(ctx, req.Redefinition, at) }
 	return t.do(ctx)

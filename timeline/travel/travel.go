@@ -35,6 +35,8 @@ type Request struct {
 	NoDeps    bool                // reset only the node, keep the rest of the tip's state, and restore no files
 	NoFiles   bool                // restore no files
 	Confirm   code.ConfirmRemoval // asks about untracked files; nil removes them without a question
+	// Effects is asked about effects outside the run that are stepped over. If it returns an error, nothing is changed. nil steps over them.
+	Effects timeline.ConfirmEffects
 	Redefinition
 }
 
@@ -97,7 +99,7 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	t := newPlan(s, head, snapshot.Op{
 		Kind: snapshot.OpTravel, NodeID: attempt.NodeID, Iteration: attempt.Iteration, Attempt: attempt.Attempt, NoDeps: req.NoDeps,
 	})
-	t.agree = req.Agree
+	t.agree, t.effects = req.Agree, req.Effects
 	if req.NoDeps {
 		t.subject = snapshot.Key(attempt.NodeID, attempt.Iteration) + " pending again"
 		t.out.To = timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame}

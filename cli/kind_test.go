@@ -52,6 +52,7 @@ func jsonLines() []jsonLine {
 		{"diff", "--code a:1 a:2", ""},
 		{"report", "a -o $DIR/a.html", ""},
 		{"frames", "--path file", ""},
+		{"metrics", "", ""},
 		{"sql", "", ""},
 		{"sql", "-", "SELECT run_id, status FROM _smithers_runs"},
 		{"inbox", "", ""},

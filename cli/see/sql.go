@@ -95,16 +95,9 @@ line with the columns as members, and "kind":"row" unless a column is called kin
 // runSQL lists the tables if opts.tables is true, and otherwise prints the rows that the query returns. The error is
 // invalid_query if SQLite refuses the query.
 func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts sqlOptions) error {
-	index, err := store.Details(ctx)
+	index, err := wholeIndex(ctx, store)
 	if err != nil {
 		return err
-	}
-	for _, table := range []interface {
-		Index(ctx context.Context, index *sqliteindex.Index) error
-	}{cache.Of(store), cron.Of(store), vectors.Of(store)} {
-		if err := table.Index(ctx, index); err != nil {
-			return err
-		}
 	}
 	if opts.tables {
 		return printTables(ctx, s, index)
@@ -217,4 +210,20 @@ func sqlValue(value any) any {
 		}
 	}
 	return value
+}
+
+// wholeIndex returns the index with details and with the tables of the whole repository.
+func wholeIndex(ctx context.Context, store *timeline.Store) (*sqliteindex.Index, error) {
+	index, err := store.Details(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range []interface {
+		Index(ctx context.Context, index *sqliteindex.Index) error
+	}{cache.Of(store), cron.Of(store), vectors.Of(store)} {
+		if err := table.Index(ctx, index); err != nil {
+			return nil, err
+		}
+	}
+	return index, nil
 }

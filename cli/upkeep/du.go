@@ -30,8 +30,9 @@ func duCommand() *arg.Command {
 		About: `Shows the space that the named runs, or all runs, take on disk, after packing. For each run
 it shows the size of everything that the run reaches, and the part that only this run needs:
 the space that a prune would free. Then it shows the size by collection, and the captured
-files by worktree. Objects of your own commits are not counted. Objects that several runs
-share are counted once, except in the table of runs.`,
+files by worktree, and how rendered trees are stored: whole, or as differences of earlier ones
+(delta), with the number of steps to a whole tree. Objects of your own commits are not
+counted. Objects that several runs share are counted once, except in the table of runs.`,
 		MaxArgs: arg.AnyNumber,
 		Exits:   arg.Reads(),
 		Examples: []arg.Example{
@@ -77,6 +78,15 @@ func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []strin
 		}
 		t.Align(&b, "")
 	}
+	frames := term.Table{Header: []string{"RENDERED TREES", "TOTAL", "OBJECTS", "TO A WHOLE TREE"}}
+	for _, one := range usage.Frames {
+		frames.Add(term.Cell{Text: one.Encoding}, term.Cell{Text: display.Size(one.Bytes)}, term.Cell{Text: strconv.FormatInt(one.Objects, 10)},
+			term.Cell{Text: fmt.Sprintf("%s, at most %d", display.Score(one.Distance), one.Farthest)})
+	}
+	if len(frames.Rows) > 0 {
+		b.WriteString("\n")
+	}
+	frames.Align(&b, "")
 	fmt.Fprintf(&b, "\n%s in all: %s in %s\n", plain.Count(len(usage.Runs), "run"), display.Size(usage.Together.Bytes), plain.Count(int(usage.Together.Objects), "object"))
 	if usage.Held.Objects > 0 {
 		fmt.Fprintf(&b, "pruned and not collected: %s; `git smithers prune --collect` frees this space\n", display.Size(usage.Held.Bytes))
@@ -96,7 +106,7 @@ func usageName(title, name string) string {
 
 // separateUsage prints lines for scripts. Each line has four values with tabs between them: the kind, the name, the
 // number of bytes and the number of objects. The kind is run, alone (the part that only this run needs), collection,
-// worktree, together (all runs) or held (pruned, but not collected). The last two kinds have no name.
+// worktree, frame (rendered trees by encoding), together (all runs) or held (pruned, but not collected). The last two kinds have no name.
 func separateUsage(s *session.Session, usage *keep.DiskUsage) error {
 	var b strings.Builder
 	line := func(what, name string, u keep.Usage) {
@@ -111,6 +121,9 @@ func separateUsage(s *session.Session, usage *keep.DiskUsage) error {
 	}
 	for _, one := range usage.Worktrees {
 		line("worktree", one.Name, one.Usage)
+	}
+	for _, one := range usage.Frames {
+		line("frame", one.Encoding, one.Usage)
 	}
 	line("together", "", usage.Together)
 	line("held", "", usage.Held)

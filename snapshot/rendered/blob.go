@@ -157,3 +157,15 @@ func (b *frameBlob) checkWhole() error {
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }
+
+// Stored says how the rendered tree of a frame is stored.
+type Stored struct {
+	Encoding string // full, delta or keyframe
+	Deltas   int    // the blobs to read before this one to make the tree: its distance to a whole tree
+}
+
+// Describe returns how the rendered tree in the blob of a frame is stored. If the blob is damaged, the error wraps objstore.ErrCorrupt.
+func Describe(r objstore.Reader, id objstore.ID) (Stored, error) {
+	b, err := readFrameBlob(r, id)
+	return Stored{b.encoding, b.deltas}, err
+}

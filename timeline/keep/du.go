@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/rendered"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -31,14 +33,24 @@ type RunUsage struct {
 // DiskUsage is the disk usage of the runs of a repository. No slice is nil. Each slice is sorted by size, the largest
 // first. Private is the size in bytes of the files in the store's private folder, without the index databases.
 type DiskUsage struct {
-	Runs        []RunUsage  `json:"runs"`
-	Together    Usage       `json:"together"`    // of all runs: shared objects count once
-	Collections []NameUsage `json:"collections"` // nodes, outputs/<table>, …, journal, events, frame, workflow
-	Worktrees   []NameUsage `json:"worktrees"`   // captured files, by worktree; "" is the main worktree
-	Held        Usage       `json:"held"`        // of pruned and of dropped runs that are not yet collected
-	Refs        int         `json:"refs"`        // under refs/smithers and refs/smithers-remote
-	Index       int64       `json:"indexBytes"`  // of the index databases
-	Private     int64       `json:"privateBytes"`
+	Runs        []RunUsage   `json:"runs"`
+	Together    Usage        `json:"together"`    // of all runs: shared objects count once
+	Collections []NameUsage  `json:"collections"` // nodes, outputs/<table>, …, journal, events, frame, workflow
+	Worktrees   []NameUsage  `json:"worktrees"`   // captured files, by worktree; "" is the main worktree
+	Frames      []FrameUsage `json:"frames"`      // the blobs of rendered trees, by encoding
+	Held        Usage        `json:"held"`        // of pruned and of dropped runs that are not yet collected
+	Refs        int          `json:"refs"`        // under refs/smithers and refs/smithers-remote
+	Index       int64        `json:"indexBytes"`  // of the index databases
+	Private     int64        `json:"privateBytes"`
+}
+
+// FrameUsage is the disk usage of the blobs of rendered trees with one encoding. Distance is the mean, and Farthest the largest, number of
+// blobs to read before one of them to make its tree.
+type FrameUsage struct {
+	Encoding string `json:"encoding"` // full, keyframe or delta
+	Usage
+	Distance float64 `json:"distance"`
+	Farthest int     `json:"farthest"`
 }
 
 // NameUsage is the disk usage of a collection or of a worktree. Name is the name of the collection or
@@ -89,6 +101,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 		return nil, timeline.Explain(err)
 	}
 	out := s.usage(measured[:live])
+	out.Frames = s.frames(k.store.Objects(), live)
 	out.Refs = len(list)
 	if out.Index, out.Private, err = k.privateSizes(); err != nil {
 		return nil, timeline.Explain(err)
@@ -131,6 +144,44 @@ func (s *survey) usage(live []*runRefs) *DiskUsage {
 	out.Collections, out.Worktrees = largestFirst(collections), largestFirst(worktrees)
 	return out
 }
+
+// frames returns the disk usage of the blobs of rendered trees that the first live runs of s reach, sorted by size. A blob that is missing or
+// damaged does not count.
+func (s *survey) frames(r objstore.Reader, live int) []FrameUsage {
+	byEncoding := make(map[string]*FrameUsage)
+	seen := make(map[int32]bool)
+	for _, reach := range s.reach[:live] {
+		for _, at := range reach {
+			if seen[at] || s.owner[at] == ofUser || s.names[at] != frameBlobName {
+				continue
+			}
+			seen[at] = true
+			stored, err := rendered.Describe(r, s.ids[at])
+			if err != nil {
+				continue
+			}
+			one := byEncoding[stored.Encoding]
+			if one == nil {
+				one = &FrameUsage{Encoding: stored.Encoding}
+				byEncoding[stored.Encoding] = one
+			}
+			one.add(s.sizes[at])
+			one.Distance += (float64(stored.Deltas) - one.Distance) / float64(one.Objects)
+			one.Farthest = max(one.Farthest, stored.Deltas)
+		}
+	}
+	out := make([]FrameUsage, 0, len(byEncoding))
+	for _, one := range byEncoding {
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(a, b FrameUsage) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Encoding, b.Encoding))
+	})
+	return out
+}
+
+// frameBlobName is the path of the rendered tree in the tree of an entry.
+const frameBlobName = "frame"
 
 // worktreeOf returns the name of the worktree whose captured files include path, a path in an entry's tree.
 // The main worktree has the name "". ok is false if path is not a captured file.

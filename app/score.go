@@ -9,7 +9,6 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -98,7 +97,7 @@ func (out *ScoreResult) choose(head *timeline.Head, entry *snapshot.Entry, req S
 	if input, err = timeline.WholeInput(head.Reveal, input, nil); err != nil {
 		return nil, err
 	}
-	rows, err := entry.Attempts()
+	attempts, err := newestFinished(entry)
 	if err != nil {
 		return nil, err
 	}
@@ -116,17 +115,9 @@ func (out *ScoreResult) choose(head *timeline.Head, entry *snapshot.Entry, req S
 			continue
 		}
 		known = true
-		if n.State != snapshot.NodeFinished || n.LastAttempt == nil {
+		a, found := attempts[snapshot.Key(n.NodeID, n.Iteration)]
+		if n.State != snapshot.NodeFinished || !found {
 			continue
-		}
-		key := snapshot.AttemptKey(n.NodeID, n.Iteration, *n.LastAttempt)
-		value, found, err := rows.Get(key)
-		if err != nil || !found {
-			return nil, err
-		}
-		a, err := snapshot.DecodeAttempt(page.Row{Key: key, Value: value})
-		if err != nil {
-			return nil, err
 		}
 		_, had, err := scores.Get(snapshot.ScoreKey(a.NodeID, a.Iteration, a.Attempt, snapshot.ScoreBatch, req.Scorer.Name))
 		switch {
@@ -147,6 +138,28 @@ func (out *ScoreResult) choose(head *timeline.Head, entry *snapshot.Entry, req S
 	}
 	slices.SortStableFunc(chosen, func(a, b engine.ScoredAttempt) int { return cmp.Compare(a.StartedAtMs, b.StartedAtMs) })
 	return chosen, nil
+}
+
+// newestFinished returns the newest attempt of each node that has finished, by the node's key. A node may not say which it is: Smithers' do not.
+func newestFinished(entry *snapshot.Entry) (map[string]snapshot.Attempt, error) {
+	rows, err := entry.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	newest := make(map[string]snapshot.Attempt)
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		a, err := snapshot.DecodeAttempt(row)
+		if err != nil {
+			return nil, err
+		}
+		if key := snapshot.Key(a.NodeID, a.Iteration); a.State == snapshot.AttemptFinished && a.Attempt > newest[key].Attempt {
+			newest[key] = a
+		}
+	}
+	return newest, nil
 }
 
 // outputOf returns the output of a node with its secrets, or nil if it has none.

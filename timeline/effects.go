@@ -12,10 +12,10 @@ import (
 // tasks may do it again. It returns an error if not.
 type ConfirmEffects func(ctx context.Context, effects []snapshot.ToolCall) error
 
-// Effects returns the tool calls with an effect outside the run that lie behind the entry tip, and ahead of a state: in the state, their
-// tasks are to run again. A call that failed, or whose effect was undone, is not among them. The result is in the order in which the calls
-// began.
-func Effects(tip *snapshot.Entry, state *snapshot.State) ([]snapshot.ToolCall, error) {
+// Effects returns the tool calls with an effect outside the run that lie behind the entry tip, and ahead of a state, in which their tasks are
+// to run again. from is the entry from which the state was made. A call that from has is not ahead, unless its task was changed since. A call
+// that failed, or whose effect was undone, is not ahead either. The result is in the order in which the calls began.
+func Effects(tip, from *snapshot.Entry, state *snapshot.State) ([]snapshot.ToolCall, error) {
 	rows, err := tip.ToolCalls()
 	if err != nil || rows.Len() == 0 {
 		return nil, Explain(err)
@@ -44,10 +44,28 @@ func Effects(tip *snapshot.Entry, state *snapshot.State) ([]snapshot.ToolCall, e
 	if err != nil {
 		return nil, Explain(err)
 	}
+	had, err := from.ToolCalls()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	before, err := from.State()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	was, err := nodesOf(before)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	var lost error
 	effects = slices.DeleteFunc(effects, func(call snapshot.ToolCall) bool {
 		key := snapshot.Key(call.NodeID, call.Iteration)
-		return then[key] == is[key] || then[key].done >= call.Attempt
+		_, behind, err := had.Get(snapshot.ToolCallKey(call.NodeID, call.Iteration, call.Attempt, call.Seq))
+		lost = cmp.Or(lost, err)
+		return then[key] == is[key] || then[key].done >= call.Attempt || behind && then[key] == was[key]
 	})
+	if lost != nil {
+		return nil, Explain(lost)
+	}
 	slices.SortStableFunc(effects, func(a, b snapshot.ToolCall) int { return cmp.Compare(a.StartedAtMs, b.StartedAtMs) })
 	return effects, nil
 }

@@ -46,7 +46,7 @@ func TestEffectsAreAheadOfAStateInWhichTheirTasksRunAgain(t *testing.T) {
 	seqs := func(changes ...snapshot.Change) (all []int) {
 		then, err := state.Edit(&objects, changes)
 		require.NoError(t, err)
-		effects, err := timeline.Effects(tip, then)
+		effects, err := timeline.Effects(tip, tip, then)
 		require.NoError(t, err)
 		for _, c := range effects {
 			all = append(all, c.Seq)

@@ -199,7 +199,7 @@ func (j forkJob) askAboutEffects(ctx context.Context, from *LoadedEntry, changes
 	if err != nil {
 		return Explain(err)
 	}
-	effects, err := Effects(parent.Entry(), state)
+	effects, err := Effects(parent.Entry(), from.Entry, state)
 	if err != nil || len(effects) == 0 {
 		return err
 	}

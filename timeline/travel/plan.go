@@ -160,7 +160,7 @@ func (t *plan) askAboutEffects(ctx context.Context) error {
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	effects, err := timeline.Effects(t.head.Entry(), state)
+	effects, err := timeline.Effects(t.head.Entry(), base, state)
 	if err != nil || len(effects) == 0 {
 		return err
 	}

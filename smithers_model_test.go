@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestSmithersReadsScoresAndSchedulesOfAnExport has the real Smithers show what came from its own database and what was added here.
+func TestSmithersReadsScoresAndSchedulesOfAnExport(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	for _, name := range []string{"calls-scores-human.db", "cron.db"} {
+		data, err := os.ReadFile(filepath.Join("testdata", "smithers", name))
+		require.NoError(t, err)
+		p.write(name, string(data))
+		p.ok("import", name)
+	}
+	p.write("w.yaml", "{name: w, outputs: {t: {}}, tasks: [{id: a, output: t, run: 'echo ''{\"tool\":\"fetch\",\"input\":1,\"output\":2}'' >>$SMITHERS_TOOL_CALLS; echo 1', scorers: [{name: live, run: echo 0.5}]}]}")
+	p.ok("run", "w.yaml", "--run-id", "ours")
+	p.ok("score", "m1", "scored", "--with", `echo '{"score":0.25,"reason":"judged here"}'`, "--name", "judge")
+	p.ok("cron", "add", "@daily", "w.yaml", "--name", "daily")
+	p.ok("export", "m1", "ours", "--to", "smithers.db")
+	p.ok("export", "--to", "all.db")
+
+	shown := func(args ...string) string {
+		p.t.Helper()
+		j := p.smithers(args...)
+		j.exits(0)
+		return j.out.String()
+	}
+	scores := shown("scores", "m1")
+	assert.Contains(t, scores, `scored,Half,"0.50",because,live`, "its own")
+	assert.Contains(t, scores, `scored,judge,"0.25",judged here,batch`, "one of ours")
+	assert.Contains(t, shown("scores", "ours"), `a,live,"0.50",—,live`, "of a run of ours")
+
+	require.NoError(t, os.Rename(filepath.Join(p.Dir, "all.db"), filepath.Join(p.Dir, "smithers.db")))
+	crons := shown("cron", "list")
+	assert.Contains(t, crons, `daily,@daily,w.yaml,false,`, "ours, which Smithers cannot run, is not enabled")
+	assert.Contains(t, crons, `nofile,0 0 1 1 *,nope.tsx,true,`, "its own is as it was")
+}

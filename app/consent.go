@@ -31,9 +31,9 @@ func Agreed(*workflow.Workflow) error { return nil }
 // askConsent asks for consent to run the commands of wf, and returns wf with this consent. If the commands were run or
 // confirmed in this clone before, askConsent does not call ask. Otherwise it calls ask. If ask returns nil, askConsent
 // notes the consent in the clone. If ask returns an error, askConsent returns this error. If ask is nil, the error is
-// unconfirmed.
-func askConsent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (consent.Workflow, error) {
-	return consent.Ask(store, wf.Snapshot(), func() error { return ask.decide(wf) })
+// unconfirmed. named means that the user has named the workflow's file.
+func askConsent(store *timeline.Store, wf *workflow.Workflow, named bool, ask Consenter) (consent.Workflow, error) {
+	return consent.Ask(store, wf.Snapshot(), named, func() error { return ask.decide(wf) })
 }
 
 // decide calls c, or returns unconfirmed if c is nil.
@@ -51,9 +51,9 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 // does not fit, the error is invalid_input. agree checks the input only after the consent, because the schema of an
 // unknown workflow may take long to check. It notes the consent only after this check, so that it notes nothing for a
 // refused run.
-func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, provide Provider, opts engine.Options) (consent.Workflow, error) {
+func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, named bool, ask Consenter, provide Provider, opts engine.Options) (consent.Workflow, error) {
 	checked := false
-	agreed, err := askConsent(store, wf, func(wf *workflow.Workflow) error {
+	agreed, err := askConsent(store, wf, named, func(wf *workflow.Workflow) error {
 		if err := ask.decide(wf); err != nil {
 			return err
 		}

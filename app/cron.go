@@ -31,7 +31,7 @@ func (d *Desk) AddSchedule(ctx context.Context, file string, s *cron.Schedule) e
 	if err := checkScheduled(wf, s.Input); err != nil {
 		return err
 	}
-	if _, err := askConsent(d.Store, wf, Agreed); err != nil {
+	if _, err := askConsent(d.Store, wf, true, Agreed); err != nil {
 		return err
 	}
 	return cron.Of(d.Store).Add(ctx, s)
@@ -60,7 +60,7 @@ func (d *Desk) EnableSchedule(ctx context.Context, id string, ask Consenter) (*c
 	if err != nil {
 		return nil, err
 	}
-	if _, err := askConsent(d.Store, wf, ask); err != nil {
+	if _, err := askConsent(d.Store, wf, false, ask); err != nil {
 		return nil, err
 	}
 	return cron.Of(d.Store).Enable(ctx, s.ID)
@@ -78,7 +78,7 @@ func (d *Desk) RunScheduled(ctx context.Context, id string, settings Settings) (
 	if err != nil {
 		return nil, err
 	}
-	if _, err := askConsent(d.Store, wf, settings.Consent); err != nil {
+	if _, err := askConsent(d.Store, wf, false, settings.Consent); err != nil {
 		return nil, err
 	}
 	run, err := d.scheduledRun(ctx, s)
@@ -140,7 +140,7 @@ func (d *Desk) scheduledRun(ctx context.Context, s *cron.Schedule) (string, erro
 func (d *Desk) createScheduled(ctx context.Context, s *cron.Schedule, run string) (*timeline.Head, error) {
 	wf, err := d.scheduled(ctx, s)
 	if err == nil {
-		_, err = askConsent(d.Store, wf, nil)
+		_, err = askConsent(d.Store, wf, false, nil)
 	}
 	if err == nil {
 		err = d.needWorkDir(wf)

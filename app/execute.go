@@ -120,7 +120,7 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)
 		if err == nil && left && try == 1 { // a conflict does not change the commands
-			agreed, err = agree(e.Store, e.head, e.workflow, e.ask, e.Secrets, opts)
+			agreed, err = agree(e.Store, e.head, e.workflow, e.file != "", e.ask, e.Secrets, opts)
 		}
 		if err != nil || !left {
 			return agreed, nil, err
@@ -168,7 +168,7 @@ func (e *execution) options() (engine.Options, error) {
 		Extract: func(ctx context.Context, tree objstore.ID, dir string) error {
 			return code.Extract(ctx, e.Store.Objects(), tree, dir)
 		},
-		Sandbox: e.kept(),
+		Sandbox: e.kept(), SandboxRequired: e.Store.Settings().SandboxRequired,
 	}
 	if e.Store.Settings().Secrets != vault.Off {
 		opts.Secrets = e.Store.Secrets(e.head.Row())

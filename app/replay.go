@@ -102,7 +102,7 @@ func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loade
 		err = d.needWorkDir(wf)
 	}
 	if err == nil && req.Workflow == "" {
-		_, err = askConsent(d.Store, wf, req.Consent)
+		_, err = askConsent(d.Store, wf, false, req.Consent)
 	}
 	return at, wf, err
 }

@@ -341,7 +341,7 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 	if err := v.needWorkDir(wf); err != nil {
 		return consent.Workflow{}, err
 	}
-	return agree(v.Store, head, wf, nil, nil, opts)
+	return agree(v.Store, head, wf, false, nil, nil, opts)
 }
 
 // definition returns the workflow in the file that the run's row names. It does not fall back to the stored workflow if

@@ -194,7 +194,7 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 		if err != nil {
 			return nil //nolint:nilerr // resume reports the error and runs nothing
 		}
-		_, err = askConsent(d.Store, wf, next.Consent)
+		_, err = askConsent(d.Store, wf, false, next.Consent)
 		return err
 	}
 }

@@ -28,7 +28,7 @@ func TestWhatRunsIsTheDefinitionThatWasAgreedTo(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(repo.Dir, "ran"))
 	assert.Equal(t, before, repo.Git("for-each-ref", "refs/smithers"))
 
-	agreed, err := consent.Ask(store, wf.Snapshot(), func() error { return nil })
+	agreed, err := consent.Ask(store, wf.Snapshot(), true, func() error { return nil })
 	require.NoError(t, err)
 	wf.Tasks[0].Run = "echo another >ran" // too late
 	result, err := engine.Run(t.Context(), head, agreed, opts)

@@ -88,6 +88,8 @@ type Options struct {
 	Extract func(ctx context.Context, tree objstore.ID, dir string) error
 	// Sandbox is what the sandboxes of tasks keep from them, beside what they never have. Its Dir and Files are not used.
 	Sandbox sandbox.Place
+	// SandboxRequired puts each command of a workflow that no user of the clone has named into a sandbox, whose task asks for none.
+	SandboxRequired bool
 	// AcceptWorkflowChange lets a run continue with a changed definition; see Reconcile.
 	AcceptWorkflowChange bool
 }
@@ -220,6 +222,9 @@ func Run(ctx context.Context, rec Recorder, agreed consent.Workflow, opts Option
 	wf, err := workflow.Parse("the workflow of "+rec.Row().ID, definition)
 	if err != nil {
 		return Result{Run: rec.Row()}, err
+	}
+	if opts.SandboxRequired && !agreed.Named() {
+		wf.Confine()
 	}
 	return run(ctx, rec, wf, opts)
 }

@@ -20,7 +20,7 @@ var errNobodyAgreed = errors.New("nobody agreed")
 // mayRun reports whether a definition may run without anybody being asked.
 func mayRun(t *testing.T, s *timeline.Store, definition string) bool {
 	t.Helper()
-	agreed, err := consent.Ask(s, &snapshot.Workflow{Definition: []byte(definition)}, func() error { return errNobodyAgreed })
+	agreed, err := consent.Ask(s, &snapshot.Workflow{Definition: []byte(definition)}, false, func() error { return errNobodyAgreed })
 	if errors.Is(err, errNobodyAgreed) {
 		assert.Nil(t, agreed.Definition(), "no definition without consent")
 		return false
@@ -33,7 +33,7 @@ func mayRun(t *testing.T, s *timeline.Store, definition string) bool {
 // agree has somebody agree to a definition.
 func agree(t *testing.T, s *timeline.Store, definition string) consent.Workflow {
 	t.Helper()
-	agreed, err := consent.Ask(s, &snapshot.Workflow{Definition: []byte(definition)}, func() error { return nil })
+	agreed, err := consent.Ask(s, &snapshot.Workflow{Definition: []byte(definition)}, false, func() error { return nil })
 	require.NoError(t, err)
 	return agreed
 }
@@ -56,7 +56,7 @@ func TestConsentIsToTheBytesThatWereShown(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t))
 	shown := &snapshot.Workflow{Definition: []byte("name: flow\n")}
-	agreed, err := consent.Ask(s, shown, func() error {
+	agreed, err := consent.Ask(s, shown, false, func() error {
 		shown.Definition[0] = 'X' // while somebody looks at it
 		return nil
 	})
@@ -87,7 +87,7 @@ func TestNotesThatCannotBeReadAreNoConsent(t *testing.T) {
 	repo := repotest.New(t)
 	s := open(t, repo)
 	repo.Write(".git/smithers/trusted", "in the way")
-	agreed, err := consent.Ask(s, &snapshot.Workflow{Definition: []byte("name: flow\n")}, func() error { return nil })
+	agreed, err := consent.Ask(s, &snapshot.Workflow{Definition: []byte("name: flow\n")}, false, func() error { return nil })
 	assert.Nil(t, agreed.Definition())
 	require.Error(t, err)
 }

@@ -34,6 +34,8 @@ type Settings struct {
 	SecretsFile string     // smithers.secretsFile, the user's own rules about secrets; "" for none
 
 	Session SessionSettings
+
+	SandboxRequired bool // smithers.sandbox = required: the commands of workflows that came with runs run in sandboxes alone
 }
 
 // The values of smithers.pushFiles.
@@ -90,6 +92,9 @@ func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	if err := set.readSecrets(config); err != nil {
 		return Settings{}, err
 	}
+	if err := set.readSandbox(config); err != nil {
+		return Settings{}, err
+	}
 	set.Session.wrong = set.Session.read(config)
 	return set, set.readWorktree(config)
 }
@@ -139,6 +144,19 @@ func (set *Settings) readSecrets(config gitexec.Config) error {
 		return nil
 	}
 	return badSetting(fmt.Errorf("%s is %q, but must be %s, %s or %s", key, set.Secrets, vault.Redact, vault.Refuse, vault.Off))
+}
+
+// readSandbox sets SandboxRequired. Code: usage if the value is unknown.
+func (set *Settings) readSandbox(config gitexec.Config) error {
+	value, _ := config.Get("smithers.sandbox")
+	switch strings.ToLower(value) {
+	case "", "asked":
+		return nil
+	case "required":
+		set.SandboxRequired = true
+		return nil
+	}
+	return badSetting(fmt.Errorf("smithers.sandbox is %q, but must be asked or required", value))
 }
 
 // readStaleAfter sets StaleAfter to the value of smithers.staleAfter, or to its default. Code: usage if the value
@@ -201,6 +219,7 @@ var variables = map[string]string{
 	"GIT_SMITHERS_PUSH_FILES":         "smithers.pushfiles",
 	"GIT_SMITHERS_REMOTE":             "smithers.remote",
 	"GIT_SMITHERS_REMOTE_FRAME_REFS":  "smithers.remoteframerefs",
+	"GIT_SMITHERS_SANDBOX":            "smithers.sandbox",
 	"GIT_SMITHERS_SEAL":               "smithers.seal",
 	"GIT_SMITHERS_SECRETS":            "smithers.secrets",
 	"GIT_SMITHERS_SESSION_DURABILITY": "smithers.session.durability",

@@ -120,6 +120,16 @@ func (p *parser) joinSandboxes() {
 	}
 }
 
+// Confine puts each task with a command that has no sandbox into one without network, that may write its folder alone. The caller does not
+// share the workflow yet.
+func (w *Workflow) Confine() {
+	for _, t := range w.Tasks {
+		if t.Run != "" && t.Sandbox == nil {
+			t.Sandbox = &sandbox.Spec{}
+		}
+	}
+}
+
 // renderSandbox adds the sandbox of a task to props. It adds nothing if s is nil.
 func renderSandbox(props map[string]string, s *sandbox.Spec) {
 	if s != nil {

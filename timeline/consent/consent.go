@@ -17,58 +17,78 @@ import (
 
 // Workflow is a workflow definition whose commands the user agreed to run in this clone. Only Ask makes a
 // Workflow with a definition. The zero value has no definition.
-type Workflow struct{ definition []byte }
+type Workflow struct {
+	definition []byte
+	named      bool
+}
+
+// Named reports whether a user of the clone named the workflow's file, in this request or before. Otherwise, the workflow came with a run, and
+// the user agreed to its commands when they were shown.
+func (c Workflow) Named() bool { return c.named }
 
 // Definition returns a copy of the bytes to which the user agreed. The result is nil for the zero value.
 func (c Workflow) Definition() []byte { return bytes.Clone(c.definition) }
 
-// trustedFolder is a folder in the store's private folder. It has an empty file for each workflow whose commands
-// may run in this clone. The file's name is the workflow's hash.
+// trustedFolder is a folder in the store's private folder. It has a file for each workflow whose commands may run in
+// this clone. The file's name is the workflow's hash. The file has namedMark if a user named the workflow's file, and is empty otherwise.
 const trustedFolder = "trusted"
+
+const namedMark = "named\n"
 
 // Ask returns the workflow if its commands may run in this clone. If the clone has no note of the workflow's
 // hash, Ask calls ask. If ask returns an error, Ask returns that error and notes nothing. If ask returns nil,
 // Ask notes the hash, and never calls ask for that hash again. A failure to write the note is a warning; a
 // failure to read the note is an error.
 //
-// ask must show the workflow to the user, or know that the user named the workflow's file. The note is not part
+// ask must show the workflow to the user, or know that the user named the workflow's file. named means that the user has named it. The note is not part
 // of the history: no push sends the note, and the note is lost with the store's private folder.
-func Ask(s *timeline.Store, workflow *snapshot.Workflow, ask func() error) (Workflow, error) {
-	agreed := Workflow{definition: append([]byte{}, workflow.Definition...)}
+func Ask(s *timeline.Store, workflow *snapshot.Workflow, named bool, ask func() error) (Workflow, error) {
+	agreed := Workflow{definition: append([]byte{}, workflow.Definition...), named: named}
 	hash := workflow.Hash()
-	noted, err := isTrusted(s, hash)
+	noted, before, err := isTrusted(s, hash)
 	if err != nil {
 		return Workflow{}, err
 	}
-	if noted {
+	if noted && (before || !named) {
+		agreed.named = before
 		return agreed, nil
 	}
-	if err := ask(); err != nil {
-		return Workflow{}, err
+	if !noted {
+		if err := ask(); err != nil {
+			return Workflow{}, err
+		}
 	}
-	if err := noteTrusted(s, hash); err != nil {
+	if err := noteTrusted(s, hash, named); err != nil {
 		s.Warn(fmt.Errorf("the permission to run the workflow in this clone was not saved: %w", err))
 	}
 	return agreed, nil
 }
 
-// isTrusted reports whether the clone has a note of hash, a workflow's hash. A note is a regular file.
-func isTrusted(s *timeline.Store, hash string) (bool, error) {
+// isTrusted reports whether the clone has a note of hash, a workflow's hash, and whether a user has named its file. A note is a regular file.
+func isTrusted(s *timeline.Store, hash string) (noted, named bool, err error) {
 	info, err := os.Lstat(trustedPath(s, hash))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return false, false, nil
 	}
-	return err == nil && info.Mode().IsRegular(), timeline.Explain(err)
+	if err != nil || !info.Mode().IsRegular() {
+		return false, false, timeline.Explain(err)
+	}
+	mark, err := os.ReadFile(trustedPath(s, hash))
+	return err == nil, string(mark) == namedMark, timeline.Explain(err)
 }
 
 // noteTrusted notes the hash of a workflow to which the user agreed. Only Ask calls noteTrusted. With
 // smithers.fsync, the note is on stable storage afterwards.
-func noteTrusted(s *timeline.Store, hash string) error {
+func noteTrusted(s *timeline.Store, hash string, named bool) error {
+	mark := ""
+	if named {
+		mark = namedMark
+	}
 	path := trustedPath(s, hash)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask decides who may read the repository
 		return timeline.Explain(err)
 	}
-	if err := os.WriteFile(path, nil, 0o666); err != nil || !s.Settings().Fsync { //nolint:gosec // the umask decides who may read the repository
+	if err := os.WriteFile(path, []byte(mark), 0o666); err != nil || !s.Settings().Fsync { //nolint:gosec // the umask decides who may read the repository
 		return timeline.Explain(err)
 	}
 	// After a power cut, a supervisor resumes runs only if the notes of their workflows still exist.

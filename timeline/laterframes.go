@@ -24,6 +24,7 @@ type laterFrames struct {
 	runs   map[string]*laterRun
 	timer  *time.Timer
 	making sync.WaitGroup
+	ended  bool // finish was called; the timer may have gone off just before
 }
 
 // laterRun has the frames of one run, oldest first.
@@ -50,9 +51,18 @@ func (l *laterFrames) add(run string, frames []refs.FrameRef) {
 	}
 	of.frames = append(of.frames, frames...)
 	if l.timer == nil {
-		l.timer = time.AfterFunc(framesIdle, func() { l.making.Go(l.make) })
+		l.timer = time.AfterFunc(framesIdle, l.idle)
 	} else {
 		l.timer.Reset(framesIdle)
+	}
+}
+
+// idle begins to make the refs of the noted frames, unless finish makes them.
+func (l *laterFrames) idle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.making.Go(l.make)
 	}
 }
 
@@ -80,6 +90,7 @@ func (l *laterFrames) make() {
 // finish makes the refs of all noted frames, and returns when they are made.
 func (l *laterFrames) finish() {
 	l.mu.Lock()
+	l.ended = true
 	if l.timer != nil {
 		l.timer.Stop()
 	}

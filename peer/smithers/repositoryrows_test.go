@@ -22,7 +22,18 @@ const allResults = `SELECT * FROM _smithers_cache ORDER BY cache_key`
 
 func TestTheCacheOfSmithersIsImportedAndComesBackAsItWas(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "cache-git.db")
+	for _, fixture := range []string{"cache-git.db", "cache-jj.db"} {
+		t.Run(fixture, func(t *testing.T) {
+			t.Parallel()
+			cacheComesAndGoes(t, fixture)
+		})
+	}
+}
+
+// cacheComesAndGoes imports a database with cached results, and exports it again.
+func cacheComesAndGoes(t *testing.T, fixture string) {
+	t.Helper()
+	w := newWorld(t, fixture)
 	imported, err := smithers.Import(t.Context(), w.store, w.source, smithers.ImportRequest{})
 	require.NoError(t, err)
 	for _, left := range imported.Left {

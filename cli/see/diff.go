@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/diff"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -29,7 +30,7 @@ func diffCommand() *arg.Command {
 			"--align <run> <run> [--full]",
 		},
 		About: `Compares nodes, output rows, loops, input, and the revision of the working copy, and counts
-changed files and lines. A run without a frame stands for its newest state. The two frames
+changed files and lines, tool calls and scores. A run without a frame stands for its newest state. The two frames
 may belong to different runs. A single frame is compared with the frame before it. A
 workflow file before the run is accepted for compatibility and is not read: if there are
 several arguments and the first is the name of a file, it is the workflow.
@@ -138,6 +139,8 @@ type diffDocument struct {
 	*diff.Result
 	// Files counts the changed files and lines. It is left out if no file differs, or if a side has no captured files.
 	Files []code.FileChanges `json:"files,omitempty"`
+	// Journal has the tool calls and scores that only one side has. It is left out if there are none.
+	Journal *journalDifference `json:"journal,omitempty"`
 }
 
 // runDiff prints how the states of two frames differ, and how many of their files and lines differ. If the files cannot
@@ -154,16 +157,31 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 	if err != nil { // the state is shown without the files
 		s.Warn(fmt.Errorf("the files could not be compared: %w", err))
 	}
+	var from *snapshot.Entry
+	if two.From != nil {
+		from = two.From.Entry
+	}
+	journal, err := compareJournals(from, two.To.Entry)
+	if err != nil {
+		return timeline.Explain(err)
+	}
 	if s.JSON {
-		return s.WriteJSON(diffDocument{"diff", two.FromAddress(), compare.AddressOf(two.To), result, files})
+		doc := diffDocument{Kind: "diff", From: two.FromAddress(), To: compare.AddressOf(two.To), Result: result, Files: files}
+		if !journal.empty() {
+			doc.Journal = &journal
+		}
+		return s.WriteJSON(doc)
 	}
 	return s.Paged(ctx, func() error {
-		if !result.Empty() || len(files) == 0 { // if only files differ, do not print that the states are equal
+		if !result.Empty() || len(files) == 0 && journal.empty() { // if only files or journals differ, do not print that the states are equal
 			if err := result.Render(s.Out, diff.RenderOptions{Colors: display.NewPainter(ctx, s).On(), Full: full}); err != nil {
 				return err
 			}
 		}
-		return printFileChanges(ctx, s, two, files)
+		if err := printFileChanges(ctx, s, two, files); err != nil {
+			return err
+		}
+		return s.Printf("%s", journal.text(display.NewPainter(ctx, s)))
 	})
 }
 

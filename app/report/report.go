@@ -52,6 +52,7 @@ type Run struct {
 	Frames           int
 	Usage            *Usage
 	Calls            Calls
+	Scores           []Score // at most maxScorers
 	Code             Code
 	Files            []File // what Code counts, but not in worktrees of tasks
 	MoreFiles        int
@@ -109,6 +110,16 @@ type Usage struct {
 
 // Calls counts tool calls.
 type Calls struct{ Total, Failed int }
+
+// Score is the mean of what a scorer gave the steps of a run.
+type Score struct {
+	Scorer string
+	Mean   float64
+	Count  int // of the steps
+}
+
+// maxScorers is how many scorers of a run a report has.
+const maxScorers = 20
 
 // Values are named values, and the number of those that are left out.
 type Values struct {

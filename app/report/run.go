@@ -71,6 +71,9 @@ func (r *runReader) facts(context.Context) error {
 	out.StartMs, out.EndMs, out.TookMs, out.WaitedMs = sum.StartMs, sum.EndMs, sum.TookMs, sum.WaitedMs
 	out.Frames = len(sum.Frames.Frames)
 	out.Calls, out.Code = Calls(sum.Calls), codeOf(sum.Code)
+	for _, s := range sum.Scorers[:min(len(sum.Scorers), maxScorers)] {
+		out.Scores = append(out.Scores, Score{r.name(s.Name), s.Mean, s.Count})
+	}
 	if sum.Frames.Branch != nil && sum.Frames.Branch.BranchLabel != nil {
 		out.Name = r.name(*sum.Frames.Branch.BranchLabel)
 	}

@@ -104,6 +104,9 @@ func (m markdown) sentence(r *report.Run) {
 		}
 		m.printf(".")
 	}
+	if scores := scoresOf(r); scores != "" {
+		m.printf(" Scores: %s.", code(scores))
+	}
 	if forks := forksOf(r); forks != "" {
 		m.printf(" %s.", forks)
 	}

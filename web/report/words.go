@@ -90,6 +90,18 @@ func money(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
+// scoresOf returns the scores of a run, such as "judge 0.9, size 8 (mean of 2)"; "" if it has none.
+func scoresOf(r *report.Run) string {
+	parts := make([]string, len(r.Scores))
+	for i, s := range r.Scores {
+		parts[i] = s.Scorer + " " + strconv.FormatFloat(s.Mean, 'g', 4, 64)
+		if s.Count > 1 {
+			parts[i] += fmt.Sprintf(" (mean of %d)", s.Count)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // A look is how a state looks.
 type look struct{ Glyph, Word, Class string }
 

@@ -241,15 +241,15 @@ func (t *Table) change(ctx context.Context, id string, change func(*Schedule) er
 // edit changes the schedules, by their ids. If another process changes them first, edit calls change again.
 func (t *Table) edit(ctx context.Context, change func(map[string]*Schedule) error) error {
 	return timeline.Explain(t.ref.Update(ctx, func(batch *objstore.Batch, root objstore.ID) (objstore.ID, error) {
-		var had []objstore.TreeEntry
-		all := make(map[string]*Schedule)
+		var had, files []objstore.TreeEntry
+		all, known := make(map[string]*Schedule), make(map[string]bool)
 		if !root.IsZero() {
 			list, err := t.in(root)
 			if err != nil {
 				return root, err
 			}
 			for _, s := range list {
-				all[s.ID] = s
+				all[s.ID], known[fileOf(s.ID)] = s, true
 			}
 			if had, err = objstore.ReadTree(batch, root); err != nil {
 				return root, err
@@ -261,7 +261,11 @@ func (t *Table) edit(ctx context.Context, change func(map[string]*Schedule) erro
 		if len(all) > maxSchedules {
 			return root, fault.New(fault.LimitExceeded, "a clone has at most %d schedules", maxSchedules)
 		}
-		files := make([]objstore.TreeEntry, 0, len(all))
+		for _, f := range had {
+			if !known[f.Name] { // what this version cannot read stays
+				files = append(files, f)
+			}
+		}
 		for _, s := range all {
 			text, err := s.encode()
 			if err != nil {

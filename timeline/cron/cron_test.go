@@ -175,3 +175,27 @@ func TestWhatCannotBeAScheduleIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, all, 1)
 }
+
+// A newer version may keep what this one cannot read.
+func TestAFileThatIsNoScheduleStays(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	var warned []string
+	store, err := timeline.Open(t.Context(), timeline.Options{
+		Dir: repo.Dir, Env: repo.Env, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, Warn: func(err error) { warned = append(warned, err.Error()) },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, store.Close()) })
+	blob := repo.GitInput("not JSON", "hash-object", "-w", "--stdin")
+	tree := repo.GitInput("100644 blob "+blob+"\tother.json\n", "mktree")
+	repo.Git("update-ref", "refs/smithers/_cron", repo.Git("-c", "user.name=a", "-c", "user.email=b", "commit-tree", "-m", "x", tree))
+	table := cron.Of(store)
+	require.NoError(t, table.Add(t.Context(), hourly("a")))
+	assert.Contains(t, repo.Git("ls-tree", "--name-only", "refs/smithers/_cron"), "other.json")
+	all, err := table.All(t.Context())
+	require.NoError(t, err)
+	assert.Len(t, all, 1)
+	assert.Contains(t, warned[0], "other.json in refs/smithers/_cron is left out: no schedule")
+	require.NoError(t, table.Remove(t.Context(), "a"))
+	assert.Equal(t, "other.json", repo.Git("ls-tree", "--name-only", "refs/smithers/_cron"))
+}

@@ -106,8 +106,8 @@ func (v *supervisor) begin(ctx context.Context, s *cron.Schedule) error {
 		return v.left(ctx, s, err)
 	}
 	v.running[run], v.scheduled[run] = true, s.ID
+	row := head.Row() // the execution owns the head from here on
 	go func() { v.ended <- v.execute(ctx, head, held, agreed, opts) }()
-	row := head.Row()
 	return v.req.Report(SupervisorReport{Action: ScheduleFired, Schedule: s.ID, Run: run, Status: row.Status, Frame: row.Frame})
 }
 

@@ -7,6 +7,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
@@ -47,6 +48,7 @@ result). Processes, databases, and the agent's memory and permissions are not th
 			&urfave.BoolFlag{Name: "no-start", Usage: "print the command that starts the agent"},
 			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "start the agent on a session of somebody else without asking"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be kept, and make nothing"},
+			desk.ForceFlag(),
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
@@ -60,7 +62,7 @@ result). Processes, databases, and the agent's memory and permissions are not th
 				if err != nil {
 					return err
 				}
-				ask := agent.WhatIf{From: from, Prompt: c.Args().Get(1), Env: s.Env}
+				ask := agent.WhatIf{From: from, Prompt: c.Args().Get(1), Env: s.Env, Effects: desk.ConfirmEffects(s, c.Bool("force"), false, false)}
 				if to := c.String("to"); to != "" {
 					ask.Dir = s.Path(to)
 				}

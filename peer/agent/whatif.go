@@ -22,6 +22,8 @@ type WhatIf struct {
 	Dir    string // the absolute path of a missing or empty folder for the files; "" chooses one beside the working copy
 	Prompt string // the new prompt; may be ""
 	Env    []string
+	// Effects is asked if effects of the session outside its run come after the frame. If it returns an error, nothing is made. May be nil.
+	Effects timeline.ConfirmEffects
 }
 
 // Course is another course of a session: its files in a working copy of their own, and its conversation where the agent finds it.
@@ -84,7 +86,7 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 	if err != nil {
 		return nil, err
 	}
-	if err := forkSession(ctx, s, course, kept.mem, resumed.Size); err != nil {
+	if err := w.fork(ctx, s, course, kept.mem, resumed.Size); err != nil {
 		return nil, err
 	}
 	if course.Recorded {
@@ -157,9 +159,9 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 // whatIfLabel is the label of the forks that what-if makes.
 const whatIfLabel = "what if"
 
-// forkSession makes the fork of the session's run at the frame. size is the size of the file with the conversation.
-func forkSession(ctx context.Context, s *timeline.Store, course *Course, mem *memory, size int64) error {
-	head, err := s.Fork(ctx, timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: whatIfLabel})
+// fork makes the fork of the session's run at the frame. size is the size of the file with the conversation.
+func (w WhatIf) fork(ctx context.Context, s *timeline.Store, course *Course, mem *memory, size int64) error {
+	head, err := s.Fork(ctx, timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: whatIfLabel, Effects: w.Effects})
 	if err != nil {
 		return err
 	}

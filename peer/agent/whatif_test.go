@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -147,4 +150,35 @@ func read(t *testing.T, path string) string {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(data)
+}
+
+func TestAnotherCourseAsksAboutEffectsThatComeAfterItsFrame(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"write"`)
+	s.Write("made", "one\n")
+	s.say(callLine, answerLine)
+	s.event("PostToolBatch", batch("c1"))
+	s.event("Stop", "")
+	store := s.store()
+	head, err := store.Head(t.Context(), "claude-s")
+	require.NoError(t, err)
+	call := s.calls()[0]
+	call.SideEffect = new(true)
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Journal: []snapshot.Change{snapshot.SetToolCall(call)}, Subject: "an effect", AtMs: 1}))
+	no := errors.New("no")
+	ask := agent.WhatIf{
+		Dir: filepath.Join(t.TempDir(), "course"), Env: append(s.Env, "HOME="+t.TempDir()),
+		Effects: func(_ context.Context, effects []snapshot.ToolCall) error {
+			assert.Len(t, effects, 1)
+			return no
+		},
+	}
+	ask.From = "claude-s@turn:1"
+	_, err = ask.Make(t.Context(), store)
+	require.ErrorIs(t, err, no)
+	assert.NoDirExists(t, ask.Dir)
+	ask.From = "claude-s"
+	_, err = ask.Make(t.Context(), store)
+	require.NoError(t, err, "it is behind the newest frame")
 }

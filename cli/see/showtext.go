@@ -275,12 +275,12 @@ func (v *stateView) scores(entry *snapshot.Entry) error {
 	return err
 }
 
-// spreadOf returns what a mean does not say of the scores of a scorer, such as " of 3, from 0.2 to 0.9".
+// spreadOf returns what a mean does not say of the scores of a scorer, such as ", the mean of 3, from 0.2 to 0.9".
 func spreadOf(scorer summary.Scorer) string {
 	if scorer.Count == 1 {
 		return ""
 	}
-	text := fmt.Sprintf(" of %d", scorer.Count)
+	text := fmt.Sprintf(", the mean of %d", scorer.Count)
 	if scorer.Min != scorer.Max {
 		text += ", from " + display.Score(scorer.Min) + " to " + display.Score(scorer.Max)
 	}

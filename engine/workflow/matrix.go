@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -32,11 +31,6 @@ func (c Cell) String() string {
 // matrixVariable begins the names of the variables that tell a command its cell.
 const matrixVariable = "MATRIX_"
 
-var (
-	axisName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	noIDLetter = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
-)
-
 // env returns the variables that tell a command its cell.
 func (c Cell) env() []string {
 	env := make([]string, len(c))
@@ -51,7 +45,17 @@ func (c Cell) id(task string) string {
 	var id strings.Builder
 	id.WriteString(task)
 	for _, v := range c {
-		id.WriteString("." + noIDLetter.ReplaceAllString(v.Value, "-"))
+		id.WriteByte('.')
+		strange := false // of several, one hyphen stays
+		for _, r := range v.Value {
+			known := r == '_' || r == '.' || r == '-' || r < 0x80 && (r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z')
+			if known {
+				id.WriteRune(r)
+			} else if !strange {
+				id.WriteByte('-')
+			}
+			strange = !known
+		}
 	}
 	return id.String()
 }
@@ -69,7 +73,7 @@ func (p *parser) matrix(n *yaml.Node) []Cell {
 	}
 	cells := []Cell{nil}
 	for _, key := range keys {
-		if !axisName.MatchString(key.Value) {
+		if !envName.MatchString(key.Value) {
 			p.fail(key, "use letters, digits and _", "%q cannot be the name of an axis", key.Value)
 			return nil
 		}

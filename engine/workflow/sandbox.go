@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,20 +90,25 @@ func (p *parser) sandboxPaths(n *yaml.Node, what string) []string {
 	return paths
 }
 
-var sizePattern = regexp.MustCompile(`^([0-9]{1,12})([kmgt]?)b?$`)
-
 // size reads a number of bytes, with k, m, g or t behind it for powers of 1024.
 func (p *parser) size(n *yaml.Node, what string) int64 {
 	text := p.text(n, what)
-	parts := sizePattern.FindStringSubmatch(strings.ToLower(text))
-	if parts == nil || p.err != nil {
-		if p.err == nil {
-			p.fail(n, "for example 512m or 2g", "%s is not a size: %q", what, text)
-		}
+	const units = "kmgt"
+	digits := strings.TrimSuffix(strings.ToLower(text), "b")
+	power := 0
+	if rest := strings.TrimRight(digits, units); len(rest) == len(digits)-1 {
+		power = strings.IndexByte(units, digits[len(rest)]) + 1
+		digits = rest
+	}
+	size, err := strconv.ParseInt(digits, 10, 40) // so that no unit overflows
+	if p.err != nil {
 		return 0
 	}
-	size, _ := strconv.ParseInt(parts[1], 10, 64)
-	size <<= 10 * max(strings.Index(" kmgt", parts[2]), 0)
+	if err != nil {
+		p.fail(n, "for example 512m or 2g", "%s is not a size: %q", what, text)
+		return 0
+	}
+	size <<= 10 * power
 	if size < 1<<20 || size > 1<<50 {
 		p.fail(n, "", "%s must be from 1m to 1024t, not %q", what, text)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,19 +46,22 @@ type Gate struct {
 	bound      float64
 }
 
-var gatePattern = regexp.MustCompile(`^\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*$`)
+// comparisons are what a gate may begin with; none begins with one that stands behind it.
+var comparisons = []string{">=", "<=", "==", "!=", ">", "<"}
 
 // ParseGate reads a comparison and a number, such as ">= 0.8".
 func ParseGate(text string) (*Gate, error) {
-	parts := gatePattern.FindStringSubmatch(text)
-	if parts == nil {
+	trimmed := strings.TrimSpace(text)
+	at := slices.IndexFunc(comparisons, func(c string) bool { return strings.HasPrefix(trimmed, c) })
+	if at < 0 {
 		return nil, fmt.Errorf("%q is not a comparison and a number, such as \">= 0.8\"", text)
 	}
-	bound, err := strconv.ParseFloat(parts[2], 64)
+	number := strings.TrimSpace(trimmed[len(comparisons[at]):])
+	bound, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.IsNaN(bound) || math.IsInf(bound, 0) {
-		return nil, fmt.Errorf("%q is not a number", parts[2])
+		return nil, fmt.Errorf("%q is not a number", number)
 	}
-	return &Gate{Text: parts[1] + " " + parts[2], comparison: parts[1], bound: bound}, nil
+	return &Gate{Text: comparisons[at] + " " + number, comparison: comparisons[at], bound: bound}, nil
 }
 
 // Open reports whether the gate lets a score through.

@@ -9,7 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/timeline/clonekey"
@@ -64,8 +64,12 @@ type Schedule struct {
 	sealed bool // by this clone
 }
 
-// idPattern is what an id of ours is made of.
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+// isID reports whether a text can be the id of a schedule of ours.
+func isID(text string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+	return text != "" && len(text) <= 100 && text[0] != '.' && text[0] != '-' &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune(letters+".-", r) })
+}
 
 // Fires reports whether the schedule fires in this clone.
 func (s *Schedule) Fires() bool { return s.Enabled && s.sealed }
@@ -84,7 +88,7 @@ func (s *Schedule) content() []byte {
 
 // check returns invalid_schedule if the schedule cannot fire: its pattern, its zone or one of its words is wrong, or no time comes after now.
 func (s *Schedule) check(now time.Time) error {
-	if !idPattern.MatchString(s.ID) {
+	if !isID(s.ID) {
 		return fault.New(fault.InvalidSchedule, "%q cannot be the name of a schedule", s.ID).Hint("use at most 100 letters, digits and _ . -, and do not begin with . or -")
 	}
 	for _, word := range []struct {

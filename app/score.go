@@ -24,7 +24,7 @@ type ScoreRequest struct {
 	Parallel int
 }
 
-// ScoreResult says what came of a ScoreRequest.
+// ScoreResult is the result of a ScoreRequest.
 type ScoreResult struct {
 	Run    string
 	Scores []snapshot.Score // in the order in which the attempts began

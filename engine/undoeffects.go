@@ -18,8 +18,8 @@ const maxUndoOutput = 4 << 10
 
 // UndoEffects runs the commands that undo effects, the newest effect first, in opts.WorkDir, and records how each ended. The commands read
 // the call as JSON on stdin. An effect without a command is left alone. A command that fails stops nothing: told gets its error. Of opts,
-// UndoEffects uses Now, Env, WorkDir, Grace and Hurry. The caller has the consent of a person to run the commands. The error is that of
-// recording, or that of ctx.
+// UndoEffects uses Now, Env, WorkDir, Grace and Hurry. The caller has the consent of a person to run the commands. The errors are those
+// of recording, and of ctx.
 func UndoEffects(ctx context.Context, rec Recorder, effects []snapshot.ToolCall, opts Options, told func(snapshot.ToolCall, error)) error {
 	opts = opts.withDefaults()
 	run := rec.Row().ID

@@ -19,8 +19,8 @@ const (
 	sqlSetRepositoryCommit = `INSERT OR REPLACE INTO _index_repository (table_name, git_commit) VALUES (?, ?)`
 )
 
-// SetRepositoryRows makes a table that of the newest commit of its tree. rows is called only if the table is that of another commit. commit
-// is "" for a repository without the tree.
+// SetRepositoryRows replaces the rows of a table, unless the table already has the rows of commit, the newest commit of its tree. It calls rows
+// only to replace them. commit is "" for a repository without the tree.
 func (x *Index) SetRepositoryRows(ctx context.Context, table RepositoryTable, commit string, rows func() ([][]any, error)) error {
 	d, err := x.openDetails(ctx)
 	if err != nil {

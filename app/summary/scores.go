@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Scorer is what a scorer gave the tasks of a run: one score for each task, that of the newest attempt that the scorer has scored.
+// Scorer is what a scorer gave the tasks of a run. Each task counts once, by its newest attempt that the scorer has scored.
 type Scorer struct {
 	Name           string // its id
 	Count          int

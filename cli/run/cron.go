@@ -44,8 +44,8 @@ In the time zone, a time that is skipped when clocks are put forward comes as mu
 one that comes twice when they are put back fires once; a pattern for every hour fires in
 each hour that passes.
 
---missed says what happens with times that nobody could take, for example because the machine
-slept: one run for all of them (once), or none (skip). --overlap says what happens when the
+--missed sets what happens with times that nobody could take, for example because the machine
+slept: one run for all of them (once), or none (skip). --overlap sets what happens when the
 run before has not ended: the time is left out (skip), waits (queue), or both work at the same
 time in the same working copy (allow).
 
@@ -54,7 +54,7 @@ confirmed first: run it, or enable the schedule again. Prints the schedule's nam
 		MinArgs: 2, MaxArgs: 2,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "name", Usage: "call the schedule `NAME` (default: the workflow's name)"},
-			&urfave.StringFlag{Name: "zone", Usage: "read the pattern in the time zone `ZONE`, such as Europe/Berlin (default: that of this machine)"},
+			&urfave.StringFlag{Name: "zone", Usage: "read the pattern in the time zone `ZONE`, such as Europe/Berlin (default: the machine's)"},
 			arg.InputFlag("the input of the runs: `JSON`, @FILE, or - for standard input"),
 			&urfave.StringFlag{Name: "missed", Value: cron.MissedOnce, Usage: "what to do about missed times: `once` or skip"},
 			&urfave.StringFlag{Name: "overlap", Value: cron.OverlapSkip, Usage: "what to do while the run before works: `skip`, queue or allow"},
@@ -88,7 +88,7 @@ type scheduleDocument struct {
 	Kind     string          `json:"kind"`
 	ID       string          `json:"id"`
 	Pattern  string          `json:"pattern"`
-	Zone     *string         `json:"zone"` // null for that of the machine
+	Zone     *string         `json:"zone"` // null for the machine's
 	Workflow string          `json:"workflow"`
 	Input    json.RawMessage `json:"input"`
 	Missed   string          `json:"missed"`

@@ -47,7 +47,7 @@ type callsDocument struct {
 	Failed int `json:"failed"`
 }
 
-// scorerDocument is the scores of one scorer: one for each task, that of the newest attempt.
+// scorerDocument is the scores of one scorer. Each task counts once, by its newest attempt with a score.
 type scorerDocument struct {
 	Scorer string  `json:"scorer"`
 	Count  int     `json:"count"`

@@ -84,10 +84,6 @@ whole input and output.`,
 
 // runCalls prints a line for each call that opts selects.
 func runCalls(ctx context.Context, s *session.Session, store *timeline.Store, opts callsOptions) error {
-	var err error
-	if opts.address, err = withSession(ctx, store, opts.address); err != nil {
-		return err
-	}
 	run, entry, err := newestEntry(ctx, store, opts.address)
 	if err != nil {
 		return err
@@ -119,8 +115,11 @@ func runCalls(ctx context.Context, s *session.Session, store *timeline.Store, op
 }
 
 // newestEntry returns the entry at an address. If the address names only a run, that is the newest entry, which can be newer than the
-// newest frame.
+// newest frame. "@" is the newest session.
 func newestEntry(ctx context.Context, store *timeline.Store, address string) (run string, entry *snapshot.Entry, err error) {
+	if address, err = withSession(ctx, store, address); err != nil {
+		return "", nil, err
+	}
 	at, err := store.Load(ctx, address)
 	if err != nil {
 		return "", nil, err

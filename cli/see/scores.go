@@ -70,10 +70,6 @@ With --json, prints one object per line, with all that the scorer said.`,
 
 // runScores prints a line for each score that opts selects.
 func runScores(ctx context.Context, s *session.Session, store *timeline.Store, opts scoresOptions) error {
-	var err error
-	if opts.address, err = withSession(ctx, store, opts.address); err != nil {
-		return err
-	}
 	run, entry, err := newestEntry(ctx, store, opts.address)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Spec says what a command may do.
+// Spec is what a command may do.
 type Spec struct {
 	Network bool     // it has the network of the machine; otherwise it has none, not even loopback of the machine
 	Write   []string // what it may write beside its folder

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxCells is the maximum number of cells of a matrix, and maxAxes that of its axes.
+// Bounds of a matrix.
 const (
 	maxCells = 1000
 	maxAxes  = 20

@@ -115,7 +115,7 @@ func (p *parser) size(n *yaml.Node, what string) int64 {
 	return size
 }
 
-// joinSandboxes gives each task with a command that says nothing about a sandbox that of the workflow.
+// joinSandboxes gives the sandbox of the workflow to each task with a command that has no key sandbox.
 func (p *parser) joinSandboxes() {
 	for _, t := range p.wf.Tasks {
 		if t.Run != "" && !p.sandboxed[t] {

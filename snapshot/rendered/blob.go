@@ -158,7 +158,7 @@ func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Stored says how the rendered tree of a frame is stored.
+// Stored is how the rendered tree of a frame is stored.
 type Stored struct {
 	Encoding string // full, delta or keyframe
 	Deltas   int    // the blobs to read before this one to make the tree: its distance to a whole tree

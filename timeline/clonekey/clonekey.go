@@ -70,7 +70,7 @@ func Seal(key, text []byte) string {
 	return hex.EncodeToString(code.Sum(nil))
 }
 
-// Fits reports whether a seal is that of a text with the key. It is false without a key.
+// Fits reports whether a text has been sealed with the key. It is false without a key.
 func Fits(key, text []byte, seal string) bool {
 	return key != nil && hmac.Equal([]byte(seal), []byte(Seal(key, text)))
 }

@@ -154,14 +154,14 @@ func (p *Pattern) localTimes() map[int]bool {
 	return wanted
 }
 
-// Zone returns the time zone with an IANA name; "" and "Local" are that of this machine. Code: invalid_schedule if there is no such zone.
+// Zone returns the time zone with an IANA name; "" and "Local" mean the zone of this machine. Code: invalid_schedule if there is no such zone.
 func Zone(name string) (*time.Location, error) {
 	if name == "" || strings.EqualFold(name, "local") {
 		return time.Local, nil //nolint:gosmopolitan // it is what the user asks for
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fault.New(fault.InvalidSchedule, "there is no time zone %q here", name).Hint("for example Europe/Berlin, UTC, or Local for that of this machine")
+		return nil, fault.New(fault.InvalidSchedule, "there is no time zone %q here", name).Hint("for example Europe/Berlin, UTC, or Local for the zone of this machine")
 	}
 	return zone, nil
 }

@@ -14,13 +14,13 @@ const (
 	textShown = 80  // characters of what a step said
 )
 
-// Row is a row of the table of steps: an attempt, or a step without attempts.
+// Row is a row of the table of steps: an attempt, or a step that has not started or has been reset.
 type Row struct {
 	Step      string // the name of the task
 	Label     string // the task's own; "" if it has none
 	Loop      bool   // the task is in a loop or ran several times: Iteration says something
 	Iteration int
-	Attempt   int // 0 for a step without attempts
+	Attempt   int // 0 for a step that has not started or has been reset
 	State     State
 	Text      string   // the error, or the output
 	After     []string // the tasks and loops that a pending step comes after
@@ -73,6 +73,9 @@ func (r *runReader) rows(context.Context) error {
 			}
 			r.out.Rows = append(r.out.Rows, row)
 		}
+		if step.State == snapshot.NodePending && step.LastAttempt == nil { // reset: its attempts do not count any more
+			r.out.Rows = append(r.out.Rows, r.restingRow(step))
+		}
 	}
 	slices.SortStableFunc(r.out.Rows, compareRows)
 	r.foldRows()
@@ -119,7 +122,7 @@ func compareRows(a, b Row) int {
 	return 0
 }
 
-// restingRow returns the row of a step without attempts.
+// restingRow returns the row of a step that has not started, or has been reset since.
 func (r *runReader) restingRow(step *summary.Step) Row {
 	row := Row{Step: r.name(step.NodeID), Label: r.labelOf(step), Loop: isLoop(step), Iteration: step.Iteration, State: nodeState(step.State)}
 	for _, name := range r.sum.After(step.OpenNeeds) {

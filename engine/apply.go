@@ -129,15 +129,15 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 		}
 		return snapshot.NodePending
 	}
-	r.fail(t, key.Name(t)+": "+why.text)
+	r.fail(t, key.ID, key.Name(t)+": "+why.text)
 	r.failure.denied = r.failure.denied && why.code == reasonDenied
 	return snapshot.NodeFailed
 }
 
-// fail records text as the reason why the run fails, unless the run has a reason already. t is the task that failed, or nil
-// for a loop.
-func (r *runner) fail(t *workflow.Task, text string) {
+// fail records text as the reason why the run fails, unless the run has a reason already. t is the task that failed and node the id of
+// its node; t is nil for a loop.
+func (r *runner) fail(t *workflow.Task, node, text string) {
 	if r.failure.text == "" {
-		r.failure = failure{text, t, t != nil && t.Approval != nil}
+		r.failure = failure{text, t, node, t != nil && t.Approval != nil}
 	}
 }

@@ -138,7 +138,7 @@ func (j *job) command(ctx context.Context) outcome {
 	log, unlogged := j.openLog()
 	live := j.live.stream(j.key.Name(j.task)) // gets only stderr, because stdout may become the output
 	stdout := &boundedOutput{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
-	given := taskEnv(nil, j.task, j.runID, j.key.Iteration, j.attempt, j.callFile)
+	given := taskEnv(nil, j.task, j.runID, j.key, j.attempt, j.callFile)
 	c := command{
 		line:   j.task.Run,
 		dir:    j.dir,

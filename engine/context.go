@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/engine/workflow"
@@ -20,8 +21,8 @@ type dataReader struct {
 	input json.RawMessage // nil if the run has no input
 }
 
-// value returns the output of a task at its newest finished iteration, among the iterations from 0 to limit. limit may
-// be greater than the current iteration. value returns nil in these cases:
+// value returns the output of a task at its newest finished iteration, among the iterations from 0 to limit, in the newest iterations of the loops
+// around its loop. limit may be greater than the current iteration. value returns nil in these cases:
 //   - The task has no output table.
 //   - None of these iterations is finished.
 //   - A later one of these iterations is skipped.
@@ -32,16 +33,17 @@ func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error)
 	if t.Output == "" {
 		return nil, nil
 	}
-	for i := min(limit, d.iteration(t)); i >= 0; i-- {
-		switch d.nodes[workflow.NodeKey{ID: t.ID, Iteration: i}].State {
+	newest := d.newest(d.wf, t)
+	for i := min(limit, newest.Iteration); i >= 0; i-- {
+		switch d.nodes[workflow.NodeKey{ID: newest.ID, Iteration: i}].State {
 		case snapshot.NodeSkipped:
 			return nil, nil
 		case snapshot.NodeFinished:
-			value, ok, err := d.rec.State().Outputs(t.Output).Get(snapshot.Key(t.ID, i))
+			value, ok, err := d.rec.State().Outputs(t.Output).Get(snapshot.Key(newest.ID, i))
 			if err != nil || !ok {
 				return nil, timeline.Explain(err)
 			}
-			return d.rec.Reveal(snapshot.Place{Collection: snapshot.OutputCollection(t.Output), Key: snapshot.Key(t.ID, i)}, value)
+			return d.rec.Reveal(snapshot.Place{Collection: snapshot.OutputCollection(t.Output), Key: snapshot.Key(newest.ID, i)}, value)
 		default: // not done
 		}
 	}
@@ -55,7 +57,7 @@ func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error)
 // the first iteration, Previous has the outputs of the loop's tasks as of the iteration before, by task.
 func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number int, previous *string) (*taskContext, error) {
 	c := &taskContext{
-		Run: d.runID, Node: t.ID, Iteration: key.Iteration, Attempt: number, Loop: t.Loop,
+		Run: d.runID, Node: key.ID, Iteration: key.Iteration, Attempt: number, Loop: t.Loop,
 		PreviousError: previous, Input: d.input,
 		Outputs: make(map[string]json.RawMessage), Needs: make(map[string]json.RawMessage),
 	}
@@ -65,7 +67,7 @@ func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number in
 		if need.Output == "" {
 			continue
 		}
-		value, err := d.value(need, d.iteration(need))
+		value, err := d.value(need, math.MaxInt)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +119,7 @@ func (d *dataReader) readRefs(refs []workflow.OutputRef, reader *workflow.Task, 
 		if ref.Node != "" {
 			writer = d.wf.Task(ref.Node)
 		}
-		limit := d.iteration(writer)
+		limit := math.MaxInt
 		if reader != nil && reader.Loop != "" && writer.Loop == reader.Loop && !reader.Before[writer.ID] {
 			limit = iteration - 1
 		}

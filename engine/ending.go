@@ -89,7 +89,7 @@ func (f failure) hints(run string) []string {
 	}
 	hints := []string{TryAgain(run)}
 	if f.task != nil && f.task.Run != "" {
-		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows the task's log", fault.Word(run), fault.Word(f.task.ID)))
+		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows the task's log", fault.Word(run), fault.Word(f.node)))
 	}
 	return hints
 }

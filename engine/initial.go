@@ -21,8 +21,8 @@ func Initial(runID string, wf *workflow.Workflow, input json.RawMessage, at time
 		d.setNode(n)
 		d.event("NodePending", payload{NodeID: n.NodeID, Iteration: &n.Iteration})
 	}
-	for _, l := range wf.Loops {
-		d.setLoop(snapshot.Loop{RalphID: l.ID})
+	for _, l := range wf.FirstLoops() {
+		d.setLoop(l)
 	}
 	if input != nil {
 		d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "input", Value: bytes.TrimSpace(input)})

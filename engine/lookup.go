@@ -105,7 +105,8 @@ func (d *dataReader) addInputs(l *lookup, t *workflow.Task, given *taskContext) 
 		l.key[cache.PrefixPrevious+name] = cache.Digest(value)
 	}
 	if given.Loop != "" {
-		l.key["iteration"] = strconv.Itoa(given.Iteration)
+		_, scope := snapshot.SplitScope(given.Node) // the iterations of the loops around the loop
+		l.key["iteration"] = strconv.Itoa(given.Iteration) + scope
 	}
 	if given.PreviousError != nil {
 		l.key["previousError"] = cache.Digest([]byte(*given.PreviousError))

@@ -88,33 +88,32 @@ func (m *model) keys() []workflow.NodeKey {
 // If the model already fits, fit changes nothing.
 func (m *model) fit(d *draft, wf *workflow.Workflow) {
 	for _, id := range slices.Sorted(maps.Keys(m.loops)) {
-		if wf.Loop(id) == nil {
+		if !wf.FitsLoop(id) {
 			delete(m.loops, id)
 			d.remove("loops", id)
 		}
 	}
-	for _, l := range wf.Loops {
-		if _, ok := m.loops[l.ID]; !ok {
-			m.setLoop(d, snapshot.Loop{RalphID: l.ID})
+	for _, l := range wf.Loops { // a loop before the loops in it, whose ids have its iteration
+		if id := m.newestLoop(wf, l); m.loops[id].RalphID == "" {
+			m.setLoop(d, snapshot.Loop{RalphID: id})
 		}
 	}
 	for _, key := range m.keys() {
-		t := wf.Task(key.ID)
-		if t == nil || t.Loop == "" && key.Iteration > 0 {
+		if !wf.Fits(key) {
 			m.drop(d, key)
 			continue
 		}
 		// The definition may have changed the label, the loop, the output table or the needs.
-		have, want := m.nodes[key], wf.Node(t, key.Iteration)
+		have, want := m.nodes[key], wf.Node(key)
 		want.State, want.LastAttempt = have.State, have.LastAttempt
 		if !sameRow(snapshot.EncodeNode(have), snapshot.EncodeNode(want)) {
 			m.setNode(d, want)
 		}
 	}
 	for _, t := range wf.Tasks {
-		key := workflow.NodeKey{ID: t.ID, Iteration: m.iteration(t)}
+		key := m.newest(wf, t)
 		if _, ok := m.nodes[key]; !ok {
-			m.setNode(d, wf.Node(t, key.Iteration))
+			m.setNode(d, wf.Node(key))
 			d.event("NodePending", payload{NodeID: key.ID, Iteration: &key.Iteration})
 		}
 	}
@@ -123,27 +122,37 @@ func (m *model) fit(d *draft, wf *workflow.Workflow) {
 // sameRow reports whether two rows have the same key and value.
 func sameRow(a, b page.Row) bool { return a.Key == b.Key && string(a.Value) == string(b.Value) }
 
-// iteration returns the newest iteration of a task, or 0 if the task is not in a loop.
-func (m *model) iteration(t *workflow.Task) int {
-	if t.Loop == "" {
-		return 0
-	}
-	return m.loops[t.Loop].Iteration
+// newest returns the key of the newest node of a task: at iteration 0 if the task is not in a loop.
+func (m *model) newest(wf *workflow.Workflow, t *workflow.Task) workflow.NodeKey {
+	return wf.Newest(t, m.loop)
 }
 
-// reopen moves every loop that has unfinished nodes back to the first iteration with such a node. Such a loop is then
-// not done. Finished and skipped nodes of later iterations keep their state. The caller must call fit before.
-func (m *model) reopen(d *draft, wf *workflow.Workflow) {
-	for _, l := range wf.Loops {
-		loop := m.loops[l.ID]
-		first := loop.Iteration + 1 // no iteration with an unfinished node was found yet
-		for key, n := range m.nodes {
-			if t := wf.Task(key.ID); t.Loop == l.ID && !over(n.State) {
-				first = min(first, key.Iteration)
+// newestLoop returns the id of a loop with the newest iterations of the loops around it.
+func (m *model) newestLoop(wf *workflow.Workflow, l *workflow.Loop) string {
+	return wf.NewestLoop(l, m.loop)
+}
+
+// loop returns the loop with an id, or the zero loop.
+func (m *model) loop(id string) snapshot.Loop { return m.loops[id] }
+
+// reopen moves every loop that has unfinished nodes, its own or those of the loops in it, back to the first iteration with such a node. Such a
+// loop is then not done. Finished and skipped nodes of later iterations keep their state. The caller must call fit before.
+func (m *model) reopen(d *draft) {
+	first := make(map[string]int) // by the loop's id: the first iteration with an unfinished node
+	for _, n := range m.nodes {
+		if over(n.State) {
+			continue
+		}
+		for id, iteration := range snapshot.LoopsAround(n.RalphID, n.Iteration) {
+			if have, ok := first[id]; !ok || iteration < have {
+				first[id] = iteration
 			}
 		}
-		if first < loop.Iteration || first == loop.Iteration && loop.Done {
-			m.setLoop(d, snapshot.Loop{RalphID: l.ID, Iteration: first})
+	}
+	for _, id := range slices.Sorted(maps.Keys(first)) {
+		loop, ok := m.loops[id]
+		if at := first[id]; ok && (at < loop.Iteration || at == loop.Iteration && loop.Done) {
+			m.setLoop(d, snapshot.Loop{RalphID: id, Iteration: at})
 		}
 	}
 }
@@ -159,22 +168,27 @@ func (m *model) ready(wf *workflow.Workflow, t *workflow.Task) bool {
 	for _, id := range t.Waits {
 		need := wf.Task(id)
 		if need == nil {
-			if !m.loops[id].Done {
+			if !m.loops[m.newestLoop(wf, wf.Loop(id))].Done {
 				return false
 			}
 			continue
 		}
-		if !over(m.nodes[workflow.NodeKey{ID: id, Iteration: m.iteration(need)}].State) {
+		if !over(m.nodes[m.newest(wf, need)].State) {
 			return false
 		}
 	}
 	return true
 }
 
-// idle reports whether all tasks of the loop are finished or skipped at the loop's newest iteration.
-func (m *model) idle(l *workflow.Loop) bool {
+// idle reports whether, at the loop's newest iteration, all tasks of the loop are finished or skipped, and the loops in it are done.
+func (m *model) idle(wf *workflow.Workflow, l *workflow.Loop) bool {
 	for _, t := range l.Tasks {
-		if !over(m.nodes[workflow.NodeKey{ID: t.ID, Iteration: m.loops[l.ID].Iteration}].State) {
+		if !over(m.nodes[m.newest(wf, t)].State) {
+			return false
+		}
+	}
+	for _, inner := range l.Loops {
+		if !m.loops[m.newestLoop(wf, inner)].Done {
 			return false
 		}
 	}
@@ -185,12 +199,12 @@ func (m *model) idle(l *workflow.Loop) bool {
 // newest iteration.
 func (m *model) complete(wf *workflow.Workflow) bool {
 	for _, l := range wf.Loops {
-		if !m.loops[l.ID].Done {
+		if !m.loops[m.newestLoop(wf, l)].Done {
 			return false
 		}
 	}
 	for _, t := range wf.Tasks {
-		if !over(m.nodes[workflow.NodeKey{ID: t.ID, Iteration: m.iteration(t)}].State) {
+		if !over(m.nodes[m.newest(wf, t)].State) {
 			return false
 		}
 	}
@@ -202,7 +216,7 @@ func (m *model) complete(wf *workflow.Workflow) bool {
 func (m *model) waiting(wf *workflow.Workflow) []workflow.NodeKey {
 	var keys []workflow.NodeKey
 	for _, t := range wf.Tasks {
-		key := workflow.NodeKey{ID: t.ID, Iteration: m.iteration(t)}
+		key := m.newest(wf, t)
 		if t.Run == "" && m.nodes[key].State.Waiting() {
 			keys = append(keys, key)
 		}
@@ -230,5 +244,7 @@ func (m *model) nextDue(wf *workflow.Workflow, state *snapshot.State) (time.Time
 	return next, nil
 }
 
-// done reports whether a loop has ended.
-func (m *model) done(loop string) bool { return m.loops[loop].Done }
+// doneIn returns a function that reports whether a loop of wf has ended.
+func (m *model) doneIn(wf *workflow.Workflow) func(loop string) bool {
+	return func(loop string) bool { return m.loops[m.newestLoop(wf, wf.Loop(loop))].Done }
+}

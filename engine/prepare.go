@@ -27,7 +27,7 @@ func (r *runner) prepare() error {
 	}
 	r.data = &dataReader{model: r.model, rec: r.rec, wf: r.wf, runID: r.runID, input: input}
 	if r.changed {
-		if err := r.checkOutputs(state, r.rec.Reveal, ReconcileRequest{Workflow: r.wf}); err != nil {
+		if err := r.checkOutputs(state, r.rec.Reveal, r.wf, nil); err != nil {
 			return err
 		}
 		r.next.workflow = r.wf.Snapshot()
@@ -38,8 +38,8 @@ func (r *runner) prepare() error {
 		return err
 	}
 	r.fit(r.next, r.wf)
-	r.reopen(r.next, r.wf)
-	r.next.render(r.wf, r.done)
+	r.reopen(r.next)
+	r.next.render(r.wf, r.doneIn(r.wf))
 	return nil
 }
 

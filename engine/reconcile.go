@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"iter"
+	"maps"
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/reset"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -28,24 +31,38 @@ func Reconcile(state *snapshot.State, reveal snapshot.Reveal, req ReconcileReque
 	if err != nil {
 		return nil, err
 	}
-	if err := m.checkOutputs(state, reveal, req); err != nil {
+	d := newDraft("", time.Time{})
+	fitted := &model{nodes: maps.Clone(m.nodes), loops: maps.Clone(m.loops)}
+	fitted.fit(d, req.Workflow)
+	reached, err := reset.Reach(fitted.all(), req.Reset, req.NoDeps)
+	if err != nil {
+		reached = func(snapshot.Node) bool { return false } // the reset itself tells why
+	}
+	if err := m.checkOutputs(state, reveal, req.Workflow, func(key workflow.NodeKey) bool { return reached(fitted.nodes[key]) }); err != nil {
 		return nil, err
 	}
-	d := newDraft("", time.Time{})
-	m.fit(d, req.Workflow)
 	return d.state, d.err
 }
 
-// checkOutputs checks the outputs of finished tasks against the new definition. It skips removed tasks and nodes
-// that req resets. If an output does not fit, the error's code is schema_conflict.
-func (m *model) checkOutputs(state *snapshot.State, reveal snapshot.Reveal, req ReconcileRequest) error {
-	reset := req.resets()
+// all yields the nodes of the model.
+func (m *model) all() iter.Seq2[snapshot.Node, error] {
+	return func(yield func(snapshot.Node, error) bool) {
+		for _, n := range m.nodes {
+			if !yield(n, nil) {
+				return
+			}
+		}
+	}
+}
+
+// checkOutputs checks the outputs of finished tasks against the new definition. It skips nodes that the definition does not have and nodes for
+// which skip returns true; skip may be nil. If an output does not fit, the error's code is schema_conflict.
+func (m *model) checkOutputs(state *snapshot.State, reveal snapshot.Reveal, wf *workflow.Workflow, skip func(workflow.NodeKey) bool) error {
 	for _, key := range m.keys() {
-		n, t := m.nodes[key], req.Workflow.Task(key.ID)
-		if from, ok := reset[key.ID]; t == nil || n.State != snapshot.NodeFinished || ok && key.Iteration >= from {
+		if m.nodes[key].State != snapshot.NodeFinished || !wf.Fits(key) || skip != nil && skip(key) {
 			continue
 		}
-		if err := m.checkOutput(state, reveal, req.Workflow, key); err != nil {
+		if err := m.checkOutput(state, reveal, wf, key); err != nil {
 			return err
 		}
 	}
@@ -77,28 +94,6 @@ func (m *model) checkOutput(state *snapshot.State, reveal snapshot.Reveal, wf *w
 		return conflict(key, table, "task %s is finished, but its output does not fit the new schema: %w", key.ID, err)
 	}
 	return nil
-}
-
-// resets returns, by task id, the first iteration to reset of each task that req resets. It includes the dependents
-// unless req.NoDeps is set. A name in req.Reset is a task id, or a node's key that also names the iteration. resets
-// must find the same nodes as reset.Nodes, which later makes the reset.
-func (req ReconcileRequest) resets() map[string]int {
-	from := make(map[string]int)
-	for _, name := range req.Reset {
-		iteration := 0
-		if req.Workflow.Task(name) == nil {
-			if id, n, err := snapshot.SplitKey(name); err == nil {
-				name, iteration = id, n
-			}
-		}
-		if have, ok := from[name]; !ok || iteration < have {
-			from[name] = iteration
-		}
-	}
-	if !req.NoDeps {
-		req.Workflow.Spread(from)
-	}
-	return from
 }
 
 // conflict returns a schema_conflict error about the output of a node in a table. format and args are the message.

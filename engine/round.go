@@ -17,7 +17,7 @@ func (r *runner) round() ([]*job, error) {
 	var jobs []*job
 	r.rest = time.Time{}
 	for _, t := range r.wf.Tasks {
-		key := workflow.NodeKey{ID: t.ID, Iteration: r.iteration(t)}
+		key := r.newest(r.wf, t)
 		if r.halted() || r.nodes[key].State != snapshot.NodePending || !r.ready(r.wf, t) {
 			continue
 		}
@@ -46,7 +46,7 @@ func (r *runner) round() ([]*job, error) {
 		}
 	}
 	for _, l := range r.wf.Loops {
-		if !r.halted() && !r.loops[l.ID].Done && r.idle(l) {
+		if !r.halted() && !r.loops[r.newestLoop(r.wf, l)].Done && r.idle(r.wf, l) {
 			if err := r.advance(l); err != nil {
 				return nil, err
 			}
@@ -77,7 +77,7 @@ func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 		r.next.event("NodeFailed", payload{NodeID: key.ID, Iteration: &key.Iteration, Error: why.String()})
 		r.next.say(key.Name(t), "failed: "+why.text)
 		r.next.step(key.Name(t), n.State, 0, 0)
-		r.fail(t, key.Name(t)+": "+why.text)
+		r.fail(t, key.ID, key.Name(t)+": "+why.text)
 		r.failure.denied = false
 		return false, nil
 	}
@@ -169,7 +169,8 @@ func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string
 //     done; otherwise the run fails.
 //   - Otherwise the next iteration begins.
 func (r *runner) advance(l *workflow.Loop) error {
-	loop := r.loops[l.ID]
+	id := r.newestLoop(r.wf, l)
+	loop := r.loops[id]
 	outputs, err := r.data.readRefs(l.Condition().Refs, nil, loop.Iteration)
 	if err != nil {
 		return err
@@ -177,16 +178,16 @@ func (r *runner) advance(l *workflow.Loop) error {
 	done, trouble := r.data.eval(l.Condition(), outputs, true, loop.Iteration)
 	switch {
 	case trouble != "":
-		r.fail(nil, l.ID+": until: "+trouble)
-		r.next.say(l.ID, "failed: until: "+trouble)
+		r.fail(nil, "", id+": until: "+trouble)
+		r.next.say(id, "failed: until: "+trouble)
 		return nil
 	case done:
-		r.next.say(l.ID, "done "+iterations(loop))
+		r.next.say(id, "done "+iterations(loop))
 	case loop.Iteration+1 >= l.Max && l.Finish:
-		r.next.say(l.ID, "ended "+iterations(loop)+", its max")
+		r.next.say(id, "ended "+iterations(loop)+", its max")
 	case loop.Iteration+1 >= l.Max:
-		r.fail(nil, fmt.Sprintf("%s: until did not hold %s, its max", l.ID, iterations(loop)))
-		r.next.say(l.ID, "reached its max of "+strconv.Itoa(l.Max))
+		r.fail(nil, "", fmt.Sprintf("%s: until did not hold %s, its max", id, iterations(loop)))
+		r.next.say(id, "reached its max of "+strconv.Itoa(l.Max))
 		return nil
 	default:
 		r.iterate(l, loop)
@@ -194,23 +195,35 @@ func (r *runner) advance(l *workflow.Loop) error {
 	}
 	loop.Done = true
 	r.setLoop(r.next, loop)
-	r.next.render(r.wf, r.done)
+	r.next.render(r.wf, r.doneIn(r.wf))
 	return nil
 }
 
-// iterate begins the next iteration of a loop: each task of the loop gets a pending node. A node that the iteration
-// already has keeps its state.
+// iterate begins the next iteration of a loop.
 func (r *runner) iterate(l *workflow.Loop, loop snapshot.Loop) {
 	loop.Iteration++
 	r.setLoop(r.next, loop)
+	r.enter(l)
+	r.next.say(loop.RalphID, fmt.Sprintf("begins iteration %d", loop.Iteration))
+}
+
+// enter begins the newest iteration of a loop: each task of the loop gets a pending node, and each loop in it begins. A node or a loop that the
+// iteration already has keeps its state.
+func (r *runner) enter(l *workflow.Loop) {
 	for _, t := range l.Tasks {
-		if _, ok := r.nodes[workflow.NodeKey{ID: t.ID, Iteration: loop.Iteration}]; ok { // kept by reopen
+		key := r.newest(r.wf, t)
+		if _, ok := r.nodes[key]; ok { // kept by reopen
 			continue
 		}
-		r.setNode(r.next, r.wf.Node(t, loop.Iteration))
-		r.next.event("NodePending", payload{NodeID: t.ID, Iteration: &loop.Iteration})
+		r.setNode(r.next, r.wf.Node(key))
+		r.next.event("NodePending", payload{NodeID: key.ID, Iteration: &key.Iteration})
 	}
-	r.next.say(l.ID, fmt.Sprintf("begins iteration %d", loop.Iteration))
+	for _, inner := range l.Loops {
+		if id := r.newestLoop(r.wf, inner); r.loops[id].RalphID == "" {
+			r.setLoop(r.next, snapshot.Loop{RalphID: id})
+		}
+		r.enter(inner)
+	}
 }
 
 // iterations returns the number of a loop's iterations in words, for example "after 2 iterations".

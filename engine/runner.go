@@ -60,6 +60,7 @@ type attempt struct {
 type failure struct {
 	text   string
 	task   *workflow.Task // the failed task; nil if a loop failed
+	node   string         // the id of the task's node
 	denied bool           // a person denied the task, and nothing else failed
 }
 

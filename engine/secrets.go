@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
@@ -100,8 +101,8 @@ func (d *dataReader) checkSecrets() error {
 // failed returns, and returns this error.
 func (d *dataReader) unreadable(failed func(t *workflow.Task, err error) error) error {
 	for _, t := range d.wf.Tasks {
-		iteration := d.iteration(t)
-		n, ok := d.nodes[workflow.NodeKey{ID: t.ID, Iteration: iteration}]
+		key := d.newest(d.wf, t)
+		n, ok := d.nodes[key]
 		if ok && (over(n.State) || waitsAsBefore(t, n)) {
 			continue // it needs no input any more
 		}
@@ -113,15 +114,15 @@ func (d *dataReader) unreadable(failed func(t *workflow.Task, err error) error) 
 		}
 		for _, id := range d.wf.Needs(t) {
 			need := d.wf.Task(id)
-			if err := read(need, d.iteration(need)); err != nil {
+			if err := read(need, math.MaxInt); err != nil {
 				return err
 			}
 		}
-		if t.Loop == "" || iteration == 0 {
+		if t.Loop == "" || key.Iteration == 0 {
 			continue
 		}
 		for _, sibling := range d.wf.Loop(t.Loop).Tasks {
-			if err := read(sibling, iteration-1); err != nil {
+			if err := read(sibling, key.Iteration-1); err != nil {
 				return err
 			}
 		}

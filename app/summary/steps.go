@@ -2,6 +2,7 @@ package summary
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -177,12 +178,20 @@ func (sum *Summary) openNeeds(step *Step, steps map[string]*Step) []string {
 	}
 	var open []string
 	for _, id := range step.Needs {
-		need := steps[snapshot.Key(id, step.Iteration)]
-		if need == nil {
-			need = steps[snapshot.Key(id, 0)]
-		}
-		if need != nil && need.RalphID != nil && (step.RalphID == nil || *step.RalphID != *need.RalphID) {
-			id, need = *need.RalphID, nil
+		need := steps[snapshot.Key(id, 0)]
+		if need != nil && need.RalphID != nil {
+			around := maps.Collect(snapshot.LoopsAround(step.RalphID, step.Iteration))
+			if iteration, within := around[*need.RalphID]; within {
+				need = steps[snapshot.Key(id, iteration)]
+			} else {
+				for loop := range snapshot.LoopsAround(need.RalphID, 0) { // the outermost that does not contain the step
+					if _, within := around[loop]; within {
+						break
+					}
+					id = loop
+				}
+				need = nil
+			}
 		}
 		done := need != nil && (need.State == snapshot.NodeFinished || need.State == snapshot.NodeSkipped)
 		if loop := sum.Loop(id); need == nil && loop != nil {

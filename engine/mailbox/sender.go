@@ -115,7 +115,7 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 		if t.WaitFor == nil || t.WaitFor.Signal != signal.Name {
 			continue
 		}
-		now, then, err := takes(s.rec.State(), t, signal)
+		now, then, err := takes(s.rec.State(), s.wf, t, signal)
 		switch {
 		case err != nil:
 			return nil, err
@@ -134,25 +134,29 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 // takes reports whether the task t waits for signal now, and if not, whether t may wait for signal later. signal must
 // have the name that t waits for. later is false in these cases:
 //   - t waits already, for this or another signal;
-//   - t is finished or skipped, and its loop, if any, is done;
+//   - t is finished or skipped, and its loops, if any, are done;
 //   - t wants a correlation id and signal has none, or the reverse. This does not apply if t accepts any
 //     correlation id;
-//   - the state has no row of t or of its loop.
-func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now, later bool, err error) {
-	iteration, over := 0, false
-	if t.Loop != "" {
-		loop, ok, err := ReadRow(state.Loops(), t.Loop, snapshot.DecodeLoop)
-		if err != nil || !ok {
-			return false, false, err
+//   - the state has no row of t or of its loops.
+func takes(state *snapshot.State, wf *workflow.Workflow, t *workflow.Task, signal snapshot.Signal) (now, later bool, err error) {
+	over, lacks := t.Loop == "", false
+	key := wf.Newest(t, func(id string) snapshot.Loop {
+		loop, ok, readErr := ReadRow(state.Loops(), id, snapshot.DecodeLoop)
+		err, lacks = errors.Join(err, readErr), lacks || !ok
+		if _, _, nested := snapshot.OuterLoop(id); !nested {
+			over = loop.Done
 		}
-		iteration, over = loop.Iteration, loop.Done
+		return loop
+	})
+	if err != nil || lacks {
+		return false, false, err
 	}
-	n, ok, err := ReadRow(state.Nodes(), snapshot.Key(t.ID, iteration), snapshot.DecodeNode)
+	n, ok, err := ReadRow(state.Nodes(), snapshot.Key(key.ID, key.Iteration), snapshot.DecodeNode)
 	if err != nil || !ok {
 		return false, false, err
 	}
 	if n.State == snapshot.NodeWaitingEvent { // the wait's filter is known
-		w, ok, err := ReadWait(state, t.ID, iteration)
+		w, ok, err := ReadWait(state, key.ID, key.Iteration)
 		if err != nil || !ok {
 			return false, false, err
 		}
@@ -161,7 +165,7 @@ func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now
 		// one.
 		return wants.any && wants.name == signal.Name || wants == correlated(signal.Name, false, signal.CorrelationID), false, nil
 	}
-	if done := n.State == snapshot.NodeFinished || n.State == snapshot.NodeSkipped; done && (t.Loop == "" || over) {
+	if done := n.State == snapshot.NodeFinished || n.State == snapshot.NodeSkipped; done && over {
 		return false, false, nil
 	}
 	// The correlation id of a later wait is not known yet. Only its presence can be compared.

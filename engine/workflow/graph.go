@@ -7,7 +7,7 @@ import (
 )
 
 // resolveNeeds sets Waits of every task from Needs. If a task needs a task of another loop, it waits for the whole
-// loop. resolveNeeds reports two kinds of flaws: an unknown need, and a need of the loop that contains the task. It
+// loop, and for the outermost loop that does not contain it. resolveNeeds reports two kinds of flaws: an unknown need, and a need of the loop that contains the task. It
 // reports the flaws of all tasks.
 func (p *parser) resolveNeeds() {
 	if p.err != nil {
@@ -23,10 +23,12 @@ func (p *parser) resolveNeeds() {
 			switch {
 			case !ok && p.wf.loops[need] == nil:
 				p.failLine(t.line, suggest(need, names), "task %s needs %q, which is neither a task nor a loop", t.ID, need)
-			case ok && target.Loop != "" && target.Loop != t.Loop:
-				need = target.Loop
-			case !ok && need == t.Loop:
+			case !ok && p.contains(p.wf.loops[need], t):
 				p.failLine(t.line, "name tasks of the loop instead of the loop itself", "task %s needs loop %s, which contains the task", t.ID, need)
+			case ok:
+				need = p.outermost(p.wf.loops[target.Loop], t, need)
+			default:
+				need = p.outermost(p.wf.loops[need].Outer, t, need)
 			}
 			if p.err != nil { // keep the flaw, and continue with the next need
 				p.settle()
@@ -39,8 +41,23 @@ func (p *parser) resolveNeeds() {
 	}
 }
 
+// contains reports whether the task t is in the loop l or in a loop in it.
+func (p *parser) contains(l *Loop, t *Task) bool {
+	return slices.Contains(p.wf.loops[t.Loop].Around(), l)
+}
+
+// outermost returns the id of the outermost of l and the loops around it that does not contain t. If all contain t, it returns need.
+func (p *parser) outermost(l *Loop, t *Task, need string) string {
+	for _, loop := range l.Around() {
+		if !p.contains(loop, t) {
+			return loop.ID
+		}
+	}
+	return need
+}
+
 // edges returns the ids of the tasks and loops that the task with the given id waits for. For the id of a loop, it
-// returns the ids of the loop's tasks.
+// returns the ids of the loop's tasks and of the loops in it.
 func (w *Workflow) edges(id string) []string {
 	if t, ok := w.tasks[id]; ok {
 		return t.Waits
@@ -48,6 +65,9 @@ func (w *Workflow) edges(id string) []string {
 	var ids []string
 	for _, t := range w.loops[id].Tasks {
 		ids = append(ids, t.ID)
+	}
+	for _, l := range w.loops[id].Loops {
+		ids = append(ids, l.ID)
 	}
 	return ids
 }
@@ -102,28 +122,4 @@ func (w *Workflow) before(id string) map[string]bool {
 		queue = append(queue, w.edges(next)...)
 	}
 	return seen
-}
-
-// Spread adds dependents to from, which maps the id of each task to reset to its first iteration to reset. The
-// dependents are the tasks that depend on a task in from, directly or through other tasks. A dependent in the same
-// loop gets the same iteration, and any other dependent gets 0. If a task gets several iterations, Spread keeps the
-// lowest.
-func (w *Workflow) Spread(from map[string]int) {
-	for changed := true; changed; {
-		changed = false
-		for _, t := range w.Tasks {
-			for _, need := range w.Needs(t) {
-				first, ok := from[need]
-				if !ok {
-					continue
-				}
-				if u := w.tasks[need]; u.Loop == "" || u.Loop != t.Loop {
-					first = 0
-				}
-				if have, ok := from[t.ID]; !ok || first < have {
-					from[t.ID], changed = first, true
-				}
-			}
-		}
-	}
 }

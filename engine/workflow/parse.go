@@ -18,6 +18,7 @@ const (
 	maxIDBytes    = 100    // of an id or a table's name
 	maxRetries    = 100    // of a task
 	maxIterations = 10_000 // of a loop
+	maxNesting    = 16     // of loops in loops, and of workflows in workflows
 )
 
 // The keys that a mapping of the file may have.
@@ -123,19 +124,13 @@ func (p *parser) entries(n *yaml.Node, loop *Loop) {
 	}
 }
 
-// entry reads item, a task or a loop in a list of tasks. loop is the loop that contains the list, or nil. A loop in a
-// loop is a flaw.
+// entry reads item, a task or a loop in a list of tasks. loop is the loop that contains the list, or nil.
 func (p *parser) entry(item *yaml.Node, loop *Loop) {
 	switch {
 	case p.err != nil:
 		return
 	case item.Kind == yaml.MappingNode && hasKey(item, "loop"):
-		if loop != nil {
-			p.fail(item, "move the inner loop's tasks into the outer loop, or into another workflow",
-				"loop %q contains a loop; loops cannot be nested", loop.ID)
-			return
-		}
-		p.loop(item)
+		p.loop(item, loop)
 	default:
 		p.task(item, loop)
 	}
@@ -152,13 +147,14 @@ func hasKey(n *yaml.Node, key string) bool {
 }
 
 // loop reads a loop and its tasks, and adds them to the workflow. If n is not a mapping, or the loop has no valid id
-// of its own, loop adds nothing. A loop with any other flaw is added, so that tasks can refer to the loop.
-func (p *parser) loop(n *yaml.Node) {
+// of its own, loop adds nothing. A loop with any other flaw is added, so that tasks can refer to the loop. outer is the
+// loop that contains the loop, or nil.
+func (p *parser) loop(n *yaml.Node, outer *Loop) {
 	_, fields := p.mapping(n, "a loop", loopKeys)
 	if p.err != nil {
 		return
 	}
-	loop := &Loop{line: n.Line, ID: p.required(n, fields, "a loop", "loop")}
+	loop := &Loop{line: n.Line, ID: p.required(n, fields, "a loop", "loop"), Outer: outer}
 	what := "loop " + loop.ID
 	p.checkName(fields["loop"], loop.ID)
 	if p.err != nil {
@@ -183,13 +179,29 @@ func (p *parser) loop(n *yaml.Node) {
 	})
 	p.wf.loops[loop.ID] = loop
 	p.wf.Loops = append(p.wf.Loops, loop)
-	p.wf.children = append(p.wf.children, child{loop: loop})
+	p.place(child{loop: loop}, outer)
+	if outer != nil {
+		outer.Loops = append(outer.Loops, loop)
+	}
+	if len(loop.Around()) > maxNesting {
+		p.fail(n, "move the inner loops into a workflow of their own", "%s is nested deeper than %d loops", what, maxNesting)
+		return
+	}
 	if fields["tasks"] != nil {
 		p.part(func() { p.entries(fields["tasks"], loop) })
 	}
-	if len(loop.Tasks) == 0 && len(p.flaws) == before {
+	if len(loop.children) == 0 && len(p.flaws) == before {
 		p.lacks(n, "", "%s has no tasks", what)
 	}
+}
+
+// place adds a task or a loop to the list that the loop outer contains, or to the list at the top level if outer is nil.
+func (p *parser) place(c child, outer *Loop) {
+	list := &p.wf.children
+	if outer != nil {
+		list = &outer.children
+	}
+	*list = append(*list, c)
 }
 
 // task reads a task and adds the task to the workflow. loop is the loop that contains the task, or nil. If n is not a
@@ -219,12 +231,11 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 func (p *parser) add(t *Task, loop *Loop) {
 	p.wf.tasks[t.ID] = t
 	p.wf.Tasks = append(p.wf.Tasks, t)
-	if loop == nil {
-		p.wf.children = append(p.wf.children, child{task: t})
-		return
+	p.place(child{task: t}, loop)
+	if loop != nil {
+		t.Loop = loop.ID
+		loop.Tasks = append(loop.Tasks, t)
 	}
-	t.Loop = loop.ID
-	loop.Tasks = append(loop.Tasks, t)
 }
 
 // taskOptions reads all keys of a task into t except the id and the key that gives the task its kind. It reports an

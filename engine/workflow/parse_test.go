@@ -119,7 +119,6 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"loop without max":      {"name: w\ntasks:\n  - {loop: l, until: 'true', tasks: []}\n", "wf.yaml:3: loop l has no max", "add the maximum number of iterations, for example max: 5"},
 		"loop without tasks":    {"name: w\ntasks:\n  - {loop: l, until: 'true', max: 2}\n", "wf.yaml:3: loop l has no tasks", ""},
 		"bad on_max":            {"name: w\ntasks:\n  - {loop: l, until: 'true', max: 2, on_max: finsh, tasks: []}\n", `wf.yaml:3: on_max must be fail or finish, not "finsh"`, `did you mean "finish"?`},
-		"nested loop":           {"name: w\ntasks:\n  - loop: l\n    until: 'true'\n    max: 2\n    tasks:\n      - {loop: m, until: 'true', max: 1, tasks: [{id: x, run: y}]}\n", `wf.yaml:7: loop "l" contains a loop; loops cannot be nested`, "move the inner loop's tasks into the outer loop, or into another workflow"},
 
 		"schema no mapping":                {"name: w\ninput: string\ntasks: []\n", `wf.yaml:2: input must be a JSON Schema, a mapping, not "string"`, ""},
 		"unknown type":                     {"name: w\noutputs:\n  a: {properties: {n: {type: objekt}}}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: #/properties/n/type: objekt is not a type; types are null, boolean, object, array, number, integer, string", ""},

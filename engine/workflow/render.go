@@ -21,14 +21,21 @@ func newElement(tag string, props map[string]string) element {
 }
 
 // Render returns the rendered workflow tree as JSON, with the elements that Smithers uses. done reports whether a
-// loop, given by its id, has ended. The tree shows no other state of a run.
+// loop, given by its id in the file, has ended in the newest iterations of the loops around it. The tree shows no other state of a run.
 func (w *Workflow) Render(done func(loop string) bool) (json.RawMessage, error) {
 	props := map[string]string{"name": w.Name}
 	renderWorktree(props, w.Worktree)
 	root := newElement("workflow", props)
-	for _, c := range w.children {
+	root.Children = renderChildren(w.children, done)
+	return json.Marshal(root)
+}
+
+// renderChildren returns the elements of a list of tasks and loops.
+func renderChildren(children []child, done func(loop string) bool) []element {
+	out := make([]element, 0, len(children))
+	for _, c := range children {
 		if c.task != nil {
-			root.Children = append(root.Children, renderTask(c.task))
+			out = append(out, renderTask(c.task))
 			continue
 		}
 		props := map[string]string{
@@ -40,12 +47,10 @@ func (w *Workflow) Render(done func(loop string) bool) (json.RawMessage, error) 
 			props["onMax"] = "finish"
 		}
 		ralph := newElement("ralph", props)
-		for _, t := range c.loop.Tasks {
-			ralph.Children = append(ralph.Children, renderTask(t))
-		}
-		root.Children = append(root.Children, ralph)
+		ralph.Children = renderChildren(c.loop.children, done)
+		out = append(out, ralph)
 	}
-	return json.Marshal(root)
+	return out
 }
 
 // renderTask returns the element of a task. The element has the properties that the workflow file sets: the id, the

@@ -16,7 +16,7 @@ import (
 type Workflow struct {
 	Name  string
 	Tasks []*Task // in file order, including the tasks of loops
-	Loops []*Loop // in file order
+	Loops []*Loop // in file order, a loop before the loops in it
 
 	Worktree *Worktree // the worktree that tasks share; nil means the working copy in which the run starts
 	Scorers  []*Scorer // of every task with a command, in file order
@@ -63,19 +63,7 @@ type Task struct {
 	Before map[string]bool // the same ids, transitively; nil if no condition or placeholder of the task needs them
 }
 
-// Loop is a loop of a workflow: its tasks repeat until a condition holds.
-type Loop struct {
-	ID     string
-	Until  string  // the text of the condition that ends the loop
-	Max    int     // maximum number of iterations
-	Finish bool    // after Max iterations, the loop ends instead of failing the run
-	Tasks  []*Task // in file order
-
-	line  int // in the file
-	until *Condition
-}
-
-// child is a task or a loop at the top level. The other field is nil.
+// child is a task or a loop in a list of tasks. The other field is nil.
 type child struct {
 	task *Task
 	loop *Loop
@@ -115,11 +103,17 @@ func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	return nil
 }
 
-// Task returns the task with an id, or nil if the workflow has no such task.
-func (w *Workflow) Task(id string) *Task { return w.tasks[id] }
+// Task returns the task with an id, or the task of the node with an id, or nil if the workflow has no such task.
+func (w *Workflow) Task(id string) *Task {
+	id, _ = snapshot.SplitScope(id)
+	return w.tasks[id]
+}
 
-// Loop returns the loop with an id, or nil if the workflow has no such loop.
-func (w *Workflow) Loop(id string) *Loop { return w.loops[id] }
+// Loop returns the loop with an id, with or without a scope, or nil if the workflow has no such loop.
+func (w *Workflow) Loop(id string) *Loop {
+	id, _ = snapshot.SplitScope(id)
+	return w.loops[id]
+}
 
 // Schema returns the schema of an output table, or nil if the workflow has no such table.
 func (w *Workflow) Schema(table string) *schema.Schema { return w.outputs[table] }
@@ -127,35 +121,56 @@ func (w *Workflow) Schema(table string) *schema.Schema { return w.outputs[table]
 // Condition returns the condition of the task, or nil if the task always runs.
 func (t *Task) Condition() *Condition { return t.when }
 
-// Condition returns the condition that ends the loop.
-func (l *Loop) Condition() *Condition { return l.until }
-
 // FirstNodes returns the nodes of a new run: every task at iteration 0.
 func (w *Workflow) FirstNodes() []snapshot.Node {
 	nodes := make([]snapshot.Node, len(w.Tasks))
 	for i, t := range w.Tasks {
-		nodes[i] = w.Node(t, 0)
+		nodes[i] = w.Node(NodeKey{ID: t.ID + firstScope(w.loops[t.Loop])})
 	}
 	return nodes
 }
 
-// Node returns a pending node of a task at an iteration, without attempts. The node has the task's output table, needs,
+// Node returns the pending node with a key, without attempts. The workflow must have its task. The node has the task's output table, needs,
 // label and loop.
-func (w *Workflow) Node(t *Task, iteration int) snapshot.Node {
+func (w *Workflow) Node(key NodeKey) snapshot.Node {
+	t := w.Task(key.ID)
 	n := snapshot.Node{
-		NodeID:      t.ID,
-		Iteration:   iteration,
+		NodeID:      key.ID,
+		Iteration:   key.Iteration,
 		State:       snapshot.NodePending,
 		OutputTable: t.Output,
-		Needs:       w.Needs(t),
+		Needs:       w.needsOf(t, key),
 	}
 	if t.Label != "" {
 		n.Label = &t.Label
 	}
 	if t.Loop != "" {
-		n.RalphID = &t.Loop
+		_, scope := snapshot.SplitScope(key.ID)
+		n.RalphID = new(t.Loop + scope)
 	}
 	return n
+}
+
+// needsOf returns the sorted ids of the nodes that the node with a key needs: see Needs. A task of a loop inside a needed loop has the scope of
+// the first iterations of the loops around it.
+func (w *Workflow) needsOf(t *Task, key NodeKey) []string {
+	needs := w.Needs(t)
+	if t.Loop == "" && len(w.Loops) == 0 {
+		return needs
+	}
+	_, scope := snapshot.SplitScope(key.ID)
+	at := make(map[*Loop]int) // the iterations of the loops around the node
+	loop := t.Loop + scope
+	for id, iteration := range snapshot.LoopsAround(&loop, key.Iteration) {
+		if l := w.Loop(id); l != nil {
+			at[l] = iteration
+		}
+	}
+	for i, id := range needs {
+		needs[i] += scopeAt(w.loops[w.tasks[id].Loop], at)
+	}
+	slices.Sort(needs)
+	return needs
 }
 
 // Needs returns the sorted ids of the tasks that must be done before t. If t waits for a loop, Needs returns each
@@ -168,7 +183,7 @@ func (w *Workflow) Needs(t *Task) []string {
 			needs = append(needs, id)
 			continue
 		}
-		for _, inner := range loop.Tasks {
+		for _, inner := range loop.AllTasks() {
 			needs = append(needs, inner.ID)
 		}
 	}

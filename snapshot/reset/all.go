@@ -10,14 +10,14 @@ import (
 
 // All returns the changes of the state s that restart the whole run. Every node becomes pending in its first iteration,
 // without a last attempt, and its later iterations are removed. Loops go back to their first iteration and are not
-// done. Outputs and the mailbox, signals included, become empty. The input stays.
+// done; loops nested in a later iteration are removed. Outputs and the mailbox, signals included, become empty. The input stays.
 func All(s *snapshot.State) ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for n, err := range s.AllNodes() {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("nodes: %w", err)
-		case n.Iteration > 0:
+		case n.Iteration > 0 || later(n.RalphID):
 			out = append(out, snapshot.RemoveRow(snapshot.CollectionNodes, snapshot.Key(n.NodeID, n.Iteration)))
 		case n.State != snapshot.NodePending || n.LastAttempt != nil:
 			n.State, n.LastAttempt = snapshot.NodePending, nil
@@ -27,6 +27,10 @@ func All(s *snapshot.State) ([]snapshot.Change, error) {
 	for l, err := range s.AllLoops() {
 		if err != nil {
 			return nil, fmt.Errorf("loops: %w", err)
+		}
+		if later(&l.RalphID) {
+			out = append(out, snapshot.RemoveRow(snapshot.CollectionLoops, l.RalphID))
+			continue
 		}
 		if first := (snapshot.Loop{RalphID: l.RalphID}); l != first {
 			out = append(out, snapshot.SetRow(snapshot.CollectionLoops, snapshot.EncodeLoop(first)))
@@ -41,6 +45,16 @@ func All(s *snapshot.State) ([]snapshot.Change, error) {
 		}
 	}
 	return out, nil
+}
+
+// later reports whether a loop is nested in a later iteration than the first of a loop around it.
+func later(loop *string) bool {
+	for _, iteration := range snapshot.LoopsAround(loop, 0) {
+		if iteration > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // results yields the collections that All empties, with their names: all collections of s except the nodes and the

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -25,7 +24,7 @@ func PlaceNodes(nodes []snapshot.Node, places map[string]Place) error {
 	}
 	for i := range nodes {
 		n := &nodes[i]
-		id, scope := splitScope(n.NodeID)
+		id, scope := snapshot.SplitScope(n.NodeID)
 		p, ok := places[id]
 		if !ok {
 			continue
@@ -35,7 +34,7 @@ func PlaceNodes(nodes []snapshot.Node, places map[string]Place) error {
 		}
 		// Needs must not be nil, because KeepPlaces takes nil for a missing task.
 		n.Needs = make([]string, 0, len(p.Needs))
-		inside := scopeWithin(scope, p.RalphID, n.Iteration)
+		inside := snapshot.ScopeWithin(scope, p.RalphID, n.Iteration)
 		for _, need := range p.Needs {
 			n.Needs = append(n.Needs, ids.find(need, scope, inside)...)
 		}
@@ -73,32 +72,6 @@ func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 	return nil
 }
 
-// scopeMark separates the id of a node in a nested loop from the iterations of the outer loops: "write@@outer=1".
-const scopeMark = "@@"
-
-// splitScope splits the id of a node into the id of its task in the tree and its scope. The scope begins with
-// scopeMark, and is "" outside nested loops.
-func splitScope(id string) (logical, scope string) {
-	if i := strings.Index(id, scopeMark); i > 0 {
-		return id[:i], id[i:]
-	}
-	return id, ""
-}
-
-// scopeWithin returns the scope of the nodes inside the loop ralph, at the given iteration of this loop. scope is the
-// scope of the loop itself. If ralph is "", there is no such loop, and the result is scope.
-func scopeWithin(scope, ralph string, iteration int) string {
-	switch {
-	case ralph == "":
-		return scope
-	case scope == "":
-		scope = scopeMark
-	default:
-		scope += ","
-	}
-	return scope + ralph + "=" + strconv.Itoa(iteration)
-}
-
 // nodeIDs is an index of the ids of nodes.
 type nodeIDs struct {
 	exist map[string]bool
@@ -110,13 +83,13 @@ type nodeIDs struct {
 func (ids *nodeIDs) add(id string) {
 	if !ids.exist[id] {
 		ids.exist[id] = true
-		logical, _ := splitScope(id)
+		logical, _ := snapshot.SplitScope(id)
 		ids.of[logical] = append(ids.of[logical], id)
 	}
 }
 
 // find returns the ids of the nodes for one need of a node. need is the id of the needed task in the tree. scope is
-// the scope of the needing node. inside is the scope of the loops within its loop: see scopeWithin. The result is the
+// the scope of the needing node. inside is the scope of the loops within its loop: see snapshot.ScopeWithin. The result is the
 // first of these that exists:
 //  1. the node of need that shares the most outer iterations with scope
 //  2. the nodes of need whose scope equals the parameter inside or begins with it

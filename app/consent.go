@@ -14,6 +14,7 @@ import (
 
 // command is a command of a workflow, in the details of unconfirmed.
 type command struct {
+	File    string   `json:"file,omitempty"`   // the called workflow file that has the task
 	NodeID  string   `json:"nodeId"`           // "" for a scorer of the workflow
 	Scorer  string   `json:"scorer,omitempty"` // the scorer's name
 	Command string   `json:"command"`
@@ -84,8 +85,21 @@ func Unconfirmed(wf *workflow.Workflow) *fault.Error {
 	return out
 }
 
-// commandsOf returns the commands of the workflow's tasks, with their environment, and of its scorers. The result is never nil.
+// commandsOf returns the commands of the workflow's tasks, with their environment, of its scorers, and of the workflows that it calls. The result is
+// never nil.
 func commandsOf(wf *workflow.Workflow) []command {
+	out := ownCommands(wf)
+	for file, called := range wf.Called() {
+		for _, c := range ownCommands(called) {
+			c.File = file
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ownCommands returns the commands of the workflow without those of the workflows that it calls. The result is never nil.
+func ownCommands(wf *workflow.Workflow) []command {
 	out := []command{}
 	for _, s := range wf.Scorers {
 		out = append(out, command{Scorer: s.Name, Command: s.Run})
@@ -103,8 +117,20 @@ func commandsOf(wf *workflow.Workflow) []command {
 }
 
 // ConsentLines returns the lines that a person reads before consenting to a workflow: the worktrees that the workflow
-// asks for, and the environment, the command and the scorers of each task with a command. The lines have no control characters.
+// asks for, and the environment, the command and the scorers of each task with a command; then those of the workflows that it calls. The lines have no
+// control characters.
 func ConsentLines(wf *workflow.Workflow) []string {
+	lines := ownLines(wf)
+	for file, called := range wf.Called() {
+		for _, line := range ownLines(called) {
+			lines = append(lines, plain.Text(file)+": "+line)
+		}
+	}
+	return lines
+}
+
+// ownLines returns the lines of ConsentLines without those of the workflows that wf calls.
+func ownLines(wf *workflow.Workflow) []string {
 	lines := append(worktreeLines("", wf.Worktree), scorerLines("", wf.Scorers)...)
 	cells := make(map[string]int)
 	for _, t := range wf.Tasks {

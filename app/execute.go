@@ -168,7 +168,7 @@ func (e *execution) options() (engine.Options, error) {
 		Extract: func(ctx context.Context, tree objstore.ID, dir string) error {
 			return code.Extract(ctx, e.Store.Objects(), tree, dir)
 		},
-		Sandbox: e.kept(), SandboxRequired: e.Store.Settings().SandboxRequired,
+		Call: e.call, Sandbox: e.kept(), SandboxRequired: e.Store.Settings().SandboxRequired,
 	}
 	if e.Store.Settings().Secrets != vault.Off {
 		opts.Secrets = e.Store.Secrets(e.head.Row())

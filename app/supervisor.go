@@ -266,8 +266,11 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.UnattendedRun) error
 	if err := refuseForeign(head); err != nil {
 		return v.leave(ctx, run, row.Frame, err)
 	}
+	if caller, err := CalledBy(ctx, v.Store, row); err != nil || caller != nil {
+		return v.leave(ctx, run, row.Frame, err) // the caller continues it
+	}
 	if row.Status.Waiting() {
-		ready, err := v.ready(head)
+		ready, err := v.ready(ctx, head)
 		if err != nil || !ready {
 			return v.leave(ctx, run, row.Frame, err)
 		}
@@ -310,11 +313,14 @@ func (v *supervisor) leave(ctx context.Context, run claim.UnattendedRun, frame i
 	return v.report(RunLeft, run, frame, cause)
 }
 
-// ready reports whether a wait of the run is over. It also looks at the run's timers that are not over. If the next
+// ready reports whether a wait of the run is over, or a run that it has called can go on or has ended. It also looks at the run's timers that are not over. If the next
 // timer is due before v.due, or if v.due is zero, ready sets v.due to the time of this timer.
-func (v *supervisor) ready(head *timeline.Head) (bool, error) {
+func (v *supervisor) ready(ctx context.Context, head *timeline.Head) (bool, error) {
 	now := v.Now()
 	waits, err := mailbox.WaitsOf(head, now)
+	if err != nil {
+		return false, err
+	}
 	for _, w := range waits {
 		if w.DueAtMs == nil {
 			continue
@@ -323,7 +329,36 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 			v.due = at
 		}
 	}
-	return slices.ContainsFunc(waits, func(w mailbox.Waiting) bool { return w.Ready }), err
+	if slices.ContainsFunc(waits, func(w mailbox.Waiting) bool { return w.Ready }) {
+		return true, nil
+	}
+	return v.callReady(ctx, head)
+}
+
+// callReady reports whether a run that waiting tasks of the run have called can go on or has ended.
+func (v *supervisor) callReady(ctx context.Context, head *timeline.Head) (bool, error) {
+	calls, err := engine.OpenCalls(head)
+	if err != nil {
+		return false, err
+	}
+	for _, run := range calls {
+		called, err := v.Store.Head(ctx, run)
+		if fault.CodeOf(err) == fault.RunNotFound {
+			return true, nil // the task begins a new one
+		}
+		if err != nil {
+			return false, err
+		}
+		row := called.Row()
+		ready := !row.Status.Waiting() && row.Owner == ""
+		if row.Status.Waiting() {
+			ready, err = v.ready(ctx, called)
+		}
+		if ready || err != nil {
+			return ready, err
+		}
+	}
+	return false, nil
 }
 
 // workflow returns the workflow with which a run continues, with the consent to run its commands. A supervisor has no

@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ReadWorkflow reads and parses a workflow file. The error is workflow_not_found if the file cannot be read. The error
+// ReadWorkflow reads and parses a workflow file, and the files that it calls. The error is workflow_not_found if the file cannot be read. The error
 // is invalid_workflow if file names a folder or a workflow of Smithers, or if the workflow has errors. If ctx ends
 // first, the error is that of ctx.
 func (f Folder) ReadWorkflow(ctx context.Context, file string) (*workflow.Workflow, error) {
@@ -35,7 +35,12 @@ func (f Folder) ReadWorkflow(ctx context.Context, file string) (*workflow.Workfl
 	if IsScript(file) {
 		return nil, scriptError(file)
 	}
-	return workflow.Parse(file, data)
+	return workflow.Load(file, data, func(called string) ([]byte, error) {
+		if IsScript(called) {
+			return nil, scriptError(called)
+		}
+		return f.ReadFile(ctx, filepath.Join(filepath.Dir(file), filepath.FromSlash(called)), workflow.MaxFile)
+	})
 }
 
 // errFolder is the cause of the error that folderError returns.

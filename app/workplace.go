@@ -119,7 +119,7 @@ func OwnWorktree(store *timeline.Store, head *timeline.Head) (*string, error) {
 // needWorkDir returns no_working_copy if a task of wf would run among git's own files: in a bare repository, or inside
 // a git directory. Tasks without a command, and tasks in a worktree, do not count.
 func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
-	here := func(t *workflow.Task) bool { return t.Run != "" && t.Worktree == nil }
+	here := func(t *workflow.Task) bool { return t.Works() && t.Worktree == nil }
 	if d.Store.Workspace().Root != "" || wf.Worktree != nil || !slices.ContainsFunc(wf.Tasks, here) {
 		return nil
 	}

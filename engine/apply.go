@@ -49,6 +49,7 @@ func (r *runner) apply(out outcome) {
 	r.noteLookup(out, a)
 	r.conclude(t, a, out.ending)
 	r.noteScores(out, a)
+	r.parkCall(out)
 }
 
 // conclude records the end of an attempt of t in r.next, at the current time, and sets the state of the attempt's
@@ -81,7 +82,7 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	case end.failed.code == reasonCancelled:
 		a.State, a.Error, n.State = snapshot.AttemptCancelled, end.failed.String(), snapshot.NodePending
 		r.next.event("NodeCancelled", p)
-		r.next.say(key.Name(t), "cancelled")
+		r.next.say(key.Name(t), cmp.Or(end.verb, "cancelled"))
 	default:
 		a.State, a.Error = snapshot.AttemptFailed, end.failed.String()
 		n.State = r.failed(t, key, *end.failed, p)
@@ -94,7 +95,7 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 		state = snapshot.NodeCancelled
 	}
 	r.next.step(key.Name(t), state, a.StartedAtMs, now)
-	if t.Run == "" {
+	if !t.Works() {
 		r.next.attempt(a) // a waiting attempt changes no files
 	} else {
 		r.next.end(a) // runner.frame adds the pointer to the attempt's files

@@ -30,6 +30,7 @@ const (
 	reasonWorktree    = "worktree"
 	reasonGate        = "gate"
 	reasonSandbox     = "sandbox"
+	reasonCall        = "call"
 
 	// Reasons for attempts that waited.
 	reasonTemplate         = "template"
@@ -73,6 +74,9 @@ type job struct {
 	input       json.RawMessage // of the run, for scorers
 	startedAtMs int64           // when the attempt began
 
+	call  *Call   // the run to make or continue; nil for a command
+	unfit *reason // why the called run has no input; nil if it has one
+
 	lookup *lookup // the search for a result of an equal task; nil if the task has no cache
 
 	calls    *callReport // the tool calls that the command reports; nil if it cannot report any
@@ -92,6 +96,10 @@ type outcome struct {
 	uncalled error       // the error of reading the reported tool calls, or nil
 	uncached error       // the error of using the cache, or nil
 	scores   []scored    // of the scorers with a gate
+
+	waits      string             // what the called run waits for, for people; "" if it has ended or there is none
+	waitStatus snapshot.RunStatus // of the called run that waits
+	waitHints  []string           // how people end its waits
 }
 
 // Causes of the end of an attempt's context.
@@ -106,6 +114,9 @@ var (
 // cannot be opened, execute runs no command, and the attempt is failed or cancelled. To cancel the attempt, the
 // caller ends ctx with the cause errCancelled.
 func (j *job) execute(ctx context.Context) outcome {
+	if j.call != nil {
+		return j.callWorkflow(ctx)
+	}
 	if j.opener == nil {
 		return j.gated(ctx, j.cachedOr(ctx, j.command))
 	}

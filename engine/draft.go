@@ -50,6 +50,8 @@ type payload struct {
 	Error     string `json:"error,omitempty"`
 	Status    string `json:"status,omitempty"`
 
+	Child string `json:"childRunId,omitempty"` // of NodeStarted: the called run
+
 	// Of RunCancelled: who cancelled the run with a command, or that the process that ran the run was asked to end.
 	By          string `json:"by,omitempty"`
 	Interrupted bool   `json:"interrupted,omitempty"`

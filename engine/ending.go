@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	case r.complete(r.wf):
 	case r.stopping:
 		status, kind = snapshot.RunCancelled, "RunCancelled"
-	case len(r.waiting(r.wf)) > 0:
+	case len(r.waiting(r.wf)) > 0 || len(r.parked) > 0:
 		return r.park(ctx)
 	default:
 		return true, fault.New(fault.Internal, "run %s has unfinished tasks, but none of them can start", r.runID)
@@ -116,9 +117,9 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	status, phrase := phraseOf(r.wf, waits)
+	status, phrase := phraseOf(r.wf, waits, r.parkedCalls())
 	if !r.begun && !r.next.said() && r.tip.status == status {
-		return true, waitsFor(r.rec, r.wf, waits)
+		return true, waitsFor(r.rec, r.wf, waits, r.parkedCalls())
 	}
 	before := *r.next // without the changes below, which are dropped if the tip moves
 	r.next.sayAlone("run", "waits for "+phrase)
@@ -137,13 +138,14 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	return true, waitsFor(r.rec, r.wf, waits)
+	return true, waitsFor(r.rec, r.wf, waits, r.parkedCalls())
 }
 
 // phraseOf returns the waits of a run in words, such as "approval (review), a timer (pause)". It also returns the
 // status of the run while it waits. If the run waits for things of several kinds, the first of these kinds in
-// kindsOfWaits determines the status. Both results are "" if waits is empty.
-func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting) (status snapshot.RunStatus, phrase string) {
+// kindsOfWaits determines the status. calls are called runs that wait; they determine the status if waits is empty. Both results are "" if both are
+// empty.
+func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting, calls []parkedCall) (status snapshot.RunStatus, phrase string) {
 	var what []string
 	for _, k := range kindsOfWaits {
 		var names []string
@@ -160,18 +162,27 @@ func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting) (status snapshot.R
 		}
 		what = append(what, k.what+" ("+strings.Join(names, ", ")+")")
 	}
+	for _, p := range calls {
+		what = append(what, "run "+p.run+", which waits for "+p.waits)
+		status = cmp.Or(status, p.status)
+	}
 	return status, strings.Join(what, ", ")
 }
 
-// waitsFor returns the run_waiting error. The error has a hint for each wait, and a last hint that continues the
+// waitsFor returns the run_waiting error. The error has a hint for each wait and each called run that waits, and a last hint that continues the
 // run.
-func waitsFor(rec Recorder, wf *workflow.Workflow, waits []mailbox.Waiting) error {
+func waitsFor(rec Recorder, wf *workflow.Workflow, waits []mailbox.Waiting, calls []parkedCall) error {
 	row := rec.Row()
-	_, phrase := phraseOf(wf, waits)
+	_, phrase := phraseOf(wf, waits, calls)
 	out := fault.New(fault.RunWaiting, "run %s waits for %s", row.ID, phrase).
 		Detail("runId", row.ID).Detail("frame", row.Frame).Detail("waiting", waits)
 	for _, w := range waits {
 		out = out.Hint("%s", w.Hint(row.ID))
+	}
+	for _, p := range calls {
+		for _, hint := range p.hints {
+			out = out.Hint("%s", hint)
+		}
 	}
 	return out.Hint("then `git smithers resume %s` continues the run", fault.Word(row.ID))
 }

@@ -90,8 +90,13 @@ type Options struct {
 	Sandbox sandbox.Place
 	// SandboxRequired puts each command of a workflow that no user of the clone has named into a sandbox, whose task asks for none.
 	SandboxRequired bool
+	// Call makes or continues the run of a workflow that a task calls, and returns when it has ended or cannot go on. It is called from several
+	// goroutines. When ctx ends, it cancels the run. An error means that the run could not be executed. If nil, tasks that call workflows fail.
+	Call func(ctx context.Context, c Call) (Called, error)
 	// AcceptWorkflowChange lets a run continue with a changed definition; see Reconcile.
 	AcceptWorkflowChange bool
+
+	named bool // a user of the clone named the workflow's file
 }
 
 // WorkingCopy is the files that tasks work on. *code.WorkingCopy is a WorkingCopy.
@@ -226,6 +231,7 @@ func Run(ctx context.Context, rec Recorder, agreed consent.Workflow, opts Option
 	if opts.SandboxRequired && !agreed.Named() {
 		wf.Confine()
 	}
+	opts.named = agreed.Named()
 	return run(ctx, rec, wf, opts)
 }
 
@@ -282,7 +288,7 @@ func AcceptChange(command string) string {
 // If Check returns an error, left is false, and Run would return the same error at once. Check returns these errors:
 //   - workflow_changed, if wf differs and opts.AcceptWorkflowChange is false;
 //   - run_not_resumable, if the run is finished, wf does not differ, and opts.Input is set;
-//   - run_waiting, if the run waits and none of its waits is over. Check does not return this error if wf differs,
+//   - run_waiting, if the run waits, has no open calls, and none of its waits is over. Check does not return this error if wf differs,
 //     or if opts.Wait or opts.Input is set.
 //
 // Check applies no schemas, because a fetched definition must not be evaluated before a person consents to the
@@ -309,10 +315,14 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 	if err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(waits, func(w mailbox.Waiting) bool { return w.Ready }) {
+	calls, err := OpenCalls(rec)
+	if err != nil {
+		return false, err
+	}
+	if len(calls) > 0 || slices.ContainsFunc(waits, func(w mailbox.Waiting) bool { return w.Ready }) {
 		return true, nil
 	}
-	return false, waitsFor(rec, wf, waits)
+	return false, waitsFor(rec, wf, waits, nil)
 }
 
 // CheckInput checks whether the run's input, changed by opts.Input, fits the definition's schema, and whether this clone has the

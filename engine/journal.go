@@ -42,7 +42,7 @@ func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
 //   - n has no attempt in the journal, or the attempt has not ended.
 //   - t is nil, t is a waiting task, or t has a worktree of its own.
 func (j journal) lastIsCaptured(n snapshot.Node, t *workflow.Task) (bool, error) {
-	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
+	if n.LastAttempt == nil || t == nil || !t.Works() || t.Worktree != nil {
 		return true, nil
 	}
 	// The journal may lack the newest attempts. The newest attempt in the journal then counts.

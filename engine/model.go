@@ -217,7 +217,7 @@ func (m *model) waiting(wf *workflow.Workflow) []workflow.NodeKey {
 	var keys []workflow.NodeKey
 	for _, t := range wf.Tasks {
 		key := m.newest(wf, t)
-		if t.Run == "" && m.nodes[key].State.Waiting() {
+		if !t.Works() && m.nodes[key].State.Waiting() {
 			keys = append(keys, key)
 		}
 	}

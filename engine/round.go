@@ -21,6 +21,9 @@ func (r *runner) round() ([]*job, error) {
 		if r.halted() || r.nodes[key].State != snapshot.NodePending || !r.ready(r.wf, t) {
 			continue
 		}
+		if _, parked := r.parked[key]; parked {
+			continue
+		}
 		if rests, err := r.rests(t, key); err != nil {
 			return nil, err
 		} else if rests {
@@ -33,7 +36,7 @@ func (r *runner) round() ([]*job, error) {
 		case r.nodes[key].State == snapshot.NodeFailed: // holds has made the node fail
 		case !holds:
 			r.skip(t, key)
-		case t.Run == "":
+		case !t.Works():
 			if err := r.beginWait(t, key); err != nil {
 				return nil, err
 			}
@@ -124,13 +127,23 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	if t.Sandbox != nil {
 		a.Sandbox = t.Sandbox.String()
 	}
+	p := payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: number}
+	if t.Call != nil {
+		if j.call, err = r.callOf(t, key, number); err != nil {
+			return nil, err
+		}
+		if j.call.Input, j.unfit, err = r.data.inputOf(t, key.Iteration); err != nil {
+			return nil, err
+		}
+		a.Child, p.Child = j.call.RunID, j.call.RunID
+	}
 	r.running[key] = a
 	n := r.nodes[key]
 	n.State, n.LastAttempt = snapshot.NodeInProgress, &number
 	r.setNode(r.next, n)
 	r.next.attempt(a.Attempt)
 	r.next.startsIn(j)
-	r.next.event("NodeStarted", payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: number})
+	r.next.event("NodeStarted", p)
 	verb := "started"
 	if spent := r.tries.of(r.next, t, n); spent > 0 {
 		verb += " " + ofTries(t, spent+1)

@@ -41,7 +41,8 @@ type runner struct {
 	launch   func(*scoring) // begins a scorer beside the run
 	live     *liveLog
 
-	waited   bool // since the last frame, the run has waited while no command ran
+	parked   map[workflow.NodeKey]parkedCall // the tasks that another resume of the run continues
+	waited   bool                            // since the last frame, the run has waited while no command ran
 	failure  failure
 	stopping bool // the run is cancelled, and its commands are being ended
 }
@@ -78,6 +79,7 @@ func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 		changed:  row.WorkflowHash != wf.Snapshot().Hash(),
 		resumed:  row.StartedAtMs != nil,
 		running:  make(runningAttempts),
+		parked:   make(map[workflow.NodeKey]parkedCall),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
 		scores:   newScoreQueue(opts.MaxParallel),
 		live:     &liveLog{out: opts.Log, masks: opts.Secrets},
@@ -157,7 +159,9 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 		return false, err
 	}
 	for _, j := range jobs {
-		j.openCalls(r.running[j.key].Attempt)
+		if j.call == nil {
+			j.openCalls(r.running[j.key].Attempt)
+		}
 		r.running[j.key].launched = true
 		r.crowd(j)
 		r.workers.Go(func() { r.outcomes <- j.execute(work) })

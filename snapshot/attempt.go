@@ -32,6 +32,7 @@ type Attempt struct {
 	ExitStatus   *int   `json:"exitStatus"`           // the exit status of the attempt's process; nil if unknown
 	CachedFrom   string `json:"cachedFrom,omitempty"` // the address of the frame whose result the attempt took; "" if it ran
 	Sandbox      string `json:"sandbox,omitempty"`    // what the sandbox allowed in which the command ran, for people; "" without one
+	Child        string `json:"child,omitempty"`      // the id of the run of the workflow that the attempt called; "" if it called none
 	Error        string `json:"error,omitempty"`      // "code: reason"; "" if the attempt neither failed nor was cancelled
 
 	// The attempt's pointer: the working copy as it was when the attempt ended. CommitID is jj's commit or git's
@@ -70,6 +71,7 @@ var attemptKind = row.Kind[Attempt]{
 	Fields: []row.Field[Attempt]{
 		row.OptionalList("beside", func(a *Attempt) *[]string { return &a.Beside }),
 		row.OptionalText("cachedFrom", func(a *Attempt) *string { return &a.CachedFrom }),
+		row.OptionalText("child", func(a *Attempt) *string { return &a.Child }),
 		row.OptionalText("commitId", func(a *Attempt) *string { return &a.CommitID }),
 		row.OptionalText("error", func(a *Attempt) *string { return &a.Error }),
 		row.NullInt("exitStatus", func(a *Attempt) **int { return &a.ExitStatus }),
@@ -109,6 +111,8 @@ func (a Attempt) check() error {
 		return errors.New("error: not UTF-8")
 	case !utf8.ValidString(a.CachedFrom):
 		return errors.New("cachedFrom: not UTF-8")
+	case !utf8.ValidString(a.Child):
+		return errors.New("child: not UTF-8")
 	case !utf8.ValidString(a.Sandbox):
 		return errors.New("sandbox: not UTF-8")
 	case !isTime(a.StartedAtMs) || a.FinishedAtMs != nil && !isTime(*a.FinishedAtMs):

@@ -66,6 +66,7 @@ type Run struct {
 	Epoch        int64     `json:"epoch"`           // how often the run was claimed
 	Owner        string    `json:"owner,omitempty"` // the token of the current claim, 16 lower-case hex digits; "" if the run is not claimed
 	Parent       *Parent   `json:"parent,omitempty"`
+	Caller       *Caller   `json:"caller,omitempty"` // nil unless a task of another run called the workflow
 	CreatedAtMs  int64     `json:"createdAtMs"`
 	StartedAtMs  *int64    `json:"startedAtMs,omitempty"`
 	FinishedAtMs *int64    `json:"finishedAtMs,omitempty"`
@@ -98,12 +99,21 @@ type Parent struct {
 	Extension objstore.ID `json:"extension,omitzero"`
 }
 
+// Caller identifies the task whose call made a run, and the first of the task's attempts that did.
+type Caller struct {
+	RunID     string `json:"runId"`
+	NodeID    string `json:"nodeId"`
+	Iteration int    `json:"iteration"`
+	Attempt   int    `json:"attempt"`
+}
+
 // MaxRunID is the largest size of a run id in bytes.
 const MaxRunID = 4096
 
 // runFields declares the members of run.json. Frame and NextSeq are stored in the commit. So an entry that changes only
 // these two fields keeps the run.json of the previous entry.
 var runFields = []row.Field[Run]{
+	row.Object("caller", func(r *Run) **Caller { return &r.Caller }, callerFields),
 	row.Int("createdAtMs", func(r *Run) *int64 { return &r.CreatedAtMs }),
 	row.Int("epoch", func(r *Run) *int64 { return &r.Epoch }),
 	row.OptionalText("error", func(r *Run) *string { return &r.Error }),
@@ -121,6 +131,14 @@ var runFields = []row.Field[Run]{
 	row.OptionalText("workflowHash", func(r *Run) *string { return &r.WorkflowHash }),
 	row.Text("workflowName", func(r *Run) *string { return &r.Workflow }),
 	row.OptionalText("workflowPath", func(r *Run) *string { return &r.WorkflowPath }),
+}
+
+// callerFields declares the members of "caller" in run.json.
+var callerFields = []row.Field[Caller]{
+	row.Int("attempt", func(c *Caller) *int { return &c.Attempt }),
+	row.Int("iteration", func(c *Caller) *int { return &c.Iteration }),
+	row.Text("nodeId", func(c *Caller) *string { return &c.NodeID }),
+	row.Text("runId", func(c *Caller) *string { return &c.RunID }),
 }
 
 // parentFields declares the members of "parent" in run.json.
@@ -175,6 +193,14 @@ func (r Run) check() error {
 	for _, at := range []*int64{r.StartedAtMs, r.FinishedAtMs} {
 		if at != nil {
 			numbers = append(numbers, *at)
+		}
+	}
+	if c := r.Caller; c != nil {
+		if err := checkRunID(c.RunID); err != nil {
+			return fmt.Errorf("caller.runId: %w", err)
+		}
+		if c.NodeID == "" || !utf8.ValidString(c.NodeID) || c.Iteration < 0 || c.Attempt < 1 {
+			return errors.New("caller: not the attempt of a node")
 		}
 	}
 	if p := r.Parent; p != nil {
@@ -254,6 +280,9 @@ func checkPath(p string) error {
 func (r Run) clone() Run {
 	if r.Parent != nil {
 		r.Parent = new(*r.Parent)
+	}
+	if r.Caller != nil {
+		r.Caller = new(*r.Caller)
 	}
 	r.Marks = slices.Clone(r.Marks)
 	if r.StartedAtMs != nil {

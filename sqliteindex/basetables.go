@@ -115,7 +115,7 @@ CREATE VIEW _smithers_branches AS
 	SELECT run_id, parent_run_id, parent_frame_no, branch_label, fork_description,
 		forked_at_ms AS created_at_ms
 	FROM _smithers_runs
-	WHERE parent_run_id IS NOT NULL AND NOT fork_undone;
+	WHERE parent_frame_no IS NOT NULL AND NOT fork_undone;
 
 CREATE VIEW _smithers_vcs_tags AS
 	SELECT run_id, frame_no, substr(vcs, 1, instr(vcs, ':') - 1) AS vcs_type, commit_id AS vcs_pointer,

@@ -23,13 +23,13 @@ type schema struct {
 // baseSchema returns the schema of the base database, which every command that lists runs opens. It has few tables,
 // because a database with fewer tables opens faster.
 func baseSchema() schema {
-	return schema{applicationID: smithersnames.IndexID, version: 9, tables: []string{baseTables, frameIDsTable, linesTable}}
+	return schema{applicationID: smithersnames.IndexID, version: 10, tables: []string{baseTables, frameIDsTable, linesTable}}
 }
 
 // detailSchema returns the schema of the database with details. It includes the base tables, so that one
 // query can use both.
 func detailSchema() schema {
-	return schema{applicationID: smithersnames.DetailIndexID, version: 12, tables: []string{baseTables, frameIDsTable, detailTables}}
+	return schema{applicationID: smithersnames.DetailIndexID, version: 13, tables: []string{baseTables, frameIDsTable, detailTables}}
 }
 
 // create creates the tables of s in an empty database, and sets the id and version in the database's header.

@@ -167,6 +167,9 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 			extension = p.Extension.String()
 		}
 	}
+	if c := run.Caller; c != nil && run.Parent == nil {
+		parentID = c.RunID
+	}
 	_, err := w.tx.ExecContext(ctx, sqlInsertRun, run.ID, parentID, run.Workflow, nullable(run.WorkflowPath),
 		nullable(run.WorkflowHash), string(run.Status), run.CreatedAtMs, run.StartedAtMs, run.FinishedAtMs,
 		nullable(run.Owner), nullable(run.VCSType), vcsRoot(run.VCSType, run.VCSRoot), nullable(run.VCSRevision),

@@ -149,7 +149,7 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 	if err != nil {
 		return err
 	}
-	return printRequest(s, store, head, answered)
+	return printRequest(ctx, s, store, head, answered)
 }
 
 // printRequest prints the human request h, which was answered or cancelled. With --json, it prints h as a document.
@@ -157,7 +157,7 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 //
 // If another engine runs the run, printRequest warns that this engine was not told. If no other engine runs the run,
 // and without --json, it also notes which process or command continues the run.
-func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
+func printRequest(ctx context.Context, s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
 	row := head.Row()
 	running := store.Owner(row).Live
 	foreign := warnForeign(s, head, mail.ForeignAnswer(row.ID, h))
@@ -166,7 +166,7 @@ func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head
 	}
 	s.Note("%s: %s (%s)", h.Status, plain.Text(h.Prompt), plain.Text(display.AttemptName(h.NodeID, h.Iteration)))
 	if !foreign {
-		noteWhoContinues(s, store, head, running)
+		noteWhoContinues(ctx, s, store, head, running)
 	}
 	return s.Printf("%s\n", plain.Text(row.ID))
 }

@@ -47,5 +47,5 @@ func runCancelRequest(ctx context.Context, s *session.Session, store *timeline.S
 	if err != nil {
 		return err
 	}
-	return printRequest(s, store, head, cancelled)
+	return printRequest(ctx, s, store, head, cancelled)
 }

@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"context"
+
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/desk"
@@ -16,9 +18,9 @@ import (
 //   - A live process executes the run. This process continues the run.
 //   - The run has finished. The answer or signal has no effect.
 //   - The run has failed or was cancelled. The answer or signal is kept for `resume`.
-//   - In all other cases, the note has the command that continues the run. If this command cannot be found,
+//   - In all other cases, the note has the command that continues the run, or the run that has called it. If this command cannot be found,
 //     noteWhoContinues warns.
-func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.Head, running bool) {
+func noteWhoContinues(ctx context.Context, s *session.Session, store *timeline.Store, head *timeline.Head, running bool) {
 	row := head.Row()
 	id := plain.Text(row.ID)
 	switch {
@@ -30,6 +32,11 @@ func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.
 		s.Note("run %s has the status %s; the answer or signal is kept and used by `%s resume %s`",
 			id, plain.Text(string(row.Status)), arg.Program, fault.Word(row.ID))
 	default:
+		if caller, err := app.CalledBy(ctx, store, row); err != nil {
+			s.Warn(err)
+		} else if caller != nil {
+			head = caller // whose resume continues this run, too
+		}
 		next, err := app.NextCommand(head, ", or a supervisor, continues the run"+desk.InOwnWorktree(s, store, head))
 		if err != nil {
 			s.Warn(err)

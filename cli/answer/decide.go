@@ -66,7 +66,7 @@ func runDecide(ctx context.Context, s *session.Session, store *timeline.Store, o
 	}
 	s.Note("%s: %s (%s)", decided.Status, plain.Text(decided.Title), plain.Text(display.AttemptName(decided.NodeID, decided.Iteration)))
 	if !foreign {
-		noteWhoContinues(s, store, head, running)
+		noteWhoContinues(ctx, s, store, head, running)
 	}
 	return s.Printf("%s\n", plain.Text(row.ID))
 }

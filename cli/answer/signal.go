@@ -177,7 +177,7 @@ func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, o
 	case *sent.Known:
 		s.Note("run %s has already received this signal", plain.Text(row.ID))
 	case !foreign && !noteWaitsOn(s, to): // noteWaitsOn has noted nothing, so the run continues
-		noteWhoContinues(s, store, head, store.Owner(row).Live)
+		noteWhoContinues(ctx, s, store, head, store.Owner(row).Live)
 	}
 	return s.Printf("%d\n", sent.Seq)
 }

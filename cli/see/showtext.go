@@ -107,6 +107,9 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	if row.Parent != nil {
 		v.parent(row.Parent)
 	}
+	if c := row.Caller; c != nil {
+		v.field("called by", fmt.Sprintf("run %s, task %s, attempt %d", c.RunID, snapshot.Key(c.NodeID, c.Iteration), c.Attempt))
+	}
 	v.came(at, entry)
 	v.field("commit", entry.ID.String())
 	v.field("content", entry.ContentHash.String())

@@ -125,14 +125,14 @@ func (p *parser) checkCaches() {
 			continue
 		}
 		for i := range t.Cache.By {
-			p.part(func() { p.checkValue(t, &t.Cache.By[i]) })
+			p.part(func() { p.checkValue(t, "by", &t.Cache.By[i]) })
 		}
 	}
 }
 
-// checkValue compiles an expression of a task's cache, and checks the outputs that it reads.
-func (p *parser) checkValue(t *Task, v *Value) {
-	what := "by of task " + t.ID
+// checkValue compiles an expression of a task under the given key, and checks the outputs that it reads.
+func (p *parser) checkValue(t *Task, key string, v *Value) {
+	what := key + " of task " + t.ID
 	e, err := compileExpression(v.Text, conditionEnv(map[string]any{}, map[string]any{}, nil, t.Loop != "", 0))
 	if err != nil {
 		p.failLine(v.line, "", "%s: %s: %s", what, v.Text, err)

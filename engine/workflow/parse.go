@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,21 +26,39 @@ const (
 // The keys that a mapping of the file may have.
 var (
 	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "matrix", "approval", "wait_for", "human", "timer"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
 // Parse reads and checks a workflow file. file is the file's name for messages, and data the file's content. If the
 // file is flawed, the error is a fault.Error of code invalid_workflow with the file and line of the first flaw. If
-// the file has several flaws, DetailFlaws lists all of them.
-func Parse(file string, data []byte) (*Workflow, error) {
-	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), sandboxed: make(map[*Task]bool), cells: make(map[string][]string), wf: &Workflow{
-		definition: slices.Clone(data),
-		outputs:    make(map[string]*schema.Schema),
-		tasks:      make(map[string]*Task),
-		loops:      make(map[string]*Loop),
-	}}
-	top := p.document(data)
+// the file has several flaws, DetailFlaws lists all of them. data must also have the files that the file calls, as
+// [Workflow.Snapshot] writes them.
+func Parse(file string, data []byte) (*Workflow, error) { return Load(file, data, nil) }
+
+// Load is Parse for a file that may call others: read reads those that data does not have. A nil read reads none.
+func Load(file string, data []byte, read Read) (*Workflow, error) {
+	own, texts := data, map[string][]byte{}
+	if len(data) <= MaxFile {
+		own, texts = unbundle(data)
+	}
+	p := newParser(file, &called{read: read, texts: texts, done: make(map[string]*Workflow), chain: []string{path.Base(filepath.ToSlash(file))}, bytes: len(own)})
+	return p.parse(own)
+}
+
+// newParser returns a parser of a file.
+func newParser(file string, c *called) *parser {
+	return &parser{
+		reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, first: file, called: c,
+		worktrees: make(map[string]int), sandboxed: make(map[*Task]bool), cells: make(map[string][]string),
+		wf: &Workflow{outputs: make(map[string]*schema.Schema), tasks: make(map[string]*Task), loops: make(map[string]*Loop)},
+	}
+}
+
+// parse parses the text of the file.
+func (p *parser) parse(text []byte) (*Workflow, error) {
+	p.wf.text = slices.Clone(text)
+	top := p.document(text)
 	if top != nil && top.Kind != yaml.MappingNode {
 		p.fail(top, workflowHint, "the workflow must be a mapping, not %s", kindName(top))
 	}
@@ -49,6 +69,7 @@ func Parse(file string, data []byte) (*Workflow, error) {
 	if err := p.flawed(); err != nil {
 		return nil, err
 	}
+	p.wf.definition, p.wf.calls = p.wf.bundle(p.wf.text), p.wf.depth()
 	return p.wf, nil
 }
 
@@ -56,6 +77,8 @@ func Parse(file string, data []byte) (*Workflow, error) {
 type parser struct {
 	reader
 	wf        *Workflow
+	first     string  // the name of the first file: another one if a task calls the workflow
+	called    *called // shared by the parsers of all files
 	schemas   schema.Bounds
 	sandboxed map[*Task]bool      // the tasks that say something about a sandbox
 	cells     map[string][]string // the ids of the tasks of a task with a matrix, by its id
@@ -83,6 +106,7 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.finishForms()
 	p.checkTemplates()
 	p.checkCaches()
+	p.checkCalls()
 }
 
 // outputs reads the tables under outputs and the tables' schemas.
@@ -219,6 +243,7 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 	p.part(func() { p.kind(n, t, fields) })
 	p.taskOptions(t, fields)
 	var cells []Cell
+	p.key(fields, "with", func(n *yaml.Node) { p.with(n, t) })
 	p.key(fields, "matrix", func(n *yaml.Node) { cells = p.matrix(n) })
 	if cells != nil {
 		p.addCells(n, t, cells, loop)

@@ -91,7 +91,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"unknown key of a task": {task("id: x, run: y, need: [a]"), `wf.yaml:4: a task has no key "need"`, `did you mean "needs"?`},
 		"no id":                 {task("run: y"), "wf.yaml:4: a task has no id", ""},
 		"bad id":                {task("id: a b, run: y"), `wf.yaml:4: id "a b" has an invalid character or is too long`, "use at most 100 letters, digits and _ . -, and do not begin with . or -"},
-		"no run":                {task("id: x"), "wf.yaml:4: task x has nothing to do", "add run, or one of approval, wait_for, human, timer"},
+		"no run":                {task("id: x"), "wf.yaml:4: task x has nothing to do", "add run, or one of workflow, approval, wait_for, human, timer"},
 		"run is a list":         {task("id: x, run: [a]"), "wf.yaml:4: run must be text, not a list", ""},
 		"undeclared table":      {task("id: x, run: y, output: c"), `wf.yaml:4: task x writes to table "c", which is not under outputs`, "use one of: a, b"},
 		"bad retries":           {task("id: x, run: y, retries: many"), `wf.yaml:4: retries must be a whole number from 0 to 100, not "many"`, ""},

@@ -76,6 +76,7 @@ func renderTask(t *Task) element {
 	renderScorers(props, t.Scorers)
 	renderSandbox(props, t.Sandbox)
 	renderMatrix(props, t.Matrix)
+	renderCall(props, t.Call)
 	return newElement(renderKind(props, t), props)
 }
 
@@ -83,6 +84,8 @@ func renderTask(t *Task) element {
 // to props, as the workflow file has them, without filled placeholders.
 func renderKind(props map[string]string, t *Task) string {
 	switch {
+	case t.Call != nil:
+		return "subflow"
 	case t.Approval != nil:
 		props["approvalMode"], props["approvalOnDeny"] = ApprovalMode, string(t.Approval.OnDeny)
 		renderTemplate(props, "title", t.Approval.Title)

@@ -13,14 +13,14 @@ import (
 
 // Keys of a task, and of the mappings of a wait.
 var (
-	taskKinds    = []string{"run", "approval", "wait_for", "human", "timer"}                       // a task has exactly one of these
-	commandKeys  = []string{"env", "timeout", "worktree", "cache", "scorers", "sandbox", "matrix"} // allowed only with run
+	taskKinds    = []string{"run", "workflow", "approval", "wait_for", "human", "timer"}           // a task has exactly one of these
+	commandKeys  = []string{"env", "timeout", "worktree", "cache", "scorers", "sandbox", "matrix"} // allowed only with run; timeout also with workflow
 	approvalKeys = []string{"title", "summary", "on_deny"}
 	waitForKeys  = []string{"signal", "correlation", "timeout", "on_timeout"}
 	humanKeys    = []string{"prompt", "form", "timeout", "on_timeout"}
 )
 
-// kind reads the key that gives a task its kind: run, or one of the waits. It reports a task with several kinds or
+// kind reads the key that gives a task its kind: run, workflow, or one of the waits. It reports a task with several kinds or
 // without a kind, and a key that only a command allows in a task that waits.
 func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 	if p.err != nil {
@@ -46,7 +46,7 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 		return
 	}
 	for _, key := range commandKeys {
-		if at := fields[key]; at != nil {
+		if at := fields[key]; at != nil && (kind != "workflow" || key != "timeout") {
 			hint := "move " + key + " to a task that runs a command"
 			if key == "timeout" && (kind == "wait_for" || kind == "human") {
 				hint = "write " + kind + ": {timeout: …}"
@@ -54,6 +54,10 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 			p.fail(at, hint, "task %s has %s, which does not allow %s", t.ID, kind, key)
 			return
 		}
+	}
+	if kind == "workflow" {
+		t.Call = p.call(fields[kind], t)
+		return
 	}
 	p.wait(kind, fields[kind], t)
 }

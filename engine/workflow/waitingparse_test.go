@@ -63,7 +63,7 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 	for name, c := range map[string]struct{ fields, message, hint string }{
 		"two kinds":         {"run: y, approval: Ok?", "task x has both run and approval", "split the task into two tasks, of which one needs the other"},
 		"two kinds to wait": {"human: Ok?, timer: 1m", "task x has both human and timer", "split the task into two tasks, of which one needs the other"},
-		"no kind":           {"label: y", "task x has nothing to do", "add run, or one of approval, wait_for, human, timer"},
+		"no kind":           {"label: y", "task x has nothing to do", "add run, or one of workflow, approval, wait_for, human, timer"},
 		"a near kind":       {"waitfor: y", `a task has no key "waitfor"`, `did you mean "wait_for"?`},
 
 		"env":                    {"approval: Ok?, env: {A: b}", "task x has approval, which does not allow env", "move env to a task that runs a command"},

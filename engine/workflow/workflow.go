@@ -23,7 +23,9 @@ type Workflow struct {
 	// Sandbox is that of the tasks with a command that say nothing about one; nil means none.
 	Sandbox *sandbox.Spec
 
-	definition []byte                    // the bytes of the file
+	text       []byte                    // the bytes of the file
+	definition []byte                    // the bytes of the file and of the files that it calls
+	calls      int                       // see depth
 	input      *schema.Schema            // nil accepts any object
 	outputs    map[string]*schema.Schema // by table
 	children   []child                   // the top level, in file order
@@ -31,12 +33,13 @@ type Workflow struct {
 	loops      map[string]*Loop          // by id
 }
 
-// Task is one task of a workflow. Exactly one of Run, Approval, WaitFor, Human and Timer is set.
+// Task is one task of a workflow. Exactly one of Run, Call, Approval, WaitFor, Human and Timer is set.
 type Task struct {
 	ID       string
 	Label    string // "" if the task has no label
 	Output   string // the table of the task's output; "" if the task has no output
-	Run      string // the command for sh -c; "" if the task waits
+	Run      string // the command for sh -c; "" if the task calls a workflow or waits
+	Call     *Call
 	Approval *Approval
 	WaitFor  *WaitFor
 	Human    *Human
@@ -69,8 +72,8 @@ type child struct {
 	loop *Loop
 }
 
-// Snapshot returns the definition in the form that a run stores: the file's bytes, and the output schemas as
-// canonical JSON.
+// Snapshot returns the definition in the form that a run stores: the file's bytes, followed by those of the files that it calls, and the output
+// schemas as canonical JSON.
 func (w *Workflow) Snapshot() *snapshot.Workflow {
 	schemas := make(map[string]json.RawMessage, len(w.outputs))
 	for table, s := range w.outputs {

@@ -71,6 +71,8 @@ func (f *Facts) predictRun() []source.Row {
 	}
 	if r.Parent != nil {
 		row["parent_run_id"] = dbrow.Text(r.Parent.RunID)
+	} else if r.Caller != nil {
+		row["parent_run_id"] = dbrow.Text(r.Caller.RunID)
 	}
 	// errorText made r.Error from a name and a message.
 	if name, message, ok := strings.Cut(r.Error, ": "); ok && utf8.ValidString(r.Error) {

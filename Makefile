@@ -65,8 +65,9 @@ checks: build vet tidy fmt-check man-check demo-check lint ## everything that mu
 
 check: test ## the same as test
 
-build: ## build bin/git-smithers
+build: ## build bin/git-smithers and bin/git-smithers-view
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers .
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers-view ./cmd/git-smithers-view
 
 vet: ## go vet
 	go vet -trimpath -tags $(TAGS) ./...
@@ -155,9 +156,10 @@ man-check: build ## the manual page is up to date
 demo-check: build ## the demo runs to its end
 	@dir=$$(mktemp -d) && { PATH="$(CURDIR)/bin:$$PATH" TMPDIR=$$dir sh testdata/demo/demo.sh >$$dir/log 2>&1 || { cat $$dir/log; exit 1; }; } && rm -rf "$$dir"
 
-install: build ## install the command and its man page under PREFIX
+install: build ## install the commands and the man page under PREFIX
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1"
 	install -m 755 bin/git-smithers "$(DESTDIR)$(PREFIX)/bin/git-smithers"
+	install -m 755 bin/git-smithers-view "$(DESTDIR)$(PREFIX)/bin/git-smithers-view"
 	install -m 644 docs/git-smithers.1 "$(DESTDIR)$(PREFIX)/share/man/man1/git-smithers.1"
 
 clean: ## remove what was built

@@ -20,6 +20,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
+	"github.com/git-smithers/git-smithers/view"
 )
 
 var update = flag.Bool("update", false, "rewrite golden sections in testdata/script")
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 			status := run(clock)
 			over()
 			os.Exit(status)
+		},
+		"git-smithers-view": func() {
+			os.Exit(view.Main(context.Background(), view.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}, os.Args[1:]))
 		},
 		"smithers-stand-in": standIn,
 		"agent-jail":        agentJail,

@@ -14,7 +14,7 @@ import (
 
 // call makes or continues the run that a task of e's run calls: see engine.Options.Call. The called run works on the files of the task.
 func (e *execution) call(ctx context.Context, c engine.Call) (engine.Called, error) {
-	child := &execution{Desk: e.Desk, Settings: e.Settings, workflow: c.Workflow, ask: Agreed}
+	child := &execution{Desk: e.Desk, Settings: e.Settings, workflow: c.Workflow, ask: Agreed, span: c.TraceParent}
 	if err := child.openCalled(ctx, c); err != nil {
 		return engine.Called{}, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// A Desk carries out the requests of one caller on the history of one repository. All fields but Courier are
+// A Desk carries out the requests of one caller on the history of one repository. All fields but Courier and Collector are
 // required.
 type Desk struct {
 	Store  *timeline.Store
@@ -18,6 +18,8 @@ type Desk struct {
 	Now    func() time.Time // the clock
 	Hurry  context.Context  // when it ends, running tasks and engines are killed at once
 	Teller Teller
+	// Collector starts a process that outlives this one and sends the traces that wait. nil: no collector is named, and none wait.
+	Collector func() error
 	// Courier starts a process that outlives this one and calls notify.Deliver. nil: nobody is notified.
 	Courier func() error
 }

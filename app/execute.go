@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/sandbox"
+	"github.com/git-smithers/git-smithers/engine/trace"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -66,6 +67,7 @@ type execution struct {
 	resumes      bool              // execute passes a ContinuedNote to the teller
 	baseFiles    bool              // new worktrees of tasks get the files of their base, not of the frame
 	bringFiles   string            // tells people how to replay on the files of the frame, see engine.Options
+	span         string            // the span of the attempt that calls the run, as a traceparent; "" if there is none
 	back         *filesBack        // restores the files of the newest frame first; nil: the files stay
 }
 
@@ -168,6 +170,7 @@ func (e *execution) options() (engine.Options, error) {
 		Extract: func(ctx context.Context, tree objstore.ID, dir string) error {
 			return code.Extract(ctx, e.Store.Objects(), tree, dir)
 		},
+		TraceParent: e.traceParent(), Traced: e.Collector != nil,
 		Call: e.call, Sandbox: e.kept(), SandboxRequired: e.Store.Settings().SandboxRequired,
 	}
 	if e.Store.Settings().Secrets != vault.Off {
@@ -220,6 +223,21 @@ func (d *Desk) taskEnv() []string {
 		}
 	}
 	return env
+}
+
+// traceParent returns the span in which the run is started: that of the attempt that calls it, or of the caller of this process; "" if there is none.
+func (e *execution) traceParent() string {
+	if e.span != "" {
+		return e.span
+	}
+	for _, entry := range e.Env {
+		if value, ok := strings.CutPrefix(entry, trace.Parent+"="); ok {
+			if _, valid := trace.Parse(value); valid {
+				return value
+			}
+		}
+	}
+	return ""
 }
 
 // kept returns what sandboxes keep from tasks: the repository of the store and, in it, the private folder with secrets and keys.

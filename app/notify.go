@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/git-smithers/git-smithers/app/traces"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -11,10 +13,26 @@ import (
 )
 
 // Notify tells the user, with the command in smithers.notify, that the run of head waits, has failed or has ended. It
-// does nothing if the run goes on, or if the user was told before. A failure is a warning. See notify.Tell.
+// tells nothing if the run goes on, or if the user was told before. A failure is a warning. See notify.Tell. It also sends the trace of a run that has
+// ended to a collector.
 func (d *Desk) Notify(ctx context.Context, head *timeline.Head) {
+	d.sendTrace(head)
 	if event := notify.EventOf(head.Row().Status); event != "" {
 		d.notify(ctx, head, event)
+	}
+}
+
+// sendTrace hands the trace of the run of head to the collector if the run has ended. A failure is a warning.
+func (d *Desk) sendTrace(head *timeline.Head) {
+	if d.Collector == nil || !traces.HasEnded(head.Row().Status) {
+		return
+	}
+	err := traces.Enqueue(d.Store, head)
+	if err == nil {
+		err = d.Collector()
+	}
+	if err != nil {
+		d.Store.Warn(fmt.Errorf("the trace of run %s was not sent: %w", head.Row().ID, err))
 	}
 }
 

@@ -137,7 +137,7 @@ func TestEveryLineOfJSONHasAKind(t *testing.T) {
 	dir := t.TempDir()
 	// These print a script or words for one, or nothing, or lines in a form of others, or speak a protocol, and watch goes on
 	// until it is stopped; its documents are those of import.
-	called := []string{"completion", "__complete", "__notify", "man", "serve", "session hook", "session export", "watch"}
+	called := []string{"completion", "__complete", "__notify", "man", "serve", "session hook", "session export", "traces", "watch"}
 	printed := 0
 	for _, line := range jsonLines() {
 		called = append(called, line.command)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/engine/schema"
+	"github.com/git-smithers/git-smithers/engine/trace"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -74,6 +75,7 @@ type job struct {
 	input       json.RawMessage // of the run, for scorers
 	startedAtMs int64           // when the attempt began
 
+	span  string  // of the attempt, as a traceparent; "" if the run has no trace
 	call  *Call   // the run to make or continue; nil for a command
 	unfit *reason // why the called run has no input; nil if it has one
 
@@ -150,6 +152,9 @@ func (j *job) command(ctx context.Context) outcome {
 	live := j.live.stream(j.key.Name(j.task)) // gets only stderr, because stdout may become the output
 	stdout := &boundedOutput{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
 	given := taskEnv(nil, j.task, j.runID, j.key, j.attempt, j.callFile)
+	if j.span != "" {
+		given = append(given, trace.Parent+"="+j.span)
+	}
 	c := command{
 		line:   j.task.Run,
 		dir:    j.dir,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/engine/trace"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -28,6 +29,8 @@ type Call struct {
 	Input    json.RawMessage // of a new run; nil if the task gives none
 	Files    WorkingCopy     // in which the task works; nil without one
 	Lost     <-chan struct{} // see Options
+
+	TraceParent string // the span of the attempt; "" if the run has no trace
 }
 
 // Called is what became of a called run.
@@ -79,9 +82,23 @@ func (r *runner) callOf(t *workflow.Task, key workflow.NodeKey, number int) (*Ca
 	}
 	c := &Call{
 		RunID: id, Caller: snapshot.Caller{RunID: r.runID, NodeID: key.ID, Iteration: key.Iteration, Attempt: number},
-		File: t.Call.File, Workflow: t.Call.Workflow, Named: r.opts.named, Files: r.files.open[""], Lost: r.opts.Lost,
+		File: t.Call.File, Workflow: t.Call.Workflow, Named: r.opts.named, Files: r.files.open[""], Lost: r.opts.Lost, TraceParent: r.spanOf(key, number),
 	}
 	return c, nil
+}
+
+// spanOf returns the span of an attempt as a traceparent, or "" if the run has no trace.
+func (r *runner) spanOf(key workflow.NodeKey, number int) string {
+	row := r.rec.Row()
+	if row.TraceParent == "" {
+		row.TraceParent = r.opts.TraceParent // of the draft that begins the run
+	}
+	if row.TraceParent == "" && !r.opts.Traced {
+		return ""
+	}
+	own, _ := trace.Of(row)
+	own.Span = trace.Attempt(r.runID, key.ID, key.Iteration, number)
+	return own.String()
 }
 
 // inputOf returns the input of the run that t calls, or the reason why it has none.

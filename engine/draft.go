@@ -252,7 +252,7 @@ func (d *draft) cancel(a snapshot.Attempt, why string) {
 // begin records that the run is running. It sets the run's status and its workflow's name, workflow. It clears the
 // error, the time of the end, and the mark of an undone fork. row is the run's row at the tip. On the first start,
 // begin also sets the time of the start and adds the event RunStarted.
-func (d *draft) begin(row snapshot.Run, workflow string) {
+func (d *draft) begin(row snapshot.Run, workflow, traceParent string) {
 	started := d.atMs
 	if row.StartedAtMs == nil {
 		d.event("RunStarted", payload{})
@@ -263,6 +263,9 @@ func (d *draft) begin(row snapshot.Run, workflow string) {
 		row.Workflow = workflow
 		if row.StartedAtMs == nil {
 			row.StartedAtMs = &started
+		}
+		if row.TraceParent == "" {
+			row.TraceParent = traceParent
 		}
 		if row.Parent != nil { // a fork may have been undone and then resumed
 			row.Parent.Undone = false

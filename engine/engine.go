@@ -93,6 +93,10 @@ type Options struct {
 	// Call makes or continues the run of a workflow that a task calls, and returns when it has ended or cannot go on. It is called from several
 	// goroutines. When ctx ends, it cancels the run. An error means that the run could not be executed. If nil, tasks that call workflows fail.
 	Call func(ctx context.Context, c Call) (Called, error)
+	// TraceParent is the span of an OpenTelemetry trace in which the run is started; "" if there is none. A run keeps its first one.
+	TraceParent string
+	// Traced gives commands the spans of their attempts also if TraceParent is "".
+	Traced bool
 	// AcceptWorkflowChange lets a run continue with a changed definition; see Reconcile.
 	AcceptWorkflowChange bool
 

@@ -16,7 +16,7 @@ import (
 // schema_conflict.
 func (r *runner) prepare() error {
 	r.next = newDraft(r.runID, r.opts.Now())
-	r.next.begin(r.rec.Row(), r.wf.Name)
+	r.next.begin(r.rec.Row(), r.wf.Name, r.opts.TraceParent)
 	state := r.rec.State()
 	input, err := r.next.takeInput(r.rec, r.wf, r.opts.Input)
 	if err != nil {

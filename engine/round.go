@@ -117,6 +117,7 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 		opts: &r.opts, runID: r.runID, live: r.live, input: given.Input, startedAtMs: r.next.atMs,
 	}
 	j.dir, j.opener = r.files.placeOf(t)
+	j.span = r.spanOf(key, number)
 	if j.lookup, err = r.lookupOf(t, given, stdin); err != nil {
 		return nil, err
 	}

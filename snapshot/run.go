@@ -77,6 +77,9 @@ type Run struct {
 	VCSRoot     string `json:"vcsRoot,omitempty"`
 	VCSRevision string `json:"vcsRevision,omitempty"`
 
+	// TraceParent is the span of an OpenTelemetry trace from which the run was first started, as in Trace Context; "" if there was none.
+	TraceParent string `json:"traceParent,omitempty"`
+
 	// Secrets is the highest number of a placeholder for a secret that the run has, or 0.
 	Secrets int `json:"secrets,omitempty"`
 	// Marks says which secrets the run stores as they are: see Mark.String. Sorted.
@@ -125,6 +128,7 @@ var runFields = []row.Field[Run]{
 	row.Count("secrets", func(r *Run) *int { return &r.Secrets }),
 	row.OptionalInt("startedAtMs", func(r *Run) **int64 { return &r.StartedAtMs }),
 	row.Text("status", func(r *Run) *string { return (*string)(&r.Status) }),
+	row.OptionalText("traceParent", func(r *Run) *string { return &r.TraceParent }),
 	row.OptionalText("vcsRevision", func(r *Run) *string { return &r.VCSRevision }),
 	row.OptionalText("vcsRoot", func(r *Run) *string { return &r.VCSRoot }),
 	row.OptionalText("vcsType", func(r *Run) *string { return &r.VCSType }),
@@ -189,7 +193,7 @@ func (r Run) check() error {
 		return fmt.Errorf("marks: %w", err)
 	}
 	numbers := []int64{r.Epoch, r.CreatedAtMs}
-	texts := []string{r.Workflow, r.WorkflowHash, r.WorkflowPath, r.Error}
+	texts := []string{r.Workflow, r.WorkflowHash, r.WorkflowPath, r.Error, r.TraceParent}
 	for _, at := range []*int64{r.StartedAtMs, r.FinishedAtMs} {
 		if at != nil {
 			numbers = append(numbers, *at)

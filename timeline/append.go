@@ -26,6 +26,7 @@ import (
 // the entry only once, but the entry is not necessarily the run's tip.
 func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	s := h.store
+	defer s.appends.measure(s.now)()
 	if draft.AtMs == 0 {
 		draft.AtMs = s.now().UnixMilli()
 	}

@@ -74,8 +74,9 @@ type Store struct {
 	logs      *writeahead.Logs
 	later     *laterFrames
 
-	told  sync.Map // the texts of the warnings that WarnOnce has given
-	index heldIndex
+	told    sync.Map // the texts of the warnings that WarnOnce has given
+	index   heldIndex
+	appends *Durations // nil if nobody counts them
 }
 
 // Open opens the run history of the repository that contains opts.Dir. If no repository contains opts.Dir, it opens the

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/git-smithers/git-smithers/app/traces"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/procgroup"
 )
@@ -14,6 +15,17 @@ const NotifyCommand = "__notify"
 // Courier returns a function that starts a process which delivers the notices that wait. See app.Desk.
 func Courier(s *session.Session) func() error {
 	return func() error { return StartDetached(s, NotifyCommand, "--quiet") }
+}
+
+// tracesCommand are the words of the command that sends the traces that wait.
+var tracesCommand = []string{"traces", "--send", "--quiet"}
+
+// Collector returns a function that starts a process which sends the traces that wait, or nil if the environment names no collector. See app.Desk.
+func Collector(s *session.Session) func() error {
+	if !traces.Wanted(s.Env) {
+		return nil
+	}
+	return func() error { return StartDetached(s, tracesCommand...) }
 }
 
 // StartDetached starts this program with other arguments, in the folder of the command line. The process outlives this

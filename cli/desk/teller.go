@@ -19,7 +19,7 @@ import (
 // Open returns a desk, which carries out the requests of a command line. s is the session of the command line, and
 // store has the history.
 func Open(s *session.Session, store *timeline.Store) *app.Desk {
-	return &app.Desk{Store: store, Folder: s.Folder(), Env: s.Env, Now: s.Now, Hurry: s.Hurry, Teller: teller{s, store}, Courier: Courier(s)}
+	return &app.Desk{Store: store, Folder: s.Folder(), Env: s.Env, Now: s.Now, Hurry: s.Hurry, Teller: teller{s, store}, Courier: Courier(s), Collector: Collector(s)}
 }
 
 // teller is the app.Teller that prints the progress of a request for people.

@@ -29,7 +29,7 @@ func superviseCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "supervise",
 		Summary: "resume runs that can continue, and run schedules",
-		Usage:   []string{"[<run>...] [--once] [--interval D] [--max-runs N] [--max-parallel N]"},
+		Usage:   []string{"[<run>...] [--once] [--interval D] [--max-runs N] [--max-parallel N] [--metrics ADDR]"},
 		About: `Looks repeatedly for runs that no process executes and resumes those that can continue: runs
 whose process died or showed no activity for too long, and waiting runs whose decision,
 answer, signal or time has come. supervise looks at the named runs, by default at all runs
@@ -39,6 +39,9 @@ each run is resumed by one of them.
 A run is resumed with the workflow file that it was started with. A run is left alone if its
 workflow file is missing or has changed, or if its commands were never run or confirmed in
 this clone: resume shows the commands and asks.
+
+With --metrics, Prometheus can read the numbers that git smithers metrics prints, and how long
+this supervisor takes to store entries. Whoever reaches the address can read them.
 
 Without named runs, supervise also starts the runs of schedules, see git smithers cron.
 
@@ -50,10 +53,11 @@ supervise looks once, and returns when every run that it resumed has ended or wa
 			&urfave.BoolFlag{Name: "once", Usage: "look once, and return when the resumed runs have ended or wait"},
 			&urfave.DurationFlag{Name: "interval", Value: defaultInterval, Usage: "look for runs every `D`, such as 30s, and when a timer is due"},
 			&urfave.IntFlag{Name: "max-runs", Value: defaultSupervised, Usage: "execute at most `N` runs at once"},
+			&urfave.StringFlag{Name: "metrics", Usage: "let Prometheus read the numbers of git smithers metrics at `ADDR`, such as localhost:9464"},
 			desk.MaxParallelFlag(), desk.LogsFlag(),
 		},
 		Changes: true,
-		Exits:   arg.Writes(),
+		Exits:   append(arg.Writes(), fault.ExitTooNew),
 		Examples: []arg.Example{
 			{"resume the runs of a repository whenever they can continue", "git smithers supervise"},
 			{"resume interrupted runs after a power cut", "git smithers supervise --once"},
@@ -64,7 +68,7 @@ supervise looks once, and returns when every run that it resumed has ended or wa
 			if err != nil {
 				return err
 			}
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runSupervise(ctx, s, store, req) })
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runSupervise(ctx, s, store, req, c.String("metrics")) })
 		},
 	}
 }
@@ -94,8 +98,15 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 }
 
 // runSupervise resumes runs, and prints a report about each run. With --once, it returns after every resumed run has
-// ended or waits. Otherwise it continues until ctx ends or an error occurs.
-func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest) error {
+// ended or waits. Otherwise it continues until ctx ends or an error occurs. Unless addr is "", Prometheus can read metrics there meanwhile.
+func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest, addr string) error {
+	if addr != "" {
+		server, err := serveMetrics(ctx, s, store, addr)
+		if err != nil {
+			return err
+		}
+		defer server.close()
+	}
 	req.Report = (&supervisionView{s: s, told: make(map[string]string)}).tell
 	return desk.Open(s, store).Supervise(ctx, req)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/app/metrics"
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -26,8 +27,8 @@ status, frames, forks, attempts and how long they took, waits and their age, the
 of the cache, tool calls, scores, schedules and sandboxes. The numbers come from the history,
 so they are the same whoever asks. scripting.md lists them.
 
-To have them scraped, write them to a file for the textfile collector of the node exporter,
-or serve the file.`,
+To have them scraped, let git smithers supervise --metrics serve them, or write them to a file
+for the textfile collector of the node exporter.`,
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"read the numbers", "git smithers metrics"},
@@ -41,7 +42,7 @@ or serve the file.`,
 
 // runMetrics prints the metrics.
 func runMetrics(ctx context.Context, s *session.Session, store *timeline.Store) error {
-	index, err := wholeIndex(ctx, store)
+	index, err := desk.WholeIndex(ctx, store)
 	if err != nil {
 		return err
 	}

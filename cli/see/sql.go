@@ -14,15 +14,13 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/cache"
-	"github.com/git-smithers/git-smithers/timeline/cron"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/vectors"
 )
 
 // maxQuery is the longest query on standard input, in bytes.
@@ -95,7 +93,7 @@ line with the columns as members, and "kind":"row" unless a column is called kin
 // runSQL lists the tables if opts.tables is true, and otherwise prints the rows that the query returns. The error is
 // invalid_query if SQLite refuses the query.
 func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts sqlOptions) error {
-	index, err := wholeIndex(ctx, store)
+	index, err := desk.WholeIndex(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -210,20 +208,4 @@ func sqlValue(value any) any {
 		}
 	}
 	return value
-}
-
-// wholeIndex returns the index with details and with the tables of the whole repository.
-func wholeIndex(ctx context.Context, store *timeline.Store) (*sqliteindex.Index, error) {
-	index, err := store.Details(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, table := range []interface {
-		Index(ctx context.Context, index *sqliteindex.Index) error
-	}{cache.Of(store), cron.Of(store), vectors.Of(store)} {
-		if err := table.Index(ctx, index); err != nil {
-			return nil, err
-		}
-	}
-	return index, nil
 }

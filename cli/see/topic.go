@@ -9,6 +9,6 @@ func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "see what happened",
 		Commands: []*arg.Command{statusCommand(), runsCommand(), timelineCommand(), showCommand(), logsCommand(), diffCommand()},
-		More:     []*arg.Command{compareCommand(), reportCommand(), framesCommand(), callsCommand(), scoresCommand(), eventsCommand(), branchesCommand(), sqlCommand(), metricsCommand()},
+		More:     []*arg.Command{compareCommand(), reportCommand(), framesCommand(), callsCommand(), scoresCommand(), eventsCommand(), branchesCommand(), sqlCommand(), metricsCommand(), tracesCommand()},
 	}
 }

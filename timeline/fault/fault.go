@@ -108,6 +108,7 @@ const (
 	GitMissing        Code = "git_missing"
 	JJTooOld          Code = "jj_too_old"
 	JJMissing         Code = "jj_missing"
+	ViewMissing       Code = "view_missing"
 	Internal          Code = "internal"
 	Interrupted       Code = "interrupted"
 	Terminated        Code = "terminated"
@@ -136,7 +137,7 @@ var exits = map[Code]int{
 	SecretsFound: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt, StrandedLog: ExitCorrupt,
 	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
-	JJTooOld: ExitTooNew, JJMissing: ExitTooNew,
+	JJTooOld: ExitTooNew, JJMissing: ExitTooNew, ViewMissing: ExitTooNew,
 	Internal: ExitBug, Interrupted: ExitInterrupt, Terminated: ExitTerminate,
 }
 

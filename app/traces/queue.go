@@ -1,0 +1,90 @@
+package traces
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// folder is a folder in the store's private folder. It has a file for each run that has ended and whose trace no collector has yet.
+const folder = "traces"
+
+// Waiting is a run whose trace waits for a collector.
+type Waiting struct {
+	Run string `json:"runId"`
+	Tip string `json:"tip"` // the run's tip when it ended
+}
+
+// Enqueue notes that the run of head has ended. A later end of the same run replaces the note.
+func Enqueue(s *timeline.Store, head *timeline.Head) error {
+	path, err := pathOf(s, head.Row().ID)
+	if err != nil {
+		return err
+	}
+	note, err := json.Marshal(Waiting{head.Row().ID, head.Entry().ID.String()})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask decides who may read the repository
+		return timeline.Explain(err)
+	}
+	return timeline.Explain(os.WriteFile(path, note, 0o666)) //nolint:gosec // the umask decides who may read the repository
+}
+
+// Queue returns the runs whose traces wait for a collector, in the order of their files. A note that cannot be read is removed.
+func Queue(s *timeline.Store) ([]Waiting, error) {
+	at := filepath.Join(s.Private(), folder)
+	files, err := os.ReadDir(at)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, timeline.Explain(err)
+	}
+	var out []Waiting
+	for _, f := range files {
+		note, err := os.ReadFile(filepath.Join(at, f.Name()))
+		var w Waiting
+		if err == nil && json.Unmarshal(note, &w) == nil && w.Run != "" {
+			out = append(out, w)
+		} else if err == nil {
+			_ = os.Remove(filepath.Join(at, f.Name())) // it was torn by a power cut
+		}
+	}
+	return out, nil
+}
+
+// Done removes a note, because a collector has the trace or the run is gone. It leaves the note of a later end.
+func (w Waiting) Done(s *timeline.Store) error {
+	path, err := pathOf(s, w.Run)
+	if err != nil {
+		return err
+	}
+	want, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	note, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(note, want) {
+		return nil
+	}
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	return timeline.Explain(os.Remove(path))
+}
+
+// pathOf returns the path of the note of a run.
+func pathOf(s *timeline.Store, run string) (string, error) {
+	name, err := refs.EscapeRun(run)
+	return filepath.Join(s.Private(), folder, name), err
+}
+
+// HasEnded reports whether a run with a status has a trace to send.
+func HasEnded(status snapshot.RunStatus) bool {
+	return status == snapshot.RunFinished || status == snapshot.RunFailed || status == snapshot.RunCancelled
+}

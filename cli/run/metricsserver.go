@@ -1,0 +1,88 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/app/metrics"
+	"github.com/git-smithers/git-smithers/cli/desk"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// metricsServer answers Prometheus while a supervisor runs. git-smithers-view listens; this process reads the numbers.
+type metricsServer struct {
+	s       *session.Session
+	view    *desk.View
+	appends *timeline.Durations // of the supervisor
+	retries func() int64        // of the supervisor
+	over    chan struct{}
+}
+
+// serveMetrics begins to answer at addr. Codes: usage if nothing can listen there; view_missing if there is no git-smithers-view.
+func serveMetrics(ctx context.Context, s *session.Session, store *timeline.Store, addr string) (*metricsServer, error) {
+	view, err := desk.StartView(s, "metrics", addr)
+	if err != nil {
+		return nil, err
+	}
+	url, err := view.Read()
+	if err != nil {
+		return nil, fault.New(fault.Usage, "--metrics %s: %w", addr, err).Hint("name a free address, such as localhost:9464")
+	}
+	index, err := store.Index(ctx)
+	if err != nil {
+		return nil, errors.Join(err, view.Close())
+	}
+	m := &metricsServer{s: s, view: view, appends: store.MeasureAppends(), retries: index.Retries, over: make(chan struct{})}
+	s.Note("metrics at %s", plain.Text(string(url)))
+	go m.answer(ctx)
+	return m, nil
+}
+
+// answer answers scrapes until the program ends.
+func (m *metricsServer) answer(ctx context.Context) {
+	defer close(m.over)
+	for {
+		if _, err := m.view.Read(); err != nil {
+			return
+		}
+		text, err := m.read(ctx)
+		if err != nil {
+			m.s.Warn(fmt.Errorf("the metrics cannot be read: %w", err))
+			text = nil
+		}
+		if err := m.view.Write(text); err != nil {
+			return
+		}
+	}
+}
+
+// read returns the metrics in Prometheus' text format. It opens the history anew, because the supervisor uses its own meanwhile.
+func (m *metricsServer) read(ctx context.Context) ([]byte, error) {
+	var out bytes.Buffer
+	err := m.s.WithStore(ctx, func(store *timeline.Store) error {
+		index, err := desk.WholeIndex(ctx, store)
+		if err != nil {
+			return err
+		}
+		families, err := metrics.Read(ctx, index, m.s.Now())
+		if err != nil {
+			return err
+		}
+		return metrics.Write(&out, append(families, metrics.OfProcess(m.appends, m.retries())...))
+	})
+	return out.Bytes(), err
+}
+
+// close ends the program. It does nothing for nil.
+func (m *metricsServer) close() {
+	if m == nil {
+		return
+	}
+	m.view.Hang()
+	<-m.over
+}

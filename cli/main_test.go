@@ -125,7 +125,7 @@ git-smithers: hint: usage: git smithers branches <run> [--limit N] [--since TIME
 `},
 		"arguments where there are none": {[]string{"runs", "a"}, `
 git-smithers: error: runs takes no arguments, got "a"
-git-smithers: hint: usage: git smithers runs [--workflow NAME] [--limit N] [--since TIME] [--sessions] [--with FACTS --json]
+git-smithers: hint: usage: git smithers runs [--workflow NAME] [--limit N] [--since TIME] [--sessions] [--scores] [--with FACTS --json]
 `},
 		"an unknown flag": {[]string{"runs", "--colour"}, `
 git-smithers: error: runs has no flag --colour
@@ -137,7 +137,7 @@ git-smithers: hint: usage: git smithers run <workflow> [--run-id ID] [--input JS
 `},
 		"a boolean of the wrong type": {[]string{"runs", "--quiet=maybe"}, `
 git-smithers: error: --quiet cannot be "maybe": it takes true or false
-git-smithers: hint: usage: git smithers runs [--workflow NAME] [--limit N] [--since TIME] [--sessions] [--with FACTS --json]
+git-smithers: hint: usage: git smithers runs [--workflow NAME] [--limit N] [--since TIME] [--sessions] [--scores] [--with FACTS --json]
 `},
 		"a value out of range": {[]string{"run", "w", "--max-parallel", "0"}, `
 git-smithers: error: --max-parallel cannot be 0

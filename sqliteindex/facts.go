@@ -32,6 +32,11 @@ const (
 		UNION ALL
 		SELECT s.run_id, 0, s.created_at_ms, coalesce(s.tree_id, '')
 		FROM _smithers_snapshots AS s JOIN _smithers_runs AS r ON r.run_id = s.run_id AND r.latest_frame = s.frame_no`
+	// Each task counts once, by its newest attempt that the scorer has scored.
+	sqlScoreMeans = `SELECT run_id, scorer_id, count(*), avg(score) FROM (
+			SELECT run_id, scorer_id, score, row_number() OVER (PARTITION BY run_id, scorer_id, node_id, iteration ORDER BY attempt DESC, scored_at_ms DESC) AS nth
+			FROM _smithers_scorers WHERE` + chosenRuns + `)
+		WHERE nth = 1 GROUP BY 1, 2 ORDER BY 1, 2`
 	sqlInputs = `SELECT run_id, payload FROM input WHERE length(payload) <= ?2 AND run_id IN (SELECT value FROM json_each(?1))`
 )
 
@@ -45,6 +50,25 @@ func (x *Index) Spans(ctx context.Context, runIDs []string) ([]SpanRow, error) {
 		err = rows.Scan(&r.RunID, &r.StartedAtMs, &r.FinishedAtMs, &r.Wait)
 		return r, err
 	}, sqlSpans, asked)
+}
+
+// ScoreMeanRow is the mean of the scores that a scorer gave the tasks of a run.
+type ScoreMeanRow struct {
+	RunID, Scorer string
+	Count         int64 // of the tasks
+	Mean          float64
+}
+
+// ScoreMeans returns the means of the scores of the given runs, sorted by run and scorer. It needs the details of these runs.
+func (x *Index) ScoreMeans(ctx context.Context, runIDs []string) ([]ScoreMeanRow, error) {
+	d, asked, err := x.detailsOf(ctx, runIDs)
+	if err != nil {
+		return nil, err
+	}
+	return list(ctx, d.Index, func(rows *sql.Rows) (r ScoreMeanRow, err error) {
+		err = rows.Scan(&r.RunID, &r.Scorer, &r.Count, &r.Mean)
+		return r, err
+	}, sqlScoreMeans, asked)
 }
 
 // detailsOf returns the details of the index, and the run ids as a JSON array.

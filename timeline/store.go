@@ -172,6 +172,9 @@ func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {
 	return tree, Explain(err)
 }
 
+// RenderedReads returns how many rendered trees this store has read that its cache had, and that had to be made from the blobs of frames.
+func (s *Store) RenderedReads() (hits, misses int64) { return s.frames.Counts() }
+
 // discover returns the working copy and repository of dir. If dir is in no repository, discover returns the store
 // for run history alone in dir or the nearest folder above (see findBareStore). Codes: no_repository;
 // unsupported_repository if the installed git or this version of git-smithers cannot read the repository.

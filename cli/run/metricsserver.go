@@ -18,6 +18,7 @@ import (
 type metricsServer struct {
 	s       *session.Session
 	view    *desk.View
+	store   *timeline.Store     // of the supervisor
 	appends *timeline.Durations // of the supervisor
 	retries func() int64        // of the supervisor
 	over    chan struct{}
@@ -37,7 +38,7 @@ func serveMetrics(ctx context.Context, s *session.Session, store *timeline.Store
 	if err != nil {
 		return nil, errors.Join(err, view.Close())
 	}
-	m := &metricsServer{s: s, view: view, appends: store.MeasureAppends(), retries: index.Retries, over: make(chan struct{})}
+	m := &metricsServer{s: s, view: view, store: store, appends: store.MeasureAppends(), retries: index.Retries, over: make(chan struct{})}
 	s.Note("metrics at %s", plain.Text(string(url)))
 	go m.answer(ctx)
 	return m, nil
@@ -73,7 +74,7 @@ func (m *metricsServer) read(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		return metrics.Write(&out, append(families, metrics.OfProcess(m.appends, m.retries())...))
+		return metrics.Write(&out, append(families, metrics.OfProcess(m.store, m.appends, m.retries())...))
 	})
 	return out.Bytes(), err
 }

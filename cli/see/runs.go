@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -33,6 +34,7 @@ type runFacts struct {
 	WaitedMs     *int64                      `json:"waitedMs,omitempty"`
 	LinesAdded   *int64                      `json:"linesAdded,omitempty"` // left out also if the lines are unknown
 	LinesRemoved *int64                      `json:"linesRemoved,omitempty"`
+	Scores       *[]list.ScoreMean           `json:"scores,omitempty"`
 	Values       *map[string]json.RawMessage `json:"values,omitempty"`
 }
 
@@ -48,7 +50,7 @@ func runsCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "runs",
 		Summary: "list the runs of this repository",
-		Usage:   []string{"[--workflow NAME] [--limit N] [--since TIME] [--sessions] [--with FACTS --json]"},
+		Usage:   []string{"[--workflow NAME] [--limit N] [--since TIME] [--sessions] [--scores] [--with FACTS --json]"},
 		About: `Lists every run, the newest first: its id, status, newest frame, workflow, time of creation,
 and the frame from which it was forked. A run is stale if its status is running but no
 process on this machine runs it: resume continues the run. With --json, prints one object
@@ -56,16 +58,18 @@ per line.
 
 With --json, --with adds facts to each run: waiting (what it waits for), times (how long its
 own attempts worked, and how long it waited), code (lines changed since its first frame),
-input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER (of the newest row).`,
+scores (the mean of each scorer), input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER (of the newest row).`,
 		Flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "workflow", Usage: "list only the runs of workflow `NAME`"},
 			&urfave.BoolFlag{Name: "sessions", Usage: "list the sessions of coding agents, with their first prompts"},
+			&urfave.BoolFlag{Name: "scores", Usage: "add a column with what scorers gave each run"},
 			&urfave.StringSliceFlag{Name: "with", Usage: "with --json: add `FACTS`, separated by commas"},
 		}, arg.WindowFlags("runs", "the newest", "with an entry")...),
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"list the runs", "git smithers runs"},
 			{"list the sessions of coding agents", "git smithers runs --sessions"},
+			{"compare what scorers gave the runs of a workflow", "git smithers runs --workflow nightly --scores"},
 			{"list the runs of one workflow", "git smithers runs --workflow nightly"},
 			{"list the ids of the runs that failed", `git smithers runs --json | jq -r 'select(.status == "failed").runId'`},
 			{"list what today's runs scored, and how long they took", "git smithers runs --since 24h --json --with times,outputs.verdict.score"},
@@ -96,6 +100,12 @@ func parseRuns(cmd *arg.Command, s *session.Session, c *urfave.Context) (opts ru
 	if opts.with && (!s.JSON || c.Bool("sessions")) {
 		return opts, cmd.Misused("--with needs --json, and does not go with --sessions")
 	}
+	if opts.wanted.Scores = c.Bool("scores"); opts.wanted.Scores {
+		if c.Bool("sessions") {
+			return opts, cmd.Misused("--scores and --sessions do not go together")
+		}
+		opts.with = opts.with || s.JSON
+	}
 	if c.IsSet("workflow") {
 		if c.Bool("sessions") {
 			return opts, cmd.Misused("--workflow and --sessions do not go together")
@@ -113,11 +123,13 @@ func parseRuns(cmd *arg.Command, s *session.Session, c *urfave.Context) (opts ru
 				opts.wanted.Times = true
 			case name == "code":
 				opts.wanted.Code = true
+			case name == "scores":
+				opts.wanted.Scores = true
 			case ok:
 				opts.wanted.Columns = append(opts.wanted.Columns, column)
 			default:
 				return opts, cmd.Misused("--with cannot be %q", name).
-					Hint("facts are waiting, times, code, input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER")
+					Hint("facts are waiting, times, code, scores, input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER")
 			}
 		}
 	}
@@ -144,7 +156,14 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	}
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
-	for _, run := range runs {
+	var facts []list.Facts
+	if opts.wanted.Scores {
+		t.Header = append(t.Header, "SCORES")
+		if facts, err = list.ReadFacts(ctx, ctx, store, runs, opts.wanted); err != nil {
+			return err
+		}
+	}
+	for i, run := range runs {
 		if list.Stale(store, run) {
 			run.Status += " (stale)"
 		}
@@ -152,10 +171,14 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		if s.IsTerminalOut() {
 			created = display.Ago(s.Now(), run.CreatedAtMs)
 		}
-		t.Add(
-			term.Cell{Text: run.RunID}, term.Cell{Text: run.Status, Paint: p.Status}, term.Cell{Text: strconv.FormatInt(run.LatestFrame, 10)},
-			term.Cell{Text: run.WorkflowName}, term.Cell{Text: created}, term.Cell{Text: parentAddress(run)},
-		)
+		cells := []term.Cell{
+			{Text: run.RunID}, {Text: run.Status, Paint: p.Status}, {Text: strconv.FormatInt(run.LatestFrame, 10)},
+			{Text: run.WorkflowName}, {Text: created}, {Text: parentAddress(run)},
+		}
+		if opts.wanted.Scores {
+			cells = append(cells, term.Cell{Text: scoresOf(facts[i].Scores)})
+		}
+		t.Add(cells...)
 	}
 	return t.Write(s.Terminal)
 }
@@ -186,11 +209,23 @@ func writeRuns(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return nil
 }
 
+// scoresOf returns the means of scorers for people, such as "judge 0.75, size 9".
+func scoresOf(means []list.ScoreMean) string {
+	parts := make([]string, len(means))
+	for i, m := range means {
+		parts[i] = plain.Text(m.Scorer) + " " + display.Score(m.Mean)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // describeFacts returns the facts about a run for its document.
 func describeFacts(f *list.Facts) *runFacts {
 	doc := &runFacts{TookMs: f.TookMs, WaitedMs: f.WaitedMs}
 	if f.Waiting != nil {
 		doc.Waiting = &f.Waiting
+	}
+	if f.Scores != nil {
+		doc.Scores = &f.Scores
 	}
 	if f.Values != nil {
 		doc.Values = &f.Values

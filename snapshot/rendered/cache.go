@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/lru"
@@ -16,7 +17,8 @@ import (
 // Cache reconstructs rendered trees from the blobs of frames, and caches the most recently used trees. A Cache
 // is safe for concurrent use. A nil *Cache reconstructs without caching.
 type Cache struct {
-	frames *lru.Cache[objstore.ID, frame]
+	frames       *lru.Cache[objstore.ID, frame]
+	hits, misses atomic.Int64 // of read
 }
 
 // frame is the rendered tree of a blob, as the cache keeps it.
@@ -31,7 +33,7 @@ const frameUnit = 1 << 20
 
 // NewCache returns a cache that keeps at most n rendered trees, and at most n MiB.
 func NewCache(n int) *Cache {
-	return &Cache{lru.New[objstore.ID](int64(n), func(f frame) int64 { return 1 + int64(len(f.rendered)/frameUnit) })}
+	return &Cache{frames: lru.New[objstore.ID](int64(n), func(f frame) int64 { return 1 + int64(len(f.rendered)/frameUnit) })}
 }
 
 // Read returns the rendered tree in the blob of a frame, as canonical JSON. For the zero id, it returns "null". Read
@@ -49,7 +51,9 @@ func (c *Cache) Read(r objstore.Reader, id objstore.ID) (json.RawMessage, error)
 // the deltas are not consecutive, or the tree does not have the digest in the blob, the error wraps
 // objstore.ErrCorrupt.
 func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
-	if f, ok := c.get(id); ok {
+	f, ok := c.get(id)
+	c.count(ok)
+	if ok {
 		return f, nil
 	}
 	var deltas []frameBlob // newest first
@@ -187,6 +191,25 @@ func (c *Cache) get(id objstore.ID) (frame, bool) {
 		return frame{}, false
 	}
 	return c.frames.Get(id)
+}
+
+// count counts a read of a tree that the cache had or lacked. If c is nil, count does nothing.
+func (c *Cache) count(hit bool) {
+	switch {
+	case c == nil:
+	case hit:
+		c.hits.Add(1)
+	default:
+		c.misses.Add(1)
+	}
+}
+
+// Counts returns how many trees were read that the cache had, and that it lacked. A nil Cache counts nothing.
+func (c *Cache) Counts() (hits, misses int64) {
+	if c == nil {
+		return 0, 0
+	}
+	return c.hits.Load(), c.misses.Load()
 }
 
 // put adds f, the frame of the blob with the given id, to the cache. If c is nil, put does nothing.

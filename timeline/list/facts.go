@@ -20,12 +20,13 @@ type Wanted struct {
 	Waiting bool // what the runs wait for
 	Times   bool // how long they have worked and waited
 	Code    bool // how many lines they have changed
+	Scores  bool // what scorers gave their tasks
 	Columns []Column
 	NowMs   int64 // the time now, in milliseconds since 1970
 }
 
 // needsDetails reports whether the facts need the details of the index.
-func (w Wanted) needsDetails() bool { return w.Waiting || w.Times || len(w.Columns) > 0 }
+func (w Wanted) needsDetails() bool { return w.Waiting || w.Times || w.Scores || len(w.Columns) > 0 }
 
 // A Column is a value of the input or of the outputs of a run.
 type Column struct {
@@ -62,8 +63,17 @@ type Facts struct {
 	// Lines is how many lines differ between the first frame of the run, or of the run that it descends from, and its newest frame, in the
 	// files that tasks share. It is nil also if they are unknown, not counted yet, or too many.
 	Lines *sqliteindex.Lines
+	// Scores are the means of each scorer, sorted by their names; not nil if they were wanted.
+	Scores []ScoreMean
 	// Values has a value for each wanted column by its name; it lacks what the run does not have, and what is above 64 KiB.
 	Values map[string]json.RawMessage
+}
+
+// ScoreMean is the mean of what a scorer gave the tasks of a run. Each task counts once, by its newest attempt that was scored.
+type ScoreMean struct {
+	Scorer string  `json:"scorer"`
+	Count  int64   `json:"count"` // of the tasks
+	Mean   float64 `json:"mean"`
 }
 
 // WaitInfo is an open request, signal or timer that a run waits for.
@@ -103,6 +113,7 @@ func ReadFacts(ctx, counting context.Context, s *timeline.Store, runs []RunInfo,
 		{want.Waiting, r.readWaiting},
 		{want.Times, r.readTimes},
 		{want.Code, func(ctx context.Context, s *timeline.Store) error { return r.readCode(ctx, counting, s) }},
+		{want.Scores, r.readScores},
 		{len(want.Columns) > 0, r.readColumns},
 	} {
 		if !part.wanted {
@@ -143,6 +154,19 @@ func (r *factsReader) readWaiting(ctx context.Context, _ *timeline.Store) error 
 			wait.For, wait.RequestID = "human", &row.RequestID
 		}
 		r.out[i].Waiting = append(r.out[i].Waiting, wait)
+	}
+	return err
+}
+
+// readScores sets Scores.
+func (r *factsReader) readScores(ctx context.Context, _ *timeline.Store) error {
+	for i := range r.out {
+		r.out[i].Scores = []ScoreMean{}
+	}
+	rows, err := r.index.ScoreMeans(ctx, r.ids)
+	for _, row := range rows {
+		i := r.at[row.RunID]
+		r.out[i].Scores = append(r.out[i].Scores, ScoreMean{row.Scorer, row.Count, row.Mean})
 	}
 	return err
 }

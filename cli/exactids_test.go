@@ -24,6 +24,7 @@ func changing() map[string][]string {
 		"supervise":       {"triage-1", "--once"},
 		"cancel":          {"triage-1"},
 		"score":           {"triage-1", "--with", "nproc"},
+		"cache trust":     {"triage-1"},
 		"approve":         {"triage-1"},
 		"deny":            {"triage-1", "ship"},
 		"answer":          {"triage-1", "--yes"},

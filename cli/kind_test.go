@@ -43,6 +43,7 @@ func jsonLines() []jsonLine {
 		{"cron remove", "daily", ""},
 		{"cache show", "0", ""},
 		{"cache why", "a plan", ""},
+		{"cache trust", "a", ""},
 		{"cache prune", "--all", ""},
 		{"logs", "a plan --follow", ""},
 		{"events", "a", ""},

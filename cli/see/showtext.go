@@ -59,6 +59,9 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 			return err
 		}
 	}
+	if err := v.called(entry); err != nil {
+		return err
+	}
 	return v.journal(entry)
 }
 

@@ -172,8 +172,12 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 			created = display.Ago(s.Now(), run.CreatedAtMs)
 		}
 		cells := []term.Cell{
-			{Text: run.RunID}, {Text: run.Status, Paint: p.Status}, {Text: strconv.FormatInt(run.LatestFrame, 10)},
-			{Text: run.WorkflowName}, {Text: created}, {Text: parentAddress(run)},
+			{Text: run.RunID},
+			{Text: run.Status, Paint: p.Status},
+			{Text: strconv.FormatInt(run.LatestFrame, 10)},
+			{Text: run.WorkflowName},
+			{Text: created},
+			{Text: parentAddress(run)},
 		}
 		if opts.wanted.Scores {
 			cells = append(cells, term.Cell{Text: scoresOf(facts[i].Scores)})

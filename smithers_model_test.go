@@ -42,3 +42,24 @@ func TestSmithersReadsScoresAndSchedulesOfAnExport(t *testing.T) {
 	assert.Contains(t, crons, `daily,@daily,w.yaml,false,`, "ours, which Smithers cannot run, is not enabled")
 	assert.Contains(t, crons, `nofile,0 0 1 1 *,nope.tsx,true,`, "its own is as it was")
 }
+
+// TestSmithersReadsNestedLoopsAndCalledRunsOfAnExport has the real Smithers show a loop in a loop and a called run of ours.
+func TestSmithersReadsNestedLoopsAndCalledRunsOfAnExport(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	p.write("inner.yaml", "{name: inner, outputs: {t: {}}, tasks: [{id: deep, output: t, run: echo 7}]}")
+	p.write("w.yaml", "{name: w, outputs: {t: {}}, tasks: [{loop: outer, until: iteration >= 1, max: 3, tasks: [{loop: inner, until: iteration >= 1, max: 3, tasks: [{id: try, run: echo}]}]}, {id: call, workflow: inner.yaml, output: t}]}")
+	p.ok("run", "w.yaml", "--run-id", "ours")
+	p.ok("export", "ours", "ours.call.1", "--to", "smithers.db")
+	shown := func(args ...string) string {
+		p.t.Helper()
+		j := p.smithers(args...)
+		j.exits(0)
+		return j.out.String()
+	}
+	assert.Contains(t, shown("inspect", "ours"), "activeDescendantRunId: ours.call.1")
+	assert.Contains(t, shown("inspect", "ours.call.1"), "parentRunId: ours")
+	tree := shown("tree", "ours")
+	assert.Regexp(t, `<loop name="ralph" id="outer"[^>]*>\s*<loop name="ralph" id="inner"[^>]*>\s*<task name="task" nodeId="try"`, tree)
+	assert.Contains(t, tree, `<subflow name="subflow" id="call" mode="childRun"`)
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine/sandbox"
 	"github.com/git-smithers/git-smithers/engine/trace"
 	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -230,14 +231,11 @@ func (e *execution) traceParent() string {
 	if e.span != "" {
 		return e.span
 	}
-	for _, entry := range e.Env {
-		if value, ok := strings.CutPrefix(entry, trace.Parent+"="); ok {
-			if _, valid := trace.Parse(value); valid {
-				return value
-			}
-		}
+	value, _ := gitexec.LookupEnv(e.Env, trace.Parent)
+	if _, ok := trace.Parse(value); !ok {
+		return ""
 	}
-	return ""
+	return value
 }
 
 // kept returns what sandboxes keep from tasks: the repository of the store and, in it, the private folder with secrets and keys.
@@ -252,12 +250,7 @@ func (e *execution) kept() sandbox.Place {
 
 // homeOf returns the home folder in an environment without symbolic links; "" if there is none.
 func homeOf(env []string) string {
-	home := ""
-	for _, entry := range env {
-		if value, ok := strings.CutPrefix(entry, "HOME="); ok {
-			home = value
-		}
-	}
+	home, _ := gitexec.LookupEnv(env, "HOME")
 	if resolved, err := filepath.EvalSymlinks(home); err == nil && filepath.IsAbs(resolved) {
 		return resolved
 	}

@@ -143,11 +143,8 @@ func (j *job) execute(ctx context.Context) outcome {
 func (j *job) command(ctx context.Context) outcome {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	if j.task.Timeout > 0 {
-		var release context.CancelFunc
-		ctx, release = context.WithTimeoutCause(ctx, j.task.Timeout, errTimeout)
-		defer release()
-	}
+	ctx, over := j.limited(ctx)
+	defer over()
 	log, unlogged := j.openLog()
 	live := j.live.stream(j.key.Name(j.task)) // gets only stderr, because stdout may become the output
 	stdout := &boundedOutput{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
@@ -187,6 +184,14 @@ func (j *job) command(ctx context.Context) outcome {
 	out.output, out.failed = j.judge(end, err, context.Cause(ctx), stdout.data)
 	out.log = j.logOf(log, out.failed)
 	return out
+}
+
+// limited returns a context that ends with the cause errTimeout after the timeout of the task, if it has one. The caller calls over in the end.
+func (j *job) limited(ctx context.Context) (_ context.Context, over context.CancelFunc) {
+	if j.task.Timeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, j.task.Timeout, errTimeout)
 }
 
 // logOf returns the text of the attempt's log: both streams, or only stderr if stdout became the output, which the

@@ -136,13 +136,8 @@ func (j *job) callWorkflow(ctx context.Context) outcome {
 		out.failed = &reason{reasonNotStarted, "workflows cannot be called here"}
 		return out
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	if j.task.Timeout > 0 {
-		var release context.CancelFunc
-		ctx, release = context.WithTimeoutCause(ctx, j.task.Timeout, errTimeout)
-		defer release()
-	}
+	ctx, over := j.limited(ctx)
+	defer over()
 	end, err := j.opts.Call(ctx, *j.call)
 	cause := context.Cause(ctx)
 	switch {

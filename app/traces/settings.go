@@ -3,6 +3,8 @@ package traces
 import (
 	"net/url"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
 // Wanted reports whether the environment names a collector, in the variables of OpenTelemetry.
@@ -12,15 +14,10 @@ func Wanted(env []string) bool {
 		(of("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || of("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "")
 }
 
-// lookup returns the last value of a variable in an environment; "" if it has none.
+// lookup returns the value of a variable in an environment; "" if it has none.
 func lookup(env []string, name string) string {
-	found := ""
-	for _, entry := range env {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			found = value
-		}
-	}
-	return found
+	value, _ := gitexec.LookupEnv(env, name)
+	return value
 }
 
 // resourceAttributes returns what the environment says about the sender: OTEL_RESOURCE_ATTRIBUTES, and OTEL_SERVICE_NAME or git-smithers.

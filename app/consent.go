@@ -98,7 +98,7 @@ func commandsOf(wf *workflow.Workflow) []command {
 	return out
 }
 
-// ownCommands returns the commands of the workflow without those of the workflows that it calls. The result is never nil.
+// ownCommands returns the commands of the workflow alone, without the workflows that it calls. The result is never nil.
 func ownCommands(wf *workflow.Workflow) []command {
 	out := []command{}
 	for _, s := range wf.Scorers {
@@ -117,7 +117,7 @@ func ownCommands(wf *workflow.Workflow) []command {
 }
 
 // ConsentLines returns the lines that a person reads before consenting to a workflow: the worktrees that the workflow
-// asks for, and the environment, the command and the scorers of each task with a command; then those of the workflows that it calls. The lines have no
+// asks for, and the environment, the command and the scorers of each task with a command; then the same of the workflows that it calls. The lines have no
 // control characters.
 func ConsentLines(wf *workflow.Workflow) []string {
 	lines := ownLines(wf)
@@ -129,7 +129,7 @@ func ConsentLines(wf *workflow.Workflow) []string {
 	return lines
 }
 
-// ownLines returns the lines of ConsentLines without those of the workflows that wf calls.
+// ownLines returns the lines of ConsentLines for wf alone, without the workflows that it calls.
 func ownLines(wf *workflow.Workflow) []string {
 	lines := append(worktreeLines("", wf.Worktree), scorerLines("", wf.Scorers)...)
 	cells := make(map[string]int)

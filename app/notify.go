@@ -17,9 +17,17 @@ import (
 // ended to a collector.
 func (d *Desk) Notify(ctx context.Context, head *timeline.Head) {
 	d.sendTrace(head)
-	if event := notify.EventOf(head.Row().Status); event != "" {
-		d.notify(ctx, head, event)
+	row := head.Row()
+	event := notify.EventOf(row.Status)
+	if event == "" {
+		return
 	}
+	if event != notify.Waits { // the end of a called run is no news while its caller goes on
+		if caller, err := CalledBy(ctx, d.Store, row); err != nil || caller != nil {
+			return
+		}
+	}
+	d.notify(ctx, head, event)
 }
 
 // sendTrace hands the trace of the run of head to the collector if the run has ended. A failure is a warning.
@@ -58,6 +66,9 @@ func (d *Desk) notify(ctx context.Context, head *timeline.Head, event notify.Eve
 			n.Waiting = append(n.Waiting, notify.Wait{
 				NodeID: w.NodeID, Iteration: w.Iteration, Attempt: attemptOf(head, w), For: w.For, What: w.What, DueAtMs: w.DueAtMs, RequestID: w.RequestID,
 			})
+		}
+		if len(n.Waiting) == 0 {
+			return // only runs that it has called wait, and each of them tells the user
 		}
 	}
 	notify.Tell(context.WithoutCancel(ctx), d.Store, d.Courier, n)

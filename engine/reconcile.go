@@ -36,7 +36,7 @@ func Reconcile(state *snapshot.State, reveal snapshot.Reveal, req ReconcileReque
 	fitted.fit(d, req.Workflow)
 	reached, err := reset.Reach(fitted.all(), req.Reset, req.NoDeps)
 	if err != nil {
-		reached = func(snapshot.Node) bool { return false } // the reset itself tells why
+		reached = func(snapshot.Node) bool { return false } // the reset itself reports the error
 	}
 	if err := m.checkOutputs(state, reveal, req.Workflow, func(key workflow.NodeKey) bool { return reached(fitted.nodes[key]) }); err != nil {
 		return nil, err

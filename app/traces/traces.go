@@ -112,7 +112,7 @@ func Of(head *timeline.Head, env []string) ([]Request, error) {
 	return out, nil
 }
 
-// spansOf returns the span of the run, and those of its attempts and tool calls in the order of their starts.
+// spansOf returns the span of the run, and then the spans of its attempts and tool calls in the order of their starts.
 func spansOf(head *timeline.Head) ([]Span, error) {
 	row, entry := head.Row(), head.Entry()
 	own, parent := trace.Of(row)

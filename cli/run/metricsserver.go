@@ -21,7 +21,8 @@ type metricsServer struct {
 	store   *timeline.Store     // of the supervisor
 	appends *timeline.Durations // of the supervisor
 	retries func() int64        // of the supervisor
-	over    chan struct{}
+	closing chan struct{}       // closed before the program is told to end
+	over    chan struct{}       // closed when nobody answers any more
 }
 
 // serveMetrics begins to answer at addr. Codes: usage if nothing can listen there; view_missing if there is no git-smithers-view.
@@ -38,7 +39,7 @@ func serveMetrics(ctx context.Context, s *session.Session, store *timeline.Store
 	if err != nil {
 		return nil, errors.Join(err, view.Close())
 	}
-	m := &metricsServer{s: s, view: view, store: store, appends: store.MeasureAppends(), retries: index.Retries, over: make(chan struct{})}
+	m := &metricsServer{s: s, view: view, store: store, appends: store.MeasureAppends(), retries: index.Retries, closing: make(chan struct{}), over: make(chan struct{})}
 	s.Note("metrics at %s", plain.Text(string(url)))
 	go m.answer(ctx)
 	return m, nil
@@ -49,6 +50,11 @@ func (m *metricsServer) answer(ctx context.Context) {
 	defer close(m.over)
 	for {
 		if _, err := m.view.Read(); err != nil {
+			select {
+			case <-m.closing:
+			default:
+				m.s.Warn(fmt.Errorf("nobody answers at the address of --metrics any more: %w", err))
+			}
 			return
 		}
 		text, err := m.read(ctx)
@@ -84,6 +90,7 @@ func (m *metricsServer) close() {
 	if m == nil {
 		return
 	}
+	close(m.closing)
 	m.view.Hang()
 	<-m.over
 }

@@ -150,6 +150,9 @@ func sendTrace(ctx context.Context, s *session.Session, store *timeline.Store, v
 	if err != nil {
 		return err
 	}
+	if w.Tip == "" { // it was named, and may wait as well
+		w.Tip = head.Entry().ID.String()
+	}
 	requests, err := traces.Of(head, s.Env)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -14,13 +16,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -69,15 +74,21 @@ type collector struct {
 
 	mu    sync.Mutex
 	spans map[string]*tracepb.Span // by smithers.run_id, node and tool
-	wrong error
+	// metrics are the newest of each name.
+	metrics map[string]*metricspb.Metric
+	wrong   error
 }
 
 func newCollector(t *testing.T) *collector {
 	t.Helper()
-	c := &collector{spans: make(map[string]*tracepb.Span)}
+	c := &collector{spans: make(map[string]*tracepb.Span), metrics: make(map[string]*metricspb.Metric)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err == nil {
+		switch {
+		case err != nil:
+		case r.URL.Path == "/v1/metrics":
+			err = c.takeMetrics(body)
+		default:
 			err = c.take(body)
 		}
 		if err != nil {
@@ -122,6 +133,37 @@ func (c *collector) take(body []byte) error {
 		}
 	}
 	return nil
+}
+
+func (c *collector) takeMetrics(body []byte) error {
+	var req metricspb.MetricsData // the same message as ExportMetricsServiceRequest, without gRPC
+	if err := protojson.Unmarshal(body, &req); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range req.GetResourceMetrics() {
+		for _, s := range r.GetScopeMetrics() {
+			for _, m := range s.GetMetrics() {
+				c.metrics[m.GetName()] = m
+			}
+		}
+	}
+	return nil
+}
+
+// sum returns the sum of a metric's points; -1 if the collector has none of that name.
+func (c *collector) sum(name string) float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.metrics[name] == nil {
+		return -1
+	}
+	all := 0.0
+	for _, p := range c.metrics[name].GetSum().GetDataPoints() {
+		all += p.GetAsDouble()
+	}
+	return all
 }
 
 // span waits for a span.
@@ -202,6 +244,94 @@ func TestNoTraceIsLostWhileTheCollectorIsAway(t *testing.T) {
 	assert.Equal(t, "untraced\n", w.smithers([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL}, "traces", "--send", "untraced"))
 	c.span(t, "untraced work")
 	w.smithers(nil, "verify")
+}
+
+func TestASupervisorSendsMetricsToACollector(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	c := newCollector(t)
+	w.Write("flow.yaml", "name: flow\ntasks:\n  - {id: pause, timer: 1s}\n  - {id: work, needs: [pause], run: 'true'}\n")
+	nowhere := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}
+	out, err := w.command(nil, "run", "flow.yaml", "--run-id", "a").CombinedOutput()
+	require.Error(t, err, "it waits: %s", out)
+	w.Write("other.yaml", "name: other\ntasks:\n  - {id: work, run: 'true'}\n")
+	w.smithers(nowhere, "run", "other.yaml", "--run-id", "b")
+
+	supervisor := w.command([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_METRIC_EXPORT_INTERVAL=100"}, "supervise", "--interval", "100ms")
+	supervisor.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	supervisor.Cancel = func() error { return syscall.Kill(-supervisor.Process.Pid, syscall.SIGKILL) }
+	var said strings.Builder
+	supervisor.Stderr = &said
+	require.NoError(t, supervisor.Start())
+	c.span(t, "b work") // no run has ended since the collector is there
+	c.span(t, "a work")
+	for name, want := range map[string]float64{"smithers.attempts": 3, "smithers.forks.created": 0, "smithers.db.retries": 0} {
+		require.Eventually(t, func() bool { return c.sum(name) == want }, time.Minute, 10*time.Millisecond, name)
+	}
+	require.Eventually(t, func() bool { return c.sum("smithers.snapshots.captured") > 0 }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, syscall.Kill(-supervisor.Process.Pid, syscall.SIGINT)) // as a terminal does
+	require.Error(t, supervisor.Wait())
+	assert.NotContains(t, said.String(), "were not sent", "what was interrupted sent the last numbers")
+	require.NoError(t, c.wrong)
+
+	took := c.metrics["smithers.snapshot.duration_ms"]
+	require.NotNil(t, took)
+	assert.Equal(t, "ms", took.GetUnit())
+	point := took.GetHistogram().GetDataPoints()[0]
+	assert.Positive(t, point.GetCount())
+	assert.Len(t, point.GetBucketCounts(), len(point.GetExplicitBounds())+1)
+	all := uint64(0)
+	for _, n := range point.GetBucketCounts() {
+		all += n
+	}
+	assert.Equal(t, point.GetCount(), all)
+	assert.InDelta(t, 1, point.GetExplicitBounds()[0], 0, "the first bucket is of up to 1 ms")
+	assert.NotEmpty(t, c.metrics["smithers.disk.bytes"].GetGauge().GetDataPoints())
+
+	out, err = w.command(nowhere, "supervise", "--once").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, string(out), "the metrics were not sent")
+	w.smithers(nil, "verify")
+}
+
+func TestAMetricsListenerThatDiesIsAWarning(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	at := freeAddress(t)
+	supervisor := w.command(nil, "supervise", "--metrics", at, "--interval", "100ms")
+	supervisor.Cancel = func() error { return supervisor.Process.Signal(os.Interrupt) }
+	said, err := supervisor.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, supervisor.Start())
+	lines := bufio.NewScanner(said)
+	require.True(t, lines.Scan())
+	assert.Contains(t, lines.Text(), "metrics at http://")
+	listener := processOf(t, "git-smithers-view\x00metrics\x00"+at)
+	require.NoError(t, syscall.Kill(listener, syscall.SIGKILL))
+	require.True(t, lines.Scan())
+	assert.Contains(t, lines.Text(), "nobody answers at the address of --metrics any more")
+	require.NoError(t, supervisor.Process.Signal(os.Interrupt))
+	require.True(t, lines.Scan())
+	assert.Contains(t, lines.Text(), "interrupted", "the supervisor has gone on")
+	_ = supervisor.Wait()
+	w.smithers(nil, "verify")
+}
+
+// processOf returns the process with a part of a command line, whose arguments end with NUL.
+func processOf(t *testing.T, part string) int {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, file := range all {
+		line, _ := os.ReadFile(file) // it may have ended
+		if bytes.Contains(line, []byte(part)) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			require.NoError(t, err)
+			return pid
+		}
+	}
+	require.Fail(t, "no such process", "%q", part)
+	return 0
 }
 
 // TestPrometheusScrapesASupervisor runs the real Prometheus.

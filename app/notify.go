@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/git-smithers/git-smithers/app/traces"
 	"github.com/git-smithers/git-smithers/engine"
@@ -41,6 +42,24 @@ func (d *Desk) sendTrace(head *timeline.Head) {
 	}
 	if err != nil {
 		d.Store.Warn(fmt.Errorf("the trace of run %s was not sent: %w", head.Row().ID, err))
+	}
+}
+
+// resendAfter is how long a supervisor leaves traces alone that a collector did not take.
+const resendAfter = time.Minute
+
+// sendWaiting hands the traces that wait to the collector, if there are any and they were not handed over just now. A failure is a warning.
+func (v *supervisor) sendWaiting() {
+	if v.Collector == nil || v.Now().Sub(v.sent) < resendAfter {
+		return
+	}
+	waiting, err := traces.Queue(v.Store)
+	if err == nil && len(waiting) > 0 {
+		v.sent = v.Now()
+		err = v.Collector()
+	}
+	if err != nil {
+		v.Store.Warn(fmt.Errorf("the traces that wait were not sent: %w", err))
 	}
 }
 

@@ -87,6 +87,7 @@ type supervisor struct {
 	quit      chan struct{}        // closed to stop these runs in a state that can be resumed
 	pauses    map[string]pausedRun // by run id: the pauses of runs that could not be executed
 	due       time.Time            // when the next known timer is due; zero: no timer
+	sent      time.Time            // when traces that wait were last handed to the collector
 }
 
 // executionEnd describes how the execution of a run ended.
@@ -133,7 +134,7 @@ func (v *supervisor) supervise(ctx context.Context) error {
 	return errors.Join(err, v.await(context.WithoutCancel(ctx), 0))
 }
 
-// look searches for runs that can be resumed, and resumes them with try. Then it fires schedules. It skips the runs that this process executes
+// look searches for runs that can be resumed, and resumes them with try. Then it hands over the traces that wait, and fires schedules. It skips the runs that this process executes
 // already, and the runs that are in a pause after a failed attempt. If this process already executes MaxRuns runs, look
 // waits until one of them ends.
 //
@@ -155,6 +156,7 @@ func (v *supervisor) look(ctx context.Context) error {
 			return err
 		}
 	}
+	v.sendWaiting()
 	return v.fire(ctx)
 }
 

@@ -25,8 +25,8 @@ func (c *FrameCache) Rendered(r objstore.Reader, e *Entry) (json.RawMessage, err
 	return c.known().Read(r, id)
 }
 
-// Counts returns how many rendered trees were read that the cache had, and that had to be made from the blobs of frames.
-func (c *FrameCache) Counts() (hits, misses int64) { return c.known().Counts() }
+// Counts returns what was read and stored through the cache.
+func (c *FrameCache) Counts() rendered.Counts { return c.known().Counts() }
 
 // known returns the cache of trees in c. If c is nil, known returns nil, which is a valid cache that keeps nothing.
 func (c *FrameCache) known() *rendered.Cache {

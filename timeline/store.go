@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/rendered"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/vault"
 	"github.com/git-smithers/git-smithers/timeline/writeahead"
@@ -172,8 +173,8 @@ func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {
 	return tree, Explain(err)
 }
 
-// RenderedReads returns how many rendered trees this store has read that its cache had, and that had to be made from the blobs of frames.
-func (s *Store) RenderedReads() (hits, misses int64) { return s.frames.Counts() }
+// RenderedCounts returns how many rendered trees this store has read and stored.
+func (s *Store) RenderedCounts() rendered.Counts { return s.frames.Counts() }
 
 // discover returns the working copy and repository of dir. If dir is in no repository, discover returns the store
 // for run history alone in dir or the nearest folder above (see findBareStore). Codes: no_repository;

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 )
 
@@ -18,14 +20,16 @@ type Streams struct {
 	Env      []string
 }
 
-// Main runs the command in args, and returns the exit status.
+// Main runs the command in args, and returns the exit status. The program ends when its input does, and not before: a terminal interrupts it along with
+// git smithers, which may have something left to say.
 func Main(ctx context.Context, s Streams, args []string) int {
+	signal.Ignore(os.Interrupt)
 	err := errors.New("git-smithers-view is started by git smithers: see `git smithers help supervise` and `git smithers help traces`")
 	switch {
 	case len(args) == 2 && args[0] == "metrics":
 		err = serveMetrics(ctx, s, args[1])
-	case len(args) == 1 && args[0] == "traces":
-		err = sendTraces(ctx, s)
+	case len(args) == 2 && args[0] == "send" && (args[1] == "traces" || args[1] == "metrics"):
+		err = send(ctx, s, args[1])
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(s.Err, "git-smithers-view: %v\n", err)

@@ -102,7 +102,7 @@ func TestTracesGoToTheCollectorOfTheEnvironment(t *testing.T) {
 		}
 	}))
 	defer collector.Close()
-	p := start(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL + "/", "OTEL_EXPORTER_OTLP_HEADERS=x-key=a%20b, other=c"}, "traces")
+	p := start(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL + "/", "OTEL_EXPORTER_OTLP_HEADERS=x-key=a%20b, other=c"}, "send", "traces")
 	for body, want := range map[string]string{"good": "", "bad": `the collector answered 400 Bad Request: "no such field\n"`, "moved": "the collector answered 307"} {
 		require.NoError(t, block.Write(p.in, []byte(body)))
 		said := p.read(t)
@@ -120,11 +120,11 @@ func TestACollectorThatCannotBeAskedIsAnError(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=collector":        "not the URL of a collector",
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=ftp://x/y": "not the URL of a collector",
 	} {
-		p := start(t, []string{env}, "traces")
+		p := start(t, []string{env}, "send", "traces")
 		assert.Equal(t, 1, <-p.status)
 		assert.Contains(t, p.err.String(), want)
 	}
-	p := start(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "traces")
+	p := start(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "send", "traces")
 	assert.Equal(t, 1, <-p.status)
 	assert.Contains(t, p.err.String(), "is grpc, but traces are sent over HTTP only")
 	p = start(t, nil, "serve")

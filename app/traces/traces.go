@@ -7,19 +7,17 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
-	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/app/otlp"
 	"github.com/git-smithers/git-smithers/engine/trace"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 const (
-	maxSpans = 500  // of a request
-	maxText  = 1024 // bytes of an attribute
-	internal = 1    // SPAN_KIND_INTERNAL
-	failed   = 2    // STATUS_CODE_ERROR
+	maxSpans = 500 // of a request
+	internal = 1   // SPAN_KIND_INTERNAL
+	failed   = 2   // STATUS_CODE_ERROR
 )
 
 // Request is the body of an ExportTraceServiceRequest in OTLP's JSON encoding, in which ids are hexadecimal and 64-bit numbers are texts.
@@ -28,34 +26,26 @@ type Request struct {
 }
 
 type resourceSpans struct {
-	Resource   resource     `json:"resource"`
-	ScopeSpans []scopeSpans `json:"scopeSpans"`
-}
-
-type resource struct {
-	Attributes []attribute `json:"attributes"`
+	Resource   otlp.Resource `json:"resource"`
+	ScopeSpans []scopeSpans  `json:"scopeSpans"`
 }
 
 type scopeSpans struct {
-	Scope scope  `json:"scope"`
-	Spans []Span `json:"spans"`
-}
-
-type scope struct {
-	Name string `json:"name"`
+	Scope otlp.Scope `json:"scope"`
+	Spans []Span     `json:"spans"`
 }
 
 // Span is a span of a trace.
 type Span struct {
-	TraceID      string      `json:"traceId"`
-	SpanID       string      `json:"spanId"`
-	ParentSpanID string      `json:"parentSpanId,omitempty"`
-	Name         string      `json:"name"`
-	Kind         int         `json:"kind"`
-	Start        string      `json:"startTimeUnixNano"`
-	End          string      `json:"endTimeUnixNano"`
-	Attributes   []attribute `json:"attributes"`
-	Status       *status     `json:"status,omitempty"`
+	TraceID      string           `json:"traceId"`
+	SpanID       string           `json:"spanId"`
+	ParentSpanID string           `json:"parentSpanId,omitempty"`
+	Name         string           `json:"name"`
+	Kind         int              `json:"kind"`
+	Start        string           `json:"startTimeUnixNano"`
+	End          string           `json:"endTimeUnixNano"`
+	Attributes   []otlp.Attribute `json:"attributes"`
+	Status       *status          `json:"status,omitempty"`
 }
 
 type status struct {
@@ -63,35 +53,8 @@ type status struct {
 	Message string `json:"message,omitempty"`
 }
 
-type attribute struct {
-	Key   string `json:"key"`
-	Value value  `json:"value"`
-}
-
-// value has one of its fields.
-type value struct {
-	Text   *string `json:"stringValue,omitempty"`
-	Number *string `json:"intValue,omitempty"`
-	Yes    *bool   `json:"boolValue,omitempty"`
-}
-
-func text(key, of string) attribute {
-	for len(of) > maxText || !utf8.ValidString(of) {
-		cut := min(len(of)-1, maxText)
-		for cut > 0 && !utf8.RuneStart(of[cut]) {
-			cut--
-		}
-		of = of[:cut]
-	}
-	return attribute{"smithers." + key, value{Text: &of}}
-}
-
-func number(key string, of int) attribute {
-	return attribute{"smithers." + key, value{Number: new(strconv.Itoa(of))}}
-}
-
-// nanos returns a time in milliseconds as nanoseconds. Times before 1970 are 1970.
-func nanos(ms int64) string { return strconv.FormatInt(max(ms, 0), 10) + "000000" }
+// prefix is how the names of attributes begin.
+const prefix = "smithers."
 
 // Of returns the requests that report the run of head, of which none is too large. It returns no requests for a run that never started. Attempts
 // that a fork has from its parent belong to the parent.
@@ -104,10 +67,10 @@ func Of(head *timeline.Head, env []string) ([]Request, error) {
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	from := resource{Attributes: resourceAttributes(env)}
+	from := otlp.Sender(env)
 	var out []Request
 	for part := range slices.Chunk(spans, maxSpans) {
-		out = append(out, Request{[]resourceSpans{{from, []scopeSpans{{scope{"git-smithers"}, part}}}}})
+		out = append(out, Request{[]resourceSpans{{from, []scopeSpans{{otlp.Self(), part}}}}})
 	}
 	return out, nil
 }
@@ -121,11 +84,11 @@ func spansOf(head *timeline.Head) ([]Span, error) {
 		end = *row.FinishedAtMs
 	}
 	run := Span{
-		TraceID: own.Trace, SpanID: own.Span, ParentSpanID: parent, Name: "smithers.run", Kind: internal, Start: nanos(*row.StartedAtMs), End: nanos(max(end, *row.StartedAtMs)),
-		Attributes: []attribute{text("run_id", row.ID), text("workflow_name", row.Workflow), text("status", string(row.Status))},
+		TraceID: own.Trace, SpanID: own.Span, ParentSpanID: parent, Name: "smithers.run", Kind: internal, Start: otlp.Nanos(*row.StartedAtMs), End: otlp.Nanos(max(end, *row.StartedAtMs)),
+		Attributes: []otlp.Attribute{otlp.Text(prefix+"run_id", row.ID), otlp.Text(prefix+"workflow_name", row.Workflow), otlp.Text(prefix+"status", string(row.Status))},
 	}
 	if row.Status == snapshot.RunFailed {
-		run.Status = &status{failed, *text("", row.Error).Value.Text}
+		run.Status = &status{failed, otlp.Cut(row.Error)}
 	}
 	since := int64(0)
 	if row.Parent != nil {
@@ -178,23 +141,23 @@ func attemptSpan(row snapshot.Run, own trace.Place, a *snapshot.Attempt, end int
 	}
 	s := Span{
 		TraceID: own.Trace, SpanID: trace.Attempt(row.ID, a.NodeID, a.Iteration, a.Attempt), ParentSpanID: own.Span, Name: "smithers.task", Kind: internal,
-		Start: nanos(a.StartedAtMs), End: nanos(max(end, a.StartedAtMs)),
-		Attributes: []attribute{
-			text("run_id", row.ID), text("workflow_name", row.Workflow), text("node_id", a.NodeID), number("iteration", a.Iteration),
-			number("attempt", a.Attempt), text("status", a.State),
+		Start: otlp.Nanos(a.StartedAtMs), End: otlp.Nanos(max(end, a.StartedAtMs)),
+		Attributes: []otlp.Attribute{
+			otlp.Text(prefix+"run_id", row.ID), otlp.Text(prefix+"workflow_name", row.Workflow), otlp.Text(prefix+"node_id", a.NodeID), otlp.Number(prefix+"iteration", a.Iteration),
+			otlp.Number(prefix+"attempt", a.Attempt), otlp.Text(prefix+"status", a.State),
 		},
 	}
 	if a.ExitStatus != nil {
-		s.Attributes = append(s.Attributes, number("exit_status", *a.ExitStatus))
+		s.Attributes = append(s.Attributes, otlp.Number(prefix+"exit_status", *a.ExitStatus))
 	}
 	if a.CachedFrom != "" {
-		s.Attributes = append(s.Attributes, attribute{"smithers.cached", value{Yes: new(true)}})
+		s.Attributes = append(s.Attributes, otlp.Yes(prefix+"cached"))
 	}
 	if a.Child != "" {
-		s.Attributes = append(s.Attributes, text("child_run_id", a.Child))
+		s.Attributes = append(s.Attributes, otlp.Text(prefix+"child_run_id", a.Child))
 	}
 	if a.State == snapshot.AttemptFailed {
-		s.Status = &status{failed, *text("", a.Error).Value.Text}
+		s.Status = &status{failed, otlp.Cut(a.Error)}
 	}
 	return s
 }
@@ -206,10 +169,10 @@ func callSpan(row snapshot.Run, own trace.Place, c *snapshot.ToolCall, end int64
 	}
 	s := Span{
 		TraceID: own.Trace, SpanID: trace.ToolCall(row.ID, c), ParentSpanID: trace.Attempt(row.ID, c.NodeID, c.Iteration, c.Attempt), Name: "smithers.tool", Kind: internal,
-		Start: nanos(c.StartedAtMs), End: nanos(max(end, c.StartedAtMs)),
-		Attributes: []attribute{
-			text("run_id", row.ID), text("node_id", c.NodeID), number("iteration", c.Iteration), number("attempt", c.Attempt),
-			text("tool_name", c.ToolName), text("status", c.Status),
+		Start: otlp.Nanos(c.StartedAtMs), End: otlp.Nanos(max(end, c.StartedAtMs)),
+		Attributes: []otlp.Attribute{
+			otlp.Text(prefix+"run_id", row.ID), otlp.Text(prefix+"node_id", c.NodeID), otlp.Number(prefix+"iteration", c.Iteration), otlp.Number(prefix+"attempt", c.Attempt),
+			otlp.Text(prefix+"tool_name", c.ToolName), otlp.Text(prefix+"status", c.Status),
 		},
 	}
 	if c.Status == snapshot.ToolCallFailed {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/view/block"
 )
@@ -89,6 +90,18 @@ func (v *View) why() error {
 
 // Write sends a block to the program.
 func (v *View) Write(text []byte) error { return block.Write(v.in, text) }
+
+// Post has the program of a signal send a request. The error says why the collector does not have it.
+func (v *View) Post(body []byte) error {
+	if err := v.Write(body); err != nil {
+		return err
+	}
+	why, err := v.Read()
+	if err == nil && len(why) > 0 {
+		err = errors.New(plain.Text(string(why)))
+	}
+	return err
+}
 
 // Hang tells the program to end, and does not wait for it: a Read that waits then returns an error.
 func (v *View) Hang() { _ = v.in.Close() }

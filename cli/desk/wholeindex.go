@@ -3,10 +3,13 @@ package desk
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/app/metrics"
+	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/cache"
 	"github.com/git-smithers/git-smithers/timeline/cron"
+	"github.com/git-smithers/git-smithers/timeline/keep"
 	"github.com/git-smithers/git-smithers/timeline/vectors"
 )
 
@@ -24,4 +27,17 @@ func WholeIndex(ctx context.Context, store *timeline.Store) (*sqliteindex.Index,
 		}
 	}
 	return index, nil
+}
+
+// ReadMetrics returns the metrics of a store: of its history, and of its files.
+func ReadMetrics(ctx context.Context, s *session.Session, store *timeline.Store) ([]metrics.Family, error) {
+	index, err := WholeIndex(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	families, err := metrics.Read(ctx, index, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	return append(families, metrics.OfFiles(keep.MeasureFiles(store))), nil
 }

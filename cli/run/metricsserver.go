@@ -3,31 +3,26 @@ package run
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/app/metrics"
 	"github.com/git-smithers/git-smithers/cli/desk"
-	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // metricsServer answers Prometheus while a supervisor runs. git-smithers-view listens; this process reads the numbers.
 type metricsServer struct {
-	s       *session.Session
+	*numbers
+
 	view    *desk.View
-	store   *timeline.Store     // of the supervisor
-	appends *timeline.Durations // of the supervisor
-	retries func() int64        // of the supervisor
-	closing chan struct{}       // closed before the program is told to end
-	over    chan struct{}       // closed when nobody answers any more
+	closing chan struct{} // closed before the program is told to end
+	over    chan struct{} // closed when nobody answers any more
 }
 
 // serveMetrics begins to answer at addr. Codes: usage if nothing can listen there; view_missing if there is no git-smithers-view.
-func serveMetrics(ctx context.Context, s *session.Session, store *timeline.Store, addr string) (*metricsServer, error) {
-	view, err := desk.StartView(s, "metrics", addr)
+func serveMetrics(ctx context.Context, n *numbers, addr string) (*metricsServer, error) {
+	view, err := desk.StartView(n.s, "metrics", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -35,12 +30,8 @@ func serveMetrics(ctx context.Context, s *session.Session, store *timeline.Store
 	if err != nil {
 		return nil, fault.New(fault.Usage, "--metrics %s: %w", addr, err).Hint("name a free address, such as localhost:9464")
 	}
-	index, err := store.Index(ctx)
-	if err != nil {
-		return nil, errors.Join(err, view.Close())
-	}
-	m := &metricsServer{s: s, view: view, store: store, appends: store.MeasureAppends(), retries: index.Retries, closing: make(chan struct{}), over: make(chan struct{})}
-	s.Note("metrics at %s", plain.Text(string(url)))
+	m := &metricsServer{numbers: n, view: view, closing: make(chan struct{}), over: make(chan struct{})}
+	n.s.Note("metrics at %s", plain.Text(string(url)))
 	go m.answer(ctx)
 	return m, nil
 }
@@ -57,7 +48,7 @@ func (m *metricsServer) answer(ctx context.Context) {
 			}
 			return
 		}
-		text, err := m.read(ctx)
+		text, err := m.text(ctx)
 		if err != nil {
 			m.s.Warn(fmt.Errorf("the metrics cannot be read: %w", err))
 			text = nil
@@ -68,20 +59,14 @@ func (m *metricsServer) answer(ctx context.Context) {
 	}
 }
 
-// read returns the metrics in Prometheus' text format. It opens the history anew, because the supervisor uses its own meanwhile.
-func (m *metricsServer) read(ctx context.Context) ([]byte, error) {
+// text returns the metrics in Prometheus' text format.
+func (m *metricsServer) text(ctx context.Context) ([]byte, error) {
+	families, err := m.read(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var out bytes.Buffer
-	err := m.s.WithStore(ctx, func(store *timeline.Store) error {
-		index, err := desk.WholeIndex(ctx, store)
-		if err != nil {
-			return err
-		}
-		families, err := metrics.Read(ctx, index, m.s.Now())
-		if err != nil {
-			return err
-		}
-		return metrics.Write(&out, append(families, metrics.OfProcess(m.store, m.appends, m.retries())...))
-	})
+	err = metrics.Write(&out, families)
 	return out.Bytes(), err
 }
 

@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/app/otlp"
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
@@ -41,7 +42,9 @@ workflow file is missing or has changed, or if its commands were never run or co
 this clone: resume shows the commands and asks.
 
 With --metrics, Prometheus can read the numbers that git smithers metrics prints, and how long
-this supervisor takes to store entries. Whoever reaches the address can read them.
+this supervisor takes to store entries. Whoever reaches the address can read them. If
+OTEL_EXPORTER_OTLP_ENDPOINT names a collector of OpenTelemetry, it gets the same numbers every
+minute (OTEL_METRIC_EXPORT_INTERVAL), and the traces that wait for it.
 
 Without named runs, supervise also starts the runs of schedules, see git smithers cron.
 
@@ -98,14 +101,24 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 }
 
 // runSupervise resumes runs, and prints a report about each run. With --once, it returns after every resumed run has
-// ended or waits. Otherwise it continues until ctx ends or an error occurs. Unless addr is "", Prometheus can read metrics there meanwhile.
+// ended or waits. Otherwise it continues until ctx ends or an error occurs. Unless addr is "", Prometheus can read metrics there meanwhile; if the
+// environment names a collector, it gets them as well.
 func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest, addr string) error {
-	if addr != "" {
-		server, err := serveMetrics(ctx, s, store, addr)
+	if sends := otlp.Wanted(s.Env, otlp.Metrics); sends || addr != "" {
+		n, err := measure(ctx, s, store)
 		if err != nil {
 			return err
 		}
-		defer server.close()
+		if addr != "" {
+			server, err := serveMetrics(ctx, n, addr)
+			if err != nil {
+				return err
+			}
+			defer server.close()
+		}
+		if sends {
+			defer sendMetrics(ctx, n)()
+		}
 	}
 	req.Report = (&supervisionView{s: s, told: make(map[string]string)}).tell
 	return desk.Open(s, store).Supervise(ctx, req)

@@ -24,8 +24,8 @@ func metricsCommand() *arg.Command {
 		Summary: "count what runs did, for Prometheus",
 		About: `Prints numbers about all runs of the repository in the text format of Prometheus: runs by
 status, frames, forks, attempts and how long they took, waits and their age, the queue, hits
-of the cache, tool calls, scores, schedules and sandboxes. The numbers come from the history,
-so they are the same whoever asks. scripting.md lists them.
+of the cache, tool calls, scores, schedules and sandboxes, and the size of files. All but the
+last come from the history, so they are the same whoever asks. scripting.md lists them.
 
 To have them scraped, let git smithers supervise --metrics serve them, or write them to a file
 for the textfile collector of the node exporter.`,
@@ -42,11 +42,7 @@ for the textfile collector of the node exporter.`,
 
 // runMetrics prints the metrics.
 func runMetrics(ctx context.Context, s *session.Session, store *timeline.Store) error {
-	index, err := desk.WholeIndex(ctx, store)
-	if err != nil {
-		return err
-	}
-	families, err := metrics.Read(ctx, index, s.Now())
+	families, err := desk.ReadMetrics(ctx, s, store)
 	if err != nil {
 		return err
 	}

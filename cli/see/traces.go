@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app/otlp"
 	"github.com/git-smithers/git-smithers/app/traces"
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/desk"
@@ -40,8 +41,8 @@ an ExportTraceServiceRequest in OTLP's JSON encoding, which collectors take at /
 
 If OTEL_EXPORTER_OTLP_ENDPOINT names a collector, the trace of every run is sent when the run
 has ended, by a process of its own: no run waits for it. A trace that the collector does not
-take is sent again when the next run ends, or by traces --send, which without runs sends all
-traces that wait. The variables OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_TIMEOUT,
+take is sent again when the next run ends, by supervise, or by traces --send, which without
+runs sends all traces that wait. The variables OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_TIMEOUT,
 OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are read, too.
 
 A run that is started with TRACEPARENT in the environment is part of that trace, and each
@@ -58,7 +59,7 @@ command of a run with a trace gets the span of its attempt as TRACEPARENT.`,
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts := tracesOptions{runs: c.Args().Slice(), send: c.Bool("send")}
 			switch {
-			case opts.send && !traces.Wanted(s.Env):
+			case opts.send && !otlp.Wanted(s.Env, otlp.Traces):
 				return fault.New(fault.Usage, "traces --send needs a collector").Hint("set OTEL_EXPORTER_OTLP_ENDPOINT, such as http://localhost:4318")
 			case !opts.send && len(opts.runs) == 0:
 				return fault.New(fault.Usage, "traces needs a run").Hint("`git smithers runs` lists the runs, `git smithers traces --send` sends the traces that wait")
@@ -103,7 +104,7 @@ func sendTraces(ctx context.Context, s *session.Session, store *timeline.Store, 
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	view, err := desk.StartView(s, "traces")
+	view, err := desk.StartView(s, "send", string(otlp.Traces))
 	if err != nil {
 		return err
 	}
@@ -162,15 +163,8 @@ func sendTrace(ctx context.Context, s *session.Session, store *timeline.Store, v
 		if err != nil {
 			return err
 		}
-		if err := view.Write(body); err != nil {
+		if err := view.Post(body); err != nil {
 			return err
-		}
-		why, err := view.Read()
-		if err != nil {
-			return err
-		}
-		if len(why) > 0 {
-			return errors.New(plain.Text(string(why)))
 		}
 	}
 	return w.Done(store)

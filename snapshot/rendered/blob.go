@@ -22,6 +22,9 @@ const (
 	encodingKeyframe = "keyframe" // the whole tree, although there is a previous tree
 )
 
+// encodings are all of them.
+var encodings = [...]string{encodingFull, encodingKeyframe, encodingDelta}
+
 // maxBlob is the maximum size of a frame's blob in bytes: the payload, and the line before the payload.
 const maxBlob = page.MaxValue + 1<<10
 

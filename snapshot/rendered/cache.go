@@ -19,7 +19,11 @@ import (
 type Cache struct {
 	frames       *lru.Cache[objstore.ID, frame]
 	hits, misses atomic.Int64 // of read
+	written      [len(encodings)]writtenCounts
 }
+
+// writtenCounts counts the blobs of an encoding that Write has stored.
+type writtenCounts struct{ blobs, bytes, deltas atomic.Int64 }
 
 // frame is the rendered tree of a blob, as the cache keeps it.
 type frame struct {
@@ -156,7 +160,9 @@ func (c *Cache) Write(
 		}
 		next.deltas = blob.deltas
 	}
-	id := w.Add(objstore.Blob, blob.encode())
+	data := blob.encode()
+	id := w.Add(objstore.Blob, data)
+	c.wrote(blob, len(data))
 	c.put(id, next)
 	return id, nil
 }
@@ -204,12 +210,41 @@ func (c *Cache) count(hit bool) {
 	}
 }
 
-// Counts returns how many trees were read that the cache had, and that it lacked. A nil Cache counts nothing.
-func (c *Cache) Counts() (hits, misses int64) {
+// Counts is what a Cache has done since it was made.
+type Counts struct {
+	Hits, Misses int64     // of the trees that were read: the cache had them, or made them from the blobs of frames
+	Written      []Written // by encoding: full, keyframe, delta
+}
+
+// Written is how many blobs of an encoding were stored, how many bytes they have before compression, and how many blobs in all are to be read before
+// one of them to make its tree.
+type Written struct {
+	Encoding               string
+	Blobs, Bytes, Distance int64
+}
+
+// Counts returns what the cache has done. A nil Cache counts nothing.
+func (c *Cache) Counts() Counts {
 	if c == nil {
-		return 0, 0
+		c = new(Cache)
 	}
-	return c.hits.Load(), c.misses.Load()
+	out := Counts{Hits: c.hits.Load(), Misses: c.misses.Load()}
+	for i, name := range encodings {
+		n := &c.written[i]
+		out.Written = append(out.Written, Written{name, n.blobs.Load(), n.bytes.Load(), n.deltas.Load()})
+	}
+	return out
+}
+
+// wrote counts a blob that was stored with a size in bytes. If c is nil, wrote does nothing.
+func (c *Cache) wrote(b frameBlob, size int) {
+	if c == nil {
+		return
+	}
+	n := &c.written[slices.Index(encodings[:], b.encoding)]
+	n.blobs.Add(1)
+	n.bytes.Add(int64(size))
+	n.deltas.Add(int64(b.deltas))
 }
 
 // put adds f, the frame of the blob with the given id, to the cache. If c is nil, put does nothing.

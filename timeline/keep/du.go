@@ -3,9 +3,7 @@ package keep
 import (
 	"cmp"
 	"context"
-	"io/fs"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -103,9 +101,8 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 	out := s.usage(measured[:live])
 	out.Frames = s.frames(k.store.Objects(), live)
 	out.Refs = len(list)
-	if out.Index, out.Private, err = k.privateSizes(); err != nil {
-		return nil, timeline.Explain(err)
-	}
+	sizes := MeasureFiles(k.store)
+	out.Index, out.Private = sizes.Index, sizes.Private
 	return out, nil
 }
 
@@ -229,25 +226,4 @@ func largestFirst(usages map[string]Usage) []NameUsage {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Name, b.Name))
 	})
 	return out
-}
-
-// privateSizes returns the sizes in bytes of the index databases and of all other files of the store's
-// private folder. Files that it cannot read count as 0 bytes.
-func (k *Keeper) privateSizes() (index, private int64, err error) {
-	err = filepath.WalkDir(k.store.Private(), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // a missing folder has no size, and a file may be deleted at any time
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil //nolint:nilerr // another process has deleted the file
-		}
-		if filepath.Dir(path) == k.store.Private() && strings.HasPrefix(d.Name(), "index") {
-			index += info.Size()
-		} else {
-			private += info.Size()
-		}
-		return nil
-	})
-	return index, private, err
 }

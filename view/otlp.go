@@ -16,10 +16,10 @@ import (
 	"github.com/git-smithers/git-smithers/view/block"
 )
 
-// sendTraces posts each block that it reads to the collector that the environment names. For each, it writes a block: an empty one if the collector has
-// taken it, or else why it has not.
-func sendTraces(ctx context.Context, s Streams) error {
-	to, err := collectorOf(s.Env)
+// send posts each block that it reads to the collector of a signal, traces or metrics, that the environment names. For each, it writes a block: an empty
+// one if the collector has taken it, or else why it has not.
+func send(ctx context.Context, s Streams, signal string) error {
+	to, err := collectorOf(s.Env, signal)
 	if err != nil {
 		return err
 	}
@@ -42,30 +42,34 @@ func sendTraces(ctx context.Context, s Streams) error {
 	}
 }
 
-// collector is where traces go.
+// collector is where a signal goes.
 type collector struct {
 	url     string
 	headers map[string]string
 	client  *http.Client
 }
 
-// collectorOf returns the collector that an environment names, in the variables of OpenTelemetry's exporters.
-func collectorOf(env []string) (*collector, error) {
-	at := variable(env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+// exporter is how the names of the variables of all signals begin.
+const exporter = "OTEL_EXPORTER_OTLP_"
+
+// collectorOf returns the collector of a signal that an environment names, in the variables of OpenTelemetry's exporters.
+func collectorOf(env []string, signal string) (*collector, error) {
+	own := exporter + strings.ToUpper(signal) + "_" // how the names of the signal's own variables begin
+	at := variable(env, own+"ENDPOINT")
 	if at == "" {
-		at = strings.TrimSuffix(variable(env, "OTEL_EXPORTER_OTLP_ENDPOINT"), "/") + "/v1/traces"
+		at = strings.TrimSuffix(variable(env, exporter+"ENDPOINT"), "/") + "/v1/" + signal
 	}
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("not the URL of a collector: %.200q", at)
 	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+	for _, name := range []string{own + "PROTOCOL", exporter + "PROTOCOL"} {
 		if variable(env, name) == "grpc" {
-			return nil, errors.New(name + " is grpc, but traces are sent over HTTP only")
+			return nil, errors.New(name + " is grpc, but " + signal + " are sent over HTTP only")
 		}
 	}
-	c := &collector{url: u.String(), headers: make(map[string]string), client: &http.Client{Timeout: timeoutOf(env)}}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
+	c := &collector{url: u.String(), headers: make(map[string]string), client: &http.Client{Timeout: timeoutOf(env, own)}}
+	for _, name := range []string{exporter + "HEADERS", own + "HEADERS"} {
 		for pair := range strings.SplitSeq(variable(env, name), ",") {
 			key, escaped, ok := strings.Cut(strings.TrimSpace(pair), "=")
 			value, err := url.PathUnescape(escaped)
@@ -78,10 +82,10 @@ func collectorOf(env []string) (*collector, error) {
 	return c, nil
 }
 
-// timeoutOf returns how long a request may take.
-func timeoutOf(env []string) time.Duration {
+// timeoutOf returns how long a request may take. own is how the names of the signal's own variables begin.
+func timeoutOf(env []string, own string) time.Duration {
 	const usual = 10 * time.Second
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"} {
+	for _, name := range []string{own + "TIMEOUT", exporter + "TIMEOUT"} {
 		if ms, err := strconv.Atoi(variable(env, name)); err == nil && ms > 0 {
 			return time.Duration(ms) * time.Millisecond
 		}

@@ -176,8 +176,27 @@ func (c *collector) span(t *testing.T, name string) *tracepb.Span {
 		span = c.spans[name]
 		return span != nil || c.wrong != nil
 	}, time.Minute, 10*time.Millisecond, name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	require.NoError(t, c.wrong)
 	return span
+}
+
+// has reports whether the collector has a span.
+func (c *collector) has(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spans[name] != nil
+}
+
+// metric returns a metric that the collector has, and everything that it was sent must be right.
+func (c *collector) metric(t *testing.T, name string) *metricspb.Metric {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	require.NoError(t, c.wrong)
+	require.Contains(t, c.metrics, name)
+	return c.metrics[name]
 }
 
 func TestARunIsATraceOfOpenTelemetry(t *testing.T) {
@@ -240,7 +259,7 @@ func TestNoTraceIsLostWhileTheCollectorIsAway(t *testing.T) {
 		left, err := os.ReadDir(queue)
 		return err == nil && len(left) == 0
 	}, time.Minute, 10*time.Millisecond)
-	assert.NotContains(t, c.spans, "untraced", "runs without a collector are not sent by themselves")
+	assert.False(t, c.has("untraced"), "runs without a collector are not sent by themselves")
 	assert.Equal(t, "untraced\n", w.smithers([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL}, "traces", "--send", "untraced"))
 	c.span(t, "untraced work")
 	w.smithers(nil, "verify")
@@ -272,10 +291,7 @@ func TestASupervisorSendsMetricsToACollector(t *testing.T) {
 	require.NoError(t, syscall.Kill(-supervisor.Process.Pid, syscall.SIGINT)) // as a terminal does
 	require.Error(t, supervisor.Wait())
 	assert.NotContains(t, said.String(), "were not sent", "what was interrupted sent the last numbers")
-	require.NoError(t, c.wrong)
-
-	took := c.metrics["smithers.snapshot.duration_ms"]
-	require.NotNil(t, took)
+	took := c.metric(t, "smithers.snapshot.duration_ms")
 	assert.Equal(t, "ms", took.GetUnit())
 	point := took.GetHistogram().GetDataPoints()[0]
 	assert.Positive(t, point.GetCount())
@@ -286,7 +302,7 @@ func TestASupervisorSendsMetricsToACollector(t *testing.T) {
 	}
 	assert.Equal(t, point.GetCount(), all)
 	assert.InDelta(t, 1, point.GetExplicitBounds()[0], 0, "the first bucket is of up to 1 ms")
-	assert.NotEmpty(t, c.metrics["smithers.disk.bytes"].GetGauge().GetDataPoints())
+	assert.NotEmpty(t, c.metric(t, "smithers.disk.bytes").GetGauge().GetDataPoints())
 
 	out, err = w.command(nowhere, "supervise", "--once").CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -10,9 +10,12 @@ const (
 	// mergeLock is the name of the lock that the merging process holds.
 	mergeLock = "merge.lock"
 	// mergeLots is the largest number of lots of one Merge. A lot is the packs that are replaced by one new
-	// pack. While a Merge runs, other processes write packs and cannot merge them, because the Merge holds the
-	// lock. So the Merge continues with these packs, up to this limit.
+	// pack.
 	mergeLots = 256
+	// mergeRounds is how often a Merge replaces as many packs as it finds. While it runs, other processes write
+	// packs and cannot merge them, because the Merge holds the lock. So the Merge continues with these packs.
+	// Without a limit, a process that is about to end would merge for as long as others write.
+	mergeRounds = 3
 )
 
 // MergeResult is the result of a merge. It is zero if another process is merging.
@@ -43,7 +46,7 @@ type merger struct {
 }
 
 // merge merges the packs that choose returns into one pack, and repeats this until choose returns no packs, but
-// at most lots times. Before that, it removes leftovers of dead processes, and a multi-pack-index that lists
+// at most lots times, and not much longer than it takes to replace all packs mergeRounds times. Before that, it removes leftovers of dead processes, and a multi-pack-index that lists
 // missing packs. The result adds up all merges. If another process holds the merge lock, merge does nothing and
 // returns a zero result.
 //
@@ -67,6 +70,7 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 	const attempts = 5
 	var total MergeResult
 	share := mergeShare
+	rounds, left := 0, 0 // left is the number of packs to replace in this round
 	for failed := 0; failed < attempts && lots > 0; {
 		now, err := m.temp.now() // captures continue, so each lot needs the present time
 		if err != nil {
@@ -76,7 +80,10 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 		if err != nil {
 			return total, err
 		}
-		if len(chosen) == 0 || m.midx.isStuck() {
+		if left <= 0 {
+			rounds, left = rounds+1, all
+		}
+		if len(chosen) == 0 || m.midx.isStuck() || rounds > mergeRounds {
 			total.add(MergeResult{PacksBefore: all, PacksAfter: all})
 			return total, nil
 		}
@@ -95,7 +102,7 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 		if err != nil || removed == 0 {
 			return total, err // if err is nil, git holds the lock of its multi-pack-index for a long time
 		}
-		lots--
+		lots, left = lots-1, left-removed
 	}
 	return total, nil
 }

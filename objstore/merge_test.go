@@ -288,6 +288,34 @@ func TestValuesThatChangeBackAndForthMerge(t *testing.T) {
 	r.fsck()
 }
 
+func TestAMergeEndsThoughOthersGoOnWriting(t *testing.T) {
+	t.Parallel()
+	r, c := captured(t, 20)
+	writer := r.open()
+	b := writer.Begin()
+	lots := 0
+	s := r.open(func(o *objstore.Options) {
+		o.Failpoint = func(name string) error {
+			if name != "merge-staged" {
+				return nil
+			}
+			lots++
+			for range 20 {
+				c.step(b)
+				if err := b.Commit(t.Context(), nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	})
+	r.merge(s)
+	assert.Less(t, lots, 10, "one for the packs of the beginning, and a few for those that came meanwhile")
+	require.NoError(t, r.moveTip(c.tip)())
+	c.requireAll(t, r.open())
+	r.fsck()
+}
+
 func TestCapturesAndReadsGoOnDuringMerges(t *testing.T) {
 	t.Parallel()
 	r, c := newRepo(t), newChain(10)

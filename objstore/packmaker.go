@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha1"
 	"encoding/hex"
 	"errors"
@@ -20,7 +21,7 @@ import (
 // stagedPack is a complete pack with its index, both in the temporary directory.
 type stagedPack struct {
 	fs    fsx.FS
-	name  string // the final name of the pack, "pack-<checksum>"
+	name  string // the final name of the pack, which no pack has had before
 	pack  string // path of the temporary file; "" after the rename
 	index string // path of the index's temporary file; "" after the rename
 	idx   *index
@@ -107,10 +108,19 @@ func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fs
 	if staged.idx, err = parseIndex(data); err != nil {
 		return err
 	}
-	staged.name = "pack-" + hex.EncodeToString(sum[:sha1.Size])
+	staged.name = newPackName()
 	staged.bytes, staged.made = info.Size(), info.ModTime()
 	_, err = index.Write(data)
 	return err
+}
+
+// newPackName returns a name that no pack has had before. git repack -d lists packs, looks for what refs reach, and then removes the listed
+// packs by their names. A pack that was made meanwhile, under a name that was listed, would go with them (decision 58). git and other programs
+// take any name of this form.
+func newPackName() string {
+	var name [sha1.Size]byte
+	rand.Read(name[:]) // never fails
+	return "pack-" + hex.EncodeToString(name[:])
 }
 
 // syncBoth puts two files on stable storage at the same time. On a journaling file system, syncing two files at
@@ -127,7 +137,7 @@ func syncBoth(a, b fsx.File) error {
 // publish renames a staged pack into the repository, so that git and this store find it. It renames the index
 // last, because git finds packs by their indexes. If sync is true, the names are on stable storage when publish
 // returns. failpoints are the points at which tests stop a write. After an error the renamed files stay,
-// because an identical pack may have existed before and be in use.
+// and a later sweep looks at them.
 func (m *packMaker) publish(staged *stagedPack, sync bool, failpoints failpoints) error {
 	defer staged.discard()
 	if err := m.temp.rename(staged.pack, m.files.path(staged.name, ".pack")); err != nil {

@@ -54,8 +54,9 @@ func appendInStorm() {
 	must(err)
 	head, err := s.Head(context.Background(), run)
 	must(err)
+	process := strconv.FormatUint(rand.Uint64(), 36) // the number of a process comes again
 	for i := 0; ctx.Err() == nil; i++ {
-		operation := fmt.Sprintf("%d-%d", os.Getpid(), i)
+		operation := fmt.Sprintf("%s-%d", process, i)
 		err := head.Update(ctx, func() (*snapshot.Draft, error) {
 			return &snapshot.Draft{Operation: operation, Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", strconv.Itoa(i))}}}, nil
 		})

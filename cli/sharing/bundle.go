@@ -28,8 +28,8 @@ func bundleCommand() *arg.Command {
 		Name:    "bundle",
 		Summary: "write runs to a file",
 		Usage:   []string{"<run>... -o FILE [--allow DIGEST]..."},
-		About: `Writes the named runs to a file, with all of their history and captured code, to share them
-without a remote: unbundle reads the file. The file is a git bundle, so git fetch and git
+		About: `Writes the named runs, and the runs that they have called, to a file, with all of their history
+and captured code, to share them without a remote: unbundle reads the file. The file is a git bundle, so git fetch and git
 clone read it, too. It needs no other repository: it includes the history of the code that
 the runs build on. An existing file is not overwritten. -o - writes the bundle to standard
 output, and the ids of the runs to standard error.

@@ -28,8 +28,9 @@ func fetchCommand() *arg.Command {
 		Name:    "fetch",
 		Summary: "fetch runs from a remote",
 		Usage:   []string{"[<remote>] [<run>...]", "<remote> <run> --as NEWID"},
-		About: `Fetches the named runs, by their full ids, or all runs of the remote, with all of their
-history and captured code. New data is checked before any ref in this repository moves.
+		About: `Fetches the named runs, by their full ids, and the runs that they have called, or all runs of
+the remote, with all of their history and captured code. New data is checked before any ref in
+this repository moves.
 Fetched runs work with every command: timeline, diff, show, fork, replay, resume and
 restore. Commands of a fetched run are shown, and run only after you confirm them.
 

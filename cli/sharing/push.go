@@ -27,9 +27,10 @@ func pushCommand() *arg.Command {
 		Name:    "push",
 		Summary: "push runs to a remote",
 		Usage:   []string{"[<remote>] [<run>...] [--frames] [--revive] [--allow DIGEST]... [--yes] [--dry-run]"},
-		About: `Pushes the named runs with all of their history and captured code; without a name, all runs
-that the remote does not have in their newest state. Also pushes the tombstones of runs that
-were pruned here, so that no other push or fetch brings these runs back.
+		About: `Pushes the named runs with all of their history and captured code, and the runs that they have
+called; without a name, all runs that the remote does not have in their newest state. Also
+pushes the tombstones of runs that were pruned here, so that no other push or fetch brings these
+runs back.
 
 The default remote is smithers.remote, the remote of the branch, the only remote, or origin,
 in this order; a URL or a path works, too. git push does not push runs. Nothing at the

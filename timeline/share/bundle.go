@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -23,7 +25,7 @@ type BundleRequest struct {
 	Allow []string // digests of secrets that the bundle may have; see gate.Finding
 }
 
-// Bundle writes the runs of a request and all objects that they reach to w. The format is a git
+// Bundle writes the runs of a request, the runs that they have called, and all objects that they reach to w. The format is a git
 // bundle, which `git clone` and `git fetch` can read, too. Bundle returns the ids of the runs, each once. The
 // error's code is usage if no run is given. It is older_format if a run is in an older format, because Unbundle
 // would refuse the run. After an error, w may have an incomplete bundle.
@@ -34,24 +36,36 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, req BundleRequest) ([]
 	var ids []string
 	var searched []gate.Run
 	var names []refs.Name
-	seen := make(map[string]bool)
+	add := func(id string, tip objstore.ID) error {
+		if slices.Contains(ids, id) {
+			return nil
+		}
+		if err := timeline.RefuseOlder(s.store.Objects(), tip); err != nil {
+			return err
+		}
+		name, err := refs.Tip(id)
+		ids, names, searched = append(ids, id), append(names, name), append(searched, gate.Run{ID: id, Tip: tip})
+		return timeline.Explain(err)
+	}
 	for _, run := range req.Runs {
 		id, tip, err := s.store.FindRun(ctx, run, timeline.ToRead)
 		if err != nil {
 			return nil, err
 		}
-		if seen[id] {
-			continue
-		}
-		if err := timeline.RefuseOlder(s.store.Objects(), tip); err != nil {
+		if err := add(id, tip); err != nil {
 			return nil, err
 		}
-		name, err := refs.Tip(id)
+	}
+	for _, run := range slices.Clone(searched) {
+		called, err := s.called(ctx, run.Tip)
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		seen[id], ids, names = true, append(ids, id), append(names, name)
-		searched = append(searched, gate.Run{ID: id, Tip: tip})
+		for _, c := range called {
+			if err := add(c.id, c.tip); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if len(ids) == 0 {
 		return nil, fault.New(fault.Usage, "no runs to bundle").Hint("name at least one run")

@@ -64,7 +64,7 @@ func (p *push) readTombstones(ctx context.Context) error {
 	return nil
 }
 
-// collectNamed sets p.runs to the runs that the request names, each once. It removes the tombstones of all other
+// collectNamed sets p.runs to the runs that the request names, each once, and then those that they have called. It removes the tombstones of all other
 // runs from p.gone. A name is a run's id or a unique prefix of the id. For a run that was pruned in this
 // repository, the name must be the whole id. Such a run has a tombstone and no tip, so its Tip is zero.
 func (p *push) collectNamed(ctx context.Context) error {
@@ -100,5 +100,24 @@ func (p *push) collectNamed(ctx context.Context) error {
 		p.runs = append(p.runs, &outgoingRun{PushedRun: PushedRun{RunID: run, Tip: tip}, component: component, named: true})
 	}
 	p.gone = stones
+	return p.collectCalled(ctx)
+}
+
+// collectCalled adds the runs that the runs in p.runs have called to p.runs.
+func (p *push) collectCalled(ctx context.Context) error {
+	for _, run := range slices.Clone(p.runs) {
+		if run.Tip.IsZero() {
+			continue
+		}
+		called, err := p.called(ctx, run.Tip)
+		if err != nil {
+			return err
+		}
+		for _, c := range called {
+			if !slices.ContainsFunc(p.runs, func(r *outgoingRun) bool { return r.RunID == c.id }) {
+				p.runs = append(p.runs, &outgoingRun{PushedRun: PushedRun{RunID: c.id, Tip: c.tip}, component: c.component})
+			}
+		}
+	}
 	return nil
 }

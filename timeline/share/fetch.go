@@ -162,6 +162,9 @@ func (f *fetch) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if f.named() && f.req.As == "" {
+		return f.takeCalled(ctx, wanted)
+	}
 	return nil
 }
 
@@ -201,13 +204,9 @@ func (f *fetch) bringNamed(ctx context.Context) ([]string, error) {
 // a named run is missing at the remote. components are the ref components of the named runs. If the remote has neither
 // a tip nor a tombstone of a named run, bringThere fetches nothing and the error's code is run_not_found.
 func (f *fetch) bringThere(ctx context.Context, components []string) error {
-	list, err := f.transport().List(ctx, f.from.Name, refs.Folder)
+	there, err := f.listThere(ctx)
 	if err != nil {
-		return f.from.Explain(err)
-	}
-	there := make(map[string]bool)
-	for _, ref := range list {
-		there[string(ref.Name)] = true
+		return err
 	}
 	specs := []transportSpec{f.stones()}
 	for _, component := range components {
@@ -222,13 +221,26 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 			})
 			run := f.req.Runs[at]
 			err := fault.New(fault.RunNotFound, "%s has no run %q", f.from.Shown(), run).Detail("run", run)
-			if len(list) == 0 {
+			if len(there) == 0 {
 				return err.Hint("the remote shows no runs: if the server hides refs/smithers, ask its administrator about transfer.hideRefs")
 			}
 			return err.Hint("`%s` fetches all runs of the remote", f.again())
 		}
 	}
 	return f.bring(ctx, specs, false)
+}
+
+// listThere returns the names of the refs of runs that the remote has.
+func (f *fetch) listThere(ctx context.Context) (map[string]bool, error) {
+	list, err := f.transport().List(ctx, f.from.Name, refs.Folder)
+	if err != nil {
+		return nil, f.from.Explain(err)
+	}
+	there := make(map[string]bool, len(list))
+	for _, ref := range list {
+		there[string(ref.Name)] = true
+	}
+	return there, nil
 }
 
 // refusal returns the error for the most serious state in f.out.Runs, or nil if no state is an error. The states are,

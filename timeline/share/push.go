@@ -22,7 +22,7 @@ type PushRequest struct {
 	// Remote is the name of a remote, or a URL. "" means the first of these that exists: smithers.remote, the branch's
 	// remote, the only remote, origin.
 	Remote string
-	Runs   []string // ids or unique prefixes; empty means every run whose tip the remote lacks
+	Runs   []string // ids or unique prefixes, which bring the runs along that they have called; empty means every run whose tip the remote lacks
 	Except []string // whole ids of runs that a push without names leaves here
 	Frames bool     // also push frame refs, up to smithers.remoteFrameRefs
 	Revive bool     // delete the remote's tombstones of the named runs

@@ -151,7 +151,7 @@ func (s *storm) calm() {
 // run takes a run to its end, through as many kills as it gets. Each process of it but one
 // in five gets one.
 func (s *storm) run(id string, random *rand.Rand) (kills []killed, err error) {
-	args := []string{"run", "flow.yaml", "--run-id", id}
+	args, held := []string{"run", "flow.yaml", "--run-id", id}, 0
 	for {
 		extra, planned := "", false
 		var kill killed
@@ -181,6 +181,11 @@ func (s *storm) run(id string, random *rand.Rand) (kills []killed, err error) {
 				return kills, fmt.Errorf("approve %s: status %d: %s", id, status, out)
 			}
 			args = []string{"resume", id}
+		case 11: // a command that the killed process was about to start has its lock until it is another program
+			if held++; held > 500 {
+				return kills, fmt.Errorf("%v: status %d: %s", args, status, out)
+			}
+			time.Sleep(10 * time.Millisecond)
 		case 10: // it was killed before there was a run
 			args = []string{"run", "flow.yaml", "--run-id", id}
 		default:

@@ -218,10 +218,12 @@ func (t *trust) addFiles(ctx context.Context, e *cache.Entry, end *endOfLookup, 
 	if err != nil {
 		return false, err
 	}
+	_, compared := e.Key[cache.PartFiles]
 	switch {
 	case before.Tree.IsZero() && after.Tree.IsZero():
-		_, compared := e.Key[cache.PartFiles]
 		return !compared, nil // without captures, only a task that compares no files has a result
+	case !compared && e.Attempt > 1:
+		return false, nil // an attempt before may have made some of the task's files
 	case before.Tree.IsZero() || after.Tree.IsZero() || !slices.Equal(before.LeftOut, after.LeftOut) || before.LeftOutMore != after.LeftOutMore:
 		return false, nil
 	case e.Key[cache.PartFiles] != "" && e.Key[cache.PartFiles] != before.Tree.String():

@@ -89,14 +89,20 @@ func (kept result) entry(ctx context.Context, run string, frame int64, after sna
 	case !read || after.Tree.IsZero() || !slices.Equal(after.LeftOut, l.files.LeftOut) || after.LeftOutMore != l.files.LeftOutMore:
 		return nil, nil //nolint:nilnil // the changes are not known
 	case after.Tree == l.files.Tree:
-		return e, nil
 	case !l.alone:
 		return nil, nil //nolint:nilnil // the changes may be those of another attempt
+	default:
+		files, size, err := l.cache.Changes(ctx, l.files.Tree, after.Tree)
+		if err != nil {
+			return nil, err
+		}
+		e.Files, e.Bytes = files, e.Bytes+size
 	}
-	files, size, err := l.cache.Changes(ctx, l.files.Tree, after.Tree)
-	if err != nil {
-		return nil, err
+	if l.policy.NoFiles || l.policy.Paths != nil {
+		found, err := l.cache.KeepFiles(ctx, e, after.Tree)
+		if err != nil || !found && a.Attempt > 1 {
+			return nil, err // an attempt that was interrupted may have made some of the task's files
+		}
 	}
-	e.Files, e.Bytes = files, e.Bytes+size
 	return e, nil
 }

@@ -81,7 +81,7 @@ func (c *CapturedFiles) withTree(ctx context.Context, w *Workspace, f func(objst
 }
 
 // ApplyEdits makes the changes in the working copy, as a restore makes them, and reports whether they fit. They fit if the captured
-// files are, at each path, as the edit expects, and nothing else is in the way. If they do not fit, no file is changed. The repository
+// files are, at each path, as the edit expects or as it makes them, and nothing else is in the way. If they do not fit, no file is changed. The repository
 // must have the objects of the edits. c is a new capture of the working copy and is not closed yet. The errors are those of Restore.
 func (w *Workspace) ApplyEdits(ctx context.Context, c *CapturedFiles, edits []FileEdit) (fits bool, err error) {
 	builder := &treeBuilder{made: make(map[objstore.ID][]byte)}
@@ -90,7 +90,7 @@ func (w *Workspace) ApplyEdits(ctx context.Context, c *CapturedFiles, edits []Fi
 		files := make(map[string]treeFile, len(edits))
 		for _, e := range edits {
 			now, err := FileAt(trees, c.VCS.Tree, e.Path)
-			if err != nil || now != e.Was {
+			if err != nil || now != e.Was && now != e.Now {
 				return err
 			}
 			files[e.Path] = treeFile{e.Now.Mode, e.Now.ID}

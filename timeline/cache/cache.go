@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
@@ -248,6 +249,42 @@ func (c *Cache) Changes(ctx context.Context, before, after objstore.ID) (files [
 		return nil, 0, timeline.Explain(err)
 	}
 	return files, size, nil
+}
+
+// KeepFiles adds to e the changes of files of the entry that has its key now, as far as the tree after has their outcome and e does not change these files.
+// A key that does not have all files is also that of a task which finds its files as it would write them: they belong to its result nevertheless.
+// found is false if there is no such entry of this clone.
+func (c *Cache) KeepFiles(ctx context.Context, e *Entry, after objstore.ID) (found bool, err error) {
+	old, err := c.Find(ctx, e.Key.Sum())
+	if errors.Is(err, ErrAltered) {
+		return false, nil
+	}
+	if err != nil || old == nil || !old.Own {
+		return false, err
+	}
+	for _, f := range old.Files {
+		if slices.ContainsFunc(e.Files, func(own jjbridge.FileEdit) bool { return own.Path == f.Path }) {
+			continue
+		}
+		at, err := jjbridge.FileAt(c.store.Objects(), after, f.Path)
+		if err != nil {
+			return true, timeline.Explain(err)
+		}
+		if at != f.Now {
+			continue
+		}
+		e.Files = append(e.Files, f)
+		if f.Now.Mode == 0 {
+			continue
+		}
+		data, err := objstore.GetKind(c.store.Objects(), f.Now.ID, objstore.Blob)
+		if err != nil {
+			return true, timeline.Explain(err)
+		}
+		e.Bytes += int64(len(data))
+	}
+	slices.SortFunc(e.Files, func(a, b jjbridge.FileEdit) int { return strings.Compare(a.Path, b.Path) })
+	return true, nil
 }
 
 // PartOf returns the value of the part for a path of a tree: the mode and the id of what is there, or "none". The repository must have

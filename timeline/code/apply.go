@@ -10,7 +10,7 @@ import (
 )
 
 // Apply changes files of the working copy, as a restore changes them, and reports whether the edits fit. They fit if each of the files is
-// as its edit expects, and no other file is in the way; a file that captures leave out is not as any edit expects. If they do not fit,
+// as its edit expects or makes it, and no other file is in the way; a file that captures leave out is neither. If they do not fit,
 // no file is changed. The caller keeps what the files were before: the edits name it. Code: no_working_copy if there is none.
 func (c *WorkingCopy) Apply(ctx context.Context, edits []jjbridge.FileEdit) (fits bool, err error) {
 	if c.Root() == "" {

@@ -63,3 +63,25 @@ func TestSmithersReadsNestedLoopsAndCalledRunsOfAnExport(t *testing.T) {
 	assert.Regexp(t, `<loop name="ralph" id="outer"[^>]*>\s*<loop name="ralph" id="inner"[^>]*>\s*<task name="task" nodeId="try"`, tree)
 	assert.Contains(t, tree, `<subflow name="subflow" id="call" mode="childRun"`)
 }
+
+// TestSmithersTakesResultsFromTheCacheOfAnExport has the real Smithers use a result of its own again, from a database that was exported here, beside one of ours.
+func TestSmithersTakesResultsFromTheCacheOfAnExport(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	data, err := os.ReadFile(filepath.Join("testdata", "smithers", "cached.tsx"))
+	require.NoError(t, err)
+	p.write("cached.tsx", string(data))
+	p.write("w.yaml", "{name: w, outputs: {t: {}}, tasks: [{id: a, output: t, run: echo 1, cache: {files: none}}]}")
+	p.ends(0, up("cached.tsx", "first", "{}")...)
+	p.ok("import", "smithers.db")
+	p.ok("run", "w.yaml", "--run-id", "ours")
+	p.ok("export", "--to", "all.db")
+	p.ok("import", "all.db")
+	assert.Contains(t, p.ok("sql", "SELECT workflow_name, node_id FROM _smithers_cache ORDER BY 1"), "cached\tmade")
+	require.NoError(t, os.Rename(filepath.Join(p.Dir, "all.db"), filepath.Join(p.Dir, "smithers.db")))
+	p.ends(0, up("cached.tsx", "second", "{}")...)
+	assert.Equal(t, "made\n", p.read("ran.txt"), "the second run took the result of the first")
+	p.ok("import", "smithers.db")
+	assert.Contains(t, p.ok("sql", "SELECT cached FROM _smithers_attempts WHERE run_id = 'second'"), "1")
+	p.ok("verify")
+}

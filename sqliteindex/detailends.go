@@ -12,7 +12,7 @@ import (
 )
 
 // ends reads the new details for which it compares only the indexed entry and the tip: the mailbox, ops, tool calls, scores,
-// input and outputs. It also reads the columns of the output tables. It stores all of them in d.detail. Without an indexed entry,
+// input and outputs. It also reads Smithers' sandboxes at the tip. It also reads the columns of the output tables. It stores all of them in d.detail. Without an indexed entry,
 // all rows of the tip are new.
 func (d *detailReader) ends() error {
 	before, opsBefore := snapshot.EmptyState(), (*page.Collection)(nil)
@@ -39,6 +39,9 @@ func (d *detailReader) ends() error {
 		return err
 	}
 	if d.detail.scores, err = journalDeltas(d, (*snapshot.Entry).Scores, snapshot.DecodeScore); err != nil {
+		return err
+	}
+	if d.detail.sandboxes, err = peerSandboxRows(d.detail.tip); err != nil {
 		return err
 	}
 	if before.InputID() != after.InputID() {

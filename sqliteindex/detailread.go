@@ -29,6 +29,7 @@ type detail struct {
 	ops       []opRow
 	calls     []rowDelta[snapshot.ToolCall]
 	scores    []rowDelta[snapshot.Score]
+	sandboxes []page.Row // all of Smithers' own
 	input     inputDelta
 	hashes    []frameHash              // newest frame first
 	workflows []objstore.ID            // every definition along the chain, including the parents'; sorted

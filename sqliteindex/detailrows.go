@@ -31,7 +31,7 @@ const (
 // rows writes all details of a run except its outputs.
 func (w *detailWriter) rows(ctx context.Context, d *detail) error {
 	steps := []func(context.Context, *detail) error{
-		w.nodes, w.loops, w.events, w.approvals, w.humanRequests, w.signals, w.waits, w.ops, w.calls, w.scores, w.input, w.hashes,
+		w.nodes, w.loops, w.events, w.approvals, w.humanRequests, w.signals, w.waits, w.ops, w.calls, w.scores, w.sandboxes, w.input, w.hashes,
 	}
 	for _, step := range steps {
 		if err := step(ctx, d); err != nil {

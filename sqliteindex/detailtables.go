@@ -234,13 +234,27 @@ CREATE TABLE _smithers_ops (
 	PRIMARY KEY (run_id, op)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE _index_peer_sandboxes (
+	run_id  TEXT NOT NULL,
+	row_key TEXT NOT NULL,
+	row     TEXT NOT NULL,
+	PRIMARY KEY (run_id, row_key)
+) STRICT, WITHOUT ROWID;
+
 CREATE VIEW _smithers_sandboxes AS
 	SELECT run_id, node_id AS sandbox_id, 'bubblewrap' AS runtime, NULL AS remote_run_id, NULL AS workspace_id, NULL AS container_id,
 		json_object('allows', sandbox) AS config_json,
 		CASE state WHEN 'in-progress' THEN 'shipped' ELSE state END AS status,
 		NULL AS heartbeat_at_ms, started_at_ms AS shipped_at_ms, finished_at_ms AS completed_at_ms, NULL AS bundle_path,
 		iteration, attempt
-	FROM _index_attempts WHERE sandbox IS NOT NULL;
+	FROM _index_attempts WHERE sandbox IS NOT NULL
+	UNION ALL
+	SELECT run_id, coalesce(row ->> '$.sandbox_id', row_key ->> '$[0]'), row ->> '$.runtime', row ->> '$.remote_run_id',
+		row ->> '$.workspace_id', row ->> '$.container_id', row ->> '$.config_json', row ->> '$.status', row ->> '$.heartbeat_at_ms',
+		row ->> '$.shipped_at_ms', row ->> '$.completed_at_ms',
+		CASE json_type(row, '$.bundle_path') WHEN 'object' THEN ltrim(row ->> '$.bundle_path.root[1]', '/') ELSE row ->> '$.bundle_path' END,
+		NULL, NULL
+	FROM _index_peer_sandboxes WHERE row <> 'null';
 
 CREATE VIEW _smithers_time_travel_audit AS
 	SELECT o.op AS id, o.run_id, o.from_frame_no,

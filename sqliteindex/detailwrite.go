@@ -19,7 +19,8 @@ const (
 func detailTableNames() []string {
 	return []string{
 		"_smithers_nodes", "_smithers_ralph", "_smithers_events", "_smithers_approvals", "_smithers_human_requests",
-		"_smithers_signals", "_smithers_waits", "_smithers_ops", "_smithers_tool_calls", "_smithers_scorers", "input",
+		"_smithers_signals", "_smithers_waits", "_smithers_ops", "_smithers_tool_calls", "_smithers_scorers",
+		"_index_peer_sandboxes", "input",
 	}
 }
 

@@ -156,7 +156,7 @@ func (p *peer) peopleAnswer() {
 func (p *peer) forksOfAllKindsGoOn() {
 	p.t.Helper()
 	asked := p.newest("late") - 1
-	p.ok("fork", fmt.Sprintf("late:%d", asked), "--run-id", "sooner", "--input", `{"wait":"10ms","people":false}`)
+	p.ok("fork", fmt.Sprintf("late:%d", asked), "--run-id", "sooner", "--input", `{"wait":"10ms","people":false}`, "--force") // over an effect outside
 	p.ok("fork", "all:child:pages:0:2", "--run-id", "part-again")
 	p.ok("fork", "chain:3", "--run-id", "chain-again")
 	p.ok("export", "sooner", "chain-again", "--to", "smithers.db")

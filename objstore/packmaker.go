@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha1"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,9 +116,8 @@ func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fs
 // packs by their names. A pack that was made meanwhile, under a name that was listed, would go with them (decision 58). git and other programs
 // take any name of this form.
 func newPackName() string {
-	var name [sha1.Size]byte
-	rand.Read(name[:]) // never fails
-	return "pack-" + hex.EncodeToString(name[:])
+	random := [3]uint64{rand.Uint64(), rand.Uint64(), rand.Uint64()} //nolint:gosec // nobody must guess it: it must only be new
+	return fmt.Sprintf("pack-%016x%016x%08x", random[0], random[1], uint32(random[2])) //nolint:gosec // 32 bits of it
 }
 
 // syncBoth puts two files on stable storage at the same time. On a journaling file system, syncing two files at

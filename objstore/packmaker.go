@@ -116,7 +116,7 @@ func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fs
 // packs by their names. A pack that was made meanwhile, under a name that was listed, would go with them (decision 58). git and other programs
 // take any name of this form.
 func newPackName() string {
-	random := [3]uint64{rand.Uint64(), rand.Uint64(), rand.Uint64()} //nolint:gosec // nobody must guess it: it must only be new
+	random := [3]uint64{rand.Uint64(), rand.Uint64(), rand.Uint64()}                   //nolint:gosec // it may be guessed, and must only be new
 	return fmt.Sprintf("pack-%016x%016x%08x", random[0], random[1], uint32(random[2])) //nolint:gosec // 32 bits of it
 }
 

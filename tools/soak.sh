@@ -1,7 +1,7 @@
 #!/bin/sh
 # Usage: tools/soak.sh TESTFLAG...
 #
-# Runs every test there is: all of them under the race detector with their files on disk, the
+# Runs every test there is: all but those with the real Smithers and LangGraph under the race detector with their files on disk, the
 # scripts and working copies once more with the newer git and without the detector, kills and
 # power cuts at every point, maintenance beside writers for ten minutes, every fuzzer for a
 # minute, the search for secrets by the samples of another scanner, real coding agents, and reports in a browser. The arguments are for
@@ -16,6 +16,7 @@ logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 rm -rf .tests
 race="-race -gcflags=modernc.org/...=-race=false"
+engines='^TestSmithers|^TestLangGraph' # what they wait for is node and bun, and commands that other tests run with the detector
 newer="$PWD/.tools/newer-git/bin:$PATH"
 
 # part NAME COMMAND... notes how the command ended and how long it took; its output is shown if it fails.
@@ -31,7 +32,8 @@ fuzzers() { CGO_ENABLED=0 part fuzz tools/fuzz.sh 1m "$@"; }
 
 tests() {
 	part langgraph-sqlite tools/langgraph-sqlite.sh
-	CGO_ENABLED=1 part race tools/gotest.sh race "$@" $race -timeout 60m ./...
+	CGO_ENABLED=1 part race tools/gotest.sh race "$@" $race -timeout 60m -skip "$engines" ./...
+	CGO_ENABLED=0 part engines tools/gotest.sh engines "$@" -count=1 -timeout 60m -run "$engines" .
 	PATH=$newer CGO_ENABLED=0 part newer-git tools/gotest.sh newer-git "$@" -timeout 60m -run '^TestScript' .
 	PATH=$newer CGO_ENABLED=0 part newer-git-jj tools/gotest.sh newer-git-jj "$@" -timeout 60m ./internal/gitexec ./jjbridge
 	EVERY_CUT=1 CGO_ENABLED=0 part crash tools/gotest.sh crash "$@" -count=1 -timeout 60m \

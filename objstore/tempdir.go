@@ -18,6 +18,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
+// KeepMessage is the message with which git index-pack --keep makes a .keep file like those of this package: if its process dies, a merge removes the file.
+const KeepMessage = "git-smithers: refs to this pack are about to move"
+
 const (
 	tempPrefix = "unfinished-"
 	// emptyFile is the name of a permanent file in the temporary directory. The .keep files of this program are
@@ -25,7 +28,7 @@ const (
 	// that this program made the .keep file.
 	emptyFile = "empty"
 	// keepText is the content of a .keep file that cannot be made as a hard link.
-	keepText = "git-smithers: refs to this pack are about to move\n"
+	keepText = KeepMessage + "\n"
 	// staleTemp is the age from which a temporary file of a dead process is removed.
 	staleTemp = time.Hour
 	// staleKeep is the age of a pack with a .keep file from which the process that made the .keep file counts

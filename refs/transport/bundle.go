@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -42,17 +43,17 @@ var bundleSignatures = []string{"# v2 git bundle\n", "# v3 git bundle\n"}
 
 // takeBundle stores the objects of the bundle at path in this repository. remote is the remote that was given to
 // Fetch. takeBundle does nothing if remote is the name of a configured remote, or if the file at path is not a
-// bundle.
-func (t *Transport) takeBundle(ctx context.Context, path, remote string) error {
+// bundle. Until letGo is called, no git gc removes the objects.
+func (t *Transport) takeBundle(ctx context.Context, path, remote string) (letGo func(), err error) {
 	if t.isConfigured(remote) {
-		return nil
+		return func() {}, nil
 	}
 	bundle := openBundle(path)
 	if bundle == nil {
-		return nil
+		return func() {}, nil
 	}
-	err := t.takeObjects(ctx, bundle)
-	return errors.Join(err, bundle.Close())
+	letGo, err = t.takeObjects(ctx, bundle)
+	return letGo, errors.Join(err, bundle.Close())
 }
 
 // openBundle opens the file at path. It returns nil if the file cannot be opened or is not a bundle.
@@ -74,30 +75,37 @@ func openBundle(path string) *os.File {
 }
 
 // takeObjects stores the objects of a bundle in this repository. It checks the objects as a fetch does,
-// because older versions of git do not. If the bundle is damaged or incomplete, the error wraps ErrBundle.
-func (t *Transport) takeObjects(ctx context.Context, bundle io.Reader) error {
+// because older versions of git do not. Until letGo is called, which is never nil, the pack has a .keep file. If the bundle is damaged or
+// incomplete, the error wraps ErrBundle.
+func (t *Transport) takeObjects(ctx context.Context, bundle io.Reader) (letGo func(), err error) {
+	letGo = func() {}
 	r := bufio.NewReader(bundle)
 	// The header ends with an empty line.
 	for line := ""; line != "\n"; {
 		var err error
 		if line, err = r.ReadString('\n'); err != nil {
-			return fmt.Errorf("%w: the header is cut short: %w", ErrBundle, err)
+			return letGo, fmt.Errorf("%w: the header is cut short: %w", ErrBundle, err)
 		}
 	}
 	strict := "--strict"
 	if exceptions := t.fsckExceptions(); len(exceptions) > 0 {
 		strict += "=" + strings.Join(exceptions, ",")
 	}
-	process := t.process([]string{"index-pack", "--stdin", "--fix-thin", strict}, nil)
+	process := t.process([]string{"index-pack", "--stdin", "--fix-thin", "--keep=" + objstore.KeepMessage, strict}, nil)
 	process.Stdin = r
-	_, _, err := process.Run(ctx)
+	said, _, err := process.Run(ctx)
+	if name, made := strings.CutPrefix(strings.TrimSpace(string(said)), "keep\t"); made {
+		letGo = func() {
+			_ = os.Remove(filepath.Join(t.opts.Repo.CommonDir, "objects", "pack", "pack-"+name+".keep")) // a merge removes one that stays
+		}
+	}
 	var failed *gitexec.Error
 	var errno syscall.Errno
 	// An error of the system, such as a full disk, does not mean that the bundle is invalid.
 	if errors.As(err, &failed) && ctx.Err() == nil && !errors.As(err, &errno) {
 		err = fmt.Errorf("%w: %w", ErrBundle, err)
 	}
-	return err
+	return letGo, err
 }
 
 // fsckExceptions returns the user's fetch.fsck settings as options for git index-pack --strict, sorted.

@@ -45,6 +45,31 @@ func TestABundleIsARemoteToFetchFrom(t *testing.T) {
 	require.ErrorIs(t, err, refs.ErrNotFound)
 }
 
+func TestTheObjectsOfABundleAreKeptUntilTheRefsHaveMoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.Git("update-ref", "refs/smithers/_tip/run", w.commits[1].String())
+	path := w.bundle(t, "run")
+	colleague := refstest.New(t)
+	keeps := filepath.Join(colleague.GitDir, "objects", "pack", "*.keep")
+	letGo, err := open(t, colleague, nil).TakeBundle(t.Context(), path)
+	require.NoError(t, err)
+	made, err := filepath.Glob(keeps)
+	require.NoError(t, err)
+	require.Len(t, made, 1)
+	text, err := os.ReadFile(made[0])
+	require.NoError(t, err)
+	assert.Equal(t, objstore.KeepMessage+"\n", string(text), "a merge takes it for one of ours")
+	colleague.Git("repack", "-a", "-d", "-q")
+	colleague.Git("cat-file", "-e", w.commits[1].String())
+	letGo()
+
+	require.NoError(t, open(t, colleague, nil).Fetch(t.Context(), path, []transport.Spec{allTips}, false))
+	left, err := filepath.Glob(keeps)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
 func TestABundleHoldsNothingThatIsExcluded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 20)

@@ -34,9 +34,12 @@ func (t *Transport) Fetch(ctx context.Context, remote string, specs []Spec, prun
 	if t.opts.Talk != nil {
 		process.Talk = &progressFilter{to: t.opts.Talk}
 	}
-	if err := t.takeBundle(ctx, inDir(process.Dir, remote), remote); err != nil {
+	letGo, err := t.takeBundle(ctx, inDir(process.Dir, remote), remote)
+	if err != nil {
+		letGo()
 		return err
 	}
+	defer letGo()
 	var lines strings.Builder
 	wild := false
 	for _, spec := range specs {

@@ -48,8 +48,8 @@ func TestABundleIsARemoteToFetchFrom(t *testing.T) {
 func TestTheObjectsOfABundleAreKeptUntilTheRefsHaveMoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2)
-	w.Git("update-ref", "refs/smithers/_tip/run", w.commits[1].String())
-	path := w.bundle(t, "run")
+	w.Git("update-ref", "refs/smithers/_tip/kept", w.commits[1].String())
+	path := w.bundle(t, "kept")
 	colleague := refstest.New(t)
 	keeps := filepath.Join(colleague.GitDir, "objects", "pack", "*.keep")
 	letGo, err := open(t, colleague, nil).TakeBundle(t.Context(), path)

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Rows of sandboxes that Smithers has made, as docs/smithers.md says: overrides of rows, of which none is predicted.
+// The rows of Smithers' own sandboxes are overrides (docs/smithers.md). No such row is predicted, so an override has the whole row.
 const (
 	peerEngine    = "smithers"
 	peerSandboxes = "tables/_smithers_sandboxes"

@@ -39,7 +39,7 @@ tests() {
 	EVERY_CUT=1 CGO_ENABLED=0 part crash tools/gotest.sh crash "$@" -count=1 -timeout 60m \
 		-run 'Crash|Killed|DeadProcess|CutOfPower' ./objstore ./refs ./engine ./timeline ./peer/agent ./serve .
 	MAINTENANCE_TEST_FOR=10m CGO_ENABLED=0 part maintenance tools/gotest.sh maintenance "$@" -count=1 -timeout 60m \
-		-run 'Maintenance' ./objstore .
+		-run 'Maintenance' .
 	part agents make --no-print-directory test-agents
 	part look make --no-print-directory look
 	CGO_ENABLED=0 part secrets tools/yardstick.sh "$@"

@@ -92,7 +92,7 @@ func ofFamily(f Family, at string) otlpMetric {
 	return m
 }
 
-// histogramPoint returns the samples of a histogram, of which each bucket includes those before it, as a point, of which none does.
+// histogramPoint returns the samples of a histogram as a point. The buckets of samples add up; each bucket of a point counts its own values alone.
 func histogramPoint(samples []Sample, scale float64, at string) otlpPoint {
 	p := otlpPoint{Time: at}
 	before := 0.0

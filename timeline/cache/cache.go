@@ -251,8 +251,8 @@ func (c *Cache) Changes(ctx context.Context, before, after objstore.ID) (files [
 	return files, size, nil
 }
 
-// KeepFiles adds to e the changes of files of the entry that has its key now, as far as the tree after has their outcome and e does not change these files.
-// A key that does not have all files is also that of a task which finds its files as it would write them: they belong to its result nevertheless.
+// KeepFiles adds changes of files to e: each change that the stored entry with the same key has, if e does not change the file and the tree after has it
+// as the stored entry leaves it. A task whose key lacks the files may have found such a file as it would write it, and the file belongs to its result.
 // found is false if there is no such entry of this clone.
 func (c *Cache) KeepFiles(ctx context.Context, e *Entry, after objstore.ID) (found bool, err error) {
 	old, err := c.Find(ctx, e.Key.Sum())

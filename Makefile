@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak crash cover bench bench-smithers bench-langgraph man man-check demo-check install clean cc
+.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -71,9 +71,11 @@ build: ## build bin/git-smithers and bin/git-smithers-view
 
 vet: ## go vet
 	go vet -trimpath -tags $(TAGS) ./...
+	go vet -C tools/release -trimpath ./...
 
 tidy: ## go.mod and go.sum say what is imported
 	go mod tidy -diff
+	go -C tools/release mod tidy -diff
 
 fmt-check: ## every file is gofmt'ed
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); [ -z "$$files" ] || { printf 'not gofmt-ed, run make fmt:\n%s\n' "$$files"; exit 1; }
@@ -92,6 +94,7 @@ tools: ## fetch and build what the tests run: jj, a newer git, Smithers, Codex C
 everyday: tools ## tests without the race detector, temporary files in memory
 	@$(EVERYDAY) everyday -memory $(TESTFLAGS) -skip '^TestSmithers|^TestLangGraph|$(LONG)' $$(go list ./... | grep -vxF "$$(go list $(MEETINGS))")
 	@$(EVERYDAY) everyday-alone -memory $(TESTFLAGS) -run '$(ALONE)' ./objstore
+	@go test -C tools/release -trimpath ./...
 
 race: cc tools ## tests of what runs side by side, with the race detector
 	@$(RACED) race -memory $(TESTFLAGS) $(RACE) -skip '$(ALONE)' $(MEETINGS)
@@ -162,8 +165,15 @@ install: build ## install the commands and the man page under PREFIX
 	install -m 755 bin/git-smithers-view "$(DESTDIR)$(PREFIX)/bin/git-smithers-view"
 	install -m 644 docs/git-smithers.1 "$(DESTDIR)$(PREFIX)/share/man/man1/git-smithers.1"
 
+dist: ## the files of a release in dist, from the newest commit: needs npm, dpkg, rpm and ruby
+	@tools/release.sh
+
+release: ## tag VERSION=v1.2.3 here, with its notes in the changelog, and make its files in dist
+	@[ -n "$(VERSION)" ] || { echo 'usage: make release VERSION=v1.2.3' >&2; exit 2; }
+	@tools/release.sh $(VERSION)
+
 clean: ## remove what was built
-	rm -rf bin .tools .tests cover.out
+	rm -rf bin .tools .tests cover.out dist
 
 # Without a C compiler a person gets the tests without -race; CI fails.
 cc:

@@ -31,9 +31,9 @@ func versionCommand() *arg.Command {
 	}
 }
 
-// runVersion prints the version of git smithers, the version of Go, and the platform. With --json, it also prints the
-// commit. The version and the commit come from the build information that Go recorded. If Go recorded no version, the
-// version is (devel).
+// runVersion prints the version of git smithers, the commit if Go recorded one, the version of Go, and the platform. The version and the
+// commit come from the build information that Go recorded. If Go recorded no version, the version is (devel). `go install` of a
+// version records no commit.
 func runVersion(s *session.Session) error {
 	doc := versionDocument{
 		Kind: "version", Version: programVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -48,7 +48,11 @@ func runVersion(s *session.Session) error {
 	if s.JSON {
 		return s.WriteJSON(doc)
 	}
-	return s.Printf("git-smithers %s %s %s\n", doc.Version, doc.Go, doc.Platform)
+	commit := ""
+	if doc.Revision != "" {
+		commit = "commit " + doc.Revision[:min(12, len(doc.Revision))] + " "
+	}
+	return s.Printf("git-smithers %s %s%s %s\n", doc.Version, commit, doc.Go, doc.Platform)
 }
 
 // programVersion returns the version that Go has recorded in the program, or "(devel)" if Go recorded no version.

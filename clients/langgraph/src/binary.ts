@@ -1,6 +1,8 @@
 import { createRequire } from "node:module";
 import * as path from "node:path";
 
+import { here } from "./here.js";
+
 /**
  * Returns the command that starts git-smithers: what the caller names, the variable GIT_SMITHERS, the optional package with
  * the binary for this platform, or `git-smithers` from PATH.
@@ -9,13 +11,18 @@ export function findBinary(named: string | undefined, env: NodeJS.ProcessEnv = p
   return named ?? (env.GIT_SMITHERS || undefined) ?? packaged() ?? "git-smithers";
 }
 
-/** Returns the path of the binary in the package for this platform, or undefined if it is not installed. */
+/**
+ * Returns the path of the binary in the package for this platform, or undefined if it is not installed. The package is looked for
+ * beside the program that runs, then beside this one, where pnpm has it.
+ */
 function packaged(): string | undefined {
   const name = process.platform === "win32" ? "git-smithers.exe" : "git-smithers";
-  try {
-    const require = createRequire(path.resolve(process.argv[1] ?? "index.js")); // beside the program that runs
-    return require.resolve(`@git-smithers/bin-${process.platform}-${process.arch}/${name}`);
-  } catch {
-    return undefined;
+  for (const from of [path.resolve(process.argv[1] ?? "index.js"), here]) {
+    try {
+      return createRequire(from).resolve(`@git-smithers/bin-${process.platform}-${process.arch}/${name}`);
+    } catch {
+      // the next place
+    }
   }
+  return undefined;
 }

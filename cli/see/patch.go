@@ -90,12 +90,14 @@ func (p *patch) print(ctx context.Context, s *session.Session) error {
 		if err := s.Printf("%s", view.String()); err != nil {
 			return err
 		}
-		// Equal trees have no differences in files.
-		if err := p.state.Render(s.Out, diff.RenderOptions{Colors: paint.On()}); err != nil || p.code == nil || p.code.From == p.code.To {
-			return err
-		}
-		if err := s.Printf("\n"); err != nil {
-			return err
+		files := p.code != nil && p.code.From != p.code.To // equal trees have no differences
+		if !p.state.Empty() || !files {
+			if err := p.state.Render(s.Out, diff.RenderOptions{Colors: paint.On()}); err != nil || !files {
+				return err
+			}
+			if err := s.Printf("\n"); err != nil {
+				return err
+			}
 		}
 		color := "--color=never"
 		if paint.On() {

@@ -75,7 +75,7 @@ func TestScript(t *testing.T) {
 
 // condition reports whether the race detector is at work, which makes everything five times slower: [race];
 // whether this is a long test run: [soak]; whether git's completion for bash is installed: [git-completion]; and
-// whether bubblewrap makes a sandbox here: [bwrap]; and
+// whether bubblewrap makes a sandbox here: [bwrap]; whether a file system whose names fold can be mounted: [folding]; and
 // whether there is a jj: [jj], without which CI=true is an error.
 func condition(name string) (bool, error) {
 	switch name {
@@ -91,6 +91,9 @@ func condition(name string) (bool, error) {
 			return false, errors.New("there is no bwrap: install bubblewrap")
 		}
 		return exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-all", "--cap-drop", "ALL", "true").Run() == nil, nil
+	case "folding":
+		// not an error without it, even if CI=true: a container may have no FUSE
+		return exec.Command("unshare", "-m", "sh", "-c", folding).Run() == nil, nil
 	case "jj":
 	default:
 		return false, fmt.Errorf("unknown condition %q", name)
@@ -101,6 +104,10 @@ func condition(name string) (bool, error) {
 	}
 	return found, nil
 }
+
+// folding succeeds if ntfs-3g mounts a file system whose names fold, in a mount namespace.
+const folding = `set -e; d=$(mktemp -d); trap 'umount "$d/m"; rm -rf "$d"' EXIT; cd "$d"; mkdir m; truncate -s 8M image
+/usr/sbin/mkfs.ntfs -F -Q -q image; lowntfs-3g -o ignore_case image m; echo >m/A; test -e m/a`
 
 // setUpScript gives a script an environment without anything of the machine's, in
 // particular without the GIT_DIR of a hook that runs the tests. Files are captured only

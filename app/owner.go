@@ -22,14 +22,7 @@ const EngineSmithers = "smithers"
 // belongs to another engine if that engine has stored data in the run, and the run stores no workflow of git smithers.
 // If several engines have stored data, the result is the first of them.
 func ForeignEngine(head *timeline.Head) (string, error) {
-	engines, err := head.Entry().ExtEngines()
-	if err != nil || len(engines) == 0 {
-		return "", timeline.Explain(err)
-	}
-	if ours, err := KeptWorkflow(head); err != nil || ours != nil {
-		return "", err
-	}
-	return engines[0], nil
+	return runsummary.ForeignEngine(head.Entry())
 }
 
 // EngineName returns the name of an engine for people: Smithers for EngineSmithers, a coding agent for a session, and any other name

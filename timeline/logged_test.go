@@ -20,6 +20,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/writeahead"
 	"github.com/git-smithers/git-smithers/timeline/doctor"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
@@ -229,6 +230,36 @@ func TestALogIsBegunAnewWhenItIsFull(t *testing.T) {
 	second, err := os.Stat(logFiles(t, repo)[0])
 	require.NoError(t, err)
 	assert.Less(t, second.Size(), int64(4<<20), "less than everything that was logged")
+}
+
+// The entry that fills a log wakes the loop, which publishes and removes the log while the entry is still to be synced.
+func TestALogThatIsFullIsRemovedBesideASync(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t)
+	var s *timeline.Store
+	var warnings []string
+	removed := 0
+	publish := func(o *timeline.Options) {
+		o.Failpoint = func(name string) error {
+			if name != writeahead.FailWritten {
+				return nil
+			}
+			before := len(logFiles(t, repo))
+			_, err := s.Refs().Tips(t.Context())
+			if len(logFiles(t, repo)) < before {
+				removed++
+			}
+			return err
+		}
+	}
+	s = openLogging(t, repo, &warnings, publish)
+	head := logFrames(t, s, 1)
+	for i := range 40 {
+		large := output("n", strconv.Quote(strings.Repeat(fmt.Sprintf("%08d", i), 25_000))) // 200 KB
+		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{large}}}))
+	}
+	require.Positive(t, removed)
+	require.Empty(t, warnings)
 }
 
 func TestALogThatIsRemovedOrSharedIsNotUsedAgain(t *testing.T) {

@@ -65,7 +65,7 @@ func (sum *Summary) fork(ctx context.Context, s *timeline.Store, branch list.Bra
 	row := head.Row()
 	f := Fork{
 		Branch: branch, Status: row.Status, Error: row.Error,
-		Stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !s.Owner(row).Live,
+		Stale: Stale(s, row, head.Entry()),
 	}
 	if f.Waits, err = mailbox.WaitsOf(head, now); err != nil {
 		return f, err

@@ -106,7 +106,7 @@ func read(ctx context.Context, s *timeline.Store, run string, now time.Time, all
 	}
 	row, entry, state := head.Row(), head.Entry(), head.State()
 	sum := &Summary{
-		Row: row, Entry: entry, Stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !s.Owner(row).Live,
+		Row: row, Entry: entry, Stale: Stale(s, row, entry),
 		Origin: list.OriginOf(ctx, s, row), Frames: list.RunTimeline{RunID: row.ID}, Unread: make(map[Part]error),
 	}
 	if sum.Session, err = entry.HasExt(agent.EngineName); err != nil {

@@ -72,6 +72,11 @@ func (m *metricsSender) send(ctx context.Context) {
 		err = errors.Join(err, m.view.Close())
 		m.view = nil
 	}
+	// Ctrl-C also ends a git that reads for an export, perhaps before it ends ctx. The last export follows.
+	var git *gitexec.Error
+	if ctx.Err() != nil || errors.As(err, &git) && git.Stopped() {
+		return
+	}
 	if m.wrong != err.Error() {
 		m.wrong = err.Error()
 		m.s.Warn(fmt.Errorf("the metrics were not sent: %w", err))

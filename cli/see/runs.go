@@ -9,6 +9,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
@@ -136,7 +137,7 @@ func parseRuns(cmd *arg.Command, s *session.Session, c *urfave.Context) (opts ru
 	return opts, nil
 }
 
-// runRuns prints a line for each run, the newest run first. It marks a run as stale if list.Stale returns true.
+// runRuns prints a line for each run, the newest run first. It marks a run as stale if summary.StaleInfo does.
 func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opts runsOptions) error {
 	runs, err := list.Runs(ctx, store)
 	if err != nil {
@@ -164,7 +165,7 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		}
 	}
 	for i, run := range runs {
-		if list.Stale(store, run) {
+		if summary.StaleInfo(ctx, store, run) {
 			run.Status += " (stale)"
 		}
 		created := display.ClockTime(run.CreatedAtMs)
@@ -202,7 +203,7 @@ func writeRuns(ctx context.Context, s *session.Session, store *timeline.Store, r
 		}
 	}
 	for i, run := range runs {
-		doc := runDocument{Kind: "run", RunInfo: run, Stale: list.Stale(store, run)}
+		doc := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(ctx, store, run)}
 		if opts.with {
 			doc.runFacts = describeFacts(&facts[i])
 		}

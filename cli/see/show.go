@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/mail"
@@ -261,7 +262,10 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.LoadedE
 		return standing{}, err
 	}
 	owner := store.Owner(row)
-	is := standing{owner: describeOwner(row, owner), stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !owner.Live}
+	is := standing{stale: summary.Stale(store, row, at.Entry)}
+	if is.stale || owner.Live {
+		is.owner = describeOwner(row, owner)
+	}
 	is.next, err = app.AfterFailure(ctx, store, row)
 	return is, err
 }

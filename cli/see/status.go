@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/mail"
@@ -53,7 +54,7 @@ type statusDocument struct {
 	Newest  []runDocument      `json:"newest"`
 	Next    []suggestedCommand `json:"next"`
 
-	continues bool // the newest run was cancelled, and resume continues it
+	resume string // what resume does to the newest run, if this run is pending or cancelled; "" if resume refuses it
 }
 
 // waitingLine is something that a run waits for.
@@ -115,7 +116,7 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	var waiting []mail.Line
 	var failed *runDocument
 	for _, run := range overview.Runs {
-		one := runDocument{Kind: "run", RunInfo: run, Stale: list.Stale(store, run)}
+		one := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(ctx, store, run)}
 		if len(doc.Newest) < statusShown {
 			doc.Newest = append(doc.Newest, one)
 		}
@@ -142,7 +143,7 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 		}
 	}
 	if len(doc.Newest) > 0 {
-		if doc.continues, err = canContinue(ctx, store, doc.Newest[0]); err != nil {
+		if doc.resume, err = resumeDoes(ctx, store, doc.Newest[0]); err != nil {
 			s.Warn(err)
 		}
 	}
@@ -150,18 +151,27 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	return doc, waiting, ctx.Err()
 }
 
-// canContinue reports whether a run is cancelled and can be continued with resume. It returns false if another engine
-// runs the run, or if git smithers never ran the run.
-func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (bool, error) {
-	if run.Status != string(snapshot.RunCancelled) {
-		return false, nil
+// resumeDoes returns what resume does to a pending or cancelled run, for people. It returns "" for any other status, if another engine
+// runs the run, as the agent of a session does, and for a cancelled run that git smithers never ran.
+func resumeDoes(ctx context.Context, store *timeline.Store, run runDocument) (string, error) {
+	status := snapshot.RunStatus(run.Status)
+	if status != snapshot.RunPending && status != snapshot.RunCancelled {
+		return "", nil
 	}
 	head, err := store.Head(ctx, run.RunID)
-	if err != nil || head.Row().Epoch == 0 { // git smithers never ran a run with epoch 0
-		return false, err
+	if err != nil {
+		return "", err
 	}
 	engine, err := app.ForeignEngine(head)
-	return engine == "" && err == nil, err
+	switch {
+	case err != nil || engine != "":
+		return "", err
+	case status == snapshot.RunPending:
+		return "starts the run's tasks", nil
+	case head.Row().Epoch > 0: // git smithers never ran a run with epoch 0
+		return "continues the cancelled run", nil
+	}
+	return "", nil
 }
 
 // endedAt returns the time at which a run ended or, if that is unknown, was last updated, in milliseconds since

@@ -23,8 +23,8 @@ const statusWidth = 80
 //   - a command that answers the oldest waiting request that has such a command
 //   - resume for a stale run, and logs for a run with running tasks
 //   - resume and show for the run that failed last
-//   - if there are no runs at all: run and help
-//   - if none of these commands applies: timeline for the newest run, and resume if this run is pending or cancelled
+//   - if there are no runs at all: run, session enable and help
+//   - if none of these commands applies: timeline for the newest run, and resume if it starts or continues this run
 //
 // waiting has the inbox lines of the waiting runs, the oldest line first.
 func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
@@ -54,15 +54,13 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "show", f.RunID), "shows the whole failure"})
 	}
 	if len(doc.Newest) == 0 {
-		return append(out, suggestedCommand{arg.Program + " run hello.yaml", "runs the workflow"}, suggestedCommand{arg.Program + " help", "lists the commands"})
+		return append(out, suggestedCommand{arg.Program + " run hello.yaml", "runs the workflow"},
+			suggestedCommand{arg.Program + " session enable", "records the sessions of coding agents from now on"}, suggestedCommand{arg.Program + " help", "lists the commands"})
 	}
 	if len(out) == 0 {
 		newest := doc.Newest[0].RunID
-		if doc.Newest[0].Status == string(snapshot.RunPending) {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "starts the run's tasks"})
-		}
-		if doc.continues {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "continues the cancelled run"})
+		if doc.resume != "" {
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), doc.resume})
 		}
 		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "timeline", newest), "shows the run's steps"})
 	}

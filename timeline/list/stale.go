@@ -6,7 +6,7 @@ import (
 )
 
 // Stale reports whether run, a result of [Runs], has the status running but no live process that owns it. The
-// runs of engines that do not claim their runs are never stale. Stale reads only the file of the claim, not
+// runs of engines that do not claim their runs are not stale, until a travel or a restore has claimed them. Stale reads only the file of the claim, not
 // the history.
 func Stale(s *timeline.Store, run RunInfo) bool {
 	return run.Status == string(snapshot.RunRunning) && run.epoch > 0 &&

@@ -44,7 +44,7 @@ func (l *Logs) Append(ctx context.Context, run string, batch *objstore.Batch, mo
 		err = l.opts.Failpoint(FailWritten)
 	}
 	if err == nil && l.opts.Durable {
-		if syncErr := fsx.Datasync(own.to); syncErr != nil {
+		if syncErr := own.sync(); syncErr != nil {
 			err = l.abandon(ctx, own, syncErr)
 		}
 	}

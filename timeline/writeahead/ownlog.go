@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/refs/wal"
@@ -20,6 +21,9 @@ type ownLog struct {
 	to   fsx.File // the same file again, for writing
 	end  wal.Cursor
 	full bool // nothing more is appended: when all of it is published, the next entry begins a new log
+
+	using  sync.RWMutex // held for reading while the file is synced, which no gate protects, and for writing while it is closed
+	closed bool
 }
 
 // openOwn makes the log of this process. If durable, its name is on stable storage when openOwn returns.
@@ -74,8 +78,23 @@ func (o *ownLog) write(records []byte, end wal.Cursor) error {
 	return err
 }
 
+// sync puts what was appended on stable storage. If the log is closed, it was published meanwhile, and so is there already.
+func (o *ownLog) sync() error {
+	o.using.RLock()
+	defer o.using.RUnlock()
+	if o.closed {
+		return nil
+	}
+	return fsx.Datasync(o.to)
+}
+
 // close closes the log. Its gate is free then.
-func (o *ownLog) close() error { return errors.Join(o.to.Close(), o.log.close()) }
+func (o *ownLog) close() error {
+	o.using.Lock()
+	defer o.using.Unlock()
+	o.closed = true
+	return errors.Join(o.to.Close(), o.log.close())
+}
 
 // rotate removes the log of this process, all of which is published. The next entry begins a new log under the same name. Who has
 // opened the old one finds, behind its gate, that the name is gone. The caller holds l.mu.

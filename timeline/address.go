@@ -1,9 +1,11 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -168,7 +170,9 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 	}
 	switch {
 	case len(split) > 0:
-		return Address{}, objstore.ID{}, runs.unknown(ctx, split[0].Run, to)
+		// run@turn:7 is rather an id of a frame than frame 7 of run@turn
+		shortest := slices.MinFunc(split, func(a, b reading) int { return cmp.Compare(len(a.Run), len(b.Run)) })
+		return Address{}, objstore.ID{}, runs.unknown(ctx, shortest.Run, to)
 	case splitErr != nil:
 		return Address{}, objstore.ID{}, splitErr
 	}

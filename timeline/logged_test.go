@@ -20,11 +20,11 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/writeahead"
 	"github.com/git-smithers/git-smithers/timeline/doctor"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 	"github.com/git-smithers/git-smithers/timeline/verify"
+	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
 
 // logPoints are the failpoints of logged entries and of their publication.

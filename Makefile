@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
+.PHONY: help demo repositories test check checks build vet cross tidy fmt-check lint fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -72,6 +72,13 @@ build: ## build bin/git-smithers and bin/git-smithers-view
 vet: ## go vet
 	go vet -trimpath -tags $(TAGS) ./...
 	go vet -C tools/release -trimpath ./...
+
+cross: ## build for macOS and Windows, and vet: the tests too for macOS; those for Windows assume Unix
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet -trimpath -tags $(TAGS) ./...
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build -trimpath -tags $(TAGS) -o /dev/null . ./cmd/git-smithers-view
+	@tools/lint.sh
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 GOFLAGS=-trimpath $(LINT) run --allow-parallel-runners --default=none --enable=govet --tests=false ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -tags $(TAGS) -o /dev/null . ./cmd/git-smithers-view
 
 tidy: ## go.mod and go.sum say what is imported
 	go mod tidy -diff

@@ -237,6 +237,29 @@ tasks:
 	w.smithers(nil, "verify")
 }
 
+func TestASessionThatEndsIsATraceOfOpenTelemetry(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	c := newCollector(t)
+	hook := func(event, input string) {
+		cmd := w.command([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL}, "session", "hook", "claude", event)
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err)
+		require.Empty(t, out, "an agent obeys what a hook says")
+	}
+	hook("UserPromptSubmit", `{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"mend it"}`)
+	hook("PostToolBatch", `{"session_id":"s","hook_event_name":"PostToolBatch","tool_calls":[{"tool_name":"Write","tool_use_id":"toolu_1"}]}`)
+	hook("Stop", `{"session_id":"s","hook_event_name":"Stop"}`)
+	require.NoFileExists(t, filepath.Join(w.GitDir, "smithers", "traces", "claude-s"), "it goes on")
+	hook("SessionEnd", `{"session_id":"s","hook_event_name":"SessionEnd"}`)
+
+	run, turn := c.span(t, "claude-s"), c.span(t, "claude-s turn")
+	assert.Equal(t, run.GetSpanId(), turn.GetParentSpanId())
+	assert.Equal(t, turn.GetSpanId(), c.span(t, "claude-s turn Write").GetParentSpanId())
+	w.smithers(nil, "verify")
+}
+
 func TestNoTraceIsLostWhileTheCollectorIsAway(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)

@@ -6,11 +6,13 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app/traces"
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/peer/agent/retention"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // hookTime is the time after which a hook gives up, so that the agent goes on.
@@ -36,6 +38,14 @@ What went wrong is in git smithers session status.`,
 			hook := agent.Hook{
 				Agent: c.Args().Get(0), Event: c.Args().Get(1), Input: s.In, Dir: s.Dir, Env: s.Env, Now: s.Now,
 				Recall: retention.Recall, Courier: desk.Courier(s), Retention: func(private string) { startRetention(s, private) },
+			}
+			if send := desk.Collector(s); send != nil {
+				hook.Ended = func(store *timeline.Store, head *timeline.Head) error {
+					if err := traces.Enqueue(store, head); err != nil {
+						return err
+					}
+					return send()
+				}
 			}
 			callWithin(ctx, hookGrace, func() { hook.Run(ctx) })
 			return nil

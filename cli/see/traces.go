@@ -40,7 +40,8 @@ func tracesCommand() *arg.Command {
 an ExportTraceServiceRequest in OTLP's JSON encoding, which collectors take at /v1/traces.
 
 If OTEL_EXPORTER_OTLP_ENDPOINT names a collector, the trace of every run is sent when the run
-has ended, by a process of its own: no run waits for it. A trace that the collector does not
+has ended, by a process of its own: no run waits for it. A session of a coding agent ends when
+its agent says so. A trace that the collector does not
 take is sent again when the next run ends, by supervise, or by traces --send, which without
 runs sends all traces that wait. The variables OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_TIMEOUT,
 OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are read, too.

@@ -32,6 +32,8 @@ type Hook struct {
 	Recall func(ctx context.Context, s *timeline.Store, run string) error
 	// Courier starts a process that delivers notices, see notify.Tell. nil: nobody is notified.
 	Courier func() error
+	// Ended is called with the session's run when the session has ended, before the store is closed. An error is a warning. nil: nobody is told.
+	Ended func(s *timeline.Store, head *timeline.Head) error
 	// Retention is called with the store's private folder at the end of a session.
 	Retention func(private string)
 	// Failpoint is called at named points of a write; see timeline.Options. Only tests of crashes set Failpoint.
@@ -74,6 +76,7 @@ func (h Hook) Run(ctx context.Context) {
 			noteHere(store, run)
 			note.write(fileName, ev.Transcript)
 			h.tell(ctx, store, run, ev.Kind)
+			h.tellEnd(ctx, store, run, ev.Kind)
 		}
 	}
 	if err = errors.Join(err, store.Close()); err != nil { //nolint:contextcheck // closing must finish

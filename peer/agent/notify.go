@@ -15,6 +15,20 @@ import (
 // maxSaid is the number of bytes of an agent's answer that a notice has.
 const maxSaid = 500
 
+// tellEnd calls h.Ended if the session has ended.
+func (h Hook) tellEnd(ctx context.Context, s *timeline.Store, run string, kind dialect.Kind) {
+	if h.Ended == nil || kind != dialect.Ended {
+		return
+	}
+	head, err := s.Head(ctx, run)
+	if err == nil {
+		err = h.Ended(s, head)
+	}
+	if err != nil {
+		s.Warn(err)
+	}
+}
+
 // tell notifies the user if the session has ended, or if the agent has answered and waits for the next prompt. The hook
 // does not wait for the user's command. run is the session's run, and kind is the event that was recorded.
 func (h Hook) tell(ctx context.Context, s *timeline.Store, run string, kind dialect.Kind) {

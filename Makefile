@@ -90,6 +90,7 @@ fmt-check: ## every file is gofmt'ed
 lint: ## golangci-lint, with the layer rules of docs/architecture.md
 	@tools/lint.sh
 	GOFLAGS=-trimpath $(LINT) run --allow-parallel-runners ./...
+	cd tools/release && GOFLAGS=-trimpath ../../$(LINT) run --allow-parallel-runners --config ../../.golangci.yml --disable forbidigo,noctx ./...
 
 fmt: ## rewrite every file as the linter wants it
 	@tools/lint.sh

@@ -33,7 +33,7 @@ func (r *release) bom(p platform) error {
 		if err != nil {
 			return err
 		}
-		io.WriteString(identity, sum)
+		identity.Write([]byte(sum))
 		parts := append([]*debug.Module{{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}, info.Deps...)
 		var uses []string
 		for _, module := range parts {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +17,8 @@ import (
 const largest = 20 << 20
 
 // makeDist makes all files of a release in a new folder, from a clone at the commit to release.
-func makeDist(source, out string) error {
+func makeDist(source, out string) (err error) {
 	r := &release{}
-	var err error
 	if r.source, err = filepath.Abs(source); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func makeDist(source, out string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	r.bin = filepath.Join(scratch, "bin")
 	for _, step := range []func() error{
 		r.build, r.readVersion, r.readTexts, r.archives, r.systemPackages, func() error { return r.npmPackages(scratch) }, r.formula, r.notes, r.checkSizes, r.sums,
@@ -125,10 +125,7 @@ func sumOf(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
 	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", hash.Sum(nil)), nil
+	_, err = io.Copy(hash, f)
+	return hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Close())
 }

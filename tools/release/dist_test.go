@@ -92,7 +92,8 @@ func TestDistArchivesHaveProgramsForTheirPlatform(t *testing.T) {
 			for _, setting := range info.Settings {
 				settings[setting.Key] = setting.Value
 			}
-			require.Equal(t, p, platform{settings["GOOS"], settings["GOARCH"]})
+			built := platform{settings["GOOS"], settings["GOARCH"]}
+			require.Equal(t, p, built)
 			require.Equal(t, "v"+version, info.Main.Version)
 			require.Len(t, settings["vcs.revision"], 40)
 			require.Equal(t, "false", settings["vcs.modified"])
@@ -110,7 +111,7 @@ func archived(t *testing.T, name string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	if archive, err := zip.OpenReader(name + ".zip"); err == nil {
-		defer archive.Close()
+		defer func() { require.NoError(t, archive.Close()) }()
 		for _, entry := range archive.File {
 			content, err := entry.Open()
 			require.NoError(t, err)
@@ -121,7 +122,7 @@ func archived(t *testing.T, name string) map[string][]byte {
 	}
 	f, err := os.Open(name + ".tar.gz")
 	require.NoError(t, err)
-	defer f.Close()
+	defer func() { require.NoError(t, f.Close()) }()
 	unzipped, err := gzip.NewReader(f)
 	require.NoError(t, err)
 	for archive := tar.NewReader(unzipped); ; {
@@ -140,7 +141,7 @@ func readBOM(t *testing.T, name string) []string {
 	t.Helper()
 	f, err := os.Open(name)
 	require.NoError(t, err)
-	defer f.Close()
+	defer func() { require.NoError(t, f.Close()) }()
 	var bom cdx.BOM
 	require.NoError(t, cdx.NewBOMDecoder(f, cdx.BOMFileFormatJSON).Decode(&bom))
 	refs, addresses := map[string]bool{bom.Metadata.Component.BOMRef: true}, []string{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // downloads is where the files of a release are, below it the version.
@@ -11,26 +12,27 @@ const downloads = "https://github.com/git-smithers/git-smithers/releases/downloa
 
 // formula writes the Homebrew formula, with the address and the sum of each archive.
 func (r *release) formula() error {
-	text := `# Made by make release.
+	var text strings.Builder
+	text.WriteString(`# Made by make release.
 class GitSmithers < Formula
   desc "Rewind, repair and share runs of AI agents in a git repository"
   homepage "https://github.com/git-smithers/git-smithers"
   version "` + r.version + `"
   license "MIT"
-`
+`)
 	for _, system := range []struct{ block, os string }{{"on_macos", "darwin"}, {"on_linux", "linux"}} {
-		text += "\n  " + system.block + " do\n"
+		fmt.Fprintf(&text, "\n  %s do\n", system.block)
 		for _, machine := range []struct{ block, arch string }{{"on_arm", "arm64"}, {"on_intel", "amd64"}} {
 			archive := r.archiveName(platform{system.os, machine.arch}, ".tar.gz")
 			sum, err := sumOf(filepath.Join(r.out, archive))
 			if err != nil {
 				return err
 			}
-			text += fmt.Sprintf("    %s do\n      url %q\n      sha256 %q\n    end\n", machine.block, downloads+"v"+r.version+"/"+archive, sum)
+			fmt.Fprintf(&text, "    %s do\n      url %q\n      sha256 %q\n    end\n", machine.block, downloads+"v"+r.version+"/"+archive, sum)
 		}
-		text += "  end\n"
+		text.WriteString("  end\n")
 	}
-	text += `
+	text.WriteString(`
   def install
     bin.install Dir["bin/*"]
     man1.install "share/man/man1/git-smithers.1"
@@ -47,6 +49,6 @@ class GitSmithers < Formula
     system bin/"git-smithers", "verify"
   end
 end
-`
-	return os.WriteFile(filepath.Join(r.out, "git-smithers.rb"), []byte(text), 0o666)
+`)
+	return os.WriteFile(filepath.Join(r.out, "git-smithers.rb"), []byte(text.String()), 0o666)
 }

@@ -82,7 +82,6 @@ cross: ## build for macOS and Windows, and vet: the tests too for macOS; those f
 
 tidy: ## go.mod and go.sum say what is imported
 	go mod tidy -diff
-	go -C tools/release mod tidy -diff
 
 fmt-check: ## every file is gofmt'ed
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); [ -z "$$files" ] || { printf 'not gofmt-ed, run make fmt:\n%s\n' "$$files"; exit 1; }

@@ -333,6 +333,27 @@ func TestASupervisorSendsMetricsToACollector(t *testing.T) {
 	w.smithers(nil, "verify")
 }
 
+func TestACollectorThatHangsHoldsUpNoSupervisor(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	asked, hang := make(chan struct{}, 100), make(chan struct{})
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-hang
+	}))
+	defer collector.Close()
+	defer close(hang)
+	supervisor := w.command([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL, "OTEL_METRIC_EXPORT_INTERVAL=100", "OTEL_EXPORTER_OTLP_TIMEOUT=3600000"}, "supervise", "--interval", "100ms")
+	said := new(strings.Builder)
+	supervisor.Stderr = said
+	require.NoError(t, supervisor.Start())
+	<-asked
+	require.NoError(t, supervisor.Process.Signal(os.Interrupt))
+	require.Error(t, supervisor.Wait(), "it would not end for an hour")
+	assert.Contains(t, said.String(), "the collector does not answer within 5s")
+	w.smithers(nil, "verify")
+}
+
 func TestAMetricsListenerThatDiesIsAWarning(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)

@@ -16,6 +16,9 @@ import (
 // usualExportInterval is the time between two exports, as OpenTelemetry's specification has it.
 const usualExportInterval = time.Minute
 
+// lastExport is how long the end waits for a collector. Who has typed Ctrl-C waits for it.
+const lastExport = 5 * time.Second
+
 // metricsSender sends metrics to a collector of OpenTelemetry, through git-smithers-view.
 type metricsSender struct {
 	*numbers
@@ -48,7 +51,11 @@ func sendMetrics(ctx context.Context, n *numbers) (end func()) {
 	}()
 	return func() {
 		close(ending)
-		<-over
+		select {
+		case <-over:
+		case <-time.After(lastExport):
+			m.s.Warn(fmt.Errorf("the last metrics were not sent: the collector does not answer within %v", lastExport))
+		}
 	}
 }
 

@@ -102,3 +102,10 @@ func filesOf(t *testing.T, dir, pattern string) []string {
 	require.NoError(t, err)
 	return names
 }
+
+func TestTheNotesOfThisCheckoutCanBeGathered(t *testing.T) {
+	for _, file := range filesOf(t, "../../changes", "unreleased/*.md") {
+		_, err := readNote(file)
+		require.NoError(t, err)
+	}
+}

@@ -18,9 +18,7 @@ import (
 // EngineSmithers is the name of Smithers' engine.
 const EngineSmithers = "smithers"
 
-// ForeignEngine returns the name of the other engine that runs the run of head, or "" if no other engine does. The run
-// belongs to another engine if that engine has stored data in the run, and the run stores no workflow of git smithers.
-// If several engines have stored data, the result is the first of them.
+// ForeignEngine returns the name of the other engine that runs the run of head, or "" if git smithers runs it. See summary.ForeignEngine.
 func ForeignEngine(head *timeline.Head) (string, error) {
 	return runsummary.ForeignEngine(head.Entry())
 }

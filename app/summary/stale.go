@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// Stale reports whether the run of an entry has the status running, but no live process that owns it. A run of another engine is never
-// stale, although a travel or a restore claims it for a moment: its own processes claim nothing. If the entry cannot be read, the
-// run counts as ours.
+// Stale reports whether the run of an entry has the status running, but no live process that owns the run. A run of another engine is never
+// stale: the processes of that engine claim no runs, and only a travel or a restore has claimed the run for a moment. If the entry cannot be
+// read, Stale assumes that git smithers runs the run.
 func Stale(s *timeline.Store, row snapshot.Run, entry *snapshot.Entry) bool {
 	if row.Status != snapshot.RunRunning || row.Epoch == 0 || s.Owner(row).Live {
 		return false
@@ -20,7 +20,7 @@ func Stale(s *timeline.Store, row snapshot.Run, entry *snapshot.Entry) bool {
 	return err != nil || engine == ""
 }
 
-// StaleInfo returns what Stale does of the newest entry of a run in a list. It reads the entry only if the run may be stale.
+// StaleInfo is Stale for a run of a list, at the newest entry of the run. StaleInfo reads the entry only if the list leaves it open.
 func StaleInfo(ctx context.Context, s *timeline.Store, run list.RunInfo) bool {
 	if !list.Stale(s, run) {
 		return false
@@ -31,7 +31,7 @@ func StaleInfo(ctx context.Context, s *timeline.Store, run list.RunInfo) bool {
 
 // ForeignEngine returns the name of the other engine that runs the run of an entry, or "" if git smithers runs it. The run belongs
 // to another engine if that engine has stored data in the run, and the run stores no workflow of git smithers. If several engines have stored
-// data, the result is the first of them.
+// data, ForeignEngine returns the first of these engines.
 func ForeignEngine(entry *snapshot.Entry) (string, error) {
 	engines, err := entry.ExtEngines()
 	if err != nil || len(engines) == 0 {

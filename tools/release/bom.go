@@ -54,7 +54,7 @@ func (r *release) bom(p platform) error {
 	slices.SortFunc(components, func(a, b cdx.Component) int { return strings.Compare(a.BOMRef, b.BOMRef) })
 	slices.SortFunc(dependencies, func(a, b cdx.Dependency) int { return strings.Compare(a.Ref, b.Ref) })
 	u := identity.Sum(nil)
-	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80 // version 8 of RFC 9562: what is in it is ours to say
+	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80 // RFC 9562, version 8: the content is defined by the program that makes the id
 	bom.SerialNumber = fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
 	bom.Metadata = &cdx.Metadata{
 		Timestamp: r.when.UTC().Format(time.RFC3339),
@@ -83,8 +83,9 @@ func programComponent(name, version, sum string, info *debug.BuildInfo) cdx.Comp
 	}
 }
 
-// component returns a module as a component. What it replaces is left out: the programs of a release are built from go.mod without
-// replacements. The sum is that of go.sum, made by golang.org/x/mod/sumdb/dirhash, and no hash of a file.
+// component returns a module as a component, with its sum from go.sum. This sum covers all files of the module
+// (golang.org/x/mod/sumdb/dirhash), so it is a property and not a hash of CycloneDX. A replaced module is an error, because releases are built
+// without replacements.
 func component(module *debug.Module) (cdx.Component, error) {
 	if module.Replace != nil {
 		return cdx.Component{}, fmt.Errorf("%s is replaced", module.Path)

@@ -31,7 +31,7 @@ func (p platform) program(name string) string {
 // programs are the commands of a release, with their packages.
 var programs = []struct{ name, pkg string }{{"git-smithers", "."}, {"git-smithers-view", "./cmd/git-smithers-view"}}
 
-// A release is what all files of a release are made from.
+// A release has the sources and the folders of one release. Its methods make the files.
 type release struct {
 	source  string    // a clone at the commit to release, with no change and nothing untracked
 	bin     string    // the folder of the programs: a folder for each platform

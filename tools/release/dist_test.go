@@ -173,6 +173,7 @@ func TestDistDebIsInstalledUsedAndRemoved(t *testing.T) {
 
 	runs(t, root, nil, "dpkg", "--root="+root, "--force-not-root", "--log=", "-i", deb)
 	usedFrom(t, filepath.Join(root, "usr/bin"), version)
+	require.Regexp(t, ` commit [0-9a-f]{12} `, runs(t, root, nil, filepath.Join(root, "usr/bin/git-smithers"), "version"))
 	for _, name := range []string{"man/man1/git-smithers.1.gz", "bash-completion/completions/git-smithers", "zsh/vendor-completions/_git-smithers", "fish/vendor_completions.d/git-smithers.fish", "doc/git-smithers/copyright"} {
 		require.FileExists(t, filepath.Join(root, "usr/share", name))
 	}

@@ -1,9 +1,8 @@
-// Command release gathers release notes and makes the files of a release. tools/release.sh runs it; it is not for people.
+// Command release gathers release notes and makes the files of a release. tools/release.sh runs the command.
 package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 )
@@ -15,13 +14,9 @@ func main() {
 	}
 }
 
-// run does one of two things: `notes SOURCE VERSION DATE` or `dist SOURCE OUT`.
+// run carries out `notes SOURCE VERSION DATE` or `dist SOURCE OUT`.
 func run(args []string) error {
-	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	switch args = flags.Args(); {
+	switch {
 	case len(args) == 4 && args[0] == "notes":
 		return gatherNotes(args[1], args[2], args[3])
 	case len(args) == 3 && args[0] == "dist":

@@ -29,8 +29,8 @@ func (r *release) systemPackages() error {
 	return nil
 }
 
-// stage writes the files of an archive into a folder, and what only packages have: the manual page compressed, and one file with the
-// licences, as Debian wants it.
+// stage writes the files of an archive into a folder. It adds two files that only packages have: the compressed manual page, and Debian's
+// file copyright, which has all licences.
 func (r *release) stage(p platform, dir string) error {
 	files, err := r.programFiles(p)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// readTexts reads and makes what comes with the programs: the manual page, completions, the licence and those of everything that is
-// compiled in, and the documents.
+// readTexts fills r.texts: the manual page, the completions, the documents, our licence, and the licences of all libraries in the programs.
 func (r *release) readTexts() error {
 	const doc = "share/doc/git-smithers/"
 	for _, text := range []struct{ name, source string }{
@@ -100,7 +99,7 @@ func (r *release) modules() ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// licencesIn returns the licences and notices in the top folder of a module. A module without any is an error.
+// licencesIn returns the licences and notices in the top folder of a module. If the module has no licence, licencesIn returns an error.
 func licencesIn(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -194,9 +194,9 @@ func (s *storm) run(id string, random *rand.Rand) (kills []killed, err error) {
 	}
 }
 
-func TestARunWhoseProcessesAreKilledEndsLikeOneThatIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	count, workers := repotest.Size(20, 200), 3
+// killSeed returns the seed of the random kills of a test: a new one, or the one in seedVariable. The log of the test names it.
+func killSeed(t *testing.T) uint64 {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv(seedVariable); text != "" {
 		var err error
@@ -204,6 +204,13 @@ func TestARunWhoseProcessesAreKilledEndsLikeOneThatIsLeftAlone(t *testing.T) {
 		require.NoError(t, err)
 	}
 	t.Logf("%s=%d gives the same kills", seedVariable, seed)
+	return seed
+}
+
+func TestARunWhoseProcessesAreKilledEndsLikeOneThatIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	count, workers := repotest.Size(20, 200), 3
+	seed := killSeed(t)
 	s := newStorm(t)
 	s.calm()
 	random := rand.New(rand.NewPCG(seed, 0))

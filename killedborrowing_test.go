@@ -42,13 +42,7 @@ tasks:
 func TestARunThatBorrowsIsKilledAndEndsLikeOneThatIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	count := repotest.Size(12, 100)
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv(seedVariable); text != "" {
-		var err error
-		seed, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("%s=%d gives the same kills", seedVariable, seed)
+	seed := killSeed(t)
 	s := newStorm(t)
 	s.Env = append(s.Env, "GIT_SMITHERS_WORKTREE=all")
 	s.Write("flow.yaml", borrowing)

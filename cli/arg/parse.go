@@ -196,10 +196,29 @@ func (c *Command) unknownChild(name string) error {
 	if near, ok := Nearest(name, names); ok {
 		return err.Hint("did you mean `%s %s`?", c.line(), near)
 	}
+	if path := c.grandchild(name); path != "" {
+		return err.Hint("did you mean `%s %s`?", c.line(), path)
+	}
 	if c.Path == "" && isHelpPage(name) {
 		return err.Hint("`%s help %s` is a page of help", Program, fault.Word(name))
 	}
 	return err.Hint("`%s -h` lists the commands", c.line())
+}
+
+// grandchild returns the path of the command with the name in a group of c, such as "session what-if"; "" if no group has it, or several have.
+func (c *Command) grandchild(name string) string {
+	var paths []string
+	for _, group := range c.visible() {
+		for _, child := range group.visible() {
+			if child.Name == name {
+				paths = append(paths, group.Name+" "+name)
+			}
+		}
+	}
+	if len(paths) != 1 {
+		return ""
+	}
+	return paths[0]
 }
 
 // Nearest returns the candidate that is most similar to name. This is the first candidate with the fewest edits, see

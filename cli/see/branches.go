@@ -32,7 +32,7 @@ per line.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags:    arg.WindowFlags("forks", "the newest", "made"),
 		Exits:    arg.Reads(),
-		Examples: []arg.Example{{"list the forks of triage-1", "git smithers branches triage-1"}},
+		Examples: []arg.Example{{"list the forks of triage-1", "git smithers branches triage-1"}, {"list the other courses of the newest session", "git smithers branches @"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			window, err := arg.ParseWindow(s, c)
 			if err != nil {
@@ -48,6 +48,10 @@ per line.`,
 // runBranches prints a line for each fork of a run, the oldest first. The argument run is the id of the run or a unique
 // prefix.
 func runBranches(ctx context.Context, s *session.Session, store *timeline.Store, run string, window arg.Window) error {
+	run, err := withSession(ctx, store, run)
+	if err != nil {
+		return err
+	}
 	forks, err := list.Branches(ctx, store, run)
 	if err != nil {
 		return err

@@ -48,6 +48,7 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		Examples: []arg.Example{
 			{"compare two runs", "git smithers compare triage-1 triage-2"},
 			{"find the best fork of a run", "git smithers compare --forks-of triage-1 --by outputs.verdict.score"},
+			{"compare the newest session with its other courses", "git smithers compare --forks-of @"},
 			{"see only what differs", "git smithers compare --forks-of triage-1 --only-differences"},
 			{"open the numbers in a spreadsheet", "git smithers compare --forks-of triage-1 --csv >runs.csv"},
 		},
@@ -68,9 +69,14 @@ With --json, prints one document. With --csv, prints a header and one line per r
 			}
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
+			runs, err := withSessions(ctx, store, append(c.Args().Slice(), options.ForksOf)...)
+			if err != nil {
+				return err
+			}
+			runs, options.ForksOf = runs[:len(runs)-1], runs[len(runs)-1]
 			progress := s.Progress("reading runs")
 			options.Progress = progress.Update
-			compared, err := comparison.Runs(ctx, store, c.Args().Slice(), options)
+			compared, err := comparison.Runs(ctx, store, runs, options)
 			progress.Finish()
 			if err != nil {
 				return err

@@ -16,10 +16,13 @@ import (
 // removed only between runs.
 type journalDifference struct {
 	ToolCallsAdded   int        `json:"toolCallsAdded"`
-	ToolCallsFailed  int        `json:"toolCallsFailed"` // of those that were added
+	ToolCallsChanged int        `json:"toolCallsChanged"` // both have them, and know other things of them: most have ended in between
+	ToolCallsFailed  int        `json:"toolCallsFailed"`  // of those that were added or changed
 	ToolCallsRemoved int        `json:"toolCallsRemoved"`
 	ScoresAdded      []scoreKey `json:"scoresAdded"`
 	ScoresRemoved    []scoreKey `json:"scoresRemoved"`
+
+	changedFailed int // how many of ToolCallsFailed were changed
 }
 
 // scoreKey is a score without what the scorer said.
@@ -37,38 +40,65 @@ const maxScoresShown = 50
 
 // compareJournals returns the difference of the journals of two entries. A nil entry has an empty journal.
 func compareJournals(from, to *snapshot.Entry) (d journalDifference, err error) {
-	d.ScoresAdded, d.ScoresRemoved = []scoreKey{}, []scoreKey{}
-	for _, side := range []struct {
-		of, other *snapshot.Entry
-		calls     *int
-		scores    *[]scoreKey
-	}{{to, from, &d.ToolCallsAdded, &d.ScoresAdded}, {from, to, &d.ToolCallsRemoved, &d.ScoresRemoved}} {
-		if side.of == nil {
-			continue
-		}
-		calls, err := only(side.of, side.other, (*snapshot.Entry).ToolCalls, snapshot.DecodeToolCall)
-		if err != nil {
-			return d, err
-		}
-		*side.calls = len(calls)
-		for _, call := range calls {
-			if call.Status == snapshot.ToolCallFailed && side.of == to {
-				d.ToolCallsFailed++
-			}
-		}
-		scores, err := only(side.of, side.other, (*snapshot.Entry).Scores, snapshot.DecodeScore)
-		if err != nil {
-			return d, err
-		}
-		for _, s := range scores {
-			*side.scores = append(*side.scores, scoreKey{s.NodeID, s.Iteration, s.Attempt, s.Source, s.ScorerID, s.Value()})
-		}
+	before, err := only(from, to, (*snapshot.Entry).ToolCalls, snapshot.DecodeToolCall)
+	if err != nil {
+		return d, err
 	}
-	return d, nil
+	after, err := only(to, from, (*snapshot.Entry).ToolCalls, snapshot.DecodeToolCall)
+	if err != nil {
+		return d, err
+	}
+	d.takeCalls(before, after)
+	if d.ScoresAdded, err = onlyScores(to, from); err != nil {
+		return d, err
+	}
+	d.ScoresRemoved, err = onlyScores(from, to)
+	return d, err
 }
 
-// only returns the rows of a collection that one entry has and the other has not, or has with another value.
+// takeCalls counts the calls that only one side has, or has in another form.
+func (d *journalDifference) takeCalls(before, after []snapshot.ToolCall) {
+	had := make(map[string]snapshot.ToolCall, len(before))
+	for _, call := range before {
+		had[callKey(call)] = call
+	}
+	for _, call := range after {
+		was, both := had[callKey(call)]
+		if both = both && was.CallToken == call.CallToken && was.ToolName == call.ToolName; both {
+			d.ToolCallsChanged++
+		} else {
+			d.ToolCallsAdded++
+		}
+		if call.Status == snapshot.ToolCallFailed && (!both || was.Status != call.Status) {
+			d.ToolCallsFailed++
+			if both {
+				d.changedFailed++
+			}
+		}
+	}
+	d.ToolCallsRemoved = len(before) - d.ToolCallsChanged
+}
+
+// callKey returns the key of a tool call's row.
+func callKey(c snapshot.ToolCall) string {
+	return snapshot.ToolCallKey(c.NodeID, c.Iteration, c.Attempt, c.Seq)
+}
+
+// onlyScores returns the scores that one entry has and the other has not. The result is never nil.
+func onlyScores(of, other *snapshot.Entry) ([]scoreKey, error) {
+	scores, err := only(of, other, (*snapshot.Entry).Scores, snapshot.DecodeScore)
+	keys := make([]scoreKey, len(scores))
+	for i, s := range scores {
+		keys[i] = scoreKey{s.NodeID, s.Iteration, s.Attempt, s.Source, s.ScorerID, s.Value()}
+	}
+	return keys, err
+}
+
+// only returns the rows of a collection that one entry has and the other has not, or has with another value. A nil entry has no rows.
 func only[T any](of, other *snapshot.Entry, rowsOf func(*snapshot.Entry) (*page.Collection, error), decode func(page.Row) (T, error)) (list []T, err error) {
+	if of == nil {
+		return nil, nil
+	}
 	rows, err := rowsOf(of)
 	if err != nil {
 		return nil, err
@@ -103,25 +133,13 @@ func only[T any](of, other *snapshot.Entry, rowsOf func(*snapshot.Entry) (*page.
 
 // empty reports whether the journals have the same tool calls and scores.
 func (d journalDifference) empty() bool {
-	return d.ToolCallsAdded+d.ToolCallsRemoved+len(d.ScoresAdded)+len(d.ScoresRemoved) == 0
+	return d.ToolCallsAdded+d.ToolCallsChanged+d.ToolCallsRemoved+len(d.ScoresAdded)+len(d.ScoresRemoved) == 0
 }
 
 // text returns the difference for people; "" if there is none.
 func (d journalDifference) text(p display.Painter) string {
 	var b strings.Builder
-	if d.ToolCallsAdded+d.ToolCallsRemoved > 0 {
-		b.WriteString("Tool calls:\n")
-	}
-	if d.ToolCallsAdded > 0 {
-		line := "+ " + plain.Count(d.ToolCallsAdded, "call")
-		if d.ToolCallsFailed > 0 {
-			line += fmt.Sprintf(", %d failed", d.ToolCallsFailed)
-		}
-		b.WriteString("  " + p.Paint(term.Green, line) + "\n")
-	}
-	if d.ToolCallsRemoved > 0 {
-		b.WriteString("  " + p.Paint(term.Red, "- "+plain.Count(d.ToolCallsRemoved, "call")) + "\n")
-	}
+	b.WriteString(d.callsText(p))
 	if len(d.ScoresAdded)+len(d.ScoresRemoved) > 0 {
 		b.WriteString("Scores:\n")
 	}
@@ -139,4 +157,30 @@ func (d journalDifference) text(p display.Painter) string {
 		}
 	}
 	return b.String()
+}
+
+// callsText returns the difference of the tool calls for people; "" if there is none.
+func (d journalDifference) callsText(p display.Painter) string {
+	var b strings.Builder
+	for _, part := range []struct {
+		sign, color   string
+		count, failed int
+	}{
+		{"+ ", term.Green, d.ToolCallsAdded, d.ToolCallsFailed - d.changedFailed},
+		{"~ ", term.Yellow, d.ToolCallsChanged, d.changedFailed},
+		{"- ", term.Red, d.ToolCallsRemoved, 0},
+	} {
+		if part.count == 0 {
+			continue
+		}
+		line := part.sign + plain.Count(part.count, "call")
+		if part.failed > 0 {
+			line += fmt.Sprintf(", %d failed", part.failed)
+		}
+		b.WriteString("  " + p.Paint(part.color, line) + "\n")
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "Tool calls:\n" + b.String()
 }

@@ -64,7 +64,7 @@ func BriefOf(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry) (
 	if err := b.takeTurn(state); err != nil {
 		return nil, err
 	}
-	if err := b.takeSummary(at.Entry, state, speaks, mem.Transcripts); err != nil {
+	if err := b.takeSummary(at.Entry, state, speaks, mem); err != nil {
 		return nil, err
 	}
 	if b.Tools, err = toolCounts(at.Entry); err != nil {
@@ -95,7 +95,7 @@ func (b *Brief) takeTurn(state *snapshot.State) error {
 }
 
 // takeSummary sets the model's last message: the answer of the turn or, before there is one, what the model said last.
-func (b *Brief) takeSummary(entry *snapshot.Entry, state *snapshot.State, speaks *dialect.Dialect, transcripts []string) error {
+func (b *Brief) takeSummary(entry *snapshot.Entry, state *snapshot.State, speaks *dialect.Dialect, mem *memory) error {
 	_, answer, err := promptOf(state, b.Turn)
 	if b.Summary = answer; err != nil || answer != "" {
 		return err
@@ -104,7 +104,7 @@ func (b *Brief) takeSummary(entry *snapshot.Entry, state *snapshot.State, speaks
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	lines, err := storedLines(rows, speaks, transcripts, nil)
+	lines, _, err := mem.storedLines(rows, speaks, nil)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,14 @@ import (
 // conversation is the lines of a session's transcripts, in the order in which they were said.
 type conversation struct {
 	lines   []dialect.Line
-	missing int // placeholders whose secrets this clone does not have
+	of      []string // the names of the lines' transcripts
+	missing int      // placeholders whose secrets this clone does not have
+}
+
+// lineEnd is where a conversation leaves a transcript: after the first lines of a row.
+type lineEnd struct {
+	Offset int64 `json:"offset"` // of the row
+	Lines  int   `json:"lines"`
 }
 
 // readConversation returns the lines of the transcripts of mem that an entry has, with the secrets that this clone has taken out
@@ -30,7 +37,7 @@ func readConversation(s *timeline.Store, speaks *dialect.Dialect, entry *snapsho
 	}
 	c := new(conversation)
 	book := s.Secrets(run)
-	c.lines, err = storedLines(rows, speaks, mem.Transcripts, func(row page.Row) ([]byte, error) {
+	c.lines, c.of, err = mem.storedLines(rows, speaks, func(row page.Row) ([]byte, error) {
 		whole, err := book.Look(snapshot.Place{Collection: snapshot.CollectionTranscript, Key: row.Key}, row.Value)
 		c.missing += len(whole.Missing)
 		return whole.Text, err
@@ -38,19 +45,51 @@ func readConversation(s *timeline.Store, speaks *dialect.Dialect, entry *snapsho
 	return c, err
 }
 
-// storedLines returns the lines of the named transcripts, one transcript after the other: see eachLine.
-func storedLines(rows *page.Collection, speaks *dialect.Dialect, names []string, look func(page.Row) ([]byte, error)) ([]dialect.Line, error) {
+// storedLines returns the lines of the conversation, one transcript after the other, and the names of their transcripts: see eachLine.
+func (m *memory) storedLines(rows *page.Collection, speaks *dialect.Dialect, look func(page.Row) ([]byte, error)) ([]dialect.Line, []string, error) {
 	parts := make(map[string][]dialect.Line)
-	for _, name := range names {
+	for _, name := range m.Transcripts {
 		parts[name] = nil
 	}
 	known := func(name string) bool { _, ok := parts[name]; return ok } // the others are of subagents
-	err := eachLine(rows, speaks, known, look, func(name string, line dialect.Line) { parts[name] = append(parts[name], line) })
+	inRow := make(map[string]lineEnd)                                   // how far each transcript was read
+	err := eachLine(rows, speaks, known, look, func(name string, line dialect.Line) {
+		at := inRow[name].after(line)
+		inRow[name] = at
+		if end, left := m.Ends[name]; !left || at.Offset < end.Offset || at.Offset == end.Offset && at.Lines <= end.Lines {
+			parts[name] = append(parts[name], line)
+		}
+	})
 	var lines []dialect.Line
-	for _, name := range names {
+	var of []string
+	for _, name := range m.Transcripts {
 		lines = append(lines, parts[name]...)
+		of = append(of, slices.Repeat([]string{name}, len(parts[name]))...)
 	}
-	return lines, err
+	return lines, of, err
+}
+
+// after returns the place after line, which is the next one of its transcript.
+func (e lineEnd) after(line dialect.Line) lineEnd {
+	if line.Offset != e.Offset {
+		return lineEnd{line.Offset, 1}
+	}
+	return lineEnd{e.Offset, e.Lines + 1}
+}
+
+// ends returns where a conversation leaves its transcripts that goes on in another one after its first lines. Transcripts that it does not leave before
+// their end are not named.
+func (c *conversation) ends(kept int) map[string]lineEnd {
+	ends := make(map[string]lineEnd)
+	for _, name := range c.of[kept:] {
+		ends[name] = lineEnd{}
+	}
+	for i, name := range c.of[:kept] {
+		if end, left := ends[name]; left {
+			ends[name] = end.after(c.lines[i])
+		}
+	}
+	return ends
 }
 
 // eachLine calls take with each line of the transcripts that wanted names. rows are the rows of all transcripts. look returns the

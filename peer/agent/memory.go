@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
@@ -31,8 +32,10 @@ type memory struct {
 	Sessions []string `json:"sessions"`
 	// Transcripts lists the transcripts whose lines, one after the other, are the conversation.
 	Transcripts []string `json:"transcripts"`
-	Turn        int      `json:"turn"`  // the newest turn, counted from 1; 0 before the first prompt
-	Calls       int      `json:"calls"` // the tool calls of the turn so far
+	// Ends has where the conversation leaves a transcript, by its name. The lines after it are not part of the conversation: another course was taken.
+	Ends  map[string]lineEnd `json:"ends,omitempty"`
+	Turn  int                `json:"turn"`  // the newest turn, counted from 1; 0 before the first prompt
+	Calls int                `json:"calls"` // the tool calls of the turn so far
 	// Open has the keys of calls that have not ended, by the agent's ids of the calls.
 	Open map[string]string `json:"open,omitempty"`
 	// Ended has the agent's ids of calls that have ended, the newest last. A hook can name a call after its result was read.
@@ -117,6 +120,15 @@ func (m *memory) enter(session string, offset int64) {
 	m.Sessions, m.Transcripts, m.Open = append(m.Sessions, session), append(m.Transcripts, session), nil
 	m.Named = nil // the agent has the calls in its new file
 	m.setRead(session, readTo{Offset: offset})
+}
+
+// leave notes where the conversation leaves its transcripts.
+func (m *memory) leave(ends map[string]lineEnd) {
+	if m.Ends == nil {
+		m.Ends = ends
+		return
+	}
+	maps.Copy(m.Ends, ends)
 }
 
 // transcript returns the name of the session's newest transcript.

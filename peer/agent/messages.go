@@ -58,7 +58,7 @@ func Messages(at *timeline.LoadedEntry) (*Chat, error) {
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	lines, err := storedLines(rows, speaks, mem.Transcripts, nil)
+	lines, _, err := mem.storedLines(rows, speaks, nil)
 	if err != nil {
 		return nil, err
 	}

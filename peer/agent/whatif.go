@@ -86,7 +86,7 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 	if err != nil {
 		return nil, err
 	}
-	if err := w.fork(ctx, s, course, kept.mem, resumed.Size); err != nil {
+	if err := w.fork(ctx, s, course, kept, resumed.Size); err != nil {
 		return nil, err
 	}
 	if course.Recorded {
@@ -99,8 +99,10 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 type keptLines struct {
 	speaks  *dialect.Dialect
 	lines   []dialect.Line
-	mem     *memory  // at the frame
-	folders []string // in which the agent has worked; not empty
+	of      []string        // the names of their transcripts
+	mem     *memory         // at the frame
+	folders []string        // in which the agent has worked; not empty
+	head    *snapshot.Entry // the newest entry of the session
 }
 
 // CanGoOn reports whether a WhatIf can go on from an entry of a session: its agent is known to go on with a conversation, and the entry
@@ -152,16 +154,22 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	}
 	lines := cut(whole.lines, len(then.lines), at.Entry.IDs)
 	folders := foldersOf(whole.lines, s.Workspace().Root)
+	mem.leave(whole.ends(len(lines)))
 	return &Course{From: at.Address, Agent: mem.Agent, Kept: len(lines), Of: len(whole.lines), Missing: then.missing, Recorded: IsRecordedHere(s, at.Address.Run)},
-		&keptLines{speaks, lines, mem, folders}, nil
+		&keptLines{speaks, lines, whole.of[:len(lines)], mem, folders, head.Entry()}, nil
 }
 
 // whatIfLabel is the label of the forks that what-if makes.
 const whatIfLabel = "what if"
 
 // fork makes the fork of the session's run at the frame. size is the size of the file with the conversation.
-func (w WhatIf) fork(ctx context.Context, s *timeline.Store, course *Course, mem *memory, size int64) error {
+func (w WhatIf) fork(ctx context.Context, s *timeline.Store, course *Course, kept *keptLines, size int64) error {
+	mem := kept.mem
 	head, err := s.Fork(ctx, timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: whatIfLabel, Effects: w.Effects})
+	if err != nil {
+		return err
+	}
+	late, err := kept.missingIn(s, head.Entry())
 	if err != nil {
 		return err
 	}
@@ -171,7 +179,7 @@ func (w WhatIf) fork(ctx context.Context, s *timeline.Store, course *Course, mem
 	if err != nil {
 		return err
 	}
-	return head.Append(ctx, snapshot.Draft{Ext: ext, Subject: "what if"})
+	return head.Append(ctx, snapshot.Draft{Journal: late, Ext: ext, Subject: "what if"})
 }
 
 // shortName returns a name for a session in the name of a folder. It is the end of the id, because the ids of some agents begin with the

@@ -2,11 +2,13 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +101,55 @@ func TestAnotherCourseHasTheSecretsOfItsClone(t *testing.T) {
 	assert.Equal(t, 1, course.Missing)
 	assert.NotContains(t, read(t, course.File), secret)
 	assert.Contains(t, read(t, course.File), "«")
+}
+
+// An agent writes the lines of a call after the hook of the call, and what it wrote before a prompt can go beyond what a course keeps.
+func TestACourseOfACourseHasTheSameConversation(t *testing.T) {
+	t.Parallel()
+	secret := "ghp_wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO" + "2mHVS1"
+	said := func(role, text string) string {
+		return fmt.Sprintf(`{"type":%q,"message":{"id":%q,"content":[{"type":"text","text":%q}]}}`+"\n", role, text, text)
+	}
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	s.event("UserPromptSubmit", `,"prompt":"one"`)
+	s.say(said("user", "one"))
+	s.event("PostToolBatch", batch("c1"))
+	s.say(callLine, strings.ReplaceAll(answerLine, "ok", secret), said("assistant", "done"))
+	s.event("Stop", "")
+	s.say(said("user", "two"))
+	s.event("UserPromptSubmit", `,"prompt":"two"`)
+	s.event("PostToolBatch", batch("c2"))
+	for address, lines := range map[string][]string{
+		"claude-s@c1":     {"one", "c1", secret},
+		"claude-s@turn:2": {"one", "c1", secret, "done"},
+		"claude-s@c2":     {"one", "c1", secret, "done", "two"},
+	} {
+		first := s.whatIf(address)
+		require.Equal(t, len(lines), first.Kept, address)
+		second := s.whatIf(first.Run)
+		require.Equal(t, len(lines), second.Kept, address)
+		require.Equal(t, len(lines), second.Of, address)
+		third := slices.Collect(strings.Lines(read(t, s.whatIf(second.Run).File)))
+		require.Len(t, third, len(lines), address)
+		for i, line := range third {
+			assert.Contains(t, line, lines[i], address)
+		}
+		assert.Zero(t, second.Missing)
+
+		loaded, err := s.store().Load(t.Context(), second.Run)
+		require.NoError(t, err)
+		calls, err := loaded.Entry.ToolCalls()
+		require.NoError(t, err)
+		value, _, err := calls.Get(snapshot.ToolCallKey("turn", 1, 1, 0))
+		require.NoError(t, err)
+		assert.Contains(t, string(value), `"succeeded"`, address)
+		chat, err := agent.Messages(loaded)
+		require.NoError(t, err)
+		text, err := json.Marshal(chat)
+		require.NoError(t, err)
+		assert.NotContains(t, string(text), secret)
+		assert.Equal(t, slices.Contains(lines, "two"), strings.Contains(string(text), `"two"`), address)
+	}
 }
 
 func TestASessionCanMoveToAnotherWorktree(t *testing.T) {

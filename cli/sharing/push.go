@@ -2,6 +2,7 @@ package sharing
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	urfave "github.com/urfave/cli/v2"
@@ -26,7 +27,7 @@ func pushCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "push",
 		Summary: "push runs to a remote",
-		Usage:   []string{"[<remote>] [<run>...] [--frames] [--revive] [--allow DIGEST]... [--yes] [--dry-run]"},
+		Usage:   []string{"[<remote>] [<run>... | @] [--frames] [--revive] [--allow DIGEST]... [--yes] [--dry-run]"},
 		About: `Pushes the named runs with all of their history and captured code, and the runs that they have
 called; without a name, all runs that the remote does not have in their newest state. Also
 pushes the tombstones of runs that were pruned here, so that no other push or fetch brings these
@@ -47,9 +48,9 @@ Captured files are pushed, too. If there are untracked files among them that the
 asked about before, push lists them and asks; smithers.pushFiles=yes or no decides for every
 remote.
 
-Sessions of coding agents stay here unless they are named, or smithers.session.push is true. The first
-time that a session goes to a remote, push shows what goes with it, and asks. Landings stay here
-unless they are named.
+Sessions of coding agents stay here unless they are named, or smithers.session.push is true: @ names
+the newest session of this working copy. The first time that a session goes to a remote, push
+shows what goes with it, and asks. Landings stay here unless they are named.
 
 Prints each run that was pushed, refused or named, and the outcome.`,
 		MaxArgs: arg.AnyNumber,
@@ -64,13 +65,21 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 		Examples: []arg.Example{
 			{"push all runs that the remote does not have", "git smithers push"},
 			{"push one run to a colleague", "git smithers push colleague triage-1"},
+			{"push the newest session of this working copy", "git smithers push @"},
 			{"see which runs would be pushed", "git smithers push --dry-run"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run"), Allow: c.StringSlice("allow")}
-			req.Remote, req.Runs = arg.RemoteAndRuns(s, c.Args().Slice())
+			args := c.Args().Slice()
+			if len(args) > 0 && args[0] == newestSession { // it is no remote
+				args = slices.Insert(args, 0, "")
+			}
+			req.Remote, req.Runs = arg.RemoteAndRuns(s, args)
 			req.Confirm = confirmFiles(s, c.Bool("yes"))
 			err := s.WithStore(ctx, func(store *timeline.Store) error {
+				if err := findNewest(ctx, store, req.Runs); err != nil {
+					return err
+				}
 				if err := aboutSessions(ctx, s, store, &req, c.Bool("yes")); err != nil {
 					return err
 				}
@@ -92,26 +101,30 @@ func runPush(ctx context.Context, s *session.Session, sharer *share.Sharer, req 
 		return err
 	}
 	// The runs are pushed: print that, even after Ctrl-C.
-	if writeErr := writePushed(context.WithoutCancel(ctx), s, pushed, req.DryRun); writeErr != nil {
+	if writeErr := writePushed(context.WithoutCancel(ctx), s, pushed, req); writeErr != nil {
 		return writeErr
 	}
 	return err
 }
 
 // writePushed prints a table of the pushed runs, or the document with --json. If there are no runs, it prints a note.
-// If dryRun is true, the table says that the runs would be pushed.
-func writePushed(ctx context.Context, s *session.Session, pushed *share.PushResult, dryRun bool) error {
+// The table of a dry run says that the runs would be pushed.
+func writePushed(ctx context.Context, s *session.Session, pushed *share.PushResult, req share.PushRequest) error {
 	if s.JSON {
-		return s.WriteJSON(pushDocument{"push", dryRun, pushed})
+		return s.WriteJSON(pushDocument{"push", req.DryRun, pushed})
 	}
-	if len(pushed.Runs) == 0 {
+	switch {
+	case len(pushed.Runs) > 0:
+	case len(req.Except) > 0:
+		s.Note("%s already has every other run", plain.Text(pushed.Remote))
+	default:
 		s.Note("%s already has every run", plain.Text(pushed.Remote))
 	}
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
 	for _, run := range pushed.Runs {
 		state := run.State
-		if dryRun && state == share.StatePushed {
+		if req.DryRun && state == share.StatePushed {
 			state = "would be pushed"
 		}
 		tip := ""

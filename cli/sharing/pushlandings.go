@@ -29,7 +29,10 @@ func leaveLandings(ctx context.Context, s *session.Session, store *timeline.Stor
 			n++
 		}
 	}
-	if n > 0 {
+	switch {
+	case n == 1:
+		s.Note("a landing stays here: name it to push it")
+	case n > 1:
 		s.Note("%s stay here: name them to push them", plain.Count(n, "landing"))
 	}
 	return nil

@@ -13,6 +13,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
+// newestSession is what people type for the newest session of the working copy.
+const newestSession = "@"
+
+// findNewest replaces newestSession in runs by the id of its run.
+func findNewest(ctx context.Context, store *timeline.Store, runs []string) (err error) {
+	for i, run := range runs {
+		if run != newestSession {
+			continue
+		}
+		if runs[i], err = agent.Session(ctx, store, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // aboutSessions keeps sessions of coding agents out of a push without names, and asks about those that a push names. A session has a
 // conversation, which people do not expect to leave the machine. With smithers.session.push, sessions are runs like others. Code: unconfirmed if
 // the user has not agreed.
@@ -25,7 +41,10 @@ func aboutSessions(ctx context.Context, s *session.Session, store *timeline.Stor
 		if req.Except, err = agent.Holding(ctx, store); err != nil {
 			return err
 		}
-		if n := len(req.Except); n > 0 {
+		switch n := len(req.Except); {
+		case n == 1:
+			s.Note("a session of a coding agent stays here: name it to push it, or set smithers.session.push")
+		case n > 1:
 			s.Note("%s of coding agents stay here: name them to push them, or set smithers.session.push", plain.Count(n, "session"))
 		}
 		return nil

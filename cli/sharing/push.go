@@ -121,7 +121,7 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.PushResu
 		s.Note("%s already has every run", plain.Text(pushed.Remote))
 	}
 	p := display.NewPainter(ctx, s)
-	t := term.Table{Header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
+	t := term.Table{Header: []string{"RUN", "STATE", "TIP", "FRAME REFS", "NOTE"}}
 	for _, run := range pushed.Runs {
 		state := run.State
 		if req.DryRun && state == share.StatePushed {

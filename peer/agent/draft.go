@@ -122,10 +122,13 @@ func (d *drafter) takeEvent() error {
 	return nil
 }
 
-// status sets the status of the run, if it is another.
+// status sets the status of the run, if it is another. A course starts here: no undo takes a fork back that has run.
 func (d *drafter) status(status snapshot.RunStatus) {
 	at := d.atMs
 	d.out.Run = func(row *snapshot.Run) {
+		if row.StartedAtMs == nil {
+			row.StartedAtMs = &at
+		}
 		if row.Status == status {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -77,7 +78,7 @@ func (r *runReader) facts(context.Context) error {
 	if sum.Frames.Branch != nil && sum.Frames.Branch.BranchLabel != nil {
 		out.Name = r.name(*sum.Frames.Branch.BranchLabel)
 	}
-	if sum.Session && out.Name == "" {
+	if sum.Session && (out.Name == "" || out.Name == agent.WhatIfLabel) {
 		if err := r.title(); err != nil {
 			return err
 		}
@@ -123,19 +124,26 @@ func (r *runReader) absent() {
 	}
 }
 
-// title makes the beginning of the first prompt of a session its name.
+// title makes the beginning of the first prompt of a session its name. That of a course is the first prompt after the fork.
 func (r *runReader) title() error {
-	state, err := r.sum.Entry.State()
-	if err != nil {
-		return timeline.Explain(err)
-	}
-	for output, err := range state.Outputs(promptsTable).Rows() {
-		if err != nil {
-			return timeline.Explain(err)
+	for i := range r.sum.Steps {
+		turn := &r.sum.Steps[i]
+		if len(turn.Attempts) > 0 && turn.Attempts[0].Earlier {
+			continue
 		}
-		first, _, _ := strings.Cut(strings.TrimSpace(memberOf(r.mask.text(string(output.Value)), "prompt")), "\n")
-		r.out.Name = oneLine(first, textShown)
-		break
+		prompt, _, err := r.sum.Prompt(turn)
+		if err != nil {
+			return err
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(r.mask.text(prompt)), "\n")
+		if first = oneLine(first, textShown); first == "" {
+			continue
+		}
+		if r.out.Name != "" {
+			r.out.Name += ": "
+		}
+		r.out.Name += first
+		return nil
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 type Attempt struct {
 	snapshot.Attempt
 
-	// Inherited reports whether the attempt ended before the fork.
-	Inherited bool
+	// Inherited reports whether the attempt ended before the fork, Earlier whether it began before.
+	Inherited, Earlier bool
 	// Wait reports whether the attempt is a wait for a person, a signal or a timer, and no work.
 	Wait bool
 	// EndMs is the end of the attempt. If the attempt has not ended, EndMs is now or, if no process runs it any more, the time of the
@@ -97,7 +97,7 @@ func (sum *Summary) attemptsBefore(s *timeline.Store) (*page.Collection, error) 
 	return entry.Attempts()
 }
 
-// inherit sets Inherited and beganMs. before has the attempts of the frame from which the run was forked, nil if it is not a fork.
+// inherit sets Inherited, Earlier and beganMs. before has the attempts of the frame from which the run was forked, nil if it is not a fork.
 // key is the key of the attempt.
 func (a *Attempt) inherit(before *page.Collection, key string, parent *snapshot.Parent) error {
 	if before == nil {
@@ -108,6 +108,7 @@ func (a *Attempt) inherit(before *page.Collection, key string, parent *snapshot.
 		return err
 	}
 	was, err := snapshot.DecodeAttempt(page.Row{Key: key, Value: value})
+	a.Earlier = true
 	if a.Inherited = was.FinishedAtMs != nil; !a.Inherited {
 		a.beganMs = max(a.beganMs, parent.AtMs)
 	}

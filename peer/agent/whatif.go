@@ -159,13 +159,13 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 		&keptLines{speaks, lines, whole.of[:len(lines)], mem, folders, head.Entry()}, nil
 }
 
-// whatIfLabel is the label of the forks that what-if makes.
-const whatIfLabel = "what if"
+// WhatIfLabel is the label of the forks that WhatIf makes.
+const WhatIfLabel = "what if"
 
 // fork makes the fork of the session's run at the frame. size is the size of the file with the conversation.
 func (w WhatIf) fork(ctx context.Context, s *timeline.Store, course *Course, kept *keptLines, size int64) error {
 	mem := kept.mem
-	head, err := s.Fork(ctx, timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: whatIfLabel, Effects: w.Effects})
+	head, err := s.Fork(ctx, timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: WhatIfLabel, Effects: w.Effects})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 // anyPack is a pack that may be damaged. It gives access to all objects that are still readable.
@@ -64,7 +66,7 @@ func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, er
 // readIndex reads the whole index and sets idx and entries. If the index is malformed, readIndex
 // sets indexReason and returns nil.
 func (p *anyPack) readIndex() error {
-	f, err := os.Open(p.idxPath)
+	f, err := fsx.OpenShared(p.idxPath, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (p *anyPack) readIndex() error {
 // readPack opens the pack file, and sets file, end and sum. If the pack is damaged, readPack sets packReason and
 // returns nil. In a truncated pack, end is the end of the file, because the checksum at the end is missing.
 func (p *anyPack) readPack() error {
-	f, err := os.Open(p.packPath)
+	f, err := fsx.OpenShared(p.packPath, os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/gofrs/flock"
+	"github.com/git-smithers/git-smithers/internal/flock"
 )
 
 // DropRequest selects the objects for [Store.Drop].

@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"sort"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 const (
@@ -120,7 +122,7 @@ func parseIndex(data []byte) (*index, error) {
 // verifies it. A larger index stays open until close, and openIndex verifies only its head and its size. The
 // error wraps fs.ErrNotExist if the file is missing, and errIndex if the index is malformed.
 func openIndex(path string) (_ *index, err error) {
-	f, err := os.Open(path)
+	f, err := fsx.OpenShared(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 // readLoose returns the loose object with the given id, verified. dir is the object directory. The error wraps
@@ -49,7 +51,7 @@ func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 // [*CorruptError] if the head of the object is damaged. The caller closes the reader.
 func openLoose(dir string, id ID) (_ *objectReader, err error) {
 	hex := id.String()
-	f, err := os.Open(filepath.Join(dir, hex[:2], hex[2:]))
+	f, err := fsx.OpenShared(filepath.Join(dir, hex[:2], hex[2:]), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 // errMidx is wrapped by every error about a malformed multi-pack-index.
@@ -55,7 +57,7 @@ func midxPacks(packDir string) (map[string]bool, error) {
 // readMidxNames returns the pack names in the multi-pack-index file at path. The error wraps
 // fs.ErrNotExist if the file is missing, and errMidx if the file is malformed.
 func readMidxNames(path string) (_ []string, err error) {
-	f, err := os.Open(path)
+	f, err := fsx.OpenShared(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

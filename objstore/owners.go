@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"sync"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 // Author is the author of this program's commits. A pack whose first object is a commit by Author
@@ -90,7 +92,7 @@ func isOurCommit(data []byte) bool {
 // headIsOurs reports whether the first object of the pack file at path is a commit by [Author]. It
 // needs no index. It returns false if the file is unreadable.
 func headIsOurs(path string) bool {
-	f, err := os.Open(path)
+	f, err := fsx.OpenShared(path, os.O_RDONLY)
 	if err != nil {
 		return false
 	}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore/delta"
 )
 
@@ -125,7 +126,7 @@ func (p *pack) open() (*os.File, int64, error) {
 	if p.file != nil || p.fileErr != nil {
 		return p.file, p.end, p.fileErr
 	}
-	f, err := os.Open(p.packPath)
+	f, err := fsx.OpenShared(p.packPath, os.O_RDONLY)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,9 +70,14 @@ func (f packFiles) dropKeep(name string) bool {
 }
 
 // remove removes the index, the .rev file and the pack file of a pack. Missing files are not an error. remove
-// removes the index first, because git finds packs by their indexes.
+// removes the index first, because git finds packs by their indexes. Windows does not remove a pack that git has open, and the
+// pack must not be left without its index: there, the pack is first.
 func (f packFiles) remove(name string) error {
-	for _, suffix := range []string{".idx", ".rev", ".pack"} {
+	suffixes := []string{".idx", ".rev", ".pack"}
+	if runtime.GOOS == "windows" {
+		slices.Reverse(suffixes)
+	}
+	for _, suffix := range suffixes {
 		err := f.temp.fs.Remove(f.path(name, suffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

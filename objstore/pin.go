@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/git-smithers/git-smithers/internal/flock"
 )
 
 const (

@@ -11,8 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gofrs/flock"
+	"github.com/git-smithers/git-smithers/internal/flock"
 )
 
 // manyLoose is the number of loose refs from which packing is worthwhile. Each loose ref takes 4 KB of disk

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -47,7 +48,7 @@ type packedRefs struct {
 // openPacked opens packed-refs. If the file is missing, the result has no refs. The caller must close the result.
 func (r reader) openPacked() (*packedRefs, error) {
 	path := filepath.Join(r.dir, "packed-refs")
-	f, err := os.Open(path)
+	f, err := fsx.OpenShared(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &packedRefs{path: path, hexLen: r.hexLen, blockSize: 1}, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gofrs/flock"
+	"github.com/git-smithers/git-smithers/internal/flock"
 )
 
 // RecoverLocks removes the ref locks that killed processes of this program left behind. It removes no other lock. An

@@ -13,8 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
 	"modernc.org/sqlite"
+
+	"github.com/git-smithers/git-smithers/internal/flock"
 )
 
 // lockPoll is the interval between attempts to get a lock. A lock is held only while a database is

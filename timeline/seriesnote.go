@@ -8,8 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gofrs/flock"
-
+	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/refs"
 )
 

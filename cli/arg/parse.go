@@ -196,8 +196,8 @@ func (c *Command) unknownChild(name string) error {
 	if near, ok := Nearest(name, names); ok {
 		return err.Hint("did you mean `%s %s`?", c.line(), near)
 	}
-	if path := c.grandchild(name); path != "" {
-		return err.Hint("did you mean `%s %s`?", c.line(), path)
+	if command := c.grandchild(name); command != "" {
+		return err.Hint("did you mean `%s %s`?", c.line(), command)
 	}
 	if c.Path == "" && isHelpPage(name) {
 		return err.Hint("`%s help %s` is a page of help", Program, fault.Word(name))

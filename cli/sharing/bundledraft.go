@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gofrs/flock"
-
+	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )

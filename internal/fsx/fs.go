@@ -1,3 +1,4 @@
+// Package fsx adds to package os the functions for files that the core of the program needs.
 package fsx
 
 import (

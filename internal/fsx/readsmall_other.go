@@ -11,7 +11,7 @@ import (
 // ReadSmall reads the beginning of the file at path into buf and returns the number of bytes read. It ignores the bytes
 // of the file that do not fit into buf. Unlike the version for Unix, it uses only portable calls.
 func ReadSmall(path string, buf []byte) (int, error) {
-	f, err := os.Open(path)
+	f, err := OpenShared(path, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}

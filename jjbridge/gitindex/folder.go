@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/git-smithers/git-smithers/internal/flock"
 )
 
 // lockPoll is the time between two attempts to take a held lock.

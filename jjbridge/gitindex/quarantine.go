@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gofrs/flock"
 	"github.com/klauspost/compress/zlib"
 
+	"github.com/git-smithers/git-smithers/internal/flock"
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -42,23 +43,27 @@ func (f *Folder) NewQuarantine() (*Quarantine, error) {
 
 // Close removes the quarantine with its objects and releases the quarantine's lock.
 func (q *Quarantine) Close() error {
-	err := os.RemoveAll(q.Dir)
-	if errors.Is(err, fs.ErrExist) {
-		// The folder is not empty, because another capture found it after RemoveAll had removed the lock file. The
-		// other capture has made a new lock file, and removes the folder, too.
-		err = nil
-	}
-	return errors.Join(err, q.lock.Close())
+	return fsx.RemoveHeld(q.lock, func() error {
+		err := os.RemoveAll(q.Dir)
+		if errors.Is(err, fs.ErrExist) {
+			// The folder is not empty, because another capture found it after RemoveAll had removed the lock file. The
+			// other capture has made a new lock file, and removes the folder, too.
+			err = nil
+		}
+		return err
+	})
 }
 
 // removeStaleQuarantine removes the quarantine at dir if no process has locked it. It ignores errors, because
 // the next lock of the Folder tries again.
 func removeStaleQuarantine(dir string) {
 	lock := flock.New(filepath.Join(dir, "lock"))
-	if held, err := lock.TryLock(); err == nil && held {
-		_ = os.RemoveAll(dir) // the next lock of the Folder tries again
+	held, err := lock.TryLock()
+	if err != nil || !held {
+		_ = lock.Close() // the lock file has no data to lose
+		return
 	}
-	_ = lock.Close() // the lock file has no data to lose
+	_ = fsx.RemoveHeld(lock, func() error { return os.RemoveAll(dir) }) // the next lock of the Folder tries again
 }
 
 // Has reports whether the quarantine has the object with the given id as a loose object.

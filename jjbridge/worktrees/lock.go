@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 // liveLogPoll is the interval at which Follow reads the log.
@@ -94,7 +96,7 @@ func (f *liveLogReader) copyFile(w io.Writer) error {
 // missing, open returns false and no error. If the file no longer has some of the unread bytes, open writes a line
 // with the number of these bytes to w.
 func (f *liveLogReader) open(w io.Writer) (bool, error) {
-	file, err := os.Open(f.path)
+	file, err := fsx.OpenShared(f.path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -81,13 +82,14 @@ func newLiveLog(path string, start int64, kept []byte) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = file.Write(append(fmt.Appendf(nil, "%020d\n", start), kept...)); err == nil {
-		err = os.Rename(fresh, path)
+	_, err = file.Write(append(fmt.Appendf(nil, "%020d\n", start), kept...))
+	if err == nil {
+		var moved *os.File
+		if moved, err = fsx.RenameOpen(file, path); err == nil {
+			return moved, nil
+		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close(), os.Remove(fresh))
-	}
-	return file, nil
+	return nil, errors.Join(err, file.Close(), os.Remove(fresh))
 }
 
 // Last returns the kept part of an attempt's log as text, with U+FFFD for bytes that are not UTF-8. If bytes were

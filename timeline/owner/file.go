@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/refs"
 )
@@ -190,11 +189,13 @@ func (f *File) Touch(now time.Time) error { return os.Chtimes(f.path, now, now) 
 // Discard removes the file and then unlocks the file. In the other order, another process could take this
 // process for dead. A missing file is not an error.
 func (f *File) Discard() error {
-	err := os.Remove(f.path)
-	if errors.Is(err, fs.ErrNotExist) { // another process has taken the run over and removed the file
-		err = nil
-	}
-	return errors.Join(err, f.lock.Close())
+	return fsx.RemoveHeld(f.lock, func() error {
+		err := os.Remove(f.path)
+		if errors.Is(err, fs.ErrNotExist) { // another process has taken the run over and removed the file
+			err = nil
+		}
+		return err
+	})
 }
 
 // Undo discards the file of a claim whose entry was not appended (see Discard). If Claim made the folder, Undo
@@ -248,7 +249,7 @@ func (d Folder) ifDead(token string, f func(path string) error) error {
 	if err != nil || !free {
 		return err
 	}
-	return errors.Join(f(path), lock.Close())
+	return fsx.RemoveHeld(lock, func() error { return f(path) })
 }
 
 // Clear removes the files of claims whose process is dead. oldToken is the token of a claim that was taken over,

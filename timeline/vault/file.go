@@ -10,8 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gofrs/flock"
-
+	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -132,7 +131,7 @@ func (b *Book) Sync() error {
 // refresh reads the records that were written to the run's file since it was last read. The caller holds b.mu.
 func (b *Book) refresh() error {
 	b.above = nil
-	file, err := os.Open(b.path())
+	file, err := fsx.OpenShared(b.path(), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		b.forget()
 		return nil

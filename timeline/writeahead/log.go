@@ -43,7 +43,7 @@ type entry struct {
 
 // openLog opens the log at path.
 func openLog(path string) (*log, error) {
-	file, err := os.Open(path)
+	file, err := fsx.OpenShared(path, os.O_RDONLY)
 	return &log{path: path, file: file}, err
 }
 

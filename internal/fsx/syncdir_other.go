@@ -1,4 +1,5 @@
-// Package fsx adds to package os the functions for files that the core of the program needs.
+//go:build !windows
+
 package fsx
 
 import (

@@ -121,7 +121,7 @@ func TestAgentOpencodeTakesAnotherCourse(t *testing.T) {
 	assert.Contains(t, h.smithers("timeline", course.Run), "turn 2: WHAT-IF please")
 	assert.Contains(t, h.smithers("branches", run), course.Run)
 	calls = h.Git("show", "refs/smithers/_tip/"+component(t, course.Run)+":journal/tool-calls")
-	assert.Equal(t, 3, strings.Count(calls, `"outputAt"`), "the result of the edit came after its frame: %s", calls)
+	assert.Equal(t, 4, strings.Count(calls, `"outputAt"`), "with the result of the edit, which came after its frame: %s", calls)
 	assert.NotContains(t, h.smithers("session", "status"), "errors")
 	h.smithers("verify")
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -94,6 +95,11 @@ func (d *drafter) takeTranscripts() error {
 			return err
 		}
 	}
+	if d.ev.Kind == dialect.Answered || d.ev.Kind == dialect.Ended {
+		if err := d.takeLateSubagents(); err != nil {
+			return err
+		}
+	}
 	if d.mem.Turn > 0 && d.mem.Usage != before {
 		if err := d.output(usageTable, d.mem.Usage); err != nil {
 			return err
@@ -101,6 +107,23 @@ func (d *drafter) takeTranscripts() error {
 	}
 	if d.mem.Turn > 0 && d.todos != nil {
 		return d.output(todosTable, d.todos)
+	}
+	return nil
+}
+
+// takeLateSubagents takes in the lines that subagents have written after their last hook, if a call has not ended.
+func (d *drafter) takeLateSubagents() error {
+	if d.speaks.SubagentFile == nil || d.ev.Transcript == "" || len(d.mem.Open) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.mem.Read)) {
+		if slices.Contains(d.mem.Transcripts, name) || !dialect.IsSessionID(name) {
+			continue
+		}
+		err := d.takeTranscript(name, d.speaks.SubagentFile(d.ev.Transcript, name))
+		if err != nil && !errors.Is(err, errRewritten) {
+			return err
+		}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ const Claude = "claude"
 
 // claude is how Claude Code speaks.
 var claude = Dialect{
-	Name: Claude, Parse: parseClaude, Read: readClaude, Resume: resumeClaude, NamesFiles: true, CoAuthor: "Claude <noreply@anthropic.com>",
+	Name: Claude, Parse: parseClaude, Read: readClaude, SubagentFile: claudeSubagentFile, Resume: resumeClaude, NamesFiles: true, CoAuthor: "Claude <noreply@anthropic.com>",
 	Hooks: &Hooks{
 		File: ".claude/settings.local.json", Shared: ".claude/settings.json",
 		Events: []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "SessionEnd"},
@@ -51,6 +51,11 @@ type claudeInput struct {
 var claudeKinds = map[string]Kind{
 	"SessionStart": Started, "UserPromptSubmit": Prompted, "PostToolBatch": Called, "SubagentStop": Delegated,
 	"PreCompact": Compacting, "Stop": Answered, "SessionEnd": Ended,
+}
+
+// claudeSubagentFile is SubagentFile of Claude Code, which can write the result of a subagent's last call after its hook SubagentStop has read the file.
+func claudeSubagentFile(transcript, subagent string) string {
+	return filepath.Join(strings.TrimSuffix(transcript, ".jsonl"), "subagents", "agent-"+subagent+".jsonl")
 }
 
 // parseClaude is Parse of Claude Code.

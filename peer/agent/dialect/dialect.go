@@ -19,6 +19,9 @@ type Dialect struct {
 	WithoutImages func(text []byte) []byte
 	// Hooks is where the agent's hooks are set up. It is nil if git-smithers cannot set them up.
 	Hooks *Hooks
+	// SubagentFile returns the file of a subagent, of which no event names the last lines. transcript is the file of the session, and subagent an id in the
+	// form of a session's. It is nil if an event does.
+	SubagentFile func(transcript, subagent string) string
 	// Resume puts a conversation where the agent finds it. It is nil if the agent cannot go on with a cut conversation.
 	Resume func(Course) (Resumed, error)
 	// NewSession returns a new id of a session. It is nil if such an id is a UUID.

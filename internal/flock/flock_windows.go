@@ -1,8 +1,3 @@
-// Package flock locks files. Processes that lock the same file agree through it.
-//
-// The package github.com/gofrs/flock locks the first byte of a file, which keeps every other handle from reading and writing the file, also handles of the
-// same process, and it opens the file so that nobody can remove it. This program writes into files that it has locked, reads those of others, and
-// removes them before it unlocks them. So this package locks a byte that no file has, and lets others remove the file.
 package flock
 
 import (
@@ -32,7 +27,6 @@ type Flock struct {
 	mu     sync.Mutex
 	path   string
 	flag   int
-	perm   fs.FileMode
 	file   *os.File
 	locked bool
 }
@@ -49,8 +43,8 @@ func New(path string, options ...Option) *Flock {
 // SetFlag sets the flags with which the file is opened; by default, it is made if it is missing.
 func SetFlag(flag int) Option { return func(f *Flock) { f.flag = flag } }
 
-// SetPermissions sets the permissions of a file that is made. Windows has none of them.
-func SetPermissions(perm fs.FileMode) Option { return func(f *Flock) { f.perm = perm } }
+// SetPermissions does nothing: Windows has no such permissions.
+func SetPermissions(fs.FileMode) Option { return func(*Flock) {} }
 
 // Path returns the path of the file.
 func (f *Flock) Path() string { return f.path }

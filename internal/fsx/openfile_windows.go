@@ -35,8 +35,8 @@ func RenameOpen(file *os.File, to string) (*os.File, error) {
 	return moved, nil
 }
 
-// OpenShared opens a file as os.OpenFile does, so that others can remove and replace it meanwhile. Of the flags, it knows those for reading, for reading and
-// writing, O_CREATE and O_EXCL.
+// OpenShared opens a file as os.OpenFile does, so that others can remove and replace it meanwhile. It knows the flags O_RDONLY,
+// O_RDWR, O_CREATE and O_EXCL.
 func OpenShared(path string, flag int) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {

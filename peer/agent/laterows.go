@@ -6,9 +6,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// missingIn returns changes that set the rows that a fork needs for the conversation that it keeps: those of the kept lines, and of the calls that begin or
-// end in them, as far as its newest entry does not have them. An agent writes the result of a call after the frame of the call. The calls are noted in
-// k.mem. Secrets are in their places, so that the store takes them out again.
+// missingIn returns changes that set the rows that a fork needs for the conversation that it keeps, and that its newest entry lacks: an agent writes the
+// result of a call after the frame of the call. These are the rows with the kept lines, and the rows of calls that begin or end in these lines. The calls
+// are noted in k.mem. The rows have their secrets, so that the store takes them out again.
 func (k *keptLines) missingIn(s *timeline.Store, fork *snapshot.Entry) ([]snapshot.Change, error) {
 	lines, calls := k.named()
 	said, err := newRows(fork, k.head, (*snapshot.Entry).Transcript)

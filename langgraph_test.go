@@ -72,12 +72,12 @@ func langGraphTests(t *testing.T, client string, args ...string) {
 	t.Log(strings.TrimSpace(string(out[max(0, len(out)-300):])))
 }
 
-// TestLangGraph runs LangGraph's own tests for savers, a test for each rule of the contract, and the examples; uses the package
-// as it would be published; and, in a soak, lets processes die, sends threads to a remote, where they are joined, and imports threads
-// of the SqliteSaver.
+// TestLangGraph runs LangGraph's own tests for savers, a test for each rule of the contract, what commands do to threads, and the
+// examples; uses the package as it would be published; and, in a soak, lets processes die, sends threads to a remote, where they are
+// joined, and imports threads of the SqliteSaver.
 func TestLangGraph(t *testing.T) {
 	client := langGraphClient(t)
-	t.Run("suite", func(t *testing.T) { langGraphSpecs(t, client, "validation", "rules", "examples") })
+	t.Run("suite", func(t *testing.T) { langGraphSpecs(t, client, "validation", "rules", "commands", "examples") })
 	t.Run("package", func(t *testing.T) { usesLangGraphPackage(t, client) })
 	t.Run("together", func(t *testing.T) { langGraphSpecs(t, client, "faults", "handoff") })
 	t.Run("import", func(t *testing.T) { // LONG of the Makefile leaves this part to a soak

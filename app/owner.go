@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -23,14 +24,16 @@ func ForeignEngine(head *timeline.Head) (string, error) {
 	return runsummary.ForeignEngine(head.Entry())
 }
 
-// EngineName returns the name of an engine for people: Smithers for EngineSmithers, a coding agent for a session, and any other name
-// unchanged.
+// EngineName returns the name of an engine for people: Smithers for EngineSmithers, LangGraph for a thread, a coding agent for a
+// session, and any other name unchanged.
 func EngineName(engine string) string {
 	switch engine {
 	case EngineSmithers:
 		return "Smithers"
 	case agent.EngineName:
 		return "a coding agent"
+	case langgraph.EngineName:
+		return "LangGraph"
 	}
 	return engine
 }
@@ -50,6 +53,9 @@ func refuseForeign(head *timeline.Head) error {
 	refused := fault.New(fault.ForeignRun, "run %q is run by %s, with a workflow of its own", row.ID, EngineName(engine)).
 		Detail("runId", row.ID).Detail("engine", engine)
 	newestFrame := fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())
+	if engine == langgraph.EngineName {
+		refused = refused.Hint("%s", nextOfThread(row.ID))
+	}
 	if engine == EngineSmithers {
 		refused = refused.
 			Hint("`%s replay WORKFLOW.tsx %s --engine smithers` runs a fork with Smithers", fault.Program, newestFrame).
@@ -105,11 +111,16 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 		return ofSession(head.Entry(), timeline.Address{Run: row.ID, Frame: row.Frame}, "it ends in the agent").
 			Hint("a session without a hook for a day counts as ended")
 	}
+	id := head.Row().ID
+	if engine == langgraph.EngineName {
+		return fault.New(fault.ForeignRun, "run %q was not cancelled: a thread of LangGraph goes on only when a program invokes it", id).
+			Detail("runId", id).Detail("engine", engine).
+			Hint("`%s prune %s` deletes the thread", fault.Program, fault.Word(id))
+	}
 	known, err := smithers.ReadUntold(store, head)
 	if err != nil {
 		return err
 	}
-	id := head.Row().ID
 	refused := fault.New(fault.ForeignRun, "run %q was not cancelled: it is run by %s, and only %[2]s can cancel it", id, EngineName(engine)).
 		Detail("runId", id).Detail("engine", engine)
 	if engine == EngineSmithers && !known.Imported {
@@ -119,6 +130,22 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 		refused = refused.Hint("`smithers %s` cancels the run, and `%s import` imports the new status", fault.CommandLine("cancel", id), fault.Program)
 	}
 	return refused
+}
+
+// nextOfThread returns a sentence with the call that continues a thread of LangGraph.
+func nextOfThread(run string) string {
+	return fmt.Sprintf("graph.invoke(null, { configurable: { thread_id: %q } }) continues the thread", plain.Text(run))
+}
+
+// RefuseThread returns foreign_run if the run of head is a thread of LangGraph, and nil for any other run. why says what is so about
+// threads.
+func RefuseThread(head *timeline.Head, why string) error {
+	engine, err := ForeignEngine(head)
+	if err != nil || engine != langgraph.EngineName {
+		return err
+	}
+	id := head.Row().ID
+	return fault.New(fault.ForeignRun, "run %q is a thread of LangGraph: %s", id, why).Detail("runId", id).Detail("engine", engine)
 }
 
 // isCaptured reports whether the run of head belongs to another program, which stores its frames with the command
@@ -152,20 +179,25 @@ func noWorkflow(head *timeline.Head, why error) error {
 			fault.CommandLine(fault.Program, "replay", "WORKFLOW", timeline.Address{Run: row.ID, Frame: row.Frame}.String()))
 }
 
-// NextCommand returns a sentence with the command that continues the run of head. If another engine runs the run, the
-// command is `export`. If another program captures the run, the command is `capture`. Otherwise the command is
-// `resume`, and the sentence ends with the text in does. The caller must begin this text with a space or a comma.
+// NextCommand returns a sentence with the command that continues the run of head. If Smithers runs the run, the command is
+// `export`; for a thread of LangGraph it is a call. If another program captures the run, the command is `capture`. Otherwise the
+// command is `resume`, and the sentence ends with the text in does. The caller must begin this text with a space or a comma.
 func NextCommand(head *timeline.Head, does string) (string, error) {
 	engine, err := ForeignEngine(head)
 	if err != nil {
 		return "", err
 	}
 	row := head.Row()
-	if engine == agent.EngineName {
+	switch engine {
+	case agent.EngineName:
 		return nextOfSession(head.Entry(), timeline.Address{Run: row.ID, Frame: row.Frame}), nil
+	case langgraph.EngineName:
+		return nextOfThread(row.ID), nil
+	case EngineSmithers:
+		return fmt.Sprintf("`%s export %s --to DATABASE` exports the run to %s", fault.Program, fault.Word(row.ID), plain.Text(EngineName(engine))), nil
 	}
 	if engine != "" {
-		return fmt.Sprintf("`%s export %s --to DATABASE` exports the run to %s", fault.Program, fault.Word(row.ID), plain.Text(EngineName(engine))), nil
+		return plain.Text(engine) + " itself continues the run", nil
 	}
 	if captured, err := isCaptured(head); err != nil || captured {
 		return captureNext(row.ID), err

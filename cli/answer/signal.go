@@ -159,6 +159,9 @@ func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, o
 	if err := app.RefuseSession(head, "it waits for no signal"); err != nil {
 		return err
 	}
+	if err := app.RefuseThread(head, "it waits for no signal"); err != nil {
+		return err
+	}
 	opts.line.ReceivedBy = new(arg.Who(opts.line.ReceivedBy, store))
 	to := &signalSender{head: head, sender: mailbox.NewSender(head)}
 	if opts.batch {

@@ -17,9 +17,10 @@ type book struct {
 	files   extFiles    // of that entry
 	puts    int64       // the greatest number of a put
 	records map[Key]*record
-	sorted  []*record           // by id, and by namespace for equal ids
-	writes  map[Key]objstore.ID // the newest entry whose file has the writes of a checkpoint
-	fork    objstore.ID         // the frame from which the run was forked, which is its frame 0; zero for others
+	sorted  []*record // by id, and by namespace for equal ids
+	writes  map[Key]written
+	history history
+	fork    objstore.ID // the frame from which the run was forked, which is its frame 0; zero for others
 	read    func(objstore.ID) (*snapshot.Entry, error)
 }
 
@@ -28,7 +29,7 @@ type extFiles struct{ checkpoint, writes objstore.ID }
 
 // newBook returns an empty book of a run.
 func newBook(run string, read func(objstore.ID) (*snapshot.Entry, error)) *book {
-	return &book{run: run, read: read, records: make(map[Key]*record), writes: make(map[Key]objstore.ID)}
+	return &book{run: run, read: read, records: make(map[Key]*record), writes: make(map[Key]written)}
 }
 
 // filesOf returns the objects of the files in an entry.
@@ -72,6 +73,8 @@ func (b *book) add(entry *snapshot.Entry) error {
 		b.fork = b.tip // the fork's first entry follows the frame that was forked
 		b.markFork()
 	}
+	b.enterRun(entry.Run)
+	unchanged := files == b.files
 	if files.checkpoint != b.files.checkpoint && !files.checkpoint.IsZero() {
 		data, err := entry.ExtFile(EngineName, checkpointFile)
 		if err != nil {
@@ -92,10 +95,18 @@ func (b *book) add(entry *snapshot.Entry) error {
 			return err
 		}
 		for _, key := range keys {
-			b.writes[key] = entry.ID
+			b.writes[key] = written{entry.ID, entry.Newest}
 		}
 	}
 	b.tip, b.files = entry.ID, files
+	if unchanged {
+		if err := b.takeOps(entry); err != nil {
+			return err
+		}
+	}
+	if entry.Frame != snapshot.NoFrame {
+		b.history.noteFrame(entry.Frame)
+	}
 	return nil
 }
 
@@ -117,6 +128,7 @@ func (b *book) markFork() {
 // put adds a checkpoint, in place of one with the same key.
 func (b *book) put(r *record) {
 	b.puts = max(b.puts, r.N)
+	b.history.notePut(r.N)
 	i, found := slices.BinarySearchFunc(b.sorted, r, compareRecords)
 	if found {
 		b.sorted[i] = r
@@ -131,10 +143,10 @@ func compareRecords(a, b *record) int {
 	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.NS, b.NS))
 }
 
-// latest returns the checkpoint with the greatest id in a namespace, or nil.
+// latest returns the checkpoint with the greatest id in a namespace, of those that no reset has left out, or nil.
 func (b *book) latest(ns string) *record {
 	for _, r := range slices.Backward(b.sorted) {
-		if r.NS == ns {
+		if r.NS == ns && b.history.counts(r) {
 			return r
 		}
 	}
@@ -170,7 +182,7 @@ func (b *book) pending(key Key) (pending, error) {
 	if !found {
 		return pending{Key: key}, nil
 	}
-	entry, err := b.read(at)
+	entry, err := b.read(at.entry)
 	if err != nil {
 		return pending{}, err
 	}

@@ -106,7 +106,7 @@ func (j *joiner) take(ctx context.Context, entry *snapshot.Entry) error {
 	}
 	var missing []pending
 	for key, at := range j.ours.writes {
-		if at != entry.ID {
+		if at.entry != entry.ID {
 			continue
 		}
 		local, err := j.ours.pending(key)

@@ -3,6 +3,7 @@ package langgraph
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -109,13 +110,8 @@ func (t *Threads) DeleteForRuns(ctx context.Context, runs []string) error {
 		empty := false
 		err := t.use(ctx, id, func(th *thread) error {
 			return th.keepOnly(ctx, func() (map[*record]bool, error) {
-				kept := make(map[*record]bool)
-				for _, r := range th.book.sorted {
-					if r.meta.RunID == "" || !slices.Contains(runs, r.meta.RunID) {
-						kept[r] = true
-					}
-				}
-				empty = len(kept) == 0
+				var kept map[*record]bool
+				kept, empty = th.without(runs)
 				return kept, nil
 			})
 		})
@@ -129,12 +125,30 @@ func (t *Threads) DeleteForRuns(ctx context.Context, runs []string) error {
 	return nil
 }
 
+// without returns the checkpoints that are of no run in a list, and whether that leaves none. If any is of such a run, those
+// that a reset has left out are not kept either: the new history does not have the reset.
+func (th *thread) without(runs []string) (kept map[*record]bool, empty bool) {
+	kept = make(map[*record]bool)
+	for _, r := range th.book.sorted {
+		if r.meta.RunID == "" || !slices.Contains(runs, r.meta.RunID) {
+			kept[r] = true
+		}
+	}
+	if len(kept) == len(th.book.sorted) {
+		return kept, false
+	}
+	maps.DeleteFunc(kept, func(r *record, _ bool) bool { return !th.book.history.counts(r) })
+	return kept, len(kept) == 0
+}
+
 // latestAndNeeded returns the latest checkpoint of each namespace, with the ancestors whose writes make the values of its
 // DeltaChannels.
 func (th *thread) latestAndNeeded() (map[*record]bool, error) {
 	latest := make(map[string]*record)
 	for _, r := range th.book.sorted {
-		latest[r.NS] = r
+		if th.book.history.counts(r) {
+			latest[r.NS] = r
+		}
 	}
 	kept := make(map[*record]bool)
 	for _, r := range latest {

@@ -346,16 +346,20 @@ func (p *putter) based(base *record) *int64 {
 	if base == nil || base.frame == snapshot.NoFrame {
 		return &none
 	}
-	between := newest - base.frame
+	from := base.frame
+	if base == th.book.history.stand {
+		from = th.book.history.at // the reset went to the checkpoint
+	}
+	between := newest - from
 	for _, r := range slices.Backward(th.book.sorted) {
-		if r.frame > base.frame && r.meta.Parents[base.NS] == base.ID && r.NS != base.NS {
+		if r.frame > from && r.meta.Parents[base.NS] == base.ID && r.NS != base.NS {
 			between--
 		}
 	}
 	if between == 0 {
 		return nil
 	}
-	return new(base.frame)
+	return &from
 }
 
 // atMs returns the time of the checkpoint, so that the same put has the same commit wherever it is made. If the

@@ -218,7 +218,7 @@ func (t *Threads) find(ctx context.Context, q Query) ([]listed, error) {
 	for _, id := range threads {
 		err := t.use(ctx, id, func(th *thread) error {
 			for _, r := range th.book.sorted {
-				if at := (listed{id, r}); q.selects(at) && filter.fits(r.Metadata) {
+				if at := (listed{id, r}); q.selects(at) && (q.ID != nil || th.book.history.counts(r)) && filter.fits(r.Metadata) {
 					found = append(found, at)
 				}
 			}

@@ -44,11 +44,20 @@ func (th *thread) requests() ([]request, error) {
 	if err != nil || data == nil {
 		return nil, err
 	}
-	var all []request
+	var all, left []request
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, corrupt(th.head.Entry(), requestsFile, err)
 	}
-	return all, nil
+	for _, r := range all {
+		has, err := th.head.State().HumanRequests().Has(snapshot.Key(r.Node, r.Iteration))
+		if err != nil {
+			return nil, err
+		}
+		if has { // a reset to a frame before has taken the others out of the mailbox
+			left = append(left, r)
+		}
+	}
+	return left, nil
 }
 
 // row returns the human request of an interrupt, and whether it is there.

@@ -1,0 +1,148 @@
+package langgraph
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// LangGraph goes on from the latest checkpoint, and names none itself. So a reset of a thread says which one is the latest:
+// the checkpoints after it are left out until an undo of the reset. They can still be read by their ids.
+
+// span are the puts with numbers above after, up to to.
+type span struct{ after, to int64 }
+
+// mark is what counts of a thread at a frame: the puts up to a number, but for those left out.
+type mark struct {
+	frame int64
+	puts  int64
+	out   []span // never changed
+}
+
+// written is the newest entry whose file has the writes of a checkpoint.
+type written struct {
+	entry objstore.ID
+	frame int64 // the newest frame before the entry; NoFrame if the run has been forked since
+}
+
+// back is what an undo of a reset brings back.
+type back struct {
+	mark
+	writes map[Key]written
+}
+
+// history is what a book knows of the resets in a thread, and of the frames to which they can go.
+type history struct {
+	run   string       // the run of the newest entry
+	now   mark         // its frame does not count
+	marks []mark       // by frame, the newest frame of the run last
+	backs map[int]back // by the number of a reset
+	ops   int          // the number of the newest op
+	stand *record      // the checkpoint to which the newest reset went; nil if a put came since
+	at    int64        // the frame of that reset
+}
+
+// noteFrame remembers what counts at a frame.
+func (h *history) noteFrame(frame int64) {
+	h.marks = append(h.marks, mark{frame, h.now.puts, h.now.out})
+}
+
+// notePut remembers that a put with the number n came.
+func (h *history) notePut(n int64) {
+	h.now.puts, h.stand = max(h.now.puts, n), nil
+}
+
+// counts reports whether a checkpoint counts: no reset has left it out.
+func (h *history) counts(r *record) bool {
+	for _, s := range h.now.out {
+		if s.after < r.N && r.N <= s.to {
+			return false
+		}
+	}
+	return true
+}
+
+// goTo leaves out what came after a mark.
+func (h *history) goTo(to mark) {
+	puts := h.now.puts
+	h.now.out = to.out
+	if to.puts < puts {
+		h.now.out = append(slices.Clip(to.out), span{to.puts, puts})
+	}
+}
+
+// before returns the mark of the last frame up to frame.
+func (h *history) before(frame int64) mark {
+	var found mark
+	for _, m := range h.marks {
+		if m.frame > frame {
+			break
+		}
+		found = m
+	}
+	return found
+}
+
+// enterRun begins the frames of a fork if the next entry is of another run. The frames and ops of the run before do not count in it.
+func (b *book) enterRun(run string) {
+	h := &b.history
+	if run == h.run {
+		return
+	}
+	h.run, h.marks, h.backs, h.ops = run, []mark{{snapshot.NoFrame, h.now.puts, h.now.out}}, nil, 0
+	for key, at := range b.writes {
+		b.writes[key] = written{at.entry, snapshot.NoFrame}
+	}
+}
+
+// takeOps takes in what the new ops of an entry do to the thread.
+func (b *book) takeOps(entry *snapshot.Entry) error {
+	ops, err := timeline.OpsAt(entry)
+	if err != nil {
+		return err
+	}
+	for _, op := range ops {
+		if op.Number <= b.history.ops {
+			continue
+		}
+		b.history.ops = op.Number
+		was, undone := b.history.backs[op.Undoes]
+		switch {
+		case op.Kind == snapshot.OpUndo && undone:
+			b.history.goTo(was.mark)
+			maps.Copy(b.writes, was.writes)
+		case op.Kind == snapshot.OpReset && op.To != nil:
+			b.reset(op, entry.Newest)
+		}
+	}
+	return nil
+}
+
+// reset goes back to a frame. The tasks that come next there are run again: the writes that they left after the frame do not count.
+func (b *book) reset(op snapshot.Op, frame int64) {
+	h := &b.history
+	undo := back{h.now, make(map[Key]written)}
+	h.goTo(h.before(*op.To))
+	seen := make(map[string]bool)
+	h.stand, h.at = nil, frame
+	for _, r := range slices.Backward(b.sorted) {
+		if seen[r.NS] || !h.counts(r) {
+			continue
+		}
+		seen[r.NS] = true
+		if h.stand == nil || r.N > h.stand.N {
+			h.stand = r
+		}
+		if at, found := b.writes[r.key()]; found && at.frame >= *op.To {
+			undo.writes[r.key()] = at
+			delete(b.writes, r.key())
+		}
+	}
+	if h.backs == nil {
+		h.backs = make(map[int]back)
+	}
+	h.backs[op.Number] = undo
+}

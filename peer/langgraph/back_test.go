@@ -1,0 +1,159 @@
+package langgraph_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/peer/langgraph"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
+)
+
+// backTo resets a thread to a frame.
+func (d *desk) backTo(address string) {
+	d.t.Helper()
+	_, err := travel.Travel(d.t.Context(), d.Store(), travel.Request{Run: address, NoFiles: true})
+	require.NoError(d.t, err)
+}
+
+// undo takes the thread's newest op back.
+func (d *desk) undo() {
+	d.t.Helper()
+	_, err := travel.Undo(d.t.Context(), d.Store(), travel.UndoRequest{Run: "t", NoFiles: true})
+	require.NoError(d.t, err)
+}
+
+// latest returns the id and the writes of the checkpoint from which LangGraph would go on, as this process and as another one sees it.
+func (d *desk) latest() (id string, writes []langgraph.Write) {
+	d.t.Helper()
+	for _, at := range []*desk{d, deskIn(d.t, d.repo)} {
+		tuple, err := at.Get(d.t.Context(), "t", langgraph.Key{})
+		require.NoError(d.t, err)
+		require.NotNil(d.t, tuple)
+		if at != d {
+			assert.Equal(d.t, id, tuple.ID)
+			assert.Equal(d.t, writes, tuple.Writes)
+			assert.Equal(d.t, d.ids(), at.ids())
+		}
+		id, writes = tuple.ID, tuple.Writes
+	}
+	return id, writes
+}
+
+// chain stores checkpoints from 1 to last, each with a write of its task.
+func (d *desk) chain(last int) {
+	d.t.Helper()
+	parent := ""
+	for i := 1; i <= last; i++ {
+		id := strconv.Itoa(i)
+		d.store(put(id, parent, i, `"`+id+`"`))
+		require.NoError(d.t, d.PutWrites(d.t.Context(), "t", langgraph.Key{ID: id}, writeOf(id), false))
+		parent = id
+	}
+}
+
+// writeOf returns a task's write of a value.
+func writeOf(value string) []langgraph.Write {
+	return []langgraph.Write{{Task: "task", Channel: "a", Value: langgraph.Value{Type: "json", Data: []byte(`"` + value + `"`)}}}
+}
+
+func TestAThreadGoesOnFromTheFrameToWhichItWasReset(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.chain(4)
+	d.backTo("t:1")
+	id, writes := d.latest()
+	assert.Equal(t, "2", id)
+	assert.Empty(t, writes, "the task runs again")
+	assert.Equal(t, []string{"2", "1"}, d.ids())
+	assert.Equal(t, map[string]string{"a": `"4"`}, d.values("4"), "what was left out can be read by its id")
+
+	// The machine that goes on may have a slow clock.
+	require.NoError(t, d.PutWrites(t.Context(), "t", langgraph.Key{ID: "2"}, writeOf("other"), false))
+	result := d.store(put("21", "2", 3, `"other"`))
+	at, err := d.Store().Load(t.Context(), timeline.Address{Run: "t", Frame: result.Frame}.String())
+	require.NoError(t, err)
+	assert.Nil(t, at.Entry.Based, "the frame follows that of the reset")
+	id, _ = d.latest()
+	assert.Equal(t, "21", id)
+	assert.Equal(t, []string{"21", "2", "1"}, d.ids())
+
+	d.undo()
+	id, writes = d.latest()
+	assert.Equal(t, "4", id)
+	assert.Equal(t, writeOf("4"), writes)
+	assert.Equal(t, []string{"4", "3", "2", "1"}, d.ids())
+}
+
+func TestResetsOfAThreadAreTakenBackOneByOne(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.chain(4)
+	d.backTo("t:2")
+	d.backTo("t:0")
+	assert.Equal(t, []string{"1"}, d.ids())
+	d.backTo("t:2") // also a frame that was dropped
+	assert.Equal(t, []string{"3", "2", "1"}, d.ids())
+	d.undo()
+	assert.Equal(t, []string{"1"}, d.ids())
+	d.undo()
+	id, writes := d.latest()
+	assert.Equal(t, "3", id)
+	assert.Empty(t, writes)
+	d.undo()
+	id, writes = d.latest()
+	assert.Equal(t, "4", id)
+	assert.Equal(t, writeOf("4"), writes)
+}
+
+func TestAForkOfAThreadThatWasResetGoesOnFromThere(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.chain(4)
+	d.backTo("t:1")
+	require.NoError(t, d.Copy(t.Context(), "t", "copy", ""))
+	fork, err := d.Get(t.Context(), "copy", langgraph.Key{})
+	require.NoError(t, err)
+	assert.Equal(t, "2", fork.ID)
+	parent := "2"
+	p := put("3", parent, 3, `"in the copy"`)
+	_, err = d.Put(t.Context(), "copy", p)
+	require.NoError(t, err)
+	_, err = travel.Travel(t.Context(), d.Store(), travel.Request{Run: "copy:0", NoFiles: true})
+	require.NoError(t, err)
+	fork, err = d.Get(t.Context(), "copy", langgraph.Key{})
+	require.NoError(t, err)
+	assert.Equal(t, "2", fork.ID)
+	assert.Equal(t, []string{"2", "1"}, d.ids(), "the thread itself is as it was")
+}
+
+func TestAQuestionIsAskedAgainAfterAReset(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	p := put("1", "", 1, `"x"`)
+	p.Present = []string{"a", "branch:to:ask"}
+	p.Sent["branch:to:ask"] = langgraph.Sent{Value: langgraph.Value{Type: "json", Data: []byte("null")}}
+	p.Checkpoint = []byte(`{"v":4,"id":"1","ts":"2026-01-02T03:04:05.678Z","channel_versions":{"a":1,"branch:to:ask":1}}`)
+	d.store(p)
+	question := []langgraph.Write{{
+		Task: "task", Idx: -3, Channel: "__interrupt__", Value: langgraph.Value{Type: "json", Data: []byte(`[{"value":"ship?"}]`)},
+	}}
+	key := langgraph.Key{ID: "1"}
+	require.NoError(t, d.PutWrites(t.Context(), "t", key, question, false))
+	asked := func() int {
+		t.Helper()
+		head, err := d.Store().Head(t.Context(), "t")
+		require.NoError(t, err)
+		return head.State().HumanRequests().Len()
+	}
+	assert.Equal(t, 1, asked())
+	d.backTo("t:0")
+	assert.Equal(t, 0, asked())
+	_, writes := d.latest()
+	assert.Empty(t, writes)
+	require.NoError(t, d.PutWrites(t.Context(), "t", key, question, false))
+	assert.Equal(t, 1, asked())
+}

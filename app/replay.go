@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -127,14 +128,19 @@ func frameWorkflow(at *timeline.LoadedEntry) (*workflow.Workflow, error) {
 	if kept != nil {
 		wf, err = workflow.Parse("the workflow of "+at.Address.String(), kept.Definition)
 	}
+	var engines []string
 	if wf == nil && err == nil {
-		if engines, readErr := at.Entry.ExtEngines(); readErr == nil && slices.Contains(engines, agent.EngineName) {
-			return nil, ofSession(at.Entry, at.Address, "it has no workflow that could run again")
-		}
+		engines, _ = at.Entry.ExtEngines() // only for the hints
+	}
+	if slices.Contains(engines, agent.EngineName) {
+		return nil, ofSession(at.Entry, at.Address, "it has no workflow that could run again")
 	}
 	if wf == nil || err != nil {
-		return nil, fault.New(fault.Usage, "%s has no workflow of git smithers that could run again", at.Address).
-			Hint("name a workflow file: `%s`", fault.CommandLine(fault.Program, "replay", "WORKFLOW", at.Address.String()))
+		refused := fault.New(fault.Usage, "%s has no workflow of git smithers that could run again", at.Address)
+		if slices.Contains(engines, langgraph.EngineName) {
+			refused = refused.Hint("`%s` makes a thread that LangGraph continues from there", fault.CommandLine(fault.Program, "fork", at.Address.String()))
+		}
+		return nil, refused.Hint("name a workflow file: `%s`", fault.CommandLine(fault.Program, "replay", "WORKFLOW", at.Address.String()))
 	}
 	return wf, nil
 }

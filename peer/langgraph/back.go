@@ -17,10 +17,14 @@ type span struct{ after, to int64 }
 
 // mark is what counts of a thread at a frame: the puts up to a number, but for those left out.
 type mark struct {
-	frame int64
-	puts  int64
-	out   []span // never changed
+	frame    int64
+	puts     int64
+	out      []span       // never changed
+	requests []requestsAt // never changed; in a history's now, those beside the file of the newest entry
 }
+
+// requestsAt is an entry whose file of human requests counts: a reset brings back rows of the mailbox, but not the file.
+type requestsAt struct{ entry, file objstore.ID }
 
 // written is the newest entry whose file has the writes of a checkpoint.
 type written struct {
@@ -45,9 +49,9 @@ type history struct {
 	at    int64        // the frame of that reset
 }
 
-// noteFrame remembers what counts at a frame.
-func (h *history) noteFrame(frame int64) {
-	h.marks = append(h.marks, mark{frame, h.now.puts, h.now.out})
+// noteFrame remembers what counts at a frame, where requests count.
+func (h *history) noteFrame(frame int64, requests []requestsAt) {
+	h.marks = append(h.marks, mark{frame, h.now.puts, h.now.out, requests})
 }
 
 // notePut remembers that a put with the number n came.
@@ -68,7 +72,7 @@ func (h *history) counts(r *record) bool {
 // goTo leaves out what came after a mark.
 func (h *history) goTo(to mark) {
 	puts := h.now.puts
-	h.now.out = to.out
+	h.now.out, h.now.requests = to.out, to.requests
 	if to.puts < puts {
 		h.now.out = append(slices.Clip(to.out), span{to.puts, puts})
 	}
@@ -92,10 +96,20 @@ func (b *book) enterRun(run string) {
 	if run == h.run {
 		return
 	}
-	h.run, h.marks, h.backs, h.ops = run, []mark{{snapshot.NoFrame, h.now.puts, h.now.out}}, nil, 0
+	h.run, h.marks, h.backs, h.ops = run, nil, nil, 0
+	h.noteFrame(snapshot.NoFrame, b.requests())
 	for key, at := range b.writes {
 		b.writes[key] = written{at.entry, snapshot.NoFrame}
 	}
+}
+
+// requests returns the entries whose files of human requests count at the book's newest entry.
+func (b *book) requests() []requestsAt {
+	at := b.history.now.requests
+	if slices.ContainsFunc(at, func(r requestsAt) bool { return r.file == b.files.requests }) {
+		return at
+	}
+	return append(slices.Clip(at), requestsAt{b.tip, b.files.requests})
 }
 
 // takeOps takes in what the new ops of an entry do to the thread.
@@ -124,7 +138,7 @@ func (b *book) takeOps(entry *snapshot.Entry) error {
 // reset goes back to a frame. The tasks that come next there are run again: the writes that they left after the frame do not count.
 func (b *book) reset(op snapshot.Op, frame int64) {
 	h := &b.history
-	undo := back{h.now, make(map[Key]written)}
+	undo := back{mark{h.now.frame, h.now.puts, h.now.out, b.requests()}, make(map[Key]written)}
 	h.goTo(h.before(*op.To))
 	seen := make(map[string]bool)
 	h.stand, h.at = nil, frame

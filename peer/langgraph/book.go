@@ -25,7 +25,7 @@ type book struct {
 }
 
 // extFiles are the objects of the files of LangGraph in an entry.
-type extFiles struct{ checkpoint, writes objstore.ID }
+type extFiles struct{ checkpoint, writes, requests objstore.ID }
 
 // newBook returns an empty book of a run.
 func newBook(run string, read func(objstore.ID) (*snapshot.Entry, error)) *book {
@@ -35,7 +35,7 @@ func newBook(run string, read func(objstore.ID) (*snapshot.Entry, error)) *book 
 // filesOf returns the objects of the files in an entry.
 func filesOf(entry *snapshot.Entry) (extFiles, error) {
 	ids, err := entry.ExtFileIDs(EngineName)
-	return extFiles{ids[checkpointFile], ids[writesFile]}, err
+	return extFiles{ids[checkpointFile], ids[writesFile], ids[requestsFile]}, err
 }
 
 // advance takes in the entries that follow those of the book, up to tip. If tip does not descend from the book's entry,
@@ -98,6 +98,9 @@ func (b *book) add(entry *snapshot.Entry) error {
 			b.writes[key] = written{entry.ID, entry.Newest}
 		}
 	}
+	if files.requests != b.files.requests {
+		b.history.now.requests = nil
+	}
 	b.tip, b.files = entry.ID, files
 	if unchanged {
 		if err := b.takeOps(entry); err != nil {
@@ -105,7 +108,7 @@ func (b *book) add(entry *snapshot.Entry) error {
 		}
 	}
 	if entry.Frame != snapshot.NoFrame {
-		b.history.noteFrame(entry.Frame)
+		b.history.noteFrame(entry.Frame, b.requests())
 	}
 	return nil
 }

@@ -35,25 +35,63 @@ type request struct {
 	Resumed   int    `json:"resumed"` // the number of the task's interrupts before this one
 }
 
-// requests returns the interrupts that stand in the mailbox at the newest entry.
+// requests returns the interrupts that stand in the mailbox at the newest entry. A reset takes rows out of the mailbox, and its undo
+// brings them back, but the file stays: then the interrupts are those of the entry to which the run went, and those that came since.
 func (th *thread) requests() ([]request, error) {
 	if th.head == nil {
 		return nil, nil
 	}
-	data, err := th.head.Entry().ExtFile(EngineName, requestsFile)
+	newest, err := th.requestsIn(th.head.Entry())
+	went := th.book.history.now.requests
+	if err != nil || len(went) == 0 {
+		return newest, err
+	}
+	var all []request
+	for i, at := range went {
+		entry, err := th.threads.read(at.entry)
+		if err != nil {
+			return nil, err
+		}
+		before, err := th.requestsIn(entry)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			all = before
+			continue
+		}
+		all = th.addRequests(all, before)
+	}
+	return th.addRequests(all, newest), nil
+}
+
+// addRequests adds interrupts of the latest checkpoint to a list that does not have their rows.
+func (th *thread) addRequests(all, more []request) []request {
+	latest := th.book.latest("")
+	for _, r := range more {
+		if latest != nil && r.ID == latest.ID && !isTaken(all, r.Node, r.Iteration) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// requestsIn returns the interrupts in the file of an entry that stand in the mailbox at the newest entry.
+func (th *thread) requestsIn(entry *snapshot.Entry) ([]request, error) {
+	data, err := entry.ExtFile(EngineName, requestsFile)
 	if err != nil || data == nil {
 		return nil, err
 	}
 	var all, left []request
 	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, corrupt(th.head.Entry(), requestsFile, err)
+		return nil, corrupt(entry, requestsFile, err)
 	}
 	for _, r := range all {
 		has, err := th.head.State().HumanRequests().Has(snapshot.Key(r.Node, r.Iteration))
 		if err != nil {
 			return nil, err
 		}
-		if has { // a reset to a frame before has taken the others out of the mailbox
+		if has {
 			left = append(left, r)
 		}
 	}

@@ -90,6 +90,7 @@ it("commands name what continues a thread", async () => {
   expect(says("reset", "t:1").stderr).toContain(next);
   for (const [args, text] of [
     [["resume", "t"], next],
+    [["replay", "t:1"], "`git smithers fork t:1` makes a thread"],
     [["cancel", "t"], "`git smithers prune t` deletes the thread"],
     [["signal", "t", "go"], "it waits for no signal"],
   ]) {
@@ -97,4 +98,42 @@ it("commands name what continues a thread", async () => {
     expect(stderr).toContain(text);
     expect(status).not.toBe(0);
   }
+});
+
+it("a reset to a frame of a subgraph goes on in the subgraph, and one to a frame before runs it anew", async () => {
+  const done = [];
+  const State = Annotation.Root({ log: Annotation({ reducer: (a, b) => a.concat(b), default: () => [] }) });
+  const step = (name) => () => {
+    done.push(name);
+    return { log: [name] };
+  };
+  const inner = new StateGraph(State)
+    .addNode("a", step("a"))
+    .addNode("b", step("b"))
+    .addNode("c", () => ({ log: [interrupt("go on?")] }))
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .addEdge("b", "c")
+    .compile();
+  const graph = new StateGraph(State)
+    .addNode("first", step("first"))
+    .addNode("sub", inner)
+    .addEdge(START, "first")
+    .addEdge("first", "sub")
+    .compile({ checkpointer: saver });
+  await graph.invoke({}, config);
+  const frameOf = (text) => documents(dir, "timeline", "t", "--all")[0].timeline.frames.find((frame) => frame.subject.includes(text)).frameNo;
+  const again = async (frame) => {
+    done.length = 0;
+    smithers(dir, "reset", `t:${frame}`);
+    expect((await graph.invoke(null, config)).__interrupt__).toHaveLength(1);
+    expect(prompts()).toEqual(["go on?"]);
+    return done.join();
+  };
+  expect(await again(frameOf("next b"))).toBe("b");
+  expect(await again(frameOf("next sub"))).toBe("a,b");
+  expect(await again(frameOf("next first"))).toBe("first,a,b");
+  smithers(dir, "undo", "t");
+  smithers(dir, "answer", "t", "--value", '"yes"');
+  expect((await graph.invoke(null, config)).log).toEqual(["first", "first", "a", "b", "yes"]);
 });

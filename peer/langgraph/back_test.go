@@ -154,6 +154,18 @@ func TestAQuestionIsAskedAgainAfterAReset(t *testing.T) {
 	assert.Equal(t, 0, asked())
 	_, writes := d.latest()
 	assert.Empty(t, writes)
-	require.NoError(t, d.PutWrites(t.Context(), "t", key, question, false))
+	for range 2 { // the same question, once more after another reset
+		require.NoError(t, d.PutWrites(t.Context(), "t", key, question, false))
+		assert.Equal(t, 1, asked())
+		_, writes = d.latest()
+		assert.Equal(t, question, writes)
+		d.backTo("t:0")
+		assert.Equal(t, 0, asked())
+		_, writes = d.latest()
+		assert.Empty(t, writes)
+	}
+	d.undo()
 	assert.Equal(t, 1, asked())
+	_, writes = d.latest()
+	assert.Equal(t, question, writes)
 }

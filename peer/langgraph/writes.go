@@ -1,6 +1,7 @@
 package langgraph
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -53,14 +54,32 @@ func (th *thread) draftWrites(ctx context.Context, key Key, writes []Write) (*sn
 	if !all.add(writes) {
 		return nil, nil //nolint:nilnil // the thread has the writes
 	}
+	file, err := th.writesFile(all)
+	if err != nil {
+		return nil, err
+	}
 	draft := &snapshot.Draft{
 		AtMs: th.threads.store.Now().UnixMilli(), Subject: writesSubject(writes),
-		Ext: &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{writesFile: encodeWrites([]pending{all})}},
+		Ext: &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{writesFile: file}},
 	}
 	if latest := th.book.latest(""); latest != nil && latest.key() == key {
 		draft.Run = statusAfter(all, draft.AtMs)
 	}
 	return draft, th.mail(draft, key, writes, all)
+}
+
+// writesFile returns the content of the file for the writes of a checkpoint. A file counts only if it differs from that of the entry
+// before, and a task that runs again after a reset may write the same: then the file is a list of one.
+func (th *thread) writesFile(all pending) ([]byte, error) {
+	file := encodeWrites([]pending{all})
+	if th.head == nil || th.book.history.stand == nil {
+		return file, nil
+	}
+	before, err := th.head.Entry().ExtFile(EngineName, writesFile)
+	if err == nil && bytes.Equal(before, file) {
+		file = encodeWriteList([]pending{all})
+	}
+	return file, err
 }
 
 // writesSubject returns the subject of the entry with the writes.

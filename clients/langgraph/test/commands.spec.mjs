@@ -70,7 +70,9 @@ it("a reset to the frame that waits asks again", async () => {
   await graph.invoke({}, config);
   smithers(dir, "answer", "t", "ask", "--value", '"no"');
   smithers(dir, "reset", "t:2");
+  expect((await graph.getState(config)).tasks[0].interrupts).toEqual([]);
   await graph.invoke(null, config);
+  expect((await graph.getState(config)).tasks[0].interrupts).toMatchObject([{ value: "publish?" }]);
   expect(prompts()).toEqual(["publish?"]);
   smithers(dir, "answer", "t", "ask", "--value", '"yes"');
   expect((await graph.invoke(null, config)).log).toEqual(["draft 1", "yes", "published"]);

@@ -1,7 +1,6 @@
 package langgraph
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -19,6 +18,7 @@ type span struct{ after, to int64 }
 type mark struct {
 	frame    int64
 	puts     int64
+	time     int          // of the writes
 	out      []span       // never changed
 	requests []requestsAt // never changed; in a history's now, those beside the file of the newest entry
 }
@@ -26,16 +26,16 @@ type mark struct {
 // requestsAt is an entry whose file of human requests counts: a reset brings back rows of the mailbox, but not the file.
 type requestsAt struct{ entry, file objstore.ID }
 
-// written is the newest entry whose file has the writes of a checkpoint.
+// written is an entry whose file has the writes of a checkpoint from a time on; zero if its writes are left out from then on.
 type written struct {
+	time  int // of a clock that ticks with each change of writes
 	entry objstore.ID
-	frame int64 // the newest frame before the entry; NoFrame if the run has been forked since
 }
 
 // back is what an undo of a reset brings back.
 type back struct {
 	mark
-	writes map[Key]written
+	writes map[Key]objstore.ID
 }
 
 // history is what a book knows of the resets in a thread, and of the frames to which they can go.
@@ -47,11 +47,12 @@ type history struct {
 	ops   int          // the number of the newest op
 	stand *record      // the checkpoint to which the newest reset went; nil if a put came since
 	at    int64        // the frame of that reset
+	went  bool         // there was a reset, also before a fork
 }
 
 // noteFrame remembers what counts at a frame, where requests count.
 func (h *history) noteFrame(frame int64, requests []requestsAt) {
-	h.marks = append(h.marks, mark{frame, h.now.puts, h.now.out, requests})
+	h.marks = append(h.marks, mark{frame, h.now.puts, h.now.time, h.now.out, requests})
 }
 
 // notePut remembers that a put with the number n came.
@@ -98,9 +99,6 @@ func (b *book) enterRun(run string) {
 	}
 	h.run, h.marks, h.backs, h.ops = run, nil, nil, 0
 	h.noteFrame(snapshot.NoFrame, b.requests())
-	for key, at := range b.writes {
-		b.writes[key] = written{at.entry, snapshot.NoFrame}
-	}
 }
 
 // requests returns the entries whose files of human requests count at the book's newest entry.
@@ -127,7 +125,9 @@ func (b *book) takeOps(entry *snapshot.Entry) error {
 		switch {
 		case op.Kind == snapshot.OpUndo && undone:
 			b.history.goTo(was.mark)
-			maps.Copy(b.writes, was.writes)
+			for key, at := range was.writes {
+				b.setWrites(key, at)
+			}
 		case op.Kind == snapshot.OpReset && op.To != nil:
 			b.reset(op, entry.Newest)
 		}
@@ -138,10 +138,11 @@ func (b *book) takeOps(entry *snapshot.Entry) error {
 // reset goes back to a frame. The tasks that come next there are run again: the writes that they left after the frame do not count.
 func (b *book) reset(op snapshot.Op, frame int64) {
 	h := &b.history
-	undo := back{mark{h.now.frame, h.now.puts, h.now.out, b.requests()}, make(map[Key]written)}
-	h.goTo(h.before(*op.To))
+	undo := back{mark{h.now.frame, h.now.puts, h.now.time, h.now.out, b.requests()}, make(map[Key]objstore.ID)}
+	to := h.before(*op.To)
+	h.goTo(to)
 	seen := make(map[string]bool)
-	h.stand, h.at = nil, frame
+	h.stand, h.at, h.went = nil, frame, true
 	for _, r := range slices.Backward(b.sorted) {
 		if seen[r.NS] || !h.counts(r) {
 			continue
@@ -150,13 +151,31 @@ func (b *book) reset(op snapshot.Op, frame int64) {
 		if h.stand == nil || r.N > h.stand.N {
 			h.stand = r
 		}
-		if at, found := b.writes[r.key()]; found && at.frame >= *op.To {
-			undo.writes[r.key()] = at
-			delete(b.writes, r.key())
-		}
+		undo.writes[r.key()] = b.written(r.key(), h.now.time)
+		b.setWrites(r.key(), b.written(r.key(), to.time))
 	}
 	if h.backs == nil {
 		h.backs = make(map[int]back)
 	}
 	h.backs[op.Number] = undo
+}
+
+// written returns the entry whose file had the writes of a checkpoint at a time, or zero if it had none.
+func (b *book) written(key Key, time int) objstore.ID {
+	for _, w := range slices.Backward(b.writes[key]) {
+		if w.time <= time {
+			return w.entry
+		}
+	}
+	return objstore.ID{}
+}
+
+// setWrites says which entry has the writes of a checkpoint from now on; zero if it has none.
+func (b *book) setWrites(key Key, entry objstore.ID) {
+	now := &b.history.now.time
+	if b.written(key, *now) == entry {
+		return
+	}
+	*now++
+	b.writes[key] = append(b.writes[key], written{*now, entry})
 }

@@ -1,7 +1,12 @@
 package langgraph_test
 
 import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -168,4 +173,71 @@ func TestAQuestionIsAskedAgainAfterAReset(t *testing.T) {
 	assert.Equal(t, 1, asked())
 	_, writes = d.latest()
 	assert.Equal(t, question, writes)
+}
+
+// view is what a thread is for LangGraph.
+type view struct {
+	ids    []string
+	writes map[string][]langgraph.Write // of each checkpoint in ids
+}
+
+// latest returns the id of the latest checkpoint.
+func (v view) latest() string { return v.ids[0] }
+
+// clone returns a view that can be changed.
+func (v view) clone() view { return view{slices.Clone(v.ids), maps.Clone(v.writes)} }
+
+func TestResetsAndUndosAtRandom(t *testing.T) {
+	t.Parallel()
+	threads := 3
+	if os.Getenv("SOAK") != "" {
+		threads = 40
+	}
+	for seed := range threads {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			random := rand.New(rand.NewPCG(uint64(seed), 0))
+			d.store(put("100", "", 1, `"100"`))
+			now := view{[]string{"100"}, map[string][]langgraph.Write{}}
+			frames := []view{now.clone()} // when the frame was made
+			var undos []view
+			for step := range 30 {
+				id := strconv.Itoa(101 + step)
+				switch random.IntN(5) {
+				case 0:
+					parent := now.ids[random.IntN(len(now.ids))]
+					d.store(put(id, parent, step+2, `"`+id+`"`))
+					now.ids = append([]string{id}, now.ids...)
+					frames = append(frames, now.clone())
+				case 1, 2: // a task more, or a task that writes what one wrote before
+					w := langgraph.Write{Task: "task" + strconv.Itoa(random.IntN(3)), Channel: "a", Value: langgraph.Value{Type: "json", Data: []byte(`"w"`)}}
+					require.NoError(t, d.PutWrites(t.Context(), "t", langgraph.Key{ID: now.latest()}, []langgraph.Write{w}, false))
+					had := now.writes[now.latest()]
+					if !slices.ContainsFunc(had, func(h langgraph.Write) bool { return h.Task == w.Task }) {
+						had = append(slices.Clip(had), w)
+						slices.SortFunc(had, func(a, b langgraph.Write) int { return strings.Compare(a.Task, b.Task) })
+						now.writes[now.latest()] = had
+					}
+				case 3:
+					undos = append(undos, now.clone())
+					to := random.IntN(len(frames))
+					d.backTo("t:" + strconv.Itoa(to))
+					now = frames[to].clone()
+					frames = append(frames, now.clone())
+				case 4:
+					if len(undos) == 0 {
+						continue
+					}
+					d.undo()
+					now, undos = undos[len(undos)-1].clone(), undos[:len(undos)-1]
+					frames = append(frames, now.clone())
+				}
+				latest, writes := d.latest()
+				require.Equal(t, now.latest(), latest, "step %d", step)
+				require.ElementsMatch(t, now.writes[latest], writes, "step %d", step)
+				require.Equal(t, now.ids, d.ids(), "step %d", step)
+			}
+		})
+	}
 }

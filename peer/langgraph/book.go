@@ -17,8 +17,8 @@ type book struct {
 	files   extFiles    // of that entry
 	puts    int64       // the greatest number of a put
 	records map[Key]*record
-	sorted  []*record // by id, and by namespace for equal ids
-	writes  map[Key]written
+	sorted  []*record         // by id, and by namespace for equal ids
+	writes  map[Key][]written // by time
 	history history
 	fork    objstore.ID // the frame from which the run was forked, which is its frame 0; zero for others
 	read    func(objstore.ID) (*snapshot.Entry, error)
@@ -29,7 +29,7 @@ type extFiles struct{ checkpoint, writes, requests objstore.ID }
 
 // newBook returns an empty book of a run.
 func newBook(run string, read func(objstore.ID) (*snapshot.Entry, error)) *book {
-	return &book{run: run, read: read, records: make(map[Key]*record), writes: make(map[Key]written)}
+	return &book{run: run, read: read, records: make(map[Key]*record), writes: make(map[Key][]written)}
 }
 
 // filesOf returns the objects of the files in an entry.
@@ -95,7 +95,7 @@ func (b *book) add(entry *snapshot.Entry) error {
 			return err
 		}
 		for _, key := range keys {
-			b.writes[key] = written{entry.ID, entry.Newest}
+			b.setWrites(key, entry.ID)
 		}
 	}
 	if files.requests != b.files.requests {
@@ -181,11 +181,11 @@ func (b *book) base(r *record) *record {
 
 // pending returns the writes of a checkpoint. The result has no writes if the checkpoint has none.
 func (b *book) pending(key Key) (pending, error) {
-	at, found := b.writes[key]
-	if !found {
+	at := b.written(key, b.history.now.time)
+	if at.IsZero() {
 		return pending{Key: key}, nil
 	}
-	entry, err := b.read(at.entry)
+	entry, err := b.read(at)
 	if err != nil {
 		return pending{}, err
 	}

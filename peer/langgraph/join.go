@@ -105,8 +105,8 @@ func (j *joiner) take(ctx context.Context, entry *snapshot.Entry) error {
 		}
 	}
 	var missing []pending
-	for key, at := range j.ours.writes {
-		if at.entry != entry.ID {
+	for key := range j.ours.writes {
+		if j.ours.written(key, j.ours.history.now.time) != entry.ID {
 			continue
 		}
 		local, err := j.ours.pending(key)

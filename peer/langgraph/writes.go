@@ -72,7 +72,7 @@ func (th *thread) draftWrites(ctx context.Context, key Key, writes []Write) (*sn
 // before, and a task that runs again after a reset may write the same: then the file is a list of one.
 func (th *thread) writesFile(all pending) ([]byte, error) {
 	file := encodeWrites([]pending{all})
-	if th.head == nil || th.book.history.stand == nil {
+	if th.head == nil || !th.book.history.went {
 		return file, nil
 	}
 	before, err := th.head.Entry().ExtFile(EngineName, writesFile)

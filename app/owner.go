@@ -137,8 +137,8 @@ func nextOfThread(run string) string {
 	return fmt.Sprintf("graph.invoke(null, { configurable: { thread_id: %q } }) continues the thread", plain.Text(run))
 }
 
-// RefuseThread returns foreign_run if the run of head is a thread of LangGraph, and nil for any other run. why says what is so about
-// threads.
+// RefuseThread returns foreign_run if the run of head is a thread of LangGraph, and nil for any other run. why is the reason, as a
+// clause with the thread as "it".
 func RefuseThread(head *timeline.Head, why string) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine != langgraph.EngineName {

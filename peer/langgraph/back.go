@@ -8,62 +8,62 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// LangGraph goes on from the latest checkpoint, and names none itself. So a reset of a thread says which one is the latest:
-// the checkpoints after it are left out until an undo of the reset. They can still be read by their ids.
+// LangGraph asks for the latest checkpoint and continues from there. A reset of a thread chooses this checkpoint: the checkpoints
+// after it are left out until the reset is undone. A checkpoint that is left out can still be read by its id.
 
-// span are the puts with numbers above after, up to to.
-type span struct{ after, to int64 }
+// span is the puts with numbers from after+1 to last.
+type span struct{ after, last int64 }
 
-// mark is what counts of a thread at a frame: the puts up to a number, but for those left out.
+// mark is the part of a thread that counted at a frame.
 type mark struct {
 	frame    int64
-	puts     int64
-	time     int          // of the writes
-	out      []span       // never changed
-	requests []requestsAt // never changed; in a history's now, those beside the file of the newest entry
+	puts     int64        // the number of the newest put
+	time     int          // of the writes; see writesAt
+	leftOut  []span       // never changed
+	requests []requestsAt // never changed; in history.now without the newest entry
 }
 
-// requestsAt is an entry whose file of human requests counts: a reset brings back rows of the mailbox, but not the file.
+// requestsAt is an entry with a file of human requests, and the file's object. A reset restores the rows of the mailbox, but not the file.
 type requestsAt struct{ entry, file objstore.ID }
 
-// written is an entry whose file has the writes of a checkpoint from a time on; zero if its writes are left out from then on.
-type written struct {
+// writesAt is the entry with the writes of a checkpoint from a time on. The entry is zero if the checkpoint has no writes from then on.
+type writesAt struct {
 	time  int // of a clock that ticks with each change of writes
 	entry objstore.ID
 }
 
-// back is what an undo of a reset brings back.
-type back struct {
+// resetUndo has what an undo of a reset brings back.
+type resetUndo struct {
 	mark
 	writes map[Key]objstore.ID
 }
 
-// history is what a book knows of the resets in a thread, and of the frames to which they can go.
+// history has the frames of a thread as targets of resets, and what its resets have left out.
 type history struct {
-	run   string       // the run of the newest entry
-	now   mark         // its frame does not count
-	marks []mark       // by frame, the newest frame of the run last
-	backs map[int]back // by the number of a reset
-	ops   int          // the number of the newest op
-	stand *record      // the checkpoint to which the newest reset went; nil if a put came since
-	at    int64        // the frame of that reset
-	went  bool         // there was a reset, also before a fork
+	run        string            // the run of the newest entry
+	now        mark              // without a frame
+	marks      []mark            // of the frames of run, by frame
+	undos      map[int]resetUndo // by the number of a reset
+	ops        int               // the number of the newest op
+	resetTo    *record           // the target of the newest reset; nil if a put came after it
+	resetFrame int64             // the frame of that reset
+	wasReset   bool              // the thread has a reset, in this run or in a run from which it was forked
 }
 
-// noteFrame remembers what counts at a frame, where requests count.
+// noteFrame adds the mark of a frame. requests are the entries whose files of human requests count at the frame.
 func (h *history) noteFrame(frame int64, requests []requestsAt) {
-	h.marks = append(h.marks, mark{frame, h.now.puts, h.now.time, h.now.out, requests})
+	h.marks = append(h.marks, mark{frame, h.now.puts, h.now.time, h.now.leftOut, requests})
 }
 
-// notePut remembers that a put with the number n came.
+// notePut takes in a put with the number n.
 func (h *history) notePut(n int64) {
-	h.now.puts, h.stand = max(h.now.puts, n), nil
+	h.now.puts, h.resetTo = max(h.now.puts, n), nil
 }
 
-// counts reports whether a checkpoint counts: no reset has left it out.
+// counts reports whether a checkpoint counts, because no reset has left it out.
 func (h *history) counts(r *record) bool {
-	for _, s := range h.now.out {
-		if s.after < r.N && r.N <= s.to {
+	for _, s := range h.now.leftOut {
+		if s.after < r.N && r.N <= s.last {
 			return false
 		}
 	}
@@ -73,9 +73,9 @@ func (h *history) counts(r *record) bool {
 // goTo leaves out what came after a mark.
 func (h *history) goTo(to mark) {
 	puts := h.now.puts
-	h.now.out, h.now.requests = to.out, to.requests
+	h.now.leftOut, h.now.requests = to.leftOut, to.requests
 	if to.puts < puts {
-		h.now.out = append(slices.Clip(to.out), span{to.puts, puts})
+		h.now.leftOut = append(slices.Clip(to.leftOut), span{to.puts, puts})
 	}
 }
 
@@ -97,7 +97,7 @@ func (b *book) enterRun(run string) {
 	if run == h.run {
 		return
 	}
-	h.run, h.marks, h.backs, h.ops = run, nil, nil, 0
+	h.run, h.marks, h.undos, h.ops = run, nil, nil, 0
 	h.noteFrame(snapshot.NoFrame, b.requests())
 }
 
@@ -110,7 +110,7 @@ func (b *book) requests() []requestsAt {
 	return append(slices.Clip(at), requestsAt{b.tip, b.files.requests})
 }
 
-// takeOps takes in what the new ops of an entry do to the thread.
+// takeOps takes in the new resets of an entry, and the new undos of resets.
 func (b *book) takeOps(entry *snapshot.Entry) error {
 	ops, err := timeline.OpsAt(entry)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *book) takeOps(entry *snapshot.Entry) error {
 			continue
 		}
 		b.history.ops = op.Number
-		was, undone := b.history.backs[op.Undoes]
+		was, undone := b.history.undos[op.Undoes]
 		switch {
 		case op.Kind == snapshot.OpUndo && undone:
 			b.history.goTo(was.mark)
@@ -135,33 +135,34 @@ func (b *book) takeOps(entry *snapshot.Entry) error {
 	return nil
 }
 
-// reset goes back to a frame. The tasks that come next there are run again: the writes that they left after the frame do not count.
+// reset takes in a reset, whose own frame is frame. LangGraph runs the next tasks of the target again, so the writes of these tasks after
+// the target do not count.
 func (b *book) reset(op snapshot.Op, frame int64) {
 	h := &b.history
-	undo := back{mark{h.now.frame, h.now.puts, h.now.time, h.now.out, b.requests()}, make(map[Key]objstore.ID)}
+	undo := resetUndo{mark{h.now.frame, h.now.puts, h.now.time, h.now.leftOut, b.requests()}, make(map[Key]objstore.ID)}
 	to := h.before(*op.To)
 	h.goTo(to)
 	seen := make(map[string]bool)
-	h.stand, h.at, h.went = nil, frame, true
+	h.resetTo, h.resetFrame, h.wasReset = nil, frame, true
 	for _, r := range slices.Backward(b.sorted) {
 		if seen[r.NS] || !h.counts(r) {
 			continue
 		}
 		seen[r.NS] = true
-		if h.stand == nil || r.N > h.stand.N {
-			h.stand = r
+		if h.resetTo == nil || r.N > h.resetTo.N {
+			h.resetTo = r
 		}
-		undo.writes[r.key()] = b.written(r.key(), h.now.time)
-		b.setWrites(r.key(), b.written(r.key(), to.time))
+		undo.writes[r.key()] = b.writesEntry(r.key(), h.now.time)
+		b.setWrites(r.key(), b.writesEntry(r.key(), to.time))
 	}
-	if h.backs == nil {
-		h.backs = make(map[int]back)
+	if h.undos == nil {
+		h.undos = make(map[int]resetUndo)
 	}
-	h.backs[op.Number] = undo
+	h.undos[op.Number] = undo
 }
 
-// written returns the entry whose file had the writes of a checkpoint at a time, or zero if it had none.
-func (b *book) written(key Key, time int) objstore.ID {
+// writesEntry returns the entry whose file had the writes of a checkpoint at a time, or zero if the checkpoint had no writes.
+func (b *book) writesEntry(key Key, time int) objstore.ID {
 	for _, w := range slices.Backward(b.writes[key]) {
 		if w.time <= time {
 			return w.entry
@@ -170,12 +171,12 @@ func (b *book) written(key Key, time int) objstore.ID {
 	return objstore.ID{}
 }
 
-// setWrites says which entry has the writes of a checkpoint from now on; zero if it has none.
+// setWrites makes entry the entry with the writes of a checkpoint from now on. A zero entry removes the writes.
 func (b *book) setWrites(key Key, entry objstore.ID) {
 	now := &b.history.now.time
-	if b.written(key, *now) == entry {
+	if b.writesEntry(key, *now) == entry {
 		return
 	}
 	*now++
-	b.writes[key] = append(b.writes[key], written{*now, entry})
+	b.writes[key] = append(b.writes[key], writesAt{*now, entry})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/share"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
@@ -81,7 +82,7 @@ func TestAThreadGoesOnFromTheFrameToWhichItWasReset(t *testing.T) {
 	result := d.store(put("21", "2", 3, `"other"`))
 	at, err := d.Store().Load(t.Context(), timeline.Address{Run: "t", Frame: result.Frame}.String())
 	require.NoError(t, err)
-	assert.Nil(t, at.Entry.Based, "the frame follows that of the reset")
+	assert.Nil(t, at.Entry.Based, "the frame follows the frame of the reset")
 	id, _ = d.latest()
 	assert.Equal(t, "21", id)
 	assert.Equal(t, []string{"21", "2", "1"}, d.ids())
@@ -173,6 +174,52 @@ func TestAQuestionIsAskedAgainAfterAReset(t *testing.T) {
 	assert.Equal(t, 1, asked())
 	_, writes = d.latest()
 	assert.Equal(t, question, writes)
+}
+
+func TestAResetOfAThreadTravels(t *testing.T) {
+	t.Parallel()
+	here, there := newDesk(t), newDesk(t)
+	fetch := func(d, from *desk) []share.FetchedRun {
+		t.Helper()
+		result, err := share.New(d.Store(), share.Options{Join: d.Join}).Fetch(t.Context(), share.FetchRequest{Remote: from.repo.Dir})
+		require.NoError(t, err)
+		return result.Runs
+	}
+	here.chain(4)
+	here.backTo("t:1")
+	fetch(there, here)
+	id, writes := there.latest()
+	assert.Equal(t, "2", id)
+	assert.Empty(t, writes)
+	there.store(put("5", "2", 5, `"there"`))
+	assert.Equal(t, share.StateForwarded, fetch(here, there)[0].State)
+	assert.Equal(t, []string{"5", "2", "1"}, here.ids())
+
+	// A reset at one side and a put at the other are not joined: each side's history stays whole.
+	here.backTo("t:0")
+	there.store(put("6", "5", 6, `"there, too"`))
+	runs := fetch(here, there)
+	assert.Equal(t, share.StateSplit, runs[0].State)
+	assert.Equal(t, []string{"6", "5", "2", "1"}, here.ids())
+	fork, err := here.Get(t.Context(), runs[0].Fork, langgraph.Key{})
+	require.NoError(t, err)
+	assert.Equal(t, "1", fork.ID)
+}
+
+func TestAResetThatGitTakesAwayIsForgotten(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.chain(2)
+	head, err := d.Store().Head(t.Context(), "t")
+	require.NoError(t, err)
+	before := head.Entry().ID
+	d.backTo("t:0")
+	assert.Equal(t, []string{"1"}, d.ids())
+	d.repo.Git("update-ref", "refs/smithers/_tip/t", before.String()) // another tool takes the reset away
+	d.repo.Git("update-ref", "-d", "refs/smithers/t/2")
+	id, writes := d.latest()
+	assert.Equal(t, "2", id)
+	assert.Equal(t, writeOf("2"), writes)
 }
 
 // view is what a thread is for LangGraph.

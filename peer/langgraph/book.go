@@ -17,8 +17,8 @@ type book struct {
 	files   extFiles    // of that entry
 	puts    int64       // the greatest number of a put
 	records map[Key]*record
-	sorted  []*record         // by id, and by namespace for equal ids
-	writes  map[Key][]written // by time
+	sorted  []*record          // by id, and by namespace for equal ids
+	writes  map[Key][]writesAt // by time
 	history history
 	fork    objstore.ID // the frame from which the run was forked, which is its frame 0; zero for others
 	read    func(objstore.ID) (*snapshot.Entry, error)
@@ -29,7 +29,7 @@ type extFiles struct{ checkpoint, writes, requests objstore.ID }
 
 // newBook returns an empty book of a run.
 func newBook(run string, read func(objstore.ID) (*snapshot.Entry, error)) *book {
-	return &book{run: run, read: read, records: make(map[Key]*record), writes: make(map[Key][]written)}
+	return &book{run: run, read: read, records: make(map[Key]*record), writes: make(map[Key][]writesAt)}
 }
 
 // filesOf returns the objects of the files in an entry.
@@ -74,7 +74,7 @@ func (b *book) add(entry *snapshot.Entry) error {
 		b.markFork()
 	}
 	b.enterRun(entry.Run)
-	unchanged := files == b.files
+	unchanged := files == b.files // as in an entry that resets the run or undoes a reset
 	if files.checkpoint != b.files.checkpoint && !files.checkpoint.IsZero() {
 		data, err := entry.ExtFile(EngineName, checkpointFile)
 		if err != nil {
@@ -146,7 +146,8 @@ func compareRecords(a, b *record) int {
 	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.NS, b.NS))
 }
 
-// latest returns the checkpoint with the greatest id in a namespace, of those that no reset has left out, or nil.
+// latest returns the checkpoint with the greatest id in a namespace. It returns nil if resets have left out all checkpoints of the
+// namespace, or the namespace has no checkpoint.
 func (b *book) latest(ns string) *record {
 	for _, r := range slices.Backward(b.sorted) {
 		if r.NS == ns && b.history.counts(r) {
@@ -181,7 +182,7 @@ func (b *book) base(r *record) *record {
 
 // pending returns the writes of a checkpoint. The result has no writes if the checkpoint has none.
 func (b *book) pending(key Key) (pending, error) {
-	at := b.written(key, b.history.now.time)
+	at := b.writesEntry(key, b.history.now.time)
 	if at.IsZero() {
 		return pending{Key: key}, nil
 	}

@@ -106,7 +106,7 @@ func (j *joiner) take(ctx context.Context, entry *snapshot.Entry) error {
 	}
 	var missing []pending
 	for key := range j.ours.writes {
-		if j.ours.written(key, j.ours.history.now.time) != entry.ID {
+		if j.ours.writesEntry(key, j.ours.history.now.time) != entry.ID {
 			continue
 		}
 		local, err := j.ours.pending(key)

@@ -125,8 +125,8 @@ func (t *Threads) DeleteForRuns(ctx context.Context, runs []string) error {
 	return nil
 }
 
-// without returns the checkpoints that are of no run in a list, and whether that leaves none. If any is of such a run, those
-// that a reset has left out are not kept either: the new history does not have the reset.
+// without returns the checkpoints that remain without those of the given runs of LangGraph. empty reports whether no checkpoint
+// remains. If a checkpoint goes, so do the checkpoints that a reset left out, because the new history does not have the reset.
 func (th *thread) without(runs []string) (kept map[*record]bool, empty bool) {
 	kept = make(map[*record]bool)
 	for _, r := range th.book.sorted {

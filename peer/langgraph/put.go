@@ -347,8 +347,8 @@ func (p *putter) based(base *record) *int64 {
 		return &none
 	}
 	from := base.frame
-	if base == th.book.history.stand {
-		from = th.book.history.at // the reset went to the checkpoint
+	if h := &th.book.history; base == h.resetTo {
+		from = h.resetFrame
 	}
 	between := newest - from
 	for _, r := range slices.Backward(th.book.sorted) {

@@ -196,18 +196,12 @@ func (w Write) same(o Write) bool {
 // encodeWrites returns the content of the file "writes", with a line for each write: an object for one checkpoint, so that its
 // key is found without the writes, and a list of objects for several.
 func encodeWrites(all []pending) []byte {
-	if len(all) != 1 {
-		return encodeWriteList(all)
+	var b bytes.Buffer
+	if len(all) == 1 {
+		all[0].encode(&b)
+		b.WriteString("\n")
+		return b.Bytes()
 	}
-	var b bytes.Buffer
-	all[0].encode(&b)
-	b.WriteString("\n")
-	return b.Bytes()
-}
-
-// encodeWriteList returns the content of the file "writes" as a list, which may have one checkpoint.
-func encodeWriteList(all []pending) []byte {
-	var b bytes.Buffer
 	b.WriteString("[")
 	for i, p := range all {
 		b.WriteString([]string{",\n", "\n"}[bit(i == 0)])

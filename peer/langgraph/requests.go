@@ -35,19 +35,19 @@ type request struct {
 	Resumed   int    `json:"resumed"` // the number of the task's interrupts before this one
 }
 
-// requests returns the interrupts that stand in the mailbox at the newest entry. A reset takes rows out of the mailbox, and its undo
-// brings them back, but the file stays: then the interrupts are those of the entry to which the run went, and those that came since.
+// requests returns the interrupts that stand in the mailbox at the newest entry. Resets and undos change the rows of the mailbox and not
+// the file. After one, the interrupts are in the file of the entry to which the run went, and newer ones in the newest entry's file.
 func (th *thread) requests() ([]request, error) {
 	if th.head == nil {
 		return nil, nil
 	}
 	newest, err := th.requestsIn(th.head.Entry())
-	went := th.book.history.now.requests
-	if err != nil || len(went) == 0 {
+	earlier := th.book.history.now.requests
+	if err != nil || len(earlier) == 0 {
 		return newest, err
 	}
 	var all []request
-	for i, at := range went {
+	for i, at := range earlier {
 		entry, err := th.threads.read(at.entry)
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func (th *thread) requests() ([]request, error) {
 	return th.addRequests(all, newest), nil
 }
 
-// addRequests adds interrupts of the latest checkpoint to a list that does not have their rows.
+// addRequests returns all with the interrupts in more that belong to the latest checkpoint, unless all has an interrupt with the same row.
 func (th *thread) addRequests(all, more []request) []request {
 	latest := th.book.latest("")
 	for _, r := range more {

@@ -68,16 +68,16 @@ func (th *thread) draftWrites(ctx context.Context, key Key, writes []Write) (*sn
 	return draft, th.mail(draft, key, writes, all)
 }
 
-// writesFile returns the content of the file for the writes of a checkpoint. A file counts only if it differs from that of the entry
-// before, and a task that runs again after a reset may write the same: then the file is a list of one.
+// writesFile returns the content of the file "writes" for the writes of a checkpoint. A file counts only if it differs from the
+// file of the entry before. After a reset, a task that runs again may write the same, so the file then ends with another newline.
 func (th *thread) writesFile(all pending) ([]byte, error) {
 	file := encodeWrites([]pending{all})
-	if th.head == nil || !th.book.history.went {
+	if th.head == nil || !th.book.history.wasReset {
 		return file, nil
 	}
 	before, err := th.head.Entry().ExtFile(EngineName, writesFile)
 	if err == nil && bytes.Equal(before, file) {
-		file = encodeWriteList([]pending{all})
+		file = append(file, '\n')
 	}
 	return file, err
 }

@@ -107,6 +107,22 @@ func (w *written) deed(kind, run string, n int) {
 	}
 }
 
+// A log is begun before its process finds that another process has moved the tip, and that there is nothing to log.
+func TestALogToWhichNothingWasAppendedIsRemoved(t *testing.T) {
+	t.Parallel()
+	w := &written{t: t, repo: repotest.New(t), logs: true}
+	w.restart()
+	w.deed("frame", "a", 1)
+	w.restart()
+	w.deed("frame", "a", 2) // not logged: this process does not know the tip yet
+	w.deed("another process", "a", 3)
+	w.deed("frame", "a", 4)
+	require.Len(t, logFiles(t, w.repo), 1)
+	w.end()
+	require.Empty(t, logFiles(t, w.repo))
+	requireHealthy(t, w.repo)
+}
+
 // Whatever is written, with restarts, forks, prunes and other processes in between: the refs of a repository whose process logs are in the
 // end those of one whose process does not, ids included.
 func TestALogMakesNoDifferenceToWhatIsStored(t *testing.T) {

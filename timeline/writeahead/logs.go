@@ -261,11 +261,14 @@ func (l *Logs) others(visit func(*log) error) error {
 // it. The refs and the objects must still be open.
 func (l *Logs) Close() error {
 	l.mu.Lock()
-	end := l.end
+	end, own := l.end, l.own
 	l.end = nil
 	l.mu.Unlock()
-	if end == nil {
+	switch {
+	case end == nil && own == nil:
 		return nil
+	case end == nil: // a log to which nothing was appended
+		end = func(then func() error) error { return then() }
 	}
 	return end(func() error {
 		err := l.PublishOwn(context.Background())

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Usage: tools/gotest.sh NAME [-memory] ARG...
 #
-# Runs go test -v with the arguments. It prints a line a package, and everything that a failed
-# package printed. The names of the tests that passed go to the file .tests/NAME, as
-# "package test", for tools/tests.sh. With -memory, temporary files of tests are in memory,
-# if the machine has 4 GB of it to spare.
+# Runs go test -v with the arguments. It prints a line a package, of a failed package what its
+# failed tests logged and what no test logged, and at the end the names of the tests that failed.
+# The names of the tests that passed go to the file .tests/NAME, as "package test", for
+# tools/tests.sh. With -memory, temporary files of tests are in memory, if the machine has 4 GB
+# of it to spare.
 set -eu
 cd "$(dirname "$0")/.."
 name=$1
@@ -30,17 +31,24 @@ fi
 	go test -v "$@" || code=$?
 	echo $code >"$status"
 } | awk -v names=".tests/$name" '
+	# What a test logs is indented by four or eight spaces. Anything else, as a panic or a race, may be of anybody.
+	function show(i) { return failures == 0 || line[i] !~ /^    ([^ ]|    )/ || owner[i] in failed }
 	/^(ok|FAIL|---|\?) *\t/ || /^FAIL$/ || /^ok / {
-		package = $2
-		if ($1 == "ok") for (i = 0; i < passed; i++) print package, test[i] >names
-		if ($1 == "FAIL") for (i = 0; i < lines; i++) print line[i]
+		if ($1 == "ok") for (i = 0; i < passes; i++) print $2, passed[i] >names
+		if ($1 == "FAIL") for (i = 0; i < lines; i++) if (show(i)) print line[i]
 		if ($1 != "?") print
-		lines = passed = 0
+		lines = passes = failures = 0
+		split("", failed)
 		next
 	}
-	/^ *--- PASS: / { test[passed++] = $3 }
-	/^ *--- SKIP: / { print }
-	/^=== (RUN|PAUSE|CONT|NAME)/ || /^ *--- PASS: / || /^PASS$/ { next }
-	{ line[lines++] = $0 }
-	END { for (i = 0; i < lines; i++) print line[i] }'
+	/^=== (RUN|PAUSE|CONT|NAME)/ { test = $3; next }
+	/^ *--- PASS: / { passed[passes++] = $3; next }
+	/^PASS$/ { next }
+	/^ *--- SKIP: / { print; next }
+	/^ *--- FAIL: / { failed[$3]; failures++; ended[all++] = $3; owner[lines] = $3; line[lines++] = $0; next }
+	{ owner[lines] = test; line[lines++] = $0 }
+	END {
+		for (i = 0; i < lines; i++) print line[i]
+		for (i = 0; i < all; i++) print "failed: " ended[i]
+	}'
 exit "$(cat "$status")"

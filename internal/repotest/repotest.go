@@ -47,9 +47,10 @@ type Repo struct {
 	hooks    []func(t testing.TB) // see OnCleanup
 }
 
-// New returns a new repository below t.TempDir. When the test ends, New's cleanup runs the checks of
-// OnCleanup, and then git fsck --strict, which must find no problem. It skips all checks after Damaged,
-// and fsck if the test has not changed the object files.
+// New returns a new repository below t.TempDir. When the test ends, New's cleanup waits for the git, jj and
+// git-smithers that the test has left there, and runs the checks of OnCleanup, and then git fsck --strict,
+// which must find no problem. It skips all checks after Damaged, and fsck if the test has not changed the
+// object files.
 func New(t testing.TB, opts ...Option) *Repo {
 	t.Helper()
 	var o options
@@ -76,7 +77,10 @@ func New(t testing.TB, opts ...Option) *Repo {
 		r.commit()
 	}
 	r.made = r.objects()
-	t.Cleanup(r.check)
+	t.Cleanup(func() {
+		settle(t, base)
+		r.check()
+	})
 	return r
 }
 

@@ -2,6 +2,7 @@ package repotest_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,6 +47,29 @@ func TestEnvLetsNoGitVariableThrough(t *testing.T) {
 	for _, entry := range repotest.Env(t.TempDir()) {
 		assert.False(t, strings.HasPrefix(entry, "GIT_DIR=") || strings.HasPrefix(entry, "GIT_INDEX_FILE="), entry)
 	}
+}
+
+func TestCleanupWaitsForWhatATestHasLeft(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/cwd"); err != nil {
+		t.Skip("processes are found in /proc")
+	}
+	rec := &recorder{TB: t}
+	repo := repotest.New(rec, repotest.Commit)
+	left := filepath.Join(t.TempDir(), "git-smithers")
+	sh, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(sh, left))
+	written := filepath.Join(repo.Home, "written")
+	cmd := exec.CommandContext(t.Context(), left, "-c", "sleep 0.2; echo late >"+written)
+	cmd.Dir = repo.Dir
+	require.NoError(t, cmd.Start())
+	go func() { _ = cmd.Wait() }()
+
+	rec.finish()
+
+	assert.FileExists(t, written)
+	assert.False(t, rec.failed)
 }
 
 func TestCleanupRunsHooksAndFindsDamage(t *testing.T) {

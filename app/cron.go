@@ -135,9 +135,9 @@ func (d *Desk) scheduledRun(ctx context.Context, s *cron.Schedule) (string, erro
 	}
 }
 
-// createScheduled creates the run of a schedule. Nobody can be asked, so the code is unconfirmed if the workflow has changed since its
-// commands were confirmed.
-func (d *Desk) createScheduled(ctx context.Context, s *cron.Schedule, run string) (*timeline.Head, error) {
+// agreedScheduled reads the workflow of a schedule for a supervisor. Nobody can be asked, so the code is unconfirmed if the workflow has
+// changed since its commands were confirmed.
+func (d *Desk) agreedScheduled(ctx context.Context, s *cron.Schedule) (*workflow.Workflow, error) {
 	wf, err := d.scheduled(ctx, s)
 	if err == nil {
 		_, err = askConsent(d.Store, wf, false, nil)
@@ -145,9 +145,11 @@ func (d *Desk) createScheduled(ctx context.Context, s *cron.Schedule, run string
 	if err == nil {
 		err = d.needWorkDir(wf)
 	}
-	if err != nil {
-		return nil, err
-	}
+	return wf, err
+}
+
+// createScheduled creates the run of a schedule.
+func (d *Desk) createScheduled(ctx context.Context, s *cron.Schedule, wf *workflow.Workflow, run string) (*timeline.Head, error) {
 	now := d.Now()
 	draft, err := engine.Initial(run, wf, s.Input, now)
 	if err != nil {

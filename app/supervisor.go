@@ -217,10 +217,15 @@ func (v *supervisor) settle(ctx context.Context, end executionEnd) error {
 		return v.req.Report(out)
 	}
 	if !end.taken && !v.stopping() {
-		length := min(max(v.req.Interval, 2*v.pauses[run.Run].length), maxPause)
-		v.pauses[run.Run] = pausedRun{length, v.Now().Add(length)}
+		v.pause(run.Run)
 	}
 	return v.report(RunStopped, run, end.row.Frame, end.err)
+}
+
+// pause begins a pause of a run, or doubles the last one.
+func (v *supervisor) pause(run string) {
+	length := min(max(v.req.Interval, 2*v.pauses[run].length), maxPause)
+	v.pauses[run] = pausedRun{length, v.Now().Add(length)}
 }
 
 // report calls Report with an action on a run. frame is the number of the run's newest frame, or 0 if it is unknown.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/claim"
+	"github.com/git-smithers/git-smithers/timeline/consent"
 	"github.com/git-smithers/git-smithers/timeline/cron"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -24,6 +26,9 @@ func (v *supervisor) fire(ctx context.Context) error {
 		if !s.Fires() || s.NextAtMs == nil {
 			continue
 		}
+		if err := v.takeUp(ctx, s); err != nil {
+			return err
+		}
 		if at := time.UnixMilli(*s.NextAtMs); at.After(v.Now()) {
 			if v.due.IsZero() || at.Before(v.due) {
 				v.due = at
@@ -35,6 +40,32 @@ func (v *supervisor) fire(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// untouched is how long a run of a schedule is not executed before a supervisor takes it up. The process that created it claims it within
+// milliseconds, unless it died.
+const untouched = 10 * time.Second
+
+// takeUp executes the last run of a schedule if the process that created it has died before it executed anything.
+func (v *supervisor) takeUp(ctx context.Context, s *cron.Schedule) error {
+	if v.running[s.LastRun] || v.Now().Before(v.pauses[s.LastRun].until) {
+		return nil
+	}
+	head, err := v.last(ctx, s)
+	if err != nil {
+		return v.left(ctx, s, err)
+	}
+	if head == nil {
+		return nil
+	}
+	row := head.Row()
+	if row.Frame > 0 || row.Status != snapshot.RunPending || v.Now().Sub(time.UnixMilli(row.CreatedAtMs)) < untouched {
+		return nil
+	}
+	if err := v.await(ctx, v.req.MaxRuns-1); err != nil {
+		return err
+	}
+	return v.start(ctx, s, head, false)
 }
 
 // fireOne starts the run of a schedule whose time has come, unless another process takes the time, the time was missed, or the run before
@@ -66,43 +97,61 @@ func (v *supervisor) fireOne(ctx context.Context, s *cron.Schedule) error {
 
 // busy reports whether the run that a schedule started last has not ended. A run that was pruned has.
 func (v *supervisor) busy(ctx context.Context, s *cron.Schedule) (bool, error) {
-	if s.LastRun == "" || s.Overlap == cron.OverlapAllow {
+	if s.Overlap == cron.OverlapAllow {
 		return false, nil
+	}
+	head, err := v.last(ctx, s)
+	return head != nil && !head.Row().Status.Ended(), err
+}
+
+// last returns the tip of the run that a schedule started last, or nil if there is no such run: it was pruned, or the process that
+// started it died before it created the run.
+func (v *supervisor) last(ctx context.Context, s *cron.Schedule) (*timeline.Head, error) {
+	if s.LastRun == "" {
+		return nil, nil //nolint:nilnil // it has started no run
 	}
 	head, err := v.Store.Head(ctx, s.LastRun)
 	if code := fault.CodeOf(err); code == fault.RunNotFound || code == fault.RunPruned {
-		return false, nil
+		return nil, nil //nolint:nilnil // see above
 	}
-	if err != nil {
-		return false, err
-	}
-	return !head.Row().Status.Ended(), nil
+	return head, err
 }
 
-// begin creates the run of a schedule and executes it.
+// begin creates the run of a schedule and executes it. The schedule names the run before there is one, so that a supervisor after this
+// one finds a run that this one has created and not executed.
 func (v *supervisor) begin(ctx context.Context, s *cron.Schedule) error {
-	table := cron.Of(v.Store)
-	run, err := v.scheduledRun(ctx, s)
+	wf, err := v.agreedScheduled(ctx, s)
+	var run string
+	if err == nil {
+		run, err = v.scheduledRun(ctx, s)
+	}
+	if err == nil {
+		err = cron.Of(v.Store).Started(ctx, s.ID, run)
+	}
 	var head *timeline.Head
 	if err == nil {
-		head, err = v.createScheduled(ctx, s, run)
+		head, err = v.createScheduled(ctx, s, wf, run)
 	}
+	if err != nil {
+		return v.left(ctx, s, err)
+	}
+	return v.start(ctx, s, head, true)
+}
+
+// start executes the run of a schedule, which is at its first frame. captured says that this frame has the current files.
+func (v *supervisor) start(ctx context.Context, s *cron.Schedule, head *timeline.Head, captured bool) error {
+	run := head.Row().ID
+	opts, err := (&execution{Desk: v.Desk, Settings: v.req.Settings, head: head, captured: captured}).options()
+	var agreed consent.Workflow
 	if err == nil {
-		err = table.Started(ctx, s.ID, run)
+		agreed, err = v.workflow(ctx, head, opts)
+	}
+	var held *claim.Claim
+	if err == nil {
+		held, err = claim.Take(ctx, head, claim.Request{})
 	}
 	if err != nil {
-		return v.left(ctx, s, err)
-	}
-	opts, err := (&execution{Desk: v.Desk, Settings: v.req.Settings, head: head, captured: true}).options()
-	if err != nil {
-		return v.left(ctx, s, err)
-	}
-	agreed, err := v.workflow(ctx, head, opts)
-	if err != nil {
-		return v.left(ctx, s, err)
-	}
-	held, err := claim.Take(ctx, head, claim.Request{})
-	if err != nil {
+		v.pause(run)
 		return v.left(ctx, s, err)
 	}
 	v.running[run], v.scheduled[run] = true, s.ID

@@ -13,14 +13,17 @@ import (
 // kinds are the kinds of changes, with the heading of each in the changelog, in the order of the headings.
 var kinds = []struct{ name, heading string }{{"Add", "Added"}, {"Change", "Changed"}, {"Fix", "Mended"}}
 
+// pages name the files of the newest release.
+var pages = []string{"README.md", filepath.Join("docs", "install.md")}
+
 // A note is one file of changes/unreleased.
 type note struct {
 	kind, title, text string
 }
 
 // gatherNotes moves the notes of changes/unreleased into CHANGELOG.md, under a heading with the version, and removes their files.
-// The text of changes/about.md, if there is one, stands under the heading. Nothing changes if one of the files is not as
-// changes/README.md says.
+// The text of changes/about.md, if there is one, stands under the heading. The pages name the version where they named the newest one
+// of the changelog. Nothing changes if one of the files is not as changes/README.md says.
 func gatherNotes(source, version, date string) error {
 	if !regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9a-z.]+)?$`).MatchString(version) {
 		return fmt.Errorf("%q is no version such as v1.2.3", version)
@@ -54,8 +57,15 @@ func gatherNotes(source, version, date string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(changelog, []byte(text), 0o666); err != nil {
+	texts, err := pagesWith(source, newestOf(string(old)), version)
+	if err != nil {
 		return err
+	}
+	texts[changelog] = text
+	for file, text := range texts {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			return err
+		}
 	}
 	if intro != nil {
 		files = append(files, about)
@@ -66,6 +76,31 @@ func gatherNotes(source, version, date string) error {
 		}
 	}
 	return nil
+}
+
+// pagesWith returns the texts of the pages, by their files, with the version in place of the one before it. The names of files have no v
+// in front of it.
+func pagesWith(source, before, version string) (map[string]string, error) {
+	texts := make(map[string]string)
+	for _, page := range pages {
+		file := filepath.Join(source, page)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		texts[file] = string(text)
+		if before != "" {
+			texts[file] = strings.ReplaceAll(texts[file], strings.TrimPrefix(before, "v"), strings.TrimPrefix(version, "v"))
+		}
+	}
+	return texts, nil
+}
+
+// newestOf returns the newest version of a changelog, or "" if there is none.
+func newestOf(changelog string) string {
+	_, rest, _ := strings.Cut(changelog, "\n## ")
+	version, _, _ := strings.Cut(rest, " ")
+	return version
 }
 
 // readNote reads a file whose first line has a kind and a title, and whose text follows after an empty line.

@@ -14,6 +14,10 @@ func sourceWith(t *testing.T, notes map[string]string) string {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "changes", "unreleased"), 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "CHANGELOG.md"), []byte("# Changelog\n\nIntro.\n\n## v0.0.9 (2025-01-01)\n\n### Added\n\n* **Something.**\n"), 0o666))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "docs"), 0o777))
+	for _, page := range pages {
+		write(t, filepath.Join(dir, page), "`program_0.0.9_amd64.deb`, program@v0.0.9\n")
+	}
 	for name, text := range notes {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "changes", name), []byte(text), 0o666))
 	}
@@ -62,6 +66,11 @@ What it is.
 
 * **Something.**
 `, string(got))
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join(dir, page))
+		require.NoError(t, err)
+		require.Equal(t, "`program_0.1.0_amd64.deb`, program@v0.1.0\n", string(text))
+	}
 	require.Empty(t, filesOf(t, dir, "changes/*.md"))
 	require.Empty(t, filesOf(t, dir, "changes/unreleased/*"))
 	require.Equal(t, "### Added\n\n* **Something.**\n", sectionOf(string(got), "v0.0.9"))

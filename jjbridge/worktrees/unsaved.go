@@ -40,7 +40,7 @@ func unsaved(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) 
 func unsavedGit(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) (string, error) {
 	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
 		if reason == unfinishedLock && err == nil {
-			return unsavedUnfinished(ctx, w)
+			return unsavedUnfinished(ctx, w, "HEAD", false)
 		}
 		return reason, err
 	}
@@ -91,29 +91,6 @@ func isSaved(ctx context.Context, w *jjbridge.Workspace, savedTree objstore.ID) 
 		return false, leftOutReason(left[0]), nil
 	}
 	return captured.VCS.Tree == savedTree, reasonUncommitted, nil
-}
-
-// unsavedUnfinished returns the result of unsaved for a worktree that git did not finish creating. The index
-// of such a worktree is missing or incomplete, so each existing file must be a file of HEAD.
-func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, error) {
-	index := filepath.Join(w.Repo.GitDir, "smithers-index")
-	for _, args := range [][]string{
-		{"read-tree", "HEAD"},
-		{"update-index", "-q", "--refresh"}, // fails if files are missing, which is expected
-		{"diff-files", "--name-only", "--diff-filter=d", "-z"},
-		{"ls-files", "--others", "--exclude-standard", "-z"},
-	} {
-		// Of these commands, only the last two print paths that count: changed files, and files that HEAD lacks and git
-		// does not ignore.
-		out, err := w.RunGitOnIndex(ctx, index, args...)
-		if err != nil && args[0] != "update-index" {
-			return "", err
-		}
-		if len(out) > 0 && args[0] != "update-index" {
-			return reasonUncommitted, nil
-		}
-	}
-	return "", nil
 }
 
 // Ignored returns the path, relative to the top, of the first ignored file or folder in the working copy that info

@@ -126,13 +126,22 @@ func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []
 	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path)}
 	info, known := workspaceAt(list, made.Path)
 	out.Branch, out.Commit = info.Branch, info.CommitID
-	if known {
+	unborn := false
+	if made.Begun && !out.Missing {
+		var err error
+		if unborn, err = removeUnborn(ctx, s, made.Path, dryRun); err != nil {
+			return out, timeline.Explain(err)
+		}
+	}
+	switch {
+	case unborn:
+	case known:
 		reason, err := remove(ctx, s, made, info, dryRun)
 		if err != nil {
 			return out, err
 		}
 		out.Unsaved = reason
-	} else if !out.Missing {
+	case !out.Missing:
 		out.Unsaved = "is no longer a worktree of this repository"
 	}
 	if dryRun || out.Unsaved != "" {
@@ -140,6 +149,15 @@ func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []
 	}
 	out.Removed = true
 	return out, timeline.Explain(dropMade(s, made))
+}
+
+// removeUnborn removes the worktree at path and returns true, if its making was cut off before it had a file. With dryRun, it only
+// checks that.
+func removeUnborn(ctx context.Context, s *timeline.Store, path string, dryRun bool) (bool, error) {
+	if dryRun {
+		return worktrees.IsUnborn(ctx, s.Workspace(), path)
+	}
+	return worktrees.DropUnborn(ctx, s.Workspace(), path)
 }
 
 // remove removes a worktree without unsaved work. With dryRun, it only checks whether the worktree can be removed.

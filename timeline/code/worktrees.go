@@ -78,7 +78,7 @@ func openWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 		return nil, false, timeline.Explain(err)
 	}
 	if made != nil {
-		opened, err := reopenWorktree(ctx, s, *made)
+		opened, err := reopenWorktree(ctx, s, *made, spec)
 		if err != nil {
 			return nil, false, err
 		}
@@ -94,22 +94,33 @@ func openWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return opened, false, err
 }
 
-// reopenWorktree opens the worktree of a record. If the worktree's folder is missing, reopenWorktree returns nil.
+// reopenWorktree opens the worktree of a record, which was made for spec. If the worktree's folder is missing, reopenWorktree returns nil.
 // If the worktree is half-made, reopenWorktree removes it and returns nil. Codes: worktree_failed or
 // no_working_copy if the folder is no longer a worktree of this repository; unsaved_work if a half-made worktree
 // may hold work.
-func reopenWorktree(ctx context.Context, s *timeline.Store, made madeWorktree) (*WorkingCopy, error) {
+func reopenWorktree(ctx context.Context, s *timeline.Store, made madeWorktree, spec WorktreeSpec) (*WorkingCopy, error) {
 	if isMissing(made.Path) {
 		return nil, nil //nolint:nilnil // a missing folder is not an error
 	}
 	if made.Begun {
+		if dropped, err := worktrees.DropUnborn(ctx, s.Workspace(), made.Path); err != nil || dropped {
+			return nil, timeline.Explain(err)
+		}
 		info := worktrees.Info{Path: made.Path}
 		if list, err := worktrees.List(ctx, s.Workspace()); err != nil {
 			return nil, timeline.Explain(err)
 		} else if known, ok := workspaceAt(list, made.Path); ok {
 			info = known
 		}
-		return nil, timeline.Explain(removeBegun(ctx, s, made, info))
+		err := removeBegun(ctx, s, made, info)
+		if s.Workspace().Type == snapshot.VCSJJ && (info.Name == "" || errors.Is(err, jjbridge.ErrStale)) {
+			spec.Path = made.Path
+			var req worktrees.AddRequest
+			if req, _, err = addRequest(ctx, s, made.Run, spec); err == nil {
+				err = worktrees.DropHalfMade(ctx, s.Workspace(), req, info)
+			}
+		}
+		return nil, timeline.Explain(err)
 	}
 	found, err := WorkingCopyAt(ctx, s, made.Path)
 	if err != nil {
@@ -211,20 +222,18 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 		// This check comes before the record: with a record, a later process would assume that the run made the folder.
 		return nil, timeline.Explain(&worktrees.Error{Path: path, Reason: "already exists, and is not an empty folder"})
 	}
-	req := worktrees.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}
-	var files *snapshot.VCS
-	if spec.Fill {
+	spec.Path = path
+	req, files, err := addRequest(ctx, s, run, spec)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if spec.Fill && spec.Name == "" && !replay {
 		head, err := s.Head(ctx, run)
 		if err != nil {
 			return nil, err
 		}
-		if files, req.Commit, err = newestFiles(s, head, spec.Name); err != nil {
+		if replay, err = isReplayOfFiles(s, head); err != nil {
 			return nil, timeline.Explain(err)
-		}
-		if spec.Name == "" && !replay {
-			if replay, err = isReplayOfFiles(s, head); err != nil {
-				return nil, timeline.Explain(err)
-			}
 		}
 	}
 	made := madeWorktree{Run: run, Name: spec.Name, Path: path, Replay: replay, Begun: true, Branch: spec.Branch}
@@ -247,6 +256,21 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	}
 	made.Begun = false
 	return out, timeline.Explain(putMade(s, made))
+}
+
+// addRequest returns the request for the worktree of spec at spec.Path, and the files with which it is to be filled, or nil.
+func addRequest(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec) (worktrees.AddRequest, *snapshot.VCS, error) {
+	req := worktrees.AddRequest{Path: spec.Path, Branch: spec.Branch, Base: spec.Base}
+	if !spec.Fill {
+		return req, nil, nil
+	}
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return req, nil, err
+	}
+	files, commit, err := newestFiles(s, head, spec.Name)
+	req.Commit = commit
+	return req, files, err
 }
 
 // newestFiles returns the record of a worktree at the run's tip, and the commit on which to put the record's files

@@ -96,15 +96,20 @@ func (h *halfMade) smithers(kill *time.Duration, args ...string) (string, error)
 var lockOf = regexp.MustCompile(`Unable to create '([^']*\.lock)': File exists`)
 
 // again continues a run that was killed, or starts it if it is not there.
-func (h *halfMade) again(run string) (string, error) {
-	for {
-		out, err := h.smithers(nil, "resume", run)
+func (h *halfMade) again(run string) (out string, err error) {
+	for range 500 {
+		out, err = h.smithers(nil, "resume", run)
 		if err != nil && strings.Contains(out, "no run is called") {
 			out, err = h.smithers(nil, "run", "apart.yaml", "--run-id", run)
 		}
 		lock := lockOf.FindStringSubmatch(out)
-		if lock == nil || os.Remove(lock[1]) != nil {
+		switch {
+		case lock != nil && os.Remove(lock[1]) == nil:
+		case err != nil && strings.Contains(out, "is being executed by process"): // a command that it was about to start has its lock
+			time.Sleep(20 * time.Millisecond)
+		default:
 			return out, err
 		}
 	}
+	return out, err
 }

@@ -43,7 +43,7 @@ func TestARunThatIsKilledWhileItMakesItsWorktreesMakesThemAgain(t *testing.T) {
 		require.NoError(t, err, out)
 		took := time.Since(began)
 		random := rand.New(rand.NewPCG(killSeed(t), 0))
-		for i := range repotest.Size(6, 60) {
+		for i := range repotest.Size(4, 60) {
 			run, at := fmt.Sprintf("run%d", i), time.Duration(random.Int64N(int64(took)))
 			_, _ = h.smithers(&at, "run", "apart.yaml", "--run-id", run)
 			out, err := h.again(run)

@@ -48,7 +48,7 @@ func DropUnborn(ctx context.Context, w *jjbridge.Workspace, path string) (droppe
 	return true, err
 }
 
-// findUnborn returns the result of IsUnborn, and the folder of git's record, or "" if git has none. The caller holds the lock of
+// findUnborn returns the result of IsUnborn, and the folder of git's record, or "" if there is no record. The caller holds the lock of
 // shareWorktrees or lockWorktrees.
 func findUnborn(ctx context.Context, w *jjbridge.Workspace, path string) (unborn bool, record string, err error) {
 	entries, err := os.ReadDir(path)

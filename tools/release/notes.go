@@ -96,7 +96,7 @@ func pagesWith(source, before, version string) (map[string]string, error) {
 	return texts, nil
 }
 
-// newestOf returns the newest version of a changelog, or "" if there is none.
+// newestOf returns the newest version of a changelog, or "" if it has no version.
 func newestOf(changelog string) string {
 	_, rest, _ := strings.Cut(changelog, "\n## ")
 	version, _, _ := strings.Cut(rest, " ")

@@ -14,7 +14,7 @@ type History struct {
 }
 
 // DeltaHistory returns the histories of channels before a checkpoint, or before the latest one if key.ID is "". Each has
-// the writes of the ancestors, in the order of their tasks and positions, down to the nearest one that has a value.
+// the writes of the ancestors, in the order of a tuple's writes, down to the nearest one that has a value.
 func (t *Threads) DeltaHistory(ctx context.Context, id string, key Key, channels []string) (map[string]History, error) {
 	out := make(map[string]History)
 	err := t.use(ctx, id, func(th *thread) error {

@@ -26,7 +26,7 @@ type Put struct {
 	Parent     *string         // the id of the parent in the same namespace; nil for a root
 	Checkpoint json.RawMessage // an object without the values of the channels
 	Metadata   json.RawMessage // an object
-	Present    []string        // the channels that have a value and a version
+	Present    []string        // the channels that have a value; one without a version keeps the value of the parent
 	Sent       map[string]Sent // the values that the client sends, by channel
 	Files      bool            // the frame gets the files of the working copy
 }
@@ -88,8 +88,11 @@ type putter struct {
 	put    Put
 	files  *fileCapture
 	result PutResult
-	record *record
-	grown  []grownValue // of the newest draft
+
+	// of the newest draft
+	record    *record
+	versioned []string // the channels that have both a value and a version: a task that comes next is one
+	grown     []grownValue
 }
 
 // store appends the frame of the put, unless the thread has it already.
@@ -108,7 +111,7 @@ func (p *putter) store(ctx context.Context) (PutResult, error) {
 // draft returns the draft of the frame on the newest entry of the thread, or nil if nothing must be stored.
 func (p *putter) draft(ctx context.Context) (*snapshot.Draft, error) {
 	th := p.thread
-	p.result, p.grown = PutResult{Frame: snapshot.NoFrame}, nil
+	p.result, p.grown, p.versioned = PutResult{Frame: snapshot.NoFrame}, nil, nil
 	if th.head == nil && p.put.Parent != nil {
 		if pruned, err := th.pruned(ctx); err != nil || pruned {
 			return nil, err
@@ -144,7 +147,7 @@ func (p *putter) draft(ctx context.Context) (*snapshot.Draft, error) {
 	if p.put.NS == "" {
 		draft.Run = p.status(draft.AtMs)
 	}
-	if err := th.mailOfPut(draft, p.put.Key, p.put.Present); err != nil {
+	if err := th.mailOfPut(draft, p.put.Key, p.versioned); err != nil {
 		return nil, err
 	}
 	return draft, p.addFiles(ctx, draft)
@@ -171,6 +174,9 @@ func (p *putter) changes(base *snapshot.State) ([]snapshot.Change, error) {
 		key := rowKey(channel)
 		sent, isSent := p.put.Sent[channel]
 		version, known := versions[channel]
+		if known {
+			p.versioned = append(p.versioned, channel)
+		}
 		switch {
 		case isSent:
 			value, err := p.whole(channel, sent)
@@ -183,12 +189,12 @@ func (p *putter) changes(base *snapshot.State) ([]snapshot.Change, error) {
 				set.Seen = sent.Base.Length
 			}
 			changes = append(changes, set)
-		case known && before != nil && string(before[channel]) == string(version):
-			if has[key] {
+		case !known, before != nil && string(before[channel]) == string(version):
+			if parent != nil && has[key] {
 				keep[key] = true
 				p.inherit(parent, channel)
 			}
-		case known:
+		default:
 			has, err := p.thread.everStored(p.put.NS, channel, version)
 			if err != nil {
 				return nil, err
@@ -390,7 +396,7 @@ func (p *putter) subject() string {
 	if p.put.NS != "" {
 		fmt.Fprintf(&text, " in %s", p.put.NS)
 	}
-	if nodes, _ := next(p.put.Present, false); len(nodes) > 0 {
+	if nodes, _ := next(p.versioned, false); len(nodes) > 0 {
 		fmt.Fprintf(&text, ", next %s", strings.Join(nodes, ", "))
 	}
 	return text.String()
@@ -398,7 +404,7 @@ func (p *putter) subject() string {
 
 // status returns the edit of the run's row: the thread has finished if nothing comes next, and runs if anything does.
 func (p *putter) status(atMs int64) func(*snapshot.Run) {
-	_, ends := next(p.put.Present, slices.Contains(p.put.Present, "__pregel_tasks"))
+	_, ends := next(p.versioned, slices.Contains(p.versioned, sendsChannel))
 	return func(row *snapshot.Run) {
 		row.Error = ""
 		if !ends {

@@ -28,7 +28,7 @@ type Tuple struct {
 	Frame      int64
 	Commit     objstore.ID
 	Values     map[string]Value
-	Writes     []Write // sorted by task and position
+	Writes     []Write // sorted by the path of the task, the task, and the position
 	Sends      []Write // the parent's writes to __pregel_tasks, for a checkpoint of an older version
 }
 

@@ -2,6 +2,7 @@ package langgraph
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -159,31 +160,38 @@ type storedWrite struct {
 type pending struct {
 	Key
 
-	Writes []Write // sorted by task and position
+	Writes []Write // sorted by compare
 }
 
-// sameWrite compares the places of two writes.
+// compare orders writes by the path of their task, its id, and the position: the order of LangGraph's checkpoint 1.2. Texts are
+// compared by code point, and a write without a path has the path "".
 func (w Write) compare(o Write) int {
-	if c := strings.Compare(w.Task, o.Task); c != 0 {
-		return c
-	}
-	return w.Idx - o.Idx
+	return cmp.Or(strings.Compare(w.path(), o.path()), strings.Compare(w.Task, o.Task), cmp.Compare(w.Idx, o.Idx))
 }
 
-// add adds writes to those of the checkpoint, and reports whether that changes anything. Of several writes at the same
-// place, the first counts, or the last if the position is negative.
+// path returns the path of the write's task, or "" if the client sent none.
+func (w Write) path() string {
+	if w.Path == nil {
+		return ""
+	}
+	return *w.Path
+}
+
+// add adds writes to those of the checkpoint, and reports whether that changes anything. Of several writes of a task at the same
+// position, the first counts, or the last if the position is negative.
 func (p *pending) add(writes []Write) (changed bool) {
 	p.Writes = slices.Clone(p.Writes)
 	for _, w := range writes {
-		i, found := slices.BinarySearchFunc(p.Writes, w, Write.compare)
-		switch {
-		case !found:
-			p.Writes = slices.Insert(p.Writes, i, w)
-			changed = true
-		case w.Idx < 0 && !w.same(p.Writes[i]):
-			p.Writes[i] = w
-			changed = true
+		had := slices.IndexFunc(p.Writes, func(o Write) bool { return o.Task == w.Task && o.Idx == w.Idx })
+		if had >= 0 && (w.Idx >= 0 || w.same(p.Writes[had])) {
+			continue
 		}
+		if had >= 0 {
+			p.Writes = slices.Delete(p.Writes, had, had+1)
+		}
+		i, _ := slices.BinarySearchFunc(p.Writes, w, Write.compare)
+		p.Writes = slices.Insert(p.Writes, i, w)
+		changed = true
 	}
 	return changed
 }

@@ -139,11 +139,12 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
     const { thread, ns, id: parent } = place(config);
     if (thread === undefined) throw new GitSmithersError("invalid_input", 'put needs a "thread_id" in config.configurable');
     const { channel_values: values, ...rest } = checkpoint;
-    const present = Object.keys(values ?? {}).filter((channel) => Object.hasOwn(checkpoint.channel_versions ?? {}, channel));
+    const present = Object.keys(values ?? {});
     for (const channel of present) text("the name of a channel", channel);
     const given = { thread, ns, id: text("the checkpoint's id", checkpoint.id), parent, checkpoint: rest, metadata, present, files: this.files === "checkpoint" };
-    const send = new Set(present.filter((channel) => Object.hasOwn(newVersions, channel)));
-    const whole = new Set<string>();
+    // Before LangGraph.js 1.4.21, an update beside an unfinished task applies what finished tasks wrote without a new version.
+    const send = new Set(present.filter((channel) => metadata?.source === "update" || Object.hasOwn(newVersions, channel)));
+    const unknown = new Set<string>(); // the server does not know their earlier values
     for (;;) {
       const blobs: Uint8Array[] = [];
       const sent = [];
@@ -152,14 +153,14 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
         const [type, bytes] = await this.serde.dumpsTyped(values[channel]);
         const data = bytesOf(bytes);
         full.set(channel, { type, data });
-        const base = whole.has(channel) ? undefined : this.sent.base(keyOf(thread, ns, channel), type, data);
+        const base = unknown.has(channel) ? undefined : this.sent.base(keyOf(thread, ns, channel), type, data);
         sent.push({ channel, type, base });
         blobs.push(base === undefined ? data : data.subarray(base.length));
       }
       const { result } = await this.client.call<Stored>("put", { ...given, sent }, blobs);
       if ("need" in result) {
         for (const channel of result.need) send.add(channel);
-        for (const channel of result.full) whole.add(channel);
+        for (const channel of result.full) unknown.add(channel);
         continue;
       }
       if ("commit" in result) {
@@ -279,7 +280,13 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
       writes.push([channel, value]);
       tasks.set(task, writes);
     }
-    for (const [task, writes] of tasks) await this.putWrites({ configurable: { thread_id, checkpoint_ns, checkpoint_id } }, writes, task);
+    // A tuple has no paths of tasks, and its order follows from them. If the ids alone do not give that order, places stand for paths.
+    const ordered = [...tasks.keys()].every((task, i, all) => i === 0 || Buffer.compare(Buffer.from(all[i - 1]!), Buffer.from(task)) < 0);
+    let place = 0;
+    for (const [task, writes] of tasks) {
+      const path = ordered ? undefined : `${place++}`.padStart(8, "0");
+      await this.putWrites({ configurable: { thread_id, checkpoint_ns, checkpoint_id } }, writes, task, path);
+    }
   }
 }
 

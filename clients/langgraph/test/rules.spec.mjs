@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
-import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { MemorySaver, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 
 import { documents, drop, git, makeRepository, open, run, smithers } from "./repository.mjs";
 
@@ -144,6 +144,62 @@ it("R14: tasks that were sent before version 4 come from the parent's writes", a
   const { checkpoint } = await saver.getTuple(await saver.put(root, old, metadata(), {}));
   expect(checkpoint.channel_values.__pregel_tasks).toEqual(["one", "two"]);
   expect(checkpoint.channel_versions.__pregel_tasks).toBe(1);
+});
+
+it("R10: writes are in the order of path, task and position, by code point; those without a path come first", async () => {
+  const config = await put(at("t"), { log: [] }, { meta: metadata({ counters_since_delta_snapshot: {} }) });
+  await saver.putWrites(config, [["log", "astral"]], "1", "~\u{10000}");
+  await saver.putWrites(config, [["log", "private"], ["log", "second"]], "2", "~\ue000");
+  await saver.putWrites(config, [["log", "same path"]], "0", "~\u{10000}");
+  await saver.putWrites(config, [["log", "no path"]], "3");
+  await saver.putWrites(config, [["log", "late"]], "1", "!"); // a write that is there stays as it is
+  const order = ["no path", "private", "second", "same path", "astral"];
+  const channelOf = async (read) => (await read).map(([, , value]) => value);
+  expect(await channelOf(saver.getTuple(config).then((tuple) => tuple.pendingWrites))).toEqual(order);
+  for await (const tuple of saver.list(at("t"))) expect(tuple.pendingWrites.map(([, , value]) => value)).toEqual(order);
+  const next = await put(config, {}, { versions: { log: 2 }, changed: [] });
+  const history = await saver.getDeltaChannelHistory({ config: next, channels: ["log"] });
+  expect(await channelOf(history.log.writes)).toEqual(order);
+
+  // An import gets tuples, whose order is all that says in which order the tasks wrote.
+  const other = makeRepository();
+  const copy = open(other);
+  try {
+    const imported = [];
+    for (let i = 0; i < 2; i++) {
+      await copy.importThreads(saver);
+      expect((await copy.getTuple(config)).pendingWrites.map(([, , value]) => value)).toEqual(order);
+      imported.push(git(other, "rev-parse", "refs/smithers/_tip/t"));
+    }
+    expect(imported[1]).toBe(imported[0]);
+  } finally {
+    await copy.close();
+    drop(other);
+  }
+});
+
+it("R12: an update beside a task that waits keeps what a finished task wrote", async () => {
+  const State = Annotation.Root({ x: Annotation(), y: Annotation(), z: Annotation() });
+  const build = (checkpointer) => new StateGraph(State)
+    .addNode("done", () => ({ x: "finished" }))
+    .addNode("waits", () => ({ y: interrupt("?") }))
+    .addNode("after", ({ x, z }) => ({ z: `${x} after ${z}` }))
+    .addEdge(START, "done").addEdge(START, "waits").addEdge("done", "after").addEdge("waits", "after")
+    .compile({ checkpointer });
+  for (const input of [{ z: 0 }, { x: "before" }]) {
+    const seen = [];
+    for (const checkpointer of [new MemorySaver(), saver]) {
+      const graph = build(checkpointer);
+      const thread = at(`t${JSON.stringify(input)}`);
+      await graph.invoke(input, thread);
+      await graph.updateState(thread, { z: 1 }, "done");
+      const states = [(await graph.getState(thread)).values, await graph.invoke(null, thread)];
+      for await (const { values: at } of graph.getStateHistory(thread)) states.push(at);
+      seen.push(states);
+    }
+    expect(seen[1]).toEqual(seen[0]);
+    expect(seen[1][1].z).toBe("finished after 1");
+  }
 });
 
 it("R15: the values of DeltaChannels survive keep-latest", async () => {

@@ -8,8 +8,8 @@ package redact
 func Fill(text []byte, secret func(Placeholder) []byte) []Edit {
 	var edits []Edit
 	for m := range marks(text, JSON) {
-		if m.doubled {
-			edits = append(edits, Edit{Offset: m.start, Text: string(text[m.start : m.start+m.length])})
+		if m.before > 0 {
+			edits = append(edits, Edit{Offset: m.start - m.before, Text: string(text[m.start-m.before : m.start])})
 			continue
 		}
 		if m.length != len(sign) {

@@ -67,14 +67,14 @@ func (f *Finder) FindIn(path string, text []byte) []Finding {
 
 // find returns the secrets in the text of a file, or in a text without a path, that no exception covers.
 func (f *Finder) find(path string, text []byte) []Finding {
-	known := f.known.Find(text)
+	known := withoutPlaceholders(text, f.known.Find(text), func(f Finding, _ bool) bool { return f.Rule != wordRule })
 	found := builtIn().Find(text)
-	if own := f.rules.find(text); len(own) > 0 {
+	own := withoutPlaceholders(text, f.rules.find(text), func(Finding, bool) bool { return false })
+	if len(own) > 0 {
 		found = append(own, found...)
 		slices.SortStableFunc(found, byStart)
 		found = merged(found)
 	}
-	found = withoutPlaceholders(text, found)
 	known = slices.DeleteFunc(known, func(one Finding) bool { return f.rules.allows(one, text, path, true) })
 	found = slices.DeleteFunc(found, func(one Finding) bool { return f.rules.allows(one, text, path, false) })
 	if len(known) == 0 {
@@ -94,19 +94,4 @@ func (f *Finder) AllowsPath(path string) bool { return f.rules.allowsPath(path) 
 // isBinary reports whether a content is binary: it has a NUL in its first bytes, as git decides.
 func isBinary(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), binaryHead)], 0) >= 0
-}
-
-// withoutPlaceholders returns the findings that do not begin in a placeholder: the name of a placeholder's rule may look as if the
-// number were assigned to it. found is sorted.
-func withoutPlaceholders(text []byte, found []Finding) []Finding {
-	if len(found) == 0 {
-		return found
-	}
-	list := Placeholders(text)
-	return slices.DeleteFunc(found, func(f Finding) bool {
-		for len(list) > 0 && list[0].End <= f.Start {
-			list = list[1:]
-		}
-		return len(list) > 0 && list[0].Start <= f.Start
-	})
 }

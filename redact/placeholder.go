@@ -2,7 +2,10 @@ package redact
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -56,7 +59,7 @@ type FoundPlaceholder struct {
 func Placeholders(text []byte) []FoundPlaceholder {
 	var found []FoundPlaceholder
 	for at := range marks(text, Plain) {
-		if at.length != len(sign) || at.doubled {
+		if at.length != len(sign) || at.before > 0 {
 			continue
 		}
 		if p, end, ok := parse(text, at.start); ok {
@@ -98,8 +101,8 @@ func parse(text []byte, start int) (p Placeholder, end int, ok bool) {
 
 // mark is a place that looks like the beginning of a placeholder: a sign before "secret:".
 type mark struct {
-	start, length int  // of the sign
-	doubled       bool // another sign stands before it
+	start, length int // of the sign
+	before        int // the length of another sign before the sign: Rewrite has escaped it; 0 if there is none
 }
 
 // marks yields the marks in a text of the given form, in order.
@@ -116,7 +119,7 @@ func marks(text []byte, form Form) func(yield func(mark) bool) {
 			if length == 0 {
 				continue
 			}
-			if !yield(mark{at - length, length, signBefore(text[:at-length], form) > 0}) {
+			if !yield(mark{at - length, length, signBefore(text[:at-length], form)}) {
 				return
 			}
 		}
@@ -129,27 +132,85 @@ func signBefore(text []byte, form Form) int {
 		return len(sign)
 	}
 	if n := len(text) - len(jsonSign); form == JSON && n >= 0 && bytes.EqualFold(text[n:], []byte(jsonSign)) && text[n+1] == 'u' {
-		return len(jsonSign)
+		slashes := n - len(bytes.TrimRight(text[:n], `\`))
+		if slashes%2 == 0 { // otherwise the backslash of the sign is the second half of an escaped one
+			return len(jsonSign)
+		}
 	}
 	return 0
 }
 
-// Unescape returns text as it was before Rewrite escaped it, but with its placeholders. Without anything to do, it returns
-// text itself.
-func Unescape(text []byte) []byte {
+// Unescape returns text of a form as it was before Rewrite escaped it, but with its placeholders. Without anything to do, it
+// returns text itself.
+func Unescape(text []byte, form Form) []byte {
 	var out []byte
 	from := 0
-	for m := range marks(text, JSON) {
-		if !m.doubled {
+	for m := range marks(text, form) {
+		if m.before == 0 {
 			continue
 		}
-		out = append(out, text[from:m.start]...)
-		from = m.start + m.length
+		out = append(out, text[from:m.start-m.before]...)
+		from = m.start
 	}
 	if from == 0 {
 		return text
 	}
 	return append(out, text[from:]...)
+}
+
+// The parts of a placeholder as programs may spell them again: with escapes of JSON at any depth, and percent-encoded. A text may be cut
+// off within a placeholder: an ellipsis or the end of the text follows.
+var (
+	signsEnd = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:«|\\+u00[aA][bB]|%[cC]2%[aA][bB])+$`)
+	})
+	wordAndRule = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^secret:([0-9A-Za-z_.-]{1,64})(?::[0-9]{1,9}(?:»|\\+u00[bB][bB]|%[cC]2%[bB][bB])|(?::[0-9]{0,9})?(?:…|$))`)
+	})
+)
+
+// likePlaceholders yields the ranges of text that look like placeholders, also escaped ones, in order. name is the range of the rule's name.
+func likePlaceholders(text []byte) func(yield func(whole, name [2]int) bool) {
+	const signs, most = 64, 128 // bytes before the word and after its start
+	return func(yield func(whole, name [2]int) bool) {
+		for from := 0; ; {
+			i := bytes.Index(text[from:], []byte(signWord))
+			if i < 0 {
+				return
+			}
+			at := from + i
+			from = at + len(signWord)
+			before := text[max(0, at-signs):at]
+			start := at
+			if m := signsEnd().FindIndex(before); m != nil {
+				start = at - len(before) + m[0]
+			} else if at > 1 || at == 1 && text[0] != sign[1] { // the text may be cut off within the sign
+				continue
+			}
+			tail := text[at:min(len(text), at+most)]
+			m := wordAndRule().FindSubmatchIndex(tail)
+			if m != nil && !yield([2]int{start, at + m[1]}, [2]int{at + m[2], at + m[3]}) {
+				return
+			}
+		}
+	}
+}
+
+// withoutPlaceholders returns the findings that are no part of a placeholder, or of a text that looks like one: the name of its rule
+// may look as if the number were assigned to it. A long text around a placeholder stays, and a finding for which stays returns true;
+// inName says that the finding is in the name alone.
+func withoutPlaceholders(text []byte, found []Finding, stays func(f Finding, inName bool) bool) []Finding {
+	const long = 64
+	if len(found) == 0 {
+		return found
+	}
+	for whole, name := range likePlaceholders(text) {
+		found = slices.DeleteFunc(found, func(f Finding) bool {
+			beside := max(0, whole[0]-f.Start) + max(0, f.End-whole[1])
+			return f.Start < whole[1] && f.End > whole[0] && beside < long && !stays(f, f.Start >= name[0] && f.End <= name[1])
+		})
+	}
+	return found
 }
 
 // startsRune reports whether a rune of UTF-8 text begins at text[at].

@@ -50,7 +50,7 @@ func Rewrite(text []byte, form Form, found []Finding, name func(rule string, sec
 		out = append(out, text[from:p.start]...)
 		e := Edit{Offset: len(out), Was: bytes.Clone(text[p.start:p.end])}
 		if p.rule == "" {
-			e.Text = sign + sign
+			e.Text = sign + string(e.Was) // the old sign keeps its spelling, so that Unescape gives the very bytes
 		} else {
 			placeholder := name(p.rule, p.meaning(text))
 			e.Text, e.Number = placeholder.String(), placeholder.Number

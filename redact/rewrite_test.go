@@ -58,7 +58,9 @@ func TestASecretBecomesAPlaceholder(t *testing.T) {
 		"a quote":                          {`["say \"x\""]`, redact.JSON, []string{`\"x\"`}, `["say «secret:word:1»"]`},
 		"text like a placeholder":          {"«secret:word:1»", redact.Plain, nil, "««secret:word:1»"},
 		"escaped text like a placeholder":  {"««secret:word:1»", redact.Plain, nil, "«««secret:word:1»"},
-		"JSON like a placeholder":          {`["\u00ABsecret:word:1»"]`, redact.JSON, nil, `["««secret:word:1»"]`},
+		"JSON like a placeholder":          {`["\u00ABsecret:word:1»"]`, redact.JSON, nil, `["«\u00ABsecret:word:1»"]`},
+		"an escaped backslash":             {`["\\u00absecret:word:1»"]`, redact.JSON, nil, `["\\u00absecret:word:1»"]`},
+		"a sign after a backslash":         {`["\\\u00absecret:word:1»"]`, redact.JSON, nil, `["\\«\u00absecret:word:1»"]`},
 		"a placeholder's text in a secret": {"x «secret:word:1» y", redact.Plain, []string{"«secret:word:1» y"}, "x «secret:word:1»"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,10 +98,15 @@ func TestPlaceholdersAreTellableFromText(t *testing.T) {
 
 func TestUnescapeGivesTheTextBackButForPlaceholders(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"plain", "«secret:x:1»", "««secret:x:1» and «secret:y:2»", "«", "secret:", "«««««secret:"} {
-		out, _ := redact.Rewrite([]byte(text), redact.Plain, nil, nil)
-		assert.Empty(t, redact.Placeholders(out))
-		assert.Equal(t, text, string(redact.Unescape(out)))
+	for _, text := range []string{
+		"plain", "«secret:x:1»", "««secret:x:1» and «secret:y:2»", "«", "secret:", "«««««secret:",
+		`"\u00absecret:x:1\u00bb"`, `"\u00AB«secret:x:1»"`, `"\\u00absecret:x:1»"`, `"«\u00ab\u00Absecret:"`,
+	} {
+		for _, form := range []redact.Form{redact.Plain, redact.JSON} {
+			out, _ := redact.Rewrite([]byte(text), form, nil, nil)
+			assert.Empty(t, redact.Placeholders(out))
+			assert.Equal(t, text, string(redact.Unescape(out, form)))
+		}
 	}
 }
 

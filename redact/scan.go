@@ -101,7 +101,8 @@ func (s *Scanner) search(text []byte, depth int) []Finding {
 	if depth < maxDepth {
 		h.encoded(depth)
 	}
-	return h.found
+	// A token in the place of a placeholder's name is a secret: no rule is named like one.
+	return withoutPlaceholders(text, h.found, func(f Finding, inName bool) bool { return inName && f.Rule != assigned })
 }
 
 // merged joins findings that overlap. found is sorted by Start. The finding that begins first gives the rule.

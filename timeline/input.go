@@ -89,7 +89,7 @@ func unreplaced(stored, override json.RawMessage) (rest json.RawMessage, ok bool
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, redact.Unescape(m.name)...), ':'), redact.Unescape(m.value)...)
+		out = append(append(append(out, redact.Unescape(m.name, redact.JSON)...), ':'), redact.Unescape(m.value, redact.JSON)...)
 	}
 	return append(out, '}'), true
 }

@@ -155,7 +155,7 @@ func (b *Book) Look(at snapshot.Place, text []byte) (Revealed, error) {
 			return Revealed{Text: whole}, nil
 		}
 	}
-	out := Revealed{Text: redact.Unescape(text)}
+	out := Revealed{Text: redact.Unescape(text, redact.JSON)}
 	for _, p := range redact.Placeholders(text) {
 		out.Missing = append(out.Missing, p.Placeholder)
 	}

@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 )
 
-// githubToken reports whether a secret of GitHub or npm is not one of documentation: a row of the same letter. Their
-// last six characters are a sum of the thirty before them. The sum is not checked, because people test with invented
-// tokens, and these are taken out as well.
-func githubToken(secret []byte) bool { return varied(secret[4:], 8) }
-
-// sentryToken reports whether a token of Sentry is not one of documentation: a row of the same letter.
-func sentryToken(secret []byte) bool { return varied(secret[len("sntryu_"):], 8) }
+// variedEnd reports whether a token is not one of documentation, a row of the same letter. The checksum with which tokens of
+// GitHub and npm end is not looked at, because people test with invented tokens, and these are taken out as well.
+func variedEnd(secret []byte) bool {
+	const end, least = 30, 8
+	return varied(secret[max(0, len(secret)-end):], least)
+}
 
 // notExample reports whether a secret is not made up for documentation: EXAMPLE, abc123, or rows of X and 0.
 func notExample(secret []byte) bool {
@@ -63,4 +62,25 @@ func secretJWT(token []byte) bool {
 		}
 	}
 	return header["alg"] != nil && claims["role"] != "anon"
+}
+
+// isPassword reports whether a text at the place of a password is one: not a variable, not a word of documentation.
+func isPassword(secret []byte) bool { return !isStandIn(secret) && varied(secret, 4) }
+
+// isUserPassword reports whether secret is a user and a password in base64.
+func isUserPassword(secret []byte) bool {
+	text, err := base64.StdEncoding.DecodeString(string(secret))
+	if err != nil {
+		text, err = base64.RawStdEncoding.DecodeString(string(bytes.TrimRight(secret, "=")))
+	}
+	colon := bytes.IndexByte(text, ':')
+	return err == nil && colon > 0 && colon < len(text)-1 && printable(text)
+}
+
+// isBearer reports whether secret is a token and not a word of documentation.
+func isBearer(secret []byte) bool {
+	if bytes.HasPrefix(secret, []byte("eyJ")) {
+		return true
+	}
+	return !isStandIn(secret) && isRandom(secret)
 }

@@ -32,7 +32,8 @@ const (
 // rule is a shape or the rule of names, in the form that the search uses.
 type rule struct {
 	shape
-	compile func() *regexp.Regexp // compiles the pattern at the first call
+	once sync.Once
+	expr *regexp.Regexp
 }
 
 // Scanner finds secrets. A Scanner is immutable and safe for concurrent use.
@@ -61,16 +62,13 @@ func New() *Scanner {
 		}
 		s.owners[n] = append(s.owners[n], owner)
 	}
-	for i, list := range [][]shape{shapes, forms} {
-		for _, shape := range list {
-			for _, word := range shape.literals {
-				add(word, int32(len(s.rules)))
-			}
-			if i == 0 && shape.check == nil { // the forms have values that people choose
-				shape.check = notExample
-			}
-			s.rules = append(s.rules, rule{shape, sync.OnceValue(shape.compile)})
+	shapes := readTable(table)
+	s.rules = make([]rule, len(shapes))
+	for i, shape := range shapes {
+		for _, word := range shape.literals {
+			add(word, int32(i))
 		}
+		s.rules[i].shape = shape
 	}
 	for _, word := range nameWords {
 		add(word, nameRule)
@@ -79,12 +77,17 @@ func New() *Scanner {
 	return s
 }
 
-// compile compiles the pattern. A match that begins at the literal is anchored there, so that nothing else is tried.
-func (s shape) compile() *regexp.Regexp {
-	if s.back > 0 {
-		return regexp.MustCompile(s.pattern)
-	}
-	return regexp.MustCompile(`\A(?:` + s.pattern + `)`)
+// compile returns the compiled pattern, which the first call makes. A match that begins at the literal is anchored there, so that
+// nothing else is tried.
+func (r *rule) compile() *regexp.Regexp {
+	r.once.Do(func() {
+		pattern := letters.Replace(r.pattern)
+		if r.back == 0 {
+			pattern = `\A(?:` + pattern + `)`
+		}
+		r.expr = regexp.MustCompile(pattern)
+	})
+	return r.expr
 }
 
 // Find returns the secrets in text, sorted by Start. They do not overlap. Find does not modify text.
@@ -133,17 +136,45 @@ func (h *hunt) literal(word int32, start, end int) {
 			h.name(start, end)
 			continue
 		}
-		r := &h.scanner.rules[owner]
-		if r.back == 0 && !r.free && touches(h.text, start) || r.spaced && !maySpace(h.text, end) {
-			continue
+		if r := &h.scanner.rules[owner]; r.mayMatch(h.text, start, end) {
+			h.try(r, start, end)
 		}
-		h.try(r, start, end)
 	}
 }
 
-// maySpace reports whether white space may stand at text[at], also behind an escape or a colour.
+// mayMatch reports whether the rule may match around its literal text[start:end]. It is a quick look at the text as it is, because
+// some literals are frequent.
+func (s *shape) mayMatch(text []byte, start, end int) bool {
+	switch {
+	case s.exact != "" && string(text[start:end]) != s.exact:
+		return false
+	case s.back == 0 && !s.free && touches(text, start):
+		return false
+	}
+	return hasBody(text[end:], s.body) && (!s.spaced || maySpace(text, end))
+}
+
+// leastBody is the number of bytes of a secret that follow a literal, for rules that do not say more.
+const leastBody = 8
+
+// hasBody reports whether the text may begin with n bytes that may be in a secret. An escape, a colour, a line end or the end of the
+// text may hide some of them.
+func hasBody(text []byte, n int) bool {
+	for _, b := range text[:min(n, len(text))] {
+		switch {
+		case isBase64(b):
+		case b == '\\' || b == '\x1b' || b == '\n' || b == '\r' || b == '%':
+			return true
+		case bytes.IndexByte([]byte(".=~:|!$"), b) < 0:
+			return false
+		}
+	}
+	return true
+}
+
+// maySpace reports whether white space may stand at text[at], also behind an escape or a colour. At the end of the text, it may follow.
 func maySpace(text []byte, at int) bool {
-	return at < len(text) && bytes.IndexByte([]byte(" \t\r\n\\\x1b%+"), text[at]) >= 0
+	return at >= len(text) || bytes.IndexByte([]byte(" \t\r\n\\\x1b%+"), text[at]) >= 0
 }
 
 // try searches for r around the literal text[start:end]. It first reads the text with its colours and backslashes decoded,

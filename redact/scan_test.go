@@ -104,6 +104,12 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
+func BenchmarkNew(b *testing.B) {
+	for b.Loop() {
+		redact.New()
+	}
+}
+
 func BenchmarkFind(b *testing.B) {
 	m := newMaker(10)
 	var log, mixed, dense strings.Builder

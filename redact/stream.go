@@ -133,6 +133,9 @@ func (s *Scanner) open(text []byte, found []Finding, how holding) int {
 			if start < line && (owner == nameRule || s.rules[owner].name != privateKey) {
 				continue
 			}
+			if owner != nameRule && !s.rules[owner].mayMatch(text, start, end) {
+				continue
+			}
 			ahead, back := window, 0
 			if owner != nameRule {
 				ahead, back = s.rules[owner].reach(), s.rules[owner].back

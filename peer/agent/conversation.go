@@ -125,29 +125,56 @@ func eachLine(
 	return nil
 }
 
-// cut returns the first lines of the conversation: those before the prompt, for the frame of a prompt, and otherwise those up to the
-// results of the frame's calls. mem is the memory at the frame, before is the number of lines of the frame's own transcripts, and ids
-// are the ids of the frame. A call without a result is cut off, because no agent goes on with one. The headers at the beginning are
-// always kept: an agent can write them late.
-func cut(lines []dialect.Line, before int, ids []string) []dialect.Line {
-	kept := lines[:before]
-	if slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, "turn:") }) {
-		kept = complete(kept)
-		for len(kept) > 0 && !kept[len(kept)-1].Answers && !kept[len(kept)-1].Header {
-			kept = kept[:len(kept)-1]
-		}
-		return lines[:max(len(kept), headers(lines))]
+// cut returns the indexes of the lines that a course keeps of the conversation: those before the prompt, for the frame of a prompt, and
+// otherwise those up to the results of the frame's calls. before is the number of lines of the frame's own transcripts, and ids are the ids of
+// the frame. A call without a result is cut off, because no agent goes on with one. The headers at the beginning are always kept: an agent
+// can write them late.
+func cut(lines []dialect.Line, before int, ids []string) []int {
+	if !slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, "turn:") }) {
+		return complete(lines, ownLines(lines, endOfCalls(lines, before, ids), -1))
 	}
+	// The line of the prompt says from where it goes on. An agent can write it before its hook, or later.
+	end, next := before, before
+	for next > 0 && !lines[next-1].Answers && !lines[next-1].Header {
+		next--
+	}
+	if i := slices.IndexFunc(lines[next:], func(l dialect.Line) bool { return promptIn(l) != "" }); i >= 0 {
+		next += i
+		end = next
+	} else {
+		next = -1
+	}
+	own := complete(lines, ownLines(lines, end, next))
+	for first := headers(lines); len(own) > first; own = own[:len(own)-1] {
+		if last := lines[own[len(own)-1]]; last.Answers || last.Header || last.Summary {
+			return own
+		}
+	}
+	return indexes(headers(lines))
+}
+
+// endOfCalls returns the number of lines up to the results of the calls of a frame.
+func endOfCalls(lines []dialect.Line, before int, ids []string) int {
+	end := before
 	named := func(c dialect.Call) bool { return c.Alias != "" && slices.Contains(ids, c.Alias) }
 	if i := slices.IndexFunc(lines[before:], func(l dialect.Line) bool { return slices.ContainsFunc(l.Begun, named) }); i >= 0 {
-		kept = lines[:before+i+1] // the same call can come again later
+		end = before + i + 1 // the same call can come again later
 	}
 	for i, l := range lines[before:] { // the results that were late
 		if slices.ContainsFunc(l.Ended, func(r dialect.Result) bool { return slices.Contains(ids, r.ID) }) {
-			kept = lines[:max(len(kept), before+i+1)]
+			end = max(end, before+i+1)
 		}
 	}
-	return complete(kept)
+	return end
+}
+
+// indexes returns the first n indexes.
+func indexes(n int) []int {
+	var all []int
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
 }
 
 // headers returns the number of headers at the beginning of a conversation.
@@ -158,24 +185,24 @@ func headers(lines []dialect.Line) int {
 	return len(lines)
 }
 
-// complete returns the first lines, up to the first call without a result.
-func complete(lines []dialect.Line) []dialect.Line {
+// complete returns the first of the indexes of lines, up to the first call without a result.
+func complete(lines []dialect.Line, own []int) []int {
 	ended := make(map[string]int) // the first line with the result of a call
-	for i, l := range slices.Backward(lines) {
-		for _, r := range l.Ended {
-			ended[r.ID] = i
+	for n, i := range slices.Backward(own) {
+		for _, r := range lines[i].Ended {
+			ended[r.ID] = n
 		}
 	}
-	end := len(lines)
-	for i, l := range slices.Backward(lines) {
-		if slices.ContainsFunc(l.Begun, func(c dialect.Call) bool {
+	end := len(own)
+	for n, i := range slices.Backward(own) {
+		if slices.ContainsFunc(lines[i].Begun, func(c dialect.Call) bool {
 			at, found := ended[c.ID]
 			return !found || at >= end
 		}) {
-			end = i
+			end = n
 		}
 	}
-	return lines[:end]
+	return own[:end]
 }
 
 // mostFolders is the number of folders that are replaced in a conversation: the lines can be a stranger's.

@@ -117,7 +117,7 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 	if j.session == "" && dialect.IsSessionID(facts.Session) {
 		j.session = facts.Session
 	}
-	if facts.Vendor {
+	if facts.Vendor && facts.Slim == nil {
 		return nil
 	}
 	if facts.Slim != nil {

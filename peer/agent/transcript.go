@@ -95,7 +95,7 @@ func slimmed(speaks *dialect.Dialect, facts dialect.Facts, text []byte, keep tim
 			text = slim
 		}
 	}
-	return text, !facts.Vendor
+	return text, !facts.Vendor || facts.Slim != nil
 }
 
 // seekLine moves to the line that begins at offset.

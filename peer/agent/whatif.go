@@ -152,11 +152,27 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	if err != nil {
 		return nil, nil, err
 	}
-	lines := cut(whole.lines, len(then.lines), at.Entry.IDs)
+	own := cut(whole.lines, len(then.lines), at.Entry.IDs)
 	folders := foldersOf(whole.lines, s.Workspace().Root)
-	mem.leave(whole.ends(len(lines)))
-	return &Course{From: at.Address, Agent: mem.Agent, Kept: len(lines), Of: len(whole.lines), Missing: then.missing, Recorded: IsRecordedHere(s, at.Address.Run)},
-		&keptLines{speaks, lines, whole.of[:len(lines)], mem, folders, head.Entry()}, nil
+	kept := &keptLines{speaks: speaks, mem: mem, folders: folders, head: head.Entry()}
+	end := 0
+	for _, i := range own {
+		kept.lines, kept.of, end = append(kept.lines, whole.lines[i]), append(kept.of, whole.of[i]), i+1
+	}
+	mem.leave(whole.ends(end))
+	course := &Course{From: at.Address, Agent: mem.Agent, Missing: then.missing, Recorded: IsRecordedHere(s, at.Address.Run)}
+	course.Kept, course.Of = wholeLines(kept.lines), wholeLines(whole.lines)
+	return course, kept, nil
+}
+
+// wholeLines returns the number of lines without those of which only the place is stored.
+func wholeLines(lines []dialect.Line) (n int) {
+	for _, l := range lines {
+		if !l.LeftOut {
+			n++
+		}
+	}
+	return n
 }
 
 // WhatIfLabel is the label of the forks that WhatIf makes.

@@ -152,6 +152,44 @@ func TestACourseOfACourseHasTheSameConversation(t *testing.T) {
 	}
 }
 
+// The agent shortens its conversation, and goes back in it. Its file keeps all lines, and names for each the line that it follows.
+func TestACourseBeginsWithTheConversationThatTheAgentHad(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	line := func(kind, id, parent, more string) string {
+		return fmt.Sprintf(`{"type":%q,"uuid":%q,"parentUuid":%s,"message":{"id":%[2]q,"content":%[2]q}%[4]s}`+"\n", kind, id, parent, more)
+	}
+	turn := func(prompt, parent, answer string) {
+		s.event("UserPromptSubmit", `,"prompt":"`+prompt+`"`)
+		s.say(line("user", prompt, parent, ""), line("attachment", "vendor-"+prompt, `"`+prompt+`"`, ""), line("assistant", answer, `"vendor-`+prompt+`"`, ""))
+		s.event("Stop", `,"last_assistant_message":"`+answer+`"`)
+	}
+	turn("open", "null", "one")
+	turn("TAKEN", `"one"`, "two")
+	turn("later", `"one"`, "three")
+	s.say(line("system", "boundary", "null", ""), line("user", "brief", `"boundary"`, `,"isCompactSummary":true`))
+	turn("end", `"brief"`, "four")
+	for address, want := range map[string][]string{
+		"claude-s@turn:2": {"open", "one"},
+		"claude-s@turn:3": {"open", "one"},
+		"claude-s@turn:4": {"boundary", "brief"},
+		"claude-s":        {"boundary", "brief", "end", "four"},
+	} {
+		first := s.whatIf(address)
+		for _, course := range []*agent.Course{first, s.whatIf(first.Run)} { // a course of a course, too
+			var ids, parents []string
+			for text := range strings.Lines(read(t, course.File)) {
+				var at struct{ UUID, ParentUUID string }
+				require.NoError(t, json.Unmarshal([]byte(text), &at))
+				ids, parents = append(ids, at.UUID), append(parents, at.ParentUUID)
+			}
+			assert.Equal(t, want, ids, address)
+			assert.Equal(t, append([]string{""}, want[:len(want)-1]...), parents, address)
+			assert.Equal(t, len(want), course.Kept, address)
+		}
+	}
+}
+
 func TestASessionCanMoveToAnotherWorktree(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, repotest.New(t, repotest.Commit))

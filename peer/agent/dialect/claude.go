@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -90,13 +91,26 @@ var claudeVendor = map[string]bool{
 
 // claudeLine has the members that this package reads of a line of Claude Code's transcript.
 type claudeLine struct {
-	Type    string `json:"type"`
-	Time    string `json:"timestamp"`
-	Folder  string `json:"cwd"`
-	Session string `json:"sessionId"`
-	Meta    bool   `json:"isMeta"`
-	Compact bool   `json:"isCompactSummary"`
-	Aside   bool   `json:"isSidechain"`
+	Type      string `json:"type"`
+	Time      string `json:"timestamp"`
+	Folder    string `json:"cwd"`
+	Session   string `json:"sessionId"`
+	Meta      bool   `json:"isMeta"`
+	Compact   bool   `json:"isCompactSummary"`
+	Aside     bool   `json:"isSidechain"`
+	ID        string `json:"uuid"`
+	Parent    string `json:"parentUuid"`
+	Compacted struct {
+		Messages struct {
+			IDs    []string `json:"uuids"`
+			Anchor string   `json:"anchorUuid"`
+		} `json:"preservedMessages"`
+		Segment struct {
+			Head   string `json:"headUuid"`
+			Tail   string `json:"tailUuid"`
+			Anchor string `json:"anchorUuid"`
+		} `json:"preservedSegment"`
+	} `json:"compactMetadata"`
 	Message struct {
 		ID      string          `json:"id"`
 		Content json.RawMessage `json:"content"`
@@ -128,8 +142,12 @@ func readClaude(text []byte) Facts {
 		return Facts{}
 	}
 	facts := Facts{Vendor: claudeVendor[line.Type], Message: line.Message.ID, Answers: line.Type == "assistant", Folder: line.Folder, Aside: line.Aside}
-	facts.Session = line.Session
+	facts.Session, facts.Summary = line.Session, line.Compact
 	facts.AtMs = timeOf(line.Time)
+	if facts.Link = line.link(); facts.Vendor && facts.Link != nil {
+		facts.Slim = line.stub()
+		facts.LeftOut = bytes.Equal(facts.Slim, text)
+	}
 	if u := line.Message.Usage; u != nil {
 		facts.Usage = Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}
 	}
@@ -155,6 +173,26 @@ func readClaude(text []byte) Facts {
 	}
 	facts.Said = claudeSaid(&line, textsOf(blocks)...)
 	return facts
+}
+
+// link returns the place of a line in the conversation, or nil if it has none.
+func (l *claudeLine) link() *Link {
+	if l.ID == "" {
+		return nil
+	}
+	link := &Link{ID: l.ID, Parent: l.Parent}
+	if kept := l.Compacted.Messages; len(kept.IDs) > 0 {
+		link.Kept, link.Anchor = kept.IDs, kept.Anchor
+	} else {
+		link.Head, link.Tail, link.Anchor = l.Compacted.Segment.Head, l.Compacted.Segment.Tail, l.Compacted.Segment.Anchor
+	}
+	return link
+}
+
+// stub returns what is stored of a line of the vendor that has a place in the conversation: later lines can follow it.
+func (l *claudeLine) stub() []byte {
+	stub, _ := json.Marshal(map[string]string{"parentUuid": l.Parent, "type": l.Type, "uuid": l.ID}) //nolint:errchkjson // texts
+	return stub
 }
 
 // claudeTodos returns the list in the input of Claude Code's tool for todos, or nil if there is none.
@@ -199,18 +237,27 @@ func resumeClaude(c Course) (Resumed, error) {
 	return out, writeConversation(file, text)
 }
 
-// relinkClaude returns the rewritten lines, each with a line feed.
+// relinkClaude returns the rewritten lines, each with a line feed. Lines about the worktree that the agent had entered are left out: the
+// course has a worktree of its own.
 func relinkClaude(c Course) []byte {
 	var out []byte
 	nodes := newNodes()
 	for _, l := range c.Lines {
+		if l.LeftOut {
+			nodes.pass(l.Link)
+			continue
+		}
 		text := c.rewrite(l.Text)
 		var node struct {
+			Type   string  `json:"type"`
 			ID     string  `json:"uuid"`
 			Parent *string `json:"parentUuid"`
 			Leaf   string  `json:"leafUuid"`
 		}
 		if json.Unmarshal([]byte(text), &node) == nil {
+			if node.Type == "worktree-state" || node.Type == "relocated" {
+				continue
+			}
 			if node.Leaf != "" && !nodes.seen[node.Leaf] && nodes.last != "" {
 				text = strings.Replace(text, `"leafUuid":"`+node.Leaf+`"`, `"leafUuid":"`+inJSON(nodes.last)+`"`, 1)
 			}

@@ -99,6 +99,8 @@ type codexPayload struct {
 	Action      json.RawMessage `json:"action"`    // of a local shell
 	Output      json.RawMessage `json:"output"`
 	ResponseID  string          `json:"response_id"`
+	Turns       int             `json:"num_turns"`           // that are taken back
+	Replacement json.RawMessage `json:"replacement_history"` // of all that was said before
 	Passthrough struct {
 		Kinds []string `json:"content_item_kinds"`
 	} `json:"internal_chat_message_metadata_passthrough"`
@@ -124,8 +126,15 @@ func readCodex(text []byte) Facts {
 	case "token_usage_record":
 		facts.Answers, facts.Message = true, p.ResponseID
 		facts.Usage = Usage{Input: max(0, p.Usage.Input-p.Usage.Cached), Output: p.Usage.Output, CacheRead: p.Usage.Cached, CacheCreation: p.Usage.Write}
+	case "compacted":
+		if facts.Summary = true; len(p.Replacement) > 0 && string(p.Replacement) != "null" {
+			facts.Undo = &Undo{All: true} // otherwise Codex CLI takes the prompts from the lines before
+		}
 	case "event_msg":
 		facts.Answers = p.Type == "token_count" || p.Type == "task_complete" || p.Type == "item_completed"
+		if p.Type == "thread_rolled_back" {
+			facts.Undo = &Undo{Turns: p.Turns}
+		}
 	case "response_item":
 		readCodexItem(&line, &facts)
 	}

@@ -55,6 +55,9 @@ func TestCodexLinesAreUnderstood(t *testing.T) {
 		`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[]}}`:                                                                             {Answers: true},
 		`{"type":"token_usage_record","payload":{"response_id":"r","usage":{"input_tokens":5,"cached_input_tokens":2,"output_tokens":3}}}`:                                  {Answers: true, Message: "r", Usage: Usage{Input: 3, CacheRead: 2, Output: 3}},
 		`{"type":"turn_context","payload":{"cwd":"/repo"}}`:                                                                                                                 {Folder: "/repo"},
+		`{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":2}}`:                                                                                        {Undo: &Undo{Turns: 2}},
+		`{"type":"compacted","payload":{"message":"sum"}}`:                                                                                                                  {Summary: true},
+		`{"type":"compacted","payload":{"message":"","replacement_history":[{}]}}`:                                                                                          {Summary: true, Undo: &Undo{All: true}},
 		`{"type":"of later versions"}`: {},
 		`no JSON`:                      {},
 	} {

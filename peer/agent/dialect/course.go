@@ -98,12 +98,22 @@ func inJSON(text string) string {
 
 // nodes is the nodes of a conversation that is a tree. Each line has the id of its node and of the node's parent.
 type nodes struct {
-	seen map[string]bool
-	last string // the newest node; "" if there is none
+	seen   map[string]bool
+	passed map[string]string // the nodes that nodes without a line follow
+	last   string            // the newest node; "" if there is none
 }
 
 // newNodes returns nodes without any node.
-func newNodes() *nodes { return &nodes{seen: make(map[string]bool)} }
+func newNodes() *nodes { return &nodes{seen: make(map[string]bool), passed: make(map[string]string)} }
+
+// pass notes a node that the course has no line of.
+func (n *nodes) pass(link *Link) {
+	parent := link.Parent
+	if before, ok := n.passed[parent]; ok {
+		parent = before
+	}
+	n.passed[link.ID] = parent
+}
 
 // add adds the node of a line, and returns the line. A node whose parent was not kept follows the node before it. member is the member of the
 // line with the parent. A line without an id is no node.
@@ -112,9 +122,12 @@ func (n *nodes) add(line, member, id string, parent *string) string {
 		return line
 	}
 	if parent != nil && !n.seen[*parent] {
-		by := "null"
-		if n.last != "" {
-			by = `"` + inJSON(n.last) + `"`
+		by, before := "null", n.passed[*parent]
+		if !n.seen[before] {
+			before = n.last
+		}
+		if before != "" {
+			by = `"` + inJSON(before) + `"`
 		}
 		line = strings.Replace(line, `"`+member+`":"`+inJSON(*parent)+`"`, `"`+member+`":`+by, 1)
 	}

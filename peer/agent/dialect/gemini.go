@@ -153,8 +153,12 @@ func readGemini(text []byte) Facts {
 	facts := Facts{Slim: slimGemini(text), AtMs: timeOf(r.Time)}
 	switch {
 	case r.Rewind != nil:
-		facts.Answers = true // a cut before the next prompt keeps the way back
+		facts.Answers, facts.Undo = true, &Undo{From: *r.Rewind} // a cut before the next prompt keeps the way back
 	case r.Set != nil:
+		if r.Set.Messages != nil {
+			facts.Undo = &Undo{All: true}
+			facts.Summary = slices.ContainsFunc(r.Set.Messages, func(m geminiMessage) bool { return !m.isContext() })
+		}
 		facts.Folder = firstOf(r.Set.Directories)
 		for _, m := range r.Set.Messages {
 			facts.Answers = facts.Answers || m.Type == Gemini

@@ -84,7 +84,7 @@ func TestLinesOfGemini(t *testing.T) {
 	assert.Equal(t, Facts{Header: true, Session: "52c3b724-39b9-4f3c-9275-e397a90a7f6f"}, readGemini([]byte(geminiHeader)))
 	assert.Equal(t, Facts{}, readGemini([]byte(geminiTime)))
 	assert.Equal(t, Facts{}, readGemini([]byte(`{"$set":{"messages":1}}`)))
-	assert.Equal(t, Facts{Answers: true}, readGemini([]byte(`{"$rewindTo":"ad10eaed"}`)))
+	assert.Equal(t, Facts{Answers: true, Undo: &Undo{From: "ad10eaed"}}, readGemini([]byte(`{"$rewindTo":"ad10eaed"}`)))
 	assert.Equal(t, Facts{AtMs: 1795351438603, Part: "ad10eaed", Said: []Saying{{User, "TASK-ONE please"}}}, readGemini([]byte(geminiPrompt)))
 	usage := Usage{Input: 100, Output: 25, CacheRead: 60}
 	assert.Equal(t, Facts{
@@ -106,7 +106,7 @@ func TestLinesOfGemini(t *testing.T) {
 	assert.Empty(t, todos.Ended)
 	assert.Equal(t, []Saying{{Assistant, "b"}}, readGemini([]byte(`{"id":"1","type":"gemini","content":[{"text":"a","thought":true},{"text":"b"}]}`)).Said)
 	compressed := readGemini([]byte(`{"$set":{"messages":[{"id":"1","type":"user","content":"sum"},{"id":"2","type":"gemini","content":"ok","toolCalls":[{"id":"t","name":"x"}]}]}}`))
-	assert.Equal(t, Facts{Answers: true}, compressed, "the calls were told before")
+	assert.Equal(t, Facts{Answers: true, Summary: true, Undo: &Undo{All: true}}, compressed, "the calls were told before")
 }
 
 func TestOutputsOfGemini(t *testing.T) {

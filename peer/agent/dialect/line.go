@@ -30,6 +30,29 @@ type Facts struct {
 	Folder  string          // the folder in which the agent works; "" if the line does not say it
 	Said    []Saying        // what a person or the model said in words
 	Aside   bool            // the line is of a subagent, although it is in the file of the session
+	Summary bool            // the line stands for what was said before it: the agent has shortened its conversation
+	Link    *Link           // the place of the line in a conversation that is a tree; nil if the line has none
+	Undo    *Undo           // what the line takes back in a conversation that is a list; nil if it takes nothing back
+	LeftOut bool            // only the Link of a line of the vendor was stored
+}
+
+// Link is the place of a line in a conversation that is a tree: an agent that goes back goes on from an older line.
+type Link struct {
+	ID     string
+	Parent string // the ID of the line that this line follows; "" if it begins the conversation
+	// Kept has the IDs of older lines that stay in the conversation, although this line begins it again. Head and Tail are the IDs of the
+	// first and the last of such lines that follow each other; both are "" if Kept lists the lines, or there are none.
+	Kept       []string
+	Head, Tail string
+	Anchor     string // the ID of the line that such lines follow
+}
+
+// Undo is what a line takes back of the lines before it. Headers stay.
+type Undo struct {
+	All     bool   // all lines: the line itself has what stays of them
+	Turns   int    // the last prompts, with what follows them
+	From    string // the message with this Part, and what follows it; without such a message, what follows the last line with All
+	Message string // the message with this Part alone
 }
 
 // The roles of a Saying.

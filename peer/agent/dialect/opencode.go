@@ -137,13 +137,17 @@ func readOpencode(text []byte) Facts {
 		return line.Info.facts()
 	case opencodePart:
 		return line.Part.facts(line.Role)
+	case opencodeMessageRemoved:
+		return Facts{Undo: &Undo{Message: line.MessageID}}
+	case opencodePartRemoved:
+		return Facts{Answers: true} // a cut before the next prompt keeps the line
 	}
 	return Facts{}
 }
 
 // facts returns what the line of a message says. The tokens are known when the message is complete.
 func (m *opencodeInfo) facts() Facts {
-	facts := Facts{Answers: m.Role == Assistant, AtMs: int64(m.Time.Created), Folder: m.Path.Folder}
+	facts := Facts{Answers: m.Role == Assistant, AtMs: int64(m.Time.Created), Folder: m.Path.Folder, Part: m.ID}
 	if m.Role == Assistant && m.Time.Completed > 0 {
 		facts.AtMs, facts.Message = int64(m.Time.Completed), m.ID
 		facts.Usage = Usage{

@@ -40,6 +40,7 @@ var piHeaders = map[string]bool{"session": true, "model_change": true, "thinking
 type piLine struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"id"`
+	Parent  string          `json:"parentId"`
 	Time    string          `json:"timestamp"`
 	Folder  string          `json:"cwd"`
 	Content json.RawMessage `json:"content"` // of a custom_message
@@ -80,6 +81,9 @@ func readPi(text []byte) Facts {
 	facts := Facts{
 		Header: piHeaders[line.Type], Folder: line.Folder, AtMs: timeOf(line.Time),
 		Answers: line.Type == "compaction" || line.Type == "branch_summary" || line.Type == "message" && m.Role != "" && m.Role != User,
+	}
+	if line.ID != "" && line.Type != "session" {
+		facts.Link = &Link{ID: line.ID, Parent: line.Parent}
 	}
 	switch line.Type {
 	case "session":

@@ -45,29 +45,29 @@ func TestPiSessionFiles(t *testing.T) {
 		want Facts
 	}{
 		{piSession, Facts{Header: true, Folder: "/repo", AtMs: 1795351332093, Session: "01a20347-44e6-7404-8aaa-973ea4abaeef"}},
-		{piModel, Facts{Header: true, AtMs: 1795351332573}},
-		{piPrompt, Facts{AtMs: 1795351332587, Part: "2389259a", Said: []Saying{{User, "TASK-ONE please"}}}},
+		{piModel, Facts{Header: true, AtMs: 1795351332573, Link: &Link{ID: "8b07e8bb"}}},
+		{piPrompt, Facts{AtMs: 1795351332587, Part: "2389259a", Link: &Link{ID: "2389259a", Parent: "8b07e8bb"}, Said: []Saying{{User, "TASK-ONE please"}}}},
 		{piCall, Facts{
-			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Part: "6b86e1e8", Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
+			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Part: "6b86e1e8", Link: &Link{ID: "6b86e1e8", Parent: "2389259a"}, Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
 			Begun: []Call{{ID: "call_1_0", Tool: "write", Input: []byte(`{"path":"/repo/hello.txt","content":"hello\n"}`)}},
 			Said:  []Saying{{Assistant, "I will write."}},
 		}},
 		{strings.Replace(piCall, `"toolUse"`, `"aborted"`, 1), Facts{
-			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Part: "6b86e1e8", Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
+			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Part: "6b86e1e8", Link: &Link{ID: "6b86e1e8", Parent: "2389259a"}, Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
 			Said: []Saying{{Assistant, "I will write."}},
 		}},
 		{piResult, Facts{
-			Answers: true, AtMs: 1795351333204, Part: "96d6c700", Ended: []Result{{ID: "call_1_0", Output: "Successfully wrote 6 bytes to hello.txt"}},
+			Answers: true, AtMs: 1795351333204, Part: "96d6c700", Link: &Link{ID: "96d6c700", Parent: "6b86e1e8"}, Ended: []Result{{ID: "call_1_0", Output: "Successfully wrote 6 bytes to hello.txt"}},
 		}},
 		{strings.Replace(piResult, `"isError":false`, `"isError":true`, 1), Facts{
-			Answers: true, AtMs: 1795351333204, Part: "96d6c700",
+			Answers: true, AtMs: 1795351333204, Part: "96d6c700", Link: &Link{ID: "96d6c700", Parent: "6b86e1e8"},
 			Ended: []Result{{ID: "call_1_0", Failed: true, Output: "Successfully wrote 6 bytes to hello.txt"}},
 		}},
 		{`{"type":"message","message":{"role":"user","content":"as one text"}}`, Facts{Said: []Saying{{User, "as one text"}}}},
 		{`{"type":"custom_message","customType":"x","content":"of an extension"}`, Facts{}},
 		{`{"type":"message","message":{"role":"user","content":[{"type":"image","data":"x"},{"type":"text","text":""}]}}`, Facts{}},
 		{`{"type":"message","message":{"role":"bashExecution","command":"ls","output":"x"}}`, Facts{Answers: true}},
-		{`{"type":"compaction","id":"a","summary":"x","firstKeptEntryId":"b"}`, Facts{Answers: true}},
+		{`{"type":"compaction","id":"a","summary":"x","firstKeptEntryId":"b"}`, Facts{Answers: true, Link: &Link{ID: "a"}}},
 		{`{"type":"custom","customType":"x","data":{}}`, Facts{}},
 		{`{"type":"message","message":[]}`, Facts{}},
 		{`no JSON`, Facts{}},

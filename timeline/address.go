@@ -47,9 +47,10 @@ type LoadedEntry struct {
 //     id and the run is a fork, the search continues in the parent, from the frame that was forked. The result may
 //     then be a frame of an ancestor.
 //
-// A run id may contain ":" and "@". Load tries the whole address as a run id first. It then splits the address at the
-// last colon, and then at each "@" from the left, until the part before is a run. The run is given by its id or a
-// unique prefix of its id. If a run has exactly the given id, Load ignores runs whose ids begin with it.
+// A run id may contain ":" and "@". Load splits the address at the last colon, and then at each "@" from the left, until the
+// part before is a run. Only then does it try the whole address as a run id, so that a run never takes the address of another
+// run's frame. The run is given by its id or a unique prefix of its id. If a run has exactly the given id, Load ignores runs
+// whose ids begin with it.
 //
 // Codes: invalid_run_id, invalid_address, run_not_found, run_ambiguous, run_pruned for the id of a pruned run, and
 // frame_not_found.
@@ -69,11 +70,26 @@ func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loade
 	if at.Frame != snapshot.NoFrame {
 		return s.LoadFrame(ctx, at, tip)
 	}
+	return loadTip(ctx, s, at.Run, tip)
+}
+
+// Newest returns the entry at the tip of the run with exactly the given id, as Load does for an id that is not an address. Code:
+// run_not_found.
+func (s *Store) Newest(ctx context.Context, run string) (*LoadedEntry, error) {
+	_, tip, err := s.FindRunExactly(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return loadTip(ctx, s, run, tip)
+}
+
+// loadTip returns the entry at a run's tip.
+func loadTip(ctx context.Context, s *Store, run string, tip objstore.ID) (*LoadedEntry, error) {
 	entry, row, err := readTip(ctx, s, tip)
 	if err != nil {
 		return nil, err
 	}
-	return &LoadedEntry{Address{at.Run, row.Frame}, entry, true}, nil
+	return &LoadedEntry{Address{run, row.Frame}, entry, true}, nil
 }
 
 // LoadFrame reads the frame at an address, by the frame's ref. The address at must have a whole run id and a frame's
@@ -145,27 +161,38 @@ func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, s
 //
 // An address may have several readings. resolve tries each reading with an exact run id first, also with the ids of
 // pruned runs, and then with a prefix of an id. So an address keeps its meaning if a new run has an id that begins
-// with the address. Exact ids are also cheaper: the search for a prefix reads the tips of all runs.
+// with the address. Exact ids are also cheaper: the search for a prefix reads the tips of all runs. The readings as a
+// frame come before the reading as a run, so that an address keeps its meaning if a new run has the address as its id.
 func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
 	split, splitErr := splitAddress(address)
-	readings := append([]reading{{Address: Address{address, snapshot.NoFrame}}}, split...)
+	readings := append(slices.Clone(split), reading{Address: Address{address, snapshot.NoFrame}})
 	runs := runFinder{s.refs}
 	for _, way := range runs.ways(to) {
+		var noFrame error // a run has no frame with an id, and another reading may still have a frame
 		for _, reading := range readings {
 			if reading.longer && way.byPrefix {
 				continue
 			}
 			run, tip, err := way.find(ctx, reading.Run)
+			if err == nil && way.byPrefix && reading.Run != address && strings.HasPrefix(run, address) {
+				continue // the whole address is a prefix of the run's id, too
+			}
 			if err == nil {
 				reading.Run = run
-				return reading.frame(ctx, s, tip, to)
-			}
-			if fault.CodeOf(err) != fault.RunNotFound {
+				var at Address
+				if at, tip, err = reading.frame(ctx, s, tip, to); reading.id == "" || fault.CodeOf(err) != fault.FrameNotFound {
+					return at, tip, err
+				}
+				noFrame = cmp.Or(noFrame, err)
+			} else if fault.CodeOf(err) != fault.RunNotFound {
 				return Address{}, objstore.ID{}, err
 			}
+		}
+		if noFrame != nil {
+			return Address{}, objstore.ID{}, noFrame
 		}
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -28,7 +29,7 @@ func TestAnAddressFindsItsFrame(t *testing.T) {
 		{"a bare run is its newest frame", "triage-1", timeline.Address{Run: "triage-1", Frame: 4}},
 		{"a unique prefix of a run", "tri", timeline.Address{Run: "triage-1", Frame: 4}},
 		{"a unique prefix and a frame", "dep:0", timeline.Address{Run: "deploy", Frame: 0}},
-		{"a run id that looks like an address is a run first", "odd:7", timeline.Address{Run: "odd:7", Frame: 4}},
+		{"a run id that looks like an address, and is none", "odd:7", timeline.Address{Run: "odd:7", Frame: 4}},
 		{"its frames are found at the last colon", "odd:7:1", timeline.Address{Run: "odd:7", Frame: 1}},
 		{"any text is a run id", "Ünï/code:x:3", timeline.Address{Run: "Ünï/code:x", Frame: 3}},
 	} {
@@ -39,6 +40,61 @@ func TestAnAddressFindsItsFrame(t *testing.T) {
 			assert.Equal(t, c.want, loaded.Address)
 			assert.Equal(t, c.want.Frame, loaded.Entry.Frame)
 		})
+	}
+}
+
+// Whoever can push a run could otherwise say which files a known address lands or restores.
+func TestARunNeverTakesTheAddressOfAnotherRunsFrame(t *testing.T) {
+	t.Parallel()
+	s := open(t, repotest.New(t, repotest.Commit))
+	withIDs(t, triage(t, s, "a"), 4, "call_1")
+	for _, id := range []string{"a:2", "a:9", "a@call_1", "a@other", "a:turn:1", "ab:2"} {
+		triage(t, s, id)
+	}
+	triage(t, s, "abcd")
+	for address, want := range map[string]string{
+		"a:2":      "a:2",
+		"a:9":      "frame_not_found",
+		"a@call_1": "a:5",
+		"a@other":  "a@other:4", // nobody else can be meant
+		"a:2:3":    "a:2:3",     // the frames of such a run are there
+		"a:turn:1": "a:turn:1:4",
+		"abc:2":    "abcd:2",
+		"ab:2":     "ab:2:4", // a whole id comes before a prefix
+	} {
+		assert.Equal(t, want, found(t, s, address), address)
+	}
+	for _, to := range []timeline.Purpose{timeline.ToRead, timeline.ToChange} {
+		at, err := s.LoadFor(t.Context(), "a:2", to)
+		require.NoError(t, err)
+		assert.Equal(t, timeline.Address{Run: "a", Frame: 2}, at.Address)
+	}
+	run, err := s.ResolveRunToChange(t.Context(), "a:2")
+	require.NoError(t, err, "a command about runs takes the run")
+	assert.Equal(t, "a:2", run)
+	over, err := timeline.FindSteppedOver(t.Context(), s, timeline.Address{Run: "a:2", Frame: 1})
+	require.NoError(t, err)
+	assert.Nil(t, over)
+}
+
+func TestNoNewRunHasAnIDThatCommandsReadAsSomethingElse(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	triage(t, s, "parent")
+	before := repo.Git("for-each-ref")
+	for _, id := range []string{"a:2", "a:0", ":2", "a:b:2", "a:smithers/7", "a@id", "a@b:c", "@", "@call_1", "-x", "-"} {
+		_, err := s.Create(t.Context(), snapshot.Run{ID: id, Status: snapshot.RunRunning}, snapshot.Draft{})
+		assert.Equal(t, fault.InvalidRunID, fault.CodeOf(err), id)
+		_, err = s.Fork(t.Context(), timeline.ForkRequest{From: "parent", RunID: id})
+		assert.Equal(t, fault.InvalidRunID, fault.CodeOf(err), id)
+		other := timeline.Unmistakable(id, objstore.ID{})
+		assert.False(t, timeline.Mistakable(other), other)
+		assert.Regexp(t, "0{8}$", other)
+	}
+	assert.Equal(t, before, repo.Git("for-each-ref"))
+	for _, id := range []string{"a", "a:b", "a:", "a:02", "a-2", "a.2", "x:turn:y", "Ünï/code:x"} {
+		assert.False(t, timeline.Mistakable(id), id)
 	}
 }
 

@@ -62,7 +62,7 @@ func openWith(t testing.TB, repo *repotest.Repo, now func() time.Time) *timeline
 
 func running(t testing.TB, s *timeline.Store, id string) *timeline.Head {
 	t.Helper()
-	head, err := s.Create(t.Context(), snapshot.Run{ID: id, Status: snapshot.RunRunning}, snapshot.Draft{})
+	head, err := create(t.Context(), s, snapshot.Run{ID: id, Status: snapshot.RunRunning}, snapshot.Draft{})
 	require.NoError(t, err)
 	return head
 }

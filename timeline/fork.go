@@ -20,6 +20,7 @@ import (
 type ForkRequest struct {
 	From        string          // an address; a run's id alone means the run's newest frame
 	RunID       string          // the child's id; "" means a random id
+	PeerID      bool            // RunID is another program's, and may be Mistakable
 	Nodes       []string        // nodes to reset, with all nodes that need these nodes directly or indirectly
 	NoDeps      bool            // reset Nodes alone
 	NamedOnly   bool            // reset Nodes as Smithers does; see [reset.Named]
@@ -69,11 +70,15 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	if id == "" {
 		id = NewRunID()
 	}
-	tip, err := newTip(id)
+	named := newTip
+	if req.PeerID {
+		named = anyID
+	}
+	tip, err := named(id)
 	if err != nil {
 		return nil, err
 	}
-	if err := (runFinder{s.refs}).refusePruned(ctx, id); err != nil {
+	if err := RefusePruned(ctx, s, id); err != nil {
 		return nil, err
 	}
 	changes, err := job.changes(from.Entry)

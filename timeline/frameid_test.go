@@ -30,7 +30,7 @@ func withIDs(t *testing.T, head *timeline.Head, based int64, ids ...string) {
 // startWith makes a run whose frame 0 has ids.
 func startWith(t *testing.T, s *timeline.Store, run string, ids ...string) *timeline.Head {
 	t.Helper()
-	head, err := s.Create(t.Context(), snapshot.Run{ID: run, Status: snapshot.RunRunning}, snapshot.Draft{Frame: &snapshot.FrameDraft{IDs: ids}})
+	head, err := create(t.Context(), s, snapshot.Run{ID: run, Status: snapshot.RunRunning}, snapshot.Draft{Frame: &snapshot.FrameDraft{IDs: ids}})
 	require.NoError(t, err)
 	return head
 }
@@ -258,39 +258,52 @@ func TestAnAddressIsSplitInOneWay(t *testing.T) {
 		return run + ":0"
 	}
 	rule := func(address string, byPrefix bool) string {
-		run, ambiguous := whole(address, byPrefix)
-		if ambiguous {
-			return "run_ambiguous"
-		}
-		if run != "" {
-			return run + ":0"
+		// split is whole for the part of the address before a colon or an @.
+		split := func(name string) (string, bool) {
+			run, ambiguous := whole(name, byPrefix)
+			if byPrefix && !ambiguous && strings.HasPrefix(run, address) {
+				return "", false // the address is rather a prefix of the run's id
+			}
+			return run, ambiguous
 		}
 		if colon := strings.LastIndexByte(address, ':'); colon > 0 {
 			number, err := strconv.ParseUint(address[colon+1:], 10, 32)
 			if canonical := strconv.FormatUint(number, 10) == address[colon+1:]; err == nil && canonical {
-				if run, ambiguous = whole(address[:colon], byPrefix); ambiguous {
+				run, ambiguous := split(address[:colon])
+				switch {
+				case ambiguous:
 					return "run_ambiguous"
-				}
-				if run != "" && number == 0 {
+				case run != "" && number == 0:
 					return run + ":0"
-				}
-				if run != "" {
+				case run != "":
 					return "frame_not_found"
 				}
 			}
 		}
+		missing := ""
 		for i := range address {
 			if address[i] != '@' || i == 0 || i == len(address)-1 {
 				continue
 			}
-			if run, ambiguous = whole(address[:i], byPrefix); ambiguous {
+			run, ambiguous := split(address[:i])
+			if ambiguous {
 				return "run_ambiguous"
 			}
-			if run != "" {
-				return at(run, address[i+1:])
+			if run == "" {
+				continue
+			}
+			if missing = at(run, address[i+1:]); missing != "frame_not_found" {
+				return missing
 			}
 		}
-		return ""
+		run, ambiguous := whole(address, byPrefix)
+		switch {
+		case ambiguous:
+			return "run_ambiguous"
+		case run != "":
+			return run + ":0"
+		}
+		return missing
 	}
 	repotest.Check(t, func(rt *rapid.T) {
 		var address string

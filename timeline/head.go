@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -69,17 +68,20 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 }
 
 // newTip returns the name of the tip of a new run with the given id. It does not check whether a run with the id
-// exists. Code: invalid_run_id if the id is empty, longer than snapshot.MaxRunID bytes, not UTF-8, or begins
-// with a dash.
+// exists. Code: invalid_run_id if the id is empty, longer than snapshot.MaxRunID bytes, not UTF-8, or Mistakable.
 func newTip(id string) (refs.Name, error) {
-	if strings.HasPrefix(id, "-") {
-		return "", fault.New(fault.InvalidRunID, "run id %q begins with -, so commands would read the id as an option", id).
+	if id != "" && Mistakable(id) {
+		why := "can be read as an address, so commands would confuse it with a frame"
+		if id[0] == '-' {
+			why = "begins with -, so commands would read the id as an option"
+		}
+		return "", fault.New(fault.InvalidRunID, "run id %q %s", id, why).
 			Hint("leave out --run-id: git-smithers then chooses an id").Detail("runId", id)
 	}
 	return anyID(id)
 }
 
-// anyID returns the name of the tip of a new run as newTip does, and accepts an id that begins with a dash.
+// anyID returns the name of the tip of a new run as newTip does, and accepts an id that is Mistakable.
 func anyID(id string) (refs.Name, error) {
 	if len(id) > snapshot.MaxRunID || !utf8.ValidString(id) {
 		return "", fault.New(fault.InvalidRunID, "the run id is not UTF-8 text of at most %d bytes", snapshot.MaxRunID).
@@ -95,6 +97,11 @@ func CheckNew(ctx context.Context, s *Store, id string) error {
 	if _, err := newTip(id); err != nil {
 		return err
 	}
+	return RefusePruned(ctx, s, id)
+}
+
+// RefusePruned returns run_pruned if a run with the id was pruned, and otherwise nil.
+func RefusePruned(ctx context.Context, s *Store, id string) error {
 	return runFinder{s.refs}.refusePruned(ctx, id)
 }
 

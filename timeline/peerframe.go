@@ -48,7 +48,7 @@ const (
 // the engine does not have the frame. PeerFrames leaves out an engine whose data the run only inherited from its
 // parent.
 func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) {
-	tip, err := s.Load(ctx, at.Run)
+	tip, err := s.Newest(ctx, at.Run)
 	if err != nil {
 		return nil, err
 	}

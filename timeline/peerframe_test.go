@@ -94,14 +94,15 @@ func TestAnAddressOfAnEngineThatTheRunHasNothingOfIsRefused(t *testing.T) {
 	assert.Equal(t, []string{"leave out other/ to use git-smithers' own frame number: run:0", "type run:peer/0 to use the frame number of engine peer"}, refused.Hints)
 }
 
-func TestARunIDWithASlashIsARunFirst(t *testing.T) {
+func TestARunNeverTakesTheAddressOfAPeersFrame(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	rewound(t, s)
+	before := found(t, s, "run:peer/2")
 	running(t, s, "run:peer/2")
-	loaded, err := s.Load(t.Context(), "run:peer/2")
-	require.NoError(t, err)
-	assert.Equal(t, "run:peer/2", loaded.Address.Run)
+	assert.Equal(t, before, found(t, s, "run:peer/2"))
+	running(t, s, "gone:peer/2")
+	assert.Equal(t, "gone:peer/2:0", found(t, s, "gone:peer/2"))
 }
 
 func TestFramesThatWereAddedHereAfterAnImportAreNoneOfTheEngines(t *testing.T) {

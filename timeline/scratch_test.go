@@ -80,7 +80,7 @@ func input(value string) snapshot.Change {
 func triage(t testing.TB, s *timeline.Store, id string) *timeline.Head {
 	t.Helper()
 	ctx := context.Background()
-	head, err := s.Create(ctx, snapshot.Run{ID: id, Workflow: "triage", Status: snapshot.RunRunning}, snapshot.Draft{
+	head, err := create(ctx, s, snapshot.Run{ID: id, Workflow: "triage", Status: snapshot.RunRunning}, snapshot.Draft{
 		Subject: "started",
 		Frame: &snapshot.FrameDraft{State: []snapshot.Change{
 			input(`{"ticket":"T-1","n":9007199254740993}`),
@@ -100,6 +100,25 @@ func triage(t testing.TB, s *timeline.Store, id string) *timeline.Head {
 		require.NoError(t, head.Append(ctx, snapshot.Draft{Frame: &snapshot.FrameDraft{State: step.changes}, Subject: step.subject}))
 	}
 	return head
+}
+
+// create makes a run, also one with an id that new runs do not get any more.
+func create(ctx context.Context, s *timeline.Store, run snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+	if !timeline.Mistakable(run.ID) {
+		return s.Create(ctx, run, draft)
+	}
+	series, err := timeline.SeriesAgain(ctx, s, run)
+	if err != nil {
+		return nil, err
+	}
+	defer series.Close()
+	if draft.Frame == nil {
+		draft.Frame = new(snapshot.FrameDraft)
+	}
+	if _, err := series.Append(ctx, draft); err != nil {
+		return nil, err
+	}
+	return series.Commit(ctx)
 }
 
 // stateOf lists a state's nodes and outputs, one a line, for comparing.

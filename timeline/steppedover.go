@@ -18,7 +18,7 @@ type SteppedOver struct {
 // no ops, or the frame is the run's newest, FindSteppedOver reads the tip alone. Otherwise, it reads the entries
 // from the tip down to the frame.
 func FindSteppedOver(ctx context.Context, s *Store, at Address) (*SteppedOver, error) {
-	tip, err := s.Load(ctx, at.Run)
+	tip, err := s.Newest(ctx, at.Run)
 	if err != nil {
 		return nil, err
 	}

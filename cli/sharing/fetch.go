@@ -38,7 +38,7 @@ The default remote is the same as for push. A fetch only adds to a run. If a run
 continued both here and at the remote, it becomes the remote's version, and your own frames
 become a fork of it: nothing is merged, and nothing is lost. A run is left alone if another
 run here has the same id, or if the run was pruned on either side. --as fetches a run under
-another id.
+another id. A run whose id can be read as an address, such as a:2, is fetched under another id.
 
 Prints each changed or named run, and the outcome.`,
 		MaxArgs: arg.AnyNumber,
@@ -82,6 +82,9 @@ func noteForeign(store *timeline.Store, fetched *share.FetchResult) error {
 		switch run.State {
 		case share.StateCreated, share.StateForwarded, share.StateSplit, share.StateJoined:
 			errs = append(errs, agent.NoteForeign(store, run.RunID))
+			if run.State == share.StateCreated && run.Fork != "" { // the run is stored under this id
+				errs = append(errs, agent.NoteForeign(store, run.Fork))
+			}
 		}
 	}
 	return errors.Join(errs...)
@@ -136,6 +139,8 @@ func noteOnFetched(run share.FetchedRun) string {
 		return "your own continuation is now the fork " + run.Fork
 	case run.State == share.StateJoined:
 		return "with your own continuation; push shares it"
+	case run.Fork != "" && run.Reason != "":
+		return "as " + run.Fork + ": " + plain.OneLine(run.Reason)
 	case run.Fork != "":
 		return "as " + run.Fork
 	}

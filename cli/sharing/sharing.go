@@ -24,12 +24,14 @@ import (
 // unless --quiet or --json is given.
 func withSharer(ctx context.Context, s *session.Session, f func(*timeline.Store, *share.Sharer) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
+		opts := share.Options{Join: langgraph.Open(store).Join, KeepsID: langgraph.IsThread}
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
-			return tellFindings(s, hintRunAsRemote(ctx, s, store, f(store, share.New(store, share.Options{Join: langgraph.Open(store).Join}))))
+			return tellFindings(s, hintRunAsRemote(ctx, s, store, f(store, share.New(store, opts))))
 		}
 		steps := s.Steps()
 		talk := &lateTalk{s: s, from: s.Now().Add(term.ProgressAfter)}
-		err := hintRunAsRemote(ctx, s, store, f(store, share.New(store, share.Options{Talk: talk, Progress: steps.Update, Join: langgraph.Open(store).Join})))
+		opts.Talk, opts.Progress = talk, steps.Update
+		err := hintRunAsRemote(ctx, s, store, f(store, share.New(store, opts)))
 		steps.Finish()
 		return tellFindings(s, err)
 	})

@@ -136,6 +136,20 @@ func TestAForkOfAThreadThatWasResetGoesOnFromThere(t *testing.T) {
 	assert.Equal(t, []string{"2", "1"}, d.ids(), "the thread itself is as it was")
 }
 
+// Applications name threads as they like.
+func TestAThreadWhoseIDIsAnAddressIsCopied(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.chain(4)
+	require.NoError(t, d.Copy(t.Context(), "t", "t:1", ""))
+	require.NoError(t, d.Copy(t.Context(), "t:1", "t:2", ""))
+	for _, thread := range []string{"t:1", "t:2"} {
+		got, err := d.Get(t.Context(), thread, langgraph.Key{})
+		require.NoError(t, err)
+		assert.Equal(t, "4", got.ID, thread)
+	}
+}
+
 func TestAQuestionIsAskedAgainAfterAReset(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

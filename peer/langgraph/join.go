@@ -56,6 +56,13 @@ func (t *Threads) Join(ctx context.Context, what share.Diverged) (*snapshot.Entr
 	return joined.Entry(), nil
 }
 
+// IsThread reports whether the run with a tip is a thread, which its application finds by the id.
+func IsThread(tip *snapshot.Entry) bool {
+	row, err := tip.RunRow()
+	ids, extErr := tip.ExtFileIDs(EngineName)
+	return err == nil && extErr == nil && row.Workflow == EngineName && len(ids) > 0
+}
+
 // added returns the entries from tip down to common, oldest first, or nil if one of them is neither a put nor writes.
 func (t *Threads) added(tip *snapshot.Entry, common objstore.ID) ([]*snapshot.Entry, error) {
 	var entries []*snapshot.Entry

@@ -36,15 +36,19 @@ func (t *Threads) Delete(ctx context.Context, id string) error {
 // frame. The copy has all checkpoints up to there, and their writes. Codes: run_not_found; frame_not_found if there is no
 // such checkpoint; run_exists if there is a thread to.
 func (t *Threads) Copy(ctx context.Context, from, to, at string) error {
-	address := from
-	if at != "" {
-		address += "@" + at
+	head, err := t.store.Head(ctx, from)
+	if err != nil {
+		return err
 	}
-	if _, err := t.store.Fork(ctx, timeline.ForkRequest{From: address, RunID: to}); err != nil {
+	address := timeline.Address{Run: from, Frame: head.Row().Frame}.String()
+	if at != "" {
+		address = from + "@" + at
+	}
+	if _, err := t.store.Fork(ctx, timeline.ForkRequest{From: address, RunID: to, PeerID: true}); err != nil {
 		return err
 	}
 	writes := make(map[Key]pending)
-	err := t.use(ctx, from, func(th *thread) error {
+	err = t.use(ctx, from, func(th *thread) error {
 		for key := range th.book.writes {
 			p, err := th.book.pending(key)
 			if err != nil {

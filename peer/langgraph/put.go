@@ -417,7 +417,7 @@ func (p *putter) status(atMs int64) func(*snapshot.Run) {
 
 // pruned reports whether the thread was deleted.
 func (th *thread) pruned(ctx context.Context) (bool, error) {
-	err := timeline.CheckNew(ctx, th.threads.store, th.id)
+	err := timeline.RefusePruned(ctx, th.threads.store, th.id)
 	if fault.CodeOf(err) == fault.RunPruned {
 		return true, nil
 	}

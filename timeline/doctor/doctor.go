@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Kinds of findings. All but Untidy and MissingFrames are damage.
+// Kinds of findings. All but Untidy, MissingFrames and MistakableID are damage.
 const (
 	StaleLock     = "stale-lock"
 	DamagedPack   = "damaged-pack"
@@ -32,6 +32,7 @@ const (
 	WrongHistory  = "wrong-history"
 	StrandedLog   = "stranded-log"
 	OlderFormat   = "older-format"
+	MistakableID  = "mistakable-id"
 	MirrorRefspec = "mirror-refspec"
 	DamagedIndex  = "damaged-index"
 	Untidy        = "untidy"
@@ -53,8 +54,10 @@ type Finding struct {
 	repair func(context.Context) error // nil if only a person can repair the problem
 }
 
-// Harmless reports whether the problem only costs space or time.
-func (f Finding) Harmless() bool { return f.Kind == Untidy || f.Kind == MissingFrames }
+// Harmless reports whether no history is damaged.
+func (f Finding) Harmless() bool {
+	return f.Kind == Untidy || f.Kind == MissingFrames || f.Kind == MistakableID
+}
 
 // Doctor finds and repairs damage in one store. Only one goroutine at a time may use a Doctor.
 type Doctor struct {
@@ -92,7 +95,7 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	// The order matters: runs and lostTips need the findings of objectFiles, and lostTips needs e.elsewhere from
 	// misplaced and e.dropped from lostRefs.
 	parts := []func(context.Context) error{
-		e.locks, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.lostTips, e.mirrors, e.index, e.tidiness,
+		e.locks, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.mistakable, e.lostTips, e.mirrors, e.index, e.tidiness,
 	}
 	if len(e.found) > 0 {
 		parts = nil // refs are unreadable until packed-refs is repaired

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -152,6 +153,76 @@ func TestARunOfAnotherBeginningIsTakenUnderAnotherId(t *testing.T) {
 	}
 	_, err = ours.sharer.Fetch(t.Context(), share.FetchRequest{Remote: theirs.Dir, Runs: []string{"one"}, As: "theirs"})
 	assert.Equal(t, fault.RunExists, fault.CodeOf(err), "%v", err)
+}
+
+// playAs makes a run as play does, with an id that new runs do not get any more.
+func (c *clone) playAs(run string, frames int) *timeline.Head {
+	c.t.Helper()
+	series, err := timeline.SeriesAgain(c.t.Context(), c.store, snapshot.Run{ID: run, Workflow: "flow", Status: snapshot.RunRunning})
+	require.NoError(c.t, err)
+	defer series.Close()
+	_, err = series.Append(c.t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}})
+	require.NoError(c.t, err)
+	head, err := series.Commit(c.t.Context())
+	require.NoError(c.t, err)
+	c.goOn(head, frames)
+	return head
+}
+
+func TestAFetchedRunThatCouldBeMistakenGetsAnotherID(t *testing.T) {
+	t.Parallel()
+	ours, theirs := twoClones(t)
+	ours.play("a", 3)
+	ids := map[string]string{"a:2": "a.2", "a@id": "a.id", "@": "", "-x": "x", ":1": "1", "a:smithers/7": "a.smithers/7"}
+	heads := make(map[string]*timeline.Head)
+	for id := range ids {
+		heads[id] = theirs.playAs(id, 2)
+	}
+	fetched := ours.fetch(theirs)
+	assert.Len(t, fetched, len(ids))
+	for id, plain := range ids {
+		tip := heads[id].Entry().ID
+		run := fetched[id]
+		assert.Equal(t, share.StateCreated, run.State, id)
+		assert.Equal(t, strings.TrimPrefix(plain+"-"+tip.String()[:8], "-"), run.Fork)
+		assert.Contains(t, run.Reason, id, "the fetch says so")
+		_, err := ours.store.Head(t.Context(), id)
+		assert.Equal(t, fault.RunNotFound, fault.CodeOf(err), id)
+		last, err := ours.store.Load(t.Context(), run.Fork+":2")
+		require.NoError(t, err)
+		assert.Equal(t, tip, last.Entry.ID, "its frames are the same commits")
+	}
+	own, err := ours.store.Load(t.Context(), "a:2")
+	require.NoError(t, err)
+	assert.Equal(t, timeline.Address{Run: "a", Frame: 2}, own.Address)
+	assert.Empty(t, ours.fetch(theirs), "and that is that")
+
+	theirs.goOn(heads["a:2"], 1)
+	again := ours.fetch(theirs)
+	assert.Len(t, again, 1)
+	assert.NotEqual(t, fetched["a:2"].Fork, again["a:2"].Fork)
+	assert.Equal(t, 4, again["a:2"].Frames)
+}
+
+func TestARunOfOnesOwnThatCouldBeMistakenGoesBetweenClones(t *testing.T) {
+	t.Parallel()
+	ours, theirs := twoClones(t)
+	head := theirs.playAs("a:2", 1)
+	bundle := theirs.Git("rev-parse", "refs/smithers/_tip/a%3a2")
+	ours.Git("fetch", "--quiet", theirs.Dir, "refs/smithers/*:refs/smithers/*") // as an earlier version took it
+	require.Equal(t, bundle, ours.Git("rev-parse", "refs/smithers/_tip/a%3a2"))
+	theirs.goOn(head, 1)
+	assert.Equal(t, share.StateForwarded, ours.fetch(theirs)["a:2"].State)
+}
+
+func TestARunThatAnotherProgramFindsByItsIDKeepsIt(t *testing.T) {
+	t.Parallel()
+	ours, theirs := twoClones(t)
+	head := theirs.playAs("user:42", 1)
+	ours.sharer = share.New(ours.store, share.Options{KeepsID: func(tip *snapshot.Entry) bool { return tip.Run == "user:42" }})
+	fetched := ours.fetch(theirs)["user:42"]
+	assert.Equal(t, head.Entry().ID, fetched.Tip)
+	assert.Empty(t, fetched.Fork)
 }
 
 func TestWhatAClonePrunedStaysAway(t *testing.T) {

@@ -24,6 +24,9 @@ type Options struct {
 	// returns nil if the run is not of a kind whose entries can be joined; the run is then split. If the local tip has
 	// moved, the code of its error is conflict, and Fetch compares the run again.
 	Join func(context.Context, Diverged) (*snapshot.Entry, error)
+	// KeepsID, if not nil, reports whether another program finds the run with this tip by its id. Such a run keeps an id that is
+	// timeline.Mistakable.
+	KeepsID func(tip *snapshot.Entry) bool
 }
 
 // Sharer shares the runs of one store. Only one goroutine at a time may use a Sharer.

@@ -51,6 +51,7 @@ func (f *fetch) take(ctx context.Context, component string) error {
 //   - If a local ref of the run is broken, the state is broken.
 //   - If FetchRequest.As is set and the remote has the run, the run is stored under the other id; see
 //     takeUnder.
+//   - A run that is new in this repository and whose id is timeline.Mistakable is stored under another id; see takeMistakable.
 //   - If the run was pruned in this repository or at the remote, the state is pruned.
 //   - If both tips are equal, the state is current.
 //   - If a tip is in an older format, the state is older.
@@ -72,7 +73,7 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	case err != nil:
 		return err
 	case f.req.As != "" && !there.IsZero(): // the local run with this id does not matter
-		return f.takeUnder(ctx, run, there)
+		return f.takeUnder(ctx, run, there, f.req.As)
 	case !gone.IsZero():
 		run.end(StatePruned, prunedHere)
 		run.quiet = !isNew
@@ -83,6 +84,8 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 		run.end(StateCurrent, "")
 		run.quiet = true
 	case f.isOlder(run, there): // isOlder has set the state
+	case local.IsZero() && timeline.Mistakable(run.RunID):
+		return f.takeMistakable(ctx, run, there)
 	case local.IsZero():
 		return f.create(ctx, run, there)
 	default:
@@ -159,10 +162,29 @@ func (f *fetch) create(ctx context.Context, run *incomingRun, theirTip objstore.
 	return f.forward(ctx, run, theirTip)
 }
 
-// takeUnder checks the run whose tip at the remote is theirTip, and stores the run under the id FetchRequest.As.
+// takeMistakable stores the run whose tip at the remote is theirTip under an id that no command reads as something else. Each tip has
+// an id of its own, so a run that went on at the remote is stored once more. If Options.KeepsID says so, the run keeps its id.
+func (f *fetch) takeMistakable(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
+	if tip, err := snapshot.ReadEntry(f.store.Objects(), theirTip); err == nil && f.opts.KeepsID != nil && f.opts.KeepsID(tip) {
+		return f.create(ctx, run, theirTip)
+	}
+	id := timeline.Unmistakable(run.RunID, theirTip)
+	switch err := timeline.CheckFree(ctx, f.store, id); fault.CodeOf(err) {
+	case fault.RunExists:
+		run.end(StateCurrent, "")
+	case fault.RunPruned:
+		run.end(StatePruned, prunedHere)
+	default:
+		return f.takeUnder(ctx, run, theirTip, id)
+	}
+	run.Fork, run.quiet = id, true
+	return nil
+}
+
+// takeUnder checks the run whose tip at the remote is theirTip, and stores the run under the given id.
 // If the run is in an older format or fails the checks, takeUnder only sets its state and reason. The error's code
 // is run_exists, run_pruned or invalid_run_id if no new run may have the id.
-func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
+func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objstore.ID, id string) error {
 	if f.isOlder(run, theirTip) {
 		return nil
 	}
@@ -173,12 +195,15 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objsto
 	if err != nil {
 		return err
 	}
-	if err := (splitter{f.store}).adoptAs(ctx, tip, f.req.As); err != nil {
+	if err := (splitter{f.store}).adoptAs(ctx, tip, id); err != nil {
 		return err
 	}
 	row, err := tip.RunRow()
 	run.end(StateCreated, "")
-	run.Fork, run.Frames = f.req.As, int(row.Frame)+1
+	if f.req.As == "" {
+		run.Reason = fmt.Sprintf("the id %s can be read as an address or an option", run.RunID)
+	}
+	run.Fork, run.Frames = id, int(row.Frame)+1
 	return err
 }
 

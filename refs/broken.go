@@ -38,7 +38,7 @@ func (w *fileWriter) removeBroken(name Name) (err error) {
 	if err := w.owner.note([]Update{{Name: name}}, []string{removal}); err != nil {
 		return err
 	}
-	held := &heldLocks{fs: w.db.opts.FS, reader: w.db.reader}
+	held := w.db.newLocks()
 	defer func() { err = errors.Join(err, held.release(), w.owner.clear()) }()
 	if err := held.take(name, removal); err != nil {
 		return err

@@ -85,6 +85,7 @@ type DB struct {
 	files   *fileWriter
 	native  *nativeWriter
 
+	format  formatWatch // looked at before and after each write
 	packing sync.Mutex  // held by PackIfMany
 	touched touchedRuns // the runs whose frames this DB wrote
 	logs    Logs        // nil if there are none: see Watch
@@ -125,6 +126,7 @@ func Open(opts Options) (*DB, error) {
 		reader:  reader{dir: opts.Repo.CommonDir, hexLen: 40},
 		git:     gitexec.New(opts.Repo, opts.Env).Apart(),
 		writing: make(chan struct{}, 1),
+		format:  formatWatch{dir: opts.Repo.CommonDir},
 	}
 	if opts.Repo.ObjectFormat == "sha256" {
 		db.reader.hexLen = 64
@@ -151,7 +153,8 @@ func (db *DB) Close() error {
 //
 // If a ref does not have its Old value, the error is a *ConflictError. If a ref's file is invalid, the error is a
 // *BrokenError. ErrLocked means that another process held a lock for longer than Options.Patience. ErrObstructed
-// means that the name of another ref is a folder of an update's name, or the reverse. If ctx ends before the refs
+// means that the name of another ref is a folder of an update's name, or the reverse. ErrUnsupported means that git has
+// moved the refs to another format, or is about to: no ref has moved, or git may have left the moves out. If ctx ends before the refs
 // have moved, Apply returns the error of ctx.
 func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	wait := newWaiter(ctx, db.opts.Patience)
@@ -182,6 +185,9 @@ func (db *DB) transact(ctx context.Context, tx transaction) error {
 		return err
 	}
 	defer db.unlock()
+	if err := db.format.check(); err != nil {
+		return err
+	}
 	err := errStepBack // with Backend Native, only native git writes
 	if db.opts.Backend == Auto {
 		err = db.files.apply(ctx, tx)
@@ -189,6 +195,9 @@ func (db *DB) transact(ctx context.Context, tx transaction) error {
 	native := errors.Is(err, errStepBack)
 	if native {
 		err = db.native.apply(ctx, tx)
+	}
+	if changed := db.format.check(); changed != nil {
+		return changed // git may have moved the refs without these, and any other error follows from that
 	}
 	if err != nil {
 		return err

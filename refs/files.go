@@ -56,10 +56,10 @@ func (w *fileWriter) apply(ctx context.Context, tx transaction) error {
 
 // once tries once to make the updates of a transaction. contents[i] is the text that the file of updates[i] gets. If
 // another process holds a lock, the error is a *heldError. If a ref does not permit its update, the error is that of
-// verify, and then that of guard. After these errors, no ref has moved. After an error of a rename, the first refs may have moved.
+// verify, and then that of guard. If git moves the refs to another format, the error wraps ErrUnsupported. After these errors, no ref has moved. After an error of a rename, the first refs may have moved.
 func (w *fileWriter) once(tx transaction, contents []string) (err error) {
 	updates := tx.updates
-	held := &heldLocks{fs: w.db.opts.FS, reader: w.db.reader}
+	held := w.db.newLocks()
 	if tx.shared {
 		held.proof = w.owner.proof()
 		if err := held.makeProof(); err != nil {
@@ -72,6 +72,9 @@ func (w *fileWriter) once(tx transaction, contents []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, held.release(), w.owner.clear()) }()
+	if err := w.db.format.check(); err != nil { // a folder may be in git's way from now on
+		return err
+	}
 	for i, u := range updates {
 		if err := held.take(u.Name, contents[i]); err != nil {
 			return err
@@ -87,6 +90,9 @@ func (w *fileWriter) once(tx transaction, contents []string) (err error) {
 		return err
 	}
 	if err := w.db.opts.Failpoint(FailRefsLocked); err != nil {
+		return err
+	}
+	if err := w.db.format.check(); err != nil {
 		return err
 	}
 	return held.commit(func() error { return w.db.opts.Failpoint(FailBetweenRenames) })

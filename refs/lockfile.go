@@ -20,12 +20,18 @@ const mkdirAttempts = 5
 type heldLocks struct {
 	fs     fsx.FS
 	reader reader
+	format *formatWatch
 	locks  []heldLock
 
 	// proof is the path of a file of the owner's that all locks are links to, or "" (see owner.proof). proved is the file,
 	// open, until the first lock.
 	proof  string
 	proved fsx.File
+}
+
+// newLocks returns the locks of a new attempt, of which none is held yet.
+func (db *DB) newLocks() *heldLocks {
+	return &heldLocks{fs: db.opts.FS, reader: db.reader, format: &db.format}
 }
 
 // heldLock is the lock of one ref, which this process holds.
@@ -148,6 +154,9 @@ func (h *heldLocks) makeLock(path string, create func() error) error {
 			return &heldError{path + lockSuffix}
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := h.format.check(); err != nil { // a folder below refs would be in git's way
 			return err
 		}
 		// If git removes the folder while MkdirAll makes it, MkdirAll fails with ErrExist.

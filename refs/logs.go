@@ -81,9 +81,12 @@ func (db *DB) Publish(ctx context.Context, through objstore.ID, updates ...Updat
 }
 
 // Look returns the content of a tip's lock, without the final line feed, and then the value of the tip. The order matters: who
-// moves the tip locks it first, and then asks the logs. Without a lock, locked is false. Without the ref, id is zero. Look does not
-// call [Logs].
+// moves the tip locks it first, and then asks the logs. Without a lock, locked is false. Without the ref, id is zero. The error wraps
+// [ErrUnsupported] if git moves the refs to another format. Look does not call [Logs].
 func (db *DB) Look(name Name) (content string, locked bool, id objstore.ID, err error) {
+	if err := db.format.check(); err != nil {
+		return "", false, id, err
+	}
 	lock, err := os.ReadFile(db.reader.path(name) + lockSuffix)
 	if err == nil {
 		locked = true

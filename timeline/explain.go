@@ -61,7 +61,7 @@ var explanations = []explanation{
 	{refs.ErrLocked, fault.Locked, "wait until the git process that holds the ref has ended; if that process was killed, run `git smithers doctor`"},
 	{writeahead.ErrGate, fault.Locked, "continue or end the stopped git-smithers process that holds the file"},
 	{wal.ErrVersion, fault.UnsupportedFormat, "use the version of git-smithers that wrote the log, or end it there: a log is removed when its process ends"},
-	{refs.ErrUnsupported, fault.UnsupportedFormat, "keep run history in a repository with sha1 objects and refs in files"},
+	{refs.ErrUnsupported, fault.UnsupportedFormat, "keep run history in a repository with sha1 objects and refs in files: `git refs migrate --ref-format=files` moves refs back"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` lists the ref that is in the way, which git-smithers did not make"},
 	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the damage, and `git smithers doctor --repair` repairs the ref if its right value is known"},
 	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run"},

@@ -203,9 +203,10 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	}
 	if repo := found.Repo; repo.ObjectFormat != "sha1" || repo.RefFormat != "files" {
 		return nil, fault.New(fault.UnsupportedFormat,
-			"this repository keeps %s objects and %s refs; this version reads sha1 objects and refs in files",
+			"this repository keeps %s objects, and refs in %s; this version reads sha1 objects and refs in files",
 			repo.ObjectFormat, repo.RefFormat).
-			Hint("keep run history in a repository made by `git init --object-format=sha1 --ref-format=files`")
+			Hint("keep run history in a repository made by `git init --object-format=sha1 --ref-format=files`").
+			Hint("or move the refs back, if git has moved them: `git refs migrate --ref-format=files`")
 	}
 	return found, nil
 }

@@ -13,8 +13,8 @@ type Repo struct {
 	GitDir       string // the git directory of this worktree
 	CommonDir    string // the folder that all worktrees share: objects, refs, smithers/
 	WorkTree     string // the top of the working copy; "" in a bare repository and inside a git directory
-	ObjectFormat string // "sha1" or "sha256"
-	RefFormat    string // "files" or "reftable"
+	ObjectFormat string // "sha1" or "sha256"; "sha256 and sha1" with extensions.compatObjectFormat
+	RefFormat    string // "files" or "reftable"; "files://<path>" and the like if the refs lie elsewhere
 	Config       Config // the configuration at the time of Discover
 }
 
@@ -67,7 +67,7 @@ func discover(ctx context.Context, git Process) (Repo, error) {
 		return Repo{}, err
 	}
 	repo.Config = parseConfig(list.out)
-	repo.ObjectFormat, repo.RefFormat = formats(repo.Config, repo.CommonDir)
+	repo.ObjectFormat, repo.RefFormat = formats(repo.Config, repo.CommonDir, git.Env)
 	return repo, nil
 }
 
@@ -108,14 +108,24 @@ func resolve(dir, path string) (string, error) {
 }
 
 // formats returns the object format and the ref format of a repository. The defaults are "sha1" and "files". If config
-// does not have extensions.refStorage, but commonDir has a folder reftable, the ref format is "reftable".
-func formats(config Config, commonDir string) (objects, refs string) {
+// does not have extensions.refStorage, but commonDir has a folder reftable, the ref format is "reftable". From git 2.54 on,
+// GIT_REFERENCE_BACKEND in env overrides both.
+func formats(config Config, commonDir string, env []string) (objects, refs string) {
 	objects, refs = "sha1", "files"
 	if value, ok := config.Get("extensions.objectformat"); ok {
 		objects = strings.ToLower(value)
 	}
+	if value, ok := config.Get("extensions.compatobjectformat"); ok {
+		objects += " and " + strings.ToLower(value)
+	}
+	if value, _ := LookupEnv(env, "GIT_REFERENCE_BACKEND"); value != "" {
+		return objects, value + " by GIT_REFERENCE_BACKEND"
+	}
 	if value, ok := config.Get("extensions.refstorage"); ok {
-		refs, _, _ = strings.Cut(strings.ToLower(value), "://")
+		format, path, _ := strings.Cut(value, "://")
+		if refs = strings.ToLower(format); path != "" {
+			refs += "://" + path
+		}
 	} else if info, err := os.Stat(filepath.Join(commonDir, "reftable")); err == nil && info.IsDir() {
 		refs = "reftable"
 	}

@@ -125,6 +125,17 @@ func TestDiscoverReadsFormatsAndConfiguration(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "reftable", got.RefFormat)
 	})
+	t.Run("refs elsewhere", func(t *testing.T) {
+		t.Parallel()
+		repo := repotest.New(t)
+		got, err := gitexec.Discover(t.Context(), repo.Dir, append(repo.Env, "GIT_REFERENCE_BACKEND=reftable:///x"))
+		require.NoError(t, err)
+		assert.Equal(t, "reftable:///x by GIT_REFERENCE_BACKEND", got.RefFormat)
+		repo.Git("config", "extensions.refStorage", "FILES://Folder")
+		got, err = gitexec.Discover(t.Context(), repo.Dir, repo.Env)
+		require.NoError(t, err)
+		assert.Equal(t, "files://Folder", got.RefFormat)
+	})
 }
 
 func TestDiscoverErrorsSayWhatIsWrong(t *testing.T) {

@@ -5,6 +5,7 @@ package repotest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -42,6 +43,7 @@ type Repo struct {
 	t        testing.TB
 	damaged  bool                 // see Damaged
 	explicit bool                 // git needs options with GitDir and Dir
+	newer    string               // the path of git after UseNewerGit
 	made     string               // the object files before the test, as objects returns them
 	jj       bool                 // Dir is a jj workspace
 	hooks    []func(t testing.TB) // see OnCleanup
@@ -159,7 +161,7 @@ func (r *Repo) run(dir, stdin string, args []string) (string, error) {
 	if r.explicit {
 		args = append([]string{"--git-dir=" + r.GitDir, "--work-tree=" + r.Dir}, args...)
 	}
-	return r.command(dir, stdin, "git", args)
+	return r.command(dir, stdin, cmp.Or(r.newer, "git"), args)
 }
 
 // command runs a program in the folder dir with the environment Env. It returns the standard output

@@ -46,10 +46,11 @@ func NewerGit(t testing.TB) string {
 	return ""
 }
 
-// UseNewerGit changes Env so that the git of NewerGit comes first on PATH.
+// UseNewerGit changes Env so that the git of NewerGit comes first on PATH, and makes Git run it.
 func (r *Repo) UseNewerGit() {
 	r.t.Helper()
-	r.Env = prependPath(r.Env, NewerGit(r.t))
+	dir := NewerGit(r.t)
+	r.Env, r.newer = prependPath(r.Env, dir), filepath.Join(dir, "git")
 }
 
 // WithJJ returns env with jj on PATH, if there is a jj, and with settings that make jj behave the same

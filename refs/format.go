@@ -1,0 +1,69 @@
+package refs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// fileTick is longer than the step of a file system's clock. A folder that changed less than a tick ago can change again
+	// without another time.
+	fileTick = 50 * time.Millisecond
+	// deadMigration is the age from which a folder of git refs migrate belongs to no process: --dry-run leaves one, for example.
+	deadMigration = 10 * time.Minute
+)
+
+// formatWatch notices that another process moves the refs of the repository to another format, as git refs migrate does. git takes
+// no lock for that: a ref that is written meanwhile gets lost, and a folder that is made below refs can leave the repository
+// without a HEAD. It is safe for concurrent use.
+type formatWatch struct {
+	dir string // the repository's common directory
+
+	mu      sync.Mutex
+	seen    time.Time // the folder's time when its names were last read
+	settled bool      // the folder cannot have changed since without another time
+}
+
+// check returns an error that wraps ErrUnsupported if the refs are not in files any more, or are on their way to another
+// format. It costs one lstat, unless the folder has changed.
+func (w *formatWatch) check() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	info, err := os.Lstat(w.dir)
+	if err != nil {
+		return err
+	}
+	if w.settled && info.ModTime().Equal(w.seen) {
+		return nil
+	}
+	w.settled = false
+	folder, err := os.Open(w.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }()
+	names, err := folder.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == "reftable" {
+			return fmt.Errorf("%w: git has moved the refs into a reftable", ErrUnsupported)
+		}
+		if strings.HasPrefix(name, "ref_migration.") && isYoung(filepath.Join(w.dir, name)) {
+			return fmt.Errorf("%w: git moves the refs to another format (%s)", ErrUnsupported, name)
+		}
+	}
+	w.seen, w.settled = info.ModTime(), time.Since(info.ModTime()) > fileTick
+	return nil
+}
+
+// isYoung reports whether a file exists that was changed less than deadMigration ago.
+func isYoung(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && time.Since(info.ModTime()) < deadMigration
+}

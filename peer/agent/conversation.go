@@ -208,14 +208,22 @@ func complete(lines []dialect.Line, own []int) []int {
 // mostFolders is the number of folders that are replaced in a conversation: the lines can be a stranger's.
 const mostFolders = 100
 
-// foldersOf returns the folders in which the agent worked, in the order of the lines. A folder of the working copy at root is the top of
-// it. If no line names a folder, foldersOf returns root.
+// foldersOf returns the folders in which the agent worked, in the order of the lines. A folder in the working copy at root, or in a worktree that the
+// agent had entered, is the top of it. If no line names a folder, foldersOf returns root.
 func foldersOf(lines []dialect.Line, root string) []string {
-	var folders []string
+	var folders, tops []string
+	for _, l := range lines {
+		if l.Worktree && l.Folder != "" && len(tops) < mostFolders && !slices.Contains(tops, l.Folder) {
+			tops = append(tops, l.Folder)
+		}
+	}
+	if root != "" {
+		tops = append(tops, root)
+	}
 	for _, l := range lines {
 		folder := l.Folder
-		if root != "" && strings.HasPrefix(folder+"/", root+"/") {
-			folder = root
+		if i := slices.IndexFunc(tops, func(top string) bool { return strings.HasPrefix(folder+"/", top+"/") }); i >= 0 {
+			folder = tops[i]
 		}
 		if folder != "" && len(folders) < mostFolders && !slices.Contains(folders, folder) {
 			folders = append(folders, folder)

@@ -72,6 +72,9 @@ func TestFoldersAreThoseOfTheLines(t *testing.T) {
 	assert.Equal(t, []string{"/repo"}, foldersOf(nil, "/repo"))
 	assert.Equal(t, []string{"/repo", "/other", "/repository"}, foldersOf(in("", "/repo/src", "/other", "/repo", "/repository", "/other"), "/repo"))
 	assert.Equal(t, []string{"/repo/src"}, foldersOf(in("/repo/src"), ""))
+	entered := in("/repo", "/repo/wt/x", "/repo/wt/x/src", "/repo/src")
+	entered[1].Worktree = true
+	assert.Equal(t, []string{"/repo", "/repo/wt/x"}, foldersOf(entered, "/repo"))
 }
 
 func TestAMemoryThatIsNoneIsRefused(t *testing.T) {

@@ -108,7 +108,7 @@ func (h Hook) open(ctx context.Context, ev dialect.Event, warn func(error)) (*ti
 	if err != nil {
 		return at(folder)
 	}
-	if root := store.Workspace().Root; root != "" && strings.HasPrefix(folder+"/", root+"/") {
+	if root := store.Workspace().Root; root != "" && strings.HasPrefix(folder+"/", root+"/") && !hasCheckout(folder, root) {
 		return store, nil
 	}
 	other, err := at(folder)
@@ -119,6 +119,19 @@ func (h Hook) open(ctx context.Context, ev dialect.Event, warn func(error)) (*ti
 		store, other = other, store
 	}
 	return other, store.Close() //nolint:contextcheck // closing must finish
+}
+
+// hasCheckout reports whether a folder below root, or a folder between them, is the top of a working copy: an agent makes its worktrees in the
+// working copy.
+func hasCheckout(folder, root string) bool {
+	for ; len(folder) > len(root); folder = filepath.Dir(folder) {
+		for _, name := range []string{".git", ".jj"} {
+			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // read reads and parses the input.

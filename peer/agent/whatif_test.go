@@ -203,6 +203,47 @@ func TestASessionCanMoveToAnotherWorktree(t *testing.T) {
 	assert.Equal(t, "2", s.Git("rev-list", "--count", "refs/smithers/_tip/claude-s"), "one run, in both worktrees")
 }
 
+// An agent makes its worktrees in the working copy, and enters them in the middle of a session. Subagents can have worktrees of their own.
+func TestAnAgentCanEnterAWorktree(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	const id = "0e0e0e"
+	event := func(name, members string) {
+		s.hook(fmt.Sprintf(`{"session_id":%q,"transcript_path":%q,"hook_event_name":%q%s}`, id, s.transcript, name, members))
+		assert.Empty(t, s.last().Error)
+	}
+	event("UserPromptSubmit", `,"prompt":"here"`)
+	entered, below := filepath.Join(s.Dir, ".claude", "worktrees", "x"), filepath.Join(s.Dir, ".claude", "worktrees", "x", "src")
+	s.Git("worktree", "add", "-q", entered)
+	s.say(fmt.Sprintf(`{"type":"assistant","cwd":%q,"message":{"content":%q}}`+"\n", s.Dir, "look at "+s.Dir+"/a"))
+	s.say(fmt.Sprintf(`{"type":"worktree-state","worktreeSession":{"originalCwd":%q,"worktreePath":%q}}`+"\n", s.Dir, entered))
+	s.Write(".claude/worktrees/x/src/made", "x")
+	s.say(fmt.Sprintf(`{"type":"assistant","cwd":%q,"message":{"content":%q}}`+"\n", below, "I wrote "+below+"/made"))
+	event("PostToolBatch", `,"cwd":"`+below+`"`+batch("c1"))
+	assert.Equal(t, "made\nmain.go", s.Git("ls-tree", "--name-only", "refs/smithers/_tip/claude-0e0e0e:worktree/src"))
+
+	subagent := filepath.Join(s.Dir, ".claude", "worktrees", "agent-a")
+	s.Git("worktree", "add", "-q", subagent)
+	s.Write(".claude/worktrees/agent-a/sub", "x")
+	event("PostToolBatch", `,"agent_id":"a","cwd":"`+subagent+`"`+batch("c2"))
+	assert.Contains(t, s.Git("ls-tree", "--name-only", "refs/smithers/_tip/claude-0e0e0e:worktree"), "sub")
+	event("PostToolBatch", `,"cwd":"`+s.Dir+`"`+batch("c3"))
+	assert.NotContains(t, s.Git("ls-tree", "-r", "--name-only", "refs/smithers/_tip/claude-0e0e0e:worktree"), "made")
+	assert.Equal(t, "4", s.Git("rev-list", "--count", "refs/smithers/_tip/claude-0e0e0e"), "one run, in all worktrees")
+
+	course := s.whatIf("claude-0e0e0e@c1")
+	assert.Equal(t, "x", read(t, filepath.Join(course.Dir, "src", "made")))
+	text := read(t, course.File)
+	assert.NotContains(t, text, s.Dir, "the course has a worktree of its own")
+	assert.NotContains(t, text, "worktree-state")
+	assert.Contains(t, text, "look at "+course.Dir+"/a")
+	assert.Contains(t, text, "I wrote "+course.Dir+"/src/made")
+
+	s.Git("init", "-q", "nested")
+	event("UserPromptSubmit", `,"prompt":"there","cwd":"`+filepath.Join(s.Dir, "nested")+`"`)
+	assert.Contains(t, s.Git("ls-tree", "--name-only", "refs/smithers/_tip/claude-0e0e0e:worktree"), "src", "a nested repository is another one")
+}
+
 func TestASessionDoesNotGoToAnotherRepository(t *testing.T) {
 	t.Parallel()
 	s, other := newSession(t, repotest.New(t, repotest.Commit)), repotest.New(t, repotest.Commit)

@@ -91,13 +91,16 @@ var claudeVendor = map[string]bool{
 
 // claudeLine has the members that this package reads of a line of Claude Code's transcript.
 type claudeLine struct {
-	Type      string `json:"type"`
-	Time      string `json:"timestamp"`
-	Folder    string `json:"cwd"`
-	Session   string `json:"sessionId"`
-	Meta      bool   `json:"isMeta"`
-	Compact   bool   `json:"isCompactSummary"`
-	Aside     bool   `json:"isSidechain"`
+	Type     string `json:"type"`
+	Time     string `json:"timestamp"`
+	Folder   string `json:"cwd"`
+	Session  string `json:"sessionId"`
+	Meta     bool   `json:"isMeta"`
+	Compact  bool   `json:"isCompactSummary"`
+	Aside    bool   `json:"isSidechain"`
+	Worktree struct {
+		Path string `json:"worktreePath"`
+	} `json:"worktreeSession"`
 	ID        string `json:"uuid"`
 	Parent    string `json:"parentUuid"`
 	Compacted struct {
@@ -144,6 +147,9 @@ func readClaude(text []byte) Facts {
 	facts := Facts{Vendor: claudeVendor[line.Type], Message: line.Message.ID, Answers: line.Type == "assistant", Folder: line.Folder, Aside: line.Aside}
 	facts.Session, facts.Summary = line.Session, line.Compact
 	facts.AtMs = timeOf(line.Time)
+	if line.Worktree.Path != "" {
+		facts.Folder, facts.Worktree = line.Worktree.Path, true
+	}
 	if facts.Link = line.link(); facts.Vendor && facts.Link != nil {
 		facts.Slim = line.stub()
 		facts.LeftOut = bytes.Equal(facts.Slim, text)

@@ -15,25 +15,26 @@ type Line struct {
 
 // Facts is what a line of an agent's file says.
 type Facts struct {
-	Vendor  bool   // the line has only texts of the agent's vendor, and is left out
-	Slim    []byte // the line without long texts of the vendor; nil if the line has none
-	Header  bool   // the line is about the session, and belongs to each cut of the conversation
-	Answers bool   // the line is of the model or of a tool
-	AtMs    int64  // when the line was written, in milliseconds since 1970; 0 if unknown
-	Message string // the id of the model's answer that the line is a part of
-	Usage   Usage  // of the whole answer
-	Part    string // the id of the message that the words and calls of the line are a part of; "" if it is Message
-	Begun   []Call
-	Ended   []Result
-	Todos   json.RawMessage // the list of todos that the line sets; nil if it sets none
-	Session string          // the agent's own id of the session; "" if the line does not say it
-	Folder  string          // the folder in which the agent works; "" if the line does not say it
-	Said    []Saying        // what a person or the model said in words
-	Aside   bool            // the line is of a subagent, although it is in the file of the session
-	Summary bool            // the line stands for what was said before it: the agent has shortened its conversation
-	Link    *Link           // the place of the line in a conversation that is a tree; nil if the line has none
-	Undo    *Undo           // what the line takes back in a conversation that is a list; nil if it takes nothing back
-	LeftOut bool            // only the Link of a line of the vendor was stored
+	Vendor   bool   // the line has only texts of the agent's vendor, and is left out
+	Slim     []byte // the line without long texts of the vendor; nil if the line has none
+	Header   bool   // the line is about the session, and belongs to each cut of the conversation
+	Answers  bool   // the line is of the model or of a tool
+	AtMs     int64  // when the line was written, in milliseconds since 1970; 0 if unknown
+	Message  string // the id of the model's answer that the line is a part of
+	Usage    Usage  // of the whole answer
+	Part     string // the id of the message that the words and calls of the line are a part of; "" if it is Message
+	Begun    []Call
+	Ended    []Result
+	Todos    json.RawMessage // the list of todos that the line sets; nil if it sets none
+	Session  string          // the agent's own id of the session; "" if the line does not say it
+	Folder   string          // the folder in which the agent works; "" if the line does not say it
+	Worktree bool            // Folder is the top of a worktree that the agent has entered
+	Said     []Saying        // what a person or the model said in words
+	Aside    bool            // the line is of a subagent, although it is in the file of the session
+	Summary  bool            // the line stands for what was said before it: the agent has shortened its conversation
+	Link     *Link           // the place of the line in a conversation that is a tree; nil if the line has none
+	Undo     *Undo           // what the line takes back in a conversation that is a list; nil if it takes nothing back
+	LeftOut  bool            // only the Link of a line of the vendor was stored
 }
 
 // Link is the place of a line in a conversation that is a tree: an agent that goes back goes on from an older line.

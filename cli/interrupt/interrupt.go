@@ -27,9 +27,13 @@ func (e *Error) Unwrap() error { return context.Canceled }
 // The program timeout sends SIGTERM to its child, and again to the process group of the child.
 const echo = 500 * time.Millisecond
 
-// Catch catches SIGINT and SIGTERM, and returns two contexts. The first signal cancels ctx; the cause is then an Error
-// with this signal. The second signal cancels hurry. A signal of the same kind that comes right after the first does
+// Catch catches the signals that end a command, and returns two contexts. The first signal cancels ctx; the cause is then an
+// Error with SIGINT or SIGTERM. The second signal cancels hurry. A signal of the same kind that comes right after the first does
 // not count as the second, see again. The third signal ends the process.
+//
+// SIGHUP, with which a terminal or an ssh connection closes, counts as SIGTERM. If SIGHUP was ignored when the process started, as
+// nohup does, it stays ignored. SIGQUIT (Ctrl-\) counts as SIGTERM and as the second signal at once: commands are killed
+// without a grace period, and none is left running. The next SIGQUIT ends the process with the stacks of its goroutines.
 //
 // After Catch, a write to a closed pipe returns an error and does not end the process. Child processes still get
 // SIGPIPE.
@@ -39,7 +43,10 @@ func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	hurry, now := context.WithCancel(context.WithoutCancel(parent))
 	ends := make(chan os.Signal, 2)
-	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(ends, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(ends, syscall.SIGHUP)
+	}
 	// The channel pipes is never read: with a channel for SIGPIPE, Go does not end the process after a failed write.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
@@ -47,11 +54,11 @@ func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 		var first os.Signal
 		select {
 		case first = <-ends:
-			cancel(&Error{first})
+			cancel(&Error{kindOf(first)})
 		case <-ctx.Done():
 			return
 		}
-		if again(ends, first, time.After(echo), hurry.Done()) {
+		if first == syscall.SIGQUIT || again(ends, first, time.After(echo), hurry.Done()) {
 			signal.Stop(ends)
 			now()
 		}
@@ -64,15 +71,23 @@ func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	}
 }
 
+// kindOf returns SIGTERM for the signals that count as SIGTERM, and any other signal itself.
+func kindOf(sig os.Signal) os.Signal {
+	if sig == syscall.SIGHUP || sig == syscall.SIGQUIT {
+		return syscall.SIGTERM
+	}
+	return sig
+}
+
 // again waits for the second signal. It returns true when this signal comes, and false if done is closed before. first
 // is the signal that came before.
 //
-// The same key press or command may send the first signal twice. So one signal of the same kind as first does not count
-// if it comes before the channel over receives the time.
+// The same key press or command may send the first signal twice, and a session that closes may send SIGTERM and SIGHUP. So one
+// signal of the same kind as first does not count if it comes before the channel over receives the time.
 func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, done <-chan struct{}) bool {
 	select {
 	case sig := <-signals:
-		if sig != first {
+		if kindOf(sig) != kindOf(first) || sig == syscall.SIGQUIT {
 			return true
 		}
 	case <-over:

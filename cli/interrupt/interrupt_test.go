@@ -1,6 +1,7 @@
 package interrupt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,22 +56,25 @@ func TestInterruptedNamesTheSignalUnlessTheErrorSaysMore(t *testing.T) {
 func TestASecondSignalIsNotTheEchoOfTheFirst(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		over bool
-		then []os.Signal
-		want bool
+		first os.Signal // nil: SIGINT
+		over  bool
+		then  []os.Signal
+		want  bool
 	}{
-		"none":                                  {},
-		"the echo":                              {then: []os.Signal{os.Interrupt}},
-		"the echo, and one more":                {then: []os.Signal{os.Interrupt, os.Interrupt}, want: true},
-		"another one":                           {then: []os.Signal{syscall.SIGTERM}, want: true},
-		"the same one, too late to be its echo": {over: true, then: []os.Signal{os.Interrupt}, want: true},
+		"none":                   {},
+		"the echo":               {then: []os.Signal{os.Interrupt}},
+		"the echo, and one more": {then: []os.Signal{os.Interrupt, os.Interrupt}, want: true},
+		"another one":            {then: []os.Signal{syscall.SIGTERM}, want: true},
+		"SIGHUP right after SIGTERM, as of a session that closes": {first: syscall.SIGTERM, then: []os.Signal{syscall.SIGHUP}},
+		"SIGQUIT right after SIGTERM":                             {first: syscall.SIGTERM, then: []os.Signal{syscall.SIGQUIT}, want: true},
+		"the same one, too late to be its echo":                   {over: true, then: []os.Signal{os.Interrupt}, want: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			signals, over, done := make(chan os.Signal), make(chan time.Time), make(chan struct{})
 			got := make(chan bool, 1)
-			go func() { got <- again(signals, os.Interrupt, over, done) }()
+			go func() { got <- again(signals, cmp.Or(test.first, os.Interrupt), over, done) }()
 			if test.over {
 				over <- time.Time{}
 			}

@@ -7,6 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // Cancel sets the status of a run to cancelled, and returns the run's tip. run is the whole id of the run. by is the name of
@@ -21,13 +23,14 @@ func (d *Desk) Cancel(ctx context.Context, run, by string) (*timeline.Head, erro
 	if err := refuseForeignCancel(d.Store, head); err != nil {
 		return nil, err
 	}
-	if err := engine.Cancel(ctx, head, by, d.Now()); err != nil {
-		return head, err
+	err = engine.Cancel(ctx, head, by, d.Now())
+	if err == nil || fault.CodeOf(err) == fault.RunNotResumable { // a run that has ended may still have commands of a killed process
+		claim.EndLeft(ctx, head, nil)
 	}
-	if !d.Store.Owner(head.Row()).Live { // else the process that runs the run ends it
+	if err == nil && !d.Store.Owner(head.Row()).Live { // else the process that runs the run notifies
 		d.Notify(ctx, head)
 	}
-	return head, nil
+	return head, err
 }
 
 // Decide approves or denies an approval that a run waits for. It returns the run's tip and the decided approval. run is

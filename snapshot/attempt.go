@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -141,4 +142,27 @@ func (a Attempt) checkPointer() error {
 		return errors.New("frame: out of range")
 	}
 	return nil
+}
+
+// CalledRuns returns the ids of the runs that the attempts of an entry have called, each once, in the order of the attempts. If an
+// attempt cannot be read, CalledRuns returns the runs before it, and an error.
+func CalledRuns(e *Entry) ([]string, error) {
+	attempts, err := e.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for row, err := range attempts.Rows() {
+		var a Attempt
+		if err == nil {
+			a, err = DecodeAttempt(row)
+		}
+		if err != nil {
+			return out, err
+		}
+		if a.Child != "" && !slices.Contains(out, a.Child) {
+			out = append(out, a.Child)
+		}
+	}
+	return out, nil
 }

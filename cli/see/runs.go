@@ -3,6 +3,7 @@ package see
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
@@ -23,7 +25,8 @@ import (
 type runDocument struct {
 	Kind string `json:"kind"`
 	list.RunInfo
-	Stale bool `json:"stale,omitempty"` // the run's row says running, and no live process owns the run
+	Stale bool `json:"stale,omitempty"`        // the run's row says running, and no live process owns the run
+	Left  int  `json:"leftCommands,omitempty"` // how many commands outlived the process that started them
 
 	*runFacts // nil without --with
 }
@@ -54,7 +57,8 @@ func runsCommand() *arg.Command {
 		Usage:   []string{"[--workflow NAME] [--limit N] [--since TIME] [--sessions] [--scores] [--with FACTS --json]"},
 		About: `Lists every run, the newest first: its id, status, newest frame, workflow, time of creation,
 and the frame from which it was forked. A run is stale if its status is running but no
-process on this machine runs it: resume continues the run. With --json, prints one object
+process on this machine runs it: resume continues the run. The status also says how many
+commands a killed process left running: cancel ends them. With --json, prints one object
 per line.
 
 With --json, --with adds facts to each run: waiting (what it waits for), times (how long its
@@ -155,6 +159,10 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	} else if len(runs) == 0 && s.OutTTY {
 		s.Note("no runs yet: `git smithers run WORKFLOW` starts a run")
 	}
+	left, err := leftCommands(ctx, store)
+	if err != nil {
+		return err
+	}
 	p := display.NewPainter(ctx, s)
 	t := term.Table{Header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
 	var facts []list.Facts
@@ -167,6 +175,9 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	for i, run := range runs {
 		if summary.StaleInfo(ctx, store, run) {
 			run.Status += " (stale)"
+		}
+		if n := left[run.RunID]; n > 0 {
+			run.Status += fmt.Sprintf(" (%s left)", plain.Count(n, "command"))
 		}
 		created := display.ClockTime(run.CreatedAtMs)
 		if s.IsTerminalOut() {
@@ -188,6 +199,16 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	return t.Write(s.Terminal)
 }
 
+// leftCommands returns how many commands outlived the process that started them, by the ids of their runs.
+func leftCommands(ctx context.Context, store *timeline.Store) (map[string]int, error) {
+	all, err := claim.FindLeft(ctx, store)
+	left := make(map[string]int, len(all))
+	for _, one := range all {
+		left[one.Run] = one.Count
+	}
+	return left, err
+}
+
 // writeRuns prints a document for each run. It counts changed lines for at most countLinesFor.
 func writeRuns(ctx context.Context, s *session.Session, store *timeline.Store, runs []list.RunInfo, opts runsOptions) error {
 	var facts []list.Facts
@@ -202,8 +223,12 @@ func writeRuns(ctx context.Context, s *session.Session, store *timeline.Store, r
 			return err
 		}
 	}
+	left, err := leftCommands(ctx, store)
+	if err != nil {
+		return err
+	}
 	for i, run := range runs {
-		doc := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(ctx, store, run)}
+		doc := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(ctx, store, run), Left: left[run.RunID]}
 		if opts.with {
 			doc.runFacts = describeFacts(&facts[i])
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/notify"
 )
@@ -28,9 +29,9 @@ func statusCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "status",
 		Summary: "show running, waiting and failed runs (the default command)",
-		About: `Shows the running runs, the requests that wait for you with the commands that answer them,
-the last failed run and the reason, the newest runs, and the commands to type next. status
-changes nothing.
+		About: `Shows the running runs, the commands that killed processes left running, the requests that
+wait for you with the commands that answer them, the last failed run and the reason, the
+newest runs, and the commands to type next. status changes nothing.
 
 It lists at most five running runs and five waiting runs, the newest ones.`,
 		Exits: arg.Reads(),
@@ -46,13 +47,14 @@ It lists at most five running runs and five waiting runs, the newest ones.`,
 
 // statusDocument is the document of status --json.
 type statusDocument struct {
-	Kind    string             `json:"kind"`
-	Counts  map[string]int     `json:"counts"` // runs by their status
-	Running []runningRun       `json:"running"`
-	Waiting []waitingLine      `json:"waiting"`
-	Failed  *failedRun         `json:"failed"` // the run that failed last
-	Newest  []runDocument      `json:"newest"`
-	Next    []suggestedCommand `json:"next"`
+	Kind    string               `json:"kind"`
+	Counts  map[string]int       `json:"counts"` // runs by their status
+	Running []runningRun         `json:"running"`
+	Waiting []waitingLine        `json:"waiting"`
+	Failed  *failedRun           `json:"failed"` // the run that failed last
+	Left    []claim.LeftCommands `json:"left,omitempty"`
+	Newest  []runDocument        `json:"newest"`
+	Next    []suggestedCommand   `json:"next"`
 
 	resume string // what resume does to the newest run, if this run is pending or cancelled; "" if resume refuses it
 }
@@ -113,6 +115,11 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	doc := &statusDocument{
 		Kind: "status", Counts: overview.Counts, Running: []runningRun{}, Waiting: []waitingLine{}, Newest: []runDocument{},
 	}
+	left, err := claim.FindLeft(ctx, store)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc.Left = left
 	var waiting []mail.Line
 	var failed *runDocument
 	for _, run := range overview.Runs {

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -95,6 +96,7 @@ func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 		v.part("Failed last", failedRows(doc.Failed), 0, "")
 		v.part("Newest runs", newestRows(doc.Newest), 0, "")
 	}
+	v.part("Left running", leftRows(doc.Left, v.now), 0, "runs")
 	v.title("Next")
 	width := 0
 	for _, next := range doc.Next {
@@ -153,6 +155,22 @@ func runningRows(list []runningRun) []statusRow {
 		rows[i] = statusRow{run: run.RunID, what: strings.Join(run.Tasks, ", "), atMs: run.UpdatedAtMs}
 		if run.Stale {
 			rows[i].what = "no process runs this run any more"
+		}
+	}
+	return rows
+}
+
+// leftRows returns a row for each run with commands that outlived their process, with the command that ends them under it.
+func leftRows(list []claim.LeftCommands, now time.Time) []statusRow {
+	rows := make([]statusRow, len(list))
+	for i, left := range list {
+		command := fault.CommandLine(arg.Program, "cancel", left.Run)
+		if left.Gone {
+			command = fault.CommandLine(arg.Program, "doctor", "--repair")
+		}
+		rows[i] = statusRow{
+			run: left.Run, what: plain.Count(left.Count, "command") + " of a process that is gone", atMs: now.UnixMilli(),
+			under: []string{fmt.Sprintf("`%s` ends them", command)},
 		}
 	}
 	return rows

@@ -48,7 +48,7 @@ func machine() (string, error) {
 // If the leader is gone, a process counts as a member only if its environment has all of env. End does nothing if the
 // Mark is from another machine or an earlier start of this machine, or if this process is in the group.
 func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, error) {
-	if here, err := machine(); err != nil || here != m.Machine || syscall.Getpgrp() == m.PID {
+	if foreign, err := m.foreign(); foreign || err != nil {
 		return 0, err
 	}
 	patience, over := context.WithTimeout(ctx, grace)
@@ -68,6 +68,24 @@ func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, 
 		<-tick.C
 	}
 	return len(asked), fmt.Errorf("process group %d: %w", m.PID, ErrStays)
+}
+
+// foreign reports whether the Mark is from another machine or an earlier start of this machine, or whether this process is in the group.
+func (m Mark) foreign() (bool, error) {
+	here, err := machine()
+	return here != m.Machine || syscall.Getpgrp() == m.PID, err
+}
+
+// Living reports whether a process of the group exists that End would signal.
+func (m Mark) Living(env []string) (bool, error) {
+	if foreign, err := m.foreign(); foreign || err != nil {
+		return false, err
+	}
+	members, err := m.members(env, nil)
+	for _, p := range members {
+		err = errors.Join(err, p.process.Release())
+	}
+	return len(members) > 0, err
 }
 
 // signal sends SIGKILL to every member if kill is true. Otherwise it sends SIGTERM to each member that is not in asked.

@@ -40,7 +40,7 @@ func CommandsOf(s *timeline.Store, run string) *Commands {
 
 // commandNote is the content of a command's file. Only this machine reads the file.
 type commandNote struct {
-	Attempt string         `json:"attempt"` // the key of the attempt
+	Attempt string         `json:"attempt"` // the key of the attempt, or of the score if the command is a scorer
 	Group   procgroup.Mark `json:"group"`   // identifies the command's process group
 }
 
@@ -84,40 +84,68 @@ func (c *Commands) Ended(attempt string) {
 // number of processes that it signaled. If a command's file is unreadable, or if some processes of a command stay,
 // EndLeft continues with the other commands and returns all errors joined. Only the run's owner may call EndLeft.
 func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error) {
-	entries, err := os.ReadDir(c.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	ended := 0
-	for _, entry := range entries {
-		n, endErr := c.endLeft(ctx, entry.Name(), grace)
-		ended, err = ended+n, errors.Join(err, endErr)
+	noted, err := c.noted()
+	ended, endErr := c.end(ctx, noted, grace)
+	return ended, timeline.Explain(errors.Join(err, endErr))
+}
+
+// end ends the remaining processes of the noted commands as EndLeft does.
+func (c *Commands) end(ctx context.Context, noted []notedCommand, grace time.Duration) (ended int, err error) {
+	for _, one := range noted {
+		n, endErr := one.group.End(ctx, one.env, grace)
+		if ended += n; endErr == nil {
+			endErr = os.Remove(one.path)
+		}
+		if endErr != nil && !errors.Is(endErr, fs.ErrNotExist) {
+			err = errors.Join(err, fmt.Errorf("cannot end the command of attempt %s: %w", one.name, endErr))
+		}
 	}
 	// The removal fails, as it should, if a command's file stays.
 	_ = os.Remove(c.folder)
-	return ended, timeline.Explain(err)
+	return ended, err
 }
 
-// endLeft ends the remaining processes of one command, removes the command's file and returns the number of
-// processes that it signaled. name is the name of the file. If some processes stay, endLeft returns an error and
-// keeps the file. If the file has no complete note, endLeft only removes the file.
-func (c *Commands) endLeft(ctx context.Context, name string, grace time.Duration) (int, error) {
-	path := filepath.Join(c.folder, name)
-	data, err := os.ReadFile(path)
+// notedCommand is a command that has a file.
+type notedCommand struct {
+	path, name string // name is the key with which Began was called; "" if the note is incomplete
+	env        []string
+	group      procgroup.Mark
+}
+
+// noted returns the commands of the run that have a file. A command starts after its file is complete. So the command of an
+// incomplete file never started: its group is zero.
+func (c *Commands) noted() ([]notedCommand, error) {
+	entries, err := os.ReadDir(c.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []notedCommand
+	for _, entry := range entries {
+		one := notedCommand{path: filepath.Join(c.folder, entry.Name())}
+		data, readErr := os.ReadFile(one.path)
+		if readErr != nil {
+			err = errors.Join(err, readErr)
+			continue
+		}
+		var note commandNote
+		if json.Unmarshal(data, &note) == nil {
+			if env, ok := commandEnv(c.run, note.Attempt); ok {
+				one.name, one.env, one.group = note.Attempt, env, note.Group
+			}
+		}
+		out = append(out, one)
+	}
+	return out, err
+}
+
+// commandEnv returns the variables of a command's attempt, as AttemptEnv does. name is the key of the attempt or, for the command of
+// a scorer, of the score.
+func commandEnv(run, name string) ([]string, bool) {
+	node, iteration, number, err := snapshot.SplitAttemptKey(name)
 	if err != nil {
-		return 0, err
+		node, iteration, number, _, _, err = snapshot.SplitScoreKey(name)
 	}
-	var note commandNote
-	err = json.Unmarshal(data, &note)
-	node, iteration, number, keyErr := snapshot.SplitAttemptKey(note.Attempt)
-	if err != nil || keyErr != nil { // a command starts after its file is complete, so this command never started
-		return 0, os.Remove(path)
-	}
-	ended, err := note.Group.End(ctx, AttemptEnv(c.run, node, iteration, number), grace)
-	if err != nil {
-		return ended, fmt.Errorf("cannot end the command of attempt %s: %w", note.Attempt, err)
-	}
-	return ended, os.Remove(path)
+	return AttemptEnv(run, node, iteration, number), err == nil
 }
 
 // AttemptEnv returns the environment variables that name an attempt to its command, and to all processes that
@@ -130,6 +158,3 @@ func AttemptEnv(run, node string, iteration, attempt int) []string {
 		"SMITHERS_ATTEMPT=" + strconv.Itoa(attempt),
 	}
 }
-
-// CommandGrace is the time that the commands of a dead process have to end before they are killed.
-const CommandGrace = 5 * time.Second

@@ -17,9 +17,7 @@ import (
 // Errors are warnings, since no history depends on these files.
 func HandOver(ctx context.Context, s *timeline.Store, oldRun, newRun string) {
 	n, err := CommandsOf(s, oldRun).EndLeft(ctx, CommandGrace)
-	if n > 0 {
-		s.Warn(fmt.Errorf("ended %d processes of commands that another process of run %q had left running", n, oldRun))
-	}
+	warnOfEnded(s, oldRun, n)
 	if err != nil {
 		s.Warn(fmt.Errorf("commands that another process of run %q left running were not ended: %w", oldRun, err))
 	}

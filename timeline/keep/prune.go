@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -104,8 +105,12 @@ func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*r
 }
 
 // forget replaces the run h by its tombstone. In one transaction, it creates the tombstone and the ref that holds
-// the run, and deletes the run's frame refs and its tip. It first notes the prune for `undo`.
+// the run, and deletes the run's frame refs and its tip. It first ends commands that dead processes left, because no other command
+// would find them, and notes the prune for `undo`.
 func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
+	if head, err := k.store.Head(ctx, h.id); err == nil { // the commands of an unreadable run are left to doctor
+		claim.EndLeft(ctx, head, nil)
+	}
 	batch := k.store.Objects().Begin()
 	tip := k.toHold(h)
 	stone, err := snapshot.Tombstone{Run: h.id, Tip: tip, AtMs: k.store.Now().UnixMilli()}.Add(batch)

@@ -46,23 +46,7 @@ func (s *Sharer) calledBy(tip objstore.ID) []string {
 	if err != nil {
 		return nil
 	}
-	attempts, err := entry.Attempts()
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for row, err := range attempts.Rows() {
-		var a snapshot.Attempt
-		if err == nil {
-			a, err = snapshot.DecodeAttempt(row)
-		}
-		if err != nil {
-			break
-		}
-		if a.Child != "" && !slices.Contains(out, a.Child) {
-			out = append(out, a.Child)
-		}
-	}
+	out, _ := snapshot.CalledRuns(entry) // the readable ones
 	return out
 }
 

@@ -86,7 +86,7 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 			t.store.Warn(fmt.Errorf("the claim of run %q was not released: %w", t.head.Row().ID, err))
 		}
 	}()
-	t.endCommands(ctx)
+	claim.EndLeft(ctx, t.head, held) // these commands could still write to the files that the plan restores
 	t.files.Fence = func() error { return t.fence(held) }
 	// If no file changes, record adds the start event to the frame instead of Save.
 	announced := t.files.Changes()
@@ -186,18 +186,6 @@ func (t *plan) claim(ctx context.Context) (*claim.Claim, error) {
 		if now := t.head.Row(); opsErr != nil || !same || now.Frame != before.Frame || now.Epoch != before.Epoch {
 			return nil, errors.Join(err, opsErr)
 		}
-	}
-}
-
-// endCommands ends the remaining commands of a killed process, because these commands could still write to
-// the files that the plan restores. It reports problems as warnings.
-func (t *plan) endCommands(ctx context.Context) {
-	n, err := claim.CommandsOf(t.store, t.head.Row().ID).EndLeft(ctx, claim.CommandGrace)
-	if n > 0 {
-		t.store.Warn(fmt.Errorf("commands that another process started for run %q were still running: ended %d processes", t.head.Row().ID, n))
-	}
-	if err != nil {
-		t.store.Warn(fmt.Errorf("a command that another process started for run %q may still be running: %w", t.head.Row().ID, err))
 	}
 }
 

@@ -304,7 +304,7 @@ func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil || !isAboutOneFile(err):
+	case ctx.Err() != nil || !isAboutOneFile(err, paths):
 		return err
 	}
 	return c.readApart(ctx, paths, err)

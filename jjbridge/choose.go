@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -112,12 +113,14 @@ func (c *choice) unwatched() {
 // capture, take adds it to c.wanted. info describes the file, and file is what the user's version control knows of it.
 //
 // take returns false for a file that is neither regular nor a symbolic link. It also returns false for a file that is
-// too large or unreadable, and for an untracked file with a secret, and records this file as left out. The search of a
+// too large or unreadable, and for an untracked file with a secret or with a name that git refuses, and records this file as left out. The search of a
 // file in c.wanted may still leave it out.
 func (c *choice) take(path string, info fs.FileInfo, file wantedFile) bool {
 	link := info.Mode()&fs.ModeSymlink != 0
 	switch {
 	case !info.Mode().IsRegular() && !link:
+		return false
+	case !file.tracked && c.refuse(path, link):
 		return false
 	case info.Size() > c.opts.MaxFile:
 		c.left.add(path, snapshot.LeftTooLarge, info.Size())
@@ -135,6 +138,20 @@ func (c *choice) take(path string, info fs.FileInfo, file wantedFile) bool {
 		c.secrets.add(path, "", false)
 	}
 	return true
+}
+
+// refuse reports whether git refuses the name of an untracked file, and records the file, or its folder with such a name, as left
+// out.
+func (c *choice) refuse(path string, link bool) bool {
+	mode := objstore.ModeFile
+	if link {
+		mode = objstore.ModeSymlink
+	}
+	refused := refusedPart(path, mode)
+	if refused != "" {
+		c.left.add(refused, snapshot.LeftUnreadable, 0)
+	}
+	return refused != ""
 }
 
 // unchanged reports whether the file at path still has the content that the last capture read. If so, unchanged captures

@@ -85,7 +85,7 @@ func (p *parents) entries(tree objstore.ID) ([]objstore.TreeEntry, error) {
 }
 
 // commitFilter removes files from the tree of a jj commit: changed files of more than limit bytes, new files for which leaves
-// returns true, and new files with secrets.
+// returns true, new files with secrets, and new files and folders with names that git refuses.
 type commitFilter struct {
 	ctx     context.Context //nolint:containedctx // of one walk
 	w       *Workspace
@@ -177,6 +177,13 @@ func (f *commitFilter) entry(e objstore.TreeEntry, at siblings, path string) (ob
 		}
 	}
 	was, _ := objstore.FindEntry(at.searched, e.Name)
+	if refusedName(e.Name, e.Mode) {
+		if e.Mode == objstore.ModeTree {
+			path += "/"
+		}
+		f.left.add(path, snapshot.LeftUnreadable, 0)
+		return e, false, nil
+	}
 	switch e.Mode {
 	case objstore.ModeTree:
 		var searched objstore.ID

@@ -44,11 +44,19 @@ func filterFailure(err error) *gitexec.Error {
 	return nil
 }
 
-// isAboutOneFile reports whether err shows that git stopped because of one file, for instance because a filter failed
-// on the file. git may then be able to read the other files.
-func isAboutOneFile(err error) bool {
+// isAboutOneFile reports whether err shows that git stopped because of one of files, for instance because a filter or a change of
+// encoding failed: git's last words name a file. git may then be able to read the other files.
+func isAboutOneFile(err error, files []string) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
-	return ok && strings.Contains(failed.Stderr, "fatal: Unable to process path ") || filterFailure(err) != nil
+	if !ok {
+		return false
+	}
+	if filterFailure(err) != nil {
+		return true
+	}
+	_, words, ok := strings.Cut(failed.Stderr, "fatal: ")
+	return ok && (strings.HasPrefix(words, "Unable to process path ") ||
+		slices.ContainsFunc(files, func(file string) bool { return strings.Contains(words, "'"+file+"'") }))
 }
 
 // readApart reads files in smaller groups after git has failed with err at one of the files. git stops at the first

@@ -73,7 +73,7 @@ const (
 	LeftEmbedded   = "embedded-repository" // a repository that is not a submodule
 	LeftUntracked  = "untracked"           // untracked files: too many, too large together, or excluded
 	LeftByJJ       = "left-out-by-jj"      // new, and larger than jj's snapshot.max-new-file-size
-	LeftUnreadable = "unreadable"          // the capture could not read the file
+	LeftUnreadable = "unreadable"          // the capture could not read the file, or git refuses its name
 	LeftSecret     = "secret"              // an untracked file that has a secret, or is named like a file of secrets
 	LeftDirty      = "dirty-submodule"     // the submodule's commit is captured, but not the changes in its files
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -52,7 +53,7 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 	out.row.Workflow = out.hide(out.row.Workflow)
 	if parent := out.row.Parent; parent != nil {
 		hidden := *parent
-		hidden.Description = out.hide(parent.Description)
+		hidden.Description = out.hide(unescaped(parent.Description))
 		out.row.Parent = &hidden
 	}
 	if out.dialogue, err = agent.DialogueAt(ctx, d.Store, at, objstore.ID{}); err != nil {
@@ -60,7 +61,7 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 	}
 	if out.dialogue != nil {
 		for i, turn := range out.dialogue.Turns {
-			out.dialogue.Turns[i].Prompt = out.hide(turn.Prompt)
+			out.dialogue.Turns[i].Prompt = out.hide(unescaped(turn.Prompt))
 		}
 		return out, nil
 	}
@@ -93,6 +94,9 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 	slices.SortStableFunc(out.tasks, func(a, b taskLine) int { return earlier(a.first, b.first) })
 	return out, nil
 }
+
+// unescaped returns a stored text as somebody has said it, but with its placeholders.
+func unescaped(text string) string { return string(redact.Unescape([]byte(text), redact.Plain)) }
 
 // attempted names a task in an iteration of its loop.
 type attempted struct {

@@ -152,11 +152,6 @@ func (d *draft) setOutput(table, key string, value json.RawMessage) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "outputs/" + table, Key: key, Value: value})
 }
 
-// setInput sets the run's input.
-func (d *draft) setInput(text json.RawMessage) {
-	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: text})
-}
-
 // remove removes the row with the given key from a collection of the state. The row may be missing.
 func (d *draft) remove(collection, key string) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpRemove, Collection: collection, Key: key})

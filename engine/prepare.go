@@ -55,7 +55,11 @@ func (d *draft) takeInput(rec Recorder, wf *workflow.Workflow, over json.RawMess
 		return nil, err
 	}
 	if !bytes.Equal(before, input) {
-		d.setInput(input)
+		amended, err := timeline.AmendInput(rec.State(), over)
+		if err != nil {
+			return nil, err
+		}
+		d.state = append(d.state, amended)
 		d.say("input", "changed")
 	}
 	return input, nil

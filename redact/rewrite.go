@@ -24,6 +24,12 @@ type Edit struct {
 	Number int    `json:"number,omitempty"` // the placeholder's number, or 0 for an escaped sign
 }
 
+// Kept is a range of a text that Rewrite has written before, and that stays as it is.
+type Kept struct {
+	Start, End int
+	Edits      []Edit // those of the range; their offsets are in the text
+}
+
 // Rewrite returns text with a placeholder for each secret in found, and with each other place escaped that looks like a
 // placeholder. The edits undo this; see Restore. found must be sorted and must not overlap, like the result of Find.
 //
@@ -32,9 +38,26 @@ type Edit struct {
 // escapes of JSON. Without anything
 // to change, Rewrite returns text itself and no edits.
 func Rewrite(text []byte, form Form, found []Finding, name func(rule string, secret []byte) Placeholder) ([]byte, []Edit) {
+	return RewriteAround(nil, text, form, found, name)
+}
+
+// RewriteAround is Rewrite, but leaves the ranges in kept as they are, and returns their edits, too. kept must be sorted and must not
+// overlap with found.
+func RewriteAround(kept []Kept, text []byte, form Form, found []Finding, name func(rule string, secret []byte) Placeholder) ([]byte, []Edit) {
 	parts := secretParts(text, form, found)
+	for _, k := range kept {
+		for _, e := range k.Edits {
+			parts = append(parts, part{start: e.Offset, end: e.Offset + len(e.Text), made: &e})
+		}
+	}
+	at := 0
 	for m := range marks(text, form) {
-		parts = append(parts, part{start: m.start, end: m.start + m.length})
+		for at < len(kept) && kept[at].End <= m.start {
+			at++
+		}
+		if at == len(kept) || m.start < kept[at].Start {
+			parts = append(parts, part{start: m.start, end: m.start + m.length})
+		}
 	}
 	if len(parts) == 0 {
 		return text, nil
@@ -49,7 +72,9 @@ func Rewrite(text []byte, form Form, found []Finding, name func(rule string, sec
 		}
 		out = append(out, text[from:p.start]...)
 		e := Edit{Offset: len(out), Was: bytes.Clone(text[p.start:p.end])}
-		if p.rule == "" {
+		if p.made != nil {
+			e.Text, e.Was, e.Number = p.made.Text, p.made.Was, p.made.Number
+		} else if p.rule == "" {
 			e.Text = sign + string(e.Was) // the old sign keeps its spelling, so that Unescape gives the very bytes
 		} else {
 			placeholder := name(p.rule, p.meaning(text))
@@ -88,6 +113,7 @@ type part struct {
 	kind       partKind
 	rule       string
 	of         string // the known value that the part spells, or ""
+	made       *Edit  // the edit that has made the part before, or nil
 }
 
 // partKind is what a part is in the text.
@@ -123,7 +149,7 @@ func secretParts(text []byte, form Form, found []Finding) []part {
 	var parts []part
 	if form == Plain {
 		for _, f := range found {
-			parts = append(parts, part{f.Start, f.End, plainPart, f.Rule, f.Of})
+			parts = append(parts, part{f.Start, f.End, plainPart, f.Rule, f.Of, nil})
 		}
 		return parts
 	}
@@ -187,7 +213,7 @@ func isNumberByte(b byte) bool {
 // and characters.
 func (t token) part(text []byte, f Finding) (part, bool) {
 	if t.isNumber {
-		return part{t.start, t.end, numberPart, f.Rule, f.Of}, true
+		return part{t.start, t.end, numberPart, f.Rule, f.Of, nil}, true
 	}
 	low, high := max(f.Start, t.start), min(f.End, t.end)
 	p := part{start: -1, kind: stringPart, rule: f.Rule, of: f.Of}

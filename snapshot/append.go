@@ -18,6 +18,7 @@ type Draft struct {
 	Events    []Event                     // the entry's events, in order; Append assigns each Seq
 	Ext       *ExtDraft                   // changes of one other engine's data; nil leaves ext/ unchanged
 	Run       func(*Run)                  // edits the run's row in place; nil leaves the row unchanged
+	Earlier   *Run                        // the row of an earlier entry whose error Run may set again; may be nil
 	VCS       *VCS                        // the captured working copy; nil leaves vcs.json, worktree/ and worktrees/ unchanged
 	Objects   func(objstore.Writer) error // adds the missing objects of VCS's trees if vcs.json changes; may be nil
 	Workflow  *Workflow                   // nil leaves the workflow unchanged; otherwise Append also sets the row's WorkflowHash
@@ -196,7 +197,7 @@ func (a *appender) extend() error {
 func (a *appender) takeIn() (err error) {
 	a.marks.marker = a.draft.Marker
 	in := a.intake()
-	if a.run, err = in.run(a.before, a.draft.Run); err != nil {
+	if a.run, err = in.run(a.before, a.draft.Earlier, a.draft.Run); err != nil {
 		return err
 	}
 	a.stored, err = in.draft(&a.draft)
@@ -214,6 +215,9 @@ func (a *appender) storedBefore(collection, key string) ([]byte, error) {
 	state, err := a.baseState()
 	if err != nil {
 		return nil, err
+	}
+	if collection == CollectionInput {
+		return state.Input()
 	}
 	rows := state.collection(collection)
 	if table, ok := strings.CutPrefix(collection, outputsPrefix); ok {

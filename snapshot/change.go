@@ -52,8 +52,10 @@ type Change struct {
 	Key        string          `json:"key"`        // "" for the input
 	Value      json.RawMessage `json:"value,omitempty"`
 
-	// Redacted means that the value has passed a Redactor already, so that its placeholders are no text from outside.
+	// Redacted means that all of the value is stored text: it has passed a Redactor already, so its placeholders are no text from outside.
 	Redacted bool `json:"-"`
+	// Amends means that the value of an output, or the input, repeats members of the row's value before. They are stored text.
+	Amends bool `json:"-"`
 	// Seen is the number of bytes at the beginning of the value of an output that the row has had before, if the caller knows it. No
 	// secret is looked for there, except near the end of these bytes.
 	Seen int `json:"-"`

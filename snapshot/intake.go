@@ -97,10 +97,10 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	return t, nil
 }
 
-// run returns the edited row of a run. before is the row to edit, and stays unchanged. edit changes a copy of before,
-// and run then gives VCSRoot its shortest spelling. If edit is nil, the result is an unchanged copy. run does not check
+// run returns the edited row of a run. before is the row to edit, and stays unchanged. The texts of earlier, which may be nil, are stored
+// text as those of before are. edit changes a copy of before, and run then gives VCSRoot its shortest spelling. If edit is nil, the result is an unchanged copy. run does not check
 // the row, and does not set Frame, NextSeq and Secrets: writeRun and numberEntry do this later.
-func (in intake) run(before Run, edit func(*Run)) (Run, error) {
+func (in intake) run(before Run, earlier *Run, edit func(*Run)) (Run, error) {
 	run := before.clone()
 	if edit == nil {
 		return run, nil
@@ -115,7 +115,7 @@ func (in intake) run(before Run, edit func(*Run)) (Run, error) {
 		}
 	}
 	for i, text := range texts {
-		if *text == had[i] {
+		if *text == had[i] || i == 0 && earlier != nil && *text == earlier.Error {
 			continue // it is stored already
 		}
 		var err error
@@ -205,17 +205,17 @@ func (in intake) encode(c Change) (page.Row, error) {
 		if err := in.limits.CheckValue(c.Value); err != nil {
 			return page.Row{}, err
 		}
-		return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value}, 0)
+		return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value}, c)
 	}
 	if of := in.known.named(c.Collection); of != nil {
 		row, err := in.registered(of, c)
-		if err != nil || c.Redacted {
+		switch {
+		case err != nil:
 			return row, err
+		case of.isText:
+			return in.secrets.value(of.name, row, c)
 		}
-		if of.isText {
-			return in.secrets.value(of.name, row, 0)
-		}
-		return in.secrets.members(of, row)
+		return in.secrets.members(of, row, c.Redacted)
 	}
 	if _, _, err := SplitKey(c.Key); err != nil {
 		return page.Row{}, err
@@ -223,7 +223,7 @@ func (in intake) encode(c Change) (page.Row, error) {
 	if err := in.limits.CheckSize(c.Value); err != nil {
 		return page.Row{}, err
 	}
-	return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value}, c.Seen)
+	return in.secrets.value(c.Collection, page.Row{Key: c.Key, Value: c.Value}, c)
 }
 
 // registered returns the row that the change c sets, in the form in which the collection of c stores it. of describes

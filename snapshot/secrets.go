@@ -14,9 +14,10 @@ import (
 // so that an Append that is repeated writes the same objects.
 type Redactor interface {
 	// RedactJSON returns the JSON value text with a placeholder in place of each secret. The result is valid JSON. Without a
-	// secret, the result may be text itself. RedactJSON does not modify text.
-	RedactJSON(at Place, text []byte) ([]byte, error)
-	// RedactText is RedactJSON for a text that is no JSON.
+	// secret, the result may be text itself. RedactJSON does not modify text. stored returns what of text is stored text, which
+	// stays as it is. RedactJSON calls stored only if there is something to change; nil means that all of text is from outside.
+	RedactJSON(at Place, text []byte, stored func() (Stored, error)) ([]byte, error)
+	// RedactText is RedactJSON for a text from outside that is no JSON.
 	RedactText(at Place, text string) (string, error)
 	// Highest returns the highest number of a placeholder that the run has, or 0; see Run.Secrets.
 	Highest() int
@@ -43,6 +44,18 @@ func (p Place) String() string {
 	}
 	return fmt.Sprintf("%s in row %q of %s", p.Member, p.Key, p.Collection)
 }
+
+// Stored is what of a new text at a place is stored text: no text from outside, whatever it looks like.
+type Stored struct {
+	Before []byte // the text that was stored at the place before
+	Kept   []Kept // in order, without overlaps
+}
+
+// Kept is a range of a new text that repeats the bytes of a stored text from the offset Was on.
+type Kept struct{ Start, End, Was int }
+
+// wholly returns the Stored of a text that is all stored text.
+func wholly(text []byte) Stored { return Stored{text, []Kept{{0, len(text), 0}}} }
 
 // Reveal returns the text for which a run's history has text at a place: with the secrets that were taken out there.
 type Reveal func(at Place, text []byte) ([]byte, error)
@@ -93,21 +106,52 @@ func (s secrets) json(text []byte) ([]byte, error) {
 	if s.redactor == nil || len(text) == 0 {
 		return text, s.stored.look("texts", text)
 	}
-	return s.redactor.RedactJSON(Place{}, text)
+	return s.redactor.RedactJSON(Place{}, text, nil)
 }
 
-// value returns a row of a collection whose whole value comes from outside, without its secrets. seen is Change.Seen.
-func (s secrets) value(collection string, row page.Row, seen int) (page.Row, error) {
+// value returns a row of a collection whose whole value comes from outside, but for what c says, without its secrets.
+func (s secrets) value(collection string, row page.Row, c Change) (page.Row, error) {
 	if s.redactor == nil {
-		text, err := s.unseen(collection, row, seen)
+		if c.Redacted {
+			return row, nil
+		}
+		text, err := s.unseen(collection, row, c.Seen)
 		if err != nil {
 			return row, err
 		}
 		return row, s.stored.look(strings.TrimSpace(collection+" "+row.Key), text)
 	}
 	var err error
-	row.Value, err = s.redactor.RedactJSON(Place{Collection: collection, Key: row.Key}, row.Value)
+	row.Value, err = s.redactor.RedactJSON(Place{Collection: collection, Key: row.Key}, row.Value, func() (Stored, error) {
+		switch {
+		case c.Redacted:
+			return wholly(row.Value), nil
+		case !c.Amends:
+			return Stored{}, nil
+		}
+		before, err := s.before(collection, row.Key)
+		return keptMembers(before, row.Value), err
+	})
 	return row, err
+}
+
+// keptMembers returns what of now, the new value of a row, is text of before: all of it, or the members that are the same.
+func keptMembers(before, now []byte) Stored {
+	if bytes.Equal(before, now) {
+		return wholly(now)
+	}
+	type member struct{ name, value string }
+	had := make(map[member]memberRange)
+	for m := range memberRanges(before) {
+		had[member{m.name, string(before[m.start:m.end])}] = m
+	}
+	stored := Stored{Before: before}
+	for m := range memberRanges(now) {
+		if was, ok := had[member{m.name, string(now[m.start:m.end])}]; ok {
+			stored.Kept = append(stored.Kept, Kept{m.nameStart, m.nameStart + len(m.name), was.nameStart}, Kept{m.start, m.end, was.start})
+		}
+	}
+	return stored
 }
 
 // The size of a value from which its beginning is not looked through again, and the number of bytes before the first
@@ -137,32 +181,33 @@ func (s secrets) unseen(collection string, row page.Row, same int) ([]byte, erro
 	return row.Value[max(0, same-seenAgain):], nil
 }
 
-// members returns a stored row of a collection whose free members come from outside, without the secrets in them.
-func (s secrets) members(of *collection, row page.Row) (page.Row, error) {
-	if len(of.free) == 0 {
+// members returns a stored row of a collection whose free members come from outside, without the secrets in them. redacted is
+// Change.Redacted.
+func (s secrets) members(of *collection, row page.Row, redacted bool) (page.Row, error) {
+	if len(of.free) == 0 || redacted && s.redactor == nil {
 		return row, nil
 	}
 	if s.redactor == nil {
 		return row, s.stored.look(of.name+" "+row.Key, row.Value)
 	}
-	if of.rekey == nil {
-		return s.membersAt(of, row, row.Key)
+	if of.rekey == nil || redacted {
+		return s.membersAt(of, row, row.Key, redacted)
 	}
 	// The key follows from the value, so the texts have no known place before they are without secrets.
-	clean, err := s.membersAt(of, row, "")
+	clean, err := s.membersAt(of, row, "", false)
 	if err != nil || bytes.Equal(clean.Value, row.Value) {
 		return row, err
 	}
 	if clean, err = of.rekey(clean); err != nil {
 		return row, err
 	}
-	_, err = s.membersAt(of, row, clean.Key)
+	_, err = s.membersAt(of, row, clean.Key, false)
 	return clean, err
 }
 
 // membersAt returns the row without the secrets in its free members. key is the key of the row as it will be stored, or "" if
-// it is not known yet. The texts then have no place.
-func (s secrets) membersAt(of *collection, row page.Row, key string) (page.Row, error) {
+// it is not known yet. The texts then have no place. Whoever changes a member repeats the others as they are stored: they stay.
+func (s secrets) membersAt(of *collection, row page.Row, key string, redacted bool) (page.Row, error) {
 	var had map[string][]byte
 	var out []byte
 	from := 0
@@ -175,20 +220,20 @@ func (s secrets) membersAt(of *collection, row page.Row, key string) (page.Row, 
 			at = Place{of.name, key, m.name}
 		}
 		text := row.Value[m.start:m.end]
-		clean, err := s.redactor.RedactJSON(at, text)
+		clean, err := s.redactor.RedactJSON(at, text, func() (stored Stored, err error) {
+			if had == nil && !redacted {
+				had, err = s.memberValues(of.name, row.Key)
+			}
+			if redacted || bytes.Equal(had[m.name], text) {
+				stored = wholly(text)
+			}
+			return stored, err
+		})
 		if err != nil {
 			return row, err
 		}
 		if bytes.Equal(clean, text) {
 			continue
-		}
-		if had == nil {
-			if had, err = s.memberValues(of.name, row.Key); err != nil {
-				return row, err
-			}
-		}
-		if bytes.Equal(had[m.name], text) {
-			continue // whoever changes another member repeats what is stored, so the placeholders are ours
 		}
 		out = append(append(out, row.Value[from:m.start]...), clean...)
 		from = m.end
@@ -211,24 +256,27 @@ func (s secrets) memberValues(collection, key string) (map[string][]byte, error)
 
 // memberRange is a member of an object: its value is the bytes from start to end.
 type memberRange struct {
-	name       string
+	name       string // as it is spelled, without quotes
+	nameStart  int
 	start, end int
 }
 
-// memberRanges yields the members of a stored object: without white space, and with names that need no escapes. It stops at
-// anything else.
+// memberRanges yields the members of an object. It stops at anything else.
 func memberRanges(object []byte) iter.Seq[memberRange] {
 	return func(yield func(memberRange) bool) {
-		for i := 1; i < len(object) && object[i] == '"'; i++ {
-			end := jsontext.StringEnd(object, i)
-			if end < 0 || end >= len(object) {
+		i := jsontext.SkipSpace(object, 0)
+		for opening := byte('{'); i < len(object) && object[i] == opening; opening = ',' {
+			name := jsontext.SkipSpace(object, i+1)
+			end := jsontext.StringEnd(object, name)
+			if end < 0 {
 				return
 			}
-			m := memberRange{name: string(object[i+1 : end-1]), start: end + 1}
+			colon := jsontext.SkipSpace(object, end)
+			m := memberRange{name: string(object[name+1 : end-1]), nameStart: name + 1, start: jsontext.SkipSpace(object, colon+1)}
 			if m.end = jsontext.ValueEnd(object, m.start); m.end < 0 || !yield(m) {
 				return
 			}
-			i = m.end
+			i = jsontext.SkipSpace(object, m.end)
 		}
 	}
 }

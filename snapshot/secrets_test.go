@@ -27,19 +27,32 @@ type redactor struct {
 	err    error
 }
 
-func (r *redactor) RedactJSON(at snapshot.Place, text []byte) ([]byte, error) {
-	text = bytes.ReplaceAll(text, []byte("«"), []byte("««"))
-	n := bytes.Count(text, []byte(aSecret))
+func (r *redactor) RedactJSON(at snapshot.Place, text []byte, stored func() (snapshot.Stored, error)) ([]byte, error) {
+	var before snapshot.Stored
+	if stored != nil {
+		var err error
+		if before, err = stored(); err != nil {
+			return nil, err
+		}
+	}
+	var out []byte
+	from, n := 0, 0
+	for _, k := range append(before.Kept, snapshot.Kept{Start: len(text), End: len(text)}) {
+		part := bytes.ReplaceAll(text[from:k.Start], []byte("«"), []byte("««"))
+		n += bytes.Count(part, []byte(aSecret))
+		out = append(append(out, bytes.ReplaceAll(part, []byte(aSecret), []byte("«1»"))...), text[k.Start:k.End]...)
+		from = k.End
+	}
 	if n == 0 {
-		return text, nil
+		return out, nil
 	}
 	r.found += n
 	r.places = append(r.places, at)
-	return bytes.ReplaceAll(text, []byte(aSecret), []byte("«1»")), r.err
+	return out, r.err
 }
 
 func (r *redactor) RedactText(at snapshot.Place, text string) (string, error) {
-	out, err := r.RedactJSON(at, []byte(text))
+	out, err := r.RedactJSON(at, []byte(text), nil)
 	return string(out), err
 }
 
@@ -162,6 +175,67 @@ func TestWhatIsStoredIsNotRedactedAgain(t *testing.T) {
 	require.True(t, ok)
 	assert.Contains(t, string(value), `"prompt":"«1»"`, "the placeholder that is stored stays")
 	assert.Contains(t, string(value), `"response":"««1»"`, "but an answer that looks like it is escaped")
+}
+
+// Whoever amends a row, or hands on a stored one, says so: then what is stored stays, and only the rest is looked through.
+func TestAmendedAndRedactedRowsKeepWhatIsStored(t *testing.T) {
+	t.Parallel()
+	amended := func(c snapshot.Change) snapshot.Change { c.Amends = true; return c }
+	redacted := func(c snapshot.Change) snapshot.Change { c.Redacted = true; return c }
+	failed := snapshot.Attempt{NodeID: "a", Attempt: 1, State: snapshot.AttemptFailed, StartedAtMs: someTime, FinishedAtMs: new(someTime), Error: "exit: «1»"}
+	for name, c := range map[string]struct {
+		before, change snapshot.Change
+		want           string
+	}{
+		"a member more":           {output("t", "a", `{"p":"`+aSecret+`"}`), amended(output("t", "a", `{"a":"«1» `+aSecret+`","p":"«1»"}`)), `{"a":"««1» «1»","p":"«1»"}`},
+		"a member changed":        {output("t", "a", `{"p":"`+aSecret+`","q":1}`), amended(output("t", "a", `{"p":"«1»","q":"«1»"}`)), `{"p":"«1»","q":"««1»"}`},
+		"another name":            {output("t", "a", `{"p":"`+aSecret+`"}`), amended(output("t", "a", `{"q":"«1»"}`)), `{"q":"««1»"}`},
+		"other white space":       {output("t", "a", `{"p":"`+aSecret+`"}`), amended(output("t", "a", `{ "p" : "«1»" , "q":"«1»" }`)), `{ "p" : "«1»" , "q":"««1»" }`},
+		"no object":               {output("t", "a", `["`+aSecret+`"]`), amended(output("t", "a", `["«1»"]`)), `["«1»"]`},
+		"a list that grew":        {output("t", "a", `["`+aSecret+`"]`), amended(output("t", "a", `["«1»",2]`)), `["««1»",2]`},
+		"a row before":            {output("t", "b", `{"p":"`+aSecret+`"}`), amended(output("t", "a", `{"p":"«1»"}`)), `{"p":"««1»"}`},
+		"an output that says not": {output("t", "a", `{"p":"`+aSecret+`"}`), output("t", "a", `{"p":"«1»"}`), `{"p":"««1»"}`},
+		"the input":               {input(`{"p":"` + aSecret + `"}`), amended(input(`{"p":"«1»","q":"` + aSecret + `"}`)), `{"p":"«1»","q":"«1»"}`},
+		"an output":               {output("t", "b", `1`), redacted(output("t", "a", `{"p":"«1»"}`)), `{"p":"«1»"}`},
+		"a log":                   {output("t", "b", `1`), redacted(set("logs", snapshot.EncodeLog("a", 0, 1, "«1»"))), `"«1»"`},
+		"an attempt":              {output("t", "b", `1`), redacted(set("attempts", snapshot.EncodeAttempt(failed))), `"error":"exit: «1»"`},
+		"a transcript":            {output("t", "b", `1`), redacted(set("transcript", snapshot.EncodeTranscript("main", 7, linesOf(`{"a":"«1»"}`)))), `{"a":"«1»"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			draft := func(c snapshot.Change) snapshot.Draft {
+				if c.Collection == "logs" || c.Collection == "attempts" || c.Collection == "transcript" {
+					return snapshot.Draft{Redactor: new(redactor), Journal: []snapshot.Change{c}}
+				}
+				return snapshot.Draft{Redactor: new(redactor), Frame: &snapshot.FrameDraft{State: []snapshot.Change{c}}}
+			}
+			chain := start(t, snapshot.Draft{})
+			chain.append(t, draft(c.before))
+			chain.append(t, draft(c.change))
+			var all strings.Builder
+			for _, data := range chain.store.All() {
+				all.Write(data)
+			}
+			assert.Contains(t, all.String(), c.want)
+			assert.NotContains(t, all.String(), aSecret)
+		})
+	}
+}
+
+func TestTheErrorOfAnEarlierRowIsStoredAlready(t *testing.T) {
+	t.Parallel()
+	chain := start(t, snapshot.Draft{})
+	setError := func(text string, earlier *snapshot.Run) snapshot.Run {
+		entry := chain.append(t, snapshot.Draft{Redactor: new(redactor), Earlier: earlier, Run: func(r *snapshot.Run) { r.Error = text }})
+		row, err := entry.RunRow()
+		require.NoError(t, err)
+		return row
+	}
+	failed := setError("is "+aSecret, nil)
+	setError("", nil)
+	assert.Equal(t, "is «1»", setError(failed.Error, &failed).Error)
+	setError("", nil)
+	assert.Equal(t, "is ««1»", setError(failed.Error, nil).Error, "somebody else says the same")
 }
 
 func TestIdsAreNotTakenForSecrets(t *testing.T) {

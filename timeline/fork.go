@@ -172,7 +172,11 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 				return nil, Explain(err)
 			}
 		}
-		changes = append(changes, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: merged})
+		amended, err := AmendInput(state, j.req.Input)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, amended)
 	}
 	if len(j.req.Nodes) > 0 {
 		prepared, err := state.EditWithin(j.store.settings.Limits, j.store.objects.Begin(), changes)

@@ -67,6 +67,16 @@ func WholeInput(reveal snapshot.Reveal, stored, override json.RawMessage) (json.
 	return MergeInput(base, override)
 }
 
+// AmendInput returns the change of the input of a state by the members of override, as MergeInput makes it. The other members stay as they
+// are stored, with their placeholders.
+func AmendInput(state *snapshot.State, override json.RawMessage) (snapshot.Change, error) {
+	stored, err := state.Input()
+	if err == nil {
+		stored, err = MergeInput(stored, override)
+	}
+	return snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: stored, Amends: true}, Explain(err)
+}
+
 // unreplaced returns the object stored without its escapes and with null for each member that override replaces. ok is false if
 // the other members have placeholders.
 func unreplaced(stored, override json.RawMessage) (rest json.RawMessage, ok bool) {

@@ -173,7 +173,11 @@ func (d *drafter) takeAnswer() error {
 		return fmt.Errorf("the agent's answer: %w", err)
 	}
 	row["answer"] = answer
-	return d.output(promptsTable, row)
+	if err := d.output(promptsTable, row); err != nil {
+		return err
+	}
+	d.out.Frame.State[len(d.out.Frame.State)-1].Amends = true
+	return nil
 }
 
 // takeLabel keeps this moment under a label. A session that has ended stays so.

@@ -8,8 +8,8 @@ import (
 
 // missingIn returns changes that set the rows that a fork needs for the conversation that it keeps, and that its newest entry lacks: an agent writes the
 // result of a call after the frame of the call. These are the rows with the kept lines, and the rows of calls that begin or end in these lines. The calls
-// are noted in k.mem. The rows have their secrets, so that the store takes them out again.
-func (k *keptLines) missingIn(s *timeline.Store, fork *snapshot.Entry) ([]snapshot.Change, error) {
+// are noted in k.mem.
+func (k *keptLines) missingIn(fork *snapshot.Entry) ([]snapshot.Change, error) {
 	lines, calls := k.named()
 	said, err := newRows(fork, k.head, (*snapshot.Entry).Transcript)
 	if err != nil {
@@ -19,23 +19,15 @@ func (k *keptLines) missingIn(s *timeline.Store, fork *snapshot.Entry) ([]snapsh
 	if err != nil {
 		return nil, err
 	}
-	run, err := k.head.RunRow()
-	if err != nil {
-		return nil, timeline.Explain(err)
-	}
-	book := s.Secrets(run)
 	var changes []snapshot.Change
-	add := func(collection string, row page.Row) error {
-		whole, err := book.Look(snapshot.Place{Collection: collection, Key: row.Key}, row.Value)
-		changes = append(changes, snapshot.SetRow(collection, page.Row{Key: row.Key, Value: whole.Text}))
-		return timeline.Explain(err)
+	add := func(collection string, row page.Row) {
+		set := snapshot.SetRow(collection, row)
+		set.Redacted = true
+		changes = append(changes, set)
 	}
 	for _, row := range said {
-		if !lines[row.Key] {
-			continue
-		}
-		if err := add(snapshot.CollectionTranscript, row); err != nil {
-			return nil, err
+		if lines[row.Key] {
+			add(snapshot.CollectionTranscript, row)
 		}
 	}
 	for _, row := range called {
@@ -46,9 +38,7 @@ func (k *keptLines) missingIn(s *timeline.Store, fork *snapshot.Entry) ([]snapsh
 		if !calls[call.CallToken] {
 			continue
 		}
-		if err := add(snapshot.CollectionToolCalls, row); err != nil {
-			return nil, err
-		}
+		add(snapshot.CollectionToolCalls, row)
 		k.mem.end(call.CallToken)
 		if call.NodeID == turnNode && call.Iteration == k.mem.Turn {
 			k.mem.Calls = max(k.mem.Calls, call.Seq+1)

@@ -185,7 +185,7 @@ func (w WhatIf) fork(ctx context.Context, s *timeline.Store, course *Course, kep
 	if err != nil {
 		return err
 	}
-	late, err := kept.missingIn(s, head.Entry())
+	late, err := kept.missingIn(head.Entry())
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -445,9 +446,10 @@ func (th *thread) answers(key Key, writes []Write) ([]Write, error) {
 		if !found || row.Status != snapshot.HumanAnswered {
 			continue
 		}
-		w := Write{Task: nullTask, Idx: resumeIdx, Channel: resumeChannel, Value: Value{typeJSON, row.Response}}
+		said := json.RawMessage(redact.Unescape(row.Response, redact.JSON)) // only the mailbox has escapes
+		w := Write{Task: nullTask, Idx: resumeIdx, Channel: resumeChannel, Value: Value{typeJSON, said}}
 		if len(tasks) > 1 {
-			w.Task, w.Value.Data = r.Task, appended(writes, r.Task, row.Response)
+			w.Task, w.Value.Data = r.Task, appended(writes, r.Task, said)
 		}
 		p := pending{key, writes}
 		p.add([]Write{w})

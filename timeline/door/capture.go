@@ -352,6 +352,11 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 		}
 		draft.Frame.State = changes
 	}
+	if draft.Frame != nil {
+		for i := range draft.Frame.State {
+			draft.Frame.State[i].Amends = true // an engine that changes a member repeats the others as it has read them
+		}
+	}
 	for i, e := range req.Events {
 		if e.Type == "" {
 			return snapshot.Draft{}, fault.New(fault.InvalidInput, "event %d of the capture has no type", i+1)

@@ -118,7 +118,7 @@ func (p *attemptChanges) cancel(row page.Row, a snapshot.Attempt) {
 		if text := claim.LiveLogsOf(p.store, p.tip.Run).Last(row.Key); text != "" {
 			log := snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, text)
 			p.changes = append(p.changes, snapshot.Change{
-				Op: snapshot.OpSet, Collection: snapshot.CollectionLogs, Key: log.Key, Value: log.Value,
+				Op: snapshot.OpSet, Collection: snapshot.CollectionLogs, Key: log.Key, Value: log.Value, Redacted: true, // as people have seen it
 			})
 			p.logs = append(p.logs, row.Key)
 		}
@@ -134,10 +134,10 @@ func (p *attemptChanges) cancel(row page.Row, a snapshot.Attempt) {
 	p.cancelled = append(p.cancelled, row.Key)
 }
 
-// set adds a change that replaces the row of an attempt.
+// set adds a change that replaces the row of an attempt. Its texts are those of a stored row, or ours.
 func (p *attemptChanges) set(row page.Row) {
 	p.changes = append(p.changes, snapshot.Change{
-		Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value,
+		Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value, Redacted: true,
 	})
 }
 

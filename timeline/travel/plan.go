@@ -45,6 +45,7 @@ type turn struct {
 	rendered json.RawMessage     // the rendered tree; nil means the tree of then
 	workflow *snapshot.Workflow  // the run's new workflow; nil keeps the workflow
 	row      func(*snapshot.Run) // makes further changes to the run's row; nil makes no change
+	earlier  *snapshot.Run       // the row from which row takes the error; may be nil
 }
 
 // newPlan returns a plan for op on the run of head. The plan has no files to restore, and its function turn, which
@@ -274,8 +275,8 @@ func (t *plan) draft() (*travelDraft, error) {
 	state := t.head.State()
 	draft := &snapshot.Draft{
 		Frame:    &snapshot.FrameDraft{State: turn.state, Based: turn.based, Rendered: turn.rendered},
-		Workflow: turn.workflow,
-		Subject:  t.subject, AtMs: at,
+		Workflow: turn.workflow, Earlier: turn.earlier,
+		Subject: t.subject, AtMs: at,
 	}
 	if turn.then != nil {
 		if state, err = turn.then.State(); err != nil {

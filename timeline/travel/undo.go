@@ -175,6 +175,7 @@ func (t *plan) before(earlier *snapshot.Entry, row snapshot.Run, at int64) (*tur
 		return nil, err
 	}
 	workflow := turn.row
+	turn.earlier = &row
 	turn.row = func(now *snapshot.Run) {
 		now.Error, now.FinishedAtMs = row.Error, row.FinishedAtMs
 		if workflow != nil {

@@ -39,7 +39,7 @@ func TestASecretIsTakenOutAndGivenBackWhereItWas(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "vault")
 	text := `{"token":"` + secret + `","note":"«secret:x:1»"}`
-	stored, err := book(open(dir, vault.Redact), "r").RedactJSON(output, []byte(text))
+	stored, err := book(open(dir, vault.Redact), "r").RedactJSON(output, []byte(text), nil)
 	require.NoError(t, err)
 	want := `{"token":"«secret:CI_PASSWORD:1»","note":"««secret:x:1»"}`
 	assert.Equal(t, want, string(stored))
@@ -88,7 +88,7 @@ func TestATextWithoutSecretsLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "vault")
 	b := book(open(dir, vault.Redact), "r")
-	stored, err := b.RedactJSON(output, []byte(`{"a":1}`))
+	stored, err := b.RedactJSON(output, []byte(`{"a":1}`), nil)
 	require.NoError(t, err)
 	assert.Equal(t, `{"a":1}`, string(stored))
 	whole, err := b.Reveal(output, stored)
@@ -101,7 +101,7 @@ func TestATextWithoutSecretsLeavesNoFile(t *testing.T) {
 func TestAForkHasTheSecretsOfItsParent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	stored, err := book(open(dir, vault.Redact), "parent").RedactJSON(output, []byte(`["`+secret+`"]`))
+	stored, err := book(open(dir, vault.Redact), "parent").RedactJSON(output, []byte(`["`+secret+`"]`), nil)
 	require.NoError(t, err)
 
 	child := open(dir, vault.Redact).Book(snapshot.Run{ID: "child", Parent: &snapshot.Parent{RunID: "parent"}, Secrets: 1},
@@ -113,6 +113,53 @@ func TestAForkHasTheSecretsOfItsParent(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "x «secret:CI_PASSWORD:1» «secret:OTHER:2»", again, "the same secret has the same number, a new one the next")
 	assert.Equal(t, 2, child.Highest())
+}
+
+// Text from the store is not judged again: it stays at the byte, gives back what it gave back before, and other secrets get the next numbers.
+func TestStoredTextIsNeverRedactedAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := book(open(dir, vault.Redact), "r")
+	first := `{"prompt":"use ` + secret + ` and «secret:x:1»","n":1}`
+	stored, err := b.RedactJSON(output, []byte(first), nil)
+	require.NoError(t, err)
+	before := string(stored)
+
+	kept := strings.Index(before, `"use`)
+	end := strings.Index(before, `,"n"`)
+	next := `{"answer":"no another-long-secret-8 but «secret:y:2»",` + `"prompt":` + before[kept:end] + `}`
+	at := strings.Index(next, before[kept:end])
+	amended := func() (snapshot.Stored, error) {
+		return snapshot.Stored{Before: stored, Kept: []snapshot.Kept{{Start: at, End: at + end - kept, Was: kept}}}, nil
+	}
+	want := `{"answer":"no «secret:OTHER:2» but ««secret:y:2»","prompt":"use «secret:CI_PASSWORD:1» and ««secret:x:1»"}`
+	again, err := b.RedactJSON(output, []byte(next), amended)
+	require.NoError(t, err)
+	assert.Equal(t, want, string(again))
+	whole, err := book(open(dir, vault.Redact), "r").Reveal(output, again)
+	require.NoError(t, err)
+	assert.Equal(t, `{"answer":"no another-long-secret-8 but «secret:y:2»","prompt":"use `+secret+` and «secret:x:1»"}`, string(whole))
+
+	t.Run("in a clone that lacks the secret", func(t *testing.T) {
+		t.Parallel()
+		there := book(open(t.TempDir(), vault.Redact), "r")
+		got, err := there.RedactJSON(output, []byte(next), amended)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got), "the number of the placeholder that is there counts")
+		_, err = there.Reveal(output, got)
+		assert.Equal(t, fault.SecretMissing, fault.CodeOf(err))
+	})
+	t.Run("where secrets are refused", func(t *testing.T) {
+		t.Parallel()
+		strict := book(open(t.TempDir(), vault.Refuse), "r")
+		text := []byte(`"it was ` + secret + ` in an older text"`) // stored before this clone knew the secret
+		same := func() (snapshot.Stored, error) {
+			return snapshot.Stored{Before: text, Kept: []snapshot.Kept{{End: len(text)}}}, nil
+		}
+		got, err := strict.RedactJSON(output, text, same)
+		require.NoError(t, err)
+		assert.Equal(t, string(text), string(got))
+	})
 }
 
 func TestAnotherCloneGoesOnWithTheNextNumber(t *testing.T) {
@@ -158,11 +205,11 @@ func TestRefuseStoresNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "vault")
 	b := book(open(dir, vault.Refuse), "r")
-	_, err := b.RedactJSON(output, []byte(`["`+secret+`"]`))
+	_, err := b.RedactJSON(output, []byte(`["`+secret+`"]`), nil)
 	assert.Equal(t, fault.SecretsFound, fault.CodeOf(err))
 	assert.NotContains(t, err.Error(), secret)
 	assert.NoDirExists(t, dir)
-	_, err = b.RedactJSON(output, []byte(`["no secret"]`))
+	_, err = b.RedactJSON(output, []byte(`["no secret"]`), nil)
 	assert.NoError(t, err)
 }
 
@@ -189,7 +236,7 @@ func TestAnotherCloneSeesEscapedTextAsItWas(t *testing.T) {
 func TestARecordThatADeadProcessHasBegunIsDropped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	stored, err := book(open(dir, vault.Redact), "r").RedactJSON(output, []byte(`["`+secret+`"]`))
+	stored, err := book(open(dir, vault.Redact), "r").RedactJSON(output, []byte(`["`+secret+`"]`), nil)
 	require.NoError(t, err)
 	file := filepath.Join(dir, "r")
 	data, err := os.ReadFile(file)
@@ -254,11 +301,11 @@ func TestASecretThatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(filepath.Join("missing", "r"), filepath.Join(dir, "r")))
 	b, text := book(open(dir, vault.Redact), "r"), []byte(`["`+secret+`"]`)
-	_, err := b.RedactJSON(output, text)
+	_, err := b.RedactJSON(output, text, nil)
 	require.Error(t, err)
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "r")))
-	stored, err := b.RedactJSON(output, text)
+	stored, err := b.RedactJSON(output, text, nil)
 	require.NoError(t, err)
 	whole, err := book(open(dir, vault.Redact), "r").Reveal(output, stored)
 	require.NoError(t, err)

@@ -84,3 +84,19 @@ func isBearer(secret []byte) bool {
 	}
 	return !isStandIn(secret) && isRandom(secret)
 }
+
+// isMixedEnd reports whether the last part of a token, behind its prefix, looks as if a program had drawn it from letters of both cases
+// and digits.
+func isMixedEnd(secret []byte) bool {
+	const least = 10
+	end := secret[bytes.LastIndexAny(secret, "-_")+1:]
+	return varied(end, least) && mixed(end) && notExample(secret) && !isStandIn(secret)
+}
+
+// isDrawn reports whether the last part of a token looks as if a program had drawn it, also as a number in hex.
+func isDrawn(secret []byte) bool {
+	const long, least = 32, 10
+	end := secret[bytes.LastIndexAny(secret, "-_")+1:]
+	return isMixedEnd(secret) ||
+		len(end) >= long && varied(end, least) && digits(end) > 0 && digits(end) < len(end) && notExample(secret) && !isStandIn(secret)
+}

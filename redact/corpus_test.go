@@ -214,6 +214,18 @@ var documents = []string{
 	"[default]\naws_access_key_id = [[AKIA{t16}]]\naws_secret_access_key = [[{s40}]]\n", "Authorization: Bearer [[{w43}]]\n", "X-Api-Key: [[{b36}]]\n",
 	"Cookie: theme=dark; sessionid=[[{h32}]]; Path=/\n", "$ curl -sS -u {W}:[[{P}]] https://{H}/api\n", "GET /v2/items?limit=50&access_token=[[{b36}]] HTTP/1.1\n",
 	"otpauth://totp/{W}:anna@example.org?secret=[[{t32}]]&issuer={W}\n", "+ mysql -h {H} -u root -p[[{P}]] -e 'select 1'\n",
+	"+ redis-cli -h {H} -a [[{P}]] ping\n", "$ sshpass -p '[[{P}]]' ssh deploy@{H} uptime\n", "$ mongosh -u admin -p [[{P}]] --host {H}\n",
+	"$ ldapsearch -x -D cn=admin -w [[{P}]] -b dc=example\n", "$ sqlcmd -S {H} -U sa -P '[[{P}]]' -Q 'select 1'\n", "$ zip -P [[{P}]] out.zip a b\n",
+	"$ htpasswd -bc .htpasswd {W} [[{P}]]\n", "$ openssl pkcs12 -in a.p12 -passin pass:[[{P}]] -nodes\n", "$ keytool -list -storepass [[{P}]]\n",
+	"$ smbclient //srv/share -U {W}%[[{P}]]\n", "ALTER ROLE {W} WITH PASSWORD '[[{P}]]';\n", "CREATE LOGIN {W} WITH PASSWORD = N'[[{P}]]';\n",
+	"SET PASSWORD FOR '{W}'@'localhost' = '[[{P}]]';\n", "CREATE USER {W} IDENTIFIED WITH caching_sha2_password BY '[[{P}]]';\n",
+	"$ printf '%s' '[[{P}]]' | gh secret set DEPLOY_TOKEN\n", "$ echo \"[[{P}]]\" | docker login {H} -u bot --password-stdin\n", "$ echo [[{P}]] | sudo -S true\n",
+	"$ gh secret set DEPLOY_TOKEN <<< '[[{P}]]'\n", "$ cat config/master.key\n[[{h32}]]\n", "+++ b/config/master.key\n@@ -0,0 +1 @@\n+[[{h32}]]\n",
+	"{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"{w43}\",\"y\":\"{w43}\",\"d\":\"[[{w43}]]\"}\n", "{\n \"kty\": \"OKP\",\n \"d\": \"[[{w43}]]\",\n \"x\": \"{w43}\"\n}\n",
+	"{\"kty\":\"RSA\",\"n\":\"{w342}\",\"e\":\"AQAB\",\"d\":\"[[{w342}]]\",\"p\":\"[[{w171}]]\",\"qi\":\"[[{w171}]]\"}\n",
+	"{\"headers\": [{\"name\": \"Accept\", \"value\": \"*/*\"}, {\"name\": \"X-Api-Key\", \"value\": \"[[{b36}]]\"}]}\n",
+	"{\"headers\": [{\n  \"name\": \"Authorization\",\n  \"value\": \"Bearer [[{w43}]]\"\n}]}\n", "{\"cookies\":[{\"name\":\"session\",\"value\":\"[[{h32}]]\"}]}\n",
+	`{"type":"stream_event","delta":{"partial_json":"{\"command\": \"curl -H \\\"X-Key: [[{b36}]]\\\" https://{H}/\"}"}}` + "\n",
 	"+ docker login -u {W} -p [[{P}]] {H}\n", "+ ./deploy --env prod --password [[{P}]] --dry-run\n", "ansible_user: deploy\nansible_become_password: [[{P}]]\n",
 }
 
@@ -246,6 +258,14 @@ var harmless = []string{
 	"id,key,token_type\n{h24},ORD-{u10},bearer\n", "items.sort(key=functools.cmp_to_key(compare_versions2))\n", "self.token = Token2Factory.create_token_v2(self.request2)\n",
 	`{"next_page_token": "{s40}", "sync_token": "v2:{d9}:{d2}"}` + "\n", `{"type":"tool_use","id":"toolu_01{b22}","usage":{"input_tokens":{d4}},"signature":"Er{s240}"}` + "\n",
 	"pod/{W}-api-7d9f8b6c5d-{l5} 1/1 Running\n",
+	"kind: SealedSecret\nspec:\n  encryptedData:\n    password: AgB{s640}==\n    API_TOKEN: AgA{s650}=\n", "encrypted_password: AQICAH{s180}\n",
+	"spring.datasource.password=ENC({s44})\n", "db_password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  {d80}\n",
+	"{\"keys\":[{\"kty\":\"RSA\",\"n\":\"{w342}\",\"e\":\"AQAB\"},{\"kty\":\"EC\",\"x\":\"{w43}\",\"y\":\"{w43}\"}]}\n",
+	"{\"headers\":[{\"name\":\"etag\",\"value\":\"{h32}\"},{\"name\":\"x-request-id\",\"value\":\"{h8}-{h4}-4{h3}-a{h3}-{h12}\"}]}\n",
+	"{\"id\":\"resp_{h48}\",\"output\":[{\"id\":\"msg_{h48}\"},{\"id\":\"fc_{h48}\",\"call_id\":\"call_{b24}\"}],\"chat\":\"chatcmpl-{b29}\"}\n",
+	"cus_{b14} price_1{b23} acct_1{b15} pi_3{b23} pk_live_51{b97}\n", "Cache restored from key: node-cache-Linux-npm-{h64}\nimage: reg/api-{h40} prod-{h40}\n",
+	"redis-cli -a $REDIS_PASSWORD -h {H} ping\nsshpass -e ssh {H}\nmongosh -p --host {H}\n", "psql -c \"ALTER ROLE app WITH PASSWORD '<password>'\"\n",
+	"echo $TOKEN | docker login -u {W} --password-stdin\nprintf '%s' \"$DEPLOY\" | gh secret set DEPLOY\n", "DESKTOP_SESSION=gnome\nXDG_SESSION_ID=2\nPWD=/home/dev/x\n",
 }
 
 // A sample is a text with the ranges of its secrets.

@@ -21,7 +21,7 @@ var (
 	qualifiers = []string{
 		"api", "access", "secret", "private", "storage", "account", "app", "application", "license", "encryption", "encrypt",
 		"signing", "sign", "master", "auth", "session", "jwt", "service", "client", "webhook", "deploy", "admin", "role",
-		"shared", "openai", "anthropic", "live", "cognitive", "hmac", "root", "data",
+		"shared", "x", "openai", "anthropic", "live", "cognitive", "hmac", "root", "data",
 	}
 	// harmless are words that make a name harmless.
 	harmless = []string{
@@ -31,10 +31,12 @@ var (
 	}
 )
 
-// operators match what stands between a name and its value, at its start.
+// operators match what stands between a name and its value, at its start. Pairs of a name and a "value" come first, because their comma
+// alone stands between names and values elsewhere.
 var operators = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?:[\"'`\\])]{0,2}[ \\t]{0,40}(?:=>|:{1,3}=|[.?+]=|={1,3}|:|\\|)[ \\t]{0,40}(?:\\n[ \\t]{0,40})?" +
-		`|["'][ \t]{0,8},[ \t]{0,8}` + `|["']?,?[ \t]{0,8}\n[ \t]{0,40}(?:- )?["']?[vV]alue["']?[ \t]{0,8}[:=][ \t]{0,8}` + `|["'][ \t]{1,8}value=|["'],[ \t]{0,8}["']?[vV]alue["']?[ \t]{0,4}:[ \t]{0,8}|:?[ \t]{1,8}(?:[sS]tring|&?str)[ \t]{0,8}=[ \t]{0,8}|>[ \t]{0,8}(?:\n[ \t]{0,40})?)`)
+	return regexp.MustCompile(`^(?:["']?,?[ \t]{0,8}\n[ \t]{0,40}(?:- )?["']?[vV]alue["']?[ \t]{0,8}[:=][ \t]{0,8}|["'][ \t]{1,8}value=|["'],[ \t]{0,8}["']?[vV]alue["']?[ \t]{0,4}:[ \t]{0,8}` +
+		"|[\"'`\\])]{0,2}[ \\t]{0,40}(?:=>|:{1,3}=|[.?+]=|={1,3}|:|\\|)[ \\t]{0,40}(?:\\n[ \\t]{0,40})?" +
+		`|["'][ \t]{0,8},[ \t]{0,8}|:?[ \t]{1,8}(?:[sS]tring|&?str)[ \t]{0,8}=[ \t]{0,8}|>[ \t]{0,8}(?:\n[ \t]{0,40})?)`)
 })
 
 // name tries the rule of names around the word text[start:end] of a name.

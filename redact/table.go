@@ -13,7 +13,7 @@ var table string
 
 // checks are the functions that the table names.
 var checks = map[string]func(secret []byte) bool{
-	"basic": isUserPassword, "bearer": isBearer, "example": notExample, "jwt": secretJWT, "mixed": mixed, "password": isPassword,
+	"basic": isUserPassword, "bearer": isBearer, "drawn": isDrawn, "example": notExample, "jwt": secretJWT, "mixed": mixed, "mixed-end": isMixedEnd, "password": isPassword,
 	"random": isRandom, "slack": slackToken, "unpublished": unpublished, "varied": variedEnd,
 }
 
@@ -66,6 +66,9 @@ func (s *shape) set(key string, words []string) {
 		switch {
 		case key == "at":
 			s.literals = append(s.literals, strings.ReplaceAll(word, "·", " "))
+			if strings.Contains(word, "·") {
+				s.literals = append(s.literals, strings.ReplaceAll(word, "·", "%20"))
+			}
 		case key != "with": // from: a source, for people
 		case name == "back":
 			s.back, s.body = n, 0

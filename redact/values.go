@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// standIns match the start of a text that only stands for a secret, or all of it.
+// standIns match the start of a text that only stands for a secret, or all of it. What is sealed stands for one, too: the values of a
+// SealedSecret of Kubernetes begin with the length of their key, and those of a key service with its header.
 var standIns = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:\$|%[A-Z_]+%$|<|!|\{\{|\*{3}|\[?redacted|enc\[|env[.(]|op://|vault:|arn:|urn:|sha(?:1|256|384|512)[:-]|phc_|pk_(?:live|test)_|sb_publishable_|age1|ssh-|[a-z+]{2,12}://|\.{0,2}~?(?:/[a-z._-]{2,}){2}|\./` +
+	return regexp.MustCompile(`(?i)^(?:\$|%[A-Z_]+%$|<|!|\{\{|\*{3}|\[?redacted|enc[\[(]|env[.(]|op://|vault:|arn:|urn:|sha(?:1|256|384|512)[:-]|phc_|pk[_-][a-z]+[_-]|(?-i:Ag[A-D][0-9A-Za-z+/]{100}|AQICAH[0-9A-Za-z+/]{60})|sb_publishable_|age1|ssh-|[a-z+]{2,12}://|\.{0,2}~?(?:/[a-z._-]{2,}){2}|\./` +
 		`|(?:user|pass|password|passwd|pwd|secret|token|null|none|true|false|undefined|test|string|required|optional)>?$|\[[a-z_ -]+\]$)`)
 })
 

@@ -67,6 +67,9 @@ func secretJWT(token []byte) bool {
 // isPassword reports whether a text at the place of a password is one: not a variable, not a word of documentation.
 func isPassword(secret []byte) bool { return !isStandIn(secret) && varied(secret, 4) }
 
+// isStrong reports whether a text that may be a password is one, where words are more frequent.
+func isStrong(secret []byte) bool { return isPassword(secret) && !isWeakPassword(secret) }
+
 // isUserPassword reports whether secret is a user and a password in base64.
 func isUserPassword(secret []byte) bool {
 	text, err := base64.StdEncoding.DecodeString(string(secret))

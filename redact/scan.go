@@ -40,8 +40,18 @@ type rule struct {
 type Scanner struct {
 	literals *literals
 	rules    []rule
-	owners   [][]int32 // by literal, the indexes in rules; nameRule stands for the rule of names
+	owners   [][]owner // by the head of a literal
 }
+
+// owner is a rule with a literal that begins with a head.
+type owner struct {
+	rule int32  // the index in rules; nameRule stands for the rule of names
+	rest string // the literal behind its head, in lower case
+}
+
+// headSize is the number of bytes of a literal that all rules are searched for at once. The rest is compared where a head stands, so
+// that the tables of the search stay small.
+const headSize = 4
 
 // nameRule is the index of the rule of names.
 const nameRule = -1
@@ -50,17 +60,19 @@ const nameRule = -1
 // keep it.
 func New() *Scanner {
 	s := &Scanner{}
-	var words []string
-	numbers := make(map[string]int)
-	add := func(word string, owner int32) {
-		n, known := numbers[word]
+	const about = 500
+	words := make([]string, 0, about)
+	numbers := make(map[string]int, about)
+	add := func(word string, rule int32) {
+		head := word[:min(len(word), headSize)]
+		n, known := numbers[head]
 		if !known {
 			n = len(words)
-			numbers[word] = n
-			words = append(words, word)
+			numbers[head] = n
+			words = append(words, head)
 			s.owners = append(s.owners, nil)
 		}
-		s.owners[n] = append(s.owners[n], owner)
+		s.owners[n] = append(s.owners[n], owner{rule, word[len(head):]})
 	}
 	shapes := readTable(table)
 	s.rules = make([]rule, len(shapes))
@@ -81,7 +93,7 @@ func New() *Scanner {
 // nothing else is tried.
 func (r *rule) compile() *regexp.Regexp {
 	r.once.Do(func() {
-		pattern := letters.Replace(r.pattern)
+		pattern := letters().Replace(r.pattern)
 		if r.back == 0 {
 			pattern = `\A(?:` + pattern + `)`
 		}
@@ -129,17 +141,31 @@ type hunt struct {
 	view    view
 }
 
-// literal tries the rules of a literal that occurs at text[start:end].
-func (h *hunt) literal(word int32, start, end int) {
-	for _, owner := range h.scanner.owners[word] {
-		if owner == nameRule {
+// literal tries the rules of the literals whose head is text[start:end].
+func (h *hunt) literal(head int32, start, end int) {
+	for _, owner := range h.scanner.owners[head] {
+		end, ok := owner.end(h.text, end)
+		switch {
+		case !ok:
+		case owner.rule == nameRule:
 			h.name(start, end)
-			continue
-		}
-		if r := &h.scanner.rules[owner]; r.mayMatch(h.text, start, end) {
-			h.try(r, start, end)
+		case h.scanner.rules[owner.rule].mayMatch(h.text, start, end):
+			h.try(&h.scanner.rules[owner.rule], start, end)
 		}
 	}
+}
+
+// end returns the end of the literal whose head ends at text[end], if it stands there.
+func (o owner) end(text []byte, end int) (int, bool) {
+	if len(text)-end < len(o.rest) {
+		return 0, false
+	}
+	for i := range len(o.rest) {
+		if b := text[end+i]; b != o.rest[i] && (b < 'A' || b > 'Z' || b|0x20 != o.rest[i]) {
+			return 0, false
+		}
+	}
+	return end + len(o.rest), true
 }
 
 // mayMatch reports whether the rule may match around its literal text[start:end]. It is a quick look at the text as it is, because
@@ -233,6 +259,9 @@ func (h *hunt) match(r *rule, start, end int, d decoding) (Finding, bool) {
 		whole, secret := [2]int{first + at[0], first + at[1]}, [2]int{first + at[0], first + at[1]}
 		if len(at) > 2 && at[2] >= 0 {
 			secret = [2]int{first + at[2], first + at[3]}
+		}
+		for r.prefix && secret[0] > 0 && isToken(v.text[secret[0]-1]) {
+			secret[0]--
 		}
 		if whole[1] >= to && h.fits(r, secret[0], secret[1]) {
 			if r.name == privateKey {

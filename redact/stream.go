@@ -122,23 +122,24 @@ func (s *Scanner) open(text []byte, found []Finding, how holding) int {
 		line = bytes.LastIndexByte(text, '\n') + 1
 	}
 	next := 0
-	s.literals.find(text, func(word int32, start, end int) {
+	s.literals.find(text, func(head int32, start, end int) {
 		for next < len(found) && found[next].End <= start {
 			next++
 		}
 		if next < len(found) && found[next].Start <= start && found[next].End+slack < len(text) {
 			return // the secret is complete
 		}
-		for _, owner := range s.owners[word] {
-			if start < line && (owner == nameRule || s.rules[owner].name != privateKey) {
+		for _, owner := range s.owners[head] {
+			end, ok := owner.end(text, end)
+			if !ok || start < line && (owner.rule == nameRule || s.rules[owner.rule].name != privateKey) {
 				continue
 			}
-			if owner != nameRule && !s.rules[owner].mayMatch(text, start, end) {
+			if owner.rule != nameRule && !s.rules[owner.rule].mayMatch(text, start, end) {
 				continue
 			}
 			ahead, back := window, 0
-			if owner != nameRule {
-				ahead, back = s.rules[owner].reach(), s.rules[owner].back
+			if owner.rule != nameRule {
+				ahead, back = s.rules[owner.rule].reach(), s.rules[owner.rule].back
 			}
 			if back > 0 {
 				back += slack

@@ -4,6 +4,7 @@ import (
 	_ "embed" // for the table
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // table is the data of the rules. Its first lines describe its form.
@@ -14,11 +15,13 @@ var table string
 // checks are the functions that the table names.
 var checks = map[string]func(secret []byte) bool{
 	"basic": isUserPassword, "bearer": isBearer, "drawn": isDrawn, "example": notExample, "jwt": secretJWT, "mixed": mixed, "mixed-end": isMixedEnd, "password": isPassword,
-	"random": isRandom, "slack": slackToken, "unpublished": unpublished, "varied": variedEnd,
+	"random": isRandom, "slack": slackToken, "strong": isStrong, "unpublished": unpublished, "varied": variedEnd,
 }
 
 // letters replaces the names of alphabets in the patterns of the table.
-var letters = strings.NewReplacer("<B>", `[0-9A-Za-z]`, "<T>", `[0-9A-Za-z_-]`, "<H>", `[0-9a-f]`, "<S>", `[0-9A-Za-z+/]`)
+var letters = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("<B>", `[0-9A-Za-z]`, "<T>", `[0-9A-Za-z_-]`, "<H>", `[0-9a-f]`, "<S>", `[0-9A-Za-z+/]`)
+})
 
 // shape is a rule for secrets with a recognizable form, from the table. The search looks for a literal first, and tries the
 // pattern only around it.
@@ -31,22 +34,27 @@ type shape struct {
 	ahead    int      // how many bytes of the text after the literal the pattern may need; 0 means window
 	spaced   bool     // white space follows the literal
 	body     int      // how many bytes that may be in a secret follow the literal at least
+	prefix   bool     // the letters, digits, '_' and '-' before the match belong to the secret
 	free     bool     // the secret may touch letters, digits, '_' and '-' at both ends
 	check    func(secret []byte) bool
 }
 
 // readTable returns the rules of a table. It compiles no pattern.
 func readTable(text string) []shape {
-	var rules []shape
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	const about = 200
+	rules := make([]shape, 0, about)
+	for line := range strings.SplitSeq(text, "\n") {
 		switch {
-		case key == "" || key[0] == '#':
+		case line == "" || line[0] == '#' || strings.HasPrefix(line, "  from "): // sources are for people
 		case line[0] != ' ':
-			rules = append(rules, shape{name: key, pattern: rest, check: notExample, body: leastBody})
+			name, pattern, _ := strings.Cut(line, " ")
+			rules = append(rules, shape{name: name, pattern: pattern, check: notExample, body: leastBody})
+		case strings.HasPrefix(line, "  at "):
+			rules[len(rules)-1].setLiterals(line[len("  at "):])
 		default:
-			rules[len(rules)-1].set(key, strings.Fields(rest))
+			for word := range strings.SplitSeq(strings.TrimPrefix(line, "  with "), " ") {
+				rules[len(rules)-1].set(word)
+			}
 		}
 	}
 	for i := range rules {
@@ -58,31 +66,39 @@ func readTable(text string) []shape {
 	return rules
 }
 
-// set sets the properties of a rule that a line of the table lists.
-func (s *shape) set(key string, words []string) {
-	for _, word := range words {
-		name, value, _ := strings.Cut(word, "=")
-		n, _ := strconv.Atoi(value)
-		switch {
-		case key == "at":
-			s.literals = append(s.literals, strings.ReplaceAll(word, "·", " "))
-			if strings.Contains(word, "·") {
-				s.literals = append(s.literals, strings.ReplaceAll(word, "·", "%20"))
+// setLiterals sets the literals of a rule. A literal with a space is also one with %20.
+func (s *shape) setLiterals(list string) {
+	s.literals = strings.Split(list, " ")
+	if strings.Contains(list, "·") {
+		spaced := strings.ReplaceAll(list, "·", "%20")
+		for i, word := range strings.Split(spaced, " ") {
+			if word != s.literals[i] {
+				s.literals[i] = strings.ReplaceAll(s.literals[i], "·", " ")
+				s.literals = append(s.literals, word)
 			}
-		case key != "with": // from: a source, for people
-		case name == "back":
-			s.back, s.body = n, 0
-		case name == "ahead":
-			s.ahead = n
-		case name == "body":
-			s.body = n
-		case name == "spaced":
-			s.spaced = true
-		case name == "free":
-			s.free, s.body = true, 0
-		case name == "check":
-			s.check = checks[value]
 		}
+	}
+}
+
+// set sets a property of a rule.
+func (s *shape) set(property string) {
+	name, value, _ := strings.Cut(property, "=")
+	n, _ := strconv.Atoi(value)
+	switch name {
+	case "back":
+		s.back, s.body = n, 0
+	case "ahead":
+		s.ahead = n
+	case "body":
+		s.body = n
+	case "prefix":
+		s.prefix = true
+	case "spaced":
+		s.spaced = true
+	case "free":
+		s.free, s.body = true, 0
+	case "check":
+		s.check = checks[value]
 	}
 }
 

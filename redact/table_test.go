@@ -20,12 +20,12 @@ func TestEachRuleOfTheTableFindsWhatItsPatternDescribes(t *testing.T) {
 	for _, r := range rules {
 		require.NotNil(t, r.check, r.name)
 		assert.Equal(t, RuleName(r.name), r.name)
-		expr, err := syntax.Parse(letters.Replace(r.pattern), syntax.Perl)
+		expr, err := syntax.Parse(letters().Replace(r.pattern), syntax.Perl)
 		require.NoError(t, err, r.name)
 		program, err := syntax.Compile(expr.Simplify())
 		require.NoError(t, err, r.name)
 		assert.LessOrEqual(t, len(program.Inst), maxProgram, r.name)
-		whole := regexp.MustCompile(letters.Replace(r.pattern))
+		whole := regexp.MustCompile(letters().Replace(r.pattern))
 		for seed := range uint64(10) {
 			text := example(expr, rand.New(rand.NewPCG(seed, 1)))
 			if !whole.MatchString(text) {

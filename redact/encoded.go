@@ -1,7 +1,10 @@
 package redact
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
+	"io"
 	"slices"
 )
 
@@ -9,8 +12,10 @@ const (
 	// maxDepth is the largest number of base64 encodings inside each other that the search opens.
 	maxDepth = 2
 	// minEncoded and maxEncoded bound the length of a run of base64 that is decoded.
-	minEncoded = 24
+	minEncoded = 16
 	maxEncoded = 64 << 10
+	// maxUnzipped is the number of bytes of a gzip stream that are searched.
+	maxUnzipped = 4 << 20
 )
 
 // encoded searches the runs of base64 in the text. A secret in the decoded text covers the groups of four characters that
@@ -27,9 +32,9 @@ func (h *hunt) encoded(depth int) {
 		if len(letters) < minEncoded || !worthDecoding(letters) {
 			continue
 		}
-		for _, f := range h.scanner.search(decoded(letters), depth+1) {
+		for _, f := range h.scanner.search(decoded(letters), depth+1, h.known) {
 			start, end := f.Start/3*4, min(len(letters), (f.End+2)/3*4)
-			h.found = append(h.found, Finding{Rule: f.Rule, Start: at[start], End: at[end-1] + 1})
+			h.found = append(h.found, Finding{f.Rule, at[start], at[end-1] + 1, f.Of})
 		}
 	}
 }
@@ -62,6 +67,32 @@ func (h *hunt) run(i int, letters []byte, at []int) ([]byte, []int, int) {
 	}
 }
 
+// gzipStart is the start of a gzip stream.
+var gzipStart = []byte{0x1f, 0x8b, 8}
+
+// zipped searches the gzip streams in the text. A secret in one covers all of the stream. A stream that is cut is searched as far as it goes.
+func (h *hunt) zipped(depth int) {
+	for from := 0; ; {
+		i := bytes.Index(h.text[from:], gzipStart)
+		if i < 0 {
+			return
+		}
+		start := from + i
+		from = start + len(gzipStart)
+		rest := bytes.NewReader(h.text[start:])
+		reader, err := gzip.NewReader(rest)
+		if err != nil {
+			continue
+		}
+		reader.Multistream(false)
+		text, _ := io.ReadAll(io.LimitReader(reader, maxUnzipped)) // what can be read of a damaged stream is enough
+		if found := h.scanner.search(text, depth+1, h.known); len(found) > 0 {
+			from = len(h.text) - rest.Len()
+			h.found = append(h.found, Finding{found[0].Rule, start, from, found[0].Of})
+		}
+	}
+}
+
 // isBase64 reports whether b is one of the letters of base64 or base64url.
 func isBase64(b byte) bool { return isToken(b) || b == '+' || b == '/' }
 
@@ -85,10 +116,11 @@ func decoded(letters []byte) []byte {
 	return out[:n]
 }
 
-// worthDecoding reports whether the start of letters decodes to printable text.
+// worthDecoding reports whether the start of letters decodes to printable text, or to a gzip stream.
 func worthDecoding(letters []byte) bool {
 	const sample = 64
-	return printable(decoded(letters[:min(len(letters), sample)]))
+	start := decoded(letters[:min(len(letters), sample)])
+	return printable(start) || bytes.HasPrefix(start, gzipStart)
 }
 
 // printable reports whether at least nineteen of twenty bytes of text are printable.

@@ -14,7 +14,7 @@ import (
 var builtIn = sync.OnceValue(New)
 
 // rulesVersion changes with the built-in rules: what was found clean before is searched again.
-const rulesVersion = "2"
+const rulesVersion = "3"
 
 // Finder finds known values, and secrets by the built-in rules and those of the user. A Finder is immutable and safe for
 // concurrent use.
@@ -68,7 +68,7 @@ func (f *Finder) FindIn(path string, text []byte) []Finding {
 // find returns the secrets in the text of a file, or in a text without a path, that no exception covers.
 func (f *Finder) find(path string, text []byte) []Finding {
 	known := withoutPlaceholders(text, f.known.Find(text), func(f Finding, _ bool) bool { return f.Rule != wordRule })
-	found := builtIn().Find(text)
+	found := builtIn().find(text, f.known)
 	own := withoutPlaceholders(text, f.rules.find(text), func(Finding, bool) bool { return false })
 	if len(own) > 0 {
 		found = append(own, found...)
@@ -76,7 +76,7 @@ func (f *Finder) find(path string, text []byte) []Finding {
 		found = merged(found)
 	}
 	known = slices.DeleteFunc(known, func(one Finding) bool { return f.rules.allows(one, text, path, true) })
-	found = slices.DeleteFunc(found, func(one Finding) bool { return f.rules.allows(one, text, path, false) })
+	found = slices.DeleteFunc(found, func(one Finding) bool { return f.rules.allows(one, text, path, one.Of != "") })
 	if len(known) == 0 {
 		return found
 	}

@@ -25,10 +25,10 @@ type Known struct {
 
 // knownForm is one form of a value.
 type knownForm struct {
-	name   string
-	bytes  []byte
-	of     string // the value, or the part of it, that the form spells
-	base64 bool   // the letters beside the form may spell a part of the value, too
+	name  string
+	bytes []byte
+	of    string // the value, or the part of it, that the form spells
+	coded bool   // the letters beside the form may spell a part of the value, too
 }
 
 // startSize is the number of bytes by which a form is looked up. Every form has at least as many.
@@ -66,6 +66,9 @@ func (k *Known) Longest() int {
 // Find returns the values in text, sorted by Start. They do not overlap. Find does not modify text. Its time is linear in
 // the length of the text, unless the text repeats the starts of values.
 func (k *Known) Find(text []byte) []Finding {
+	if k == nil {
+		return nil
+	}
 	var found []Finding
 	for i := 0; i+startSize <= len(text); {
 		if low := binary.LittleEndian.Uint16(text[i:]); k.starts[low/64]&(1<<(low%64)) == 0 {
@@ -78,7 +81,7 @@ func (k *Known) Find(text []byte) []Finding {
 			continue
 		}
 		f := Finding{form.name, i, i + len(form.bytes), form.of}
-		if form.base64 {
+		if form.coded {
 			f.Start, f.End = widen(text, f.Start, f.End)
 		}
 		found = append(found, f)

@@ -1,12 +1,17 @@
 package redact_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base32"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,6 +57,64 @@ func TestAKnownValueIsFoundInEachForm(t *testing.T) {
 			text := base64.StdEncoding.EncodeToString([]byte("abc"[:offset] + value + "de"))
 			assert.LessOrEqual(t, len(without(k, text)), 8, "base64 at %d of %q", offset, value)
 		}
+	}
+}
+
+func TestAKnownValueIsFoundBehindTwoEncodings(t *testing.T) {
+	t.Parallel()
+	m := newMaker(23)
+	wide := func(text string, order binary.AppendByteOrder) string {
+		var out []byte
+		for _, unit := range utf16.Encode([]rune(text)) {
+			out = order.AppendUint16(out, unit)
+		}
+		return string(out)
+	}
+	zipped := func(text string) string {
+		var out bytes.Buffer
+		w := gzip.NewWriter(&out)
+		_, _ = w.Write([]byte(text))
+		_ = w.Close()
+		return out.String()
+	}
+	asJSON := func(text string) string {
+		quoted, err := json.Marshal(text)
+		require.NoError(t, err)
+		return string(quoted)
+	}
+	b64 := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	for range 50 {
+		value := m.letters('b', 8+m.IntN(24))
+		finder := redact.NewFinder([]redact.Value{{Name: "DB_PASS", Text: value}})
+		for form, text := range map[string]string{
+			"UTF-16": wide("x "+value, binary.LittleEndian), "UTF-16, big-endian": wide("x "+value, binary.BigEndian),
+			"UTF-16 in JSON": asJSON(wide("x "+value, binary.LittleEndian)), "PowerShell's encoded command": b64(wide("echo "+value, binary.LittleEndian)),
+			"base32": base32.StdEncoding.EncodeToString([]byte("ab" + value)), "base32 in small letters": strings.ToLower(base32.StdEncoding.EncodeToString([]byte(value))),
+			"base64 of base64": b64(b64("password: " + value)), "base64 of base64, nothing else": b64(b64(value)),
+			"gzip": zipped("password: " + value + "\n"), "gzip in a text": "before " + zipped(value) + " after", "base64 of gzip": b64(zipped("x " + value)),
+		} {
+			found := finder.Find([]byte(text))
+			if assert.NotEmpty(t, found, "%s of %q: %q", form, value, text) {
+				assert.Equal(t, "DB_PASS", found[0].Rule, form)
+			}
+		}
+	}
+	finder := redact.NewFinder([]redact.Value{{Name: "DB_PASS", Text: "Zr8-quite-secret"}})
+	assert.Empty(t, finder.Find([]byte(zipped("nothing of interest"))))
+	rule, found := finder.FirstIn("dump.sql.gz", []byte(zipped(strings.Repeat("insert into t values (1);\n", 10_000)+"Zr8-quite-secret")))
+	assert.True(t, found)
+	assert.Equal(t, "DB_PASS", rule)
+}
+
+func TestTheSecretsInAVariableOfPairsAreFound(t *testing.T) {
+	t.Parallel()
+	for value, secret := range map[string]string{
+		"api-key=Zr8quite4secret,x-team=web":                          "Zr8quite4secret",
+		"Server=db;User ID=app;Password=Zr8quite4secret;Encrypt=True": "Zr8quite4secret",
+	} {
+		k := redact.NewKnown([]redact.Value{{Name: "V", Text: value}})
+		assert.Equal(t, "it is ", without(k, "it is "+secret))
+		assert.Equal(t, "web app db", without(k, "web app db"))
 	}
 }
 

@@ -1,7 +1,9 @@
 package redact
 
 import (
+	"encoding/base32"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -96,8 +99,8 @@ func isPlainURL(value string) bool {
 	return !has
 }
 
-// formsOf returns the forms of a value: the value and its parts, each plain and as URLs, JSON, XML, shells, base64 and
-// hex spell it.
+// formsOf returns the forms of a value: the value and its parts, each plain and as URLs, JSON, XML, shells, base64, base32, hex and
+// UTF-16 spell it.
 func formsOf(v Value) []knownForm {
 	var out []knownForm
 	least := MinKnown
@@ -116,7 +119,12 @@ func formsOf(v Value) []knownForm {
 		for _, text := range spellings(part) {
 			add(text, part, false)
 		}
-		for _, text := range base64Forms(part) {
+		for _, text := range []string{part, wide(part, binary.LittleEndian)} {
+			for _, text := range codedForms(text, base64.RawStdEncoding, base64.RawURLEncoding) {
+				add(text, part, true)
+			}
+		}
+		for _, text := range codedForms(part, base32Upper, base32Lower) {
 			add(text, part, true)
 		}
 	}
@@ -146,6 +154,11 @@ func partsOf(value string) []string {
 			parts = append(parts, password)
 		}
 	}
+	for pair := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ';' || r == ',' || r == '&' }) {
+		if name, text, ok := strings.Cut(pair, "="); ok && SecretVariable(strings.TrimSpace(name)) && Unmasked(text) == "" {
+			parts = append(parts, text)
+		}
+	}
 	lines := strings.Split(value, "\n")
 	for _, line := range lines {
 		if line = strings.TrimSpace(line); len(lines) > 1 && !strings.HasPrefix(line, "-----") && line != value {
@@ -166,7 +179,17 @@ func spellings(text string) []string {
 		xml.Replace(text), strings.ReplaceAll(xml.Replace(text), "&#39;", "&apos;"), strings.ReplaceAll(xml.Replace(text), "&#34;", "&quot;"),
 		strings.ReplaceAll(text, "'", `'\''`), ansiC.Replace(text),
 		hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text))),
+		wide(text, binary.LittleEndian), wide(text, binary.BigEndian), jsonText(wide(text, binary.LittleEndian), false), jsonText(wide(text, binary.BigEndian), false),
 	}
+}
+
+// wide returns text in UTF-16.
+func wide(text string, order binary.AppendByteOrder) string {
+	var out []byte
+	for _, unit := range utf16.Encode([]rune(text)) {
+		out = order.AppendUint16(out, unit)
+	}
+	return string(out)
 }
 
 var (
@@ -218,16 +241,32 @@ func asciiJSON(quoted string) string {
 	return b.String()
 }
 
-// base64Forms returns the letters that spell text in base64 and base64url at each of the three places where text may
-// begin in a group, without the letters that other bytes decide, too.
-func base64Forms(text string) []string {
-	const bitsOfByte, bitsOfLetter = 8, 6
+// The two spellings of base32.
+var (
+	base32Upper = base32.StdEncoding.WithPadding(base32.NoPadding)
+	base32Lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+)
+
+// coding is an encoding whose letters each stand for a few bits.
+type coding interface {
+	EncodeToString(text []byte) string
+	EncodedLen(n int) int
+}
+
+// codedForms returns the letters that spell text in the encodings at each of the places where text may begin in a group of
+// theirs, without the letters that other bytes decide, too.
+func codedForms(text string, encodings ...coding) []string {
+	const bitsOfByte, whole = 8, 15 // whole is a number of bytes that fill groups of each encoding
 	var out []string
-	for offset := range 3 {
-		padded := append(make([]byte, offset), text...)
-		first := (offset*bitsOfByte + bitsOfLetter - 1) / bitsOfLetter
-		last := len(padded) * bitsOfByte / bitsOfLetter
-		out = append(out, base64.RawStdEncoding.EncodeToString(padded)[first:last], base64.RawURLEncoding.EncodeToString(padded)[first:last])
+	for _, encoding := range encodings {
+		bits := bitsOfByte * whole / encoding.EncodedLen(whole) // of a letter
+		group := map[int]int{5: 5, 6: 3}[bits]
+		for offset := range group {
+			padded := append(make([]byte, offset), text...)
+			first := (offset*bitsOfByte + bits - 1) / bits
+			last := len(padded) * bitsOfByte / bits
+			out = append(out, encoding.EncodeToString(padded)[first:last])
+		}
 	}
 	return out
 }

@@ -257,10 +257,28 @@ func nameParts(name string) []string {
 // variableWords are parts of the names of variables of the environment that hold secrets.
 var variableWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "KEY"}
 
+// customWords are words in the names of variables that hold secrets by custom, otherUses words that tell another use of them.
+var (
+	customWords = []string{"PASS", "PWD", "PAT", "AUTH", "AUTHORIZATION", "SESSION", "COOKIE", "COOKIES", "JWT", "DSN", "HEADERS", "CONNECTIONSTRING", "CONNECTIONSTRINGS"}
+	otherUses   = []string{
+		"ID", "TYPE", "CLASS", "NAME", "VERSION", "ADDRESS", "MANAGER", "SOCK", "FILE", "PATH", "DIR", "HOST", "PORT", "MODE", "METHOD", "TTL", "TIMEOUT",
+		"XDG", "DESKTOP", "DBUS", "GNOME", "KDE", "TERM", "ITERM", "WT", "COMPASS", "BYPASS", "OLDPWD",
+	}
+)
+
 // SecretVariable reports whether an environment variable with the given name may hold a secret. Unmasked reports whether
 // the variable's value can be searched for.
 func SecretVariable(name string) bool {
 	name = strings.ToUpper(name)
-	return slices.ContainsFunc(variableWords, func(word string) bool { return strings.Contains(name, word) }) &&
-		!strings.Contains(name, "KEYBOARD") && !strings.Contains(name, "TOKENIZER")
+	if strings.Contains(name, "KEYBOARD") || strings.Contains(name, "TOKENIZER") {
+		return false
+	}
+	if slices.ContainsFunc(variableWords, func(word string) bool { return strings.Contains(name, word) }) {
+		return true
+	}
+	words := strings.FieldsFunc(strings.ReplaceAll(name, "CONNECTION_STRING", "CONNECTIONSTRING"), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
+	return name != "PWD" && !slices.ContainsFunc(words, func(word string) bool { return slices.Contains(otherUses, word) }) &&
+		slices.ContainsFunc(words, func(word string) bool {
+			return slices.Contains(customWords, word) || strings.HasSuffix(word, "PASS") || strings.HasSuffix(word, "PWD")
+		})
 }

@@ -103,18 +103,26 @@ func (r *rule) compile() *regexp.Regexp {
 }
 
 // Find returns the secrets in text, sorted by Start. They do not overlap. Find does not modify text.
-func (s *Scanner) Find(text []byte) []Finding {
-	found := s.search(text, 0)
+func (s *Scanner) Find(text []byte) []Finding { return s.find(text, nil) }
+
+// find is Find, and also looks for known values in what it decodes.
+func (s *Scanner) find(text []byte, known *Known) []Finding {
+	found := s.search(text, 0, known)
 	slices.SortFunc(found, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
 	return merged(found)
 }
 
-// search returns the secrets in text in no order. They may overlap. depth is the number of base64 encodings around text.
-func (s *Scanner) search(text []byte, depth int) []Finding {
-	h := &hunt{scanner: s, text: text}
+// search returns the secrets in text in no order. They may overlap. depth is the number of encodings around text. Without any, known values
+// are the caller's.
+func (s *Scanner) search(text []byte, depth int, known *Known) []Finding {
+	h := &hunt{scanner: s, text: text, known: known}
+	if depth > 0 {
+		h.found = known.Find(text)
+	}
 	s.literals.find(text, h.literal)
 	if depth < maxDepth {
 		h.encoded(depth)
+		h.zipped(depth)
 	}
 	// A token in the place of a placeholder's name is a secret: no rule is named like one.
 	return withoutPlaceholders(text, h.found, func(f Finding, inName bool) bool { return inName && f.Rule != assigned })
@@ -136,6 +144,7 @@ func merged(found []Finding) []Finding {
 // hunt is one search through one text.
 type hunt struct {
 	scanner *Scanner
+	known   *Known
 	text    []byte
 	found   []Finding
 	view    view

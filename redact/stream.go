@@ -118,6 +118,9 @@ func (s *Stream) hold(found []Finding, limit int, how holding) int {
 // holdLine, it looks at the last line only, but for private keys and base64.
 func (s *Scanner) open(text []byte, found []Finding, how holding) int {
 	limit, line := openRun(text, how), 0
+	if i := bytes.LastIndex(text, gzipStart); i >= 0 && len(text)-i < maxReach {
+		limit = min(limit, i)
+	}
 	if how == holdLine {
 		line = bytes.LastIndexByte(text, '\n') + 1
 	}

@@ -14,7 +14,7 @@ const (
 	// minEncoded and maxEncoded bound the length of a run of base64 that is decoded.
 	minEncoded = 16
 	maxEncoded = 64 << 10
-	// maxUnzipped is the number of bytes of a gzip stream that are searched.
+	// maxUnzipped is the number of bytes of gzip streams that are searched, for all of a text together: a stranger's text may have many.
 	maxUnzipped = 4 << 20
 )
 
@@ -32,7 +32,7 @@ func (h *hunt) encoded(depth int) {
 		if len(letters) < minEncoded || !worthDecoding(letters) {
 			continue
 		}
-		for _, f := range h.scanner.search(decoded(letters), depth+1, h.known) {
+		for _, f := range h.scanner.search(decoded(letters), depth+1, h.inner) {
 			start, end := f.Start/3*4, min(len(letters), (f.End+2)/3*4)
 			h.found = append(h.found, Finding{f.Rule, at[start], at[end-1] + 1, f.Of})
 		}
@@ -72,7 +72,7 @@ var gzipStart = []byte{0x1f, 0x8b, 8}
 
 // zipped searches the gzip streams in the text. A secret in one covers all of the stream. A stream that is cut is searched as far as it goes.
 func (h *hunt) zipped(depth int) {
-	for from := 0; ; {
+	for from := 0; h.inner.left > 0; {
 		i := bytes.Index(h.text[from:], gzipStart)
 		if i < 0 {
 			return
@@ -85,8 +85,9 @@ func (h *hunt) zipped(depth int) {
 			continue
 		}
 		reader.Multistream(false)
-		text, _ := io.ReadAll(io.LimitReader(reader, maxUnzipped)) // what can be read of a damaged stream is enough
-		if found := h.scanner.search(text, depth+1, h.known); len(found) > 0 {
+		text, _ := io.ReadAll(io.LimitReader(reader, int64(h.inner.left))) // what can be read of a damaged stream is enough
+		h.inner.left -= len(text)
+		if found := h.scanner.search(text, depth+1, h.inner); len(found) > 0 {
 			from = len(h.text) - rest.Len()
 			h.found = append(h.found, Finding{found[0].Rule, start, from, found[0].Of})
 		}

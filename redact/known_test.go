@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/assert"
@@ -104,6 +105,18 @@ func TestAKnownValueIsFoundBehindTwoEncodings(t *testing.T) {
 	rule, found := finder.FirstIn("dump.sql.gz", []byte(zipped(strings.Repeat("insert into t values (1);\n", 10_000)+"Zr8-quite-secret")))
 	assert.True(t, found)
 	assert.Equal(t, "DB_PASS", rule)
+}
+
+func TestManyStreamsAreOpenedUpToABound(t *testing.T) {
+	t.Parallel()
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	_, err := w.Write(make([]byte, 3<<20))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	start := time.Now()
+	redact.NewFinder(nil).Find(bytes.Repeat(bomb.Bytes(), 300)) // 900 MB
+	assert.Less(t, time.Since(start), 20*time.Second)
 }
 
 func TestTheSecretsInAVariableOfPairsAreFound(t *testing.T) {

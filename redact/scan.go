@@ -107,17 +107,23 @@ func (s *Scanner) Find(text []byte) []Finding { return s.find(text, nil) }
 
 // find is Find, and also looks for known values in what it decodes.
 func (s *Scanner) find(text []byte, known *Known) []Finding {
-	found := s.search(text, 0, known)
+	found := s.search(text, 0, &inner{known, maxUnzipped})
 	slices.SortFunc(found, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
 	return merged(found)
 }
 
+// inner is how a search treats the texts that it decodes.
+type inner struct {
+	known *Known // also looked for
+	left  int    // how many bytes gzip streams may still have, all together
+}
+
 // search returns the secrets in text in no order. They may overlap. depth is the number of encodings around text. Without any, known values
 // are the caller's.
-func (s *Scanner) search(text []byte, depth int, known *Known) []Finding {
-	h := &hunt{scanner: s, text: text, known: known}
+func (s *Scanner) search(text []byte, depth int, in *inner) []Finding {
+	h := &hunt{scanner: s, text: text, inner: in}
 	if depth > 0 {
-		h.found = known.Find(text)
+		h.found = in.known.Find(text)
 	}
 	s.literals.find(text, h.literal)
 	if depth < maxDepth {
@@ -144,7 +150,7 @@ func merged(found []Finding) []Finding {
 // hunt is one search through one text.
 type hunt struct {
 	scanner *Scanner
-	known   *Known
+	inner   *inner
 	text    []byte
 	found   []Finding
 	view    view

@@ -32,7 +32,7 @@ type ruleFile struct {
 }
 
 // ParseRules reads a file of rules. trusted says that the user alone can have written it: only then its exceptions free known
-// values. The error says what is wrong in which line or element. ParseRules is safe with hostile data: its time and the rules are
+// values, and its names free variables. The error says what is wrong in which line or element. ParseRules is safe with hostile data: its time and the rules are
 // bounded.
 func ParseRules(data []byte, trusted bool) (*Rules, error) {
 	if len(data) > MaxRuleFile {
@@ -46,7 +46,7 @@ func ParseRules(data []byte, trusted bool) (*Rules, error) {
 	for _, step := range []func() error{
 		func() error { return out.addRules(file) },
 		func() error { return out.addWords(file) },
-		func() error { return out.addNames(file) },
+		func() error { return out.addNames(file, trusted) },
 		func() error { return out.addExceptions(file, trusted) },
 	} {
 		if err := step(); err != nil {
@@ -152,13 +152,15 @@ func (r *Rules) addWords(file ruleFile) error {
 	return nil
 }
 
-// addNames adds the names of variables of a file.
-func (r *Rules) addNames(file ruleFile) error {
+// addNames adds the names of variables of a file. A file that is not trusted frees no variable.
+func (r *Rules) addNames(file ruleFile, trusted bool) error {
 	for i, glob := range file.Names {
 		if _, err := path.Match(strings.TrimPrefix(glob, "!"), ""); err != nil || strings.Trim(glob, "!* ") == "" || len(glob) > maxPattern {
 			return fmt.Errorf("names[%d]: not a pattern of names such as *_PAT or !SSH_KEY_NAME", i)
 		}
-		r.names = append(r.names, strings.ToUpper(glob))
+		if trusted || !strings.HasPrefix(glob, "!") {
+			r.names = append(r.names, strings.ToUpper(glob))
+		}
 	}
 	return nil
 }

@@ -54,9 +54,11 @@ func TestUsersRulesFindMore(t *testing.T) {
 
 func TestNamesOfVariablesCanBeAddedAndExempted(t *testing.T) {
 	t.Parallel()
-	rules := rulesOf(t, "x", false)
-	for name, want := range map[string]bool{"GITLAB_PAT": true, "gitlab_pat": true, "PUBLIC_KEY_A": false, "API_KEY": true, "HOME": false} {
-		assert.Equal(t, want, rules.SecretVariable(name), name)
+	for _, trusted := range []bool{true, false} { // a stranger's file can only add
+		rules := rulesOf(t, "x", trusted)
+		for name, want := range map[string]bool{"GITLAB_PAT": true, "gitlab_pat": true, "PUBLIC_KEY_A": !trusted, "API_KEY": true, "HOME": false} {
+			assert.Equal(t, want, rules.SecretVariable(name), name)
+		}
 	}
 	assert.True(t, (*redact.Rules)(nil).SecretVariable("API_KEY"))
 }

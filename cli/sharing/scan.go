@@ -240,6 +240,10 @@ func readPrePush(s *session.Session, store *timeline.Store) (req gate.Request, e
 		if err != nil {
 			return req, fault.New(fault.Usage, "standard input has not what git writes for a pre-push hook: %w", err)
 		}
+		had, err := objstore.ParseID(words[theirID])
+		if err == nil && !had.IsZero() {
+			req.Have = append(req.Have, had)
+		}
 		if tip.IsZero() || !strings.HasPrefix(words[theirs], refs.Folder) {
 			continue
 		}
@@ -247,9 +251,6 @@ func readPrePush(s *session.Session, store *timeline.Store) (req gate.Request, e
 			req.Runs = append(req.Runs, gate.Run{ID: entry.Run, Tip: tip})
 		} else {
 			req.Also = append(req.Also, tip) // a tombstone, a base commit, or what nobody can read
-		}
-		if had, err := objstore.ParseID(words[theirID]); err == nil && !had.IsZero() {
-			req.Have = append(req.Have, had)
 		}
 	}
 	return req, lines.Err()

@@ -27,7 +27,9 @@ type Run struct {
 type Request struct {
 	Runs []Run
 	Also []objstore.ID // commits that leave the repository, too, and belong to no run
-	Have []objstore.ID // commits that the receiver has. Those that this repository lacks are ignored
+	Have []objstore.ID // tips of runs that the receiver has. Those that this repository lacks are ignored
+	// Listed are objects that the receiver's other refs name. Those that this repository lacks are ignored.
+	Listed []objstore.ID
 	// Remote is the name of a configured remote that receives the runs, or "". The receiver has what the branches of the
 	// remote have.
 	Remote string

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,18 +24,21 @@ type object struct {
 // lacking returns the objects that the runs reach and the receiver lacks, without those that are remembered as clean.
 func (j *scan) lacking(ctx context.Context) ([]object, error) {
 	var ask bytes.Buffer
+	wanted := slices.Clone(j.req.Also)
 	for _, run := range j.req.Runs {
-		ask.WriteString(run.Tip.String() + "\n")
+		wanted = append(wanted, run.Tip)
 	}
-	for _, id := range j.req.Also {
+	for _, id := range wanted {
+		const most = 1 << 20
+		if _, _, err := objstore.GetAtMost(j.store.Objects(), id, most); errors.Is(err, objstore.ErrNotFound) {
+			return nil, err // git would ignore it, as it ignores what only the receiver has
+		}
 		ask.WriteString(id.String() + "\n")
 	}
-	for _, id := range j.req.Have {
-		if _, err := objstore.GetKind(j.store.Objects(), id, objstore.Commit); err == nil { // git refuses ids that it lacks
-			ask.WriteString("^" + id.String() + "\n")
-		}
+	for _, id := range slices.Concat(j.req.Have, j.req.Listed) {
+		ask.WriteString("^" + id.String() + "\n")
 	}
-	args := []string{"--no-replace-objects", "rev-list", "--objects", "--stdin"}
+	args := []string{"--no-replace-objects", "rev-list", "--objects", "--ignore-missing", "--stdin"}
 	if j.store.Repo().Config.IsPartial() {
 		args = append(args, "--exclude-promisor-objects") // the remote has them
 	}

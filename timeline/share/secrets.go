@@ -19,7 +19,7 @@ func (p *push) searchSecrets(ctx context.Context, open []*outgoingRun) error {
 	if len(runs) == 0 || slices.Equal(runs, p.searched) {
 		return nil
 	}
-	req := gate.Request{Runs: runs, Have: slices.Collect(maps.Values(p.there.tips)), Allow: p.req.Allow}
+	req := gate.Request{Runs: runs, Have: slices.Collect(maps.Values(p.there.tips)), Listed: p.there.others, Allow: p.req.Allow}
 	if p.to.Configured {
 		req.Remote = p.to.Name
 	}

@@ -18,11 +18,12 @@ import (
 type atRemote struct {
 	tips, gone map[string]objstore.ID
 	frames     map[refs.Name]bool
+	others     []objstore.ID // what the refs of others name: branches, tags, …
 }
 
 // newAtRemote returns an atRemote without refs.
 func newAtRemote() atRemote {
-	return atRemote{make(map[string]objstore.ID), make(map[string]objstore.ID), make(map[refs.Name]bool)}
+	return atRemote{tips: make(map[string]objstore.ID), gone: make(map[string]objstore.ID), frames: make(map[refs.Name]bool)}
 }
 
 // transport returns the transport between the store's repository and remotes.
@@ -75,13 +76,17 @@ func fill(into map[string]objstore.ID, from []refs.TipRef) {
 // the remote no longer has. It fetches no tips. If the configuration does not name the remote, look also stores
 // the remote's address.
 func (p *push) look(ctx context.Context) error {
-	list, err := p.transport().List(ctx, p.to.Name, refs.Folder)
+	list, err := p.transport().List(ctx, p.to.Name, "")
 	if err != nil {
 		return p.to.Explain(err)
 	}
 	addressBook{p.store}.note(p.to)
 	p.there = newAtRemote()
 	for _, ref := range list {
+		if !strings.HasPrefix(string(ref.Name), refs.Folder) {
+			p.there.others = append(p.there.others, ref.ID)
+			continue
+		}
 		component, isGone := strings.CutPrefix(string(ref.Name), refs.GoneFolder)
 		if isGone {
 			if _, _, err := refs.UnescapeRun(component); err == nil {

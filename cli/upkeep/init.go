@@ -38,7 +38,8 @@ In a jj working copy, init offers to set an alias in the configuration of the jj
 so that "jj smithers" works like "git smithers".
 
 init also offers a pre-push hook: a plain git push of runs is then refused if it would carry a
-secret, as git smithers push is. An existing hook stays as it is.
+secret, as git smithers push is. The hook is made where git runs hooks, also if core.hooksPath,
+husky or lefthook decides that. An existing hook stays as it is; init prints the line to add.
 
 git log --all, gitk, tig and lazygit also show the commits of runs. --quiet-log prints the
 commands and settings that hide these commits in each of these tools. It changes no setting.
@@ -91,8 +92,9 @@ func runInit(ctx context.Context, s *session.Session, flags initFlags) error {
 	if err == nil && !doc.Created {
 		doc.JJAlias, err = offerJJ(ctx, s, flags.yes || flags.jj)
 	}
+	var hook string
 	if err == nil && !doc.Created {
-		doc.PrePush, err = offerHook(ctx, s, repo, flags.prePush)
+		doc.PrePush, hook, err = offerHook(ctx, s, repo, flags.prePush)
 	}
 	if err == nil && flags.jj && doc.JJAlias == nil {
 		err = noJJ()
@@ -112,7 +114,7 @@ func runInit(ctx context.Context, s *session.Session, flags initFlags) error {
 		noteJJ(s, *doc.JJAlias)
 	}
 	if doc.PrePush != nil && *doc.PrePush {
-		s.Note("the pre-push hook searches runs for secrets")
+		s.Note("the pre-push hook searches runs for secrets: %s", plain.Text(hook))
 	}
 	s.Note("`%s init --quiet-log` prints settings that hide run history in `git log --all`, gitk, tig and lazygit", arg.Program)
 	return s.Printf("%s\n", plain.Text(doc.GitDir))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/workflow"
-	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/cron"
@@ -28,7 +27,7 @@ func (d *Desk) AddSchedule(ctx context.Context, file string, s *cron.Schedule) e
 	if s.ID == "" {
 		s.ID = wf.Name
 	}
-	if err := checkScheduled(wf, s.Input); err != nil {
+	if err := d.checkScheduled(wf, s.Input); err != nil {
 		return err
 	}
 	if _, err := askConsent(d.Store, wf, true, Agreed); err != nil {
@@ -38,8 +37,12 @@ func (d *Desk) AddSchedule(ctx context.Context, file string, s *cron.Schedule) e
 }
 
 // checkScheduled checks the input of a schedule of a workflow.
-func checkScheduled(wf *workflow.Workflow, input json.RawMessage) error {
-	if len(redact.NewFinder(nil).Find(input)) > 0 {
+func (d *Desk) checkScheduled(wf *workflow.Workflow, input json.RawMessage) error {
+	finder, err := timeline.SecretFinder(d.Store)
+	if err != nil {
+		return err
+	}
+	if len(finder.Find(input)) > 0 {
 		return fault.New(fault.SecretsFound, "the input has a secret, which a schedule would keep in the repository").
 			Hint("let the workflow read it from the environment of `git smithers supervise`")
 	}
@@ -55,7 +58,7 @@ func (d *Desk) EnableSchedule(ctx context.Context, id string, ask Consenter) (*c
 	}
 	wf, err := d.scheduled(ctx, s)
 	if err == nil {
-		err = checkScheduled(wf, s.Input)
+		err = d.checkScheduled(wf, s.Input)
 	}
 	if err != nil {
 		return nil, err

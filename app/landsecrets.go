@@ -8,10 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/gate"
 )
 
-// secretHider returns a function that puts placeholders in place of the secrets in a text of a run, but those that are allowed for
-// good, numbered from above highest. It finds them whatever smithers.secrets is: commits and descriptions of pull requests are made to be shown to others. The
+// SecretHider returns a function that puts placeholders in place of the secrets in a text of a run, but those that are allowed for
+// good, numbered from above highest. It finds them whatever smithers.secrets is: commits, descriptions of pull requests and traces are made to be shown to others. The
 // text must be whole, because a part of a secret is not found. Code: invalid_secrets if the rules cannot be read.
-func secretHider(s *timeline.Store, highest int) (func(text string) string, error) {
+func SecretHider(s *timeline.Store, highest int) (func(text string) string, error) {
 	finder, err := timeline.SecretFinder(s)
 	if err != nil {
 		return nil, err

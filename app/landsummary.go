@@ -27,7 +27,7 @@ type summary struct {
 	row      snapshot.Run
 	dialogue *agent.Dialogue     // of a session; nil for other runs
 	tasks    []taskLine          // in the order in which they began
-	hide     func(string) string // see secretHider
+	hide     func(string) string // see SecretHider
 }
 
 // taskLine is a task of a run, and its state.
@@ -47,7 +47,7 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 	if out.row, err = at.Entry.RunRow(); err != nil {
 		return nil, timeline.Explain(err)
 	}
-	if out.hide, err = secretHider(d.Store, out.row.Secrets); err != nil {
+	if out.hide, err = SecretHider(d.Store, out.row.Secrets); err != nil {
 		return nil, err
 	}
 	out.row.Workflow = out.hide(out.row.Workflow)

@@ -57,13 +57,13 @@ type status struct {
 const prefix = "smithers."
 
 // Of returns the requests that report the run of head, of which none is too large. It returns no requests for a run that never started. Attempts
-// that a fork has from its parent belong to the parent.
-func Of(head *timeline.Head, env []string) ([]Request, error) {
+// that a fork has from its parent belong to the parent. hide takes secrets out of texts: see app.SecretHider.
+func Of(head *timeline.Head, env []string, hide func(string) string) ([]Request, error) {
 	row := head.Row()
 	if row.StartedAtMs == nil {
 		return nil, nil
 	}
-	spans, err := spansOf(head)
+	spans, err := spansOf(head, maker{hide})
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -75,8 +75,14 @@ func Of(head *timeline.Head, env []string) ([]Request, error) {
 	return out, nil
 }
 
+// maker makes spans. hide takes the secrets out of a text: names and ids are stored as they are.
+type maker struct{ hide func(string) string }
+
+// text returns an attribute with a text, without its secrets.
+func (m maker) text(key, of string) otlp.Attribute { return otlp.Text(key, m.hide(of)) }
+
 // spansOf returns the span of the run, and then the spans of its attempts and tool calls in the order of their starts.
-func spansOf(head *timeline.Head) ([]Span, error) {
+func spansOf(head *timeline.Head, m maker) ([]Span, error) {
 	row, entry := head.Row(), head.Entry()
 	own, parent := trace.Of(row)
 	end := entry.AtMs
@@ -85,10 +91,10 @@ func spansOf(head *timeline.Head) ([]Span, error) {
 	}
 	run := Span{
 		TraceID: own.Trace, SpanID: own.Span, ParentSpanID: parent, Name: "smithers.run", Kind: internal, Start: otlp.Nanos(*row.StartedAtMs), End: otlp.Nanos(max(end, *row.StartedAtMs)),
-		Attributes: []otlp.Attribute{otlp.Text(prefix+"run_id", row.ID), otlp.Text(prefix+"workflow_name", row.Workflow), otlp.Text(prefix+"status", string(row.Status))},
+		Attributes: []otlp.Attribute{m.text(prefix+"run_id", row.ID), m.text(prefix+"workflow_name", row.Workflow), m.text(prefix+"status", string(row.Status))},
 	}
 	if row.Status == snapshot.RunFailed {
-		run.Status = &status{failed, otlp.Cut(row.Error)}
+		run.Status = &status{failed, otlp.Cut(m.hide(row.Error))}
 	}
 	since := int64(0)
 	if row.Parent != nil {
@@ -108,7 +114,7 @@ func spansOf(head *timeline.Head) ([]Span, error) {
 			return nil, err
 		}
 		if a.StartedAtMs >= since {
-			inner = append(inner, timed{a.StartedAtMs, attemptSpan(row, own, &a, end)})
+			inner = append(inner, timed{a.StartedAtMs, m.attemptSpan(row, own, &a, end)})
 		}
 	}
 	for c, err := range entry.AllToolCalls() {
@@ -116,7 +122,7 @@ func spansOf(head *timeline.Head) ([]Span, error) {
 			return nil, err
 		}
 		if c.StartedAtMs >= since {
-			inner = append(inner, timed{c.StartedAtMs, callSpan(row, own, &c, end)})
+			inner = append(inner, timed{c.StartedAtMs, m.callSpan(row, own, &c, end)})
 		}
 	}
 	slices.SortStableFunc(inner, func(a, b timed) int { return cmp.Compare(a.atMs, b.atMs) })
@@ -135,7 +141,7 @@ type timed struct {
 }
 
 // attemptSpan returns the span of an attempt. An attempt that has not ended ends with the run.
-func attemptSpan(row snapshot.Run, own trace.Place, a *snapshot.Attempt, end int64) Span {
+func (m maker) attemptSpan(row snapshot.Run, own trace.Place, a *snapshot.Attempt, end int64) Span {
 	if a.FinishedAtMs != nil {
 		end = *a.FinishedAtMs
 	}
@@ -143,8 +149,8 @@ func attemptSpan(row snapshot.Run, own trace.Place, a *snapshot.Attempt, end int
 		TraceID: own.Trace, SpanID: trace.Attempt(row.ID, a.NodeID, a.Iteration, a.Attempt), ParentSpanID: own.Span, Name: "smithers.task", Kind: internal,
 		Start: otlp.Nanos(a.StartedAtMs), End: otlp.Nanos(max(end, a.StartedAtMs)),
 		Attributes: []otlp.Attribute{
-			otlp.Text(prefix+"run_id", row.ID), otlp.Text(prefix+"workflow_name", row.Workflow), otlp.Text(prefix+"node_id", a.NodeID), otlp.Number(prefix+"iteration", a.Iteration),
-			otlp.Number(prefix+"attempt", a.Attempt), otlp.Text(prefix+"status", a.State),
+			m.text(prefix+"run_id", row.ID), m.text(prefix+"workflow_name", row.Workflow), m.text(prefix+"node_id", a.NodeID), otlp.Number(prefix+"iteration", a.Iteration),
+			otlp.Number(prefix+"attempt", a.Attempt), m.text(prefix+"status", a.State),
 		},
 	}
 	if a.ExitStatus != nil {
@@ -154,16 +160,16 @@ func attemptSpan(row snapshot.Run, own trace.Place, a *snapshot.Attempt, end int
 		s.Attributes = append(s.Attributes, otlp.Yes(prefix+"cached"))
 	}
 	if a.Child != "" {
-		s.Attributes = append(s.Attributes, otlp.Text(prefix+"child_run_id", a.Child))
+		s.Attributes = append(s.Attributes, m.text(prefix+"child_run_id", a.Child))
 	}
 	if a.State == snapshot.AttemptFailed {
-		s.Status = &status{failed, otlp.Cut(a.Error)}
+		s.Status = &status{failed, otlp.Cut(m.hide(a.Error))}
 	}
 	return s
 }
 
 // callSpan returns the span of a tool call. A call that has not ended ends with the run.
-func callSpan(row snapshot.Run, own trace.Place, c *snapshot.ToolCall, end int64) Span {
+func (m maker) callSpan(row snapshot.Run, own trace.Place, c *snapshot.ToolCall, end int64) Span {
 	if c.FinishedAtMs != nil {
 		end = *c.FinishedAtMs
 	}
@@ -171,8 +177,8 @@ func callSpan(row snapshot.Run, own trace.Place, c *snapshot.ToolCall, end int64
 		TraceID: own.Trace, SpanID: trace.ToolCall(row.ID, c), ParentSpanID: trace.Attempt(row.ID, c.NodeID, c.Iteration, c.Attempt), Name: "smithers.tool", Kind: internal,
 		Start: otlp.Nanos(c.StartedAtMs), End: otlp.Nanos(max(end, c.StartedAtMs)),
 		Attributes: []otlp.Attribute{
-			otlp.Text(prefix+"run_id", row.ID), otlp.Text(prefix+"node_id", c.NodeID), otlp.Number(prefix+"iteration", c.Iteration), otlp.Number(prefix+"attempt", c.Attempt),
-			otlp.Text(prefix+"tool_name", c.ToolName), otlp.Text(prefix+"status", c.Status),
+			m.text(prefix+"run_id", row.ID), m.text(prefix+"node_id", c.NodeID), otlp.Number(prefix+"iteration", c.Iteration), otlp.Number(prefix+"attempt", c.Attempt),
+			m.text(prefix+"tool_name", c.ToolName), m.text(prefix+"status", c.Status),
 		},
 	}
 	if c.Status == snapshot.ToolCallFailed {

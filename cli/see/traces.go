@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/app/otlp"
 	"github.com/git-smithers/git-smithers/app/traces"
 	"github.com/git-smithers/git-smithers/cli/arg"
@@ -89,7 +90,7 @@ func printTraces(ctx context.Context, s *session.Session, store *timeline.Store,
 		if err != nil {
 			return err
 		}
-		requests, err := traces.Of(head, s.Env)
+		requests, err := tracesOf(s, store, head)
 		if err != nil {
 			return err
 		}
@@ -100,6 +101,15 @@ func printTraces(ctx context.Context, s *session.Session, store *timeline.Store,
 		}
 	}
 	return nil
+}
+
+// tracesOf returns the requests for the trace of a run, without secrets.
+func tracesOf(s *session.Session, store *timeline.Store, head *timeline.Head) ([]traces.Request, error) {
+	hide, err := app.SecretHider(store, head.Row().Secrets)
+	if err != nil {
+		return nil, err
+	}
+	return traces.Of(head, s.Env, hide)
 }
 
 // sendTraces sends the traces of runs, or those that wait. It goes on after a trace that was not sent, and then returns an error.
@@ -158,7 +168,7 @@ func sendTrace(ctx context.Context, s *session.Session, store *timeline.Store, v
 	if w.Tip == "" { // it was named, and may wait as well
 		w.Tip = head.Entry().ID.String()
 	}
-	requests, err := traces.Of(head, s.Env)
+	requests, err := tracesOf(s, store, head)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,11 @@ func excerpt(data []byte, found []redact.Finding, i int) string {
 	if line := bytes.IndexByte(data[at.End:end], '\n'); line >= 0 {
 		end = at.End + line
 	}
+	return mask(data, found, start, end, at)
+}
+
+// mask returns data[start:end] with each secret in found masked, but for the first bytes of the secret at.
+func mask(data []byte, found []redact.Finding, start, end int, at redact.Finding) string {
 	var out strings.Builder
 	from := start
 	for _, f := range found {

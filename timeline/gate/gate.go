@@ -127,8 +127,11 @@ func frameOf(f Finding) int64 {
 	return *f.Frame
 }
 
-// add adds a finding to the report.
+// add adds a finding to the report. Its place can have secrets, too, which are masked: people see the place.
 func (j *scan) add(f Finding) {
+	if found := j.finder.Find([]byte(f.Place)); len(found) > 0 {
+		f.Place = mask([]byte(f.Place), found, 0, len(f.Place), redact.Finding{})
+	}
 	reason, kept := j.allowed[f.Digest]
 	if f.Reason = reason; kept || slices.Contains(j.req.Allow, f.Digest) {
 		j.out.Allowed = append(j.out.Allowed, f)

@@ -141,7 +141,7 @@ func TestEveryPartOfARunIsSearched(t *testing.T) {
 	}{
 		"a message":          {func(c *clone) { c.frame(snapshot.Draft{Subject: "is " + secret}) }, "message"},
 		"a captured file":    {captured("new/a.txt", "is "+secret), "worktree/new/a.txt"},
-		"the name of a file": {captured(secret+".txt", "x"), "worktree/" + secret + ".txt"},
+		"the name of a file": {captured(secret+".txt", "x"), "worktree/•••.txt"},
 		"a large file":       {captured("a.txt", words(4<<20-10)+secret+words(100)), "worktree/a.txt"},
 		"the workflow":       {func(c *clone) { c.frame(snapshot.Draft{Workflow: &snapshot.Workflow{Definition: []byte(secret)}}) }, "workflow/definition"},
 		"data of another engine": {func(c *clone) {
@@ -245,6 +245,56 @@ func TestWhatTheReceiverHasIsNotSearched(t *testing.T) {
 	c.frame(setInput("clean"))
 	assert.Empty(t, c.scan(gate.Request{Have: []objstore.ID{there, objstore.Hash(objstore.Blob, []byte("not here"))}}).Findings)
 	assert.Len(t, c.scan(gate.Request{}).Findings, 1)
+
+	c.Write("old.txt", "the password is "+secret)
+	c.Git("add", ".")
+	c.Git("commit", "-q", "-m", "old")
+	c.Git("tag", "-a", "-m", "t", "v1")
+	c.Write("old.txt", "gone")
+	c.Git("commit", "-q", "-a", "-m", "new")
+	one := gate.Request{Also: []objstore.ID{c.id("HEAD")}}
+	for name, listed := range map[string]string{"a branch": "HEAD", "an annotated tag": "v1", "a tree": "v1^{tree}", "a blob": "v1:old.txt"} {
+		one.Listed = []objstore.ID{c.id(listed), objstore.Hash(objstore.Commit, []byte("not here"))}
+		report, err := gate.Scan(t.Context(), c.open("redact"), one)
+		require.NoError(t, err)
+		assert.Empty(t, report.Findings, name)
+		if name == "a branch" {
+			assert.Zero(t, report.Objects)
+		}
+	}
+	one.Listed = nil
+	report, err := gate.Scan(t.Context(), c.open("redact"), one)
+	require.NoError(t, err)
+	assert.Len(t, report.Findings, 1)
+	_, err = gate.Scan(t.Context(), c.open("redact"), gate.Request{Also: []objstore.ID{objstore.Hash(objstore.Commit, []byte("not here"))}})
+	require.ErrorIs(t, err, objstore.ErrNotFound, "what is to leave the repository must be here")
+}
+
+// id returns the id of what a name of git names.
+func (c *clone) id(name string) objstore.ID {
+	c.t.Helper()
+	id, err := objstore.ParseID(c.Git("rev-parse", name))
+	require.NoError(c.t, err)
+	return id
+}
+
+// People see where a secret stands, and not the secret that stands in the place.
+func TestASecretInAPathIsMasked(t *testing.T) {
+	t.Parallel()
+	c := newClone(t)
+	c.Write("in-"+secret+"/a "+secret+".txt", "password=hT7-kk2.Wq9z")
+	c.capture()
+
+	report := c.scan(gate.Request{})
+
+	require.Len(t, report.Findings, 2)
+	text, err := json.Marshal(report)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), secret)
+	for _, f := range report.Findings {
+		assert.Equal(t, "worktree/in-•••/a •••.txt", f.Place)
+	}
+	assert.NotContains(t, report.Refusal("no").Error(), secret)
 }
 
 func TestAllowedFindingsAreToldApart(t *testing.T) {

@@ -19,8 +19,17 @@ func (r *Report) Refusal(what string) error {
 	err = err.Hint("revoke each secret that is real: whoever has the run has the secret")
 	err = err.Hint("if a finding is harmless, `--allow %s` lets it through once, and `git smithers scan --allow %s --reason TEXT` for good",
 		fault.Word(r.Findings[0].Digest), fault.Word(r.Findings[0].Digest))
-	if slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.HasPrefix(f.Place, "workflow/") }) {
-		err = err.Hint("a run keeps its workflow as it is: let the commands read the secret from a variable, and start a new run")
+	for _, c := range []struct {
+		hint string
+		is   func(Finding) bool
+	}{
+		{"a run keeps its workflow as it is: let the commands read the secret from a variable, and start a new run", func(f Finding) bool { return strings.HasPrefix(f.Place, "workflow/") }},
+		{"a frame keeps the files that it has captured: take the secret out of the file, or let .gitignore name the file, before the run goes on", func(f Finding) bool { return workingPath(f.Place) != "" }},
+		{"runs take the commits along that they build on: make the commit anew without the secret, and start a new run on it", func(f Finding) bool { return f.RunID == "" }},
+	} {
+		if slices.ContainsFunc(r.Findings, c.is) {
+			err = err.Hint("%s", c.hint)
+		}
 	}
 	return r.hintClean(err).Detail("findings", r.Findings)
 }
@@ -46,6 +55,9 @@ func (r *Report) hintClean(err *fault.Error) *fault.Error {
 		first[f.RunID] = min(first[f.RunID], frameOf(f))
 	}
 	for _, run := range runs {
+		if first[run] == 0 {
+			err = err.Hint("run %s has a secret from its first frame on: start a new run without it, and `git smithers prune %s` removes this one", run, fault.Word(run))
+		}
 		if first[run] < 1 {
 			continue // no frame before, or an unknown one
 		}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -214,6 +215,17 @@ func (db *DB) transact(ctx context.Context, tx transaction) error {
 		}
 	}
 	return db.opts.Failpoint(FailRefsDone)
+}
+
+// MuteHooks makes db run no hook from now on: the files of a stranger may lie where git looks for hooks.
+func (db *DB) MuteHooks(ctx context.Context) error {
+	if err := db.lock(ctx); err != nil {
+		return err
+	}
+	defer db.unlock()
+	db.files.rules.hook = os.DevNull
+	db.native.global = append(db.native.global, "-c", "core.hooksPath="+os.DevNull)
+	return db.native.close() // a new child has the option
 }
 
 // lock waits until no other goroutine writes refs of db. From then on, no other goroutine can write until unlock is

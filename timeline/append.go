@@ -45,6 +45,7 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	if err != nil {
 		return Explain(err)
 	}
+	h.noteNext(next)
 	if err := s.append(ctx, h.row.ID, batch, updates, draft.VCS == nil); err != nil {
 		// If ctx ended during the write, the refs may have moved nevertheless.
 		return h.findAppended(context.WithoutCancel(ctx), next, err)

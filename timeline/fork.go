@@ -110,6 +110,9 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
+	if err := s.Inherit(entry, from.Entry); err != nil {
+		return nil, err
+	}
 	if err := job.commit(ctx, batch, id, tip, from.Entry, entry); err != nil {
 		return nil, err
 	}

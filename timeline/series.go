@@ -30,6 +30,7 @@ type Series struct {
 	holds *refs.Update    // holds the history that the series replaces; nil for any other run
 	onto  bool            // the series continues another history of the run than that of head
 	open  bool            // the run is not sealed when it ends
+	lines []byte          // notes that this clone has recorded the entries since the last Commit
 	files bool            // an entry refers to captured files, which neither the batch nor the tip has
 	keeps []func()        // release the pins on the objects that the series refers to, and on its packs
 }
@@ -185,6 +186,11 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 	if err != nil {
 		return nil, Explain(err)
 	}
+	line, err := b.recorded(next)
+	if err != nil {
+		return nil, err
+	}
+	b.lines = append(b.lines, line...)
 	// A fork whose first entry is not a frame has the parent's frame as frame 0.
 	if next.Frame != snapshot.NoFrame {
 		b.made = append(b.made, refs.FrameRef{Frame: next.Frame, ID: next.ID})
@@ -193,6 +199,17 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 	}
 	b.entry = next
 	return next, nil
+}
+
+// recorded returns the line that notes that this clone has recorded next, the entry after b.entry.
+func (b *Series) recorded(next *snapshot.Entry) ([]byte, error) {
+	switch {
+	case b.entry == nil:
+		return follows(objstore.ID{}, next.ID), nil
+	case b.first():
+		return b.store.inherited(next.ID, b.entry)
+	}
+	return follows(b.entry.ID, next.ID), nil
 }
 
 // first reports whether the next entry is the first entry of a new run.
@@ -244,6 +261,12 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
+	row, err := next.RunRow()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	s.record(row, b.lines)
+	b.lines = nil
 	// went is true if the run is new or had not ended before this Commit.
 	went := !h.row.Status.Ended()
 	logged, err := b.log(ctx, updates)

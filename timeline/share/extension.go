@@ -123,7 +123,7 @@ func (s splitter) write(x *extension, w objstore.Writer) (*snapshot.Entry, error
 		return nil, err
 	}
 	x.parent.AtMs = at
-	return snapshot.Append(w, snapshot.NewFrameCache(1), x.tip, snapshot.Draft{
+	first, err := snapshot.Append(w, snapshot.NewFrameCache(1), x.tip, snapshot.Draft{
 		Journal: append([]snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionOps, Key: op.Key, Value: op.Value}}, x.journal...),
 		Events:  append([]snapshot.Event{{Type: "RunForked", AtMs: at, Payload: forked}}, x.events...),
 		Subject: x.subject,
@@ -137,6 +137,10 @@ func (s splitter) write(x *extension, w objstore.Writer) (*snapshot.Entry, error
 			}
 		},
 	})
+	if err == nil {
+		err = s.store.Inherit(first, x.tip)
+	}
+	return first, err
 }
 
 // updates returns the ref updates that create the new run x: one creates its tip ref with the value tip, the

@@ -25,6 +25,11 @@ type RestoreJobs struct {
 // Prepare plans the restores of all working copies, and sets Running in the result of each job. It changes no file.
 // Code: restore_refused if there is a reason against a restore, such as an ignored file at the path of a restored file.
 func (r *RestoreJobs) Prepare(ctx context.Context) error {
+	if r.Head != nil {
+		if err := r.Store.MuteHooks(ctx, r.Head.Entry()); err != nil {
+			return err
+		}
+	}
 	var refused []jjbridge.Refusal
 	for _, one := range r.All {
 		if err := one.prepare(ctx); err != nil {

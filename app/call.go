@@ -15,10 +15,15 @@ import (
 // call makes or continues the run that a task of e's run calls: see engine.Options.Call. The called run works on the files of the task.
 func (e *execution) call(ctx context.Context, c engine.Call) (engine.Called, error) {
 	child := &execution{Desk: e.Desk, Settings: e.Settings, workflow: c.Workflow, ask: Agreed, span: c.TraceParent}
-	if err := child.openCalled(ctx, c); err != nil {
+	child.AskFiles = nil // nobody is asked while tasks run
+	err := child.openCalled(ctx, c)
+	if err == nil {
+		err = child.trustAs(ctx, c.Caller.RunID)
+	}
+	if err != nil {
 		return engine.Called{}, err
 	}
-	err := child.continueCalled(ctx, c)
+	err = child.continueCalled(ctx, c)
 	out := engine.Called{Status: child.head.Row().Status}
 	switch code := fault.CodeOf(err); {
 	case err == nil:
@@ -68,6 +73,19 @@ func (e *execution) openCalled(ctx context.Context, c engine.Call) (err error) {
 	return nil
 }
 
+// trustAs notes that the user agreed to the files of the called run if they agreed to those of its caller, on whose files it works.
+func (e *execution) trustAs(ctx context.Context, caller string) error {
+	head, err := e.Store.Head(ctx, caller)
+	if err != nil {
+		return err
+	}
+	origin, err := e.Store.Origin(head.Entry())
+	if err != nil || origin != timeline.Agreed {
+		return err
+	}
+	return e.Store.Agree(e.head.Entry())
+}
+
 // createCalled makes the called run.
 func (e *execution) createCalled(ctx context.Context, c engine.Call) error {
 	now := e.Now()
@@ -94,9 +112,12 @@ func (e *execution) continueCalled(ctx context.Context, c engine.Call) error {
 	if err != nil || !left {
 		return err
 	}
-	agreed, err := agree(e.Store, e.head, c.Workflow, c.Named, Agreed, e.Secrets, opts)
+	agreed, err := e.agree(ctx, e.head, c.Workflow, c.Named, Agreed, e.Settings, false, opts)
 	if err != nil {
 		return err
+	}
+	if !c.Named {
+		agreed = agreed.Unnamed() // its files are those of the caller
 	}
 	held, err := claim.Take(ctx, e.head, claim.Request{})
 	if err != nil {

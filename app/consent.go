@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/timeline/consent"
@@ -45,27 +46,15 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 	return c(wf)
 }
 
-// agree asks for consent to run the commands of wf, as askConsent does with ask, and returns wf with this consent. head
-// is the tip of the run that continues with wf.
+// agree asks for consent to run the commands of wf on the files of the run of head, see filesCheck.consent. head is the tip of the run that
+// continues with wf. brought means that the files come from the run.
 //
 // agree also merges opts.Input over the run's input, and checks the result against the workflow's schema. If the input
 // does not fit, the error is invalid_input. agree checks the input only after the consent, because the schema of an
-// unknown workflow may take long to check. It notes the consent only after this check, so that it notes nothing for a
-// refused run.
-func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, named bool, ask Consenter, provide Provider, opts engine.Options) (consent.Workflow, error) {
-	checked := false
-	agreed, err := askConsent(store, wf, named, func(wf *workflow.Workflow) error {
-		if err := ask.decide(wf); err != nil {
-			return err
-		}
-		checked = true
-		return checkInput(store, head, wf, provide, opts)
-	})
-	// If the commands were confirmed before, askConsent has not called the function above.
-	if err == nil && !checked {
-		err = checkInput(store, head, wf, provide, opts)
-	}
-	return agreed, err
+// unknown workflow may take long to check.
+func (d *Desk) agree(ctx context.Context, head *timeline.Head, wf *workflow.Workflow, named bool, ask Consenter, set Settings, brought bool, opts engine.Options) (consent.Workflow, error) {
+	files := &filesCheck{Desk: d, FilesTrust: set.FilesTrust, entry: head.Entry(), brought: brought}
+	return files.consent(ctx, wf, named, ask, func() error { return checkInput(d.Store, head, wf, set.Secrets, opts) })
 }
 
 // Unconfirmed returns the error unconfirmed for the workflow wf. The details of the error have the workflow's hash and

@@ -35,6 +35,7 @@ type Settings struct {
 	NoCache     bool      // take no results from the cache
 	Wait        bool      // stay while the run waits for people, signals or timers
 	Consent     Consenter // asked about commands that are new to this clone; nil refuses them
+	FilesTrust            // about the files of runs that came from elsewhere
 	Secrets     Provider  // asked for secrets that this clone does not have; nil refuses to go on without them
 	// Logs returns the writer for the logs of a run's tasks, which gets whole lines. If Logs is nil, no logs are shown.
 	Logs func(run string) io.Writer
@@ -123,7 +124,7 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)
 		if err == nil && left && try == 1 { // a conflict does not change the commands
-			agreed, err = agree(e.Store, e.head, e.workflow, e.file != "", e.ask, e.Secrets, opts)
+			agreed, err = e.agreeTo(ctx, opts)
 		}
 		if err != nil || !left {
 			return agreed, nil, err
@@ -139,6 +140,15 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 			return agreed, nil, err
 		}
 	}
+}
+
+// agreeTo asks for consent to the workflow's commands and to the files, see Desk.agree.
+func (e *execution) agreeTo(ctx context.Context, opts engine.Options) (consent.Workflow, error) {
+	brought, err := e.brings(e.head, e.workflow)
+	if err != nil {
+		return consent.Workflow{}, err
+	}
+	return e.agree(ctx, e.head, e.workflow, e.file != "", e.ask, e.Settings, brought || e.back != nil, opts)
 }
 
 // executeClaimed runs the remaining tasks of a claimed run, and releases the claim, even after an error. agreed is the

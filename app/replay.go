@@ -82,8 +82,8 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 }
 
 // replayed returns the frame to replay and the workflow to run. If req names a workflow file, replayed reads the
-// workflow from this file. Otherwise it takes the workflow stored in the frame, and returns an error if the user does
-// not consent to it, see askConsent.
+// workflow from this file. Otherwise it takes the workflow stored in the frame. It returns an error if the user does
+// not consent, see filesCheck.agree.
 //
 // The error is no_working_copy if tasks would run inside git's own folder, see needWorkDir. With an error, the caller
 // must not use the other results.
@@ -102,13 +102,28 @@ func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loade
 	if err == nil && !req.RestoreVCS {
 		err = d.needWorkDir(wf)
 	}
-	if err == nil && req.Workflow == "" {
-		_, err = askConsent(d.Store, wf, false, req.Consent)
+	if err == nil {
+		files := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: at.Entry, brought: req.RestoreVCS}
+		err = files.agree(ctx, wf, req.Workflow != "", req.Consent)
 	}
 	return at, wf, err
 }
 
 // explained returns the result of timeline.Explain for err, as a *fault.Error. If this result has another type,
+// agreeToReplay asks for consent to the files of the entry that is replayed and, unless the request names a file, to the commands of wf.
+func (d *Desk) agreeToReplay(ctx context.Context, entry *snapshot.Entry, wf *workflow.Workflow, req ReplayRequest) error {
+	files := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: entry, brought: req.RestoreVCS}
+	if req.Workflow == "" {
+		_, err := files.consent(ctx, wf, false, req.Consent, nil)
+		return err
+	}
+	err := files.check(ctx, commandsOf(wf))
+	if err == nil {
+		err = files.note()
+	}
+	return err
+}
+
 // explained returns an internal error that wraps err.
 func explained(err error) *fault.Error {
 	if known, ok := errors.AsType[*fault.Error](timeline.Explain(err)); ok {

@@ -25,6 +25,7 @@ type SmithersReplayRequest struct {
 	Database   string // "" for the database that Smithers uses by default
 	Command    string // the shell command that starts Smithers; "" for the configured or installed one
 	Home       string // the home folder of the user: Smithers looks for projects only below it; "" for no limit
+	FilesTrust
 }
 
 // SmithersReplayResult describes a fork that Smithers executed.
@@ -50,6 +51,10 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 	}
 	at, err := d.Store.Load(ctx, req.From)
 	if err != nil {
+		return nil, err
+	}
+	files := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: at.Entry, brought: req.RestoreVCS}
+	if err := files.agreeToFiles(ctx, nil); err != nil {
 		return nil, err
 	}
 	id := timeline.NewRunID()

@@ -22,6 +22,7 @@ type ScoreRequest struct {
 	Scorer   *workflow.Scorer
 	Again    bool // also score what the scorer has scored
 	Parallel int
+	FilesTrust
 }
 
 // ScoreResult is the result of a ScoreRequest.
@@ -48,6 +49,10 @@ func (d *Desk) Score(ctx context.Context, req ScoreRequest) (*ScoreResult, error
 	attempts, err := out.choose(head, entry, req)
 	if err != nil || len(attempts) == 0 {
 		return out, timeline.Explain(err)
+	}
+	files := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: entry, brought: true}
+	if err := files.agreeToFiles(ctx, []command{{Command: req.Scorer.Run}}); err != nil {
+		return out, err
 	}
 	update, over := d.Teller.Count(Scoring)
 	defer over()

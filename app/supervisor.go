@@ -370,8 +370,8 @@ func (v *supervisor) callReady(ctx context.Context, head *timeline.Head) (bool, 
 
 // workflow returns the workflow with which a run continues, with the consent to run its commands. A supervisor has no
 // person to ask, so two cases are errors. The error is workflow_changed if the workflow file differs from the workflow
-// stored in the run. The error is unconfirmed if the commands were never run or confirmed in this clone. The other
-// errors are those of definition, engine.Check and needWorkDir.
+// stored in the run. The error is unconfirmed if the commands were never run or confirmed in this clone, and untrusted_files if
+// this clone has not recorded the run. The other errors are those of definition, engine.Check and needWorkDir.
 func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (consent.Workflow, error) {
 	wf, err := v.definition(ctx, head)
 	if err != nil {
@@ -383,7 +383,11 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 	if err := v.needWorkDir(wf); err != nil {
 		return consent.Workflow{}, err
 	}
-	return agree(v.Store, head, wf, false, nil, nil, opts)
+	brought, err := v.brings(head, wf)
+	if err != nil {
+		return consent.Workflow{}, err
+	}
+	return v.agree(ctx, head, wf, false, nil, Settings{FilesTrust: v.req.FilesTrust}, brought, opts)
 }
 
 // definition returns the workflow in the file that the run's row names. It does not fall back to the stored workflow if

@@ -72,7 +72,7 @@ type TravelResult struct {
 // req names a workflow file, the run is adapted to this workflow. The result is nil if the run was not set back. If the
 // result is not nil, an error comes from resuming the run.
 func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, error) {
-	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
+	head, file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 	if req.Node != "" { // the run goes back to before an attempt of this node, so the node must run again
 		fit.Reset = []string{snapshot.Key(req.Node, req.Iteration)}
 	}
-	req.Redefinition = d.redefinition(req.Sequel, fit)
+	req.Redefinition = d.redefinition(ctx, head, req.Sequel, fit, !req.NoFiles && !req.NoDeps)
 	over := d.Teller.While(GoingBack)
 	req.Confirm = confirming(req.Confirm, over)
 	ask, effects := req.stepped()
@@ -105,11 +105,11 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 // workflow file, the run is adapted to this workflow. The result is nil if the run was not set back. If the result is
 // not nil, an error comes from resuming the run.
 func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, error) {
-	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
+	head, file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
 		return nil, err
 	}
-	req.Redefinition = d.redefinition(req.Sequel, engine.ReconcileRequest{Workflow: file})
+	req.Redefinition = d.redefinition(ctx, head, req.Sequel, engine.ReconcileRequest{Workflow: file}, false)
 	var effects *[]snapshot.ToolCall
 	req.ResetRequest.Effects, effects = req.stepped()
 	done, err := travel.Reset(ctx, d.Store, req.ResetRequest)
@@ -144,58 +144,68 @@ func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	}
 }
 
-// beforeSequel returns the workflow in the file that next names, or nil if next names no file. If next names a file or
+// beforeSequel returns the run that goes back, and the workflow in the file that next names, or nil if next names no file. If next names a file or
 // resumes the run, beforeSequel returns foreign_run if another engine runs the run, and in any case if a coding agent does. address is
 // the address of the run or of one of its frames.
-func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*workflow.Workflow, error) {
+func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*timeline.Head, *workflow.Workflow, error) {
 	file, err := d.Folder.namedWorkflow(ctx, next.Workflow)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	at, err := d.Store.Load(ctx, address)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	head, err := d.Store.Head(ctx, at.Address.Run)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !next.Resume && next.Workflow == "" {
-		return nil, RefuseSession(head, "its conversation does not go back with the run; `session replay` puts the files of a frame back")
+		return head, nil, RefuseSession(head, "its conversation does not go back with the run; `session replay` puts the files of a frame back")
 	}
-	return file, refuseForeign(head)
+	return head, file, refuseForeign(head)
 }
 
-// redefinition returns how a run changes while it is set back. There are two cases:
+// redefinition returns how the run of head changes while it is set back. There are two cases:
 //   - fit.Workflow is not nil. It must be the workflow in the file next.Workflow. The run is adapted to this workflow
 //     as fit says. The file itself is not restored.
 //   - fit.Workflow is nil. The run keeps its workflow. If next resumes the run, the user is asked for consent to the
 //     commands of this workflow.
-func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Redefinition {
+//
+// If next resumes the run, the user is also asked for consent to its files. restores says that the working copy gets files of the run.
+func (d *Desk) redefinition(ctx context.Context, head *timeline.Head, next Sequel, fit engine.ReconcileRequest, restores bool) travel.Redefinition {
+	out := travel.Redefinition{Agree: d.agreeToSequel(ctx, head, next, fit.Workflow, restores)}
 	if fit.Workflow == nil {
-		return travel.Redefinition{Agree: d.agreeToSequel(next)}
+		return out
 	}
-	return travel.Redefinition{
-		Workflow: fit.Workflow.Snapshot(), WorkflowPath: d.storedPath(next.Workflow), File: d.Folder.Path(next.Workflow),
-		Prepare: func(state *snapshot.State, reveal snapshot.Reveal) ([]snapshot.Change, error) {
-			return engine.Reconcile(state, reveal, fit)
-		},
+	out.Workflow, out.WorkflowPath, out.File = fit.Workflow.Snapshot(), d.storedPath(next.Workflow), d.Folder.Path(next.Workflow)
+	out.Prepare = func(state *snapshot.State, reveal snapshot.Reveal) ([]snapshot.Change, error) {
+		return engine.Reconcile(state, reveal, fit)
 	}
+	return out
 }
 
-// agreeToSequel returns the function that asks for consent to the workflow stored in a run. The function allows a
-// workflow that it cannot parse. agreeToSequel returns nil if next does not resume the run.
-func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
+// agreeToSequel returns the function that asks for consent to the workflow stored in a run, unless the user has named the workflow file, and to
+// the files of the run. The function allows a workflow that it cannot parse. agreeToSequel returns nil if next does not resume the run.
+func (d *Desk) agreeToSequel(ctx context.Context, head *timeline.Head, next Sequel, named *workflow.Workflow, restores bool) func(*snapshot.Workflow) error {
 	if !next.Resume {
 		return nil
 	}
+	files := &filesCheck{Desk: d, FilesTrust: next.FilesTrust, entry: head.Entry(), brought: restores}
 	return func(kept *snapshot.Workflow) error {
-		wf, err := workflow.Parse("the run's workflow", kept.Definition)
-		if err != nil {
-			return nil //nolint:nilerr // resume reports the error and runs nothing
+		wf := named
+		if wf == nil {
+			var err error
+			if wf, err = workflow.Parse("the run's workflow", kept.Definition); err != nil {
+				return nil //nolint:nilerr // resume reports the error and runs nothing
+			}
 		}
-		_, err = askConsent(d.Store, wf, false, next.Consent)
-		return err
+		own, err := d.brings(head, wf)
+		if err != nil {
+			return err
+		}
+		files.brought = restores || own
+		return files.agree(ctx, wf, named != nil, next.Consent)
 	}
 }
 

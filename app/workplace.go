@@ -119,8 +119,7 @@ func OwnWorktree(store *timeline.Store, head *timeline.Head) (*string, error) {
 // needWorkDir returns no_working_copy if a task of wf would run among git's own files: in a bare repository, or inside
 // a git directory. Tasks without a command, and tasks in a worktree, do not count.
 func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
-	here := func(t *workflow.Task) bool { return t.Works() && t.Worktree == nil }
-	if d.Store.Workspace().Root != "" || wf.Worktree != nil || !slices.ContainsFunc(wf.Tasks, here) {
+	if d.Store.Workspace().Root != "" || wf.Worktree != nil || !slices.ContainsFunc(wf.Tasks, worksHere) {
 		return nil
 	}
 	dir, err := filepath.EvalSymlinks(d.workDir())
@@ -134,6 +133,9 @@ func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
 	return fault.New(fault.NoWorkingCopy, "the tasks would run among git's own files: %s is not a working copy", dir).
 		Hint("run the command in a clone, or in a worktree of this repository")
 }
+
+// worksHere reports whether a task works in the working copy that the tasks of its run share.
+func worksHere(t *workflow.Task) bool { return t.Works() && t.Worktree == nil }
 
 // storedPath returns the path of a workflow file as the run's row stores it: relative to workDir, with slashes. It
 // returns "" if the file does not exist or its name is not UTF-8. It also returns "" for a file outside of workDir,

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,6 +72,37 @@ func TestAPersonIsShownNewCommandsAndAsked(t *testing.T) {
 	assert.FileExists(t, file)
 	c = d.invoke(t, answering(""), "travel", "-r", "flow", "-n", "ship", "--resume", "--no-vcs")
 	assert.Equal(t, fault.ExitOK, c.exit, "asked once: "+c.err.String())
+}
+
+func TestAPersonIsAskedAboutTheFilesOfAnUnknownRun(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	foreignRun(t, d)
+	require.NoError(t, os.RemoveAll(filepath.Join(d.repo.Dir, ".git", "smithers", "recorded")))
+	require.NoError(t, os.RemoveAll(filepath.Join(d.repo.Dir, ".git", "smithers", "claims")))
+	before := d.repo.Git("for-each-ref", "refs/smithers/_tip")
+	answering := func(typed string) func(*cli.Streams) {
+		return func(s *cli.Streams) {
+			s.In = iotest.OneByteReader(strings.NewReader(typed)) // a terminal gives a line at a time
+			atTerminal("FILE=" + filepath.Join(d.repo.Dir, "ran"))(s)
+		}
+	}
+	c := d.invoke(t, answering("y\nn\n"), "resume", "flow")
+	assert.Equal(t, fault.ExitConflict, c.exit)
+	assert.Contains(t, c.err.String(), "Run flow was not recorded in this clone. Its files are somebody else's, and the commands run among them.\n")
+	assert.Contains(t, c.err.String(), "Run the commands on these files? [y/N] ")
+	assert.Contains(t, c.err.String(), "you did not confirm the files of run \"flow\"")
+	assert.Equal(t, before, d.repo.Git("for-each-ref", "refs/smithers/_tip"))
+	assert.NoDirExists(t, filepath.Join(d.repo.Dir, ".git", "smithers", "trusted"), "a command that is refused leaves no note")
+
+	// A run that would go on in the user's own files is refused without a question about other files.
+	d.repo.Write("here.yaml", "name: here\ntasks: [{id: go, run: \"true\"}]\n")
+	c = d.invoke(t, answering("y\ny\n"), "replay", "here.yaml", "flow")
+	assert.Equal(t, fault.ExitConflict, c.exit)
+	assert.Contains(t, c.err.String(), "does not go on in your own files")
+
+	c = d.invoke(t, answering("y\ny\n"), "resume", "flow")
+	assert.Equal(t, fault.ExitOK, c.exit, c.err.String())
 }
 
 func TestNobodyIsAskedWhereScriptsRead(t *testing.T) {

@@ -41,7 +41,9 @@ not run again, unless --node resets them. The fork uses the workflow stored in t
 with --restore-vcs state, workflow and files are exactly those of the frame. If you name a
 workflow file, the fork uses that file: tasks that the file no longer has are dropped, and
 new tasks are pending. Commands that never ran in this clone are shown first, and run after
-you confirm them; --yes confirms them in scripts.
+you confirm them; --yes confirms them in scripts. If this clone has not recorded the run, replay
+asks before commands run on its files, and refuses to run it in your own; --trust-files RUN
+allows both.
 
 The tasks work in the current working copy; a warning says if its files differ from those of
 the frame. With --restore-vcs the fork gets a new working copy with the frame's files: a
@@ -60,7 +62,7 @@ Prints the new run's id.`,
 		MaxArgs: 2,
 		Flags: append([]urfave.Flag{
 			&urfave.BoolFlag{Name: "restore-vcs", Usage: "use the files of the frame, in a new working copy"},
-			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"}, desk.ConfirmFlag(),
+			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"}, desk.ConfirmFlag(), desk.TrustFilesFlag(),
 		}, slices.Concat(resetFlags(), arg.TargetFlags(), desk.EngineFlags(), foreignFlags())...),
 		Exits: arg.Runs(),
 		Examples: []arg.Example{

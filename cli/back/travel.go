@@ -175,7 +175,7 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 // sequelFlags returns the flags with which travel and reset continue the run. The parameter yes is the flag --yes of
 // the command, and becomes one of these flags.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
-	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes, desk.ForceFlag(), desk.UndoEffectsFlag()}, desk.EngineFlags()...)
+	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes, desk.ForceFlag(), desk.UndoEffectsFlag(), desk.TrustFilesFlag()}, desk.EngineFlags()...)
 }
 
 // travelYesFlag returns the flag --yes of travel, which may remove files and may run commands.
@@ -196,7 +196,7 @@ func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workfl
 		out.Settings, err = desk.ParseSettings(s, c)
 		return out, err
 	}
-	flags := desk.EngineFlags()
+	flags := append(desk.EngineFlags(), desk.TrustFilesFlag())
 	if yesResumes && !out.UndoEffects {
 		flags = append(flags, desk.ConfirmFlag())
 	}

@@ -42,3 +42,32 @@ func askForConsent(s *session.Session, wf *workflow.Workflow) error {
 	return fault.New(fault.Unconfirmed, "you did not confirm the commands of workflow %s", wf.Name).
 		Hint("nothing was run; answer y, or add --yes, to run the commands")
 }
+
+// TrustFilesFlag returns the flag --trust-files, for a command that may run commands on the files of a run from elsewhere.
+func TrustFilesFlag() urfave.Flag {
+	return &urfave.StringSliceFlag{Name: "trust-files", Usage: "run commands on the files of `RUN` without asking, although this clone has not recorded the run"}
+}
+
+// FilesTrust returns what --trust-files says. If there is a terminal to ask at, the person is asked about the files of other runs.
+func FilesTrust(s *session.Session, c *urfave.Context) app.FilesTrust {
+	out := app.FilesTrust{TrustFiles: c.StringSlice("trust-files")}
+	if s.CanAsk() {
+		out.AskFiles = func(files app.StrangersFiles) error { return askForFiles(s, files) }
+	}
+	return out
+}
+
+// askForFiles asks whether commands may run on the files of a run. It returns nil if the person says yes. Otherwise, and if the answer cannot be
+// read, it returns untrusted_files.
+func askForFiles(s *session.Session, files app.StrangersFiles) error {
+	s.Talk("Run %s was not recorded in this clone. Its files are somebody else's, and the commands run among them.\n", plain.Text(files.Run))
+	if len(files.Named) > 0 {
+		s.Talk("The commands name these of the files: %s\n", files.NamedText())
+	}
+	yes, err := s.Ask("Run the commands on these files?")
+	if err == nil && yes {
+		return nil
+	}
+	return files.Untrusted("you did not confirm the files of run %q").
+		Hint("nothing was run; answer y, or add --trust-files %s, to run the commands", fault.Word(files.Run))
+}

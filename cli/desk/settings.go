@@ -35,7 +35,7 @@ func LogsFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "logs", Usage: "show the logs of running tasks"}
 }
 
-// ParseSettings returns the settings that EngineFlags and --yes describe. With --logs, the logs of tasks go to standard
+// ParseSettings returns the settings that EngineFlags, --trust-files and --yes describe. With --logs, the logs of tasks go to standard
 // error. With --yes, the user has consented to the workflow's commands. The error is usage if --max-parallel is below
 // 1, or if a --secret names no variable.
 func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) {
@@ -44,7 +44,7 @@ func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) 
 		return app.Settings{}, fault.New(fault.Usage, "--max-parallel cannot be %d", n).
 			Hint("use a number from 1")
 	}
-	out := app.Settings{MaxParallel: n, NoCache: c.Bool("no-cache"), Wait: c.Bool("wait"), Consent: Consenter(s, c.Bool("yes"))}
+	out := app.Settings{MaxParallel: n, NoCache: c.Bool("no-cache"), Wait: c.Bool("wait"), Consent: Consenter(s, c.Bool("yes")), FilesTrust: FilesTrust(s, c)}
 	if c.Bool("logs") {
 		out.Logs = func(string) io.Writer { return logsOf(s) }
 	}

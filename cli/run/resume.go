@@ -26,7 +26,7 @@ func resumeCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "resume",
 		Summary: "continue a run from its newest frame",
-		Usage:   []string{"<run> [<workflow>] [--restore-vcs] [--input JSON] [--wait] [--force] [--yes] [--accept-workflow-change] [--max-parallel N]"},
+		Usage:   []string{"<run> [<workflow>] [--restore-vcs] [--input JSON] [--wait] [--force] [--yes] [--trust-files RUN] [--accept-workflow-change] [--max-parallel N]"},
 		About: `Continues a run that was cancelled, failed or forked, that waits, or whose process died.
 Finished tasks do not run again; a task that was running when the process died is tried
 again. The run continues with the workflow file that it was started with, unless you name
@@ -36,6 +36,10 @@ run continues with the workflow stored in it.
 
 Commands that never ran in this clone are shown first, and run after you confirm them; --yes
 confirms them in scripts. Naming the workflow file also confirms its commands.
+
+If this clone has not recorded the run, resume asks before commands run on its files, in the run's
+worktree or with --restore-vcs, and refuses to continue it in your own files. --trust-files RUN
+allows both.
 
 Tasks work in the current files; a warning says if they differ from the files of the run's
 newest frame. --restore-vcs restores the newest frame's files first: like restore, it saves
@@ -57,6 +61,7 @@ ends its tasks when it notices, and writes nothing more.`,
 				Name: "yes", Aliases: []string{"y"},
 				Usage: "run the workflow's commands and, with --restore-vcs, remove untracked files, without asking",
 			},
+			desk.TrustFilesFlag(),
 		}, desk.EngineFlags()...),
 		Changes: true,
 		Exits:   arg.Runs(),

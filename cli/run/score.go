@@ -48,7 +48,7 @@ Prints a line for each score: the task, the score and the reason.`,
 			&urfave.StringFlag{Name: "name", Usage: "call the scorer `NAME`"},
 			&urfave.BoolFlag{Name: "again", Usage: "score also what the scorer has scored before"},
 			&urfave.DurationFlag{Name: "timeout", Value: workflow.DefaultScorerTimeout, Usage: "give the command at most `DURATION` for a score"},
-			desk.MaxParallelFlag(),
+			desk.MaxParallelFlag(), desk.TrustFilesFlag(),
 		},
 		Changes: true,
 		Exits:   arg.Writes(),
@@ -68,6 +68,7 @@ Prints a line for each score: the task, the score and the reason.`,
 		}
 		req := app.ScoreRequest{
 			Address: c.Args().First(), Node: c.Args().Get(1), Scorer: scorer, Again: c.Bool("again"), Parallel: settings.MaxParallel,
+			FilesTrust: settings.FilesTrust,
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error { return runScore(ctx, s, store, req) })
 	}

@@ -39,7 +39,8 @@ each run is resumed by one of them.
 
 A run is resumed with the workflow file that it was started with. A run is left alone if its
 workflow file is missing or has changed, or if its commands were never run or confirmed in
-this clone: resume shows the commands and asks.
+this clone: resume shows the commands and asks. So is a run that this clone has not recorded,
+unless --trust-files names it.
 
 With --metrics, Prometheus can read the numbers that git smithers metrics prints, and how long
 this supervisor takes to store entries. Whoever reaches the address can read them. If
@@ -57,7 +58,7 @@ supervise looks once, and returns when every run that it resumed has ended or wa
 			&urfave.DurationFlag{Name: "interval", Value: defaultInterval, Usage: "look for runs every `D`, such as 30s, and when a timer is due"},
 			&urfave.IntFlag{Name: "max-runs", Value: defaultSupervised, Usage: "execute at most `N` runs at once"},
 			&urfave.StringFlag{Name: "metrics", Usage: "let Prometheus read the numbers of git smithers metrics at `ADDR`, such as localhost:9464"},
-			desk.MaxParallelFlag(), desk.LogsFlag(),
+			desk.MaxParallelFlag(), desk.LogsFlag(), desk.TrustFilesFlag(),
 		},
 		Changes: true,
 		Exits:   append(arg.Writes(), fault.ExitTooNew),
@@ -80,7 +81,7 @@ supervise looks once, and returns when every run that it resumed has ended or wa
 // the interval is too small.
 func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest, error) {
 	settings, err := desk.ParseSettings(s, c)
-	settings.Consent = nil // a supervisor has no person to ask
+	settings.Consent, settings.AskFiles = nil, nil // a supervisor has no person to ask
 	if settings.Logs != nil {
 		settings.Logs = func(run string) io.Writer { return desk.NamedLogsOf(s, run) }
 	}

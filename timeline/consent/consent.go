@@ -26,6 +26,12 @@ type Workflow struct {
 // the user agreed to its commands when they were shown.
 func (c Workflow) Named() bool { return c.named }
 
+// Unnamed returns c for a run that came from elsewhere: a user may have named the workflow's file, but not for the files of this run.
+func (c Workflow) Unnamed() Workflow {
+	c.named = false
+	return c
+}
+
 // Definition returns a copy of the bytes to which the user agreed. The result is nil for the zero value.
 func (c Workflow) Definition() []byte { return bytes.Clone(c.definition) }
 

@@ -47,6 +47,7 @@ const (
 	PushRefused       Code = "push_refused"
 	FetchRefused      Code = "fetch_refused"
 	Unconfirmed       Code = "unconfirmed"
+	UntrustedFiles    Code = "untrusted_files"
 	NothingPruned     Code = "nothing_pruned"
 	InvalidBundle     Code = "invalid_bundle"
 	DatabaseNotFound  Code = "database_not_found"
@@ -123,7 +124,8 @@ var exits = map[Code]int{
 	RunOwned:     ExitConflict, NotPending: ExitConflict, UndoRefused: ExitConflict,
 	RunPruned: ExitNotFound, ResultNotFound: ExitNotFound, RemoteNotFound: ExitNotFound, NothingPruned: ExitNotFound,
 	RemoteFailed: ExitFailed, PushRefused: ExitConflict, FetchRefused: ExitCorrupt,
-	Unconfirmed: ExitUsage, InvalidBundle: ExitUsage,
+	UntrustedFiles: ExitConflict,
+	Unconfirmed:    ExitUsage, InvalidBundle: ExitUsage,
 	DatabaseNotFound: ExitNotFound, InvalidDatabase: ExitUsage, ImportRefused: ExitUsage, ExportRefused: ExitUsage,
 	EngineMissing: ExitFailed, EngineFailed: ExitFailed, ForeignRun: ExitUsage,
 	RequestNotFound: ExitNotFound, NothingToUndo: ExitNotFound, InvalidQuery: ExitUsage,

@@ -36,6 +36,14 @@ func newNativeWriter(db *DB) *nativeWriter {
 	return &nativeWriter{db: db, global: slices.Clip(global)}
 }
 
+// options returns the options of git before the command.
+func (w *nativeWriter) options() []string {
+	if w.db.files.rules.noHooks.Load() {
+		return append(w.global, "-c", "core.hooksPath="+os.DevNull)
+	}
+	return w.global
+}
+
 // close ends the child, if it runs. The next transaction starts a new child.
 func (w *nativeWriter) close() error {
 	if w.child == nil {
@@ -122,7 +130,7 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update, guard func() 
 	}
 	if w.child == nil {
 		var err error
-		if w.child, err = startChild(ctx, w.db.git, append(w.global, "update-ref", "--stdin")); err != nil {
+		if w.child, err = startChild(ctx, w.db.git, append(w.options(), "update-ref", "--stdin")); err != nil {
 			return err
 		}
 	}

@@ -99,7 +99,7 @@ func (db *DB) pack(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if _, err = db.git.Run(ctx, append(db.native.global, "pack-refs", "--all", "--prune")...); err != nil {
+	if _, err = db.git.Run(ctx, append(db.native.options(), "pack-refs", "--all", "--prune")...); err != nil {
 		return err
 	}
 	db.touched.clear()

@@ -1,9 +1,11 @@
 package refs
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
@@ -14,12 +16,14 @@ type stepBackRules struct {
 	always bool   // the configuration requires native git for every transaction
 	hook   string // the path of the hook that git would run, if the hook exists
 	logs   string // the folder of reflogs to which git would append, if the folder exists
+
+	noHooks *atomic.Bool // see DB.NoHooks
 }
 
 // newStepBackRules returns the rules for a repository. It reads the repository's configuration, and HOME in
 // env.
 func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
-	rules := stepBackRules{logs: filepath.Join(repo.CommonDir, "logs", "refs", "smithers")}
+	rules := stepBackRules{logs: filepath.Join(repo.CommonDir, "logs", "refs", "smithers"), noHooks: new(atomic.Bool)}
 	if value, _ := repo.Config.Get("core.logallrefupdates"); strings.EqualFold(value, "always") {
 		rules.always = true
 	}
@@ -45,11 +49,24 @@ func (r stepBackRules) stepBack(updates []Update) bool {
 			return true // a deletion rewrites packed-refs
 		}
 	}
-	if info, err := os.Stat(r.hook); err == nil && info.Mode()&0o111 != 0 {
+	if info, err := os.Stat(r.hook); err == nil && !r.noHooks.Load() && info.Mode()&0o111 != 0 {
 		return true
 	}
 	_, err := os.Stat(r.logs)
 	return err == nil
+}
+
+// NoHooks makes the writes of this DB run no hook of git from now on. It is for a process that has begun to run commands in sandboxes: a hook may
+// use files that such a command can write.
+func (db *DB) NoHooks(ctx context.Context) error {
+	if err := db.lock(ctx); err != nil {
+		return err
+	}
+	defer db.unlock()
+	if db.files.rules.noHooks.Swap(true) {
+		return nil
+	}
+	return db.native.close() // a git that runs already knows its hooks
 }
 
 // hooksFolder returns the folder of git's hooks, without a check that it exists. A relative core.hooksPath is

@@ -35,7 +35,12 @@ func Agreed(*workflow.Workflow) error { return nil }
 // notes the consent in the clone. If ask returns an error, askConsent returns this error. If ask is nil, the error is
 // unconfirmed. named means that the user has named the workflow's file.
 func askConsent(store *timeline.Store, wf *workflow.Workflow, named bool, ask Consenter) (consent.Workflow, error) {
-	return consent.Ask(store, wf.Snapshot(), named, func() error { return ask.decide(wf) })
+	return consent.Ask(store, wf.Snapshot(), named, func() error {
+		at := keptFrom(store, store.Env())
+		at.Dir = RealFolder(store.Workspace().Root)
+		wf.ResolveSandboxes(at)
+		return ask.decide(wf)
+	})
 }
 
 // decide calls c, or returns unconfirmed if c is nil.
@@ -139,7 +144,7 @@ func ownLines(wf *workflow.Workflow) []string {
 			continue
 		}
 		if t.Sandbox != nil {
-			lines = append(lines, id+": in a sandbox: "+plain.Text(t.Sandbox.String()))
+			lines = append(lines, id+": in a sandbox: "+plain.Text(t.Sandbox.Shown()))
 		}
 		for _, env := range t.Env {
 			lines = append(lines, id+": "+plain.Text(env))

@@ -182,7 +182,7 @@ func (e *execution) options() (engine.Options, error) {
 			return code.Extract(ctx, e.Store.Objects(), tree, dir)
 		},
 		TraceParent: e.traceParent(), Traced: e.Collector != nil,
-		Call: e.call, Sandbox: e.kept(), SandboxRequired: e.Store.Settings().SandboxRequired,
+		Call: e.call, Sandbox: keptFrom(e.Store, e.Env), NoHooks: e.Store.Refs().NoHooks, SandboxRequired: e.Store.Settings().SandboxRequired,
 	}
 	if e.Store.Settings().Secrets != vault.Off {
 		opts.Secrets = e.Store.Secrets(e.head.Row())
@@ -248,10 +248,10 @@ func (e *execution) traceParent() string {
 	return value
 }
 
-// kept returns what sandboxes keep from tasks: the repository of the store and, in it, the private folder with secrets and keys.
-func (e *execution) kept() sandbox.Place {
-	repo := e.Store.Repo()
-	at := sandbox.Place{Internals: []string{repo.CommonDir}, Hidden: []string{e.Store.Private()}, Home: homeOf(e.Env)}
+// keptFrom returns what sandboxes keep from tasks: the repository of the store and, in it, the private folder with secrets and keys.
+func keptFrom(store *timeline.Store, env []string) sandbox.Place {
+	repo := store.Repo()
+	at := sandbox.Place{Internals: []string{repo.CommonDir}, Hidden: []string{store.Private()}, Home: homeOf(env)}
 	if rel, err := filepath.Rel(repo.CommonDir, repo.GitDir); err != nil || !filepath.IsLocal(rel) {
 		at.Internals = append(at.Internals, repo.GitDir)
 	}

@@ -183,6 +183,7 @@ func (j *job) command(ctx context.Context) outcome {
 	out.uncalled = errors.Join(j.uncalled, read())
 	out.output, out.failed = j.judge(end, err, context.Cause(ctx), stdout.data)
 	out.log = j.logOf(log, out.failed)
+	c.whyClosed(out.failed, out.log)
 	return out
 }
 

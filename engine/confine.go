@@ -3,12 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/engine/sandbox"
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // confine puts the command into a sandbox, unless spec is nil. given has the variables that the command gets in any case; the environment of c
@@ -20,6 +22,9 @@ func (c *command) confine(ctx context.Context, spec *sandbox.Spec, opts *Options
 		return left, nil
 	}
 	at, err := c.place(opts, given)
+	if err == nil && opts.NoHooks != nil {
+		err = opts.NoHooks(ctx)
+	}
 	var made *sandbox.Command
 	if err == nil {
 		made, err = spec.New(ctx, c.line, at, withoutRepository(opts.Env), given)
@@ -30,7 +35,7 @@ func (c *command) confine(ctx context.Context, spec *sandbox.Spec, opts *Options
 	case err != nil:
 		return left, &reason{reasonSandbox, err.Error()}
 	}
-	c.line, c.env = made.Line, made.Env
+	c.line, c.env, c.closed = made.Line, made.Env, made.Closed
 	return func() { _ = made.Close() }, nil // a group that stays is empty and harmless
 }
 
@@ -61,4 +66,20 @@ func (c *command) place(opts *Options, given []string) (sandbox.Place, error) {
 		}
 	}
 	return at, nil
+}
+
+// maxClosed is how many closed paths a reason names.
+const maxClosed = 20
+
+// whyClosed adds to a reason what the sandbox kept closed, if the command failed with a text that says it met such a file. log is its output.
+func (c *command) whyClosed(failed *reason, log string) {
+	met := strings.Contains(log, "ead-only file system") || strings.Contains(log, "evice or resource busy")
+	if failed == nil || failed.code != reasonExit || len(c.closed) == 0 || !met {
+		return
+	}
+	shown := c.closed[:min(len(c.closed), maxClosed)]
+	failed.text += "; read-only in its sandbox: " + plain.Text(strings.Join(shown, ", "))
+	if more := len(c.closed) - len(shown); more > 0 {
+		failed.text += fmt.Sprintf(" and %d more", more)
+	}
 }

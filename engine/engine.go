@@ -88,6 +88,8 @@ type Options struct {
 	Extract func(ctx context.Context, tree objstore.ID, dir string) error
 	// Sandbox is what the sandboxes of tasks keep from them, beside what they never have. Its Dir and Files are not used.
 	Sandbox sandbox.Place
+	// NoHooks makes the process's own git run no hooks. It is called before a command runs in a sandbox. It may be nil.
+	NoHooks func(context.Context) error
 	// SandboxRequired puts each command of a workflow that no user of the clone has named into a sandbox, whose task asks for none.
 	SandboxRequired bool
 	// Call makes or continues the run of a workflow that a task calls, and returns when it has ended or cannot go on. It is called from several

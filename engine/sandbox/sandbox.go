@@ -6,7 +6,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,6 +25,8 @@ type Spec struct {
 	Memory    int64   // bytes; 0 for no limit
 	Processes int     // at most so many at a time; 0 for no limit
 	CPU       float64 // processors' worth of time; 0 for no limit
+
+	resolved []string // see Resolve
 }
 
 // InternalsName is the name in Write by which a task may write the repository.
@@ -58,6 +59,8 @@ var secretFiles = []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/
 type Command struct {
 	Line string   // for sh -c
 	Env  []string // the whole environment
+	// Closed is what the command must not change in the folders that it may write, and why, for people.
+	Closed []string
 
 	limits *limits
 }
@@ -75,7 +78,7 @@ func (s *Spec) New(ctx context.Context, line string, at Place, env, given []stri
 	if err != nil {
 		return nil, cannot("bubblewrap is not installed: there is no bwrap on PATH")
 	}
-	args, err := s.arguments(at)
+	args, shut, err := s.arguments(ctx, at, env)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func (s *Spec) New(ctx context.Context, line string, at Place, env, given []stri
 	if err != nil {
 		return nil, err
 	}
-	return &Command{Line: limits.enter(append(args, "--", "sh", "-c", line)), Env: kept, limits: limits}, nil
+	return &Command{Line: limits.enter(append(args, "--", "sh", "-c", line)), Env: kept, Closed: shut, limits: limits}, nil
 }
 
 // lastLine returns the last line of an output, or the error if there is none.
@@ -117,11 +120,88 @@ func (s *Spec) environment(env, given []string) []string {
 	return append(kept, given...)
 }
 
-// arguments returns the arguments of bubblewrap, in the order in which it makes the mounts: what is mounted later lies over what was before.
-func (s *Spec) arguments(at Place) ([]string, error) {
-	if rel, err := filepath.Rel(at.Dir, at.Home); at.Home != "" && err == nil && filepath.IsLocal(rel) {
-		return nil, cannot("the home folder is in the folder of the task, so it cannot be kept from it")
+// arguments returns the arguments of bubblewrap, in the order in which it makes the mounts: what is mounted later lies over what was before. So
+// what must stay closed comes last. shut names what is closed in the folders that the command may write.
+func (s *Spec) arguments(ctx context.Context, at Place, env []string) (args, shut []string, err error) {
+	if at.Home != "" && within(at.Dir, at.Home) {
+		return nil, nil, cannot("the home folder is in the folder of the task, so it cannot be kept from it")
 	}
+	read, err := s.readable(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	write, err := s.writable(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	args = append(s.system(at), mounts("--ro-bind", read, at)...)
+	args = append(append(args, "--bind", at.Dir, at.Dir), mounts("--bind", write, at)...)
+	roots := []string{at.Dir}
+	for _, g := range write {
+		roots = append(roots, g.real)
+	}
+	obeyed, err := at.obeyed(ctx, roots, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	internals := "--ro-bind"
+	if slices.ContainsFunc(s.Write, at.namesInternals) {
+		internals = "--bind"
+	}
+	args = append(args, pinned(roots, at.Internals, obeyed)...)
+	for _, c := range obeyed {
+		if internals == "--bind" && slices.Contains(at.Internals, c.path) {
+			continue
+		}
+		for _, g := range write {
+			if within(c.path, g.real) {
+				return nil, nil, cannot("%s lies in what programs outside of the sandbox obey: %s", g.named, c.why)
+			}
+		}
+		args = append(args, "--ro-bind-try", c.path, c.path)
+		name := filepath.Base(c.path)
+		if rel, err := filepath.Rel(at.Dir, c.path); err == nil && filepath.IsLocal(rel) {
+			name = rel
+		}
+		shut = append(shut, name+" ("+c.why+")")
+	}
+	for _, path := range at.Internals {
+		args = append(args, internals, path, path)
+	}
+	for _, path := range at.Hidden {
+		args = append(args, "--tmpfs", path)
+	}
+	for _, file := range at.Files {
+		args = append(args, "--bind", file, file)
+	}
+	return append(args, "--chdir", at.Dir), shut, nil
+}
+
+// pinned returns the arguments that mount each folder over itself that lies between a root and something closed. A folder that is a mount
+// cannot be renamed; otherwise the command could move it away, and make another one with another file in it.
+func pinned(roots, internals []string, obeyed []closed) []string {
+	var folders []string
+	paths := slices.Clone(internals)
+	for _, c := range obeyed {
+		paths = append(paths, c.path)
+	}
+	for _, root := range roots {
+		for _, path := range paths {
+			for folder := filepath.Dir(path); folder != root && within(root, folder); folder = filepath.Dir(folder) {
+				folders = append(folders, folder)
+			}
+		}
+	}
+	slices.Sort(folders)
+	var args []string
+	for _, folder := range slices.Compact(folders) {
+		args = append(args, "--bind-try", folder, folder)
+	}
+	return args
+}
+
+// system returns the arguments with which the command sees the system's programs, and a home folder that is empty.
+func (s *Spec) system(at Place) []string {
 	args := []string{"--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL"}
 	if s.Network {
 		args = append(args, "--share-net")
@@ -150,59 +230,7 @@ func (s *Spec) arguments(at Place) ([]string, error) {
 	if at.Home != "" && at.Home != "/" {
 		args = append(args, "--tmpfs", at.Home)
 	}
-	for _, path := range s.Read {
-		full, err := s.existing(path, at)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, "--ro-bind", full, full)
-	}
-	args = append(args, "--bind", at.Dir, at.Dir)
-	internals := "--ro-bind"
-	if slices.Contains(s.Write, InternalsName) {
-		internals = "--bind"
-	}
-	for _, path := range at.Internals {
-		args = append(args, internals, path, path)
-	}
-	for _, path := range at.Hidden {
-		args = append(args, "--tmpfs", path)
-	}
-	for _, path := range s.Write {
-		if path == InternalsName {
-			continue
-		}
-		full, err := s.existing(path, at)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, "--bind", full, full)
-	}
-	for _, file := range at.Files {
-		args = append(args, "--bind", file, file)
-	}
-	return append(args, "--chdir", at.Dir), nil
-}
-
-// existing returns the absolute path of what a Spec names. A path that begins with ~/ is in the home folder, a relative one in the command's
-// folder. What does not exist cannot be given.
-func (s *Spec) existing(path string, at Place) (string, error) {
-	full := path
-	switch rest, home := strings.CutPrefix(path, "~/"); {
-	case home && at.Home == "":
-		return "", cannot("%s: there is no home folder", path)
-	case home:
-		full = filepath.Join(at.Home, rest)
-	case !filepath.IsAbs(path):
-		full = filepath.Join(at.Dir, path)
-	}
-	if _, err := os.Lstat(full); err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return "", cannot("%s does not exist", path)
-		}
-		return "", cannot("%s cannot be read", path)
-	}
-	return full, nil
+	return args
 }
 
 // quoteAll returns words as a line for sh.

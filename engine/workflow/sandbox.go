@@ -134,6 +134,20 @@ func (w *Workflow) Confine() {
 	}
 }
 
+// ResolveSandboxes makes the sandboxes of the workflow and of those that it calls show where they write: see sandbox.Spec.Resolve. The caller does
+// not share the workflow yet.
+func (w *Workflow) ResolveSandboxes(at sandbox.Place) {
+	tasks := slices.Clone(w.Tasks)
+	for _, called := range w.Called() {
+		tasks = append(tasks, called.Tasks...)
+	}
+	for _, t := range tasks {
+		if t.Sandbox != nil {
+			t.Sandbox = t.Sandbox.Resolve(at)
+		}
+	}
+}
+
 // renderSandbox adds the sandbox of a task to props. It adds nothing if s is nil.
 func renderSandbox(props map[string]string, s *sandbox.Spec) {
 	if s != nil {

@@ -20,6 +20,18 @@ func IsLocal(path string) bool {
 	return unix.Statfs(path, &stat) == nil && slices.Contains(localTypes, int64(stat.Type)) //nolint:unconvert // some machines have 32 bits there
 }
 
+// Inode returns the inode of a file or folder. It returns false where inodes may change when the machine starts again: on file systems that
+// are not known to be local, and on overlays of containers.
+func Inode(path string) (uint64, bool) {
+	var of unix.Statfs_t
+	var stat unix.Stat_t
+	if !IsLocal(path) || unix.Statfs(path, &of) != nil || int64(of.Type) == unix.OVERLAYFS_SUPER_MAGIC { //nolint:unconvert // as above
+		return 0, false
+	}
+	err := unix.Stat(path, &stat)
+	return stat.Ino, err == nil
+}
+
 // Datasync puts the bytes of a file on stable storage, and of its metadata only what is needed to read them. A File that is not the
 // operating system's is synced as a whole.
 func Datasync(f File) error {

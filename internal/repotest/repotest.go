@@ -94,6 +94,7 @@ func Env(home string) []string {
 	set := []string{
 		"HOME=" + home,
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"),
+		"XDG_STATE_HOME=" + filepath.Join(home, ".local", "state"),
 		// The file does not exist yet. It must not be the null device, because git config --global
 		// renames its result over the file.
 		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"),

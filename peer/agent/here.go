@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -36,9 +37,9 @@ func noteHere(s *timeline.Store, run string) {
 	}
 }
 
-// noteRecorded notes that this clone has recorded the session run.
+// noteRecorded notes that this clone has recorded the session run. The note says where: in a copy of the repository it does not count.
 func noteRecorded(s *timeline.Store, run string) error {
-	return os.WriteFile(clonePath(s, "recorded", run), []byte(run), 0o600)
+	return os.WriteFile(clonePath(s, "recorded", run), []byte(fsx.Mark(s.Private())), 0o600)
 }
 
 // NoteForeign notes that the session run has got steps of somebody else: from now on it is a stranger's.
@@ -52,8 +53,8 @@ func NoteForeign(s *timeline.Store, run string) error {
 // IsRecordedHere reports whether hooks of this clone have recorded the session run, or what-if has made it here. A session that was fetched, or
 // got steps by a fetch, is a stranger's.
 func IsRecordedHere(s *timeline.Store, run string) bool {
-	_, err := os.Stat(clonePath(s, "recorded", run))
-	return err == nil
+	place, err := os.ReadFile(clonePath(s, "recorded", run))
+	return err == nil && (string(place) == fsx.Mark(s.Private()) || string(place) == run) // an earlier version noted no place
 }
 
 // sessionHere returns the id of the newest session of the working copy, or "" if none is known or it is gone.

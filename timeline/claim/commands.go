@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/procgroup"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -42,7 +43,11 @@ func CommandsOf(s *timeline.Store, run string) *Commands {
 type commandNote struct {
 	Attempt string         `json:"attempt"` // the key of the attempt, or of the score if the command is a scorer
 	Group   procgroup.Mark `json:"group"`   // identifies the command's process group
+	Place   string         `json:"place"`   // the fsx.Mark of the private folder; "" of an earlier version
 }
+
+// place returns the fsx.Mark of the private folder.
+func (c *Commands) place() string { return fsx.Mark(filepath.Dir(filepath.Dir(c.folder))) }
 
 // path returns the path of the file for the command of an attempt.
 func (c *Commands) path(attempt string) string { return filepath.Join(c.folder, fileName(attempt)) }
@@ -57,7 +62,7 @@ func (c *Commands) Began(attempt string, leader int) error {
 	}
 	var data []byte
 	if err == nil {
-		data, err = json.Marshal(commandNote{attempt, mark})
+		data, err = json.Marshal(commandNote{attempt, mark, c.place()})
 	}
 	// Another process may remove the empty folder between the two steps (see Ended), so try again.
 	for try := 0; err == nil && try < commandAttempts; try++ {
@@ -113,7 +118,7 @@ type notedCommand struct {
 }
 
 // noted returns the commands of the run that have a file. A command starts after its file is complete. So the command of an
-// incomplete file never started: its group is zero.
+// incomplete file never started: its group is zero. The same holds for a file that came with a copy of the repository.
 func (c *Commands) noted() ([]notedCommand, error) {
 	entries, err := os.ReadDir(c.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +133,7 @@ func (c *Commands) noted() ([]notedCommand, error) {
 			continue
 		}
 		var note commandNote
-		if json.Unmarshal(data, &note) == nil {
+		if json.Unmarshal(data, &note) == nil && (note.Place == "" || note.Place == c.place()) {
 			if env, ok := commandEnv(c.run, note.Attempt); ok {
 				one.name, one.env, one.group = note.Attempt, env, note.Group
 			}

@@ -9,10 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/clonekey"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // Workflow is a workflow definition whose commands the user agreed to run in this clone. Only Ask makes a
@@ -36,10 +39,15 @@ func (c Workflow) Unnamed() Workflow {
 func (c Workflow) Definition() []byte { return bytes.Clone(c.definition) }
 
 // trustedFolder is a folder in the store's private folder. It has a file for each workflow whose commands may run in
-// this clone. The file's name is the workflow's hash. The file has namedMark if a user named the workflow's file, and is empty otherwise.
+// this clone. The file's name is the workflow's hash. Its first line is namedMark if a user named the workflow's file, and shownMark
+// otherwise. Its second line is the clone's seal of both; see clonekey. A file without that seal is somebody else's, as in a copy of the
+// repository, or of an earlier version.
 const trustedFolder = "trusted"
 
-const namedMark = "named\n"
+const (
+	namedMark = "named"
+	shownMark = "shown"
+)
 
 // Ask returns the workflow if its commands may run in this clone. If the clone has no note of the workflow's
 // hash, Ask calls ask. If ask returns an error, Ask returns that error and notes nothing. If ask returns nil,
@@ -61,7 +69,7 @@ func Ask(s *timeline.Store, workflow *snapshot.Workflow, named bool, ask func() 
 	}
 	if !noted {
 		if err := ask(); err != nil {
-			return Workflow{}, err
+			return Workflow{}, hintElsewhere(s, hash, err)
 		}
 	}
 	if err := noteTrusted(s, hash, named); err != nil {
@@ -70,7 +78,17 @@ func Ask(s *timeline.Store, workflow *snapshot.Workflow, named bool, ask func() 
 	return agreed, nil
 }
 
-// isTrusted reports whether the clone has a note of hash, a workflow's hash, and whether a user has named its file. A note is a regular file.
+// hintElsewhere returns the error of a question with a hint if somebody agreed to the workflow with the hash where this repository came from.
+func hintElsewhere(s *timeline.Store, hash string, err error) error {
+	refused, ok := errors.AsType[*fault.Error](err)
+	if _, statErr := os.Lstat(trustedPath(s, hash)); !ok || statErr != nil {
+		return err
+	}
+	return refused.Hint("what was agreed to elsewhere does not count here: the repository was copied or moved, or another user or version agreed")
+}
+
+// isTrusted reports whether the clone has a note of hash, a workflow's hash, and whether a user has named its file. A note is a regular file
+// with the clone's seal. Without a note, isTrusted does not look for the key.
 func isTrusted(s *timeline.Store, hash string) (noted, named bool, err error) {
 	info, err := os.Lstat(trustedPath(s, hash))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,14 +97,28 @@ func isTrusted(s *timeline.Store, hash string) (noted, named bool, err error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return false, false, timeline.Explain(err)
 	}
-	mark, err := os.ReadFile(trustedPath(s, hash))
-	return err == nil, string(mark) == namedMark, timeline.Explain(err)
+	note, err := os.ReadFile(trustedPath(s, hash))
+	if err != nil {
+		return false, false, timeline.Explain(err)
+	}
+	key, err := clonekey.Of(s)
+	mark, seal, _ := strings.Cut(string(note), "\n")
+	return clonekey.Fits(key, sealed(hash, mark), strings.TrimSuffix(seal, "\n")), mark == namedMark, err
+}
+
+// sealed returns the text that the seal of a note covers.
+func sealed(hash, mark string) []byte {
+	return fmt.Appendf(nil, "git-smithers consent 1\x00%s\x00%s", hash, mark)
 }
 
 // noteTrusted notes the hash of a workflow to which the user agreed. Only Ask calls noteTrusted. With
 // smithers.fsync, the note is on stable storage afterwards.
 func noteTrusted(s *timeline.Store, hash string, named bool) error {
-	mark := ""
+	key, err := clonekey.Own(s)
+	if err != nil {
+		return err
+	}
+	mark := shownMark
 	if named {
 		mark = namedMark
 	}
@@ -94,7 +126,8 @@ func noteTrusted(s *timeline.Store, hash string, named bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask decides who may read the repository
 		return timeline.Explain(err)
 	}
-	if err := os.WriteFile(path, []byte(mark), 0o666); err != nil || !s.Settings().Fsync { //nolint:gosec // the umask decides who may read the repository
+	note := mark + "\n" + clonekey.Seal(key, sealed(hash, mark)) + "\n"
+	if err := os.WriteFile(path, []byte(note), 0o666); err != nil || !s.Settings().Fsync { //nolint:gosec // the umask decides who may read the repository
 		return timeline.Explain(err)
 	}
 	// After a power cut, a supervisor resumes runs only if the notes of their workflows still exist.

@@ -81,6 +81,7 @@ type process struct {
 	PID     int       `json:"pid"`     // the process id
 	Epoch   int64     `json:"epoch"`   // the run's epoch with the claim
 	Started time.Time `json:"started"` // the time of the claim
+	Place   string    `json:"place"`   // the fsx.Mark of the private folder; "" of an earlier version
 }
 
 // isToken reports whether s has the form of the names that Claim gives to files. Callers check the owner in a run's row
@@ -115,7 +116,7 @@ func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 		return nil, fmt.Errorf("the run cannot be claimed in %s: %w", d.path, err)
 	}
 	f.made = made
-	err = f.write(process{os.Getpid(), epoch, now.UTC()}, durable)
+	err = f.write(process{os.Getpid(), epoch, now.UTC(), d.place()}, durable)
 	if err == nil {
 		err = f.Touch(now)
 	}
@@ -124,6 +125,9 @@ func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 	}
 	return f, nil
 }
+
+// place returns the fsx.Mark of the private folder.
+func (d Folder) place() string { return fsx.Mark(filepath.Dir(filepath.Dir(d.path))) }
 
 // make makes the folder and returns true. If the folder exists, make returns false without an error.
 func (d Folder) make() (bool, error) {
@@ -217,7 +221,7 @@ type claim struct {
 
 // look returns the state of the claim with the given token, according to its file. If the content of the file is
 // unreadable, the field process is zero. If the lock cannot be tried, the field locked is true. The error wraps
-// fs.ErrNotExist if the claim has no file.
+// fs.ErrNotExist if the claim has no file, or a file that came with a copy of the repository: nobody can lock that one.
 func (d Folder) look(token string) (claim, error) {
 	path := filepath.Join(d.path, token)
 	info, err := os.Stat(path)
@@ -227,6 +231,9 @@ func (d Folder) look(token string) (claim, error) {
 	seen := claim{beatAt: info.ModTime(), locked: true}
 	if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &seen.process) != nil {
 		seen.process = process{} // process is only for people: the lock and the time of the heartbeat decide whether the owner is alive
+	}
+	if seen.process.Place != "" && seen.process.Place != d.place() {
+		return claim{}, fs.ErrNotExist
 	}
 	err = d.ifDead(token, func(string) error {
 		seen.locked = false

@@ -80,17 +80,38 @@ func worktreeNames(commonDir string) (map[string]string, error) {
 	}
 	names := make(map[string]string)
 	for _, entry := range entries {
-		data, err := os.ReadFile(filepath.Join(dir, entry.Name(), "gitdir"))
-		if err != nil {
-			continue // git does not list such a worktree
+		if path, err := recordedPath(commonDir, entry.Name()); err == nil { // git does not list other worktrees
+			names[path] = entry.Name()
 		}
-		dotGit := filepath.FromSlash(strings.TrimRight(string(data), "\r\n"))
-		if !filepath.IsAbs(dotGit) {
-			dotGit = filepath.Join(dir, entry.Name(), dotGit)
-		}
-		names[filepath.Dir(filepath.Clean(dotGit))] = entry.Name()
 	}
 	return names, nil
+}
+
+// PathOf returns the folder of the linked worktree that git calls name, without symbolic links if the folder exists. The error
+// wraps fs.ErrNotExist if the repository at commonDir has no such worktree.
+func PathOf(commonDir, name string) (string, error) {
+	path, err := recordedPath(commonDir, name)
+	if err != nil {
+		return "", err
+	}
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
+	}
+	return path, nil
+}
+
+// recordedPath returns the folder of a linked worktree as git's record has it: absolute, or relative to the record.
+func recordedPath(commonDir, name string) (string, error) {
+	record := filepath.Join(commonDir, "worktrees", name)
+	data, err := os.ReadFile(filepath.Join(record, "gitdir"))
+	if err != nil {
+		return "", err
+	}
+	dotGit := filepath.FromSlash(strings.TrimRight(string(data), "\r\n"))
+	if !filepath.IsAbs(dotGit) {
+		dotGit = filepath.Join(record, dotGit)
+	}
+	return filepath.Dir(filepath.Clean(dotGit)), nil
 }
 
 // isGone reports whether nothing exists at path.

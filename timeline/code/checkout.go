@@ -92,7 +92,10 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	if req.Own {
 		out.lock = lock
 	}
-	err = putMade(s, made)
+	if err = made.mark(s, workspace); err == nil {
+		out.made = made
+		err = putMade(s, made)
+	}
 	if err == nil {
 		err = out.WorkingCopy.become(ctx, vcs)
 	}

@@ -25,8 +25,10 @@ const madeFolder = "worktrees/made"
 // madeWorktree is the record of a worktree that a run made in this clone.
 type madeWorktree struct {
 	Run      string      `json:"runId"`
-	Name     string      `json:"name"` // WorktreeSpec.Name or, for a checkout, the workspace's name
-	Path     string      `json:"path"`
+	Name     string      `json:"name"`               // WorktreeSpec.Name or, for a checkout, the workspace's name
+	Path     string      `json:"path"`               // where git has the worktree; in the file, where it was made
+	Record   string      `json:"record,omitempty"`   // git's name of the worktree; "" for a jj workspace, and for worktrees of earlier versions
+	Beside   string      `json:"beside,omitempty"`   // Path relative to the repository's common directory, with slashes
 	Checkout bool        `json:"checkout,omitempty"` // Checkout made the worktree, of a frame of the run
 	Replay   bool        `json:"replay,omitempty"`   // a replay of the run made the worktree, for the files of a frame
 	Tree     objstore.ID `json:"treeId,omitzero"`    // the files with which the worktree began; zero means the files of its base
@@ -92,6 +94,7 @@ func readMade(s *timeline.Store, file string) (*madeWorktree, error) {
 	if err := json.Unmarshal(data, made); err != nil {
 		return nil, fmt.Errorf("%s: %w", madePath(s, file), err)
 	}
+	made.follow(s)
 	return made, nil
 }
 

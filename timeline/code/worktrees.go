@@ -78,6 +78,9 @@ func openWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 		return nil, false, timeline.Explain(err)
 	}
 	if made != nil {
+		if err := made.checkNotBeside(s); err != nil {
+			return nil, false, err
+		}
 		opened, err := reopenWorktree(ctx, s, *made, spec)
 		if err != nil {
 			return nil, false, err
@@ -255,6 +258,9 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 		}
 	}
 	made.Begun = false
+	if err := made.mark(s, workspace); err != nil {
+		return nil, timeline.Explain(err)
+	}
 	return out, timeline.Explain(putMade(s, made))
 }
 

@@ -33,10 +33,11 @@ called; without a name, all runs that the remote does not have in their newest s
 pushes the tombstones of runs that were pruned here, so that no other push or fetch brings these
 runs back.
 
-The default remote is smithers.remote, the remote of the branch, the only remote, or origin,
-in this order; a URL or a path works, too. git push does not push runs. Nothing at the
-remote is overwritten: a run that was also continued at the remote is refused until you
-fetch it.
+The default remote is smithers.remote, the branch's pushRemote, remote.pushDefault, the
+branch's remote, the only remote, or origin, in this order; a URL or a path works, too. Runs go
+where git would push (remote.<name>.pushurl, url.<base>.pushInsteadOf), and are compared with
+what is there. git push does not push runs. Nothing at the remote is overwritten: a run that was
+also continued at the remote is refused until you fetch it.
 
 --frames also pushes a ref for each frame, for people who read frames there with plain git,
 as long as the remote has fewer frame refs than smithers.remoteFrameRefs.

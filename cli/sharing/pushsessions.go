@@ -49,7 +49,7 @@ func aboutSessions(ctx context.Context, s *session.Session, store *timeline.Stor
 		}
 		return nil
 	}
-	to, err := place.Find(store, req.Remote)
+	to, err := place.FindForPush(store, req.Remote)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -13,28 +14,23 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
-// mirrors notes each remote whose configuration lets git fetch or git push overwrite or delete runs. The
-// repair excludes run history from git fetch. A remote with mirror = true has no repair.
+// mirrors notes each remote whose configuration lets git fetch overwrite or delete runs, or git push delete or send them.
 func (e *examination) mirrors(context.Context) error {
+	config := e.git.repo.Config
+	bare, err := config.Bool("core.bare", false)
+	if err != nil {
+		return err
+	}
 	for _, remote := range place.Remotes(e.store) {
-		fetch := e.git.repo.Config["remote."+remote+".fetch"]
-		where := "remote." + remote + ".fetch"
-		for _, spec := range fetch {
-			if !overwrites(spec) || spared(fetch) {
-				continue
-			}
-			e.note(Finding{
-				Kind: MirrorRefspec, Where: where,
-				What: fmt.Sprintf("because of the refspec %q, `git fetch %s` overwrites runs of this repository, and with --prune it deletes runs that are not pushed",
-					spec, fault.Word(remote)),
-				Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which exclude run history",
-			}, func(ctx context.Context) error { return e.repairs.spare(ctx, where) })
-			break
-		}
-		mirror, err := e.git.repo.Config.Bool("remote."+remote+".mirror", false)
+		mirror, err := config.Bool("remote."+remote+".mirror", false)
 		if err != nil {
 			return err
 		}
+		if bare && mirror {
+			continue // a mirror clone is a backup, which has the runs of its remote and is pushed from nowhere
+		}
+		e.fetchSpecs("remote."+remote+".fetch", remote)
+		e.pushSpecs("remote."+remote+".push", remote)
 		if mirror {
 			e.note(Finding{
 				Kind: MirrorRefspec, Where: "remote." + remote + ".mirror",
@@ -43,6 +39,35 @@ func (e *examination) mirrors(context.Context) error {
 		}
 	}
 	return nil
+}
+
+// fetchSpecs notes the first refspec in the setting where that lets git fetch overwrite runs. The repair excludes run history.
+func (e *examination) fetchSpecs(where, remote string) {
+	specs := e.git.repo.Config[where]
+	i := slices.IndexFunc(specs, overwrites)
+	if i < 0 || spared(specs) {
+		return
+	}
+	e.note(Finding{
+		Kind: MirrorRefspec, Where: where,
+		What: fmt.Sprintf("because of the refspec %q, `git fetch %s` overwrites runs of this repository, and with --prune it deletes runs that are not pushed",
+			specs[i], fault.Word(remote)),
+		Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which exclude run history",
+	}, func(ctx context.Context) error { return e.repairs.spare(ctx, where) })
+}
+
+// pushSpecs notes the first refspec in the setting where that lets git push send runs. It has no repair.
+func (e *examination) pushSpecs(where, remote string) {
+	specs := e.git.repo.Config[where]
+	i := slices.IndexFunc(specs, sends)
+	if i < 0 || spared(specs) {
+		return
+	}
+	e.note(Finding{
+		Kind: MirrorRefspec, Where: where,
+		What: fmt.Sprintf("because of the refspec %q, `git push %s` sends runs without a search for secrets; `git smithers push` does not read the refspec",
+			specs[i], fault.Word(remote)),
+	}, nil)
 }
 
 // overwrites reports whether a fetch with the refspec spec can write refs of runs: whether the right side of spec is
@@ -54,6 +79,13 @@ func overwrites(spec string) bool {
 	_, to, ok := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
 	prefix, wild := strings.CutSuffix(to, "*")
 	return ok && (strings.HasPrefix(to, refs.Folder) || wild && strings.HasPrefix(refs.Folder, prefix))
+}
+
+// sends reports whether a push with the refspec spec sends refs of runs: whether its left side is one, or a pattern that includes
+// them.
+func sends(spec string) bool {
+	from, _, _ := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
+	return !strings.HasPrefix(spec, "^") && overwrites(":"+from)
 }
 
 // spared reports whether a negative refspec in specs excludes run history.

@@ -95,6 +95,7 @@ const (
 	UnsavedWork       Code = "unsaved_work"
 	EffectsAhead      Code = "effects_ahead"
 	SecretsFound      Code = "secrets_found"
+	PreciousObjects   Code = "precious_objects"
 	SecretMissing     Code = "secret_missing"
 	InvalidSecrets    Code = "invalid_secrets"
 	CorruptObject     Code = "corrupt_object"
@@ -136,7 +137,7 @@ var exits = map[Code]int{
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
 	AttemptNotFound: ExitNotFound, ScheduleNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
 	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, MergeConflict: ExitFailed, UnsavedWork: ExitConflict, EffectsAhead: ExitConflict,
-	SecretsFound: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
+	SecretsFound: ExitConflict, PreciousObjects: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt, StrandedLog: ExitCorrupt,
 	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
 	JJTooOld: ExitTooNew, JJMissing: ExitTooNew, ViewMissing: ExitTooNew,

@@ -32,7 +32,7 @@ func (k *Keeper) collectNote() idFile { return idFile(filepath.Join(k.store.Priv
 //
 // Collect deletes the refs of all forgotten runs in one transaction before it deletes objects. After a crash or an
 // error, the next Collect deletes the remaining objects. The error code is locked if another process collects, or if
-// git is changing an index. If the error comes after the refs were deleted, Collect also returns the result.
+// git is changing an index, and precious_objects if extensions.preciousObjects is set. If the error comes after the refs were deleted, Collect also returns the result.
 func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*PruneResult, error) {
 	return k.collect(ctx, dryRun, func(string) bool { return true })
 }
@@ -46,6 +46,9 @@ func (k *Keeper) CollectRuns(ctx context.Context, runs ...string) (*PruneResult,
 func (k *Keeper) collect(ctx context.Context, dryRun bool, wanted func(run string) bool) (*PruneResult, error) {
 	lock := flock.New(filepath.Join(k.store.Private(), collectLock))
 	if !dryRun {
+		if err := k.mayDelete(); err != nil {
+			return nil, err
+		}
 		if err := os.MkdirAll(k.store.Private(), 0o777); err != nil {
 			return nil, timeline.Explain(err)
 		}
@@ -90,6 +93,17 @@ func (k *Keeper) collect(ctx context.Context, dryRun bool, wanted func(run strin
 		return out, nil
 	}
 	return out, timeline.Explain(k.free(ctx, candidates, out))
+}
+
+// mayDelete returns precious_objects if the repository forbids to delete objects: another repository may borrow them, such as one
+// that git clone --shared made.
+func (k *Keeper) mayDelete() error {
+	precious, err := k.store.Repo().Config.Bool("extensions.preciousObjects", false)
+	if err != nil || !precious {
+		return timeline.Explain(err)
+	}
+	return fault.New(fault.PreciousObjects, "this repository keeps all objects: extensions.preciousObjects is set").
+		Hint("another repository may need them, such as one made by `git clone --shared`; if none does: `git config --unset extensions.preciousObjects`")
 }
 
 // toCollect returns the runs to collect: the forgotten runs, and the runs that DropOlder moved out of the way. all is

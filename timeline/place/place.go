@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/refs/transport"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -42,6 +43,65 @@ func Find(s *timeline.Store, remote string) (Place, error) {
 			Hint("give the remote first, and then the runs").Detail("remote", remote)
 	}
 	return placeOf(remote, configured), nil
+}
+
+// FindForPush is [Find] for what is sent. As with git push, the branch's pushRemote and remote.pushDefault come before the
+// branch's remote, after smithers.remote. If runs would not go to the address from which the remote is fetched, the place is the
+// address to which they go (pushurl, url.<base>.pushInsteadOf), so that what is there is compared with what is sent. The error is
+// usage if that are several addresses.
+func FindForPush(s *timeline.Store, remote string) (Place, error) {
+	if remote == "" && s.Settings().Remote == "" {
+		named, _ := s.Repo().Config.Get("branch." + branch(s) + ".pushremote")
+		preset, _ := s.Repo().Config.Get("remote.pushdefault")
+		remote = cmp.Or(named, preset)
+	}
+	at, err := Find(s, remote)
+	if err != nil {
+		return at, err
+	}
+	switch urls := pushURLs(s.Repo().Config, at); {
+	case slices.Contains(urls, fetchURL(s.Repo().Config, at)):
+		return at, nil
+	case len(urls) == 1:
+		return placeOf(urls[0], false), nil
+	default:
+		return at, fault.New(fault.Usage, "%q has several addresses for pushes, and is fetched from none of them", at.Name).
+			Hint("give one of them: `git remote get-url --push --all %s` lists them", fault.Word(at.Name))
+	}
+}
+
+// fetchURL returns the address from which git fetches a place.
+func fetchURL(config gitexec.Config, at Place) string {
+	if urls := config["remote."+at.Name+".url"]; at.Configured && len(urls) > 0 {
+		return urls[0]
+	}
+	return at.Name
+}
+
+// pushURLs returns the addresses to which git pushes at a place, at least one. A remote has its own, or those of a fetch, rewritten.
+func pushURLs(config gitexec.Config, at Place) []string {
+	urls := []string{at.Name}
+	if at.Configured {
+		if own := config["remote."+at.Name+".pushurl"]; len(own) > 0 {
+			return own
+		}
+		if fetched := config["remote."+at.Name+".url"]; len(fetched) > 0 {
+			urls = slices.Clone(fetched)
+		}
+	}
+	for i, url := range urls {
+		longest := ""
+		for key, prefixes := range config {
+			base, ok := strings.CutSuffix(key, ".pushinsteadof")
+			base, isURL := strings.CutPrefix(base, "url.")
+			for _, prefix := range prefixes {
+				if ok && isURL && len(prefix) > len(longest) && strings.HasPrefix(url, prefix) {
+					longest, urls[i] = prefix, base+url[len(prefix):]
+				}
+			}
+		}
+	}
+	return urls
 }
 
 // placeOf returns the place called name: a remote if configured is true, and otherwise a URL or a path.
@@ -126,15 +186,13 @@ func isAddress(name string) bool {
 	return strings.ContainsAny(name, `:/\`) && !strings.HasPrefix(name, "-")
 }
 
-// URL returns the address of a place. For a remote, URL returns the push URL or, if the remote has no push URL, the
-// URL. For any other place, URL returns the place's name. The result may hold a password.
+// URL returns the address of a place. For a remote, URL returns the last address to which git pushes. For any other place, URL returns the place's name. The result may hold a password.
 func URL(s *timeline.Store, at Place) string {
 	if !at.Configured {
 		return at.Name
 	}
-	url, _ := s.Repo().Config.Get("remote." + at.Name + ".url")
-	push, _ := s.Repo().Config.Get("remote." + at.Name + ".pushurl")
-	return cmp.Or(push, url)
+	urls := pushURLs(s.Repo().Config, at)
+	return urls[len(urls)-1]
 }
 
 // Shown returns the place's name in a form that is safe to show. If the name is a URL with a password, Shown

@@ -20,7 +20,7 @@ import (
 // PushRequest describes a push.
 type PushRequest struct {
 	// Remote is the name of a remote, or a URL. "" means the first of these that exists: smithers.remote, the branch's
-	// remote, the only remote, origin.
+	// pushRemote, remote.pushDefault, the branch's remote, the only remote, origin.
 	Remote string
 	Runs   []string // ids or unique prefixes, which bring the runs along that they have called; empty means every run whose tip the remote lacks
 	Except []string // whole ids of runs that a push without names leaves here
@@ -92,7 +92,7 @@ const rounds = 5
 //   - older_format if a named run is in an older format
 //   - missing_object or corrupt_object if a run is damaged in this repository
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*PushResult, error) {
-	to, err := place.Find(s.store, req.Remote)
+	to, err := place.FindForPush(s.store, req.Remote)
 	if err != nil {
 		return nil, err
 	}

@@ -262,7 +262,7 @@ var (
 	customWords = []string{"PASS", "PWD", "PAT", "AUTH", "AUTHORIZATION", "SESSION", "COOKIE", "COOKIES", "JWT", "DSN", "HEADERS", "CONNECTIONSTRING", "CONNECTIONSTRINGS"}
 	otherUses   = []string{
 		"ID", "TYPE", "CLASS", "NAME", "VERSION", "ADDRESS", "MANAGER", "SOCK", "FILE", "PATH", "DIR", "HOST", "PORT", "MODE", "METHOD", "TTL", "TIMEOUT",
-		"XDG", "DESKTOP", "DBUS", "GNOME", "KDE", "TERM", "ITERM", "WT", "COMPASS", "BYPASS", "OLDPWD",
+		"XDG", "DESKTOP", "DBUS", "GNOME", "KDE", "TERM", "ITERM", "WT", "COMPASS", "BYPASS", "ASKPASS", "OLDPWD",
 	}
 )
 

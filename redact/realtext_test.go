@@ -54,9 +54,10 @@ func eachText(folder string, do func(path string, text []byte)) {
 	const most, largest = 3000, 1 << 20
 	var paths []string
 	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error { // what cannot be read is left out
-		switch name := e.Name(); {
-		case err != nil:
+		if err != nil {
 			return nil //nolint:nilerr // see above
+		}
+		switch name := e.Name(); {
 		case e.IsDir() && (name == "testdata" || name == "test" || name == "tests" || strings.Contains(name, "gitleaks")):
 			return filepath.SkipDir
 		case e.Type().IsRegular() && !strings.HasSuffix(name, "_test.go"):

@@ -202,10 +202,12 @@ func (e *execution) hintAtReplay(err error, file string) error {
 	if retry == nil || retry.Denied {
 		return err
 	}
-	frame := timeline.Address{Run: e.head.Row().ID, Frame: retry.Frame}.String()
-	if file == "" {
-		return failed.Hint("`%s` retries the failed tasks in a fork; --input changes the run's input", fault.CommandLine(fault.Program, "replay", frame))
+	args := []string{"replay"}
+	how := "--input changes the run's input"
+	if file != "" {
+		args = append(args, file)
+		how = "the workflow may be repaired, and --input changes the run's input"
 	}
-	return failed.Hint("`%s` retries the failed tasks in a fork, with a repaired workflow or another --input",
-		fault.CommandLine(fault.Program, "replay", file, frame))
+	command := fault.CommandLine(fault.Program, append(args, retry.Arguments(e.head.Row().ID)...)...)
+	return failed.Hint("`%s` %s in a fork; %s", command, retry.Does(), how)
 }

@@ -318,7 +318,7 @@ func (r *runReader) next() {
 		}
 		if args := r.sum.RetryArguments(); args != nil {
 			add("Try again", args...)
-			out.Next[len(out.Next)-1].Note = r.retryNote()
+			out.Next[len(out.Next)-1].Note = r.mask.text(f.Retry.Does())
 		}
 		if f.Retry != nil && f.Retry.Denied {
 			add("Ask again", "resume", run)
@@ -331,20 +331,6 @@ func (r *runReader) next() {
 		add("All changes", "diff", "--code", timeline.Address{Run: run, Frame: first.Frame}.String(), run)
 	}
 	add("All frames", "timeline", run)
-}
-
-// retryNote says from where the failed step is tried again.
-func (r *runReader) retryNote() string {
-	f := r.sum.Failure
-	if f.Step == nil {
-		return ""
-	}
-	for _, a := range f.Step.Attempts {
-		if a.Frame != nil && !a.Inherited && *a.Frame > f.Retry.Frame {
-			return "from before " + r.attemptTitle(f.Step, a)
-		}
-	}
-	return ""
 }
 
 // waitsFor returns the wait of a step, or nil.

@@ -22,7 +22,7 @@ func (p *place) retry(run string) summary.Retry {
 	return *sum.Failure.Retry
 }
 
-func TestAFailedStepIsTriedAgainFromBeforeAllItsTries(t *testing.T) {
+func TestAFailedStepIsTriedAgainFromTheNewestFrame(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, `name: flow
 tasks:
@@ -30,12 +30,13 @@ tasks:
   - {id: b, needs: [a], retries: 1, run: "echo b >>trace; test -e mended"}
 `)
 	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "r")
-	assert.Equal(t, summary.Retry{Frame: 2}, p.retry("r"), "a has finished at frame 2, and b has begun at frame 3")
+	first := p.retry("r")
+	assert.Equal(t, []string{"b"}, first.Nodes)
 	p.do(fault.ExitFailed, "", "resume", "r")
-	assert.Equal(t, summary.Retry{Frame: 2}, p.retry("r"), "nothing else has finished since")
+	assert.Greater(t, p.retry("r").Frame, first.Frame, "the newest frame")
 
 	p.repo.Write("mended", "")
-	fork := p.do(fault.ExitOK, "", "replay", "r:2")
+	fork := p.do(fault.ExitOK, "", append([]string{"replay"}, first.Arguments("r")...)...)
 	trace, err := os.ReadFile(filepath.Join(p.repo.Dir, "trace"))
 	require.NoError(t, err)
 	assert.Equal(t, "a\n"+strings.Repeat("b\n", 5), string(trace), "a has not run again")
@@ -52,9 +53,46 @@ tasks:
 	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "r", "--max-parallel", "1")
 	p.repo.Write("first", "")
 	p.do(fault.ExitFailed, "", "resume", "r", "--max-parallel", "1")
-	fork := p.do(fault.ExitFailed, "", "replay", "r:"+itoa(p.retry("r").Frame))
+	retry := p.retry("r")
+	fork := p.do(fault.ExitFailed, "", append([]string{"replay"}, retry.Arguments("r")...)...)
 	assert.True(t, step(t, p.read(fork), "a").Inherited, "a succeeded at its second try")
-	assert.Equal(t, int64(0), p.retry(fork).Frame, "the fork has its parent's frame as frame 0")
+}
+
+func TestWhatSucceededBesideAFailureIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, `name: flow
+tasks:
+  - {id: plan, run: "echo plan >>trace"}
+  - {id: a, needs: [plan], run: "echo a >>trace"}
+  - {id: b, needs: [plan], run: "while ! grep -q ^a trace; do sleep 0.01; done; echo b >>trace; test -e mended"}
+  - {id: c, needs: [plan], run: "while ! grep -q ^a trace; do sleep 0.01; done; test -e mended"}
+  - {id: join, needs: [a, b, c], run: "echo join >>trace"}
+`)
+	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "r")
+	retry := p.retry("r")
+	assert.Equal(t, []string{"b", "c"}, retry.Nodes)
+	assert.Equal(t, "runs b, c and join", retry.Does())
+
+	p.repo.Write("mended", "")
+	p.do(fault.ExitOK, "", append([]string{"replay"}, retry.Arguments("r")...)...)
+	trace, err := os.ReadFile(filepath.Join(p.repo.Dir, "trace"))
+	require.NoError(t, err)
+	assert.Equal(t, "plan\na\nb\nb\njoin\n", string(trace))
+}
+
+func TestARoundOfALoopThatFailedIsTriedAgainAlone(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, `name: flow
+tasks:
+  - {loop: work, until: "false", max: 2, on_max: finish, tasks: [{id: a, run: "echo a >>trace; test $(wc -l <trace) != 2"}]}
+`)
+	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "r")
+	retry := p.retry("r")
+	assert.Equal(t, []string{"a::1"}, retry.Nodes)
+	p.do(fault.ExitOK, "", append([]string{"replay"}, retry.Arguments("r")...)...)
+	trace, err := os.ReadFile(filepath.Join(p.repo.Dir, "trace"))
+	require.NoError(t, err)
+	assert.Equal(t, "a\na\na\n", string(trace), "the first round is not repeated")
 }
 
 func TestAnExhaustedLoopIsTriedAgainFromBeforeItFailed(t *testing.T) {
@@ -75,6 +113,6 @@ func TestADeniedApprovalIsAskedAgainAndNotReplayed(t *testing.T) {
 	p.do(fault.ExitWaiting, "", "run", "flow.yaml", "--run-id", "r")
 	p.do(fault.ExitOK, "", "deny", "r")
 	p.do(fault.ExitFailed, "", "resume", "r")
-	assert.Equal(t, summary.Retry{Frame: 2, Denied: true}, p.retry("r"))
+	assert.True(t, p.retry("r").Denied)
 	assert.Nil(t, p.read("r").RetryArguments())
 }

@@ -75,7 +75,8 @@ type failureDocument struct {
 	Log       []string        `json:"log"`        // the last lines, without control characters
 	LogLines  int             `json:"logLines"`   // of the whole log
 	Change    *changeDocument `json:"change"`     // the last change of files before the step began
-	Retry     *int64          `json:"retryFrame"` // from which a replay tries the failed steps again; null if there is none
+	Retry     *int64          `json:"retryFrame"` // from which a replay with retryNodes tries the failed steps again; null if there is none
+	Nodes     []string        `json:"retryNodes"` // the failed steps, as --node of replay names them
 	Denied    bool            `json:"denied"`     // a person denied an approval, and nothing else failed
 }
 
@@ -238,12 +239,12 @@ func (v *View) failureDocument() *failureDocument {
 	if f == nil {
 		return nil
 	}
-	doc := &failureDocument{Error: f.Error, Tries: f.Tries, Log: orEmpty(v.log), LogLines: len(v.log) + v.cut}
+	doc := &failureDocument{Error: f.Error, Tries: f.Tries, Log: orEmpty(v.log), Nodes: []string{}, LogLines: len(v.log) + v.cut}
 	if f.Attempt != nil {
 		doc.NodeID, doc.Iteration, doc.Attempt = &f.Attempt.NodeID, &f.Attempt.Iteration, &f.Attempt.Attempt.Attempt
 	}
 	if f.Retry != nil {
-		doc.Retry, doc.Denied = &f.Retry.Frame, f.Retry.Denied
+		doc.Retry, doc.Nodes, doc.Denied = &f.Retry.Frame, orEmpty(f.Retry.Nodes), f.Retry.Denied
 	}
 	if c := f.Change; c != nil {
 		doc.Change = &changeDocument{c.Frame, c.Before, display.OrNull(c.Step), codeOf(c.Code)}

@@ -102,15 +102,15 @@ func (v *View) nextOfFailure() []Command {
 		return append(list, command("asks for the approval again", "resume", v.Row.ID))
 	}
 	if c := v.Failure.Change; c != nil {
-		list = append(list, command("the change before the failure", "diff", "--code", v.frame(c.Before), v.frame(c.Frame)))
+		list = append(list, command("the change before it", "diff", "--code", v.frame(c.Before), v.frame(c.Frame)))
 	}
 	if !v.ours {
 		return list
 	}
 	if args := v.RetryArguments(); args != nil {
-		list = append(list, command("tries the failed step again, in a fork", args...))
+		list = append(list, command("a fork "+v.Failure.Retry.Does(), args...))
 	}
-	return append(list, command("tries it again, in the run itself", "resume", v.Row.ID))
+	return append(list, command("tries it again in the run", "resume", v.Row.ID))
 }
 
 // logArguments returns the arguments of the command that prints the log of the failed attempt.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/mail"
 	"github.com/git-smithers/git-smithers/cli/runpage"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -230,10 +232,11 @@ func showPage(ctx context.Context, s *session.Session, store *timeline.Store, ru
 
 // standing has the facts that show prints about an entry, and that the entry itself does not store.
 type standing struct {
-	owner string // the process that owns the run, in words; "" if unknown or the address names a frame
-	stale bool   // the run's row says running, and no live process owns the run; false for a frame
-	next  string // what to type if the run has failed; "" for a frame
-	frame string // the subject of the newest frame if the entry is newer, else ""
+	owner string   // the process that owns the run, in words; "" if unknown or the address names a frame
+	stale bool     // the run's row says running, and no live process owns the run; false for a frame
+	next  string   // what to type if the run has failed; "" for a frame
+	late  []string // the decisions since the newest frame that came too late, newest first; nil for a frame
+	frame string   // the subject of the newest frame if the entry is newer, else ""
 	// over names the frame that dropped this frame from the timeline; nil if the timeline has this frame.
 	over *timeline.SteppedOver
 	// untold has the answers of which the run's engine was not told; nil for a frame.
@@ -266,8 +269,31 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.LoadedE
 	if is.stale || owner.Live {
 		is.owner = describeOwner(row, owner)
 	}
-	is.next, err = app.AfterFailure(ctx, store, row)
+	if is.next, err = app.AfterFailure(ctx, store, row); err == nil {
+		is.late, err = lateDecisions(store, at.Entry)
+	}
 	return is, err
+}
+
+// entriesSinceFrame is the largest number of entries in which lateDecisions looks.
+const entriesSinceFrame = 100
+
+// lateDecisions returns the subjects of the entries since the newest frame that note a late decision, newest first.
+func lateDecisions(store *timeline.Store, tip *snapshot.Entry) (late []string, err error) {
+	seen := 0
+	for entry, err := range store.Chain(tip) {
+		if seen++; err != nil || entry.Frame != snapshot.NoFrame || seen > entriesSinceFrame {
+			return late, timeline.Explain(err)
+		}
+		events, err := entry.Events()
+		if err != nil {
+			return late, timeline.Explain(err)
+		}
+		if slices.ContainsFunc(events, func(e snapshot.Event) bool { return e.Type == mailbox.EventLate }) {
+			late = append(late, entry.Subject)
+		}
+	}
+	return late, nil
 }
 
 // subjectBefore returns the subject of the newest frame of the run if the entry at is not a frame, but came after this

@@ -36,7 +36,9 @@ restore. Commands of a fetched run are shown, and run only after you confirm the
 
 The default remote is the same as for push. A fetch only adds to a run. If a run was
 continued both here and at the remote, it becomes the remote's version, and your own frames
-become a fork of it: nothing is merged, and nothing is lost. A run is left alone if another
+become a fork of it: nothing is merged, and nothing is lost. If you only decided something,
+such as an approval, an answer, a signal or a score, there is no fork: what the remote
+accepted first counts, and your decision is noted as late. A run is left alone if another
 run here has the same id, or if the run was pruned on either side. --as fetches a run under
 another id. A run whose id can be read as an address, such as a:2, is fetched under another id.
 

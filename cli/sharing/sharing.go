@@ -12,7 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/peer/langgraph"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/place"
@@ -24,7 +26,7 @@ import (
 // unless --quiet or --json is given.
 func withSharer(ctx context.Context, s *session.Session, f func(*timeline.Store, *share.Sharer) error) error {
 	return s.WithStore(ctx, func(store *timeline.Store) error {
-		opts := share.Options{Join: langgraph.Open(store).Join, KeepsID: langgraph.IsThread}
+		opts := share.Options{Join: joinOf(store), KeepsID: langgraph.IsThread}
 		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
 			return tellFindings(s, hintRunAsRemote(ctx, s, store, f(store, share.New(store, opts))))
 		}
@@ -35,6 +37,18 @@ func withSharer(ctx context.Context, s *session.Session, f func(*timeline.Store,
 		steps.Finish()
 		return tellFindings(s, err)
 	})
+}
+
+// joinOf returns the function that joins the entries of both sides of a diverged run: decisions of people, and the checkpoints of a
+// thread of LangGraph.
+func joinOf(store *timeline.Store) func(context.Context, share.Diverged) (*snapshot.Entry, error) {
+	return func(ctx context.Context, what share.Diverged) (*snapshot.Entry, error) {
+		tip, err := mailbox.Join(ctx, store, what)
+		if tip == nil && err == nil {
+			tip, err = langgraph.Open(store).Join(ctx, what)
+		}
+		return tip, err
+	}
 }
 
 // lateTalk shows the progress messages of git, but not before the time from.

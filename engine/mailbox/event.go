@@ -30,6 +30,12 @@ type Event struct {
 	EventName     string          `json:"eventName,omitempty"`
 	CorrelationID json.RawMessage `json:"correlationId,omitempty"` // a string or null
 
+	// A late decision: its row, and the row that counts.
+	Collection string          `json:"collection,omitempty"`
+	Key        string          `json:"key,omitempty"`
+	Decision   json.RawMessage `json:"decision,omitempty"`
+	First      json.RawMessage `json:"first,omitempty"`
+
 	TimerID   string `json:"timerId,omitempty"`
 	FiresAtMs *int64 `json:"firesAtMs,omitempty"`
 }

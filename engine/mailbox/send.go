@@ -93,8 +93,7 @@ func checkSignal(s *snapshot.Signal) (payload any, err error) {
 // signalDraft returns the draft of the entry that adds a signal to run. digest is the signal's digest. It also names
 // the operation, so that two processes add the same signal once.
 func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error) {
-	event, err := Event{SignalSeq: &s.Seq, SignalName: s.Name, CorrelationID: OrNull(s.CorrelationID)}.
-		Encode(run, "SignalReceived", s.ReceivedAtMs)
+	event, err := signalEvent(run, s)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -107,4 +106,12 @@ func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error)
 		Mailbox: []snapshot.Change{SetRow(snapshot.CollectionSignals, row.Key, row.Value)},
 		Events:  []snapshot.Event{event}, Subject: subject + " received", Operation: "signal:" + digest,
 	}, nil
+}
+
+// eventSignal is the type of the event about a received signal.
+const eventSignal = "SignalReceived"
+
+// signalEvent returns the event about a signal that run has received.
+func signalEvent(run string, s snapshot.Signal) (snapshot.Event, error) {
+	return Event{SignalSeq: &s.Seq, SignalName: s.Name, CorrelationID: OrNull(s.CorrelationID)}.Encode(run, eventSignal, s.ReceivedAtMs)
 }

@@ -352,7 +352,7 @@ func (r *outgoingRun) why() string {
 func (r *outgoingRun) hint(to place.Place) string {
 	switch r.State {
 	case StateDiverged:
-		return fmt.Sprintf("`git smithers fetch %s %s` turns your continuation into a fork; then push the fork",
+		return fmt.Sprintf("`git smithers fetch %s %s` joins decisions, or turns your continuation into a fork; then push again",
 			fault.Word(to.Shown()), fault.Word(r.RunID))
 	case StateUnrelated:
 		if r.olderThere {

@@ -1,0 +1,305 @@
+package mailbox
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// Join puts the decisions that only this repository has after the entries that only a remote has: approvals, denials, answers,
+// signals and scores. The remote accepted its entries first. So a decision made here counts only if its row is in the remote's run as it
+// was when the decision was made. Otherwise the decision is noted as late, by an event and a warning. An operation that the remote has is left out.
+//
+// Join returns nil if this repository added anything else to the run, such as a claim or a frame, or if a live process owns the run. Code:
+// conflict if the local tip has moved.
+func Join(ctx context.Context, s *timeline.Store, what share.Diverged) (*snapshot.Entry, error) {
+	made, err := decisionsSince(s, what.Local, what.Common)
+	if err != nil || len(made) == 0 {
+		return nil, timeline.Explain(err)
+	}
+	known, err := operationsSince(s, what.Remote, what.Common)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	head, err := s.Head(ctx, what.Run)
+	if err != nil {
+		return nil, err
+	}
+	if head.Entry().ID != what.Local.ID {
+		return nil, fault.New(fault.Conflict, "run %q was continued meanwhile", what.Run)
+	}
+	if s.Owner(head.Row()).Live {
+		return nil, nil //nolint:nilnil // the run is busy
+	}
+	series, err := timeline.SeriesOnto(ctx, head, what.Remote)
+	if err != nil {
+		return nil, err
+	}
+	defer series.Close()
+	var late []string
+	for _, d := range made {
+		if known[d.entry.Operation] {
+			continue
+		}
+		draft, isLate, err := d.onto(series.Entry())
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if _, err := series.Append(ctx, *draft); err != nil {
+			return nil, err
+		}
+		if isLate {
+			late = append(late, draft.Subject)
+		}
+	}
+	joined, err := series.Commit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, subject := range late {
+		s.Warn(fmt.Errorf("run %s: %s: the run had another decision before; `%s` shows both",
+			what.Run, subject, fault.CommandLine(fault.Program, "events", what.Run, "--type", EventLate)))
+	}
+	return joined.Entry(), nil
+}
+
+// EventLate is the type of the event about a decision that came after another one.
+const EventLate = "DecisionLate"
+
+// decision is an entry that only decides, and the rows that it changes.
+type decision struct {
+	entry *snapshot.Entry
+	rows  []decidedRow
+}
+
+// decidedRow is a row of the mailbox, or a score, that a decision changes.
+type decidedRow struct {
+	collection string
+	page.Delta
+}
+
+// decisionsSince returns the entries of a run after common up to tip, oldest first. It returns nil if one of them does more than decide.
+func decisionsSince(s *timeline.Store, tip *snapshot.Entry, common objstore.ID) ([]decision, error) {
+	var made []decision
+	for entry := tip; entry.ID != common; {
+		if entry.Parent.IsZero() || entry.Run != tip.Run {
+			return nil, nil
+		}
+		before, err := snapshot.ReadEntry(s.Objects(), entry.Parent)
+		if err != nil {
+			return nil, err
+		}
+		rows, only, err := decidedIn(before, entry)
+		if err != nil || !only {
+			return nil, err
+		}
+		made = append(made, decision{entry, rows})
+		entry = before
+	}
+	slices.Reverse(made)
+	return made, nil
+}
+
+// operationsSince returns the operations of the entries of a run after common up to tip.
+func operationsSince(s *timeline.Store, tip *snapshot.Entry, common objstore.ID) (map[string]bool, error) {
+	known := make(map[string]bool)
+	for entry, err := range s.Chain(tip) {
+		if err != nil || entry.ID == common {
+			return known, err
+		}
+		if entry.Operation != "" {
+			known[entry.Operation] = true
+		}
+	}
+	return known, nil
+}
+
+// decidedIn returns the rows that entry decides, compared with the entry before. only is false if entry changes anything else.
+func decidedIn(before, entry *snapshot.Entry) (rows []decidedRow, only bool, err error) {
+	if entry.Frame != snapshot.NoFrame {
+		return nil, false, nil // only a frame changes the state
+	}
+	if same, err := sameRun(before, entry); err != nil || !same {
+		return nil, false, err
+	}
+	was, err := collectionsOf(before)
+	if err != nil {
+		return nil, false, err
+	}
+	is, err := collectionsOf(entry)
+	if err != nil {
+		return nil, false, err
+	}
+	for name, now := range is {
+		decides := slices.Contains(decidable, name)
+		if !decides && now.ID() != was[name].ID() {
+			return nil, false, nil
+		}
+		for delta, err := range page.Diff(was[name], now) {
+			if err != nil || delta.To == nil {
+				return nil, false, err
+			}
+			rows = append(rows, decidedRow{name, delta})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b decidedRow) int {
+		return slices.Index(decidable, a.collection) - slices.Index(decidable, b.collection)
+	})
+	if len(rows) > 0 {
+		return rows, true, nil
+	}
+	events, err := entry.Events() // an earlier Join may have noted a late decision
+	return nil, len(events) > 0 && !slices.ContainsFunc(events, func(e snapshot.Event) bool { return e.Type != EventLate }), err
+}
+
+// decidable are the collections that decisions change.
+var decidable = []string{
+	snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals, snapshot.CollectionScores,
+}
+
+// collectionsOf returns the collections of an entry that every entry may change: the mailbox and the journal.
+func collectionsOf(entry *snapshot.Entry) (map[string]*page.Collection, error) {
+	state, err := entry.State()
+	if err != nil {
+		return nil, err
+	}
+	journal, err := entry.Journal()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*page.Collection{
+		snapshot.CollectionApprovals: state.Approvals(), snapshot.CollectionHumanRequests: state.HumanRequests(),
+		snapshot.CollectionSignals: state.Signals(), snapshot.CollectionWaits: state.Waits(),
+	}
+	for _, one := range journal {
+		all[one.Name] = one.Rows
+	}
+	return all, nil
+}
+
+// sameRun reports whether two entries have the same row of the run, the same files and workflow, and the same data of other engines. The
+// secrets and events that the row counts do not matter, because an append counts them anew.
+func sameRun(a, b *snapshot.Entry) (bool, error) {
+	was, err := a.RunRow()
+	if err != nil {
+		return false, err
+	}
+	is, err := b.RunRow()
+	if err != nil {
+		return false, err
+	}
+	was.Secrets, was.Marks, was.NextSeq = is.Secrets, is.Marks, is.NextSeq
+	same := reflect.DeepEqual(was, is)
+	for _, part := range []func(*snapshot.Entry) (objstore.ID, error){(*snapshot.Entry).VCSID, (*snapshot.Entry).WorkflowID} {
+		before, err := part(a)
+		if err != nil {
+			return false, err
+		}
+		after, err := part(b)
+		if err != nil {
+			return false, err
+		}
+		same = same && before == after
+	}
+	before, err := a.Carried()
+	if err != nil {
+		return false, err
+	}
+	after, err := b.Carried()
+	return same && slices.Equal(before, after), err
+}
+
+// onto returns the draft that repeats a decision after the entry tip. Rows that tip has in another form than the decision found become
+// events about late decisions. late is true if the draft has only such events, and the entry of d has others.
+func (d decision) onto(tip *snapshot.Entry) (draft *snapshot.Draft, late bool, err error) {
+	there, err := collectionsOf(tip)
+	if err != nil {
+		return nil, false, err
+	}
+	row, err := tip.RunRow()
+	if err != nil {
+		return nil, false, err
+	}
+	draft = &snapshot.Draft{
+		Subject: d.entry.Subject, AtMs: d.entry.AtMs, Operation: d.entry.Operation,
+		Limits: snapshot.Limits{Depth: math.MaxInt, Key: math.MaxInt, Value: math.MaxInt}, // the rows are stored already
+	}
+	var signals, lates []snapshot.Event
+	for _, r := range d.rows {
+		has, _, err := there[r.collection].Get(r.Key)
+		if err != nil {
+			return nil, false, err
+		}
+		isSignal := r.collection == snapshot.CollectionSignals
+		if !bytes.Equal(has, r.From) || isSignal && row.Status == snapshot.RunFinished {
+			event, err := r.late(row.ID, has, d.entry.AtMs)
+			if err != nil {
+				return nil, false, err
+			}
+			lates = append(lates, event)
+			continue
+		}
+		if isSignal {
+			event, err := r.renumber(row.ID, there[r.collection].Len()+len(signals))
+			if err != nil {
+				return nil, false, err
+			}
+			signals = append(signals, event)
+		}
+		change := SetRow(r.collection, r.Key, r.To)
+		if r.collection == snapshot.CollectionScores {
+			draft.Journal = append(draft.Journal, change)
+		} else {
+			draft.Mailbox = append(draft.Mailbox, change)
+		}
+	}
+	late = len(d.rows) > 0 && len(lates) == len(d.rows)
+	if late {
+		draft.Subject += ", too late"
+	} else {
+		events, err := d.entry.Events()
+		if err != nil {
+			return nil, false, err
+		}
+		draft.Events = slices.DeleteFunc(events, func(e snapshot.Event) bool { return e.Type == eventSignal })
+	}
+	draft.Events = slices.Concat(draft.Events, signals, lates)
+	return draft, late, nil
+}
+
+// renumber gives the row of a signal the number seq, and returns the signal's event.
+func (r *decidedRow) renumber(run string, seq int) (snapshot.Event, error) {
+	signal, err := snapshot.DecodeSignal(page.Row{Key: r.Key, Value: r.To})
+	if err != nil {
+		return snapshot.Event{}, err
+	}
+	signal.Seq = int64(seq)
+	r.To = snapshot.EncodeSignal(signal).Value
+	return signalEvent(run, signal)
+}
+
+// late returns the event about a decision that does not count. first is the row that counts, or nil if the run has no such row.
+func (r *decidedRow) late(run string, first []byte, atMs int64) (snapshot.Event, error) {
+	about := Event{Collection: r.collection, Key: r.Key, Decision: r.To, First: first}
+	node, iteration, err := snapshot.SplitKey(r.Key)
+	switch r.collection {
+	case snapshot.CollectionScores:
+		node, iteration, about.Attempt, _, _, err = snapshot.SplitScoreKey(r.Key)
+	case snapshot.CollectionSignals:
+		return about.Encode(run, EventLate, atMs)
+	}
+	if err != nil {
+		return snapshot.Event{}, err
+	}
+	return about.At(node, iteration, about.Attempt).Encode(run, EventLate, atMs)
+}

@@ -119,7 +119,7 @@ func (e *execution) continueCalled(ctx context.Context, c engine.Call) error {
 	if !c.Named {
 		agreed = agreed.Unnamed() // its files are those of the caller
 	}
-	held, err := claim.Take(ctx, e.head, claim.Request{})
+	held, err := claim.ToExecute(ctx, e.head, claim.Request{})
 	if err != nil {
 		return err
 	}

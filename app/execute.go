@@ -88,9 +88,18 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	approved, err := approvedElsewhere(e.head)
+	if err != nil {
+		return nil, err
+	}
 	agreed, held, err := e.claimIfLeft(ctx, opts)
 	if e.resumes && err == nil {
 		e.Teller.Note(ctx, ContinuedNote{e.head})
+	}
+	for _, note := range approved {
+		if held != nil {
+			e.Teller.Note(ctx, note)
+		}
 	}
 	if held != nil {
 		frame, over := e.Teller.Tasks(ctx, e.workflow)
@@ -129,7 +138,7 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 		if err != nil || !left {
 			return agreed, nil, err
 		}
-		held, err := claim.Take(ctx, e.head, claim.Request{Force: e.force})
+		held, err := claim.ToExecute(ctx, e.head, claim.Request{Force: e.force})
 		if err == nil {
 			return agreed, held, nil
 		}

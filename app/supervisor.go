@@ -290,7 +290,7 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.UnattendedRun) error
 	if err != nil {
 		return v.leave(ctx, run, row.Frame, err)
 	}
-	held, err := claim.Take(ctx, head, claim.Request{})
+	held, err := claim.ToExecute(ctx, head, claim.Request{})
 	if fault.CodeOf(err) == fault.Conflict {
 		return err
 	}

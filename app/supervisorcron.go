@@ -148,7 +148,7 @@ func (v *supervisor) start(ctx context.Context, s *cron.Schedule, head *timeline
 	}
 	var held *claim.Claim
 	if err == nil {
-		held, err = claim.Take(ctx, head, claim.Request{})
+		held, err = claim.ToExecute(ctx, head, claim.Request{})
 	}
 	if err != nil {
 		v.pause(run)

@@ -300,7 +300,7 @@ func TestAnOwnerFromElsewhereIsNotLiveHere(t *testing.T) {
 	s := open(t, repo)
 	for _, token := range []string{"0123456789abcdef", "../../../HEAD", "x"} {
 		row := snapshot.Run{ID: "run", Owner: token}
-		assert.Equal(t, owner.Owner{Token: token}, s.Owner(row))
+		assert.Equal(t, owner.Owner{Token: token, Elsewhere: true}, s.Owner(row))
 	}
 	assert.Equal(t, owner.Owner{}, s.Owner(snapshot.Run{ID: "run"}))
 }

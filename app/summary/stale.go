@@ -9,11 +9,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// Stale reports whether the run of an entry has the status running, but no live process that owns the run. A run of another engine is never
+// Stale reports whether the run of an entry has the status running, but no live process that owns the run. A run that another clone has
+// claimed is not stale: nobody knows here whether its process is alive. A run of another engine is never
 // stale: the processes of that engine claim no runs, and only a travel or a restore has claimed the run for a moment. If the entry cannot be
 // read, Stale assumes that git smithers runs the run.
 func Stale(s *timeline.Store, row snapshot.Run, entry *snapshot.Entry) bool {
-	if row.Status != snapshot.RunRunning || row.Epoch == 0 || s.Owner(row).Live {
+	if row.Status != snapshot.RunRunning || row.Epoch == 0 {
+		return false
+	}
+	if owner := s.Owner(row); owner.Live || owner.Elsewhere {
 		return false
 	}
 	engine, err := ForeignEngine(entry)

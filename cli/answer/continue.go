@@ -26,6 +26,8 @@ func noteWhoContinues(ctx context.Context, s *session.Session, store *timeline.S
 	switch {
 	case running:
 		s.Note("the process that runs %s continues the run", id)
+	case !row.Status.Ended() && store.Owner(row).Elsewhere:
+		s.Note("a process in another clone has claimed run %s: `%s push` takes the answer or signal there", id, arg.Program)
 	case row.Status == snapshot.RunFinished:
 		s.Note("run %s has already finished, so the answer or signal has no effect on the run", id)
 	case row.Status.Ended():

@@ -40,6 +40,12 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 	case app.ContinuedNote:
 		row := note.Head.Row()
 		s.Note("run %s, from frame %d%s", plain.Text(row.ID), row.Frame, InOwnWorktree(s, t.store, note.Head))
+	case app.ApprovedElsewhereNote:
+		by := "somebody"
+		if note.DecidedBy != nil {
+			by = *note.DecidedBy
+		}
+		s.Note("run %s comes from another clone, and %s (%s) is approved, by %s", plain.Text(note.Run), plain.Text(note.NodeID), plain.OneLine(note.Title), plain.OneLine(by))
 	case app.DefinitionKeptNote:
 		s.Note("the workflow file of run %s does not exist in this working copy, so the run continues with its stored workflow", plain.Text(note.Run))
 	case app.FilledNote:

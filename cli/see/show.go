@@ -266,7 +266,7 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.LoadedE
 	}
 	owner := store.Owner(row)
 	is := standing{stale: summary.Stale(store, row, at.Entry)}
-	if is.stale || owner.Live {
+	if is.stale || owner.Live || owner.Elsewhere {
 		is.owner = describeOwner(row, owner)
 	}
 	if is.next, err = app.AfterFailure(ctx, store, row); err == nil {
@@ -320,8 +320,8 @@ func describeOwner(row snapshot.Run, owner owner.Owner) string {
 		return fmt.Sprintf("a live process, %d", owner.PID)
 	case owner.Live:
 		return "a live process"
-	case row.Status == snapshot.RunRunning && owner.Token != "" && !owner.Here:
-		return "no live process on this machine; the run was claimed elsewhere"
+	case row.Status == snapshot.RunRunning && owner.Elsewhere:
+		return "a process in another clone, which has claimed the run; whether it is alive is not known here"
 	case row.Status == snapshot.RunRunning:
 		return "no live process: `git smithers resume " + fault.Word(row.ID) + "` continues the run"
 	}

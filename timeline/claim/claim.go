@@ -5,6 +5,7 @@ package claim
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -62,6 +63,18 @@ func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	}
 	c.beats = startHeartbeat(s.Settings().StaleAfter/beatsPerStale, func() error { return file.Touch(s.Now()) })
 	return c, nil
+}
+
+// ToExecute claims a run as Take does, for a caller that executes its tasks. It returns run_owned also if a process in another clone may be
+// executing the run, unless req.Force is true.
+func ToExecute(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
+	s := h.Store()
+	if entry := h.Entry(); !req.Force && entry != nil {
+		if err := s.Owner(h.Row()).RefuseElsewhere(h.Row(), time.UnixMilli(entry.AtMs), s.Now()); err != nil {
+			return nil, err
+		}
+	}
+	return Take(ctx, h, req)
 }
 
 // draft returns the draft of the entry that makes this claim the run's owner. The row before is the run's row before

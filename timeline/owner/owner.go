@@ -13,18 +13,20 @@ import (
 
 // Owner is the owner that a run's row names, with this machine's knowledge of that process.
 type Owner struct {
-	Token  string    // the name of the owner's claim; "" if the run has no owner
-	Live   bool      // the process has the claim's file locked, and touched it within smithers.staleAfter
-	Here   bool      // the claim was made in this repository on this machine
-	PID    int       // the process id; 0 if unknown
-	BeatAt time.Time // the time of the last heartbeat; zero if unknown
+	Token string // the name of the owner's claim; "" if the run has no owner
+	Live  bool   // the process has the claim's file locked, and touched it within smithers.staleAfter
+	Here  bool   // the claim was made in this repository on this machine
+	// Elsewhere means that another clone made the claim: another machine, or a copy of the repository. Whether the process is alive is unknown.
+	Elsewhere bool
+	PID       int       // the process id; 0 if unknown
+	BeatAt    time.Time // the time of the last heartbeat; zero if unknown
 }
 
 // Of returns the owner that the row of a run names, with the state of the owner's process according to the claim's
 // file. now is the current time. The owner is live if its process is alive and its last heartbeat is not older
 // than maxAge. If the claim has no readable file on this machine, the result has only Token set.
 func (r Runs) Of(row snapshot.Run, now time.Time, maxAge time.Duration) Owner {
-	owner := Owner{Token: row.Owner}
+	owner := Owner{Token: row.Owner, Elsewhere: row.Owner != ""}
 	folder, err := r.Folder(row.ID)
 	if err != nil || !isToken(row.Owner) {
 		return owner
@@ -33,7 +35,7 @@ func (r Runs) Of(row snapshot.Run, now time.Time, maxAge time.Duration) Owner {
 	if err != nil {
 		return owner
 	}
-	owner.Here, owner.PID, owner.BeatAt = true, seen.process.PID, seen.beatAt
+	owner.Here, owner.Elsewhere, owner.PID, owner.BeatAt = true, false, seen.process.PID, seen.beatAt
 	owner.Live = seen.locked && now.Sub(seen.beatAt) <= maxAge
 	return owner
 }
@@ -48,5 +50,21 @@ func (o Owner) Refusal(row snapshot.Run) error {
 	return out.Hint("wait until the process ends").
 		Hint("or ask the process to stop: `git smithers cancel %s`", fault.Word(row.ID)).
 		Hint("`git smithers resume %s --force` takes the run over: the process then writes nothing more to the run", fault.Word(row.ID)).
+		Detail("runId", row.ID).Detail("epoch", row.Epoch)
+}
+
+// Lease is how long after the newest entry of a run the process of another clone that has claimed the run is taken for alive.
+const Lease = time.Hour
+
+// RefuseElsewhere returns run_owned if another clone has claimed the run with the row, which is running or waits, and at, the time of the newest
+// entry that is here, is less than Lease ago.
+func (o Owner) RefuseElsewhere(row snapshot.Run, at, now time.Time) error {
+	if !o.Elsewhere || row.Status != snapshot.RunRunning && !row.Status.Waiting() || now.Sub(at) >= Lease {
+		return nil
+	}
+	return fault.New(fault.RunOwned, "run %q was claimed by a process in another clone, which may be executing the run", row.ID).
+		Hint("fetch again to see how far the run is").
+		Hint("if that process is gone: `git smithers resume %s --force` takes the run over, and tasks that were running run again", fault.Word(row.ID)).
+		Hint("without --force, the run can be taken over %v after its newest entry, at %s", Lease, at.Add(Lease).Format(time.RFC3339)).
 		Detail("runId", row.ID).Detail("epoch", row.Epoch)
 }

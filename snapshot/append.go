@@ -13,6 +13,7 @@ import (
 // Draft is the input of Append: the changes that the next entry makes. The zero Draft changes nothing.
 type Draft struct {
 	Frame     *FrameDraft                 // nil means that the entry is not a frame
+	Afresh    bool                        // the journal of a fork begins empty; ignored in other entries
 	Mailbox   []Change                    // changes of the mailbox, in an entry of any kind
 	Journal   []Change                    // rows to set in the journal's collections; a removal is an error
 	Events    []Event                     // the entry's events, in order; Append assigns each Seq
@@ -278,7 +279,7 @@ func (a *appender) writeJournal() error {
 	}
 	anew := false // takenOver has emptied a collection, so the journal must be stored again
 	if a.fork {
-		before.rowSet, anew = before.takenOver()
+		before.rowSet, anew = before.takenOver(a.draft.Afresh)
 	}
 	after := journal{unread: before.unread}
 	if after.rowSet, err = before.edit(a.w, a.stored.journal); err != nil {
@@ -292,11 +293,11 @@ func (a *appender) writeJournal() error {
 }
 
 // takenOver returns the collections with which a fork begins: a copy of s without the rows of the collections that
-// belong to one run. anew is true if this removed any rows.
-func (s rowSet) takenOver() (taken rowSet, anew bool) {
+// belong to one run or, if afresh is true, without any rows. anew is true if this removed any rows.
+func (s rowSet) takenOver(afresh bool) (taken rowSet, anew bool) {
 	taken = slices.Clone(s)
 	for i := range taken {
-		if taken[i].of.ownToRun && taken[i].Len() > 0 {
+		if (afresh || taken[i].of.ownToRun) && taken[i].Len() > 0 {
 			taken[i].Collection, anew = emptyCollection(), true
 		}
 	}

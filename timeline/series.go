@@ -94,19 +94,20 @@ func SeriesAgain(ctx context.Context, s *Store, run snapshot.Run) (*Series, erro
 	return b, nil
 }
 
-// ReplaceSeries returns a series that begins the run of head anew: the first entry has no parent, and gets the row. Commit
+// ReplaceSeries returns a series that begins the run of head anew: the first entry gets the row, and follows parent, the frame that run.Parent names, or nil. Commit
 // moves the tip from the entry that head knows to the new chain, and holds the old chain until `prune --collect`, in place
 // of what was held before under this id.
-func ReplaceSeries(ctx context.Context, head *Head, run snapshot.Run) (*Series, error) {
+func ReplaceSeries(ctx context.Context, head *Head, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
 	s := head.store
 	old, err := framesOf(ctx, s.objects, head.entry.ID)
 	if err != nil {
 		return nil, Explain(err)
 	}
+	old.Row.Status = snapshot.RunFinished // the newest frame's ref goes, too: another frame gets its number
 	if _, err := s.FrameRefs().drop(ctx, old); err != nil {
 		return nil, Explain(err)
 	}
-	b := newSeries(s, head.tip, run, nil)
+	b := newSeries(s, head.tip, run, parent)
 	b.from = head.entry.ID
 	name, err := refs.Held(run.ID)
 	if err != nil {

@@ -108,6 +108,9 @@ func (a *Attempt) inherit(before *page.Collection, key string, parent *snapshot.
 		return err
 	}
 	was, err := snapshot.DecodeAttempt(page.Row{Key: key, Value: value})
+	if err != nil || was.StartedAtMs != a.StartedAtMs { // a session that its agent has forked begins afresh
+		return err
+	}
 	a.Earlier = true
 	if a.Inherited = was.FinishedAtMs != nil; !a.Inherited {
 		a.beganMs = max(a.beganMs, parent.AtMs)

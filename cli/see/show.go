@@ -374,7 +374,7 @@ func describeAttempts(ctx context.Context, store *timeline.Store, at *timeline.L
 	docs := make([]attemptDocument, len(attempts))
 	for i, a := range attempts {
 		docs[i].Attempt = a
-		if docs[i].Inherited, err = inherited.Has(snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)); err != nil {
+		if docs[i].Inherited, err = inherited.Has(a); err != nil {
 			return nil, err
 		}
 	}

@@ -64,6 +64,7 @@ func (h Hook) Run(ctx context.Context) {
 	}
 	private = store.Private()
 	note := notesOf(store, ev.Session)
+	note.keepFork(&ev)
 	if err == nil && note.needsFrame(ev, store.Settings().Session.Every) {
 		entry.Frame, err = Record(ctx, store, speaks, ev)
 		if run := Run(cmp.Or(ev.Agent, speaks.Name), ev.Session); fault.CodeOf(err) == fault.RunPruned && h.Recall != nil {

@@ -49,6 +49,10 @@ type memory struct {
 	// Read has the state of each transcript, by its name.
 	Read  map[string]readTo `json:"read,omitempty"`
 	Usage dialect.Usage     `json:"usage"` // of the turn
+	// Copying says that all lines so far of the newest transcript are copies: the agent has forked the session from another one.
+	Copying bool `json:"copying,omitempty"`
+	// BeganMs is when the agent's file says that the session has begun, in milliseconds since 1970. Lines of before are copies. 0 if the file does not say it.
+	BeganMs int64 `json:"beganMs,omitempty"`
 }
 
 // readTo is how far the file of a transcript was read.

@@ -46,7 +46,18 @@ const (
 	openCall = "open"    // the call that has begun
 	batches  = "batches" // the number of batches since the newest frame
 	fileName = "file"    // the path of the agent's own file
+	forked   = "forked"  // the session was forked from another one
 )
+
+// keepFork notes that a session was forked. Only its first event says so, and the agent's file comes later.
+func (n notes) keepFork(ev *dialect.Event) {
+	switch {
+	case ev.Kind == dialect.Started && ev.Forked:
+		n.write(forked, "x")
+	case ev.Kind != dialect.Started:
+		ev.Forked = n.read(forked) != ""
+	}
+}
 
 // needsFrame reports whether the event needs a frame, as far as the notes say, and brings them up to date. every is the number of
 // batches after which a frame is made.

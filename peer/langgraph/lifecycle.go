@@ -212,7 +212,7 @@ func (th *thread) rewrite(ctx context.Context, kept map[*record]bool) error {
 	slices.SortFunc(records, func(a, b *record) int { return int(a.N - b.N) })
 	row := th.head.Row()
 	row.Parent = nil
-	series, err := timeline.ReplaceSeries(ctx, th.head, row)
+	series, err := timeline.ReplaceSeries(ctx, th.head, row, nil)
 	if err != nil {
 		return err
 	}

@@ -24,16 +24,17 @@ func InheritedBy(s *timeline.Store, row snapshot.Run) (Inherited, error) {
 	return Inherited{attempts}, timeline.Explain(err)
 }
 
-// Has reports whether the attempt with the given key had ended at the frame from which the run was forked. An attempt
-// that was running there ends in the fork, and counts as the fork's own.
-func (i Inherited) Has(key string) (bool, error) {
+// Has reports whether an attempt had ended at the frame from which the run was forked. An attempt that was running there
+// ends in the fork, and counts as the fork's own. So does an attempt that began at another time than the parent's.
+func (i Inherited) Has(a snapshot.Attempt) (bool, error) {
 	if i.attempts == nil {
 		return false, nil
 	}
+	key := snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)
 	value, ok, err := i.attempts.Get(key)
 	if err != nil || !ok {
 		return false, timeline.Explain(err)
 	}
 	before, err := snapshot.DecodeAttempt(page.Row{Key: key, Value: value})
-	return before.FinishedAtMs != nil, timeline.Explain(err)
+	return before.FinishedAtMs != nil && before.StartedAtMs == a.StartedAtMs, timeline.Explain(err)
 }

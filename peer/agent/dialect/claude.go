@@ -67,7 +67,7 @@ func parseClaude(_ string, input []byte) (Event, error) {
 	}
 	ev := Event{
 		Kind: claudeKinds[in.Event], Session: in.Session, Folder: in.Folder, Transcript: in.Transcript,
-		Subagent: in.Subagent, SubagentTranscript: in.SubagentTranscript, Prompt: in.Prompt, Answer: in.Answer,
+		Subagent: in.Subagent, SubagentTranscript: in.SubagentTranscript, Prompt: in.Prompt, Answer: in.Answer, Forked: in.Source == "fork",
 	}
 	for _, call := range in.Calls {
 		ev.Calls = append(ev.Calls, Call{ID: call.ID, Tool: call.Tool, ReadOnly: claudeReaders[call.Tool]})
@@ -91,13 +91,16 @@ var claudeVendor = map[string]bool{
 
 // claudeLine has the members that this package reads of a line of Claude Code's transcript.
 type claudeLine struct {
-	Type     string `json:"type"`
-	Time     string `json:"timestamp"`
-	Folder   string `json:"cwd"`
-	Session  string `json:"sessionId"`
-	Meta     bool   `json:"isMeta"`
-	Compact  bool   `json:"isCompactSummary"`
-	Aside    bool   `json:"isSidechain"`
+	Type    string `json:"type"`
+	Time    string `json:"timestamp"`
+	Folder  string `json:"cwd"`
+	Session string `json:"sessionId"`
+	Meta    bool   `json:"isMeta"`
+	Compact bool   `json:"isCompactSummary"`
+	Aside   bool   `json:"isSidechain"`
+	Forked  struct {
+		Session string `json:"sessionId"`
+	} `json:"forkedFrom"`
 	Worktree struct {
 		Path string `json:"worktreePath"`
 	} `json:"worktreeSession"`
@@ -147,6 +150,7 @@ func readClaude(text []byte) Facts {
 	facts := Facts{Vendor: claudeVendor[line.Type], Message: line.Message.ID, Answers: line.Type == "assistant", Folder: line.Folder, Aside: line.Aside}
 	facts.Session, facts.Summary = line.Session, line.Compact
 	facts.AtMs = timeOf(line.Time)
+	facts.ForkOf, facts.Copied = line.Forked.Session, line.Forked.Session != ""
 	if line.Worktree.Path != "" {
 		facts.Folder, facts.Worktree = line.Worktree.Path, true
 	}

@@ -98,6 +98,7 @@ type codexPayload struct {
 	Input       json.RawMessage `json:"input"`     // of a custom tool
 	Action      json.RawMessage `json:"action"`    // of a local shell
 	Output      json.RawMessage `json:"output"`
+	Forked      string          `json:"forked_from_id"`
 	ResponseID  string          `json:"response_id"`
 	Turns       int             `json:"num_turns"`           // that are taken back
 	Replacement json.RawMessage `json:"replacement_history"` // of all that was said before
@@ -123,6 +124,7 @@ func readCodex(text []byte) Facts {
 	switch line.Type {
 	case "session_meta":
 		facts.Header, facts.Slim, facts.Session = true, withoutInstructions(text), textOf(p.ID)
+		facts.ForkOf = p.Forked
 	case "token_usage_record":
 		facts.Answers, facts.Message = true, p.ResponseID
 		facts.Usage = Usage{Input: max(0, p.Usage.Input-p.Usage.Cached), Output: p.Usage.Output, CacheRead: p.Usage.Cached, CacheCreation: p.Usage.Write}
@@ -219,9 +221,12 @@ func resumeCodex(c Course) (Resumed, error) {
 	}
 	var text []byte
 	var began int64
-	for _, l := range c.Lines {
+	for i, l := range c.Lines {
 		if began == 0 {
 			began = l.AtMs
+		}
+		if l.Session != "" && i > 0 {
+			continue // a fork's own header names the session whose lines are here
 		}
 		text = append(append(text, c.rewrite(l.Text)...), '\n')
 	}

@@ -27,6 +27,7 @@ const (
 type Event struct {
 	Kind    Kind
 	Session string // the agent's own id of the session
+	Forked  bool   // for Started: the session was forked from another one
 	Agent   string // the agent's own name, if one dialect is spoken by several agents; otherwise ""
 	Folder  string // the folder in which the agent works; "" if unknown
 

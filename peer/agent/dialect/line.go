@@ -34,6 +34,8 @@ type Facts struct {
 	Summary  bool            // the line stands for what was said before it: the agent has shortened its conversation
 	Link     *Link           // the place of the line in a conversation that is a tree; nil if the line has none
 	Undo     *Undo           // what the line takes back in a conversation that is a list; nil if it takes nothing back
+	ForkOf   string          // the agent's own id of the session from which this one was forked; "" if the line does not say it
+	Copied   bool            // the line is a copy of one of that session
 	LeftOut  bool            // only the Link of a line of the vendor was stored
 }
 

@@ -41,6 +41,7 @@ type piLine struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"id"`
 	Parent  string          `json:"parentId"`
+	Former  string          `json:"parentSession"` // the file of the session from which this one was forked
 	Time    string          `json:"timestamp"`
 	Folder  string          `json:"cwd"`
 	Content json.RawMessage `json:"content"` // of a custom_message
@@ -88,6 +89,10 @@ func readPi(text []byte) Facts {
 	switch line.Type {
 	case "session":
 		facts.Session = line.ID
+		name := strings.TrimSuffix(filepath.Base(line.Former), ".jsonl")
+		if former := name[strings.LastIndexByte(name, '_')+1:]; line.Former != "" && IsSessionID(former) {
+			facts.ForkOf = former
+		}
 	case "message":
 		facts.Part = line.ID
 	case "custom_message":

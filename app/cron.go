@@ -91,7 +91,7 @@ func (d *Desk) RunScheduled(ctx context.Context, id string, settings Settings) (
 	if err := table.Started(ctx, s.ID, run); err != nil {
 		return nil, err
 	}
-	result, err := d.Run(ctx, RunRequest{Workflow: d.scheduledFile(s), RunID: run, Input: s.Input, Settings: settings})
+	result, err := d.Run(ctx, RunRequest{Workflow: d.scheduledFile(s), RunID: run, Input: s.Input, Settings: settings, scheduled: true})
 	if code := fault.CodeOf(err); err != nil && code != fault.RunWaiting {
 		d.warnIf(table.Failed(context.WithoutCancel(ctx), s.ID, err.Error()))
 	}

@@ -61,6 +61,7 @@ type execution struct {
 	workflow     *workflow.Workflow
 	ask          Consenter // asked for consent to the workflow
 	file         string    // the workflow file that the request names; "" for none
+	scheduled    bool      // a schedule names the file, and not the user
 	acceptChange bool
 	force        bool              // take the run over from a process that is running it
 	input        json.RawMessage   // changes members of the run's input; nil: none
@@ -157,7 +158,7 @@ func (e *execution) agreeTo(ctx context.Context, opts engine.Options) (consent.W
 	if err != nil {
 		return consent.Workflow{}, err
 	}
-	return e.agree(ctx, e.head, e.workflow, e.file != "", e.ask, e.Settings, brought || e.back != nil, opts)
+	return e.agree(ctx, e.head, e.workflow, e.file != "" && !e.scheduled, e.ask, e.Settings, brought || e.back != nil, opts)
 }
 
 // executeClaimed runs the remaining tasks of a claimed run, and releases the claim, even after an error. agreed is the
@@ -265,6 +266,16 @@ func keptFrom(store *timeline.Store, env []string) sandbox.Place {
 		at.Internals = append(at.Internals, repo.GitDir)
 	}
 	return at
+}
+
+// besideOptions returns the options with which commands that are no tasks of a run work on it: smithers.sandbox = required confines them if
+// this clone has not recorded the run.
+func (d *Desk) besideOptions(head *timeline.Head) (engine.Options, error) {
+	origin, err := d.Store.Origin(head.Entry())
+	return engine.Options{
+		Now: d.Now, Env: d.Env, WorkDir: d.workDir(), Hurry: d.Hurry,
+		Sandbox: keptFrom(d.Store, d.Env), NoHooks: d.Store.Refs().NoHooks, SandboxRequired: d.Store.Settings().SandboxRequired && origin != timeline.Recorded,
+	}, err
 }
 
 // homeOf returns the home folder in an environment without symbolic links; "" if there is none.

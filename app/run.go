@@ -19,6 +19,8 @@ type RunRequest struct {
 	RunID    string          // the id of the run; "" for a generated id
 	Input    json.RawMessage // nil: no input
 	Settings
+
+	scheduled bool // a schedule names the file, and not the user
 }
 
 // Run creates a run with the workflow in the file req.Workflow, and executes the run. If req.RunID is "", the run gets
@@ -47,7 +49,7 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 		return nil, err
 	}
 	d.Teller.Note(ctx, CreatedNote{id})
-	e := &execution{Desk: d, Settings: req.Settings, head: head, workflow: wf, ask: Agreed, file: req.Workflow, captured: true}
+	e := &execution{Desk: d, Settings: req.Settings, head: head, workflow: wf, ask: Agreed, file: req.Workflow, scheduled: req.scheduled, captured: true}
 	return e.execute(ctx)
 }
 

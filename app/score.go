@@ -54,6 +54,13 @@ func (d *Desk) Score(ctx context.Context, req ScoreRequest) (*ScoreResult, error
 	if err := files.agreeToFiles(ctx, []command{{Command: req.Scorer.Run}}); err != nil {
 		return out, err
 	}
+	opts, err := d.besideOptions(head)
+	if err != nil {
+		return out, err
+	}
+	opts.Extract = func(ctx context.Context, tree objstore.ID, dir string) error {
+		return code.Extract(ctx, d.Store.Objects(), tree, dir)
+	}
 	update, over := d.Teller.Count(Scoring)
 	defer over()
 	done := 0
@@ -71,12 +78,7 @@ func (d *Desk) Score(ctx context.Context, req ScoreRequest) (*ScoreResult, error
 				d.Teller.Warn(fmt.Errorf("task %s: scorer %s gave no score: %w", a.NodeID, req.Scorer.Name, err))
 			}
 		},
-	}, engine.Options{
-		Now: d.Now, Env: d.Env, Hurry: d.Hurry,
-		Extract: func(ctx context.Context, tree objstore.ID, dir string) error {
-			return code.Extract(ctx, d.Store.Objects(), tree, dir)
-		},
-	})
+	}, opts)
 	// The scorers ended in any order.
 	slices.SortFunc(out.Scores, func(a, b snapshot.Score) int { return cmp.Compare(out.place(attempts, a), out.place(attempts, b)) })
 	return out, err

@@ -41,7 +41,10 @@ func (d *Desk) undoEffects(ctx context.Context, run string, effects []snapshot.T
 	if err != nil {
 		return err
 	}
-	opts := engine.Options{Now: d.Now, Env: d.Env, WorkDir: d.workDir(), Hurry: d.Hurry}
+	opts, err := d.besideOptions(head)
+	if err != nil {
+		return err
+	}
 	return engine.UndoEffects(ctx, head, effects, opts, func(call snapshot.ToolCall, err error) {
 		if err != nil {
 			d.Teller.Warn(fmt.Errorf("task %s: the effect of %s was not undone: %w", call.NodeID, call.ToolName, err))

@@ -90,7 +90,8 @@ type Options struct {
 	Sandbox sandbox.Place
 	// NoHooks makes the process's own git run no hooks. It is called before a command runs in a sandbox. It may be nil.
 	NoHooks func(context.Context) error
-	// SandboxRequired puts each command of a workflow that no user of the clone has named into a sandbox, whose task asks for none.
+	// SandboxRequired puts each command of a workflow that no user of the clone has named into a sandbox, whose task asks for none. For Score and
+	// UndoEffects, it puts every command into one.
 	SandboxRequired bool
 	// Call makes or continues the run of a workflow that a task calls, and returns when it has ended or cannot go on. It is called from several
 	// goroutines. When ctx ends, it cancels the run. An error means that the run could not be executed. If nil, tasks that call workflows fail.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/engine/sandbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -208,7 +209,7 @@ type ScoredAttempt struct {
 }
 
 // Score runs a scorer on attempts, each in a new folder with the files of the attempt, and appends the scores to the run. Of opts, it uses
-// Now, Env, Grace, Hurry and Extract. An attempt without files has an empty folder. A scorer that gives no score stops nothing: its error
+// Now, Env, Grace, Hurry, Extract, Sandbox, SandboxRequired and NoHooks. An attempt without files has an empty folder. A scorer that gives no score stops nothing: its error
 // goes to Told. When ctx ends, Score ends the scorers, and returns the code run_cancelled.
 func Score(ctx context.Context, rec Recorder, req ScoreRequest, opts Options) error {
 	opts = opts.withDefaults()
@@ -223,6 +224,10 @@ func Score(ctx context.Context, rec Recorder, req ScoreRequest, opts Options) er
 			return timeline.Explain(err)
 		}
 		one.tree, one.scratch = a.Tree, true
+		if opts.SandboxRequired {
+			one.sandbox = &sandbox.Spec{}
+			one.given = append(scorerEnv(nil, req.Run, a.Attempt), scorerVariable+"="+req.Scorer.Name)
+		}
 		queue.launch(work, one)
 	}
 	for queue.open > 0 {

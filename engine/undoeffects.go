@@ -7,18 +7,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/engine/sandbox"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
 // maxUndoOutput is how many bytes of the end of stderr of a command that undoes an effect are kept.
 const maxUndoOutput = 4 << 10
 
 // UndoEffects runs the commands that undo effects, the newest effect first, in opts.WorkDir, and records how each ended. The commands read
-// the call as JSON on stdin. An effect without a command is left alone. A command that fails stops nothing: told gets its error. Of opts,
-// UndoEffects uses Now, Env, WorkDir, Grace and Hurry. The caller has the consent of a person to run the commands. The errors are those
+// the call as JSON on stdin, in a sandbox if that of their task was in one. An effect without a command is left alone. A command that fails stops nothing: told gets its error. Of opts,
+// UndoEffects uses Now, Env, WorkDir, Grace, Hurry, Sandbox, SandboxRequired and NoHooks. The caller has the consent of a person to run the commands. The errors are those
 // of recording, and of ctx.
 func UndoEffects(ctx context.Context, rec Recorder, effects []snapshot.ToolCall, opts Options, told func(snapshot.ToolCall, error)) error {
 	opts = opts.withDefaults()
@@ -44,7 +47,11 @@ func UndoEffects(ctx context.Context, rec Recorder, effects []snapshot.ToolCall,
 			return err
 		}
 		status := snapshot.RevertReverted
-		failed := opts.undo(ctx, run, call)
+		spec, err := undoSandbox(rec.Entry(), call, opts.SandboxRequired)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		failed := opts.undo(ctx, run, call, spec)
 		if failed != nil {
 			status = snapshot.RevertFailed
 		}
@@ -56,8 +63,46 @@ func UndoEffects(ctx context.Context, rec Recorder, effects []snapshot.ToolCall,
 	return nil
 }
 
-// undo runs the command that undoes the effect of a call.
-func (o *Options) undo(ctx context.Context, run string, call snapshot.ToolCall) error {
+// undoSandbox returns the sandbox in which the effect of a call is undone: that of the task, whose command has chosen the command to undo it. If
+// the workflow has no such sandbox any more, and if a sandbox is required, it is one that allows nothing. It is nil if the task had none.
+func undoSandbox(entry *snapshot.Entry, call snapshot.ToolCall, required bool) (*sandbox.Spec, error) {
+	attempts, err := entry.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	key := snapshot.AttemptKey(call.NodeID, call.Iteration, call.Attempt)
+	value, found, err := attempts.Get(key)
+	if err != nil {
+		return nil, err
+	}
+	var a snapshot.Attempt
+	if found {
+		if a, err = snapshot.DecodeAttempt(page.Row{Key: key, Value: value}); err != nil {
+			return nil, err
+		}
+	}
+	if a.Sandbox == "" && !required {
+		return nil, nil //nolint:nilnil // nil is no sandbox
+	}
+	kept, err := entry.Workflow()
+	if err != nil {
+		return nil, err
+	}
+	if kept != nil {
+		id, _ := snapshot.SplitScope(call.NodeID)
+		if wf, err := workflow.Parse("the run's workflow", kept.Definition); err == nil {
+			for _, t := range wf.Tasks {
+				if t.ID == id && t.Sandbox != nil {
+					return t.Sandbox, nil
+				}
+			}
+		}
+	}
+	return &sandbox.Spec{}, nil
+}
+
+// undo runs the command that undoes the effect of a call, in a sandbox unless spec is nil.
+func (o *Options) undo(ctx context.Context, run string, call snapshot.ToolCall, spec *sandbox.Spec) error {
 	stdin, err := jsontext.Encode(call)
 	if err != nil {
 		return err
@@ -67,6 +112,11 @@ func (o *Options) undo(ctx context.Context, run string, call snapshot.ToolCall) 
 	c := command{
 		line: call.Revert, dir: o.WorkDir, env: scorerEnv(o.Env, run, of), stdin: append(stdin, '\n'),
 		stdout: &tailOutput{}, stderr: stderr, grace: o.Grace, hurry: o.Hurry,
+	}
+	left, refused := c.confine(ctx, spec, o, claim.AttemptEnv(run, call.NodeID, call.Iteration, call.Attempt))
+	defer left()
+	if refused != nil {
+		return errors.New(refused.text)
 	}
 	end, err := c.run(ctx)
 	switch {

@@ -17,8 +17,15 @@ import (
 
 // mayStart asks a person whether the agent may be started on another course. What this clone has not recorded is a stranger's: its files can have
 // settings with commands, and the agent obeys its conversation. Code: unconfirmed if the person says no.
-func mayStart(s *session.Session, c *agent.Course, yes bool) error {
-	if c.Recorded || yes {
+// With smithers.sandbox = required, it is not started at all: an agent runs in no sandbox.
+func mayStart(s *session.Session, c *agent.Course, yes, required bool) error {
+	switch {
+	case c.Recorded:
+		return nil
+	case required:
+		return fault.New(fault.Unconfirmed, "smithers.sandbox is required, and an agent is not started in a sandbox on a session of somebody else").
+			Hint("the course is there: `%s`", startLine(c))
+	case yes:
 		return nil
 	}
 	s.Talk("Session %s was not recorded in this clone. The agent will obey its conversation, and run what settings in its files say.\n", plain.Text(c.From.Run))

@@ -57,7 +57,9 @@ result). Processes, databases, and the agent's memory and permissions are not th
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			var course *agent.Course
+			var required bool
 			err := s.WithStore(ctx, func(store *timeline.Store) error { // closed before the agent begins
+				required = store.Settings().SandboxRequired
 				from, err := agent.Address(ctx, store, c.Args().First())
 				if err != nil {
 					return err
@@ -85,7 +87,7 @@ result). Processes, databases, and the agent's memory and permissions are not th
 				return writeCourse(s, course)
 			}
 			sayCourse(s, course)
-			if err := mayStart(s, course, c.Bool("yes")); err != nil {
+			if err := mayStart(s, course, c.Bool("yes"), required); err != nil {
 				return err
 			}
 			return start(ctx, s, course)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -131,4 +132,47 @@ func read(t *testing.T, repo *repotest.Repo, name string) string {
 	data, err := os.ReadFile(filepath.Join(repo.Dir, name))
 	require.NoError(t, err)
 	return string(data)
+}
+
+// TestARestoreIsRefusedWholeIfAFilterFails: git stops at such a file in the middle of a checkout, after it has removed other files.
+func TestARestoreIsRefusedWholeIfAFilterFails(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	repo.Git("config", "filter.strict.required", "true")
+	repo.Git("config", "filter.strict.clean", "cat")
+	repo.Git("config", "filter.strict.smudge", "cat")
+	repo.Write(".gitattributes", "*.bin filter=strict\n")
+	for _, name := range []string{"a", "b.bin", "c"} {
+		repo.Write(name, "first\n")
+	}
+	first := keptTree(t, repo)
+	repo.Write("b.bin", "second\n")
+	require.NoError(t, os.Remove(filepath.Join(repo.Dir, "a")))
+	require.NoError(t, os.Remove(filepath.Join(repo.Dir, ".gitattributes")))
+	repo.Write("c", "second\n")
+
+	repo.Git("config", "filter.strict.smudge", "echo no object here >&2; false")
+	c := workingCopy(t, repotest.Git, repo)
+	before := files(t, repo.Dir)
+	err := c.Restore(t.Context(), c.plan(first))
+	require.ErrorIs(t, err, jjbridge.ErrRefused)
+	require.ErrorContains(t, err, "b.bin: smudge filter strict failed: no object here")
+	assert.Equal(t, before, files(t, repo.Dir), "nothing was touched")
+
+	repo.Git("config", "filter.strict.smudge", "cat")
+	c = workingCopy(t, repotest.Git, repo)
+	c.restore(first)
+	assert.Equal(t, first, keptTree(t, repo))
+	left, err := filepath.Glob(filepath.Join(repo.GitDir, "smithers", "worktrees", "*", "rehearsal-*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// keptTree captures the working copy, stores the objects and returns the tree.
+func keptTree(t *testing.T, repo *repotest.Repo) objstore.ID {
+	t.Helper()
+	c := workingCopy(t, repotest.Git, repo)
+	captured := c.captured()
+	c.keep(captured)
+	return captured.VCS.Tree
 }

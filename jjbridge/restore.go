@@ -180,8 +180,8 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 }
 
 // restoreFiles makes the files of the working copy equal to those of plan.To. With git, it also checks out each other
-// file whose attributes plan changes, except the files in plan.Stay. If a file has changed since the capture, the error
-// is a *RefusedError, and no file was touched. If git fails while it may write files, the error wraps ErrUnfinished.
+// file whose attributes plan changes, except the files in plan.Stay. If a file has changed since the capture, or a filter that git
+// requires fails, the error is a *RefusedError, and no file was touched. If git fails while it may write files, the error wraps ErrUnfinished.
 // Any other error of git occurs before the first file is written.
 func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) error {
 	if err := git.begin(ctx, plan.From); err != nil {
@@ -208,6 +208,9 @@ func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) 
 		return err
 	}
 	others = slices.DeleteFunc(others, func(name string) bool { return slices.Contains(plan.Stay, name) })
+	if err := git.rehearse(ctx, plan, others); err != nil {
+		return err
+	}
 	if len(others) == 0 {
 		return git.switchTree(ctx, from, plan.To)
 	}

@@ -16,10 +16,12 @@ import (
 
 // Damage describes the flaw of a pack, of a pack's index or of a loose object's file.
 type Damage struct {
-	File    string // path relative to the object directory, with slashes
-	Pack    string // the pack's name, "pack-<checksum>"; "" for a loose object
-	Reason  string // for example "truncated"
-	Objects []ID   // the unreadable objects, as far as the index lists them; sorted by id
+	File   string // path relative to the object directory, with slashes
+	Pack   string // the pack's name, "pack-<checksum>"; "" for a loose object
+	Reason string // for example "truncated"
+	// Unindexed reports whether the flaw is only that a pack has no index: git does not look at such a pack.
+	Unindexed bool
+	Objects   []ID // the unreadable objects, as far as the index lists them; sorted by id
 }
 
 // fileChecker checks the files of one object directory for damage.
@@ -96,7 +98,7 @@ func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, erro
 	}
 	var found []Damage
 	if p.indexReason != "" {
-		found = append(found, Damage{File: "pack/" + name + ".idx", Pack: name, Reason: p.indexReason})
+		found = append(found, Damage{File: "pack/" + name + ".idx", Pack: name, Reason: p.indexReason, Unindexed: p.indexReason == missingFile})
 	}
 	reason := p.packReason
 	if reason == "" && len(bad) > 0 {

@@ -12,6 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
+// ErrBusy means that another process has kept the database locked for longer than the index waits.
+var ErrBusy = errors.New("index is locked by another process")
+
 // ErrClosed means that the [Index] was closed. Methods that use the database return it.
 var ErrClosed = errors.New("index is closed")
 
@@ -44,7 +47,7 @@ func (e *databaseError) Error() string { return "index: " + e.err.Error() }
 func (e *databaseError) Unwrap() error { return e.err }
 
 // Is reports whether target is the system error for SQLite's result code: ENOSPC for a full disk, EACCES for a missing
-// permission, or EIO for a failing disk.
+// permission, or EIO for a failing disk. For a database that stays locked, it is ErrBusy.
 func (e *databaseError) Is(target error) bool {
 	switch code(e.err) {
 	case sqlite3.SQLITE_FULL:
@@ -53,6 +56,8 @@ func (e *databaseError) Is(target error) bool {
 		return target == syscall.EACCES
 	case sqlite3.SQLITE_IOERR:
 		return target == syscall.EIO
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return target == ErrBusy
 	}
 	return false
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs/wal"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/snapshot/reset"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
@@ -59,6 +60,7 @@ var explanations = []explanation{
 	{refs.ErrMalformed, fault.InvalidRunID, "give a run id of 1 to 4096 bytes of UTF-8 text"},
 	{refs.ErrConflict, fault.Conflict, "run the command again: nothing was written"},
 	{refs.ErrLocked, fault.Locked, "wait until the git process that holds the ref has ended; if that process was killed, run `git smithers doctor`"},
+	{sqliteindex.ErrBusy, fault.IndexBusy, "run the command again when the process that has smithers/index.db open has ended: `fuser` names it; the index holds no history"},
 	{writeahead.ErrGate, fault.Locked, "continue or end the stopped git-smithers process that holds the file"},
 	{wal.ErrVersion, fault.UnsupportedFormat, "use the version of git-smithers that wrote the log, or end it there: a log is removed when its process ends"},
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "keep run history in a repository with sha1 objects and refs in files: `git refs migrate --ref-format=files` moves refs back"},

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -25,6 +26,7 @@ func TestTroubleWithTheWorkingCopyHasItsCode(t *testing.T) {
 		{jjbridge.ErrJJTooOld, fault.JJTooOld},
 		{jjbridge.ErrBackend, fault.UnsupportedFormat},
 		{jjbridge.ErrNoStore, fault.NoRepository},
+		{sqliteindex.ErrBusy, fault.IndexBusy},
 		{jjbridge.ErrStale, fault.JJFailed},
 		{&worktrees.UnsavedError{Path: "p", Reason: "has uncommitted changes"}, fault.UnsavedWork},
 		{&worktrees.Error{Path: "p", Reason: "is taken"}, fault.WorktreeFailed},

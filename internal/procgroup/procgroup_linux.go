@@ -29,6 +29,12 @@ func Of(leader int) (Mark, error) {
 	return Mark{where, leader, s.start}, err
 }
 
+// Boot returns a text that identifies this machine and its last start, or "" if it is unknown.
+func Boot() string {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(boot))
+}
+
 // machine returns a text that identifies this machine, its last start and the pid namespace of this
 // process.
 func machine() (string, error) {

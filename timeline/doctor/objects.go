@@ -32,8 +32,12 @@ func (e *examination) objectFiles(ctx context.Context) error {
 		if len(d.Objects) > 0 {
 			what += fmt.Sprintf("; %s cannot be read from the pack", plain.Count(len(d.Objects), "object"))
 		}
+		kind := DamagedPack
+		if d.Unindexed { // a process was killed between the two renames, and git does not look at the pack
+			kind, what = Untidy, "a pack without an index, which git does not read"
+		}
 		e.note(Finding{
-			Kind: DamagedPack, Where: where, What: what,
+			Kind: kind, Where: where, What: what,
 			Repair: "saves every readable object, and moves the damaged files away",
 		}, func(ctx context.Context) error { return e.repairs.salvage(ctx, d) })
 	}

@@ -89,6 +89,7 @@ const (
 	NoCode            Code = "no_code"
 	Conflict          Code = "conflict"
 	Locked            Code = "locked"
+	IndexBusy         Code = "index_busy"
 	RestoreRefused    Code = "restore_refused"
 	LandRefused       Code = "land_refused"
 	MergeConflict     Code = "merge_conflict"
@@ -136,7 +137,7 @@ var exits = map[Code]int{
 	NoRepository: ExitNotFound, WorkflowNotFound: ExitNotFound, RunNotFound: ExitNotFound,
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
 	AttemptNotFound: ExitNotFound, ScheduleNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
-	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, MergeConflict: ExitFailed, UnsavedWork: ExitConflict, EffectsAhead: ExitConflict,
+	Conflict: ExitConflict, Locked: ExitConflict, IndexBusy: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, MergeConflict: ExitFailed, UnsavedWork: ExitConflict, EffectsAhead: ExitConflict,
 	SecretsFound: ExitConflict, PreciousObjects: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt, StrandedLog: ExitCorrupt,
 	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,

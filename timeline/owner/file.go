@@ -9,11 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/internal/procgroup"
 	"github.com/git-smithers/git-smithers/refs"
 )
 
@@ -78,10 +80,11 @@ type File struct {
 
 // process is the content of a claim's file. It describes the process that made the claim.
 type process struct {
-	PID     int       `json:"pid"`     // the process id
-	Epoch   int64     `json:"epoch"`   // the run's epoch with the claim
-	Started time.Time `json:"started"` // the time of the claim
-	Place   string    `json:"place"`   // the fsx.Mark of the private folder; "" of an earlier version
+	PID     int       `json:"pid"`               // the process id
+	Epoch   int64     `json:"epoch"`             // the run's epoch with the claim
+	Started time.Time `json:"started"`           // the time of the claim
+	Place   string    `json:"place"`             // the fsx.Mark of the private folder; "" of an earlier version
+	Machine string    `json:"machine,omitempty"` // the machine of the process, until its next start; "" if unknown
 }
 
 // isToken reports whether s has the form of the names that Claim gives to files. Callers check the owner in a run's row
@@ -116,7 +119,7 @@ func (d Folder) Claim(epoch int64, now time.Time, durable bool) (*File, error) {
 		return nil, fmt.Errorf("the run cannot be claimed in %s: %w", d.path, err)
 	}
 	f.made = made
-	err = f.write(process{os.Getpid(), epoch, now.UTC(), d.place()}, durable)
+	err = f.write(process{os.Getpid(), epoch, now.UTC(), d.place(), procgroup.Boot()}, durable)
 	if err == nil {
 		err = f.Touch(now)
 	}
@@ -216,11 +219,12 @@ func (f *File) Undo() error {
 type claim struct {
 	process process
 	beatAt  time.Time // the time of the last heartbeat
-	locked  bool      // the process that made the claim has the lock, and is therefore alive
+	locked  bool      // the process that made the claim has the lock, and is therefore alive, or that cannot be known
+	vague   bool      // locks of files do not tell whether the process is alive
 }
 
 // look returns the state of the claim with the given token, according to its file. If the content of the file is
-// unreadable, the field process is zero. If the lock cannot be tried, the field locked is true. The error wraps
+// unreadable, the field process is zero. If the lock cannot be tried, or tells nothing, the field locked is true. The error wraps
 // fs.ErrNotExist if the claim has no file, or a file that came with a copy of the repository: nobody can lock that one.
 func (d Folder) look(token string) (claim, error) {
 	path := filepath.Join(d.path, token)
@@ -229,12 +233,11 @@ func (d Folder) look(token string) (claim, error) {
 		return claim{}, err
 	}
 	seen := claim{beatAt: info.ModTime(), locked: true}
-	if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &seen.process) != nil {
-		seen.process = process{} // process is only for people: the lock and the time of the heartbeat decide whether the owner is alive
-	}
+	seen.process = d.processOf(token) // for people, its place and its machine: the lock and the time of the heartbeat decide whether the owner is alive
 	if seen.process.Place != "" && seen.process.Place != d.place() {
 		return claim{}, fs.ErrNotExist
 	}
+	seen.vague = !holds(path, seen.process)
 	err = d.ifDead(token, func(string) error {
 		seen.locked = false
 		return nil
@@ -245,11 +248,39 @@ func (d Folder) look(token string) (claim, error) {
 	return seen, nil // if the lock cannot be tried, the time of the heartbeat alone decides
 }
 
+// processOf returns the content of a claim's file. If the file is unreadable, the result is zero.
+func (d Folder) processOf(token string) (p process) {
+	if data, err := os.ReadFile(filepath.Join(d.path, token)); err != nil || json.Unmarshal(data, &p) != nil {
+		return process{}
+	}
+	return p
+}
+
+// holds reports whether the lock of the file at path tells whether the process p is alive. It does not if the process runs, or
+// ran, on another machine or before the last start of this one: two machines that share the file system may not see each other's
+// locks. Nor does it where every lock is granted. The caller then has the time of the heartbeat alone.
+func holds(path string, p process) bool {
+	if here := procgroup.Boot(); p.Machine != "" && here != "" && p.Machine != here {
+		return false
+	}
+	shared, alone := flock.New(path, flock.SetFlag(os.O_RDONLY)), flock.New(path, flock.SetFlag(os.O_RDONLY))
+	defer shared.Close() //nolint:errcheck // the file was only locked
+	defer alone.Close()  //nolint:errcheck // as above
+	if locked, err := shared.TryRLock(); err != nil || !locked {
+		return true
+	}
+	both, _ := alone.TryLock()
+	return !both
+}
+
 // ifDead calls f with the path of a claim's file if the process that made the claim is dead, and returns the error
-// of f. The file stays locked meanwhile. If the process is alive, ifDead returns nil. If the lock cannot be tried,
+// of f. The file stays locked meanwhile. If the process is alive, or its lock tells nothing (see holds), ifDead returns nil. If the lock cannot be tried,
 // ifDead returns that error; it wraps fs.ErrNotExist if the claim has no file.
 func (d Folder) ifDead(token string, f func(path string) error) error {
 	path := filepath.Join(d.path, token)
+	if !holds(path, d.processOf(token)) {
+		return nil
+	}
 	// The lock is shared, so that two readers do not take each other for the owner.
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := lock.TryRLock()
@@ -257,6 +288,16 @@ func (d Folder) ifDead(token string, f func(path string) error) error {
 		return err
 	}
 	return fsx.RemoveHeld(lock, func() error { return f(path) })
+}
+
+// Live reports whether a process that has claimed the run is alive. A process that is stopped is alive, too. Where locks do not
+// tell, a heartbeat within maxAge before now does.
+func (d Folder) Live(now time.Time, maxAge time.Duration) bool {
+	entries, _ := os.ReadDir(d.path)
+	return slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
+		seen, err := d.look(entry.Name())
+		return isToken(entry.Name()) && err == nil && seen.locked && (!seen.vague || now.Sub(seen.beatAt) <= maxAge)
+	})
 }
 
 // Clear removes the files of claims whose process is dead. oldToken is the token of a claim that was taken over,

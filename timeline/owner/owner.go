@@ -20,6 +20,7 @@ type Owner struct {
 	Elsewhere bool
 	PID       int       // the process id; 0 if unknown
 	BeatAt    time.Time // the time of the last heartbeat; zero if unknown
+	Vague     bool      // locks of files do not tell whether the process is alive: Live is by the heartbeat alone
 }
 
 // Of returns the owner that the row of a run names, with the state of the owner's process according to the claim's
@@ -36,6 +37,7 @@ func (r Runs) Of(row snapshot.Run, now time.Time, maxAge time.Duration) Owner {
 		return owner
 	}
 	owner.Here, owner.Elsewhere, owner.PID, owner.BeatAt = true, false, seen.process.PID, seen.beatAt
+	owner.Vague = seen.vague
 	owner.Live = seen.locked && now.Sub(seen.beatAt) <= maxAge
 	return owner
 }
@@ -46,6 +48,9 @@ func (o Owner) Refusal(row snapshot.Run) error {
 	if o.PID != 0 {
 		out = fault.New(fault.RunOwned, "run %q is being executed by process %d", row.ID, o.PID).
 			Detail("pid", o.PID)
+	}
+	if o.Vague {
+		out = out.Hint("locks of files do not hold here, as where two machines share the file system: the process counts as alive until smithers.staleAfter after its last heartbeat")
 	}
 	return out.Hint("wait until the process ends").
 		Hint("or ask the process to stop: `git smithers cancel %s`", fault.Word(row.ID)).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/refs"
@@ -135,6 +137,11 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s.vault = newVault(repo, set, s.finder)
 	s.openLogs(opts, set.Fsync && !late)
 	s.PublishLogged(ctx)
+	if tidied, err := worktrees.Tidy(ctx, workspace); err != nil {
+		s.warn(fmt.Errorf("a worktree that a killed process has left half-made was not removed: %w", err))
+	} else if tidied != "" {
+		s.warn(fmt.Errorf("a killed process had left the worktree %s half-made: it was removed", tidied))
+	}
 	return s, nil
 }
 

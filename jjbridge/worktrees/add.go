@@ -37,7 +37,12 @@ func addGit(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []I
 	if err != nil {
 		return nil, err
 	}
+	if err := noteAdding(w, req.Path); err != nil {
+		folder.putBack()
+		return nil, err
+	}
 	added, err := addAndLocate(ctx, w, req.Path, args)
+	_ = os.Remove(addingPath(w)) // if the note stays, Tidy finds nothing to do
 	if err != nil {
 		ctx := context.WithoutCancel(ctx)
 		if req.Branch != "" && before != start {

@@ -76,12 +76,18 @@ func findUnborn(ctx context.Context, w *jjbridge.Workspace, path string) (unborn
 	if locked, err := lockReason(record); err != nil || locked != unfinishedLock {
 		return false, "", err
 	}
-	// git writes a HEAD of zeros first. When it has a commit, files may be checked out.
+	unborn, err = isHeadless(record)
+	return unborn, record, err
+}
+
+// isHeadless reports whether git's record of a worktree has no HEAD with a commit. git writes a HEAD of zeros first. When it has a
+// commit, files may be checked out.
+func isHeadless(record string) (bool, error) {
 	head, err := os.ReadFile(filepath.Join(record, "HEAD"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, "", err
+		return false, err
 	}
-	return strings.Trim(string(head), "0\n") == "", record, nil
+	return strings.Trim(string(head), "0\n") == "", nil
 }
 
 // findUnbornJJ is findUnborn for a jj repository. jj writes its folder before the repository knows the workspace, and checks out the

@@ -36,6 +36,7 @@ const (
 	MirrorRefspec = "mirror-refspec"
 	DamagedIndex  = "damaged-index"
 	LeftCommands  = "left-commands"
+	HalfWorktree  = "half-made-worktree"
 	Untidy        = "untidy"
 )
 
@@ -96,7 +97,7 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	// The order matters: runs and lostTips need the findings of objectFiles, and lostTips needs e.elsewhere from
 	// misplaced and e.dropped from lostRefs.
 	parts := []func(context.Context) error{
-		e.locks, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.mistakable, e.lostTips, e.mirrors, e.index, e.leftCommands, e.tidiness,
+		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.mistakable, e.lostTips, e.mirrors, e.index, e.leftCommands, e.tidiness,
 	}
 	if len(e.found) > 0 {
 		parts = nil // refs are unreadable until packed-refs is repaired

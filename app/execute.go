@@ -103,6 +103,7 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 		}
 	}
 	if held != nil {
+		e.tellBeside(opts)
 		frame, over := e.Teller.Tasks(ctx, e.workflow)
 		opts.Progress = e.notifyOfWaits(ctx, frame)
 		err = e.executeClaimed(ctx, agreed, held, opts)
@@ -120,6 +121,26 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	}
 	out.Nothing, out.Took = held == nil, e.Now().Sub(started)
 	return out, err
+}
+
+// tellBeside warns if others are at work in the folder in which the tasks of the run work.
+func (e *execution) tellBeside(opts engine.Options) {
+	files, ok := opts.WorkingCopy.(*code.WorkingCopy)
+	if !ok || opts.OwnWorktree || e.workflow.Worktree != nil || files.Root() == "" {
+		return
+	}
+	if others := files.Beside(); len(others) > 0 {
+		e.Teller.Warn(fmt.Errorf("at work in this folder, too: %s; frames with files that change meanwhile are marked as shared. "+
+			"`worktree: true` in the workflow file gives a run a folder of its own, and so does `git worktree add`", strings.Join(others, ", ")))
+	}
+}
+
+// callerOf returns the run that called the run with the given row, or "".
+func callerOf(row snapshot.Run) string {
+	if row.Caller == nil {
+		return ""
+	}
+	return row.Caller.RunID
 }
 
 // maxClaims is how often a claim is tried. Another process may append to the run between two tries: a signal that
@@ -181,6 +202,7 @@ func (e *execution) options() (engine.Options, error) {
 		files = code.WorkingCopyOf(e.Store)
 	}
 	run := e.head.Row().ID
+	files = files.For(run, callerOf(e.head.Row()))
 	opts := engine.Options{
 		Now: e.Now, WorkDir: e.workDir(), Env: e.taskEnv(), MaxParallel: e.MaxParallel,
 		AcceptWorkflowChange: e.acceptChange, WorkingCopy: files, Captured: e.captured,

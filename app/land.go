@@ -20,6 +20,8 @@ type LandRequest struct {
 	Branch    string // the new branch, for land.Branch
 	Message   string // the subject and body of the commit; "" means the run's summary
 	EachTurn  bool   // a session's turns get a commit each
+	Shared    bool   // land what others may have changed, too
+	Own       bool   // of a session, land only the files that its own calls of tools name
 	Confirm   code.ConfirmRemoval
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/land"
 )
@@ -39,9 +40,44 @@ func (d *Desk) landSteps(ctx context.Context, req LandRequest, purpose timeline.
 		if err != nil {
 			return nil, timeline.Address{}, err
 		}
-		steps = append(steps, land.Step{From: from, To: to})
+		step := land.Step{From: from, To: to}
+		if name == "" {
+			err = d.checkShared(ctx, req, &step)
+		}
+		if err != nil {
+			return nil, timeline.Address{}, err
+		}
+		steps = append(steps, step)
 	}
 	return steps, steps[0].To.Address, nil
+}
+
+// checkShared refuses to land what others may have changed, or leaves it out of the step with req.Own.
+func (d *Desk) checkShared(ctx context.Context, req LandRequest, step *land.Step) error {
+	if req.Own {
+		own, err := d.ownPaths(ctx, step.To.Address.String())
+		if err != nil {
+			return err
+		}
+		return step.Only(ctx, d.Store, own)
+	}
+	if req.Shared {
+		return nil
+	}
+	shared, err := code.SharedSince(ctx, d.Store, step.From.Commit, step.To.Commit)
+	if err != nil || shared == nil {
+		return err
+	}
+	return shared.Refusal(fault.LandRefused, step.To.Address.String()+" was not landed")
+}
+
+// ownPaths returns a function that reports whether a call of the session at an address names a file.
+func (d *Desk) ownPaths(ctx context.Context, address string) (func(path string) bool, error) {
+	at, err := d.Store.Load(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return agent.OwnPaths(at, d.Store.Workspace().Root)
 }
 
 // landFrom returns the files since which changes are landed. text is an address or the number of a frame of the run, or ""

@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
@@ -52,6 +54,7 @@ func (d *Desk) PullRequest(ctx context.Context, req LandRequest) (*PullRequest, 
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
+		changes = slices.DeleteFunc(changes, func(c jjbridge.PathChange) bool { return jjbridge.IsLeftOut(step.To.VCS().LeftOut, c.Path) })
 		if len(changes) > 0 {
 			body.WriteString(heading)
 			heading = ""

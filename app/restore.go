@@ -17,6 +17,14 @@ func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Rest
 	return code.Restore(ctx, d.Store, req)
 }
 
+// RestoreOwn restores as Restore does, but only the files that the calls of tools of a session name.
+func (d *Desk) RestoreOwn(ctx context.Context, req code.RestoreRequest) (_ *code.RestoreResult, err error) {
+	if req.Only, err = d.ownPaths(ctx, req.From); err != nil {
+		return nil, err
+	}
+	return d.Restore(ctx, req)
+}
+
 // Revert restores the files in place as they were after an attempt, and returns the changes. With req.DryRun, it only
 // returns the changes. If the run's newest state lacks the current files, Revert saves the current files as a frame
 // before it changes them. See code.Revert for the codes of errors.

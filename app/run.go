@@ -83,7 +83,7 @@ func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.R
 // ended, it creates no run and returns the error of ctx.
 func (d *Desk) createOn(ctx context.Context, wc *code.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	over := d.Teller.While(ReadingFiles)
-	captured, err := wc.Capture(ctx)
+	captured, err := wc.For(row.ID, callerOf(row)).Capture(ctx)
 	over()
 	switch {
 	case ctx.Err() != nil:

@@ -28,5 +28,5 @@ func (e *execution) worktree(ctx context.Context, run string, spec code.Worktree
 	if files := opened.FilledWith(); files != nil {
 		e.Teller.Note(ctx, FilledNote{run, opened.Root(), files})
 	}
-	return opened, nil
+	return opened.For(run, ""), nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex/columns"
@@ -91,6 +92,8 @@ func (kept result) entry(ctx context.Context, run string, frame int64, after sna
 	case after.Tree == l.files.Tree:
 	case !l.alone:
 		return nil, nil //nolint:nilnil // the changes may be those of another attempt
+	case len(after.With) > 0:
+		return nil, fmt.Errorf("others were at work in the same folder: %s", strings.Join(after.With, ", "))
 	default:
 		files, size, err := l.cache.Changes(ctx, l.files.Tree, after.Tree)
 		if err != nil {

@@ -99,6 +99,7 @@ func (r *runner) loop(ctx context.Context) error {
 		stop(errCancelled)
 		r.workers.Wait()
 		r.scores.workers.Wait()
+		r.files.visit(false)
 	}()
 	r.launch = func(s *scoring) { r.scores.launch(work, s) }
 	watch := time.NewTicker(r.opts.Watch)
@@ -114,7 +115,9 @@ func (r *runner) loop(ctx context.Context) error {
 			return err
 		case changed: // the changes may allow further changes
 		case len(r.running) > 0 || r.stays() || r.resting():
-			r.waited = len(r.running) == 0
+			if r.waited = len(r.running) == 0; r.waited {
+				r.files.visit(false)
+			}
 			if err := r.wait(ctx, watch.C); err != nil {
 				return err
 			}
@@ -159,6 +162,9 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 		return false, err
 	}
 	for _, j := range jobs {
+		if j.task.OwnWorktree() == "" {
+			r.files.visit(true)
+		}
 		if j.call == nil {
 			j.openCalls(r.running[j.key].Attempt)
 		}

@@ -58,6 +58,23 @@ func (c *workingCopies) openShared(ctx context.Context) error {
 	return nil
 }
 
+// visited is a working copy that is told when a command is at work in it. *code.WorkingCopy is one.
+type visited interface {
+	Enter()
+	Leave()
+}
+
+// visit tells the shared working copy whether commands of the run are at work in it.
+func (c *workingCopies) visit(atWork bool) {
+	switch shared, ok := c.open[""].(visited); {
+	case !ok:
+	case atWork:
+		shared.Enter()
+	default:
+		shared.Leave()
+	}
+}
+
 // ownWorktree returns the spec of the worktree that the tasks share, and true. If the workflow does not ask for such
 // a worktree, but Options.OwnWorktree and Options.Worktree are set, the spec is zero. In all other cases, ownWorktree
 // returns the zero spec and false.

@@ -197,6 +197,9 @@ func (a *appender) extend() error {
 // later, by writeFrame, writeVCS and writeRun.
 func (a *appender) takeIn() (err error) {
 	a.marks.marker = a.draft.Marker
+	if err := a.shareFiles(); err != nil {
+		return err
+	}
 	in := a.intake()
 	if a.run, err = in.run(a.before, a.draft.Earlier, a.draft.Run); err != nil {
 		return err

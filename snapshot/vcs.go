@@ -47,6 +47,9 @@ type VCS struct {
 	// Worktrees lists the tasks' own worktrees, sorted by name. Append stores their trees in the entry as
 	// worktrees/<name>. A worktree in the list has no Worktrees itself.
 	Worktrees []Worktree `json:"worktrees,omitempty"`
+	// With lists the runs and sessions that were at work beside this one when the files were captured, or since its capture
+	// before; sorted. It is not in vcs.json: if the files have changed, Append writes an event. See Entry.SharedWith.
+	With []string `json:"-"`
 }
 
 // MaxListed is the maximum length of LeftOut and of Altered.
@@ -159,10 +162,10 @@ func (v *VCS) clone() *VCS {
 
 // normalize changes v, and each of v.Worktrees, so that too long or invalid content does not prevent Append from
 // storing them. In Branch, Root and AlteredFile.By, normalize replaces bytes that are not UTF-8, and it gives Root its
-// shortest spelling. It keeps the first MaxListed files of LeftOut and of Altered, and adds the number of the other
+// shortest spelling. It removes With, which vcs.json does not have. It keeps the first MaxListed files of LeftOut and of Altered, and adds the number of the other
 // files to LeftOutMore and AlteredMore.
 func (v *VCS) normalize() {
-	v.Branch, v.Root = validText(v.Branch), cleanRoot(v.Root)
+	v.Branch, v.Root, v.With = validText(v.Branch), cleanRoot(v.Root), nil
 	if more := len(v.LeftOut) - MaxListed; more > 0 {
 		v.LeftOut, v.LeftOutMore = v.LeftOut[:MaxListed], v.LeftOutMore+int64(more)
 	}

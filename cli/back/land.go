@@ -40,6 +40,8 @@ workspace, the changes are a new change on @, with jj's own conflicts.
 
 Nothing is landed while a merge, rebase, cherry-pick or revert is under way, if the same files
 have staged changes, or if a submodule changed. Files that a capture left out are not landed.
+While another run or session was at work in the same folder, nobody knows which changes are
+whose: they are landed with --shared, and with --own those that a session's calls name.
 
 Prints the run of the landing; with --branch the branch. --pr prints a title and a body for a
 pull request in Markdown, and changes nothing.`,
@@ -53,6 +55,8 @@ pull request in Markdown, and changes nothing.`,
 			&urfave.BoolFlag{Name: "each-turn", Usage: "make a commit for each turn of a session"},
 			&urfave.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "begin the message of the commit with `TEXT`"},
 			&urfave.BoolFlag{Name: "abort", Usage: "take back a landing with conflicts"},
+			&urfave.BoolFlag{Name: "shared", Usage: "land changes that may be those of another run or session"},
+			&urfave.BoolFlag{Name: "own", Usage: "land the files that a session's own calls of tools name"},
 			&urfave.BoolFlag{Name: "pr", Usage: "print a title and a body for a pull request"},
 			desk.RemovalFlag(),
 		},
@@ -88,6 +92,7 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 	req := app.LandRequest{
 		Run: c.Args().First(), From: c.String("from"), Worktrees: c.StringSlice("worktree"), Mode: land.Apply,
 		Branch: c.String("branch"), Message: c.String("message"), EachTurn: c.Bool("each-turn"),
+		Shared: c.Bool("shared"), Own: c.Bool("own"),
 	}
 	var modes []string
 	for _, name := range []string{"apply", "commit", "branch", "abort", "pr"} {
@@ -113,6 +118,8 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 	switch {
 	case req.EachTurn && req.Mode == land.Apply:
 		return req, cmd.Misused("--each-turn needs --commit or --branch")
+	case req.Own && (req.EachTurn || req.Shared || len(req.Worktrees) > 0):
+		return req, cmd.Misused("--own does not go together with --each-turn, --shared or --worktree")
 	case req.EachTurn && (len(req.Worktrees) > 0 || req.Message != ""):
 		return req, cmd.Misused("--each-turn does not go together with --worktree or --message")
 	}
@@ -141,7 +148,7 @@ func runLand(ctx context.Context, s *session.Session, store *timeline.Store, req
 	if done == nil {
 		return err
 	}
-	noteLanded(ctx, s, done)
+	noteLanded(ctx, s, done, req.Own)
 	if s.JSON {
 		if printed := s.WriteJSON(describeLanded(done)); printed != nil {
 			return printed
@@ -177,10 +184,14 @@ func describeLanded(done *land.Result) landDocument {
 	return doc
 }
 
-// noteLanded notes what a landing changed.
-func noteLanded(ctx context.Context, s *session.Session, done *land.Result) {
+// noteLanded notes what a landing changed. own is true if only the files that a session's calls name were to be landed.
+func noteLanded(ctx context.Context, s *session.Session, done *land.Result, own bool) {
+	why := "a capture left them out"
+	if own {
+		why = "no call of the session names them, or " + why
+	}
 	if len(done.LeftOut) > 0 {
-		s.Note("not landed, because a capture left them out: %s", display.List(done.LeftOut))
+		s.Note("not landed, because %s: %s", why, display.List(done.LeftOut))
 	}
 	if len(done.Worktrees) > 0 {
 		s.Note("not landed: the tasks' own worktrees: %s; --worktree lands them", display.List(done.Worktrees))

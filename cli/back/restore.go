@@ -20,6 +20,8 @@ type restoreOptions struct {
 	to       string // the folder of the new working copy; "" restores in place
 	dryRun   bool
 	yes      bool
+	shared   bool // restore what others may have changed, too
+	own      bool // restore the files that a session's calls of tools name
 }
 
 func restoreCommand() *arg.Command {
@@ -38,12 +40,18 @@ With --to, restore puts the files into a new working copy: a linked git worktree
 workspace in DIR, which must be empty or not exist. Prints its path. --to only reads the
 run, so a unique prefix of the run's id is enough.
 
-With --worktree, restore restores the files of the task's own worktree in that worktree.`,
+With --worktree, restore restores the files of the task's own worktree in that worktree.
+
+A frame that was made while another run or session was at work in the same folder is restored
+with --shared, and with --own only the files that a session's own calls of tools name. No file
+is removed or replaced in a folder where another run executes commands.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make a new working copy in `DIR`"},
 			&urfave.StringFlag{Name: "worktree", Usage: "restore the worktree of `TASK`"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "list the changes without making them"},
+			sharedFlag(),
+			&urfave.BoolFlag{Name: "own", Usage: "restore the files that a session's own calls of tools name"},
 			desk.RemovalFlag(),
 		},
 		Changes: true,
@@ -55,10 +63,12 @@ With --worktree, restore restores the files of the task's own worktree in that w
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-		opts := restoreOptions{c.Args().First(), c.String("worktree"), c.String("to"), c.Bool("dry-run"), c.Bool("yes")}
+		opts := restoreOptions{c.Args().First(), c.String("worktree"), c.String("to"), c.Bool("dry-run"), c.Bool("yes"), c.Bool("shared"), c.Bool("own")}
 		switch {
 		case opts.to == "" && c.IsSet("to"):
 			return cmd.Misused("--to is empty")
+		case opts.own && (opts.shared || opts.worktree != "" || opts.to != ""):
+			return cmd.Misused("--own does not go together with --shared, --worktree or --to")
 		case opts.to != "" && opts.dryRun:
 			return cmd.Misused("--to and --dry-run do not go together: a new folder has no files to change")
 		}
@@ -72,11 +82,21 @@ With --worktree, restore restores the files of the task's own worktree in that w
 	return cmd
 }
 
+// sharedFlag returns the flag to restore a frame that others may have changed, too.
+func sharedFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "shared", Usage: "restore a frame even if changes may be those of another run or session"}
+}
+
 // runRestore restores the files of a frame in place, and prints the changes. If opts.dryRun is true, it changes
 // nothing, and prints the changes that a restore would make. kind is the kind of the document for --json.
 func runRestore(ctx context.Context, s *session.Session, store *timeline.Store, opts restoreOptions, kind string) error {
-	done, err := desk.Open(s, store).Restore(ctx, code.RestoreRequest{
+	restore := desk.Open(s, store).Restore
+	if opts.own {
+		restore = desk.Open(s, store).RestoreOwn
+	}
+	done, err := restore(ctx, code.RestoreRequest{
 		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: desk.ConfirmRemoval(s, opts.yes, desk.YesRemoves),
+		Shared: opts.shared,
 	})
 	if err != nil {
 		return err

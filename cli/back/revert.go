@@ -49,6 +49,7 @@ add, modify or remove.`,
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1 (default: the newest)"},
 			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0 (default: 0)"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "list the changes without making them"},
+			sharedFlag(),
 			desk.RemovalFlag(),
 		}, arg.TargetFlags()...),
 		Changes: true,
@@ -80,7 +81,7 @@ func parseRevert(s *session.Session, cmd *arg.Command, c *urfave.Context) (code.
 	}
 	req := code.RevertRequest{
 		Run: of.Address, Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
-		DryRun: c.Bool("dry-run"),
+		DryRun: c.Bool("dry-run"), Shared: c.Bool("shared"),
 	}
 	if c.IsSet("attempt") && req.Attempt < 1 {
 		return req, fault.New(fault.Usage, "--attempt cannot be %d", req.Attempt).Hint("use a number from 1")
@@ -122,5 +123,5 @@ func revertToFrame(ctx context.Context, s *session.Session, store *timeline.Stor
 		return fault.New(fault.InvalidAddress, "revert needs a frame or a node, got only the run %q", req.Run).
 			Hint("name a frame, as in %s:6, or the task whose files you want: --node ID", fault.Word(req.Run))
 	}
-	return runRestore(ctx, s, store, restoreOptions{address: req.Run, dryRun: req.DryRun, yes: yes}, "revert")
+	return runRestore(ctx, s, store, restoreOptions{address: req.Run, dryRun: req.DryRun, yes: yes, shared: req.Shared}, "revert")
 }

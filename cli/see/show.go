@@ -118,9 +118,11 @@ type showDocument struct {
 	// FilesBehind describes the files that are older than the state, by working copy. The key is the task that has
 	// its own worktree, or "" for the working copy of the run.
 	FilesBehind map[string]*code.Behind `json:"filesBehind,omitempty"`
-	State       json.RawMessage         `json:"state"`
-	Attempts    []attemptDocument       `json:"attempts,omitempty"`
-	Patch       *patchDocument          `json:"patch,omitempty"`
+	// SharedWith has the runs and sessions that were at work in the same folder when the files of the working copy were made.
+	SharedWith []string          `json:"sharedWith,omitempty"`
+	State      json.RawMessage   `json:"state"`
+	Attempts   []attemptDocument `json:"attempts,omitempty"`
+	Patch      *patchDocument    `json:"patch,omitempty"`
 	// Summary says how the run stands; nil if the address names a frame.
 	Summary *runpage.Document `json:"summary,omitempty"`
 }
@@ -129,6 +131,8 @@ type showDocument struct {
 type attemptDocument struct {
 	snapshot.Attempt
 	Inherited bool `json:"inherited,omitempty"` // the attempt ended before the run was forked
+	// SharedWith has the runs and sessions that were at work in the same folder: the changed files may be theirs.
+	SharedWith []string `json:"sharedWith,omitempty"`
 }
 
 // runShow prints the state at opts.address. With --patch, it prints the changes of this frame instead. With --json, it
@@ -170,13 +174,16 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	if standing.behind, err = filesBehind(ctx, store, at); err != nil {
 		return err
 	}
+	if standing.shared, err = code.SharedWith(ctx, store, at.Entry); err != nil {
+		return err
+	}
 	if s.JSON {
 		doc, err := describeEntry(ctx, store, at, opts.attempts)
 		if err != nil {
 			return err
 		}
 		doc.Stale, doc.SteppedOver, doc.Engines = standing.stale, standing.over, standing.engines
-		doc.Untold, doc.FilesBehind = standing.untold, standing.behind
+		doc.Untold, doc.FilesBehind, doc.SharedWith = standing.untold, standing.behind, standing.shared
 		if at.Bare && doc.Run.Status == snapshot.RunCancelled {
 			if doc.Cancelled, err = list.CancelledBy(ctx, store, doc.RunID); err != nil {
 				s.Warn(err) // the other facts are still shown
@@ -208,7 +215,8 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return err
 	}
 	return s.Paged(ctx, func() error {
-		view := stateView{p: display.NewPainter(ctx, s), attempts: opts.attempts, standing: standing}
+		sharedWith := func(a snapshot.Attempt) ([]string, error) { return code.AttemptSharedWith(ctx, store, row.ID, a) }
+		view := stateView{sharedWith: sharedWith, p: display.NewPainter(ctx, s), attempts: opts.attempts, standing: standing}
 		if err := view.entry(at.Address, at.Entry); err != nil {
 			return err
 		}
@@ -247,6 +255,8 @@ type standing struct {
 	origin *list.Origin
 	// behind describes the files that are older than the state, as filesBehind returns them.
 	behind map[string]*code.Behind
+	// shared has the runs and sessions that were at work in the same folder when the files were made.
+	shared []string
 	// before has the working copies that a fork began with.
 	before []forkedCopy
 }
@@ -375,6 +385,9 @@ func describeAttempts(ctx context.Context, store *timeline.Store, at *timeline.L
 	for i, a := range attempts {
 		docs[i].Attempt = a
 		if docs[i].Inherited, err = inherited.Has(a); err != nil {
+			return nil, err
+		}
+		if docs[i].SharedWith, err = code.AttemptSharedWith(ctx, store, at.Address.Run, a); err != nil {
 			return nil, err
 		}
 	}

@@ -25,9 +25,11 @@ const logShown = 10
 type stateView struct {
 	strings.Builder
 	standing
-	p        display.Painter
-	run      string // the id of the run
-	attempts bool   // write all attempts with their whole logs
+	p   display.Painter
+	run string // the id of the run
+	// sharedWith returns the runs and sessions that were at work in the folder of an attempt.
+	sharedWith func(snapshot.Attempt) ([]string, error)
+	attempts   bool // write all attempts with their whole logs
 }
 
 // entry writes the whole view of an entry: the run, the entry itself, the working copies, the state, and the attempts.
@@ -356,7 +358,9 @@ func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collectio
 		v.printf(": %s", plain.Text(a.Error))
 	}
 	v.WriteByte('\n')
-	v.pointer(a)
+	if err := v.pointer(a); err != nil {
+		return err
+	}
 	text, ok, err := logs.Get(key)
 	if err != nil || !ok {
 		return err

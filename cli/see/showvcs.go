@@ -26,6 +26,9 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	}
 	v.title("Working copy")
 	v.vcs(vcs, "")
+	if len(v.shared) > 0 {
+		v.field("shared", "with "+display.List(v.shared)+": changed files may be theirs")
+	}
 	for _, own := range vcs.Worktrees {
 		v.title("Worktree of " + plain.Text(own.Name))
 		v.vcs(&own.VCS, own.Name)
@@ -186,11 +189,12 @@ func (v *stateView) id(name, id string) {
 }
 
 // pointer writes the frame that has the files as they were after the attempt a. If they are known, it also writes the
-// commit and the worktree of the files, and the other attempts that changed the files. It writes nothing if no frame
+// commit and the worktree of the files, the other attempts that changed the files, and the runs and sessions that were at
+// work in the same folder. It writes nothing if no frame
 // has the files.
-func (v *stateView) pointer(a snapshot.Attempt) {
+func (v *stateView) pointer(a snapshot.Attempt) error {
 	if a.Frame == nil || a.Tree.IsZero() {
-		return
+		return nil
 	}
 	v.printf("    files: frame %d", *a.Frame)
 	if a.CommitID != "" {
@@ -202,5 +206,10 @@ func (v *stateView) pointer(a snapshot.Attempt) {
 	if len(a.Beside) > 0 {
 		v.printf(", shared with %s", display.BesideNames(a.Beside))
 	}
+	others, err := v.sharedWith(a)
+	if len(others) > 0 {
+		v.printf(", shared with run %s", display.List(others))
+	}
 	v.WriteByte('\n')
+	return err
 }

@@ -12,28 +12,36 @@ import (
 // Arguments returns what a call of a session asked its tool to do, as JSON. Secrets stay placeholders. The result is nil if neither
 // the call nor the conversation up to the entry says it. workflow is the name of the session's workflow, which names the agent.
 func Arguments(entry *snapshot.Entry, workflow string, call snapshot.ToolCall) (json.RawMessage, error) {
+	asked, err := askedFor(entry, workflow, call)
+	return asked.Input, err
+}
+
+// askedFor returns a call as its agent made it; see Arguments. If nothing says it, the result has no input.
+func askedFor(entry *snapshot.Entry, workflow string, call snapshot.ToolCall) (dialect.Call, error) {
+	asked := dialect.Call{ID: call.CallToken, Tool: call.ToolName}
 	if call.InputAt == nil {
-		return call.Input, nil
+		asked.Input = call.Input
+		return asked, nil
 	}
 	rows, err := entry.Transcript()
 	if err != nil {
-		return nil, timeline.Explain(err)
+		return asked, timeline.Explain(err)
 	}
 	key := snapshot.TranscriptKey(call.InputAt.Transcript, call.InputAt.Offset)
 	value, found, err := rows.Get(key)
 	if err != nil || !found {
-		return nil, timeline.Explain(err)
+		return asked, timeline.Explain(err)
 	}
 	lines, err := snapshot.DecodeTranscript(page.Row{Key: key, Value: value})
 	if err != nil {
-		return nil, timeline.Explain(err)
+		return asked, timeline.Explain(err)
 	}
 	for _, line := range lines {
 		for _, c := range dialect.For(workflow).Read(line).Begun {
 			if c.ID == call.CallToken {
-				return c.Input, nil
+				return c, nil
 			}
 		}
 	}
-	return nil, nil
+	return asked, nil
 }

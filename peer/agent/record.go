@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/presence"
 )
 
 // mostTries is the number of times that a hook tries to append while other processes append to the same session.
@@ -37,6 +38,7 @@ func Record(ctx context.Context, s *timeline.Store, speaks *dialect.Dialect, ev 
 		return false, nil
 	}
 	r := recorder{store: s, speaks: speaks, agent: cmp.Or(ev.Agent, speaks.Name), ev: ev}
+	defer r.visit()()
 	defer func() {
 		if r.files != nil {
 			err = errors.Join(err, r.files.Close())
@@ -51,6 +53,20 @@ func Record(ctx context.Context, s *timeline.Store, speaks *dialect.Dialect, ev 
 			return false, timeline.Explain(err)
 		}
 	}
+}
+
+// visit notes that the session is at work in the working copy from the beginning of a turn on. The function that it returns
+// notes the end of the turn.
+func (r *recorder) visit() func() {
+	place, run := presence.At(r.store, r.store.Workspace().Root), Run(r.agent, r.ev.Session)
+	switch r.ev.Kind {
+	case dialect.Prompted, dialect.Calling, dialect.Called, dialect.Delegated, dialect.Compacting:
+		place.Enter(presence.Note{Run: run, Session: true, Variable: r.speaks.Variable}, "")
+	case dialect.Answered, dialect.Ended, dialect.Started:
+		return func() { place.Leave(run) }
+	case dialect.Ignored, dialect.Labelled:
+	}
+	return func() {}
 }
 
 // recorder records one event. It captures the files once, however often it tries to append them.
@@ -143,7 +159,7 @@ func (r *recorder) capture(ctx context.Context) (err error) {
 		return nil
 	}
 	r.captured = true
-	if r.files, err = code.WorkingCopyOf(r.store).Capture(ctx); err == nil {
+	if r.files, err = code.WorkingCopyOf(r.store).For(Run(r.agent, r.ev.Session), "").Capture(ctx); err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {

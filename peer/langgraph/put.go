@@ -474,7 +474,7 @@ func (p *putter) addFiles(ctx context.Context, draft *snapshot.Draft) error {
 	}
 	if p.files == nil {
 		p.files = new(fileCapture)
-		files, err := code.WorkingCopyOf(p.thread.threads.store).Capture(ctx)
+		files, err := code.WorkingCopyOf(p.thread.threads.store).For(p.thread.id, "").Capture(ctx)
 		if err != nil {
 			return err
 		}

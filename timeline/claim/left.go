@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/git-smithers/git-smithers/refs"
@@ -72,6 +73,15 @@ func warnOfEnded(s *timeline.Store, run string, n int) {
 	if n > 0 {
 		s.Warn(fmt.Errorf("ended %d processes of commands that another process of run %q had left running", n, run))
 	}
+}
+
+// Alive reports whether a process of a command of the run is alive on this machine.
+func (c *Commands) Alive() bool {
+	noted, _ := c.noted()
+	return slices.ContainsFunc(noted, func(one notedCommand) bool {
+		living, err := one.group.Living(one.env)
+		return living && err == nil
+	})
 }
 
 // LeftCommands are the commands of a run that outlived the process that started them.

@@ -19,6 +19,8 @@ type RestoreRequest struct {
 	DryRun   bool   // report the changes, and change no file
 	File     string // the absolute path of a file to keep, with the symbolic links that lead to the file; "" keeps no file
 	Confirm  ConfirmRemoval
+	Shared   bool                   // restore a frame that others may have changed, too
+	Only     func(path string) bool // reports whether a file is restored; nil restores all
 }
 
 // RestoreResult is the result of a restore, or of a dry run.
@@ -44,7 +46,8 @@ type RestoreResult struct {
 // has changed no file.
 //
 // Codes: no_working_copy; no_code if the frame has no files; restore_refused if there is a reason against the restore,
-// such as an ignored file at the path of a restored file.
+// such as an ignored file at the path of a restored file, or if others may have changed the files of the frame and neither
+// req.Shared nor req.Only is set.
 func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*RestoreResult, error) {
 	if s.Workspace().Root == "" && req.Worktree == "" {
 		return nil, noWorkingCopy()
@@ -68,6 +71,11 @@ func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Resto
 	if !req.DryRun {
 		r.confirm = req.Confirm
 	}
+	if r.only = req.Only; !req.Shared && req.Only == nil && !req.DryRun && req.Worktree == "" {
+		if r.shared, err = SharedWith(ctx, s, from.Entry); err != nil {
+			return nil, err
+		}
+	}
 	return r.do(ctx, files, &RestoreResult{From: from.Address, VCS: vcs, Beside: vcs.Attempts}, req.DryRun)
 }
 
@@ -79,6 +87,8 @@ type restoreRun struct {
 	subject string // of the frame that records the restore
 	confirm ConfirmRemoval
 	stays   []string // absolute paths that the restore leaves as they are
+	only    func(path string) bool
+	shared  []string // the runs and sessions whose files the restore may change, so that it is refused
 	// started and finished return the events of a revert. Both are nil for a restore. The argument of finished is the
 	// error of a failed revert, or nil.
 	started  func() snapshot.Event
@@ -90,10 +100,10 @@ type restoreRun struct {
 // failure in the run. With dryRun, do only plans the restore: it changes no file and appends nothing.
 func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *RestoreResult, dryRun bool) (*RestoreResult, error) {
 	all := &RestoreJobs{Store: r.store, Head: r.head, All: []*RestoreJob{
-		{Store: r.store, Copy: target, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Out: out},
+		{Store: r.store, Copy: target, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Only: r.only, Out: out},
 	}}
 	defer all.Close()
-	if err := all.Confirmed(ctx, r.confirm, func() error { return all.Prepare(ctx) }); err != nil {
+	if err := all.Confirmed(ctx, r.confirm, func() error { return r.prepare(ctx, all, out) }); err != nil {
 		return nil, err
 	}
 	if dryRun {
@@ -114,6 +124,20 @@ func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *RestoreRe
 		return nil, fault.New(fault.CodeOf(err), "the files were restored, but the restore was not recorded in the run: %w", err)
 	}
 	return out, nil
+}
+
+// prepare plans the restore, and refuses it if it changes files that may be of others.
+func (r *restoreRun) prepare(ctx context.Context, all *RestoreJobs, out *RestoreResult) error {
+	err := all.Prepare(ctx)
+	if err != nil || len(r.shared) == 0 || len(out.Changes) == 0 {
+		return err
+	}
+	shared := &Shared{With: r.shared}
+	for _, change := range out.Changes {
+		shared.Paths = append(shared.Paths, change.Path)
+	}
+	return shared.Refusal(fault.RestoreRefused, "the files of "+out.From.String()+" were not restored").
+		Hint("`git smithers restore %s --to DIR` leaves this folder alone", fault.Word(out.From.String()))
 }
 
 // record records the restore in the run. If the restored files differ from the files of the run's tip, record appends a

@@ -19,12 +19,15 @@ type RestoreJob struct {
 	asked *snapshot.VCS // the files of the frame; nil until prepare
 	Want  *snapshot.VCS // the files to restore; after prepare, paths that stay have the files of have
 	Stays []string      // absolute paths that the restore leaves as they are
+	// Only, if not nil, reports whether the restore may change a file. It leaves all others as they are.
+	Only func(path string) bool
 	// Merge, if not nil, returns the files to restore, computed from the captured files. Want then has only the scope of
 	// the capture.
 	Merge func(context.Context, *jjbridge.CapturedFiles) (*snapshot.VCS, error)
 	// Switch, if not nil, can restore the files in place of the job. It reports whether it has.
 	Switch func(context.Context) (bool, error)
-	paths  []string // the paths of Stays in this working copy, relative to its top
+	stays  []string // Stays, and the files that Only leaves
+	paths  []string // the paths of stays in this working copy, relative to its top
 
 	have *jjbridge.CapturedFiles // the files before the restore
 	plan *jjbridge.Plan          // the changes that the restore makes; nil until prepare
@@ -40,7 +43,7 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 		r.asked = r.Want
 	}
 	// An earlier call of prepare may have changed these fields.
-	r.Want, r.paths, r.Out.Stayed, r.Out.Secrets = r.asked, nil, nil, nil
+	r.Want, r.stays, r.paths, r.Out.Stayed, r.Out.Secrets = r.asked, slices.Clone(r.Stays), nil, nil, nil
 	var err error
 	if r.have, err = r.Copy.read(ctx, scopeLike(r.Want)); err != nil {
 		return err
@@ -49,6 +52,9 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 		if r.Want, err = r.Merge(ctx, r.have); err != nil {
 			return err
 		}
+	}
+	if err := r.leaveOthers(ctx); err != nil {
+		return err
 	}
 	if err := r.leaveStaying(); err != nil {
 		return err

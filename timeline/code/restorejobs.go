@@ -23,7 +23,8 @@ type RestoreJobs struct {
 }
 
 // Prepare plans the restores of all working copies, and sets Running in the result of each job. It changes no file.
-// Code: restore_refused if there is a reason against a restore, such as an ignored file at the path of a restored file.
+// Code: restore_refused if there is a reason against a restore, such as an ignored file at the path of a restored file, or
+// another run that executes in the working copy.
 func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	if r.Head != nil {
 		if err := r.Store.MuteHooks(ctx, r.Head.Entry()); err != nil {
@@ -31,11 +32,19 @@ func (r *RestoreJobs) Prepare(ctx context.Context) error {
 		}
 	}
 	var refused []jjbridge.Refusal
+	run := ""
+	if r.Head != nil {
+		run = r.Head.Row().ID
+	}
 	for _, one := range r.All {
-		if err := one.prepare(ctx); err != nil {
+		one.Copy = one.Copy.For(run, "")
+		err := one.prepare(ctx)
+		if err == nil {
+			err = one.refuseBeside(run)
+		}
+		if err != nil {
 			return timeline.Explain(err)
 		}
-		var err error
 		if one.Out.Running, err = r.running(one.Name); err != nil {
 			return timeline.Explain(err)
 		}

@@ -19,6 +19,7 @@ type RevertRequest struct {
 	Iteration int
 	Attempt   int  // 0 means the newest attempt of the iteration, as of the frame if Run names a frame
 	DryRun    bool // report the changes, and change no file
+	Shared    bool // see RestoreRequest
 	Confirm   ConfirmRemoval
 }
 
@@ -66,6 +67,15 @@ func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restore
 	}
 	if !req.DryRun {
 		r.confirm = req.Confirm
+	}
+	if !req.DryRun && !req.Shared && attempt.Worktree == "" {
+		made, err := s.Load(ctx, at.String())
+		if err != nil {
+			return nil, err
+		}
+		if r.shared, err = SharedWith(ctx, s, made.Entry); err != nil {
+			return nil, err
+		}
 	}
 	r.started = func() snapshot.Event { return revertEvent(s, "RevertStarted", run, attempt, vcs, nil) }
 	r.finished = func(cause error) snapshot.Event {

@@ -46,13 +46,13 @@ func Trail(path string) []string {
 	return append(out, at)
 }
 
-// leaveStaying changes r.Want so that the restore leaves the paths of r.Stays as they are, and the untracked files with
+// leaveStaying changes r.Want so that the restore leaves the paths of r.stays as they are, and the untracked files with
 // secrets, which are in no frame. It replaces the files of r.Want at these paths by the files of r.have, which lack the
-// secrets. It sets r.paths to the paths of r.Stays, relative to the top of the working copy. It adds the paths at which
+// secrets. It sets r.paths to the paths of r.stays, relative to the top of the working copy. It adds the paths at which
 // r.Want changed to r.Out.Stayed or to r.Out.Secrets. It ignores paths outside of the working copy.
 func (r *RestoreJob) leaveStaying() error {
 	secrets := leftSecrets(r.have.VCS.LeftOut)
-	if len(r.Stays)+len(secrets) == 0 {
+	if len(r.stays)+len(secrets) == 0 {
 		return nil
 	}
 	root, err := filepath.EvalSymlinks(r.Copy.Root())
@@ -64,7 +64,7 @@ func (r *RestoreJob) leaveStaying() error {
 		return err
 	}
 	tree := r.Want.Tree
-	for _, path := range r.Stays {
+	for _, path := range r.stays {
 		rel, err := filepath.Rel(root, path)
 		if err != nil || !filepath.IsLocal(rel) || rel == "." {
 			continue

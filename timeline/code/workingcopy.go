@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/presence"
 )
 
 // WorkingCopy captures and restores the files of one working copy for the runs of a store.
@@ -22,6 +23,8 @@ type WorkingCopy struct {
 	leave     []string      // see Without
 	filled    *snapshot.VCS // see FilledWith
 	rebased   bool          // see Rebased
+	run       string        // see For
+	caller    string        // see For
 }
 
 // WorkingCopyOf returns the working copy in which the store was opened. If the store was opened outside of any
@@ -55,6 +58,26 @@ func (c *WorkingCopy) Without(paths ...string) *WorkingCopy {
 	out.leave = paths
 	return &out
 }
+
+// For returns a copy of c whose captures are those of a run or session: they have with whom it shared the working copy.
+// caller is the run that calls the run, or "".
+func (c *WorkingCopy) For(run, caller string) *WorkingCopy {
+	out := *c
+	out.run, out.caller = run, caller
+	return &out
+}
+
+// Enter notes that a command of the run of For is at work in the working copy, until Leave.
+func (c *WorkingCopy) Enter() { c.place().Enter(presence.Note{Run: c.run}, c.caller) }
+
+// Leave notes that no command of the run of For is at work in the working copy.
+func (c *WorkingCopy) Leave() { c.place().Leave(c.run) }
+
+// Beside returns the sorted ids of the runs and sessions that are at work in the working copy beside the run of For.
+func (c *WorkingCopy) Beside() []string { return c.place().Beside(c.run, c.caller, c.store.Now()) }
+
+// place returns the working copy as a place where runs are at work.
+func (c *WorkingCopy) place() presence.Place { return presence.At(c.store, c.Root()) }
 
 // FilledWith returns the files with which OpenWorktree has filled a new working copy, or nil if OpenWorktree has
 // not filled c.
@@ -103,10 +126,15 @@ func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Capture
 
 // readWith captures as read does, but searches the files with secrets, or not at all if secrets is nil.
 func (c *WorkingCopy) readWith(ctx context.Context, scope string, secrets *jjbridge.SecretSearch) (*jjbridge.CapturedFiles, error) {
-	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
+	began := c.store.Now()
+	captured, err := c.workspace.Capture(ctx, jjbridge.CaptureOptions{
 		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave, Secrets: secrets,
 		Objects: c.store.Objects(), Warn: c.store.WarnOnce,
 	})
+	if err == nil && c.run != "" {
+		captured.VCS.With = c.place().Beside(c.run, c.caller, began)
+	}
+	return captured, err
 }
 
 // revision returns a capture that has the revision of the working copy and no files. It returns nil if the

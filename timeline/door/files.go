@@ -20,14 +20,14 @@ type capturedFiles struct {
 	read  bool                    // whether capture was called
 }
 
-// capture reads the working copy into f.files. After the first call, it does nothing. If the working copy is
+// capture reads the working copy into f.files, for a run. After the first call, it does nothing. If the working copy is
 // unreadable, capture warns and returns nil, and f.files stays nil. It returns an error only if ctx has ended.
-func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err error) {
+func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store, run string) (err error) {
 	if f.read {
 		return nil
 	}
 	f.read = true
-	if f.files, err = code.WorkingCopyOf(s).Capture(ctx); err == nil {
+	if f.files, err = code.WorkingCopyOf(s).For(run, "").Capture(ctx); err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -80,7 +80,7 @@ func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFi
 	if err != nil || !wanted {
 		return err
 	}
-	if err := files.capture(ctx, c.store); err != nil || files.files == nil {
+	if err := files.capture(ctx, c.store, c.run); err != nil || files.files == nil {
 		return err
 	}
 	vcs := files.files.VCS

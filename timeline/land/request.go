@@ -1,8 +1,12 @@
 package land
 
 import (
+	"context"
+	"slices"
+
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
@@ -55,4 +59,22 @@ type Result struct {
 	Change    string                // the new jj change; "" with git
 	Branch    string                // the branch with the commit; "" if HEAD is detached, and in the mode Apply
 	Saved     *timeline.Address     // the frame with the files before; nil if nothing was to land
+}
+
+// Only makes the step leave out the changed files for which own returns false, as if the capture of the later frame had left
+// them out.
+func (st *Step) Only(ctx context.Context, s *timeline.Store, own func(path string) bool) error {
+	changes, err := code.ChangedFiles(ctx, s.Objects(), st.From.vcs.Tree, st.To.vcs.Tree, "")
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	vcs := *st.To.vcs
+	vcs.LeftOut = slices.Clone(vcs.LeftOut)
+	for _, change := range changes {
+		if !own(change.Path) {
+			vcs.LeftOut = append(vcs.LeftOut, snapshot.LeftOut{Path: change.Path, Reason: snapshot.LeftUntracked})
+		}
+	}
+	st.To.captured = captured{&vcs}
+	return nil
 }

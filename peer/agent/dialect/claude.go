@@ -16,7 +16,7 @@ const Claude = "claude"
 
 // claude is how Claude Code speaks.
 var claude = Dialect{
-	Name: Claude, Parse: parseClaude, Read: readClaude, SubagentFile: claudeSubagentFile, Resume: resumeClaude, NamesFiles: true, CoAuthor: "Claude <noreply@anthropic.com>",
+	Name: Claude, Parse: parseClaude, Read: readClaude, SubagentFile: claudeSubagentFile, Resume: resumeClaude, NamesFiles: true, Variable: "CLAUDECODE", CoAuthor: "Claude <noreply@anthropic.com>",
 	Hooks: &Hooks{
 		File: ".claude/settings.local.json", Shared: ".claude/settings.json",
 		Events: []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "SessionEnd"},

@@ -17,7 +17,7 @@ const Codex = "codex"
 
 // codex is how Codex CLI speaks.
 var codex = Dialect{
-	Name: Codex, Parse: parseCodex, Read: readCodex, Resume: resumeCodex, CoAuthor: "Codex <noreply@openai.com>",
+	Name: Codex, Parse: parseCodex, Read: readCodex, Resume: resumeCodex, Variable: "CODEX_THREAD_ID", CoAuthor: "Codex <noreply@openai.com>",
 	Hooks: &Hooks{
 		File:   ".codex/hooks.json",
 		Events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "Stop", "SessionEnd"},

@@ -26,6 +26,8 @@ type Dialect struct {
 	Resume func(Course) (Resumed, error)
 	// NewSession returns a new id of a session. It is nil if such an id is a UUID.
 	NewSession func() string
+	// Variable is an environment variable that the agent sets for the commands of its tools. It is "" if none is known.
+	Variable string
 	// CoAuthor is the name and address that the agent itself puts into commits. It is "" if the agent has none.
 	CoAuthor string
 }

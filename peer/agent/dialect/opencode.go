@@ -28,7 +28,7 @@ var opencodeProgram string
 // opencode is how opencode speaks. It keeps its conversations in a database, so the program of ours keeps them as files of lines.
 var opencode = Dialect{
 	Name: Opencode, Parse: parseOpencode, Read: readOpencode, Resume: resumeOpencode, NewSession: newOpencodeSession,
-	WithoutImages: slimOpencode, NamesFiles: true,
+	WithoutImages: slimOpencode, NamesFiles: true, Variable: "OPENCODE",
 	Hooks: &Hooks{File: ".opencode/plugin/git-smithers.js", Program: opencodeProgram},
 }
 

@@ -22,7 +22,7 @@ var piProgram string
 
 // pi is how pi speaks.
 var pi = Dialect{
-	Name: Pi, Parse: parseProgram, Read: readPi, Resume: resumePi,
+	Name: Pi, Parse: parseProgram, Read: readPi, Resume: resumePi, Variable: "PI_CODING_AGENT",
 	Hooks: &Hooks{
 		File: ".pi/extensions/git-smithers.ts", Program: piProgram,
 		Trust: "pi 0.79 and newer asks whether you trust the folder, and runs no hooks before you do",

@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// pathArguments are the arguments of tools that name a file, and patchedFile begins a line that names a file in a patch of Codex.
+var (
+	pathArguments = []string{"file_path", "filePath", "path", "notebook_path", "absolute_path"}
+	patchedFile   = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
+)
+
+// OwnPaths returns a function that reports whether a call of the session up to the entry names a file as one that it
+// changes. A path is relative to root, the top of the session's working copy. What commands of a shell change is not known.
+// Code: invalid_input if the run is not a session.
+func OwnPaths(at *timeline.LoadedEntry, root string) (func(path string) bool, error) {
+	mem, _, err := sessionAt(at)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.Entry.ToolCalls()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	own := make(map[string]bool)
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		call, err := snapshot.DecodeToolCall(row)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		asked, err := askedFor(at.Entry, mem.Agent, call)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range namedPaths(asked.Input) {
+			if filepath.IsAbs(path) {
+				if path, err = filepath.Rel(root, path); err != nil {
+					continue
+				}
+			}
+			own[filepath.ToSlash(filepath.Clean(path))] = !asked.ReadOnly || own[path]
+		}
+	}
+	return func(path string) bool { return own[path] }, nil
+}
+
+// namedPaths returns the paths that the arguments of a call name, as they name them.
+func namedPaths(input json.RawMessage) (paths []string) {
+	var members map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(input, &text) != nil && json.Unmarshal(input, &members) != nil {
+		return nil
+	}
+	for _, name := range pathArguments {
+		var path string
+		if json.Unmarshal(members[name], &path) == nil && path != "" {
+			paths = append(paths, path)
+		}
+	}
+	if members["input"] != nil {
+		_ = json.Unmarshal(members["input"], &text) // of another form, it is no patch
+	}
+	for line := range strings.Lines(text) {
+		for _, begin := range patchedFile {
+			if path, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), begin); ok {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}

@@ -1,0 +1,68 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
+)
+
+// eventShared is the type of the event that says with whom the run shared the working copy whose changed files an entry has.
+const eventShared = "FilesShared"
+
+// shareFiles adds the event FilesShared to the draft if its files have changed since prev, and others were at work beside
+// the run.
+func (a *appender) shareFiles() error {
+	v := a.draft.VCS
+	if v == nil || len(v.With) == 0 || v.Tree.IsZero() {
+		return nil
+	}
+	if a.prev != nil {
+		before, err := a.prev.VCSRevision()
+		if err != nil || before != nil && before.Tree == v.Tree {
+			return err
+		}
+	}
+	a.draft.Events = append(a.draft.Events[:len(a.draft.Events):len(a.draft.Events)],
+		Event{Type: eventShared, AtMs: a.draft.AtMs, Payload: sharedPayload(v.With)})
+	return nil
+}
+
+// sharedPayload returns the payload of the event FilesShared.
+func sharedPayload(with []string) json.RawMessage {
+	payload := []byte(`{"with":[`)
+	for i, id := range with {
+		if i > 0 {
+			payload = append(payload, ',')
+		}
+		payload = page.AppendString(payload, id)
+	}
+	return append(payload, "]}"...)
+}
+
+// SharedWith returns the sorted ids of the runs and sessions that were at work in the same working copy while the changed
+// files of this entry were made: the changes may be theirs. It returns nil if the run was alone there, or no file has
+// changed. If the event has another form than Append gives it, the error wraps objstore.ErrCorrupt.
+func (e *Entry) SharedWith() ([]string, error) {
+	events, err := e.Stored().Events()
+	if err != nil {
+		return nil, err
+	}
+	var with []string
+	for _, event := range events {
+		if event.Type != eventShared {
+			continue
+		}
+		var payload struct{ With []string }
+		valid := json.Unmarshal(event.Payload, &payload) == nil && with == nil && len(payload.With) > 0 && row.IsSet(payload.With)
+		for _, id := range payload.With {
+			valid = valid && id != "" && utf8.ValidString(id)
+		}
+		if !valid || string(sharedPayload(payload.With)) != string(event.Payload) {
+			return nil, corrupt(e.ID, "event %d: not a list of runs and sessions", event.Seq)
+		}
+		with = payload.With
+	}
+	return with, nil
+}

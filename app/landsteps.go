@@ -27,9 +27,13 @@ func (d *Desk) landSteps(ctx context.Context, req LandRequest, purpose timeline.
 			return nil, timeline.Address{}, err
 		}
 	}
+	at, err := d.Store.LoadFor(ctx, run, purpose) // once: all worktrees are those of one frame
+	if err != nil {
+		return nil, timeline.Address{}, err
+	}
 	var steps []land.Step
 	for _, name := range names {
-		to, err := land.FilesAt(ctx, d.Store, run, name, purpose)
+		to, err := land.FilesAt(at, name)
 		if err != nil {
 			return nil, timeline.Address{}, err
 		}
@@ -49,7 +53,7 @@ func (d *Desk) landSteps(ctx context.Context, req LandRequest, purpose timeline.
 		}
 		steps = append(steps, step)
 	}
-	return steps, steps[0].To.Address, nil
+	return steps, at.Address, nil
 }
 
 // checkShared refuses to land what others may have changed, or leaves it out of the step with req.Own.
@@ -89,7 +93,16 @@ func (d *Desk) landFrom(ctx context.Context, text, run, worktree string) (land.F
 	case strings.Trim(text, "0123456789") == "":
 		text = run + ":" + text
 	}
-	return land.FilesAt(ctx, d.Store, text, worktree, timeline.ToRead)
+	return d.filesAt(ctx, text, worktree)
+}
+
+// filesAt returns the files of the frame at an address.
+func (d *Desk) filesAt(ctx context.Context, address, worktree string) (land.Files, error) {
+	at, err := d.Store.Load(ctx, address)
+	if err != nil {
+		return land.Files{}, err
+	}
+	return land.FilesAt(at, worktree)
 }
 
 // turnSteps splits a step of a session into the steps of its turns.
@@ -115,7 +128,7 @@ func (d *Desk) turnSteps(ctx context.Context, summary *summary, whole land.Step)
 			continue
 		}
 		at := timeline.Address{Run: turn.Run, Frame: turn.Frame}
-		to, err := land.FilesAt(ctx, d.Store, at.String(), "", timeline.ToRead)
+		to, err := d.filesAt(ctx, at.String(), "")
 		if code := fault.CodeOf(err); err != nil && (code == fault.NoCode || code == fault.RunNotFound) {
 			continue // the next turn brings what this one changed
 		}

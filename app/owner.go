@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -205,15 +204,12 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 	return fmt.Sprintf("`%s resume %s`%s", fault.Program, fault.Word(row.ID), does), nil
 }
 
-// AfterFailure returns the hint with the command to type after a run has failed. row is the row of the run.
+// AfterFailure returns the hint with the command to type after the run of head has failed.
 // AfterFailure returns "" if the run has not failed, if git smithers never ran it, or if another engine runs it.
-func AfterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) (string, error) {
+func AfterFailure(store *timeline.Store, head *timeline.Head) (string, error) {
+	row := head.Row()
 	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // git smithers never ran a run with epoch 0
 		return "", nil
-	}
-	head, err := store.Head(ctx, row.ID)
-	if err != nil {
-		return "", err
 	}
 	if other, err := ForeignEngine(head); err != nil || other != "" {
 		return "", err

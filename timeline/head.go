@@ -159,6 +159,17 @@ func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 	return h, nil
 }
 
+// HeadOf returns the head of a run at its newest entry, which Load has read for an address without a frame: a command that
+// has resolved an address goes on with that entry, and not with one that was appended meanwhile. HeadOf reads no ref.
+func (s *Store) HeadOf(newest *LoadedEntry) (*Head, error) {
+	tip, err := refs.Tip(newest.Address.Run)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	h := &Head{store: s, tip: tip}
+	return h, h.adopt(newest.Entry)
+}
+
 // Refresh reads the run's tip, and makes frame refs that are missing after a crash. If the tip has not moved,
 // Refresh does nothing. If the new tip does not descend from the tip that h knows, for example after a fetch that
 // split the run, h is unchanged. The error is then a conflict that wraps ErrOtherHistory. Code: run_not_found if

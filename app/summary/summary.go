@@ -5,6 +5,7 @@ package summary
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine/mailbox"
@@ -89,21 +90,22 @@ type Calls struct{ Total, Failed int }
 // not ended. If a part of the run cannot be read, it is in Unread, and the others are read. The codes are run_not_found, and those
 // of an unreadable newest entry.
 func Read(ctx context.Context, s *timeline.Store, run string, now time.Time) (*Summary, error) {
-	return read(ctx, s, run, now, true)
-}
-
-// ReadBriefly returns the summary as Read does, and reads a run of thousands of frames faster: Frames then lacks frames at
-// which no attempt ended.
-func ReadBriefly(ctx context.Context, s *timeline.Store, run string, now time.Time) (*Summary, error) {
-	return read(ctx, s, run, now, false)
-}
-
-// read returns the summary of run. all reports whether Frames is to have all frames.
-func read(ctx context.Context, s *timeline.Store, run string, now time.Time, all bool) (*Summary, error) {
 	head, err := s.Head(ctx, run)
 	if err != nil {
 		return nil, err
 	}
+	return read(ctx, s, head, now, true)
+}
+
+// ReadBriefly returns the summary of a run at the entry that head knows as Read does, and reads a run of thousands of frames
+// faster: Frames then lacks frames at which no attempt ended.
+func ReadBriefly(ctx context.Context, s *timeline.Store, head *timeline.Head, now time.Time) (*Summary, error) {
+	return read(ctx, s, head, now, false)
+}
+
+// read returns the summary of a run at the entry that head knows. all reports whether Frames is to have all frames.
+func read(ctx context.Context, s *timeline.Store, head *timeline.Head, now time.Time, all bool) (*Summary, error) {
+	var err error
 	row, entry, state := head.Row(), head.Entry(), head.State()
 	sum := &Summary{
 		Row: row, Entry: entry, Stale: Stale(s, row, entry),
@@ -168,6 +170,7 @@ func (sum *Summary) readFrames(ctx context.Context, s *timeline.Store, all bool)
 		}
 		sum.Frames = *brief
 	}
+	sum.Frames.Frames = slices.DeleteFunc(sum.Frames.Frames, func(f list.FrameInfo) bool { return f.FrameNo > sum.Row.Frame }) // appended meanwhile
 	effects, err := list.Effects(ctx, &sum.Frames)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store,
 	if err != nil {
 		return err
 	}
-	next, err := app.AfterFailure(ctx, store, head.Row())
+	next, err := app.AfterFailure(store, head)
 	if next != "" {
 		s.Note("run %s has failed: %s", plain.Text(run), plain.Text(next))
 	}

@@ -52,18 +52,14 @@ type output struct {
 	value []byte
 }
 
-// Read reads what a page shows of a run (an id or a unique prefix). Parts that cannot be read are in Unread. The codes are those of
+// Read reads what a page shows of a run at the entry that head knows. Parts that cannot be read are in Unread. The codes are those of
 // summary.Read.
-func Read(ctx context.Context, store *timeline.Store, run string, now time.Time) (*View, error) {
-	sum, err := summary.ReadBriefly(ctx, store, run, now)
+func Read(ctx context.Context, store *timeline.Store, head *timeline.Head, now time.Time) (*View, error) {
+	sum, err := summary.ReadBriefly(ctx, store, head, now)
 	if err != nil {
 		return nil, err
 	}
 	v := &View{Summary: sum, now: now}
-	head, err := store.Head(ctx, sum.Row.ID)
-	if err != nil {
-		return nil, err
-	}
 	for _, part := range []struct {
 		name summary.Part
 		read func() error

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
@@ -124,15 +123,7 @@ func newestEntry(ctx context.Context, store *timeline.Store, address string) (ru
 	if err != nil {
 		return "", nil, err
 	}
-	run = at.Address.Run
-	if !strings.HasPrefix(run, address) {
-		return run, at.Entry, nil
-	}
-	head, err := store.Head(ctx, run)
-	if err != nil {
-		return "", nil, err
-	}
-	return run, head.Entry(), nil
+	return at.Address.Run, at.Entry, nil
 }
 
 // selectCalls returns the calls in the journal of an entry that opts selects, in their order.

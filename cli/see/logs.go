@@ -111,11 +111,10 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return err
 	}
 	log := attemptLog{store: store, run: at.Address.Run, entry: at.Entry}
-	if strings.HasPrefix(log.run, opts.address) { // the address names only the run, by its id or a prefix
-		if log.head, err = store.Head(ctx, log.run); err != nil {
+	if at.Bare {
+		if log.head, err = store.HeadOf(at); err != nil {
 			return err
 		}
-		log.entry = log.head.Entry()
 	}
 	opts.attempt.running = opts.follow
 	if log.row, err = opts.attempt.find(log.run, log.entry); err != nil {

@@ -150,7 +150,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return showTree(ctx, s, store, at)
 	}
 	if at.Bare && s.IsTerminalOut() && !s.JSON && !opts.attempts && !opts.patch && !opts.state {
-		return showPage(ctx, s, store, at.Address.Run)
+		return showPage(ctx, s, store, at)
 	}
 	var changed *patch
 	if opts.patch {
@@ -195,7 +195,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 			}
 		}
 		if at.Bare {
-			view, err := runpage.Read(ctx, store, at.Address.Run, s.Now())
+			view, err := readPage(ctx, s, store, at)
 			if err != nil {
 				return err
 			}
@@ -224,11 +224,20 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	})
 }
 
+// readPage reads how a run stands at its newest entry.
+func readPage(ctx context.Context, s *session.Session, store *timeline.Store, newest *timeline.LoadedEntry) (*runpage.View, error) {
+	head, err := store.HeadOf(newest)
+	if err != nil {
+		return nil, err
+	}
+	return runpage.Read(ctx, store, head, s.Now())
+}
+
 // showPage prints how a run stands, for people. If stored data failed verification, the page says in which part, and the error is
 // that of the part.
-func showPage(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
+func showPage(ctx context.Context, s *session.Session, store *timeline.Store, newest *timeline.LoadedEntry) error {
 	done := s.While("reading the run")
-	view, err := runpage.Read(ctx, store, run, s.Now())
+	view, err := readPage(ctx, s, store, newest)
 	done()
 	if err != nil {
 		return err
@@ -270,16 +279,17 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.LoadedE
 		over, err := timeline.FindSteppedOver(ctx, store, at.Address)
 		return standing{over: over}, err
 	}
-	row, err := at.Entry.RunRow()
+	head, err := store.HeadOf(at)
 	if err != nil {
 		return standing{}, err
 	}
+	row := head.Row()
 	owner := store.Owner(row)
 	is := standing{stale: summary.Stale(store, row, at.Entry)}
 	if is.stale || owner.Live || owner.Elsewhere {
 		is.owner = describeOwner(row, owner)
 	}
-	if is.next, err = app.AfterFailure(ctx, store, row); err == nil {
+	if is.next, err = app.AfterFailure(store, head); err == nil {
 		is.late, err = lateDecisions(store, at.Entry)
 	}
 	return is, err

@@ -16,13 +16,9 @@ import (
 // captured is the record of captured files.
 type captured struct{ vcs *snapshot.VCS }
 
-// FilesAt returns the files of a frame. worktree is the task whose own worktree is meant, or "". The parameter to is as in
-// LoadFor. Code: no_code if the frame has no such files.
-func FilesAt(ctx context.Context, s *timeline.Store, address, worktree string, to timeline.Purpose) (Files, error) {
-	at, err := s.LoadFor(ctx, address, to)
-	if err != nil {
-		return Files{}, err
-	}
+// FilesAt returns the files of a frame. worktree is the task whose own worktree is meant, or "". Code: no_code if the frame has
+// no such files.
+func FilesAt(at *timeline.LoadedEntry, worktree string) (Files, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
 		return Files{}, timeline.Explain(err)

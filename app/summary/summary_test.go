@@ -327,7 +327,9 @@ func TestABriefSummarySaysTheSame(t *testing.T) {
 	p.do(fault.ExitOK, strings.Join(half[700:], "")+`{"run":{"status":"failed","error":"no"},"changes":[]}`, "capture", "x", "--batch")
 
 	full, store := p.open("x")
-	brief, err := summary.ReadBriefly(t.Context(), store, "x", p.now)
+	head, err := store.Head(t.Context(), "x")
+	require.NoError(t, err)
+	brief, err := summary.ReadBriefly(t.Context(), store, head, p.now)
 	require.NoError(t, err)
 	require.Empty(t, brief.Unread)
 	assert.Len(t, full.Frames.Frames, 1101)

@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/timeline/consent"
@@ -22,33 +25,33 @@ type command struct {
 	Env     []string `json:"env,omitempty"` // "NAME=value"
 }
 
-// A Consenter decides whether to run a workflow whose commands were never run or confirmed in this clone. It returns
-// nil if the workflow may run, else an error such as unconfirmed.
-type Consenter func(*workflow.Workflow) error
+// A Consenter decides whether to run a workflow whose commands were never run or confirmed in this clone. input is the input that the commands
+// get, or nil. A Consenter returns nil if the workflow may run, else an error such as unconfirmed.
+type Consenter func(wf *workflow.Workflow, input json.RawMessage) error
 
 // Agreed always returns nil. It is the Consenter for a user who has already agreed to the commands, with a flag or by
 // naming the workflow file. A user who names a file agrees to the bytes that this request reads from the file.
-func Agreed(*workflow.Workflow) error { return nil }
+func Agreed(*workflow.Workflow, json.RawMessage) error { return nil }
 
 // askConsent asks for consent to run the commands of wf, and returns wf with this consent. If the commands were run or
 // confirmed in this clone before, askConsent does not call ask. Otherwise it calls ask. If ask returns nil, askConsent
 // notes the consent in the clone. If ask returns an error, askConsent returns this error. If ask is nil, the error is
-// unconfirmed. named means that the user has named the workflow's file.
-func askConsent(store *timeline.Store, wf *workflow.Workflow, named bool, ask Consenter) (consent.Workflow, error) {
+// unconfirmed. named means that the user has named the workflow's file. input is the input that the commands get, or nil.
+func askConsent(store *timeline.Store, wf *workflow.Workflow, named bool, input json.RawMessage, ask Consenter) (consent.Workflow, error) {
 	return consent.Ask(store, wf.Snapshot(), named, func() error {
 		at := keptFrom(store, store.Env())
 		at.Dir = RealFolder(store.Workspace().Root)
 		wf.ResolveSandboxes(at)
-		return ask.decide(wf)
+		return ask.decide(wf, input)
 	})
 }
 
 // decide calls c, or returns unconfirmed if c is nil.
-func (c Consenter) decide(wf *workflow.Workflow) error {
+func (c Consenter) decide(wf *workflow.Workflow, input json.RawMessage) error {
 	if c == nil {
-		return Unconfirmed(wf)
+		return Unconfirmed(wf, input)
 	}
-	return c(wf)
+	return c(wf, input)
 }
 
 // agree asks for consent to run the commands of wf on the files of the run of head, see filesCheck.consent. head is the tip of the run that
@@ -62,21 +65,26 @@ func (d *Desk) agree(ctx context.Context, head *timeline.Head, wf *workflow.Work
 	return files.consent(ctx, wf, named, ask, func() error { return checkInput(d.Store, head, wf, set.Secrets, opts) })
 }
 
-// Unconfirmed returns the error unconfirmed for the workflow wf. The details of the error have the workflow's hash and
-// all of its commands. The hints have the first lines of ConsentLines, and the number of the lines that are left out.
-func Unconfirmed(wf *workflow.Workflow) *fault.Error {
-	const shown = 20
+// Unconfirmed returns the error unconfirmed for the workflow wf, whose commands get the input. The details of the error have the workflow's hash and
+// all of its commands. The hints have both ends of ConsentLines.
+func Unconfirmed(wf *workflow.Workflow, input json.RawMessage) *fault.Error {
 	out := fault.New(fault.Unconfirmed, "the commands of workflow %s were never run or confirmed in this clone", wf.Name).
 		Hint("nothing was run; add --yes or name the workflow file to run them").
 		Detail("workflowHash", wf.Snapshot().Hash()).Detail("commands", commandsOf(wf))
-	lines := ConsentLines(wf)
-	for _, line := range lines[:min(shown, len(lines))] {
+	for _, line := range bothEnds(ConsentLines(wf, input)) {
 		out = out.Hint("%s", line)
 	}
-	if more := len(lines) - shown; more > 0 {
-		out = out.Hint("and %s", plain.Count(more, "more line"))
-	}
 	return out
+}
+
+// bothEnds returns lines or, if these are very many, the first and the last, with the number of those between.
+func bothEnds(lines []string) []string {
+	const shown = 500 // at each end
+	more := len(lines) - 2*shown
+	if more <= 0 {
+		return lines
+	}
+	return slices.Concat(lines[:shown], []string{"(" + plain.Count(more, "more line") + " here)"}, lines[len(lines)-shown:])
 }
 
 // commandsOf returns the commands of the workflow's tasks, with their environment, of its scorers, and of the workflows that it calls. The result is
@@ -111,59 +119,103 @@ func ownCommands(wf *workflow.Workflow) []command {
 }
 
 // ConsentLines returns the lines that a person reads before consenting to a workflow: the worktrees that the workflow
-// asks for, and the environment, the command and the scorers of each task with a command; then the same of the workflows that it calls. The lines have no
-// control characters.
-func ConsentLines(wf *workflow.Workflow) []string {
+// asks for, and the environment, the command and the scorers of each task with a command; then the same of the workflows that it calls; then the
+// input that the commands get. The lines have no control characters, and rows of blanks are counted.
+func ConsentLines(wf *workflow.Workflow, input json.RawMessage) []string {
 	lines := ownLines(wf)
 	for file, called := range wf.Called() {
 		for _, line := range ownLines(called) {
 			lines = append(lines, plain.Text(file)+": "+line)
 		}
 	}
+	return append(lines, inputLines(input)...)
+}
+
+// inputLines returns the lines of the members of an input. Text is shown as a command that expands it would see it.
+func inputLines(input json.RawMessage) []string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(input, &members) != nil {
+		return nil
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		text := string(members[name])
+		if json.Unmarshal(members[name], &text) != nil {
+			text = string(members[name])
+		}
+		lines = append(lines, shownLines("input "+plain.Text(name)+": ", text)...)
+	}
 	return lines
 }
+
+// shownLines returns the lines of a text from a workflow or a run, each after start.
+func shownLines(start, text string) []string {
+	lines := plain.Folded(text)
+	for i := range lines {
+		lines[i] = start + lines[i]
+	}
+	return lines
+}
+
+// shownLine returns a text from a workflow on one line.
+func shownLine(text string) string { return strings.Join(plain.Folded(text), `\n`) }
 
 // ownLines returns the lines of ConsentLines for wf alone, without the workflows that it calls.
 func ownLines(wf *workflow.Workflow) []string {
 	lines := append(worktreeLines("", wf.Worktree), scorerLines("", wf.Scorers)...)
-	cells := make(map[string]int)
+	cells := make(map[string][]*workflow.Task)
 	for _, t := range wf.Tasks {
-		cells[t.CellOf]++
+		cells[t.CellOf] = append(cells[t.CellOf], t)
 	}
 	for _, t := range wf.Tasks {
-		id := plain.Text(t.ID)
-		if n := cells[t.CellOf]; t.CellOf != "" {
-			if n == 0 {
-				continue // its first cell was shown
+		id, same := plain.Text(t.ID), []*workflow.Task{t}
+		if t.CellOf != "" {
+			if same = cells[t.CellOf]; same[0] != t {
+				continue // with its first cell, all were shown
 			}
-			cells[t.CellOf] = 0
-			id = plain.Text(t.CellOf) + " (" + plain.Count(n, "cell") + ")"
+			id = plain.Text(t.CellOf) + " (" + plain.Count(len(same), "cell") + ")"
 		}
 		lines = append(lines, worktreeLines(id+": ", t.Worktree)...)
+		if t.Call != nil {
+			for _, with := range t.Call.With {
+				lines = append(lines, id+": with "+plain.Text(with.Name)+": "+shownLine(with.Text))
+			}
+		}
 		if t.Run == "" {
 			continue
 		}
 		if t.Sandbox != nil {
 			lines = append(lines, id+": in a sandbox: "+plain.Text(t.Sandbox.Shown()))
 		}
-		for _, env := range t.Env {
-			lines = append(lines, id+": "+plain.Text(env))
+		for _, env := range envOf(same) {
+			lines = append(lines, id+": "+shownLine(env))
 		}
-		for _, line := range plain.Lines(t.Run) {
-			lines = append(lines, id+": "+line)
-		}
+		lines = append(lines, shownLines(id+": ", t.Run)...)
 		lines = append(lines, scorerLines(id+": ", t.OwnScorers(wf))...)
 	}
 	return lines
+}
+
+// envOf returns the variables of tasks that are cells of one matrix, each once: of each axis, every value.
+func envOf(cells []*workflow.Task) []string {
+	var out []string
+	seen := make(map[string]bool)
+	for _, t := range cells {
+		for _, env := range t.Env {
+			if !seen[env] {
+				seen[env] = true
+				out = append(out, env)
+			}
+		}
+	}
+	return out
 }
 
 // scorerLines returns the lines of the commands of scorers. Each begins with start.
 func scorerLines(start string, scorers []*workflow.Scorer) []string {
 	var lines []string
 	for _, s := range scorers {
-		for _, line := range plain.Lines(s.Run) {
-			lines = append(lines, start+"scorer "+plain.Text(s.Name)+": "+line)
-		}
+		lines = append(lines, shownLines(start+"scorer "+plain.Text(s.Name)+": ", s.Run)...)
 	}
 	return lines
 }

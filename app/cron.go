@@ -30,7 +30,7 @@ func (d *Desk) AddSchedule(ctx context.Context, file string, s *cron.Schedule) e
 	if err := d.checkScheduled(wf, s.Input); err != nil {
 		return err
 	}
-	if _, err := askConsent(d.Store, wf, true, Agreed); err != nil {
+	if _, err := askConsent(d.Store, wf, true, nil, Agreed); err != nil {
 		return err
 	}
 	return cron.Of(d.Store).Add(ctx, s)
@@ -63,7 +63,7 @@ func (d *Desk) EnableSchedule(ctx context.Context, id string, ask Consenter) (*c
 	if err != nil {
 		return nil, err
 	}
-	if _, err := askConsent(d.Store, wf, false, ask); err != nil {
+	if _, err := askConsent(d.Store, wf, false, s.Input, ask); err != nil {
 		return nil, err
 	}
 	return cron.Of(d.Store).Enable(ctx, s.ID)
@@ -81,7 +81,7 @@ func (d *Desk) RunScheduled(ctx context.Context, id string, settings Settings) (
 	if err != nil {
 		return nil, err
 	}
-	if _, err := askConsent(d.Store, wf, false, settings.Consent); err != nil {
+	if _, err := askConsent(d.Store, wf, false, s.Input, settings.Consent); err != nil {
 		return nil, err
 	}
 	run, err := d.scheduledRun(ctx, s)
@@ -143,7 +143,7 @@ func (d *Desk) scheduledRun(ctx context.Context, s *cron.Schedule) (string, erro
 func (d *Desk) agreedScheduled(ctx context.Context, s *cron.Schedule) (*workflow.Workflow, error) {
 	wf, err := d.scheduled(ctx, s)
 	if err == nil {
-		_, err = askConsent(d.Store, wf, false, nil)
+		_, err = askConsent(d.Store, wf, false, s.Input, nil)
 	}
 	if err == nil {
 		err = d.needWorkDir(wf)

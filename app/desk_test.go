@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -168,9 +169,9 @@ func TestARunThatWaitsIsResumedWithConsent(t *testing.T) {
 	assert.Empty(t, rec.take())
 
 	asked := 0
-	req := app.ResumeRequest{Run: "a", Restore: true, Settings: app.Settings{Consent: func(wf *workflow.Workflow) error {
+	req := app.ResumeRequest{Run: "a", Restore: true, Settings: app.Settings{Consent: func(wf *workflow.Workflow, input json.RawMessage) error {
 		asked++
-		assert.Equal(t, []string{"one: echo 1 >one; echo '{}'", "two: echo 2 >two; echo '{}'"}, app.ConsentLines(wf))
+		assert.Equal(t, []string{"one: echo 1 >one; echo '{}'", "two: echo 2 >two; echo '{}'"}, app.ConsentLines(wf, input))
 		return nil
 	}}}
 	repo.Write("one", "edited")

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -33,6 +34,7 @@ type FilesConsenter func(StrangersFiles) error
 type StrangersFiles struct {
 	Run   string
 	Named []string // the files that the commands name, sorted
+	Input []string // lines that show the input that the commands get
 }
 
 // Untrusted returns the error untrusted_files. reason says, with the id of the run, why nothing was run.
@@ -40,6 +42,9 @@ func (f StrangersFiles) Untrusted(reason string) *fault.Error {
 	out := fault.New(fault.UntrustedFiles, reason, f.Run).Detail("runId", f.Run).Detail("files", f.Named)
 	if len(f.Named) > 0 {
 		out = out.Hint("the commands name these files of the run: %s", f.NamedText())
+	}
+	for _, line := range f.Input {
+		out = out.Hint("%s", line)
 	}
 	return out
 }
@@ -64,6 +69,15 @@ type filesCheck struct {
 	origin timeline.Origin // of the entry; set by check
 }
 
+// input returns the input of the run at the entry, or nil.
+func (f *filesCheck) input() (json.RawMessage, error) {
+	state, err := f.entry.State()
+	if err != nil {
+		return nil, err
+	}
+	return state.Input()
+}
+
 // check returns nil if this clone has recorded the entry, or if the user agrees to run commands on its files. If the files do not come from the
 // entry, a question would say nothing of them: then only FilesTrust.TrustFiles counts.
 func (f *filesCheck) check(ctx context.Context, commands []command) (err error) {
@@ -74,6 +88,11 @@ func (f *filesCheck) check(ctx context.Context, commands []command) (err error) 
 	if slices.Contains(f.TrustFiles, files.Run) {
 		return nil
 	}
+	input, err := f.input()
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	files.Input = bothEnds(inputLines(input))
 	if !f.brought {
 		return files.Untrusted("run %q was not recorded in this clone, so it does not go on in your own files").
 			Hint("add --restore-vcs to use the files of the run, or --trust-files %s to go on in the files that are here", fault.Word(files.Run))
@@ -111,8 +130,12 @@ func (f *filesCheck) consent(ctx context.Context, wf *workflow.Workflow, named b
 		}
 		return err
 	}
-	agreed, err := askConsent(f.Store, wf, named, func(wf *workflow.Workflow) error {
-		if err := ask.decide(wf); err != nil {
+	input, err := f.input()
+	if err != nil {
+		return consent.Workflow{}, timeline.Explain(err)
+	}
+	agreed, err := askConsent(f.Store, wf, named, input, func(wf *workflow.Workflow, input json.RawMessage) error {
+		if err := ask.decide(wf, input); err != nil {
 			return err
 		}
 		return check()

@@ -1,6 +1,8 @@
 package desk
 
 import (
+	"encoding/json"
+
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
@@ -25,14 +27,14 @@ func Consenter(s *session.Session, yes bool) app.Consenter {
 	if !s.CanAsk() {
 		return nil
 	}
-	return func(wf *workflow.Workflow) error { return askForConsent(s, wf) }
+	return func(wf *workflow.Workflow, input json.RawMessage) error { return askForConsent(s, wf, input) }
 }
 
 // askForConsent shows the commands of a workflow and asks whether to run them. It returns nil if the person says yes.
 // Otherwise, and if the answer cannot be read, it returns unconfirmed.
-func askForConsent(s *session.Session, wf *workflow.Workflow) error {
+func askForConsent(s *session.Session, wf *workflow.Workflow, input json.RawMessage) error {
 	s.Talk("Workflow %s has never run in this clone. It has these commands:\n", plain.Text(wf.Name))
-	for _, line := range app.ConsentLines(wf) {
+	for _, line := range app.ConsentLines(wf, input) {
 		s.Talk("  %s\n", line)
 	}
 	yes, err := s.Ask("Run them in this clone?")
@@ -63,6 +65,9 @@ func askForFiles(s *session.Session, files app.StrangersFiles) error {
 	s.Talk("Run %s was not recorded in this clone. Its files are somebody else's, and the commands run among them.\n", plain.Text(files.Run))
 	if len(files.Named) > 0 {
 		s.Talk("The commands name these of the files: %s\n", files.NamedText())
+	}
+	for _, line := range files.Input {
+		s.Talk("  %s\n", line)
 	}
 	yes, err := s.Ask("Run the commands on these files?")
 	if err == nil && yes {

@@ -62,6 +62,59 @@ func Lines(s string) []string {
 	return lines
 }
 
+// Limits of what Folded shows as it is.
+const (
+	maxBlankLines = 3
+	maxBlanks     = 40 // within a line
+)
+
+// Folded returns the lines of s as Lines does, with long rows of blank lines and of blanks in a line replaced by their number, so that they push
+// nothing out of sight.
+func Folded(s string) []string {
+	var out []string
+	blank := 0
+	fold := func() {
+		if blank > maxBlankLines {
+			out = append(out[:len(out)-blank], "("+Count(blank, "blank line")+")")
+		}
+		blank = 0
+	}
+	for _, line := range Lines(s) {
+		if strings.TrimFunc(line, isBlank) == "" {
+			blank++
+		} else {
+			fold()
+		}
+		out = append(out, foldBlanks(line))
+	}
+	fold()
+	return out
+}
+
+// foldBlanks replaces rows of more than maxBlanks blanks in a line.
+func foldBlanks(line string) string {
+	var b strings.Builder
+	for line != "" {
+		text := strings.TrimLeftFunc(line, isBlank)
+		row := line[:len(line)-len(text)]
+		if n := utf8.RuneCountInString(row); n > maxBlanks {
+			row = "(" + Count(n, "blank") + ")"
+		}
+		end := strings.IndexFunc(text, isBlank)
+		if end < 0 {
+			end = len(text)
+		}
+		b.WriteString(row + text[:end])
+		line = text[end:]
+	}
+	return b.String()
+}
+
+// isBlank reports whether a terminal shows nothing for c.
+func isBlank(c rune) bool {
+	return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) || strings.ContainsRune("\u2800\u3164\u115f\u1160\uffa0", c)
+}
+
 // colours are the sequences by which programs colour what they print.
 var colours = regexp.MustCompile("\x1b\\[[0-9;:]*m")
 

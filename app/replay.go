@@ -110,20 +110,6 @@ func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loade
 }
 
 // explained returns the result of timeline.Explain for err, as a *fault.Error. If this result has another type,
-// agreeToReplay asks for consent to the files of the entry that is replayed and, unless the request names a file, to the commands of wf.
-func (d *Desk) agreeToReplay(ctx context.Context, entry *snapshot.Entry, wf *workflow.Workflow, req ReplayRequest) error {
-	files := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: entry, brought: req.RestoreVCS}
-	if req.Workflow == "" {
-		_, err := files.consent(ctx, wf, false, req.Consent, nil)
-		return err
-	}
-	err := files.check(ctx, commandsOf(wf))
-	if err == nil {
-		err = files.note()
-	}
-	return err
-}
-
 // explained returns an internal error that wraps err.
 func explained(err error) *fault.Error {
 	if known, ok := errors.AsType[*fault.Error](timeline.Explain(err)); ok {

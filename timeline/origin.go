@@ -18,6 +18,7 @@ import (
 // Origin is where an entry of a run comes from, as far as this clone knows.
 type Origin uint8
 
+// The origins, those that are trusted less first.
 const (
 	Stranger Origin = iota // the entry, or an entry before it in the run, came from elsewhere
 	Agreed                 // the same, but a user of this clone agreed to run commands on the files of the run

@@ -84,9 +84,10 @@ type hookPlace struct {
 
 // findHook asks git where the pre-push hook is, and looks what is there.
 func findHook(ctx context.Context, s *session.Session, repo gitexec.Repo) (hookPlace, error) {
-	git := gitexec.Process{Dir: repo.WorkTree, Env: s.Env, Args: []string{"rev-parse", "--git-path", "hooks/pre-push"}}
+	git := gitexec.Process{Dir: repo.WorkTree, Env: gitexec.PlumbingEnv(s.Env), Args: []string{"rev-parse", "--git-path", "hooks/pre-push"}}
+	git.Options = []string{"--git-dir=" + repo.GitDir, "--work-tree=" + repo.WorkTree} // git itself finds no repository in a jj workspace
 	if git.Dir == "" {
-		git.Dir, git.Env, git.Options = repo.CommonDir, gitexec.PlumbingEnv(s.Env), []string{"--git-dir=."}
+		git.Dir, git.Options = repo.CommonDir, []string{"--git-dir=."}
 	}
 	out, _, err := git.Run(ctx)
 	if err != nil {

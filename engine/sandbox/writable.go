@@ -72,8 +72,8 @@ func (s *Spec) readable(at Place) ([]grant, error) {
 // apart returns an error if a grant contains a file or folder of the repository's own, or lies in one.
 func (at *Place) apart(g grant) error {
 	for _, own := range slices.Concat(at.Internals, at.Hidden) {
-		if real, err := filepath.EvalSymlinks(own); err == nil {
-			own = real
+		if resolved, err := filepath.EvalSymlinks(own); err == nil {
+			own = resolved
 		}
 		if within(g.real, own) || within(own, g.real) {
 			return cannot("%s is %s, which has or lies in the repository's own files: only `.git` by its name opens them", g.named, g.real)
@@ -98,9 +98,9 @@ func (at *Place) grant(named string) (grant, error) {
 	}
 	path = filepath.Clean(path)
 	_, err := os.Lstat(path)
-	var real string
+	var resolved string
 	if err == nil {
-		real, err = filepath.EvalSymlinks(path)
+		resolved, err = filepath.EvalSymlinks(path)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -108,7 +108,7 @@ func (at *Place) grant(named string) (grant, error) {
 	case err != nil:
 		return grant{}, cannot("%s cannot be read", named)
 	}
-	return grant{named, path, real}, nil
+	return grant{named, path, resolved}, nil
 }
 
 // mounts returns the arguments of bubblewrap for grants. A link leads to what it leads to outside.

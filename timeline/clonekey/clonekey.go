@@ -49,7 +49,11 @@ func Own(s *timeline.Store) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, err := ownKey(folder, tokenFile, 0o700)
+	err = hide(folder)
+	var token []byte
+	if err == nil {
+		token, err = ownKey(folder, tokenFile, 0o700)
+	}
 	if err != nil {
 		return nil, fault.New(fault.WriteFailed, "the folder %s cannot be written: %w", folder, err).
 			Hint("set XDG_STATE_HOME to a folder outside of the repository that you may write")
@@ -59,6 +63,18 @@ func Own(s *timeline.Store) ([]byte, error) {
 		return nil, timeline.Explain(err)
 	}
 	return sealedTo(s, key, token)
+}
+
+// hide makes the user's folder, with a .gitignore by which no working copy has its files: the home folder may be one.
+func hide(folder string) error {
+	ignore := filepath.Join(folder, ".gitignore")
+	if _, err := os.Lstat(ignore); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(ignore, []byte("*\n"), 0o600)
 }
 
 // sealedTo returns the key that follows from both halves and from where the repository is: the path and, where it stays the same as long as

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -25,7 +26,7 @@ const (
 	Recorded               // this clone has recorded the run up to the entry
 )
 
-// recordedFolder is a folder in the store's private folder. It has a file for each run to which this clone has appended an entry. A file has a
+// recordedFolder is the [Store.InPlace] name of a folder. It has a file for each run to which this clone has appended an entry. A file has a
 // line for each entry: the entry before it, or one of the words below, and the entry.
 //
 // The history itself cannot say where it comes from: whoever can push to a remote can write every byte of it. A line is written before a ref
@@ -53,7 +54,7 @@ func follows(before, id objstore.ID) []byte {
 // recordedPath returns the path of the file of a run in recordedFolder.
 func (s *Store) recordedPath(run string) (string, error) {
 	component, err := refs.EscapeRun(run)
-	return filepath.Join(s.Private(), recordedFolder, component), err
+	return filepath.Join(s.InPlace(recordedFolder), component), err
 }
 
 // record adds lines to the file of the run with the given row. With smithers.fsync they are on stable storage afterwards if the run can be
@@ -182,10 +183,14 @@ func (s *Store) MuteHooks(ctx context.Context, entry *snapshot.Entry) error {
 }
 
 // noteExecuted notes a run up to entry as recorded here if a version without notes has executed it here: the run has a folder of claims, and no
-// file in recordedFolder.
+// file in recordedFolder. In a copy of a repository with notes, the claims say nothing: they may be the original's.
 func (s *Store) noteExecuted(entry *snapshot.Entry) {
 	path, err := s.recordedPath(entry.Run)
 	if _, statErr := os.Lstat(path); err != nil || !errors.Is(statErr, fs.ErrNotExist) {
+		return
+	}
+	places, err := filepath.Glob(filepath.Join(fsx.GlobQuote(s.Private()), recordedFolder+"*"))
+	if slices.ContainsFunc(places, func(place string) bool { return place != filepath.Dir(path) }) || err != nil {
 		return
 	}
 	folder, err := s.Executed().Folder(entry.Run)

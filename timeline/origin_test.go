@@ -83,7 +83,7 @@ func TestALineThatAPowerCutLeftHalfWrittenSpoilsNoOther(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := startRun(t, s, "run")
-	file, err := os.OpenFile(filepath.Join(s.Private(), "recorded", "run"), os.O_APPEND|os.O_WRONLY, 0)
+	file, err := os.OpenFile(filepath.Join(s.InPlace("recorded"), "run"), os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
 	_, err = file.WriteString("\n0123456789")
 	require.NoError(t, err)
@@ -99,11 +99,44 @@ func TestARunThatAnEarlierVersionExecutedHereIsRecorded(t *testing.T) {
 	s := open(t, repo)
 	head := startRun(t, s, "run")
 	startRun(t, s, "other")
-	require.NoError(t, os.RemoveAll(filepath.Join(s.Private(), "recorded")))
+	require.NoError(t, os.RemoveAll(s.InPlace("recorded")))
 	require.NoError(t, os.MkdirAll(filepath.Join(s.Private(), "claims", "run"), 0o777))
 	require.NoError(t, head.Append(ctx, snapshot.Draft{Subject: "a decision"}))
 	assert.Equal(t, timeline.Recorded, originOf(t, s, "run"))
 	assert.Equal(t, timeline.Stranger, originOf(t, s, "other"))
+}
+
+func TestInACopyOfTheRepositoryEveryRunIsAStrangersUntilAUserAgrees(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	head := startRun(t, s, "run")
+	require.NoError(t, os.MkdirAll(filepath.Join(s.Private(), "claims", "run"), 0o777)) // the original has executed it
+
+	copyOf := func(dir string) *timeline.Store {
+		to := filepath.Join(t.TempDir(), "copy")
+		require.NoError(t, os.CopyFS(to, os.DirFS(dir)))
+		out, err := timeline.Open(t.Context(), timeline.Options{Dir: to, Env: repo.Env, Now: clock()})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, out.Close()) })
+		return out
+	}
+	other := copyOf(repo.Dir)
+	assert.Equal(t, timeline.Stranger, originOf(t, other, "run"))
+	there, err := other.Head(t.Context(), "run")
+	require.NoError(t, err)
+	shoot(t, other, there, "appended in the copy")
+	assert.Equal(t, timeline.Stranger, originOf(t, other, "run"))
+	startRun(t, other, "begun in the copy")
+	assert.Equal(t, timeline.Recorded, originOf(t, other, "begun in the copy"))
+	require.NoError(t, other.Agree(there.Entry()))
+	assert.Equal(t, timeline.Agreed, originOf(t, other, "run"), "one yes is enough")
+
+	// The original asks nothing, and takes over no yes of a copy.
+	shoot(t, s, head, "appended in the original")
+	assert.Equal(t, timeline.Recorded, originOf(t, s, "run"))
+	require.NoError(t, s.Agree(head.Entry()))
+	assert.Equal(t, timeline.Stranger, originOf(t, copyOf(filepath.Dir(filepath.Dir(other.Private()))), "run"))
 }
 
 func TestEntriesThatBecomeVisibleTogetherAreRecorded(t *testing.T) {

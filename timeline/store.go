@@ -2,6 +2,8 @@ package timeline
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,6 +75,7 @@ type Store struct {
 	warn      func(error)
 	upkeep    *upkeep
 	finder    func() (*redact.Finder, error) // made at the first call
+	place     func() string                  // the same: see placeOf
 	vault     *vault.Vault
 	logs      *writeahead.Logs
 	later     *laterFrames
@@ -134,6 +137,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	s.upkeep = newUpkeep(s, opts.UpkeepEvery)
 	s.finder = sync.OnceValues(func() (*redact.Finder, error) { return secretSources{workspace, set, opts.Env}.finder() })
+	s.place = sync.OnceValue(func() string { return placeOf(private) })
 	s.vault = newVault(repo, set, s.finder)
 	s.openLogs(opts, set.Fsync && !late)
 	s.PublishLogged(ctx)
@@ -172,6 +176,19 @@ func (s *Store) Close() error {
 
 // Private returns the path of the folder for the store's own files. These files are not part of the history.
 func (s *Store) Private() string { return filepath.Join(s.repo.CommonDir, PrivateDir) }
+
+// InPlace returns the path of a file or folder in the private folder that acts on behalf of the user, such as a permission. The name carries
+// the fsx.Mark of the private folder, so a copy of the repository has none of the original's.
+func (s *Store) InPlace(name string) string {
+	return filepath.Join(s.Private(), filepath.FromSlash(name)) + "-" + s.place()
+}
+
+// placeOf returns a digest of the fsx.Mark of a private folder, and makes the folder if it is missing.
+func placeOf(private string) string {
+	_ = os.MkdirAll(private, 0o777) //nolint:gosec // the umask decides who may read the repository; a later write reports an error
+	sum := sha256.Sum256([]byte(fsx.Mark(private)))
+	return hex.EncodeToString(sum[:8])
+}
 
 // Rendered returns the rendered workflow tree of an entry as canonical JSON. The result is the JSON value null
 // if the entry has no tree.

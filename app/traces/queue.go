@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// folder is a folder in the store's private folder. It has a file for each run that has ended and whose trace no collector has yet.
+// folder is the InPlace name of a folder. It has a file for each run that has ended and whose trace no collector has yet.
 const folder = "traces"
 
 // Waiting is a run whose trace waits for a collector.
@@ -40,7 +40,7 @@ func Enqueue(s *timeline.Store, head *timeline.Head) error {
 
 // Queue returns the runs whose traces wait for a collector, in the order of their files. A note that cannot be read is removed.
 func Queue(s *timeline.Store) ([]Waiting, error) {
-	at := filepath.Join(s.Private(), folder)
+	at := s.InPlace(folder)
 	files, err := os.ReadDir(at)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, timeline.Explain(err)
@@ -81,7 +81,7 @@ func (w Waiting) Done(s *timeline.Store) error {
 // pathOf returns the path of the note of a run.
 func pathOf(s *timeline.Store, run string) (string, error) {
 	name, err := refs.EscapeRun(run)
-	return filepath.Join(s.Private(), folder, name), err
+	return filepath.Join(s.InPlace(folder), name), err
 }
 
 // HasEnded reports whether a run with a status has a trace to send.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-const allowedFile = "allowed.json" // in the store's private folder
+const allowedFile = "allowed" // the InPlace name of the file
 
 // Allowance is a finding that may leave the repository for good.
 type Allowance struct {
@@ -58,12 +57,12 @@ func Allow(s *timeline.Store, reason string, digests ...string) error {
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	return timeline.Explain(fsx.Replace(filepath.Join(s.Private(), allowedFile), append(data, '\n'), 0o600))
+	return timeline.Explain(fsx.Replace(s.InPlace(allowedFile), append(data, '\n'), 0o600))
 }
 
 // Allowances returns the findings that may leave the repository, in the order in which they were allowed.
 func Allowances(s *timeline.Store) ([]Allowance, error) {
-	data, err := os.ReadFile(filepath.Join(s.Private(), allowedFile))
+	data, err := os.ReadFile(s.InPlace(allowedFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -192,7 +192,7 @@ func TestACleanRunIsSearchedOnce(t *testing.T) {
 	c.frame(setInput("clean"))
 	assert.Positive(t, c.scan(gate.Request{}).Objects)
 	assert.Zero(t, c.scan(gate.Request{}).Objects, "what is clean is remembered")
-	memory := filepath.Join(c.store.Private(), "scanned")
+	memory := c.store.InPlace("scanned")
 	info, err := os.Stat(memory)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())

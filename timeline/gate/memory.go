@@ -3,7 +3,6 @@ package gate
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -11,7 +10,7 @@ import (
 )
 
 const (
-	memoryFile = "scanned" // in the store's private folder
+	memoryFile = "scanned" // the InPlace name of the file
 	// maxRemembered bounds the memory: 20 MB.
 	maxRemembered = 1_000_000
 	idSize        = 20 // bytes
@@ -26,7 +25,7 @@ type memory struct {
 }
 
 // memoryPath returns the path of the memory's file.
-func memoryPath(s *timeline.Store) string { return filepath.Join(s.Private(), memoryFile) }
+func memoryPath(s *timeline.Store) string { return s.InPlace(memoryFile) }
 
 // openMemory reads the memory. fingerprint says what counts as a secret; another fingerprint, or a file that cannot be
 // read, begins an empty memory.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func deliverQueue(ctx context.Context, s *timeline.Store, patience time.Duration
 		if err != nil || len(waiting) == 0 {
 			return true, err
 		}
-		if err := deliverFile(ctx, s, line, path(s, queued, waiting[0]), patience); err != nil {
+		if err := deliverFile(ctx, s, line, filepath.Join(s.InPlace(queued), waiting[0]), patience); err != nil {
 			return true, err
 		}
 	}
@@ -89,7 +90,7 @@ func deliverFile(ctx context.Context, s *timeline.Store, line, file string, pati
 	if data, err = json.Marshal(failure{n.RunID, n.Event, failed.Error()}); err != nil {
 		return err
 	}
-	return write(s, data, failedFile)
+	return write(data, path(s, failedFile))
 }
 
 // deliver runs the command line for one notice. The error says how the command has failed.

@@ -195,12 +195,26 @@ func TestTheQueueIsBounded(t *testing.T) {
 	s.end("late")
 	require.Len(t, s.warnings, 1)
 	assert.Contains(t, s.warnings[0], "you were not notified of run late: 100 notices wait for the command in smithers.notify")
-	s.repo.Write(".git/smithers/notify/queue/mine.json", "no notice")
+	require.NoError(t, os.WriteFile(filepath.Join(s.InPlace("notify/queue"), "mine.json"), []byte("no notice"), 0o600))
 	s.deliver(time.Hour)
 	assert.Equal(t, 100, strings.Count(s.read("order"), "\n"))
 	s.end("late")
 	s.deliver(time.Hour)
 	assert.True(t, strings.HasSuffix(s.read("order"), "\nlate\n"), "what was not queued was not told")
+}
+
+func TestACopyOfTheRepositoryTellsNothingOfTheOriginal(t *testing.T) {
+	s := newToldIn(t, "original", `echo "$SMITHERS_RUN_ID" >>"$OUT/told"`)
+	s.end("r")
+	dir := filepath.Join(s.repo.Dir, "copy")
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(s.repo.Dir, "original"))))
+	other, err := timeline.Open(t.Context(), timeline.Options{Dir: dir, Env: s.repo.Env, Now: time.Now})
+	require.NoError(t, err)
+	defer other.Close() //nolint:errcheck // nothing is written
+	require.NoError(t, notify.Deliver(t.Context(), other, time.Hour))
+	assert.Empty(t, s.read("told"))
+	s.deliver(time.Hour)
+	assert.Equal(t, "r\n", s.read("told"))
 }
 
 // A notice from before a restart of the machine is not told hours later.

@@ -24,8 +24,8 @@ const nested = "GIT_SMITHERS_NOTIFYING"
 // maxQueue is the number of notices that wait for their command.
 const maxQueue = 100
 
-// queued is the folder of the notices that wait for their command, the oldest first by name.
-const queued = "queue"
+// queued is the InPlace name of the folder of the notices that wait for their command, the oldest first by name.
+const queued = folder + "/queue"
 
 // Wanted reports whether a notice has an effect: a configuration names a command, and this process was not started by
 // such a command. It reads nothing, so that callers can leave out the work for a notice.
@@ -88,18 +88,18 @@ func queue(ctx context.Context, s *timeline.Store, n Notice) (told bool, err err
 	if err != nil {
 		return false, err
 	}
-	if err := write(s, data, queued, fmt.Sprintf("%010d.json", number+1)); err != nil {
+	if err := write(data, filepath.Join(s.InPlace(queued), fmt.Sprintf("%010d.json", number+1))); err != nil {
 		return false, err
 	}
 	if data, err = json.Marshal(after); err != nil {
 		return false, err
 	}
-	return false, write(s, data, "told.json")
+	return false, write(data, path(s, "told.json"))
 }
 
 // waitingNotices returns the names of the files in the queue, the oldest first.
 func waitingNotices(s *timeline.Store) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(fsx.GlobQuote(path(s, queued)), "*.json"))
+	files, err := filepath.Glob(filepath.Join(fsx.GlobQuote(s.InPlace(queued)), "*.json"))
 	for i := range files {
 		files[i] = filepath.Base(files[i])
 	}

@@ -28,7 +28,7 @@ const (
 	lockPoll = 5 * time.Millisecond
 )
 
-// path returns the path of a file in the folder.
+// path returns the path of the folder, or of a file in it.
 func path(s *timeline.Store, name ...string) string {
 	return filepath.Join(append([]string{s.Private(), folder}, name...)...)
 }
@@ -45,10 +45,9 @@ func lock(ctx context.Context, s *timeline.Store) (*flock.Flock, error) {
 	return held, nil
 }
 
-// write replaces the content of a file in the folder. It does not wait for stable storage: after a power cut the user is
+// write replaces the content of the file at the path to. It does not wait for stable storage: after a power cut the user is
 // told something twice, or not at all.
-func write(s *timeline.Store, data []byte, name ...string) error {
-	to := path(s, name...)
+func write(data []byte, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}

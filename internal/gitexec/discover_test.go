@@ -131,10 +131,11 @@ func TestDiscoverReadsFormatsAndConfiguration(t *testing.T) {
 		got, err := gitexec.Discover(t.Context(), repo.Dir, append(repo.Env, "GIT_REFERENCE_BACKEND=reftable:///x"))
 		require.NoError(t, err)
 		assert.Equal(t, "reftable:///x by GIT_REFERENCE_BACKEND", got.RefFormat)
-		repo.Git("config", "extensions.refStorage", "FILES://Folder")
-		got, err = gitexec.Discover(t.Context(), repo.Dir, repo.Env)
+		// In the repository's own file, a newer git would follow it, and an older one refuses it.
+		env := append(repo.Env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=extensions.refStorage", "GIT_CONFIG_VALUE_0=FILES:///X")
+		got, err = gitexec.Discover(t.Context(), repo.Dir, env)
 		require.NoError(t, err)
-		assert.Equal(t, "files://Folder", got.RefFormat)
+		assert.Equal(t, "files:///X", got.RefFormat)
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 )
 
-// parted is a remote and a clone of it with a run that both have gone on with, a run that
+// parted is a remote and a clone of it with a run that both have gone on with, one that was only decided in the clone, a run that
 // the clone is behind with, and one that it never had.
 type parted struct {
 	*repotest.Repo
@@ -45,11 +45,15 @@ func newParted(t *testing.T) *parted {
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "flow.yaml"), []byte(partedFlow), 0o666))
 	p.call(p.Dir, 3, "run", "flow.yaml", "--run-id", "both")
 	p.call(p.Dir, 3, "run", "flow.yaml", "--run-id", "behind")
+	p.call(p.Dir, 3, "run", "flow.yaml", "--run-id", "decided")
 	behind := filepath.Join(t.TempDir(), "behind")
 	p.Git("clone", "--quiet", p.Dir, behind)
 	p.call(behind, 0, "fetch")
-	p.call(behind, 0, "approve", "both", "gate", "--by", "bob")
-	for _, run := range []string{"both", "behind"} {
+	for _, run := range []string{"both", "decided"} {
+		p.call(behind, 0, "approve", run, "gate", "--by", "bob")
+	}
+	p.call(behind, 0, "resume", "both", "--yes", "--trust-files", "both")
+	for _, run := range []string{"both", "behind", "decided"} {
 		p.call(p.Dir, 0, "approve", run, "gate", "--by", "ann")
 		p.call(p.Dir, 0, "resume", run)
 	}
@@ -106,7 +110,8 @@ func TestAFetchThatIsKilledIsTakenUpAgain(t *testing.T) {
 	p.call(calm, 0, "fetch")
 	took := time.Since(began)
 	want := p.runs(calm)
-	require.Contains(t, want, "refs/smithers/_tip/both-", "what was added here is a fork")
+	require.Contains(t, want, "refs/smithers/_tip/both-", "what was run here is a fork")
+	require.NotContains(t, want, "refs/smithers/_tip/decided-", "what was decided here is joined")
 	kills := 8
 	for i := range kills {
 		dir := p.copy()

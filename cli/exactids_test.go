@@ -182,13 +182,13 @@ func TestAPrunedRunIsNamedByItsWholeID(t *testing.T) {
 func TestRunsThatBeginWithANameAreListedAndNoneIsTaken(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	for _, id := range []string{"tri:8", "tri-2"} {
+	for _, id := range []string{"tri.8", "tri-2"} {
 		c := d.invoke(t, func(s *cli.Streams) { s.In = strings.NewReader("{}") }, "capture", id)
 		require.Equal(t, fault.ExitOK, c.exit, c.err.String())
 	}
 	c := d.invoke(t, nil, "seal", "tri", "--json")
 	assert.Equal(t, fault.ExitNotFound, c.exit)
 	assert.JSONEq(t, `{"kind":"error","code":"run_not_found","exit":10,"message":"no run is called \"tri\"",`+
-		`"hints":["type the whole id to change a run: did you mean tri-2, tri:8, triage?"],`+
-		`"details":{"run":"tri","runs":["tri-2","tri:8","triage"]}}`, c.err.String())
+		`"hints":["type the whole id to change a run: did you mean tri-2, tri.8, triage?"],`+
+		`"details":{"run":"tri","runs":["tri-2","tri.8","triage"]}}`, c.err.String())
 }

@@ -73,8 +73,6 @@ type Options struct {
 	// FS makes all writes except native git's; nil means the real file system. Tests use FS to inject failed
 	// writes and power cuts.
 	FS fsx.FS
-	// Now is the clock by which a DB knows that git moves the refs to another format. It may be nil.
-	Now func() time.Time
 }
 
 // DB reads and moves the refs of one repository. It is safe for concurrent use.
@@ -129,7 +127,7 @@ func Open(opts Options) (*DB, error) {
 		reader:  reader{dir: opts.Repo.CommonDir, hexLen: 40},
 		git:     gitexec.New(opts.Repo, opts.Env).Apart(),
 		writing: make(chan struct{}, 1),
-		format:  formatWatch{dir: opts.Repo.CommonDir, now: opts.Now},
+		format:  formatWatch{dir: opts.Repo.CommonDir},
 	}
 	if opts.Repo.ObjectFormat == "sha256" {
 		db.reader.hexLen = 64

@@ -23,8 +23,6 @@ const (
 type formatWatch struct {
 	dir string // the repository's common directory
 
-	now func() time.Time // nil means that the time is not known, so that the folder's names are read each time
-
 	mu      sync.Mutex
 	seen    time.Time // the folder's time when its names were last read
 	settled bool      // the folder cannot have changed since without another time
@@ -56,24 +54,21 @@ func (w *formatWatch) check() error {
 		if name == "reftable" {
 			return fmt.Errorf("%w: git has moved the refs into a reftable", ErrUnsupported)
 		}
-		if strings.HasPrefix(name, "ref_migration.") && w.isYoung(filepath.Join(w.dir, name)) {
+		if strings.HasPrefix(name, "ref_migration.") && isYoung(filepath.Join(w.dir, name)) {
 			return fmt.Errorf("%w: git moves the refs to another format (%s)", ErrUnsupported, name)
 		}
 	}
-	w.seen, w.settled = info.ModTime(), w.age(info) > fileTick
+	w.seen, w.settled = info.ModTime(), age(info) > fileTick
 	return nil
 }
 
 // isYoung reports whether a file exists that was changed less than deadMigration ago.
-func (w *formatWatch) isYoung(path string) bool {
+func isYoung(path string) bool {
 	info, err := os.Lstat(path)
-	return err == nil && w.age(info) < deadMigration
+	return err == nil && age(info) < deadMigration
 }
 
-// age returns how long ago a file was changed; 0 if the time is not known.
-func (w *formatWatch) age(info os.FileInfo) time.Duration {
-	if w.now == nil {
-		return 0
-	}
-	return w.now().Sub(info.ModTime())
+// age returns how long ago a file was changed.
+func age(info os.FileInfo) time.Duration {
+	return time.Since(info.ModTime()) //nolint:forbidigo // the clock of the file system, which dates nothing that is stored
 }

@@ -74,7 +74,7 @@ func TestAFolderThatAMigrationLeftBehindIsNoMigration(t *testing.T) {
 	t.Parallel()
 	repo := refstest.New(t)
 	ids := refstest.Objects(t, repo, 1)
-	db := refstest.Open(t, repo, func(o *refs.Options) { o.Now = time.Now })
+	db := refstest.Open(t, repo, func(*refs.Options) {})
 	left := filepath.Join(repo.Dir, ".git", "ref_migration.AAAAAA")
 	require.NoError(t, os.Mkdir(left, 0o777))
 	require.ErrorIs(t, db.Apply(t.Context(), refs.Update{Name: refstest.Tip(t, "a"), New: ids[0]}), refs.ErrUnsupported)

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -24,7 +25,7 @@ func (a *appender) shareFiles() error {
 			return err
 		}
 	}
-	a.draft.Events = append(a.draft.Events[:len(a.draft.Events):len(a.draft.Events)],
+	a.draft.Events = append(slices.Clip(a.draft.Events),
 		Event{Type: eventShared, AtMs: a.draft.AtMs, Payload: sharedPayload(v.With)})
 	return nil
 }

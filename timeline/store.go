@@ -123,7 +123,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, Explain(err)
 	}
 	late := opts.LateNames || opts.Session && !set.Session.Durable
-	db, err := refs.Open(refs.Options{Repo: repo, Fsync: set.Fsync, LateNames: late, Env: opts.Env, Failpoint: opts.Failpoint, FS: opts.FS, Now: opts.Now})
+	db, err := refs.Open(refs.Options{Repo: repo, Fsync: set.Fsync, LateNames: late, Env: opts.Env, Failpoint: opts.Failpoint, FS: opts.FS})
 	if err != nil {
 		return nil, Explain(errors.Join(err, objects.Close()))
 	}

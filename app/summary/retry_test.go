@@ -13,10 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// retry returns the Retry of a run that has failed.
-func (p *place) retry(run string) summary.Retry {
+// retry returns the Retry of the run r, which has failed.
+func (p *place) retry() summary.Retry {
 	p.t.Helper()
-	sum := p.read(run)
+	sum := p.read("r")
 	require.NotNil(p.t, sum.Failure)
 	require.NotNil(p.t, sum.Failure.Retry)
 	return *sum.Failure.Retry
@@ -30,10 +30,10 @@ tasks:
   - {id: b, needs: [a], retries: 1, run: "echo b >>trace; test -e mended"}
 `)
 	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "r")
-	first := p.retry("r")
+	first := p.retry()
 	assert.Equal(t, []string{"b"}, first.Nodes)
 	p.do(fault.ExitFailed, "", "resume", "r")
-	assert.Greater(t, p.retry("r").Frame, first.Frame, "the newest frame")
+	assert.Greater(t, p.retry().Frame, first.Frame, "the newest frame")
 
 	p.repo.Write("mended", "")
 	fork := p.do(fault.ExitOK, "", append([]string{"replay"}, first.Arguments("r")...)...)
@@ -53,7 +53,7 @@ tasks:
 	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "r", "--max-parallel", "1")
 	p.repo.Write("first", "")
 	p.do(fault.ExitFailed, "", "resume", "r", "--max-parallel", "1")
-	retry := p.retry("r")
+	retry := p.retry()
 	fork := p.do(fault.ExitFailed, "", append([]string{"replay"}, retry.Arguments("r")...)...)
 	assert.True(t, step(t, p.read(fork), "a").Inherited, "a succeeded at its second try")
 }
@@ -69,7 +69,7 @@ tasks:
   - {id: join, needs: [a, b, c], run: "echo join >>trace"}
 `)
 	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "r")
-	retry := p.retry("r")
+	retry := p.retry()
 	assert.Equal(t, []string{"b", "c"}, retry.Nodes)
 	assert.Equal(t, "runs b, c and join", retry.Does())
 
@@ -87,7 +87,7 @@ tasks:
   - {loop: work, until: "false", max: 2, on_max: finish, tasks: [{id: a, run: "echo a >>trace; test $(wc -l <trace) != 2"}]}
 `)
 	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "r")
-	retry := p.retry("r")
+	retry := p.retry()
 	assert.Equal(t, []string{"a::1"}, retry.Nodes)
 	p.do(fault.ExitOK, "", append([]string{"replay"}, retry.Arguments("r")...)...)
 	trace, err := os.ReadFile(filepath.Join(p.repo.Dir, "trace"))
@@ -113,6 +113,6 @@ func TestADeniedApprovalIsAskedAgainAndNotReplayed(t *testing.T) {
 	p.do(fault.ExitWaiting, "", "run", "flow.yaml", "--run-id", "r")
 	p.do(fault.ExitOK, "", "deny", "r")
 	p.do(fault.ExitFailed, "", "resume", "r")
-	assert.True(t, p.retry("r").Denied)
+	assert.True(t, p.retry().Denied)
 	assert.Nil(t, p.read("r").RetryArguments())
 }

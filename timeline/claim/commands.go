@@ -60,15 +60,12 @@ func (c *Commands) Began(attempt string, leader int) error {
 	if errors.Is(err, procgroup.ErrUnsupported) {
 		return nil
 	}
-	var data []byte
-	if err == nil {
-		data, err = json.Marshal(commandNote{attempt, mark, c.place()})
-	}
 	// Another process may remove the empty folder between the two steps (see Ended), so try again.
 	for try := 0; err == nil && try < commandAttempts; try++ {
 		if err = os.MkdirAll(c.folder, 0o777); err != nil {
 			break
 		}
+		data, _ := json.Marshal(commandNote{attempt, mark, c.place()}) //nolint:errchkjson // encodes always; the place is one only now
 		err = os.WriteFile(c.path(attempt), data, 0o666)
 		if !errors.Is(err, fs.ErrNotExist) {
 			break

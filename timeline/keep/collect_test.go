@@ -481,7 +481,7 @@ func TestCollectingBesideCapturesLosesNothing(t *testing.T) {
 func TestRunsOfEveryKindOfWorkingCopyAreCollected(t *testing.T) {
 	t.Parallel()
 	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
-		o := &orchard{Repo: repo, t: t}
+		o := &orchard{Repo: repo, t: t, clock: ticking()}
 		o.Write("own", noise(1, 1000))
 		o.grow("stays", 1)
 		o.grow("goes", 2)

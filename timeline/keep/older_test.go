@@ -25,7 +25,7 @@ func TestADropOfOlderRunsThatIsCutOffLosesNoRef(t *testing.T) {
 		return err
 	}
 	for n := 1; ; n += 9 {
-		o := &orchard{Repo: repotest.New(t), t: t}
+		o := &orchard{Repo: repotest.New(t), t: t, clock: ticking()}
 		o.Git("fetch", "--quiet", bundle, "refs/smithers/*:refs/smithers/*")
 		before := o.ourRefs()
 		ids := strings.Fields(o.Git("for-each-ref", "--format=%(objectname)"))

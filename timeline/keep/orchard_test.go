@@ -26,12 +26,13 @@ import (
 type orchard struct {
 	*repotest.Repo
 
-	t testing.TB
+	t     testing.TB
+	clock func() time.Time // of all stores, so that none has entries from the future
 }
 
 func newOrchard(t testing.TB) *orchard {
 	t.Helper()
-	o := &orchard{Repo: repotest.New(t, repotest.Commit), t: t}
+	o := &orchard{Repo: repotest.New(t, repotest.Commit), t: t, clock: ticking()}
 	o.OnCleanup(func(t testing.TB) {
 		t.Helper()
 		store := o.open(nil)
@@ -47,7 +48,7 @@ func newOrchard(t testing.TB) *orchard {
 func (o *orchard) open(failpoint func(string) error) *timeline.Store {
 	o.t.Helper()
 	store, err := timeline.Open(context.Background(), timeline.Options{
-		Dir: o.Dir, Env: append(o.Env, "GIT_SMITHERS_FSYNC=0"), Now: ticking(), Failpoint: failpoint,
+		Dir: o.Dir, Env: append(o.Env, "GIT_SMITHERS_FSYNC=0"), Now: o.clock, Failpoint: failpoint,
 		Warn: func(err error) { o.t.Logf("warning: %v", err) },
 	})
 	require.NoError(o.t, err)

@@ -37,7 +37,7 @@ func TestATipThatIsEmptiedAfterASplitIsMadeAnewWhereTheRunIs(t *testing.T) {
 	o.grow("a", 2)
 	o.Git("push", "--quiet", "origin", "refs/smithers/_tip/a")
 	common := o.Git("rev-parse", "refs/smithers/_tip/a")
-	colleague := &orchard{Repo: repotest.New(t, repotest.Commit), t: t}
+	colleague := &orchard{Repo: repotest.New(t, repotest.Commit), t: t, clock: ticking()}
 	colleague.Git("fetch", "--quiet", origin.Dir, "refs/smithers/_tip/a:refs/smithers/_tip/a")
 	colleague.goOn("a", "colleague", 1)
 	theirs := colleague.Git("rev-parse", "refs/smithers/_tip/a")

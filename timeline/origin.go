@@ -91,17 +91,6 @@ func appendRecorded(path string, lines []byte, durable bool) error {
 	return errors.Join(fsx.SyncDir(filepath.Dir(path)), fsx.SyncDir(filepath.Dir(filepath.Dir(path))))
 }
 
-// Unrecord forgets that this clone has recorded or executed the run with the given id. Errors are ignored: what stays says nothing of entries that
-// come from elsewhere later.
-func (s *Store) Unrecord(run string) {
-	path, err := s.recordedPath(run)
-	folder, folderErr := s.Executed().Folder(run)
-	if errors.Join(err, folderErr) == nil {
-		folder.Remove() // first, because noteExecuted takes a folder of claims without a file for a run of an earlier version
-		_ = os.Remove(path)
-	}
-}
-
 // noteNext notes that this clone appends the entry next to the run of h.
 func (h *Head) noteNext(next *snapshot.Entry) {
 	s, before := h.store, objstore.ID{}

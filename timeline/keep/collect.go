@@ -86,11 +86,6 @@ func (k *Keeper) collect(ctx context.Context, dryRun bool, wanted func(run strin
 	if err := k.letGo(ctx, going); err != nil {
 		return nil, timeline.Explain(err)
 	}
-	for _, h := range going {
-		if !h.again && !h.older && h.id != "" { // no other run here has the id
-			k.store.Unrecord(h.id)
-		}
-	}
 	if err := k.forgetSecrets(going, all); err != nil {
 		return out, err
 	}

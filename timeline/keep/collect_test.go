@@ -235,37 +235,6 @@ func TestWhatGitHasPackedIsCollectedOrLeftToGit(t *testing.T) {
 	}
 }
 
-func TestACollectedRunIsNotKnownAsRecordedHereAnyMore(t *testing.T) {
-	t.Parallel()
-	o := newOrchard(t)
-	o.grow("goes", 1)
-	o.grow("again", 2)
-	o.grow("stays", 1)
-	o.Git("update-ref", "refs/somebody", "refs/smithers/_tip/goes")
-	store := o.open(nil)
-	recorded := func(run string) string { return filepath.Join(store.InPlace("recorded"), run) }
-	claims := filepath.Join(store.Private(), "claims", "goes") // the run was executed here
-	require.NoError(t, os.MkdirAll(claims, 0o700))
-	o.Git("update-ref", "refs/first", "refs/smithers/_tip/again~1")
-	o.prune("goes", "again")
-	o.Git("update-ref", "refs/smithers/_tip/again", "refs/first")
-	assert.FileExists(t, recorded("goes"), "the prune can be undone")
-	o.collect()
-	assert.NoFileExists(t, recorded("goes"))
-	assert.NoDirExists(t, claims)
-
-	// What comes back is a stranger's. A new run that has the id of a collected one is not.
-	o.Git("update-ref", "refs/smithers/_tip/goes", "refs/somebody")
-	for run, want := range map[string]timeline.Origin{"goes": timeline.Stranger, "again": timeline.Recorded, "stays": timeline.Recorded} {
-		head, err := store.Head(t.Context(), run)
-		require.NoError(t, err)
-		origin, err := store.Origin(head.Entry())
-		require.NoError(t, err)
-		assert.Equal(t, want, origin, run)
-	}
-	require.NoError(t, store.Close())
-}
-
 func TestForksOfCollectedRunsHaveEverything(t *testing.T) {
 	t.Parallel()
 	o := newOrchard(t)

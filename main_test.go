@@ -69,6 +69,7 @@ func TestScript(t *testing.T) {
 			"truncate": truncate,
 			"contains": contains,
 			"sqlite":   sqlite,
+			"fsck":     fsck,
 		},
 	})
 }
@@ -140,6 +141,9 @@ func setUpScript(env *testscript.Env) error {
 	env.Defer(func() {
 		if _, err := os.Stat(filepath.Join(env.WorkDir, "damaged")); err == nil {
 			return
+		}
+		if left := repotest.Settle(env.WorkDir); len(left) > 0 {
+			env.T().Fatal("the script ended, but these go on in its folder:", left)
 		}
 		for _, dir := range repositories(env) {
 			checkSoundness(env, dir)
@@ -238,6 +242,20 @@ func sqlite(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: sqlite database file")
 	}
 	ts.Check(sourcetest.Exec(context.Background(), ts.MkAbs(args[0]), ts.ReadFile(args[1])))
+}
+
+// fsck runs git fsck --strict once the script's own processes in the background have ended: git fsck cannot stand a pack that git's
+// maintenance replaces meanwhile.
+//
+//	fsck [arg...]
+func fsck(ts *testscript.TestScript, neg bool, args []string) {
+	if left := repotest.Settle(ts.Getenv("WORK")); len(left) > 0 {
+		ts.Fatalf("these go on in the script's folder: %q", left)
+	}
+	err := ts.Exec("git", append([]string{"fsck", "--strict"}, args...)...)
+	if (err == nil) == neg {
+		ts.Fatalf("git fsck %v: %v", args, err)
+	}
 }
 
 // contains checks that a file, or the last command's output, has a text in it, byte for byte.

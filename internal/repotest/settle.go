@@ -9,28 +9,30 @@ import (
 	"time"
 )
 
-// patience is how long the end of a test waits for the processes that the test has left.
+// patience is how long Settle waits for the processes that a test has left.
 const patience = time.Minute
 
-// settle waits until no git, jj or git-smithers works in dir or below it any more: a process that outlives its command, or whose parent
-// was killed, could write while dir is removed. Where there is no /proc, settle does not wait.
-func settle(t testing.TB, dir string) {
-	t.Helper()
-	end := time.Now().Add(patience)
-	for {
-		left := workingBelow(dir)
-		switch {
-		case len(left) == 0:
-			return
-		case time.Now().After(end):
-			t.Errorf("the test ended, but these go on in its repository:\n%s", strings.Join(left, "\n"))
-			return
+// Settle waits until no git, jj or git-smithers works in dir or below it any more: a process that outlives its command, such as git's
+// own maintenance, or whose parent was killed, could remove a pack that git fsck is about to read, or write while dir is removed. It
+// waits for at most a minute, and returns the command lines of the processes that still work then. Where there is no /proc, Settle does
+// not wait.
+func Settle(dir string) (left []string) {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if left = workingBelow(dir); len(left) == 0 || time.Now().After(end) {
+			return left
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// workingBelow returns the command lines of the processes for which settle waits.
+// settle fails the test if processes that it has left in dir do not end.
+func settle(t testing.TB, dir string) {
+	t.Helper()
+	if left := Settle(dir); len(left) > 0 {
+		t.Errorf("the test ended, but these go on in its repository:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+// workingBelow returns the command lines of the processes for which Settle waits.
 func workingBelow(dir string) []string {
 	var found []string
 	folders, err := filepath.Glob("/proc/[0-9]*/cwd")

@@ -186,7 +186,7 @@ release: ## tag VERSION=v1.2.3 here, with its notes in the changelog, and make i
 	@tools/release.sh $(VERSION)
 
 clean: ## remove what was built
-	rm -rf bin .tools .tests cover.out dist
+	rm -rf bin .tools .tests .soak cover.out dist
 
 # Without a C compiler a person gets the tests without -race; CI fails.
 cc:

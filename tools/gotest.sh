@@ -3,16 +3,17 @@
 #
 # Runs go test -v with the arguments. It prints a line a package, of a failed package what its
 # failed tests logged and what no test logged, and at the end the names of the tests that failed.
-# The names of the tests that passed go to the file .tests/NAME, as "package test", for
-# tools/tests.sh. With -memory, temporary files of tests are in memory, if the machine has 4 GB
+# The names of the tests that passed go to the file NAME in $TESTS, which is .tests by default, as
+# "package test", for tools/names.sh. With -memory, temporary files of tests are in memory, if the machine has 4 GB
 # of it to spare.
 set -eu
 cd "$(dirname "$0")/.."
 name=$1
 shift
-mkdir -p .tests
-status=.tests/$name.status
-rm -f ".tests/$name" "$status"
+tests=${TESTS:-.tests}
+mkdir -p "$tests"
+status=$tests/$name.status
+rm -f "$tests/$name" "$status"
 
 if [ "${1:-}" = -memory ]; then
 	shift
@@ -30,7 +31,7 @@ fi
 	code=0
 	go test -v "$@" || code=$?
 	echo $code >"$status"
-} | awk -v names=".tests/$name" '
+} | awk -v names="$tests/$name" '
 	# What a test logs is indented by four or eight spaces. Anything else, as a panic or a race, may be of anybody.
 	function show(i) { return failures == 0 || line[i] !~ /^    ([^ ]|    )/ || owner[i] in failed }
 	/^(ok|FAIL|---|\?) *\t/ || /^FAIL$/ || /^ok / {

@@ -5,27 +5,45 @@
 # scripts and working copies once more with the newer git and without the detector, kills and
 # power cuts at every point, maintenance beside writers for ten minutes, every fuzzer for a
 # minute, the search for secrets by the samples of another scanner, real coding agents, and reports in a browser. The arguments are for
-# every go test. Afterwards testdata/soak.txt has the date, the commit, the result and how long
-# each part took.
+# every go test.
+#
+# The result of each part is kept by commit, in .soak: a soak that was cut off, or in which a part
+# failed, goes on with the parts that have not passed at this commit. A part that failed before it
+# passed says so. When every part has ended, testdata/soak.txt has the date, the commit, the
+# result and how long each part took.
 set -u
 cd "$(dirname "$0")/.."
 export SOAK=1
-git diff --quiet HEAD || echo '*** there are uncommitted changes: the record will name a commit without them'
+git diff --quiet HEAD -- . ':!testdata/soak.txt' || {
+	echo '*** there are uncommitted changes, and results are kept by commit: commit first' >&2
+	exit 1
+}
+kept=.soak/$(git rev-parse HEAD)
+mkdir -p "$kept"
 began=$(date +%s)
-logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
-rm -rf .tests
+export TESTS="$kept/tests"
 race="-race -gcflags=modernc.org/...=-race=false"
 engines='^TestSmithers|^TestLangGraph' # what they wait for is node and bun, and commands that other tests run with the detector
 newer="$PWD/.tools/newer-git/bin:$PATH"
+parts='langgraph-sqlite fuzz race engines newer-git newer-git-jj crash maintenance agents look secrets names'
 
-# part NAME COMMAND... notes how the command ended and how long it took; its output is shown if it fails.
+# part NAME COMMAND... keeps how the command ended and how long it took, unless it has passed at this commit; its output is shown if it
+# fails.
 part() {
 	name=$1 start=$(date +%s) result=passed
 	shift
-	"$@" >"$logs/$name" 2>&1 || result=FAILED
-	echo "$name: $result in $(($(date +%s) - start)) s" | tee -a "$logs/results"
-	[ $result = passed ] || cat "$logs/$name"
+	if grep -q ": passed" "$kept/$name" 2>/dev/null; then
+		cat "$kept/$name"
+		return
+	fi
+	"$@" >"$kept/$name.log" 2>&1 || result=FAILED
+	again=
+	[ ! -e "$kept/$name" ] || again=', after a failure'
+	echo "$name: $result in $(($(date +%s) - start)) s$again" >"$kept/$name.new"
+	mv "$kept/$name.new" "$kept/$name"
+	echo $(($(date +%s) - began)) >"$kept/took.$began"
+	cat "$kept/$name"
+	[ $result = passed ] || cat "$kept/$name.log"
 }
 
 fuzzers() { CGO_ENABLED=0 part fuzz tools/fuzz.sh 1m "$@"; }
@@ -50,14 +68,15 @@ tests "$@"
 wait
 part names tools/names.sh
 
+results=$(cd "$kept" && cat $parts)
 result=passed
-! grep -q FAILED "$logs/results" || result=FAILED
+! echo "$results" | grep -q FAILED || result=FAILED
 {
 	echo "soak: $result"
 	echo "date: $(date -u +%Y-%m-%d)"
 	echo "commit: $(git rev-parse HEAD)"
-	echo "took: $((($(date +%s) - began) / 60)) min"
-	cat "$logs/results"
+	echo "took: $(($(cat "$kept"/took.* | paste -sd+ -) / 60)) min"
+	echo "$results"
 } >testdata/soak.txt
 cat testdata/soak.txt
 [ $result = passed ]

@@ -75,7 +75,7 @@ result=passed
 	echo "soak: $result"
 	echo "date: $(date -u +%Y-%m-%d)"
 	echo "commit: $(git rev-parse HEAD)"
-	echo "took: $(($(cat "$kept"/took.* | paste -sd+ -) / 60)) min"
+	echo "took: $((($(cat "$kept"/took.* | paste -sd+ -)) / 60)) min"
 	echo "$results"
 } >testdata/soak.txt
 cat testdata/soak.txt

@@ -18,7 +18,8 @@ git diff --quiet HEAD -- . ':!testdata/soak.txt' || {
 	echo '*** there are uncommitted changes, and results are kept by commit: commit first' >&2
 	exit 1
 }
-kept=.soak/$(git rev-parse HEAD)
+commit=$(git rev-parse HEAD)
+kept=.soak/$commit
 mkdir -p "$kept"
 began=$(date +%s)
 export TESTS="$kept/tests"
@@ -74,7 +75,7 @@ result=passed
 {
 	echo "soak: $result"
 	echo "date: $(date -u +%Y-%m-%d)"
-	echo "commit: $(git rev-parse HEAD)"
+	echo "commit: $commit"
 	echo "took: $((($(cat "$kept"/took.* | paste -sd+ -)) / 60)) min"
 	echo "$results"
 } >testdata/soak.txt

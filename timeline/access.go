@@ -90,3 +90,19 @@ func (s *Store) RefuseOwned(row snapshot.Run) error {
 	}
 	return nil
 }
+
+// RefuseElsewhere returns run_owned if a process in another clone may be executing the run: see [owner.Owner.RefuseElsewhere].
+func (h *Head) RefuseElsewhere() error {
+	if h.entry == nil {
+		return nil
+	}
+	return h.store.Owner(h.row).RefuseElsewhere(h.row, time.UnixMilli(h.entry.AtMs), h.store.now())
+}
+
+// RefuseExecuted returns run_owned if a live process owns the run or, unless force is true, a process in another clone may be executing it.
+func (h *Head) RefuseExecuted(force bool) error {
+	if err := h.store.RefuseOwned(h.row); err != nil || force {
+		return err
+	}
+	return h.RefuseElsewhere()
+}

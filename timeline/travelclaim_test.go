@@ -1,9 +1,12 @@
 package timeline_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -116,4 +119,50 @@ func TestWhereOneWorkingCopyCannotBeRestoredTheOthersAreAsTheyWere(t *testing.T)
 	assert.Equal(t, "at the worst moment\n", string(data))
 	kinds, _ := eventsOf(t, repo, "run")
 	assert.Equal(t, []string{"TimeTravelStarted", "TimeTravelFinished"}, kinds)
+}
+
+// The process of another clone may be executing the run, so whoever goes back in it would have its tasks run twice.
+func TestNobodyGoesBackInARunThatAnotherCloneHasClaimed(t *testing.T) {
+	t.Parallel()
+	for name, back := range map[string]func(s *timeline.Store, force bool) (*travel.Result, error){
+		"travel": func(s *timeline.Store, force bool) (*travel.Result, error) {
+			return travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a", NoFiles: true, Force: force})
+		},
+		"travel to a frame": func(s *timeline.Store, force bool) (*travel.Result, error) {
+			return travel.Travel(t.Context(), s, travel.Request{Run: "run:2", NoFiles: true, Force: force})
+		},
+		"reset": func(s *timeline.Store, force bool) (*travel.Result, error) {
+			return travel.Reset(t.Context(), s, travel.ResetRequest{Run: "run", Force: force})
+		},
+		"undo": func(s *timeline.Store, force bool) (*travel.Result, error) {
+			return travel.Undo(t.Context(), s, travel.UndoRequest{Run: "run", Force: force})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, force := range []bool{false, true} {
+				repo, w := repotest.New(t, repotest.Commit), newWatch()
+				s := openWith(t, repo, w.now)
+				threeInARow(t, s, nil)
+				travelTo(t, s, "run", "b::0::1")
+				require.NoError(t, headOf(t, s, "run").Append(t.Context(), snapshot.Draft{Run: func(row *snapshot.Run) {
+					row.Status, row.Owner, row.Epoch = snapshot.RunRunning, "0123456789abcdef", row.Epoch+1
+				}}))
+				tip := repo.Git("rev-parse", "refs/smithers/_tip/run")
+				w.pass(time.Hour - time.Second)
+				if !force {
+					_, err := back(s, false)
+					refusal, _ := errors.AsType[*fault.Error](err)
+					require.Equal(t, fault.RunOwned, fault.CodeOf(err), "%v", err)
+					assert.Contains(t, strings.Join(refusal.Hints, "\n"), "--force")
+					assert.Equal(t, tip, repo.Git("rev-parse", "refs/smithers/_tip/run"))
+					requireUnclaimed(t, repo)
+					w.pass(time.Second)
+				}
+				_, err := back(s, force)
+				require.NoError(t, err, "by force, or after the lease")
+				assert.Empty(t, rowAt(t, s, "run").Owner, "whoever resumes it here is not refused")
+			}
+		})
+	}
 }

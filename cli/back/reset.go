@@ -34,7 +34,8 @@ With a frame, the run gets the state of that frame: tasks that started later are
 again. travel does the same and also restores the files.
 
 If you name a workflow file, the run continues with that file. A run that a live process is
-running is refused.
+running is refused; so is one that another clone has claimed, until an hour after its newest
+entry, unless --force is given.
 
 Prints the address of the new frame; with --resume, the run's id.`,
 		MaxArgs: 2,
@@ -52,7 +53,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		if err != nil {
 			return err
 		}
-		req := app.ResetRequest{ResetRequest: travel.ResetRequest{Run: of.Address}}
+		req := app.ResetRequest{ResetRequest: travel.ResetRequest{Run: of.Address, Force: c.Bool("force")}}
 		if req.Sequel, err = parseSequel(s, cmd, c, of.Workflow, true); err != nil {
 			return err
 		}

@@ -69,7 +69,8 @@ runs the commands that undo them, after the run has gone back.
 If you name a workflow file, the run continues with that file, adapted as replay does, and
 the file itself is not restored. --no-vcs leaves all files as they are. --no-deps leaves the
 files and the state as they are, except for the one task, which is pending again. A run that
-a live process is running is refused.
+a live process is running is refused; so is one that another clone has claimed, until an hour
+after its newest entry, unless --force is given.
 
 Prints the address of the new frame; with --resume, the run's id.`,
 		MaxArgs: 2,
@@ -111,7 +112,7 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	}
 	req.Request = travel.Request{
 		Run: of.Address, Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
-		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"),
+		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"), Force: c.Bool("force"),
 	}
 	if c.IsSet("attempt") && req.Attempt < 1 {
 		return req, fault.New(fault.Usage, "--attempt cannot be %d", req.Attempt).Hint("use a number from 1")
@@ -175,7 +176,12 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 // sequelFlags returns the flags with which travel and reset continue the run. The parameter yes is the flag --yes of
 // the command, and becomes one of these flags.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
-	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes, desk.ForceFlag(), desk.UndoEffectsFlag(), desk.TrustFilesFlag()}, desk.EngineFlags()...)
+	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes, forceFlag(" or tasks had effects outside it that stay done"), desk.UndoEffectsFlag(), desk.TrustFilesFlag()}, desk.EngineFlags()...)
+}
+
+// forceFlag returns the flag --force of a command that goes back in a run. more is what else it goes on in spite of.
+func forceFlag(more string) urfave.Flag {
+	return &urfave.BoolFlag{Name: "force", Usage: "go on although another clone has claimed the run" + more}
 }
 
 // travelYesFlag returns the flag --yes of travel, which may remove files and may run commands.

@@ -34,7 +34,7 @@ func undoCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "undo",
 		Summary: "take back the newest travel, reset, restore, landing or fork",
-		Usage:   []string{"[<run>] [--no-vcs | --yes]"},
+		Usage:   []string{"[<run>] [--no-vcs | --yes] [--force]"},
 		About: `Takes back the newest operation of the run that has not been taken back; without a run, the
 newest operation in this clone. undo cannot take back a prune, a fork that has run, or a
 fork made by a fetch: it changes nothing and names the command to use. Operations done
@@ -46,14 +46,16 @@ before it; the frames made since are dropped from the timeline. If it is a rever
 restore, undo restores only the files; for a landing, the files that it changed, the branch
 and the index. Unsaved changes are saved as a frame first; at a terminal, undo asks before it
 removes untracked files. A fork that has not run is cancelled and no longer listed below its
-parent. A run is refused if a live process is running it, or if Smithers itself went back in
-it last.
+parent. A run is refused if a live process is running it, if another clone has claimed it and
+its newest entry is less than an hour old (--force goes on), or if Smithers itself went back
+in it last.
 
 A second undo takes back the operation before. Prints the address of the new frame.`,
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
 			desk.RemovalFlag(),
+			forceFlag(""),
 		},
 		Changes: true,
 		Exits:   arg.Writes(),
@@ -62,7 +64,7 @@ A second undo takes back the operation before. Prints the address of the new fra
 			{"take back the newest operation of a run", "git smithers undo triage-1"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			req := travel.UndoRequest{Run: c.Args().First(), NoFiles: c.Bool("no-vcs")}
+			req := travel.UndoRequest{Run: c.Args().First(), NoFiles: c.Bool("no-vcs"), Force: c.Bool("force")}
 			return s.WithStore(ctx, func(store *timeline.Store) error { return runUndo(ctx, s, store, req, c.Bool("yes")) })
 		},
 	}

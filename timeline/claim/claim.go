@@ -5,7 +5,6 @@ package claim
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -68,9 +67,8 @@ func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 // ToExecute claims a run as Take does, for a caller that executes its tasks. It returns run_owned also if a process in another clone may be
 // executing the run, unless req.Force is true.
 func ToExecute(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
-	s := h.Store()
-	if entry := h.Entry(); !req.Force && entry != nil {
-		if err := s.Owner(h.Row()).RefuseElsewhere(h.Row(), time.UnixMilli(entry.AtMs), s.Now()); err != nil {
+	if !req.Force {
+		if err := h.RefuseElsewhere(); err != nil {
 			return nil, err
 		}
 	}

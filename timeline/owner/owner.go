@@ -69,7 +69,7 @@ func (o Owner) RefuseElsewhere(row snapshot.Run, at, now time.Time) error {
 	}
 	return fault.New(fault.RunOwned, "run %q was claimed by a process in another clone, which may be executing the run", row.ID).
 		Hint("fetch again to see how far the run is").
-		Hint("if that process is gone: `git smithers resume %s --force` takes the run over, and tasks that were running run again", fault.Word(row.ID)).
-		Hint("without --force, the run can be taken over %v after its newest entry, at %s", Lease, at.Add(Lease).Format(time.RFC3339)).
+		Hint("if that process is gone: `git smithers resume %s --force` takes the run over, and tasks that were running run again; `travel`, `reset` and `undo` take --force, too", fault.Word(row.ID)).
+		Hint("without --force, this works %v after its newest entry, at %s", Lease, at.Add(Lease).Format(time.RFC3339)).
 		Detail("runId", row.ID).Detail("epoch", row.Epoch)
 }

@@ -11,13 +11,13 @@ import (
 )
 
 // unownedAt opens the run of an address. If the address names a frame, unownedAt also loads the frame; otherwise the
-// frame is nil. If a live process owns the run, the error is run_owned.
-func unownedAt(ctx context.Context, s *timeline.Store, address string) (*timeline.Head, *timeline.LoadedEntry, error) {
+// frame is nil. The error is run_owned as in [timeline.Head.RefuseExecuted].
+func unownedAt(ctx context.Context, s *timeline.Store, address string, force bool) (*timeline.Head, *timeline.LoadedEntry, error) {
 	head, frame, err := s.OpenToChange(ctx, address)
 	if err != nil {
 		return nil, nil, err
 	}
-	return head, frame, s.RefuseOwned(head.Row())
+	return head, frame, head.RefuseExecuted(force)
 }
 
 // travelToFrame takes the run of head back to frame. If frame is nil, the error is invalid_address. The op is recorded

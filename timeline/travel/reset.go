@@ -12,6 +12,7 @@ import (
 type ResetRequest struct {
 	Run     string                  // the run's id, or the address of one of its frames
 	Effects timeline.ConfirmEffects // as in Request
+	Force   bool                    // as in Request
 	Redefinition
 }
 
@@ -22,9 +23,9 @@ type ResetRequest struct {
 //
 // If Run names a frame, the state is the state of that frame, as after a travel to the frame.
 //
-// If a live process owns the run, the error is run_owned, and nothing changes.
+// If a process may be executing the run, the error is run_owned, and nothing changes: see [timeline.Head.RefuseExecuted].
 func Reset(ctx context.Context, s *timeline.Store, req ResetRequest) (*Result, error) {
-	head, frame, err := unownedAt(ctx, s, req.Run)
+	head, frame, err := unownedAt(ctx, s, req.Run, req.Force)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ type Request struct {
 	Attempt   int                 // 0 means the newest attempt of the iteration, as of the frame that Run names or of the tip
 	NoDeps    bool                // reset only the node, keep the rest of the tip's state, and restore no files
 	NoFiles   bool                // restore no files
+	Force     bool                // go on although a process in another clone may be executing the run
 	Confirm   code.ConfirmRemoval // asks about untracked files; nil removes them without a question
 	// Effects is asked about effects outside the run that are stepped over. If it returns an error, nothing is changed. nil steps over them.
 	Effects timeline.ConfirmEffects
@@ -80,7 +81,7 @@ type Result struct {
 // if no frame precedes the attempt; run_owned; conflict if another process has changed the run; and every code of
 // code.Restore. With these errors, the state of the run and all files are unchanged.
 func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
-	head, frame, err := unownedAt(ctx, s, req.Run)
+	head, frame, err := unownedAt(ctx, s, req.Run, req.Force)
 	if err != nil {
 		return nil, err
 	}
@@ -124,9 +125,9 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	return t.do(ctx)
 }
 
-// unowned opens the run with the whole id run. If a live process owns the run, unowned returns the head with
-// the error run_owned.
-func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head, error) {
+// unowned opens the run with the whole id run. If a process may be executing the run, unowned
+// returns the head with the error run_owned: see [timeline.Head.RefuseExecuted].
+func unowned(ctx context.Context, s *timeline.Store, run string, force bool) (*timeline.Head, error) {
 	id, err := s.ResolveRunToChange(ctx, run)
 	if err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head
 	if err != nil {
 		return nil, err
 	}
-	return head, s.RefuseOwned(head.Row())
+	return head, head.RefuseExecuted(force)
 }
 
 // back returns the change that gives the run the state of dest. The change cancels every attempt that began after dest

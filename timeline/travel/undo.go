@@ -18,6 +18,7 @@ import (
 type UndoRequest struct {
 	Run     string              // the run's id; "" means the run with the newest op of this clone that is not undone
 	NoFiles bool                // restore no files
+	Force   bool                // go on although a process in another clone may be executing the run
 	Confirm code.ConfirmRemoval // asks about untracked files; nil removes them without a question
 }
 
@@ -70,7 +71,7 @@ func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, err
 // if a process executes the run, nothing_to_undo if the run has no such op, and undo_refused if undo cannot take the
 // op back.
 func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
-	head, err := unowned(ctx, s, req.Run)
+	head, err := unowned(ctx, s, req.Run, req.Force)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,9 @@ also continued at the remote is refused until you fetch it.
 as long as the remote has fewer frame refs than smithers.remoteFrameRefs.
 
 Before it sends anything, push searches what the remote lacks for secrets. If it finds one, it
-lists all of them, and pushes nothing. --allow lets a finding through once; see scan.
+lists all of them, and pushes nothing. --allow lets a finding through once; see scan. Of files that
+git-lfs keeps elsewhere, push sends the pointers alone, and warns about the objects that the remote
+lacks.
 
 Captured files are pushed, too. If there are untracked files among them that the remote was not
 asked about before, push lists them and asks; smithers.pushFiles=yes or no decides for every

@@ -57,6 +57,8 @@ type Report struct {
 	Allowed  []Finding `json:"allowed"`  // what was found and is allowed
 	Objects  int       `json:"objects"`  // objects that were searched, without those that are remembered
 	Bytes    int64     `json:"bytes"`    // their size
+
+	LFS []LFSPointer `json:"-"` // the pointers of git-lfs among the objects
 }
 
 // Scan searches runs for secrets. It finds each secret once in each object and place. A scan that cannot finish is an error, so

@@ -37,8 +37,8 @@ type text struct {
 	isMessage bool
 }
 
-// search searches objects, and remembers those that are clean at every path. An exception for a path says nothing of the same
-// content elsewhere.
+// search searches objects, and remembers those that are clean at every path, but for pointers of git-lfs, which each scan reports. An
+// exception for a path says nothing of the same content elsewhere.
 func (j *scan) search(ctx context.Context, objects []object) ([]hit, error) {
 	var mu sync.Mutex
 	var hits []hit
@@ -59,6 +59,9 @@ func (j *scan) search(ctx context.Context, objects []object) ([]hit, error) {
 	workers.Go(func() error {
 		defer close(texts)
 		return j.read(ctx, objects, func(t text) error {
+			if p, ok := pointerIn(t); ok {
+				j.out.LFS = append(j.out.LFS, p)
+			}
 			select {
 			case texts <- t:
 				return nil
@@ -70,13 +73,16 @@ func (j *scan) search(ctx context.Context, objects []object) ([]hit, error) {
 	if err := workers.Wait(); err != nil {
 		return nil, err
 	}
-	dirty := make(map[objstore.ID]bool, len(hits))
+	again := make(map[objstore.ID]bool, len(hits))
 	for _, h := range hits {
-		dirty[h.id] = true
+		again[h.id] = true
+	}
+	for _, p := range j.out.LFS {
+		again[p.blob] = true
 	}
 	for _, o := range objects {
 		path := workingPath(o.path)
-		if !dirty[o.id] && (path == "" || !j.finder.AllowsPath(path)) {
+		if !again[o.id] && (path == "" || !j.finder.AllowsPath(path)) {
 			j.clean.add(o.id)
 		}
 	}

@@ -70,7 +70,7 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, req BundleRequest) ([]
 	if len(ids) == 0 {
 		return nil, fault.New(fault.Usage, "no runs to bundle").Hint("name at least one run")
 	}
-	if err := s.searchRuns(ctx, gate.Request{Runs: searched, Allow: req.Allow}, "no bundle was written"); err != nil {
+	if _, err := s.searchRuns(ctx, gate.Request{Runs: searched, Allow: req.Allow}, "no bundle was written"); err != nil {
 		return nil, err
 	}
 	return ids, timeline.Explain(s.transport().Bundle(ctx, w, names, nil))

@@ -72,6 +72,7 @@ type PushedRun struct {
 type PushResult struct {
 	Remote string      `json:"remote"`
 	Runs   []PushedRun `json:"runs"`
+	LFS    *LFSObjects `json:"lfs,omitempty"` // nil if the remote lacks none, or smithers.secrets is off
 }
 
 // rounds is the maximum number of attempts if other processes keep moving the same refs.
@@ -124,6 +125,7 @@ type push struct {
 	asked     bool            // a person has just answered, so the remote must be listed again
 	searched  []gate.Run      // the tips that were searched for secrets
 	withheld  []UntrackedFile // the files that smithers.pushFiles does not allow
+	lfs       *LFSObjects     // those of the runs that were searched
 }
 
 // outgoingRun is a run in a push, with its result so far.
@@ -265,7 +267,7 @@ func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) 
 // result returns the results of the runs that have a state. It leaves out a run that is current, was not named,
 // and got no new frame refs.
 func (p *push) result() *PushResult {
-	out := &PushResult{Remote: p.to.Shown(), Runs: []PushedRun{}}
+	out := &PushResult{Remote: p.to.Shown(), Runs: []PushedRun{}, LFS: p.lfs}
 	for _, run := range p.runs {
 		if run.State != "" && (run.named || run.State != StateCurrent || run.Frames > 0) {
 			out.Runs = append(out.Runs, run.PushedRun)

@@ -23,26 +23,28 @@ func (p *push) searchSecrets(ctx context.Context, open []*outgoingRun) error {
 	if p.to.Configured {
 		req.Remote = p.to.Name
 	}
-	if err := p.searchRuns(ctx, req, "nothing was pushed to "+p.to.Shown()); err != nil {
+	report, err := p.searchRuns(ctx, req, "nothing was pushed to "+p.to.Shown())
+	if err != nil {
 		return err
 	}
+	p.lookForLFS(report.LFS, runs)
 	p.searched = runs
 	return nil
 }
 
 // searchRuns searches runs for secrets before they leave the repository, unless smithers.secrets is off. If there are any that are
 // not allowed, the error's code is secrets_found. refused says what then was refused.
-func (s *Sharer) searchRuns(ctx context.Context, req gate.Request, refused string) error {
+func (s *Sharer) searchRuns(ctx context.Context, req gate.Request, refused string) (*gate.Report, error) {
 	if s.store.Settings().Secrets == vault.Off {
-		return nil
+		return &gate.Report{}, nil
 	}
 	if err := gate.CheckDigests(req.Allow...); err != nil {
-		return err
+		return nil, err
 	}
 	req.Progress = func(done, total int) { s.progress("looking for secrets", done, total) }
 	report, err := gate.Scan(ctx, s.store, req)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return report.Refusal(refused)
+	return report, report.Refusal(refused)
 }

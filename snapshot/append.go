@@ -55,6 +55,16 @@ func (d *Draft) StateChanges() []Change {
 	return slices.Concat(d.Frame.State, d.Mailbox)
 }
 
+// Repeat returns the draft of a frame with the state, the files, the ids, the subject and the time of the entry.
+func (e *Entry) Repeat() (*Draft, error) {
+	state, err := e.State()
+	if err != nil {
+		return nil, err
+	}
+	vcs, err := e.VCSRevision()
+	return &Draft{Frame: &FrameDraft{Restore: state, IDs: e.IDs}, VCS: vcs, Subject: e.Subject, AtMs: e.AtMs}, err
+}
+
 // Append builds the entry that follows prev and writes its objects to w, the commit last. For the first entry of a run
 // that is not a fork, prev is nil and draft.Run must fill in the run's row. w must be able to read everything that prev
 // and draft.Frame.Restore read. frames reconstructs prev's rendered tree and caches the new tree. frames may be nil.

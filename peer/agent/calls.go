@@ -148,7 +148,7 @@ func (d *drafter) takeTranscript(name, path string) error {
 		d.changed = true
 	}
 	if name == d.mem.transcript() {
-		lines = d.withoutCopies(lines)
+		lines = slices.DeleteFunc(lines, d.mem.isCopy)
 		d.noteMissed(lines)
 	}
 	for _, l := range lines {
@@ -163,31 +163,6 @@ func (d *drafter) takeTranscript(name, path string) error {
 		d.mem.setRead(name, to)
 	}
 	return nil
-}
-
-// withoutCopies returns the lines without those that the agent has copied from the session from which it has forked this one: their calls and their
-// tokens count there.
-func (d *drafter) withoutCopies(lines []dialect.Line) (own []dialect.Line) {
-	copied := false
-	for _, l := range lines {
-		if l.Header && l.Session == d.mem.session() {
-			d.mem.BeganMs = l.AtMs
-		}
-		known := false
-		if l.Link != nil {
-			_, known = d.theirs[l.Link.ID]
-		}
-		switch {
-		case l.Copied || d.mem.Copying && known || 0 < l.AtMs && l.AtMs < d.mem.BeganMs:
-			copied = true
-		case l.Link != nil || l.AtMs > 0:
-			copied, d.mem.Copying = false, false
-		}
-		if !copied {
-			own = append(own, l)
-		}
-	}
-	return own
 }
 
 // takeLine takes in what a line of a transcript says of tool calls and todos.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strings"
 
@@ -48,25 +49,39 @@ func readConversation(s *timeline.Store, speaks *dialect.Dialect, entry *snapsho
 // storedLines returns the lines of the conversation, one transcript after the other, and the names of their transcripts: see eachLine.
 func (m *memory) storedLines(rows *page.Collection, speaks *dialect.Dialect, look func(page.Row) ([]byte, error)) ([]dialect.Line, []string, error) {
 	parts := make(map[string][]dialect.Line)
-	for _, name := range m.Transcripts {
-		parts[name] = nil
-	}
-	known := func(name string) bool { _, ok := parts[name]; return ok } // the others are of subagents
-	inRow := make(map[string]lineEnd)                                   // how far each transcript was read
-	err := eachLine(rows, speaks, known, look, func(name string, line dialect.Line) {
-		at := inRow[name].after(line)
-		inRow[name] = at
-		if end, left := m.Ends[name]; !left || at.Offset < end.Offset || at.Offset == end.Offset && at.Lines <= end.Lines {
-			parts[name] = append(parts[name], line)
+	for line, err := range m.eachLine(rows, speaks, look) {
+		if err != nil {
+			return nil, nil, err
 		}
-	})
+		parts[line.of] = append(parts[line.of], line.Line)
+	}
 	var lines []dialect.Line
 	var of []string
 	for _, name := range m.Transcripts {
 		lines = append(lines, parts[name]...)
 		of = append(of, slices.Repeat([]string{name}, len(parts[name]))...)
 	}
-	return lines, of, err
+	return lines, of, nil
+}
+
+// eachLine yields the lines of the conversation, in the order of their rows: see eachLine.
+func (m *memory) eachLine(rows *page.Collection, speaks *dialect.Dialect, look func(page.Row) ([]byte, error)) iter.Seq2[storedLine, error] {
+	own := func(name string) bool { return slices.Contains(m.Transcripts, name) } // the others are of subagents
+	return func(yield func(storedLine, error) bool) {
+		for line, err := range eachLine(rows, speaks, own, look) {
+			if end, left := m.Ends[line.of]; err == nil && left && line.end.isBehind(end) {
+				continue
+			}
+			if !yield(line, err) {
+				return
+			}
+		}
+	}
+}
+
+// isBehind reports whether a place of a transcript is behind another one.
+func (e lineEnd) isBehind(other lineEnd) bool {
+	return e.Offset > other.Offset || e.Offset == other.Offset && e.Lines > other.Lines
 }
 
 // after returns the place after line, which is the next one of its transcript.
@@ -92,37 +107,48 @@ func (c *conversation) ends(kept int) map[string]lineEnd {
 	return ends
 }
 
-// eachLine calls take with each line of the transcripts that wanted names. rows are the rows of all transcripts. look returns the
-// value of a row as it is to be read; if look is nil, the lines are as they are stored, with placeholders for secrets. The offset of
-// a line is that of its row.
+// storedLine is a line of a transcript as it is stored. Its offset is that of its row.
+type storedLine struct {
+	dialect.Line
+
+	of  string  // the name of the transcript
+	end lineEnd // the place after the line
+}
+
+// eachLine yields the lines of the transcripts that wanted names, in the order of their rows. rows are the rows of all transcripts. look returns the
+// value of a row as it is to be read; if look is nil, the lines are as they are stored, with placeholders for secrets.
 func eachLine(
-	rows *page.Collection, speaks *dialect.Dialect, wanted func(string) bool, look func(page.Row) ([]byte, error), take func(string, dialect.Line),
-) error {
-	for row, err := range rows.Rows() {
-		if err != nil {
-			return timeline.Explain(err)
-		}
-		name, offset, err := snapshot.SplitTranscriptKey(row.Key)
-		if err != nil {
-			return timeline.Explain(err)
-		}
-		if !wanted(name) {
-			continue
-		}
-		if look != nil {
-			if row.Value, err = look(row); err != nil {
-				return timeline.Explain(err)
+	rows *page.Collection, speaks *dialect.Dialect, wanted func(string) bool, look func(page.Row) ([]byte, error),
+) iter.Seq2[storedLine, error] {
+	return func(yield func(storedLine, error) bool) {
+		for row, err := range rows.Rows() {
+			var name string
+			var offset int64
+			var texts [][]byte
+			if err == nil {
+				name, offset, err = snapshot.SplitTranscriptKey(row.Key)
+			}
+			if err == nil && !wanted(name) {
+				continue
+			}
+			if err == nil && look != nil {
+				row.Value, err = look(row)
+			}
+			if err == nil {
+				texts, err = snapshot.DecodeTranscript(row)
+			}
+			if err != nil {
+				yield(storedLine{}, timeline.Explain(err))
+				return
+			}
+			for i, text := range texts {
+				line := dialect.Line{Facts: speaks.Read(text), Offset: offset, Text: bytes.Clone(text)}
+				if !yield(storedLine{line, name, lineEnd{offset, i + 1}}, nil) {
+					return
+				}
 			}
 		}
-		texts, err := snapshot.DecodeTranscript(row)
-		if err != nil {
-			return timeline.Explain(err)
-		}
-		for _, text := range texts {
-			take(name, dialect.Line{Facts: speaks.Read(text), Offset: offset, Text: bytes.Clone(text)})
-		}
 	}
-	return nil
 }
 
 // cut returns the indexes of the lines that a course keeps of the conversation: those before the prompt, for the frame of a prompt, and

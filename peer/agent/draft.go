@@ -44,11 +44,10 @@ type drafter struct {
 	warn       func(error) // receives what does not harm the frame
 
 	out     snapshot.Draft
-	calls   map[string]snapshot.ToolCall        // the changed rows, by key
-	theirs  map[string]snapshot.TranscriptRange // the IDs of lines of the session from which this one was forked
-	missed  []dialect.Call                      // calls of new lines that have ended, and that no hook has told of
-	todos   json.RawMessage                     // the list of todos that a new line sets; nil if none does
-	changed bool                                // the draft has something that the newest entry does not have, besides files
+	calls   map[string]snapshot.ToolCall // the changed rows, by key
+	missed  []dialect.Call               // calls of new lines that have ended, and that no hook has told of
+	todos   json.RawMessage              // the list of todos that a new line sets; nil if none does
+	changed bool                         // the draft has something that the newest entry does not have, besides files
 }
 
 // draft returns the draft of the frame for the event, without files.

@@ -49,10 +49,12 @@ type memory struct {
 	// Read has the state of each transcript, by its name.
 	Read  map[string]readTo `json:"read,omitempty"`
 	Usage dialect.Usage     `json:"usage"` // of the turn
-	// Copying says that all lines so far of the newest transcript are copies: the agent has forked the session from another one.
-	Copying bool `json:"copying,omitempty"`
+	// CopiedTo is the offset in the newest transcript before which all lines are copies: the agent has forked the session from another one.
+	CopiedTo int64 `json:"copiedTo,omitempty"`
 	// BeganMs is when the agent's file says that the session has begun, in milliseconds since 1970. Lines of before are copies. 0 if the file does not say it.
 	BeganMs int64 `json:"beganMs,omitempty"`
+
+	copied bool // the line before is a copy
 }
 
 // readTo is how far the file of a transcript was read.
@@ -155,6 +157,20 @@ func (m *memory) rewritten() {
 func (m *memory) draft() (*snapshot.ExtDraft, error) {
 	data, err := json.Marshal(m)
 	return &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{memoryName: append(data, '\n')}}, err
+}
+
+// isCopy reports whether the next line of the newest transcript is a copy of a line of the session from which the agent has forked this one: its call and its
+// tokens count there. A line without a place and a time is a copy if the line before is.
+func (m *memory) isCopy(l dialect.Line) bool {
+	if l.Header && l.Session == m.session() {
+		m.BeganMs = l.AtMs
+	}
+	if l.Copied || l.Offset < m.CopiedTo || 0 < l.AtMs && l.AtMs < m.BeganMs {
+		m.copied = true
+	} else if l.Link != nil || l.AtMs > 0 {
+		m.copied = false
+	}
+	return m.copied
 }
 
 // session returns the agent's own id of the session.

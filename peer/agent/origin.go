@@ -1,12 +1,10 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -20,6 +18,8 @@ import (
 const (
 	// mostCompared is the number of sessions that are searched for the one from which the agent has forked a session.
 	mostCompared = 500
+	// mostForeign is the number of lines of such a session that are compared before one is found in the fork's own file.
+	mostForeign = 100
 	// mostRepeated is the number of entries that a session can have when it becomes a fork.
 	mostRepeated = 32
 )
@@ -28,24 +28,51 @@ const (
 type origin struct {
 	entry  *snapshot.Entry // the frame from which the session goes on
 	mem    *memory         // at this frame
-	shared bool            // the fork's own file has copies of the lines
+	shared int             // the number of lines that the fork's own file has, too
+	copied int64           // the offset in the fork's own file after the beginning of the last of these lines; 0 if nothing was copied
 }
 
-// findOrigin returns the session from which the agent has forked the session self, or nil if it is not recorded here. lines are the first lines of the
-// fork's own file: copies of the lines of the other session, or a header that names it.
-func findOrigin(ctx context.Context, s *timeline.Store, agent, self string, lines []dialect.Line) (*origin, error) {
-	named := ""
-	if i := slices.IndexFunc(lines, func(l dialect.Line) bool { return l.ForkOf != "" }); i >= 0 {
-		named = Run(agent, lines[i].ForkOf)
+// forkedFile is what a session's own file says of the session from which the agent has forked it.
+type forkedFile struct {
+	of    string           // the run of that session; "" if no line names it
+	lines map[string]int64 // the offsets of the lines, by their IDs
+}
+
+// readForked reads the file at path. It returns nil if the session is not a fork. forked says that the agent has told of the fork: otherwise a line must name the
+// other session.
+func readForked(path string, speaks *dialect.Dialect, forked bool) (*forkedFile, error) {
+	f := &forkedFile{lines: make(map[string]int64)}
+	for offset := int64(0); ; {
+		lines, next, err := readLines(path, offset, speaks, timeline.TranscriptFull)
+		if _, unreadable := errors.AsType[*unreadableError](err); unreadable {
+			return nil, nil //nolint:nilnil // the drafter warns
+		}
+		for _, l := range lines {
+			if l.ForkOf != "" {
+				f.of = cmp.Or(f.of, Run(speaks.Name, l.ForkOf))
+			}
+			if l.Link != nil {
+				f.lines[l.Link.ID] = l.Offset
+			}
+		}
+		switch {
+		case err != nil || f.of == "" && (!forked || len(f.lines) == 0):
+			return nil, err
+		case next == offset:
+			return f, nil
+		}
+		offset = next
 	}
+}
+
+// origin returns the session from which the agent has forked the run self: the one with most of the lines. It returns nil if the session is not recorded here.
+func (f *forkedFile) origin(ctx context.Context, s *timeline.Store, agent, self string) (best *origin, err error) {
 	runs, err := list.Runs(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	runs = slices.DeleteFunc(runs, func(r list.RunInfo) bool { return r.WorkflowName != agent || r.RunID == self })
 	slices.SortStableFunc(runs, func(a, b list.RunInfo) int { return cmp.Compare(b.UpdatedAtMs, a.UpdatedAtMs) })
-	var best *origin
-	most := 0
 	for _, run := range runs[:min(len(runs), mostCompared)] {
 		head, err := s.Head(ctx, run.RunID)
 		if err != nil {
@@ -55,91 +82,56 @@ func findOrigin(ctx context.Context, s *timeline.Store, agent, self string, line
 		if err != nil || mem.Agent != agent {
 			continue
 		}
-		shared, at, err := sharedLines(head.Entry(), mem, lines)
+		o, err := f.compare(s, head.Entry(), mem)
 		if err != nil {
 			return nil, err
 		}
-		if shared == 0 && run.RunID != named || shared < most {
-			continue
+		if o != nil && (best == nil || o.shared >= best.shared) {
+			best = o // of equal sessions, the last one is the oldest
 		}
-		entry, err := frameBehind(s, head.Entry(), at)
-		if err != nil || entry == nil {
-			return nil, err
-		}
-		if mem, err = memoryOf(entry); err != nil {
-			return nil, err
-		}
-		best, most = &origin{entry, mem, shared > 0}, max(shared, 1) // of equal sessions, the last one is the oldest
 	}
 	return best, nil
 }
 
-// sharedLines returns how many of lines a session has, too, and the place of the last of them in the session's transcripts.
-func sharedLines(entry *snapshot.Entry, mem *memory, lines []dialect.Line) (shared int, last snapshot.TranscriptRange, err error) {
-	i := slices.IndexFunc(lines, func(l dialect.Line) bool { return l.Link != nil })
-	if i < 0 {
-		return 0, last, nil
-	}
-	rows, err := entry.Transcript()
+// compare compares the lines of a session, whose newest entry is given, with those of the file. It returns nil if the file is not a fork of the session.
+func (f *forkedFile) compare(s *timeline.Store, newest *snapshot.Entry, mem *memory) (*origin, error) {
+	rows, err := newest.Transcript()
 	if err != nil {
-		return 0, last, timeline.Explain(err)
+		return nil, timeline.Explain(err)
 	}
-	begins, err := beginsWith(rows, mem, lines[i].Link.ID)
-	if err != nil || !begins {
-		return 0, last, err
-	}
-	theirs, err := placesOf(rows, mem)
-	for _, l := range lines {
-		if l.Link == nil {
+	o := new(origin)
+	var last storedLine // the one that the file has last
+	foreign := 0
+	for line, err := range mem.eachLine(rows, dialect.For(mem.Agent), nil) {
+		if err != nil {
+			return nil, err
+		}
+		if line.Link == nil {
 			continue
 		}
-		if at, ok := theirs[l.Link.ID]; ok {
-			shared, last = shared+1, at
+		at, copied := f.lines[line.Link.ID]
+		if foreign++; !copied && o.shared == 0 && foreign > mostForeign {
+			break
+		}
+		if copied {
+			o.shared++
+		}
+		if copied && at >= o.copied {
+			o.copied, last = at+1, line
 		}
 	}
-	return shared, last, err
-}
-
-// beginsWith reports whether one of the first rows of a session's transcripts has the ID of a line.
-func beginsWith(rows *page.Collection, mem *memory, id string) (bool, error) {
-	const first = 3
-	seen := make(map[string]int)
-	for key, err := range rows.Keys() {
-		if err != nil {
-			return false, timeline.Explain(err)
-		}
-		name, _, err := snapshot.SplitTranscriptKey(key)
-		if err != nil {
-			return false, timeline.Explain(err)
-		}
-		if seen[name]++; seen[name] > first || !slices.Contains(mem.Transcripts, name) {
-			continue
-		}
-		value, _, err := rows.Get(key)
-		if err != nil {
-			return false, timeline.Explain(err)
-		}
-		if bytes.Contains(value, []byte(`"`+id+`"`)) {
-			return true, nil
-		}
+	if o.shared == 0 && newest.Run != f.of {
+		return nil, nil //nolint:nilnil // documented
 	}
-	return false, nil
+	if o.entry, err = frameBehind(s, newest, last); err != nil || o.entry == nil {
+		return nil, err
+	}
+	o.mem, err = memoryOf(o.entry)
+	return o, err
 }
 
-// placesOf returns the places of the lines of a session's transcripts, by their IDs.
-func placesOf(rows *page.Collection, mem *memory) (map[string]snapshot.TranscriptRange, error) {
-	places := make(map[string]snapshot.TranscriptRange)
-	own := func(name string) bool { return slices.Contains(mem.Transcripts, name) }
-	err := eachLine(rows, dialect.For(mem.Agent), own, nil, func(name string, line dialect.Line) {
-		if line.Link != nil {
-			places[line.Link.ID] = snapshot.TranscriptRange{Transcript: name, Offset: line.Offset}
-		}
-	})
-	return places, err
-}
-
-// frameBehind returns the oldest frame of a session, down from the newest entry, that had read the line at the place; the newest frame if the place is unknown.
-func frameBehind(s *timeline.Store, newest *snapshot.Entry, at snapshot.TranscriptRange) (found *snapshot.Entry, err error) {
+// frameBehind returns the oldest frame of a session, down from the newest entry, that had read the line; the newest frame if the line is unknown.
+func frameBehind(s *timeline.Store, newest *snapshot.Entry, line storedLine) (found *snapshot.Entry, err error) {
 	for entry, err := range s.Chain(newest) {
 		if err != nil {
 			return nil, timeline.Explain(err)
@@ -151,35 +143,36 @@ func frameBehind(s *timeline.Store, newest *snapshot.Entry, at snapshot.Transcri
 		if err != nil {
 			return nil, err
 		}
-		read, known := mem.Read[at.Transcript]
-		if found != nil && (!known || read.Offset <= at.Offset) {
-			return found, nil
+		if found != nil && mem.Read[line.of].Offset <= line.Offset {
+			break
 		}
-		if found = entry; at.Transcript == "" {
+		if found = entry; line.of == "" {
 			break
 		}
 	}
 	return found, nil
 }
 
-// found makes the run of a session that the agent has forked: a fork of the other session's run. The fork has the calls, the prompts and the tokens of its own
-// turns alone. Lines that its own file does not have are taken over. head is the run so far, or nil: what it has is repeated behind the fork.
-func (o *origin) found(ctx context.Context, s *timeline.Store, agent, session string, head *timeline.Head) (_ *timeline.Head, err error) {
-	at := s.Now().UnixMilli()
+// series begins the run of a session that the agent has forked: a fork of the other session's run. The fork has the calls, the prompts and the tokens of its own
+// turns alone. head is the run so far, or nil: its entries are replaced.
+func (o *origin) series(ctx context.Context, s *timeline.Store, session string, row snapshot.Run, head *timeline.Head) (series *timeline.Series, err error) {
 	from := timeline.Address{Run: o.entry.Run, Frame: o.entry.Frame}
-	row := snapshot.Run{ID: Run(agent, session), Workflow: agent, Status: snapshot.RunRunning, CreatedAtMs: at, StartedAtMs: &at}
-	var old []*snapshot.Entry // newest first
-	var series *timeline.Series
-	if head != nil {
-		row = head.Row()
-		for entry, err := range s.Chain(head.Entry()) {
-			if err != nil {
-				return nil, timeline.Explain(err)
-			}
-			old = append(old, entry)
+	row.Parent = &snapshot.Parent{RunID: from.Run, Frame: from.Frame, Commit: o.entry.ID, AtMs: row.CreatedAtMs}
+	draft := snapshot.Draft{
+		Frame: &snapshot.FrameDraft{Restore: snapshot.EmptyState()}, Afresh: true, AtMs: row.CreatedAtMs, Subject: fmt.Sprintf("forked from %s", from),
+	}
+	if draft.Ext, err = o.enter(newMemory(o.mem.Agent, session)).draft(); err != nil {
+		return nil, err
+	}
+	if o.copied == 0 {
+		rows, err := o.entry.Transcript()
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if draft.Journal, err = setRows(nil, snapshot.CollectionTranscript, rows); err != nil {
+			return nil, err
 		}
 	}
-	row.Parent = &snapshot.Parent{RunID: from.Run, Frame: from.Frame, Commit: o.entry.ID, AtMs: row.CreatedAtMs}
 	if head != nil {
 		series, err = timeline.ReplaceSeries(ctx, head, row, o.entry)
 	} else {
@@ -188,147 +181,119 @@ func (o *origin) found(ctx context.Context, s *timeline.Store, agent, session st
 	if err != nil {
 		return nil, err
 	}
-	defer series.Close()
 	series.StayOpen()
-	draft, err := o.draft(session)
-	if err != nil {
-		return nil, err
+	if _, err = series.Append(ctx, draft); err != nil {
+		series.Close()
 	}
-	draft.AtMs, draft.Subject = row.CreatedAtMs, fmt.Sprintf("forked from %s", from)
-	if _, err := series.Append(ctx, draft); err != nil {
-		return nil, err
+	return series, err
+}
+
+// enter makes mem the memory of the fork, and returns it. If no line was copied, the conversation begins with that of the other session.
+func (o *origin) enter(mem *memory) *memory {
+	if mem.CopiedTo = o.copied; o.copied == 0 {
+		mem.Sessions, mem.Transcripts = slices.Concat(o.mem.Sessions, mem.Sessions), slices.Concat(o.mem.Transcripts, mem.Transcripts)
+		mem.leave(o.mem.Ends)
 	}
-	for _, entry := range slices.Backward(old) {
-		draft, err := repeated(entry)
+	return mem
+}
+
+// setRows adds changes that set the rows of a collection.
+func setRows(changes []snapshot.Change, collection string, rows *page.Collection) ([]snapshot.Change, error) {
+	for row, err := range rows.Rows() {
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		if _, err := series.Append(ctx, draft); err != nil {
-			return nil, err
-		}
+		changes = append(changes, snapshot.SetRow(collection, row))
 	}
-	return series.Commit(ctx)
+	return changes, nil
 }
 
-// draft returns the first frame of the fork. It has the files of the frame from which the session goes on.
-func (o *origin) draft(session string) (draft snapshot.Draft, err error) {
-	draft = snapshot.Draft{Frame: &snapshot.FrameDraft{Restore: snapshot.EmptyState()}, Afresh: true}
-	mem := newMemory(o.mem.Agent, session)
-	if !o.shared {
-		mem.Sessions, mem.Transcripts, mem.Ends = append(o.mem.Sessions, session), append(o.mem.Transcripts, session), maps.Clone(o.mem.Ends)
-		rows, err := o.entry.Transcript()
+// repeat appends the entries of the run so far, with their texts as they are stored.
+func (o *origin) repeat(ctx context.Context, s *timeline.Store, series *timeline.Series, newest *snapshot.Entry) error {
+	var drafts []*snapshot.Draft // the newest first
+	for entry, err := range s.Chain(newest) {
 		if err != nil {
-			return draft, timeline.Explain(err)
+			return timeline.Explain(err)
 		}
-		for row, err := range rows.Rows() {
-			if err != nil {
-				return draft, timeline.Explain(err)
-			}
-			draft.Journal = append(draft.Journal, snapshot.SetRow(snapshot.CollectionTranscript, row))
+		draft, err := entry.Repeat()
+		if err != nil {
+			return timeline.Explain(err)
 		}
-	}
-	draft.Ext, err = mem.draft()
-	return draft, err
-}
-
-// repeated returns the draft of an entry with all that an entry has. Its texts are as they are stored.
-func repeated(entry *snapshot.Entry) (snapshot.Draft, error) {
-	state, err := entry.State()
-	if err != nil {
-		return snapshot.Draft{}, err
-	}
-	row, err := entry.RunRow()
-	if err != nil {
-		return snapshot.Draft{}, err
-	}
-	vcs, err := entry.VCSRevision()
-	if err != nil {
-		return snapshot.Draft{}, err
-	}
-	memory, err := entry.ExtFile(EngineName, memoryName)
-	if err != nil {
-		return snapshot.Draft{}, err
-	}
-	draft := snapshot.Draft{
-		Frame: &snapshot.FrameDraft{Restore: state, IDs: entry.IDs}, VCS: vcs, Subject: entry.Subject, AtMs: entry.AtMs,
-		Ext: &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{memoryName: memory}},
-		Run: func(r *snapshot.Run) {
+		row, err := entry.RunRow()
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		draft.Run = func(r *snapshot.Run) {
 			r.Status, r.FinishedAtMs, r.StartedAtMs = row.Status, row.FinishedAtMs, row.StartedAtMs
-		},
-	}
-	journal, err := entry.Journal()
-	for _, part := range journal {
-		for row, err := range part.Rows.Rows() {
-			if err != nil {
-				return draft, err
+		}
+		mem, err := memoryOf(entry)
+		if err != nil {
+			return err
+		}
+		if draft.Ext, err = o.enter(mem).draft(); err != nil {
+			return err
+		}
+		journal, err := entry.Journal()
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		for _, part := range journal {
+			if draft.Journal, err = setRows(draft.Journal, part.Name, part.Rows); err != nil {
+				return err
 			}
-			draft.Journal = append(draft.Journal, snapshot.SetRow(part.Name, row))
+		}
+		drafts = append(drafts, draft)
+	}
+	for _, draft := range slices.Backward(drafts) {
+		if _, err := series.Append(ctx, *draft); err != nil {
+			return err
 		}
 	}
-	return draft, err
+	return nil
 }
 
-// beginFork makes the run of the session a fork, if the agent has forked the session from another one that is recorded here. It returns the newest entry of the run. first
-// are the first lines of the session's own file.
-func (r *recorder) beginFork(ctx context.Context, head *timeline.Head, first []dialect.Line) (*timeline.Head, error) {
-	forked := r.ev.Forked && len(first) > 0 || slices.ContainsFunc(first, func(l dialect.Line) bool { return l.ForkOf != "" })
-	if !forked {
+// beginFork makes the run of the session a fork, if the agent has forked the session from another one that is recorded here, and no hook has read its own file
+// before. head is the newest entry of the run, or nil. beginFork returns the new one.
+func (r *recorder) beginFork(ctx context.Context, head *timeline.Head) (*timeline.Head, error) {
+	if r.ev.Transcript == "" || head != nil && (head.Row().Parent != nil || head.Row().Frame >= mostRepeated) {
 		return head, nil
 	}
-	o, err := findOrigin(ctx, r.store, r.agent, Run(r.agent, r.ev.Session), first)
+	now := r.store.Now().UnixMilli()
+	row := snapshot.Run{ID: Run(r.agent, r.ev.Session), Workflow: r.agent, Status: snapshot.RunRunning, CreatedAtMs: now, StartedAtMs: &now}
+	if head != nil {
+		mem, err := memoryOf(head.Entry())
+		if err != nil || mem.Read[mem.transcript()].Offset > 0 {
+			return head, err
+		}
+		row = head.Row()
+	}
+	file, err := readForked(r.ev.Transcript, r.speaks, r.ev.Forked)
+	if err != nil || file == nil {
+		return head, err
+	}
+	o, err := file.origin(ctx, r.store, r.agent, row.ID)
 	if err != nil || o == nil {
 		return head, err
 	}
-	made, err := o.found(ctx, r.store, r.agent, r.ev.Session, head)
+	fork, err := o.fork(ctx, r.store, r.ev.Session, row, head)
 	if code := fault.CodeOf(err); err != nil && code != fault.Conflict && code != fault.RunExists {
 		r.store.Warn(fmt.Errorf("the session was not recorded as a fork of %s: %w", o.entry.Run, err))
 		return head, nil
 	}
-	return made, err
+	return fork, err
 }
 
-// firstLines returns the first lines of the session's own file, if no hook has read any. head is the newest entry of the session's run, or nil.
-func (r *recorder) firstLines(head *timeline.Head) ([]dialect.Line, error) {
-	if r.ev.Transcript == "" || head != nil && (head.Row().Parent != nil || head.Row().Frame >= mostRepeated) {
-		return nil, nil
+// fork makes the run of a session that the agent has forked: see series.
+func (o *origin) fork(ctx context.Context, s *timeline.Store, session string, row snapshot.Run, head *timeline.Head) (*timeline.Head, error) {
+	series, err := o.series(ctx, s, session, row, head)
+	if err != nil {
+		return nil, err
 	}
+	defer series.Close()
 	if head != nil {
-		mem, err := memoryOf(head.Entry())
-		if err != nil || mem.Read[mem.transcript()].Offset > 0 {
+		if err := o.repeat(ctx, s, series, head.Entry()); err != nil {
 			return nil, err
 		}
 	}
-	lines, _, err := readLines(r.ev.Transcript, 0, r.speaks, r.store.Settings().Session.Transcript)
-	if _, unreadable := errors.AsType[*unreadableError](err); unreadable {
-		return nil, nil // the drafter warns
-	}
-	return lines, err
-}
-
-// beginCopies tells d which lines of the session's own file can be copies of another session's.
-func (r *recorder) beginCopies(ctx context.Context, head *timeline.Head, d *drafter) error {
-	if head == nil || head.Row().Parent == nil || d.mem.Read[d.mem.transcript()].Offset > 0 && !d.mem.Copying {
-		return nil
-	}
-	var err error
-	d.theirs, err = r.theirs(ctx, head)
-	d.mem.Copying = true
-	return err
-}
-
-// theirs returns the IDs of the lines that a fork can have copies of: those of the session from which it was forked.
-func (r *recorder) theirs(ctx context.Context, head *timeline.Head) (map[string]snapshot.TranscriptRange, error) {
-	parent, err := r.store.Head(ctx, head.Row().Parent.RunID)
-	if err != nil {
-		return nil, nil //nolint:nilerr // the session is gone
-	}
-	mem, err := memoryOf(parent.Entry())
-	if err != nil {
-		return nil, nil //nolint:nilerr // another run has its name
-	}
-	rows, err := parent.Entry().Transcript()
-	if err != nil {
-		return nil, timeline.Explain(err)
-	}
-	return placesOf(rows, mem)
+	return series.Commit(ctx)
 }

@@ -92,11 +92,7 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 	if head == nil && (r.ev.Kind == dialect.Started || r.ev.Kind == dialect.Calling || r.ev.Kind == dialect.Ended) {
 		return false, nil // a session begins with its first prompt
 	}
-	first, err := r.firstLines(head)
-	if err != nil {
-		return false, err
-	}
-	if head, err = r.beginFork(ctx, head, first); err != nil {
+	if head, err = r.beginFork(ctx, head); err != nil {
 		return false, err
 	}
 	mem := newMemory(r.agent, r.ev.Session)
@@ -122,9 +118,6 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 	}
 	if r.files != nil {
 		d.files = &r.files.VCS
-	}
-	if err := r.beginCopies(ctx, head, &d); err != nil {
-		return false, err
 	}
 	draft, err := d.draft()
 	if err != nil {

@@ -124,14 +124,17 @@ type answer struct {
 func answersOf(rows *page.Collection, speaks *dialect.Dialect) (map[string][]answer, error) {
 	said := make(map[string][]answer)
 	all := func(string) bool { return true }
-	err := eachLine(rows, speaks, all, nil, func(name string, line dialect.Line) {
+	for line, err := range eachLine(rows, speaks, all, nil) {
+		if err != nil {
+			return nil, err
+		}
 		for _, saying := range line.Said {
 			if saying.Role == dialect.Assistant {
-				said[name] = append(said[name], answer{line.Offset, firstSentence(saying.Text)})
+				said[line.of] = append(said[line.of], answer{line.Offset, firstSentence(saying.Text)})
 			}
 		}
-	})
-	return said, err
+	}
+	return said, nil
 }
 
 // seedJob makes the checkpoints of one session. Its fields are of the frame before.

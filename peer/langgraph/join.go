@@ -183,19 +183,12 @@ func (j *joiner) status(row snapshot.Run) func(*snapshot.Run) {
 // repeat returns the draft of a frame that has the checkpoint of another frame again, with its state and files. again is
 // the new record, base the checkpoint that it goes on from, and frame the number of the new frame.
 func repeat(entry *snapshot.Entry, again, base *record, frame int64) (*snapshot.Draft, error) {
-	state, err := entry.State()
+	draft, err := entry.Repeat()
 	if err != nil {
 		return nil, err
 	}
-	vcs, err := entry.VCSRevision()
-	if err != nil {
-		return nil, err
-	}
-	draft := &snapshot.Draft{
-		Frame: &snapshot.FrameDraft{Restore: state, IDs: entry.IDs, Silent: true}, AtMs: entry.AtMs, Subject: entry.Subject, VCS: vcs,
-		Ext:    &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{checkpointFile: again.encode()}},
-		Limits: formatLimits,
-	}
+	draft.Frame.Silent, draft.Limits = true, formatLimits
+	draft.Ext = &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{checkpointFile: again.encode()}}
 	switch {
 	case frame == 0:
 	case base == nil || base.frame == snapshot.NoFrame:

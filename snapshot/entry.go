@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -287,6 +288,64 @@ type journal struct {
 	rowSet
 
 	unread []objstore.TreeEntry // collections of a newer version, which Append copies unchanged from the previous entry
+}
+
+// Rows returns the collection of the state or of the journal with the given name, as in a Change.
+func (e *Entry) Rows(name string) (*page.Collection, error) {
+	state, err := e.State()
+	if err != nil {
+		return nil, err
+	}
+	if rows := state.collection(name); rows != nil {
+		return rows, nil
+	}
+	return e.journalRows(name)
+}
+
+// Changed returns the names of the parts in which the entry differs from another one. The collections of the journal are parts, and the row of the run and
+// the events are not.
+func (e *Entry) Changed(before *Entry) ([]string, error) {
+	was, err := before.allParts()
+	if err != nil {
+		return nil, err
+	}
+	is, err := e.allParts()
+	if err != nil {
+		return nil, err
+	}
+	for name, id := range was {
+		if is[name] == id {
+			delete(is, name)
+		} else {
+			is[name] = id
+		}
+	}
+	return slices.Collect(maps.Keys(is)), nil
+}
+
+// allParts returns the ids of the parts that Changed compares, by their names.
+func (e *Entry) allParts() (map[string]objstore.ID, error) {
+	parts, err := e.parts()
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string]objstore.ID)
+	for _, part := range parts {
+		ids[part.Name] = part.ID
+	}
+	if journal := ids[journalName]; !journal.IsZero() {
+		rows, err := objstore.ReadTree(e.r, journal)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range rows {
+			ids[part.Name] = part.ID
+		}
+	}
+	delete(ids, journalName)
+	delete(ids, runName)
+	delete(ids, eventsName)
+	return ids, nil
 }
 
 // readJournal opens the collections of the journal. A collection that the journal lacks is empty. A collection that

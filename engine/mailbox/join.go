@@ -126,35 +126,30 @@ func operationsSince(s *timeline.Store, tip *snapshot.Entry, common objstore.ID)
 
 // decidedIn returns the rows that entry decides, compared with the entry before. only is false if entry changes anything else.
 func decidedIn(before, entry *snapshot.Entry) (rows []decidedRow, only bool, err error) {
-	if entry.Frame != snapshot.NoFrame {
-		return nil, false, nil // only a frame changes the state
+	changed, err := entry.Changed(before)
+	others := func(part string) bool { return !slices.Contains(decidable, part) }
+	if err != nil || entry.Frame != snapshot.NoFrame || slices.ContainsFunc(changed, others) {
+		return nil, false, err
 	}
 	if same, err := sameRun(before, entry); err != nil || !same {
 		return nil, false, err
 	}
-	was, err := collectionsOf(before)
-	if err != nil {
-		return nil, false, err
-	}
-	is, err := collectionsOf(entry)
-	if err != nil {
-		return nil, false, err
-	}
-	for name, now := range is {
-		decides := slices.Contains(decidable, name)
-		if !decides && now.ID() != was[name].ID() {
-			return nil, false, nil
+	for _, name := range decidable {
+		was, err := before.Rows(name)
+		if err != nil {
+			return nil, false, err
 		}
-		for delta, err := range page.Diff(was[name], now) {
+		is, err := entry.Rows(name)
+		if err != nil {
+			return nil, false, err
+		}
+		for delta, err := range page.Diff(was, is) {
 			if err != nil || delta.To == nil {
 				return nil, false, err
 			}
 			rows = append(rows, decidedRow{name, delta})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b decidedRow) int {
-		return slices.Index(decidable, a.collection) - slices.Index(decidable, b.collection)
-	})
 	if len(rows) > 0 {
 		return rows, true, nil
 	}
@@ -162,70 +157,25 @@ func decidedIn(before, entry *snapshot.Entry) (rows []decidedRow, only bool, err
 	return nil, len(events) > 0 && !slices.ContainsFunc(events, func(e snapshot.Event) bool { return e.Type != EventLate }), err
 }
 
-// decidable are the collections that decisions change.
+// decidable are the collections that decisions change, in the order in which they are repeated.
 var decidable = []string{
 	snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals, snapshot.CollectionScores,
 }
 
-// collectionsOf returns the collections of an entry that every entry may change: the mailbox and the journal.
-func collectionsOf(entry *snapshot.Entry) (map[string]*page.Collection, error) {
-	state, err := entry.State()
-	if err != nil {
-		return nil, err
-	}
-	journal, err := entry.Journal()
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]*page.Collection{
-		snapshot.CollectionApprovals: state.Approvals(), snapshot.CollectionHumanRequests: state.HumanRequests(),
-		snapshot.CollectionSignals: state.Signals(), snapshot.CollectionWaits: state.Waits(),
-	}
-	for _, one := range journal {
-		all[one.Name] = one.Rows
-	}
-	return all, nil
-}
-
-// sameRun reports whether two entries have the same row of the run, the same files and workflow, and the same data of other engines. The
-// secrets and events that the row counts do not matter, because an append counts them anew.
+// sameRun reports whether two entries have the same row of the run. The secrets and events that the row counts do not matter, because an append counts them anew.
 func sameRun(a, b *snapshot.Entry) (bool, error) {
 	was, err := a.RunRow()
 	if err != nil {
 		return false, err
 	}
 	is, err := b.RunRow()
-	if err != nil {
-		return false, err
-	}
 	was.Secrets, was.Marks, was.NextSeq = is.Secrets, is.Marks, is.NextSeq
-	same := reflect.DeepEqual(was, is)
-	for _, part := range []func(*snapshot.Entry) (objstore.ID, error){(*snapshot.Entry).VCSID, (*snapshot.Entry).WorkflowID} {
-		before, err := part(a)
-		if err != nil {
-			return false, err
-		}
-		after, err := part(b)
-		if err != nil {
-			return false, err
-		}
-		same = same && before == after
-	}
-	before, err := a.Carried()
-	if err != nil {
-		return false, err
-	}
-	after, err := b.Carried()
-	return same && slices.Equal(before, after), err
+	return reflect.DeepEqual(was, is), err
 }
 
 // onto returns the draft that repeats a decision after the entry tip. Rows that tip has in another form than the decision found become
 // events about late decisions. late is true if the draft has only such events, and the entry of d has others.
 func (d decision) onto(tip *snapshot.Entry) (draft *snapshot.Draft, late bool, err error) {
-	there, err := collectionsOf(tip)
-	if err != nil {
-		return nil, false, err
-	}
 	row, err := tip.RunRow()
 	if err != nil {
 		return nil, false, err
@@ -236,7 +186,11 @@ func (d decision) onto(tip *snapshot.Entry) (draft *snapshot.Draft, late bool, e
 	}
 	var signals, lates []snapshot.Event
 	for _, r := range d.rows {
-		has, _, err := there[r.collection].Get(r.Key)
+		there, err := tip.Rows(r.collection)
+		if err != nil {
+			return nil, false, err
+		}
+		has, _, err := there.Get(r.Key)
 		if err != nil {
 			return nil, false, err
 		}
@@ -250,7 +204,7 @@ func (d decision) onto(tip *snapshot.Entry) (draft *snapshot.Draft, late bool, e
 			continue
 		}
 		if isSignal {
-			event, err := r.renumber(row.ID, there[r.collection].Len()+len(signals))
+			event, err := r.renumber(row.ID, there.Len()+len(signals))
 			if err != nil {
 				return nil, false, err
 			}

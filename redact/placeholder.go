@@ -102,7 +102,7 @@ func parse(text []byte, start int) (p Placeholder, end int, ok bool) {
 // mark is a place that looks like the beginning of a placeholder: a sign before "secret:".
 type mark struct {
 	start, length int // of the sign
-	before        int // the length of another sign before the sign: Rewrite has escaped it; 0 if there is none
+	before        int // the length of another sign before the sign: Rewrite has escaped it; 0 if no sign is before it
 }
 
 // marks yields the marks in a text of the given form, in order.

@@ -29,7 +29,7 @@ func TestAnAddressFindsItsFrame(t *testing.T) {
 		{"a bare run is its newest frame", "triage-1", timeline.Address{Run: "triage-1", Frame: 4}},
 		{"a unique prefix of a run", "tri", timeline.Address{Run: "triage-1", Frame: 4}},
 		{"a unique prefix and a frame", "dep:0", timeline.Address{Run: "deploy", Frame: 0}},
-		{"a run id that looks like an address, and is none", "odd:7", timeline.Address{Run: "odd:7", Frame: 4}},
+		{"a run id that looks like an address", "odd:7", timeline.Address{Run: "odd:7", Frame: 4}},
 		{"its frames are found at the last colon", "odd:7:1", timeline.Address{Run: "odd:7", Frame: 1}},
 		{"any text is a run id", "Ünï/code:x:3", timeline.Address{Run: "Ünï/code:x", Frame: 3}},
 	} {

@@ -30,7 +30,7 @@ func (r *Retry) Arguments(run string) []string {
 	return args
 }
 
-// Does says which steps the replay runs.
+// Does names the steps that the replay runs.
 func (r *Retry) Does() string {
 	const most = 3
 	names := append(append([]string{}, r.Nodes...), r.Rest...)

@@ -75,7 +75,7 @@ type failureDocument struct {
 	Log       []string        `json:"log"`        // the last lines, without control characters
 	LogLines  int             `json:"logLines"`   // of the whole log
 	Change    *changeDocument `json:"change"`     // the last change of files before the step began
-	Retry     *int64          `json:"retryFrame"` // from which a replay with retryNodes tries the failed steps again; null if there is none
+	Retry     *int64          `json:"retryFrame"` // from which a replay with retryNodes tries the failed steps again; null if no step failed
 	Nodes     []string        `json:"retryNodes"` // the failed steps, as --node of replay names them
 	Denied    bool            `json:"denied"`     // a person denied an approval, and nothing else failed
 }

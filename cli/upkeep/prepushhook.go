@@ -27,8 +27,8 @@ exec ` + prePushLine + "\n"
 )
 
 // offerHook installs the pre-push hook where git runs hooks, unless there is one. If want is false, offerHook first asks the person at the
-// terminal; without a terminal, it does nothing. It changes neither a hook of the user nor a folder outside the repository: it says which
-// line to add.
+// terminal; without a terminal, it does nothing. It changes neither a hook of the user nor a folder outside the repository, but prints
+// the line to add.
 //
 // The result reports whether the hook is there now, and where git looks for it. It is nil if the repository has no commits of the user to push.
 func offerHook(ctx context.Context, s *session.Session, repo gitexec.Repo, want bool) (there *bool, path string, err error) {

@@ -207,7 +207,7 @@ func (f *finder) add(path, why string) {
 	f.found = append(f.found, closed{path, why})
 }
 
-// firstLink returns the first symbolic link in an absolute path, and the path with what the link says in its place; "" if there is none.
+// firstLink returns the first symbolic link in an absolute path, and the path with the target of the link in its place. Both are "" if the path has no link.
 func firstLink(path string) (link, target string) {
 	for at := string(filepath.Separator); ; {
 		rest := strings.TrimPrefix(strings.TrimPrefix(path, at), string(filepath.Separator))

@@ -105,7 +105,7 @@ func stateFolder(env []string) (string, error) {
 		Hint("set XDG_STATE_HOME to a folder outside of the repository that you may write")
 }
 
-// readKey returns the half of a key in a file, or nil if there is none or it is damaged. In a repository that users share, another user may have
+// readKey returns the half of a key in a file, or nil if the file is missing or damaged. In a repository that users share, another user may have
 // made the clone's half: the token alone then makes the key.
 func readKey(folder, name string) ([]byte, error) {
 	key, err := os.ReadFile(filepath.Join(folder, name))
@@ -118,7 +118,7 @@ func readKey(folder, name string) ([]byte, error) {
 	return key, err
 }
 
-// ownKey returns the half of a key as readKey does, and makes the file if there is none, and folders with the permissions mode.
+// ownKey returns the half of a key as readKey does, and makes the file if it is missing, and folders with the permissions mode.
 func ownKey(folder, name string, mode fs.FileMode) ([]byte, error) {
 	key, err := readKey(folder, name)
 	if key != nil || err != nil {

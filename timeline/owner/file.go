@@ -256,7 +256,7 @@ func (d Folder) processOf(token string) (p process) {
 	return p
 }
 
-// holds reports whether the lock of the file at path tells whether the process p is alive. It does not if the process runs, or
+// holds reports whether the lock of the file at path shows if the process p is alive. The lock does not show it if the process runs, or
 // ran, on another machine or before the last start of this one: two machines that share the file system may not see each other's
 // locks. Nor does it where every lock is granted. The caller then has the time of the heartbeat alone.
 func holds(path string, p process) bool {

@@ -100,7 +100,7 @@ func inJSON(text string) string {
 type nodes struct {
 	seen   map[string]bool
 	passed map[string]string // the nodes that nodes without a line follow
-	last   string            // the newest node; "" if there is none
+	last   string            // the newest node; "" before the first node
 }
 
 // newNodes returns nodes without any node.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -113,8 +112,10 @@ type showDocument struct {
 	Engines []timeline.PeerFrame `json:"engines,omitempty"`
 	// Untold has the answers that were given in this repository, and of which the run's engine was not told.
 	Untold mail.UntoldAnswers `json:"untold,omitempty"`
-	VCS    *snapshot.VCS      `json:"vcs"`
-	VCSTag *jjbridge.Tag      `json:"vcsTag"`
+	// Late has the decisions since the newest frame that came too late, newest first; nil if the address names a frame.
+	Late   []lateDecision `json:"lateDecisions,omitempty"`
+	VCS    *snapshot.VCS  `json:"vcs"`
+	VCSTag *jjbridge.Tag  `json:"vcsTag"`
 	// FilesBehind describes the files that are older than the state, by working copy. The key is the task that has
 	// its own worktree, or "" for the working copy of the run.
 	FilesBehind map[string]*code.Behind `json:"filesBehind,omitempty"`
@@ -182,7 +183,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		if err != nil {
 			return err
 		}
-		doc.Stale, doc.SteppedOver, doc.Engines = standing.stale, standing.over, standing.engines
+		doc.Stale, doc.SteppedOver, doc.Engines, doc.Late = standing.stale, standing.over, standing.engines, standing.late
 		doc.Untold, doc.FilesBehind, doc.SharedWith = standing.untold, standing.behind, standing.shared
 		if at.Bare && doc.Run.Status == snapshot.RunCancelled {
 			if doc.Cancelled, err = list.CancelledBy(ctx, store, doc.RunID); err != nil {
@@ -249,11 +250,11 @@ func showPage(ctx context.Context, s *session.Session, store *timeline.Store, ne
 
 // standing has the facts that show prints about an entry, and that the entry itself does not store.
 type standing struct {
-	owner string   // the process that owns the run, in words; "" if unknown or the address names a frame
-	stale bool     // the run's row says running, and no live process owns the run; false for a frame
-	next  string   // what to type if the run has failed; "" for a frame
-	late  []string // the decisions since the newest frame that came too late, newest first; nil for a frame
-	frame string   // the subject of the newest frame if the entry is newer, else ""
+	owner string         // the process that owns the run, in words; "" if unknown or the address names a frame
+	stale bool           // the run's row says running, and no live process owns the run; false for a frame
+	next  string         // what to type if the run has failed; "" for a frame
+	late  []lateDecision // the decisions since the newest frame that came too late, newest first; nil for a frame
+	frame string         // the subject of the newest frame if the entry is newer, else ""
 	// over names the frame that dropped this frame from the timeline; nil if the timeline has this frame.
 	over *timeline.SteppedOver
 	// untold has the answers of which the run's engine was not told; nil for a frame.
@@ -298,8 +299,15 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.LoadedE
 // entriesSinceFrame is the largest number of entries in which lateDecisions looks.
 const entriesSinceFrame = 100
 
-// lateDecisions returns the subjects of the entries since the newest frame that note a late decision, newest first.
-func lateDecisions(store *timeline.Store, tip *snapshot.Entry) (late []string, err error) {
+// lateDecision is an entry that notes a late decision. Rows has the payloads of its events.
+type lateDecision struct {
+	Subject string            `json:"subject"`
+	AtMs    int64             `json:"atMs"`
+	Rows    []json.RawMessage `json:"rows"`
+}
+
+// lateDecisions returns the late decisions that the entries since the newest frame note, newest first.
+func lateDecisions(store *timeline.Store, tip *snapshot.Entry) (late []lateDecision, err error) {
 	seen := 0
 	for entry, err := range store.Chain(tip) {
 		if seen++; err != nil || entry.Frame != snapshot.NoFrame || seen > entriesSinceFrame {
@@ -309,8 +317,14 @@ func lateDecisions(store *timeline.Store, tip *snapshot.Entry) (late []string, e
 		if err != nil {
 			return late, timeline.Explain(err)
 		}
-		if slices.ContainsFunc(events, func(e snapshot.Event) bool { return e.Type == mailbox.EventLate }) {
-			late = append(late, entry.Subject)
+		one := lateDecision{Subject: entry.Subject, AtMs: entry.AtMs}
+		for _, e := range events {
+			if e.Type == mailbox.EventLate {
+				one.Rows = append(one.Rows, e.Payload)
+			}
+		}
+		if one.Rows != nil {
+			late = append(late, one)
 		}
 	}
 	return late, nil

@@ -122,8 +122,8 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	v.field("next", v.next)
 	v.foreign()
 	v.field("owner", v.owner)
-	for _, subject := range v.late {
-		v.field("late", subject)
+	for _, decision := range v.late {
+		v.field("late", decision.Subject)
 	}
 	if v.over != nil {
 		v.field("dropped", fmt.Sprintf("this frame was dropped by frame %d: %s", v.over.Frame, v.over.Subject))

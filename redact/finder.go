@@ -67,7 +67,13 @@ func (f *Finder) FindIn(path string, text []byte) []Finding {
 
 // find returns the secrets in the text of a file, or in a text without a path, that no exception covers.
 func (f *Finder) find(path string, text []byte) []Finding {
-	known := withoutPlaceholders(text, f.known.Find(text), func(f Finding, _ bool) bool { return f.Rule != wordRule })
+	known := f.known.Find(text)
+	if escaped := f.known.findEscaped(text); len(escaped) > 0 {
+		known = append(known, escaped...)
+		slices.SortStableFunc(known, byStart)
+		known = merged(known)
+	}
+	known = withoutPlaceholders(text, known, func(f Finding, _ bool) bool { return f.Rule != wordRule })
 	found := builtIn().find(text, f.known)
 	own := withoutPlaceholders(text, f.rules.find(text), func(Finding, bool) bool { return false })
 	if len(own) > 0 {

@@ -63,8 +63,9 @@ func (k *Known) Longest() int {
 	return len(k.forms[0].bytes)
 }
 
-// Find returns the values in text, sorted by Start. They do not overlap. Find does not modify text. Its time is linear in
-// the length of the text, unless the text repeats the starts of values.
+// Find returns the values in text, sorted by Start. They do not overlap: overlapping values are one finding, and a word ends where a value
+// begins, so that a word that somebody lists frees no part of a value. Find does not modify text. Its time is linear in the length of the
+// text, unless the text repeats the starts of values.
 func (k *Known) Find(text []byte) []Finding {
 	if k == nil {
 		return nil
@@ -84,10 +85,30 @@ func (k *Known) Find(text []byte) []Finding {
 		if form.coded {
 			f.Start, f.End = widen(text, f.Start, f.End)
 		}
-		found = append(found, f)
-		i += len(form.bytes)
+		found = join(found, f)
+		i++
 	}
-	return merged(found)
+	return found
+}
+
+// join adds a finding that begins after those in found.
+func join(found []Finding, f Finding) []Finding {
+	if len(found) == 0 || found[len(found)-1].End <= f.Start {
+		return append(found, f)
+	}
+	last := &found[len(found)-1]
+	isWord, wasWord := f.Rule == wordRule, last.Rule == wordRule
+	switch {
+	case f.End <= last.End:
+	case wasWord && !isWord && last.Start < f.Start:
+		last.End, last.Of = f.Start, ""
+		return append(found, f)
+	case isWord && !wasWord:
+		return append(found, Finding{f.Rule, last.End, f.End, ""})
+	default:
+		last.End = f.End
+	}
+	return found
 }
 
 // at returns the longest form with which text begins.

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -58,6 +59,61 @@ func TestAKnownValueIsFoundInEachForm(t *testing.T) {
 			text := base64.StdEncoding.EncodeToString([]byte("abc"[:offset] + value + "de"))
 			assert.LessOrEqual(t, len(without(k, text)), 8, "base64 at %d of %q", offset, value)
 		}
+	}
+}
+
+func TestAKnownValueIsFoundWithAnyEscapesOfJSON(t *testing.T) {
+	t.Parallel()
+	const value = "Kx7q/Lm2&Zr9<Tn4Wp8Vb3"
+	f := redact.NewFinder([]redact.Value{{Name: "A_TOKEN", Text: value}})
+	spelled := map[string]string{
+		"a letter":        `Kx7q/Lm2&Zr9<T\u006e4Wp8Vb3`,
+		"capital hex":     `Kx7q/Lm2&Zr9<T\u006E4Wp8Vb3`,
+		"some signs":      `Kx7q\/Lm2\u0026Zr9<Tn4Wp8Vb3`,
+		"another sign":    `Kx7q\u002fLm2&Zr9<Tn4Wp8Vb3`,
+		"JSON inside":     `Kx7q/Lm2&Zr9<T\\u006e4Wp8Vb3`,
+		"far behind text": strings.Repeat(`{"a":"\u0041b\/c"} `, 9000) + `Kx7q/Lm2&Zr9<T\u006e4Wp8Vb3`,
+	}
+	var all strings.Builder
+	for _, r := range value {
+		fmt.Fprintf(&all, `\u%04x`, r)
+	}
+	spelled["all"] = all.String()
+	for name, text := range spelled {
+		text = `{"k":"` + text + `"}`
+		found := f.Find([]byte(text))
+		if assert.Len(t, found, 1, name) {
+			assert.Equal(t, "A_TOKEN", found[0].Rule, name)
+			assert.Equal(t, len(text)-2, found[0].End, name)
+			assert.Equal(t, value, found[0].Of, name)
+		}
+	}
+	assert.Empty(t, f.Find([]byte(`{"k":"\u004bx7q is \/ another"}`)))
+}
+
+// Who writes the rules of a repository does not know the values of its users, and could list a word with each letter at its end.
+func TestAWordFreesNoPartOfAValue(t *testing.T) {
+	t.Parallel()
+	rules, err := redact.ParseRules([]byte(`words: ["url: K", "3. end", "Zr9T n", "url:", "x7qLm2Zr9Tn4Wp8V"]`), false)
+	require.NoError(t, err)
+	const value = "Kx7qLm2Zr9Tn4Wp8Vb3"
+	f := redact.NewFinderWith([]redact.Value{{Name: "A_TOKEN", Text: value}}, rules)
+	for _, text := range []string{"url: " + value + ". end", "url: " + value + value + " end", "{\"url: " + value + "\"}", value + ". end"} {
+		found := f.Find([]byte(text))
+		var left strings.Builder
+		at, values := 0, 0
+		for _, one := range found {
+			require.GreaterOrEqual(t, one.Start, at, "sorted, and no overlap")
+			left.WriteString(text[at:one.Start])
+			at = one.End
+			if one.Rule == "A_TOKEN" {
+				assert.Equal(t, value, one.Of)
+				values++
+			}
+		}
+		left.WriteString(text[at:])
+		assert.NotRegexp(t, `[a-zA-Z0-9]{4,}`, strings.ReplaceAll(left.String(), "end", ""), text)
+		assert.Equal(t, strings.Count(text, value), values, text)
 	}
 }
 

@@ -49,7 +49,7 @@ func (w *Workspace) RunGitOnIndex(ctx context.Context, index string, args ...str
 // gitFull runs git as gitWith does, and also returns git's standard error.
 func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []byte, err error) {
 	gitDir := cmp.Or(run.gitDir, w.Repo.GitDir)
-	options := append(gitSettings(gitDir), "--git-dir="+gitDir)
+	options := append(gitSettings(w.Repo.Config), "--git-dir="+gitDir)
 	if !run.caches {
 		options = append(options, "-c", "core.untrackedCache=false")
 	}
@@ -66,16 +66,14 @@ func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []b
 }
 
 // gitSettings returns the options of git that override settings of the user, so that git's work and output do not
-// depend on these settings. gitDir is the git directory.
-func gitSettings(gitDir string) []string {
-	var options []string
+// depend on these settings, and git runs no hook. config is the repository's.
+func gitSettings(config gitexec.Config) []string {
+	options := gitexec.NoHooks(config)
 	for _, setting := range []string{
 		"core.splitIndex=false", // leaves files beside the index
 		"core.safecrlf=false",   // refuses files, or warns
 		"core.quotePath=false",
 		"core.warnAmbiguousRefs=false",
-		// HEAD is a file, which contains no hook on any system.
-		"core.hooksPath=" + filepath.Join(gitDir, "HEAD"),
 		"submodule.recurse=false",
 		"diff.ignoreSubmodules=none",
 		"commit.gpgSign=false",

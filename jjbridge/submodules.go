@@ -48,7 +48,7 @@ func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits [
 // uncommitted changes or a missing commit. name is the submodule's path in the reasons. If the submodule is already at
 // the commit, there are no moves.
 func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstore.ID) ([]moduleMove, []Refusal, error) {
-	git := moduleGit{dir: dir, env: w.gitEnv()}
+	git := moduleGit{dir: dir, env: w.gitEnv(), config: w.Repo.Config}
 	refuse := func(reason string) ([]moduleMove, []Refusal, error) {
 		// git may also have failed because ctx has ended.
 		return nil, []Refusal{{name, reason}}, ctx.Err()
@@ -91,15 +91,16 @@ func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstor
 // checkout moves the submodule to m.commit, with a detached HEAD. git does not change nested submodules, and fails if
 // it would overwrite an ignored file.
 func (m moduleMove) checkout(ctx context.Context, w *Workspace) error {
-	_, err := moduleGit{dir: m.dir, env: w.gitEnv()}.run(ctx,
+	_, err := moduleGit{dir: m.dir, env: w.gitEnv(), config: w.Repo.Config}.run(ctx,
 		"checkout", "--quiet", "--detach", "--no-overwrite-ignore", "--no-recurse-submodules", m.commit.String())
 	return err
 }
 
 // moduleGit runs git in a submodule.
 type moduleGit struct {
-	dir string
-	env []string
+	dir    string
+	env    []string
+	config gitexec.Config // of the repository around it
 }
 
 // run runs git with args in the submodule and returns git's standard output. The error is a *gitexec.Error.
@@ -107,7 +108,7 @@ func (g moduleGit) run(ctx context.Context, args ...string) ([]byte, error) {
 	dotGit := filepath.Join(g.dir, ".git")
 	out, _, err := gitexec.Process{
 		Dir: g.dir, Env: g.env, Args: args,
-		Options: append(gitSettings(dotGit), "--git-dir="+dotGit, "--work-tree="+g.dir),
+		Options: append(gitSettings(g.config), "--git-dir="+dotGit, "--work-tree="+g.dir),
 	}.Run(ctx)
 	return out, err
 }

@@ -224,7 +224,7 @@ func (db *DB) MuteHooks(ctx context.Context) error {
 	}
 	defer db.unlock()
 	db.files.rules.hook = os.DevNull
-	db.native.global = append(db.native.global, "-c", "core.hooksPath="+os.DevNull)
+	db.native.global = append(db.native.global, gitexec.NoHooks(db.opts.Repo.Config)...)
 	return db.native.close() // a new child has the option
 }
 

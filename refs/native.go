@@ -39,7 +39,7 @@ func newNativeWriter(db *DB) *nativeWriter {
 // options returns the options of git before the command.
 func (w *nativeWriter) options() []string {
 	if w.db.files.rules.noHooks.Load() {
-		return append(w.global, "-c", "core.hooksPath="+os.DevNull)
+		return append(w.global, gitexec.NoHooks(w.db.opts.Repo.Config)...)
 	}
 	return w.global
 }

@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
@@ -41,9 +40,9 @@ func New(opts Options) *Transport { return &Transport{opts: opts} }
 func (t *Transport) process(args, settings []string) gitexec.Process {
 	repo := t.opts.Repo
 	gitDir := cmp.Or(repo.GitDir, repo.CommonDir)
-	options := []string{"--git-dir=" + gitDir}
 	// No hook of this repository concerns refs/smithers. The hooks of the remote run at the remote.
-	for _, setting := range append([]string{"core.hooksPath=" + os.DevNull, "core.warnAmbiguousRefs=false"}, settings...) {
+	options := append([]string{"--git-dir=" + gitDir}, gitexec.NoHooks(repo.Config)...)
+	for _, setting := range append([]string{"core.warnAmbiguousRefs=false"}, settings...) {
 		options = append(options, "-c", setting)
 	}
 	return gitexec.Process{

@@ -1,0 +1,27 @@
+package gitexec
+
+import (
+	"os"
+	"strings"
+)
+
+// NoHooks returns options with which git runs no hooks: neither those in a folder nor, from git 2.54 on, those in the configuration, which is
+// config. Both kinds of hooks can run for the same event.
+func NoHooks(config Config) []string {
+	options := []string{"-c", "core.hooksPath=" + os.DevNull}
+	// Git 2.55 can turn off an event, whatever the names of its hooks are. These are the events of the commands that this program runs.
+	for _, event := range []string{"reference-transaction", "post-index-change", "post-checkout", "pre-push"} {
+		options = append(options, "-c", "hook."+event+".enabled=false")
+	}
+	for key := range config {
+		name, ok := strings.CutSuffix(key, ".event")
+		switch {
+		case !ok || !strings.HasPrefix(name, "hook."):
+		case strings.Contains(name, "="): // would end the key in -c
+			options = append(options, "--config-env="+name+".enabled=GIT_OPTIONAL_LOCKS") // which PlumbingEnv sets to 0
+		default:
+			options = append(options, "-c", name+".enabled=false")
+		}
+	}
+	return options
+}

@@ -12,13 +12,15 @@ import (
 
 // ending is the end of an attempt, whether the attempt ran a command or waited.
 type ending struct {
-	output  json.RawMessage // nil if the attempt has no output
-	status  *int            // the command's exit status; nil if the attempt waited or its command did not exit
-	failed  *reason         // nil if the attempt finished
-	skipped bool            // the attempt finished, and its node becomes skipped
-	verb    string          // the end in words; "" means "finished" or "skipped"
-	log     string          // the text of the attempt's log; "" if empty
-	cached  string          // the address of the frame whose result this is; "" if the attempt ran or waited
+	output  json.RawMessage  // nil if the attempt has no output
+	stored  json.RawMessage  // the output as it is to be stored: with texts of the mailbox as they are there; nil if it has none
+	quotes  []snapshot.Quote // these texts
+	status  *int             // the command's exit status; nil if the attempt waited or its command did not exit
+	failed  *reason          // nil if the attempt finished
+	skipped bool             // the attempt finished, and its node becomes skipped
+	verb    string           // the end in words; "" means "finished" or "skipped"
+	log     string           // the text of the attempt's log; "" if empty
+	cached  string           // the address of the frame whose result this is; "" if the attempt ran or waited
 }
 
 // apply records the outcome of a command's attempt in r.next and removes the attempt from r.running. If the attempt
@@ -75,7 +77,11 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 	case end.failed == nil:
 		a.State, n.State = snapshot.AttemptFinished, snapshot.NodeFinished
 		if t.Output != "" {
-			r.next.setOutput(t.Output, snapshot.Key(key.ID, key.Iteration), end.output)
+			value := end.output
+			if end.stored != nil {
+				value = end.stored
+			}
+			r.next.setOutput(t.Output, snapshot.Key(key.ID, key.Iteration), value, end.quotes)
 		}
 		r.next.event("NodeFinished", p)
 		r.next.say(key.Name(t), cmp.Or(end.verb, "finished"))

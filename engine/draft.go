@@ -147,9 +147,10 @@ func (d *draft) setLoop(l snapshot.Loop) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "loops", Key: row.Key, Value: row.Value})
 }
 
-// setOutput sets the output of a node in an output table of the state. key is the node's key, with the iteration.
-func (d *draft) setOutput(table, key string, value json.RawMessage) {
-	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "outputs/" + table, Key: key, Value: value})
+// setOutput sets the output of a node in an output table of the state. key is the node's key, with the iteration. quotes are stored texts that
+// value repeats.
+func (d *draft) setOutput(table, key string, value json.RawMessage, quotes []snapshot.Quote) {
+	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "outputs/" + table, Key: key, Value: value, Quotes: quotes})
 }
 
 // remove removes the row with the given key from a collection of the state. The row may be missing.

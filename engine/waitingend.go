@@ -7,16 +7,17 @@ import (
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // decision is the output of an approval.
 type decision struct {
-	Approved  bool    `json:"approved"`
-	Note      *string `json:"note"`      // nil if the person gave no note
-	DecidedBy *string `json:"decidedBy"` // nil if the person's name is unknown
-	DecidedAt string  `json:"decidedAt"` // as mailbox.ShowTime returns it
+	Approved  bool            `json:"approved"`
+	Note      json.RawMessage `json:"note"`      // nil if the person gave no note
+	DecidedBy json.RawMessage `json:"decidedBy"` // nil if the person's name is unknown
+	DecidedAt string          `json:"decidedAt"` // as mailbox.ShowTime returns it
 }
 
 // waitEnd determines how a wait has ended: by the tip's mailbox, or by the clock.
@@ -40,20 +41,15 @@ func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found b
 		if err != nil || !ok || row.Attempt != a.Attempt {
 			return nil, false, err
 		}
-		if row.Note, err = revealText(w.reveal, snapshot.Place{Collection: snapshot.CollectionApprovals, Key: key, Member: "note"}, row.Note); err != nil {
-			return nil, false, err
-		}
-		end, err = decided(t.Approval, row)
+		end, err = w.decided(t.Approval, row, key)
 		return end, true, err
 	case snapshot.NodeWaitingHuman:
 		row, ok, err := mailbox.ReadRow(w.state.HumanRequests(), key, snapshot.DecodeHumanRequest)
 		if err != nil || !ok || row.Attempt != a.Attempt {
 			return nil, false, err
 		}
-		if row.Response != nil {
-			row.Response, err = w.reveal(snapshot.Place{Collection: snapshot.CollectionHumanRequests, Key: key, Member: "response"}, row.Response)
-		}
-		return answered(t.Human, row), true, err
+		end, err = w.answered(t.Human, row, key)
+		return end, true, err
 	default:
 		row, ok, err := mailbox.ReadRow(w.state.Waits(), key, snapshot.DecodeWait)
 		if err != nil || !ok || row.Attempt != a.Attempt || row.Status != snapshot.WaitWaiting {
@@ -70,13 +66,24 @@ func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found b
 
 // decided returns the ending of an approval's wait, or nil while the approval is pending. An approved task is
 // finished, and its output contains the decision. A denied task fails with on_deny: fail, and is skipped with
-// on_deny: skip. With on_deny: continue, the denied task is finished, and its output contains the denial.
-func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
+// on_deny: skip. With on_deny: continue, the denied task is finished, and its output contains the denial. key is the key of the approval.
+func (w *waitEnd) decided(t *workflow.Approval, a snapshot.Approval, key string) (*ending, error) {
 	if a.Status == snapshot.ApprovalRequested {
 		return nil, nil
 	}
-	approved := a.Status == snapshot.ApprovalApproved
+	approved, at := a.Status == snapshot.ApprovalApproved, mailbox.ShowTime(*a.DecidedAtMs)
 	verb := mailbox.ByWhom(a.Status, a.DecidedBy)
+	stored, err := jsontext.Encode(decision{approved, stringOf(a.Note), stringOf(a.DecidedBy), at})
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	var quotes []snapshot.Quote
+	for member, text := range map[string]**string{"note": &a.Note, "decidedBy": &a.DecidedBy} {
+		quotes = append(quotes, snapshot.Quote{At: snapshot.Place{Collection: snapshot.CollectionApprovals, Key: key, Member: member}, Text: stringOf(*text)})
+		if *text, err = revealText(w.reveal, quotes[len(quotes)-1].At, *text); err != nil {
+			return nil, err
+		}
+	}
 	if !approved && t.OnDeny != workflow.OtherwiseContinue {
 		text := verb
 		if a.Note != nil {
@@ -84,23 +91,38 @@ func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 		}
 		return otherwise(t.OnDeny, verb, &reason{reasonDenied, text}), nil
 	}
-	output, err := jsontext.Encode(decision{approved, a.Note, a.DecidedBy, mailbox.ShowTime(*a.DecidedAtMs)})
-	return &ending{verb: verb, output: output}, timeline.Explain(err)
+	output, err := jsontext.Encode(decision{approved, stringOf(a.Note), stringOf(a.DecidedBy), at})
+	return &ending{verb: verb, output: output, stored: stored, quotes: quotes}, timeline.Explain(err)
+}
+
+// stringOf returns text as rows have it in JSON, or nil if text is nil.
+func stringOf(text *string) json.RawMessage {
+	if text == nil {
+		return nil
+	}
+	return page.AppendString(nil, *text)
+}
+
+// said returns an ending with the output value, the text of a person that the mailbox has at a place.
+func (w *waitEnd) said(verb string, at snapshot.Place, value json.RawMessage) (*ending, error) {
+	whole, err := w.reveal(at, value)
+	return &ending{verb: verb, output: whole, stored: value, quotes: []snapshot.Quote{{At: at, Text: value}}}, err
 }
 
 // answered returns the ending of a human request's wait, or nil while the request is pending. If the request was
 // answered, the output is the answer. If the request was cancelled, the task fails. If the request has expired, the
-// ending depends on the task's on_timeout.
-func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
+// ending depends on the task's on_timeout. key is the key of the request.
+func (w *waitEnd) answered(t *workflow.Human, h snapshot.HumanRequest, key string) (*ending, error) {
 	switch h.Status {
 	case snapshot.HumanAnswered:
-		return &ending{verb: mailbox.ByWhom("answered", h.AnsweredBy), output: h.Response}
+		at := snapshot.Place{Collection: snapshot.CollectionHumanRequests, Key: key, Member: "response"}
+		return w.said(mailbox.ByWhom("answered", h.AnsweredBy), at, h.Response)
 	case snapshot.HumanCancelled:
-		return &ending{failed: &reason{reasonRequestCancelled, mailbox.ByWhom("the request was cancelled", h.AnsweredBy)}}
+		return &ending{failed: &reason{reasonRequestCancelled, mailbox.ByWhom("the request was cancelled", h.AnsweredBy)}}, nil
 	case snapshot.HumanExpired:
-		return timedOut(t.OnTimeout, "no answer", h.RequestedAtMs, *h.TimeoutAtMs)
+		return timedOut(t.OnTimeout, "no answer", h.RequestedAtMs, *h.TimeoutAtMs), nil
 	}
-	return nil
+	return nil, nil //nolint:nilnil // the request is pending
 }
 
 // received returns the ending of a wait for a signal, or nil if no signal has arrived and the timeout has not passed.
@@ -119,13 +141,13 @@ func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, err
 			return nil, err
 		}
 		row.Status, row.SignalSeq = snapshot.WaitReceived, &s.Seq
-		payload, err := w.reveal(snapshot.Place{Collection: snapshot.CollectionSignals, Key: key, Member: "payload"}, s.Payload)
+		end, err := w.said("received signal "+s.Name, snapshot.Place{Collection: snapshot.CollectionSignals, Key: key, Member: "payload"}, s.Payload)
 		if err != nil {
 			return nil, err
 		}
 		w.signals.Take(row)
 		w.next.setWait(row)
-		return &ending{verb: "received signal " + s.Name, output: payload}, nil
+		return end, nil
 	case row.DueAtMs != nil && *row.DueAtMs <= w.now.UnixMilli():
 		row.Status = snapshot.WaitExpired
 		w.next.setWait(row)

@@ -56,6 +56,9 @@ type Change struct {
 	Redacted bool `json:"-"`
 	// Amends means that the value of an output, or the input, repeats members of the row's value before. They are stored text.
 	Amends bool `json:"-"`
+	// Quotes are texts of other rows that the value of an output repeats: one of them as a whole, or each as the member of the name that it
+	// has there. They are stored text.
+	Quotes []Quote `json:"-"`
 	// Seen is the number of bytes at the beginning of the value of an output that the row has had before, if the caller knows it. No
 	// secret is looked for there, except near the end of these bytes.
 	Seen int `json:"-"`

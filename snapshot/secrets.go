@@ -15,8 +15,9 @@ import (
 type Redactor interface {
 	// RedactJSON returns the JSON value text with a placeholder in place of each secret. The result is valid JSON. Without a
 	// secret, the result may be text itself. RedactJSON does not modify text. stored returns what of text is stored text, which
-	// stays as it is. RedactJSON calls stored only if there is something to change; nil means that all of text is from outside.
-	RedactJSON(at Place, text []byte, stored func() (Stored, error)) ([]byte, error)
+	// stays as it is: in order, without overlaps. RedactJSON calls stored only if there is something to change; nil means that all of text is from
+	// outside.
+	RedactJSON(at Place, text []byte, stored func() ([]Stored, error)) ([]byte, error)
 	// RedactText is RedactJSON for a text from outside that is no JSON.
 	RedactText(at Place, text string) (string, error)
 	// Highest returns the highest number of a placeholder that the run has, or 0; see Run.Secrets.
@@ -45,17 +46,23 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s in row %q of %s", p.Member, p.Key, p.Collection)
 }
 
-// Stored is what of a new text at a place is stored text: no text from outside, whatever it looks like.
+// Stored is what of a new text is stored text: no text from outside, whatever it looks like.
 type Stored struct {
-	Before []byte // the text that was stored at the place before
-	Kept   []Kept // in order, without overlaps
+	Quote
+	Kept []Kept // in order, without overlaps
+}
+
+// Quote is a text that is stored at a place.
+type Quote struct {
+	At   Place
+	Text []byte
 }
 
 // Kept is a range of a new text that repeats the bytes of a stored text from the offset Was on.
 type Kept struct{ Start, End, Was int }
 
-// wholly returns the Stored of a text that is all stored text.
-func wholly(text []byte) Stored { return Stored{text, []Kept{{0, len(text), 0}}} }
+// wholly returns the Stored of a text that is all a stored text.
+func wholly(q Quote) []Stored { return []Stored{{q, []Kept{{0, len(q.Text), 0}}}} }
 
 // Reveal returns the text for which a run's history has text at a place: with the secrets that were taken out there.
 type Reveal func(at Place, text []byte) ([]byte, error)
@@ -122,36 +129,54 @@ func (s secrets) value(collection string, row page.Row, c Change) (page.Row, err
 		return row, s.stored.look(strings.TrimSpace(collection+" "+row.Key), text)
 	}
 	var err error
-	row.Value, err = s.redactor.RedactJSON(Place{Collection: collection, Key: row.Key}, row.Value, func() (Stored, error) {
+	at := Place{Collection: collection, Key: row.Key}
+	row.Value, err = s.redactor.RedactJSON(at, row.Value, func() ([]Stored, error) {
 		switch {
 		case c.Redacted:
-			return wholly(row.Value), nil
+			return wholly(Quote{at, row.Value}), nil
 		case !c.Amends:
-			return Stored{}, nil
+			return quoted(c.Quotes, row.Value), nil
 		}
 		before, err := s.before(collection, row.Key)
-		return keptMembers(before, row.Value), err
+		return keptMembers(Quote{at, before}, row.Value), err
 	})
 	return row, err
 }
 
+// quoted returns what of value, the new value of a row, is text of quotes: all of it, or members of the same names.
+func quoted(quotes []Quote, value []byte) (stored []Stored) {
+	for _, q := range quotes {
+		if bytes.Equal(q.Text, value) {
+			return wholly(q)
+		}
+	}
+	for m := range memberRanges(value) {
+		for _, q := range quotes {
+			if q.At.Member == m.name && bytes.Equal(q.Text, value[m.start:m.end]) {
+				stored = append(stored, Stored{q, []Kept{{m.start, m.end, 0}}})
+			}
+		}
+	}
+	return stored
+}
+
 // keptMembers returns what of now, the new value of a row, is text of before: all of it, or the members that are the same.
-func keptMembers(before, now []byte) Stored {
-	if bytes.Equal(before, now) {
-		return wholly(now)
+func keptMembers(before Quote, now []byte) []Stored {
+	if bytes.Equal(before.Text, now) {
+		return wholly(before)
 	}
 	type member struct{ name, value string }
 	had := make(map[member]memberRange)
-	for m := range memberRanges(before) {
-		had[member{m.name, string(before[m.start:m.end])}] = m
+	for m := range memberRanges(before.Text) {
+		had[member{m.name, string(before.Text[m.start:m.end])}] = m
 	}
-	stored := Stored{Before: before}
+	stored := Stored{Quote: before}
 	for m := range memberRanges(now) {
 		if was, ok := had[member{m.name, string(now[m.start:m.end])}]; ok {
 			stored.Kept = append(stored.Kept, Kept{m.nameStart, m.nameStart + len(m.name), was.nameStart}, Kept{m.start, m.end, was.start})
 		}
 	}
-	return stored
+	return []Stored{stored}
 }
 
 // The size of a value from which its beginning is not looked through again, and the number of bytes before the first
@@ -220,12 +245,12 @@ func (s secrets) membersAt(of *collection, row page.Row, key string, redacted bo
 			at = Place{of.name, key, m.name}
 		}
 		text := row.Value[m.start:m.end]
-		clean, err := s.redactor.RedactJSON(at, text, func() (stored Stored, err error) {
+		clean, err := s.redactor.RedactJSON(at, text, func() (stored []Stored, err error) {
 			if had == nil && !redacted {
 				had, err = s.memberValues(of.name, row.Key)
 			}
 			if redacted || bytes.Equal(had[m.name], text) {
-				stored = wholly(text)
+				stored = wholly(Quote{at, text})
 			}
 			return stored, err
 		})

@@ -27,8 +27,8 @@ type redactor struct {
 	err    error
 }
 
-func (r *redactor) RedactJSON(at snapshot.Place, text []byte, stored func() (snapshot.Stored, error)) ([]byte, error) {
-	var before snapshot.Stored
+func (r *redactor) RedactJSON(at snapshot.Place, text []byte, stored func() ([]snapshot.Stored, error)) ([]byte, error) {
+	var before []snapshot.Stored
 	if stored != nil {
 		var err error
 		if before, err = stored(); err != nil {
@@ -37,7 +37,7 @@ func (r *redactor) RedactJSON(at snapshot.Place, text []byte, stored func() (sna
 	}
 	var out []byte
 	from, n := 0, 0
-	for _, k := range append(before.Kept, snapshot.Kept{Start: len(text), End: len(text)}) {
+	for _, k := range append(keptOf(before), snapshot.Kept{Start: len(text), End: len(text)}) {
 		part := bytes.ReplaceAll(text[from:k.Start], []byte("«"), []byte("««"))
 		n += bytes.Count(part, []byte(aSecret))
 		out = append(append(out, bytes.ReplaceAll(part, []byte(aSecret), []byte("«1»"))...), text[k.Start:k.End]...)
@@ -49,6 +49,14 @@ func (r *redactor) RedactJSON(at snapshot.Place, text []byte, stored func() (sna
 	r.found += n
 	r.places = append(r.places, at)
 	return out, r.err
+}
+
+// keptOf returns the ranges that are stored text.
+func keptOf(stored []snapshot.Stored) (kept []snapshot.Kept) {
+	for _, one := range stored {
+		kept = append(kept, one.Kept...)
+	}
+	return kept
 }
 
 func (r *redactor) RedactText(at snapshot.Place, text string) (string, error) {
@@ -182,6 +190,12 @@ func TestAmendedAndRedactedRowsKeepWhatIsStored(t *testing.T) {
 	t.Parallel()
 	amended := func(c snapshot.Change) snapshot.Change { c.Amends = true; return c }
 	redacted := func(c snapshot.Change) snapshot.Change { c.Redacted = true; return c }
+	quoting := func(c snapshot.Change) snapshot.Change {
+		for member, text := range map[string]string{"q": `"«1»"`, "r": `["«1»"]`} {
+			c.Quotes = append(c.Quotes, snapshot.Quote{At: snapshot.Place{Collection: "approvals", Key: "a::0", Member: member}, Text: []byte(text)})
+		}
+		return c
+	}
 	failed := snapshot.Attempt{NodeID: "a", Attempt: 1, State: snapshot.AttemptFailed, StartedAtMs: someTime, FinishedAtMs: new(someTime), Error: "exit: «1»"}
 	for name, c := range map[string]struct {
 		before, change snapshot.Change
@@ -195,6 +209,9 @@ func TestAmendedAndRedactedRowsKeepWhatIsStored(t *testing.T) {
 		"a list that grew":        {output("t", "a", `["`+aSecret+`"]`), amended(output("t", "a", `["«1»",2]`)), `["««1»",2]`},
 		"a row before":            {output("t", "b", `{"p":"`+aSecret+`"}`), amended(output("t", "a", `{"p":"«1»"}`)), `{"p":"««1»"}`},
 		"an output that says not": {output("t", "a", `{"p":"`+aSecret+`"}`), output("t", "a", `{"p":"«1»"}`), `{"p":"««1»"}`},
+		"a quote":                 {output("t", "b", `1`), quoting(output("t", "a", `["«1»"]`)), `["«1»"]`},
+		"quotes as members":       {output("t", "b", `1`), quoting(output("t", "a", `{"r":["«1»"],"p":"«1»","q":"«1»"}`)), `{"r":["«1»"],"p":"««1»","q":"«1»"}`},
+		"another than the quote":  {output("t", "b", `1`), quoting(output("t", "a", `{"q":"«1» `+aSecret+`"}`)), `{"q":"««1» «1»"}`},
 		"the input":               {input(`{"p":"` + aSecret + `"}`), amended(input(`{"p":"«1»","q":"` + aSecret + `"}`)), `{"p":"«1»","q":"«1»"}`},
 		"an output":               {output("t", "b", `1`), redacted(output("t", "a", `{"p":"«1»"}`)), `{"p":"«1»"}`},
 		"a log":                   {output("t", "b", `1`), redacted(set("logs", snapshot.EncodeLog("a", 0, 1, "«1»"))), `"«1»"`},

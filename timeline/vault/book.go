@@ -41,7 +41,7 @@ func keyOf(at snapshot.Place, text []byte) placeKey {
 // RedactJSON returns a JSON text that is about to be stored at a place, with placeholders in place of its secrets. The result
 // is valid JSON, too. Without anything to change, it returns text itself. What of text is stored text stays as it is, and gives back at
 // this place what it gave back before. Code: secrets_found if the mode is Refuse and text has a secret.
-func (b *Book) RedactJSON(at snapshot.Place, text []byte, stored func() (snapshot.Stored, error)) ([]byte, error) {
+func (b *Book) RedactJSON(at snapshot.Place, text []byte, stored func() ([]snapshot.Stored, error)) ([]byte, error) {
 	return b.redact(at, redact.JSON, text, stored)
 }
 
@@ -59,7 +59,7 @@ func (b *Book) Highest() int {
 }
 
 // redact does the work of RedactJSON and RedactText for a text of the given form.
-func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte, stored func() (snapshot.Stored, error)) ([]byte, error) {
+func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte, stored func() ([]snapshot.Stored, error)) ([]byte, error) {
 	var found []redact.Finding
 	if b.vault.opts.Mode != Off {
 		finder, err := b.vault.opts.Finder()
@@ -71,14 +71,14 @@ func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte, stored f
 	if len(found) == 0 && !redact.HasSign(text) {
 		return text, nil
 	}
-	var before snapshot.Stored
+	var before []snapshot.Stored
 	if stored != nil {
 		var err error
 		if before, err = stored(); err != nil {
 			return nil, err
 		}
 	}
-	found = outside(before.Kept, found)
+	found = outside(before, found)
 	switch {
 	case len(found) == 0 && !redact.HasSign(text):
 		return text, nil
@@ -89,7 +89,7 @@ func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte, stored f
 	defer b.mu.Unlock()
 	var out []byte
 	err := b.change(func(file *bookFile) error {
-		kept, known := b.kept(at, text, before)
+		kept, known := b.kept(text, before)
 		var edits []redact.Edit
 		out, edits = redact.RewriteAround(kept, text, form, found, func(rule string, secret []byte) redact.Placeholder {
 			return b.number(file, rule, secret)
@@ -102,47 +102,51 @@ func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte, stored f
 	return out, err
 }
 
-// outside returns the parts of the findings that are in none of the kept ranges.
-func outside(kept []snapshot.Kept, found []redact.Finding) []redact.Finding {
-	for _, k := range kept {
-		var left []redact.Finding
-		for _, f := range found {
-			before, after := f, f
-			before.End, after.Start = min(f.End, k.Start), max(f.Start, k.End)
-			for _, part := range []redact.Finding{before, after} {
-				if part.Start < part.End {
-					left = append(left, part)
+// outside returns the parts of the findings that are in no stored text.
+func outside(stored []snapshot.Stored, found []redact.Finding) []redact.Finding {
+	for _, one := range stored {
+		for _, k := range one.Kept {
+			var left []redact.Finding
+			for _, f := range found {
+				before, after := f, f
+				before.End, after.Start = min(f.End, k.Start), max(f.Start, k.End)
+				for _, part := range []redact.Finding{before, after} {
+					if part.Start < part.End {
+						left = append(left, part)
+					}
 				}
 			}
+			found = left
 		}
-		found = left
 	}
 	return found
 }
 
-// kept returns the ranges of a new text at a place that are stored text, with the edits that made them. known is false if this clone lacks a
+// kept returns the ranges of a new text that are stored text, with the edits that made them. known is false if this clone lacks a
 // secret of theirs. The run's next secret gets a higher number than theirs. The caller holds b.mu and the lock of the files.
-func (b *Book) kept(at snapshot.Place, text []byte, before snapshot.Stored) (ranges []redact.Kept, known bool) {
-	edits, known := b.placed(at, before.Before)
-	if !known {
-		edits = redact.Fill(before.Before, func(redact.Placeholder) []byte { return nil }) // the escapes alone
-	}
-	missing := 0
-	for _, k := range before.Kept {
-		out := redact.Kept{Start: k.Start, End: k.End}
-		for _, e := range edits {
-			if e.Offset >= k.Was && e.Offset < k.Was+k.End-k.Start {
-				e.Offset += k.Start - k.Was
-				out.Edits = append(out.Edits, e)
+func (b *Book) kept(text []byte, stored []snapshot.Stored) (ranges []redact.Kept, known bool) {
+	known = true
+	for _, before := range stored {
+		edits, placed := b.placed(before.At, before.Text)
+		if !placed {
+			edits = redact.Fill(before.Text, func(redact.Placeholder) []byte { return nil }) // the escapes alone
+		}
+		for _, k := range before.Kept {
+			out := redact.Kept{Start: k.Start, End: k.End}
+			for _, e := range edits {
+				if e.Offset >= k.Was && e.Offset < k.Was+k.End-k.Start {
+					e.Offset += k.Start - k.Was
+					out.Edits = append(out.Edits, e)
+				}
+			}
+			ranges = append(ranges, out)
+			for _, p := range redact.Placeholders(text[k.Start:k.End]) {
+				b.highest = max(b.highest, p.Number)
+				known = known && placed
 			}
 		}
-		ranges = append(ranges, out)
-		for _, p := range redact.Placeholders(text[k.Start:k.End]) {
-			b.highest = max(b.highest, p.Number)
-			missing++
-		}
 	}
-	return ranges, known || missing == 0
+	return ranges, known
 }
 
 // number returns the placeholder for a secret. A new secret gets the next number and a record in file. The caller holds b.mu

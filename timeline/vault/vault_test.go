@@ -129,8 +129,9 @@ func TestStoredTextIsNeverRedactedAgain(t *testing.T) {
 	end := strings.Index(before, `,"n"`)
 	next := `{"answer":"no another-long-secret-8 but «secret:y:2»",` + `"prompt":` + before[kept:end] + `}`
 	at := strings.Index(next, before[kept:end])
-	amended := func() (snapshot.Stored, error) { //nolint:unparam // as RedactJSON takes it
-		return snapshot.Stored{Before: stored, Kept: []snapshot.Kept{{Start: at, End: at + end - kept, Was: kept}}}, nil
+	amended := func() ([]snapshot.Stored, error) { //nolint:unparam // as RedactJSON takes it
+		quote := snapshot.Quote{At: output, Text: stored}
+		return []snapshot.Stored{{Quote: quote, Kept: []snapshot.Kept{{Start: at, End: at + end - kept, Was: kept}}}}, nil
 	}
 	want := `{"answer":"no «secret:OTHER:2» but ««secret:y:2»","prompt":"use «secret:CI_PASSWORD:1» and ««secret:x:1»"}`
 	again, err := b.RedactJSON(output, []byte(next), amended)
@@ -140,6 +141,24 @@ func TestStoredTextIsNeverRedactedAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"answer":"no another-long-secret-8 but «secret:y:2»","prompt":"use `+secret+` and «secret:x:1»"}`, string(whole))
 
+	t.Run("at another place", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		b := book(open(dir, vault.Redact), "r")
+		quote := snapshot.Quote{At: snapshot.Place{Collection: "approvals", Key: "ok::0", Member: "note"}}
+		quote.Text, err = b.RedactJSON(quote.At, []byte(`"`+secret+` «secret:x:1»"`), nil)
+		require.NoError(t, err)
+		next := []byte(`{"note":` + string(quote.Text) + `,"by":"«secret:x:1»"}`)
+		got, err := book(open(dir, vault.Off), "r").RedactJSON(output, next, func() ([]snapshot.Stored, error) {
+			return []snapshot.Stored{{Quote: quote, Kept: []snapshot.Kept{{Start: 8, End: 8 + len(quote.Text)}}}}, nil
+		})
+		require.NoError(t, err)
+		want := `{"note":"«secret:CI_PASSWORD:1» ««secret:x:1»","by":"««secret:x:1»"}`
+		assert.Equal(t, want, string(got))
+		whole, err := book(open(dir, vault.Off), "r").Reveal(output, got)
+		require.NoError(t, err)
+		assert.JSONEq(t, `{"note":"`+secret+` «secret:x:1»","by":"«secret:x:1»"}`, string(whole))
+	})
 	t.Run("in a clone that lacks the secret", func(t *testing.T) {
 		t.Parallel()
 		there := book(open(t.TempDir(), vault.Redact), "r")
@@ -153,8 +172,8 @@ func TestStoredTextIsNeverRedactedAgain(t *testing.T) {
 		t.Parallel()
 		strict := book(open(t.TempDir(), vault.Refuse), "r")
 		text := []byte(`"it was ` + secret + ` in an older text"`) // stored before this clone knew the secret
-		same := func() (snapshot.Stored, error) {
-			return snapshot.Stored{Before: text, Kept: []snapshot.Kept{{End: len(text)}}}, nil
+		same := func() ([]snapshot.Stored, error) {
+			return []snapshot.Stored{{Quote: snapshot.Quote{At: output, Text: text}, Kept: []snapshot.Kept{{End: len(text)}}}}, nil
 		}
 		got, err := strict.RedactJSON(output, text, same)
 		require.NoError(t, err)

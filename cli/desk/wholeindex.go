@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/app/metrics"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/sqliteindex"
@@ -29,7 +30,8 @@ func WholeIndex(ctx context.Context, store *timeline.Store) (*sqliteindex.Index,
 	return index, nil
 }
 
-// ReadMetrics returns the metrics of a store: of its history, and of its files.
+// ReadMetrics returns the metrics of a store: of its history, and of its files. Labels have placeholders in place of secrets: the names of
+// scorers are stored as they are, and metrics are made to be shown to others.
 func ReadMetrics(ctx context.Context, s *session.Session, store *timeline.Store) ([]metrics.Family, error) {
 	index, err := WholeIndex(ctx, store)
 	if err != nil {
@@ -38,6 +40,17 @@ func ReadMetrics(ctx context.Context, s *session.Session, store *timeline.Store)
 	families, err := metrics.Read(ctx, index, s.Now())
 	if err != nil {
 		return nil, err
+	}
+	hide, err := app.SecretHider(store, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range families {
+		for _, sample := range f.Samples {
+			for i, label := range sample.Labels {
+				sample.Labels[i].Value = hide(label.Value)
+			}
+		}
 	}
 	return append(families, metrics.OfFiles(keep.MeasureFiles(store))), nil
 }

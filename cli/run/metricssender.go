@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/app/metrics"
 	"github.com/git-smithers/git-smithers/app/otlp"
 	"github.com/git-smithers/git-smithers/cli/desk"
@@ -97,11 +96,7 @@ func (m *metricsSender) post(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hide, err := app.SecretHider(m.store, 0)
-	if err != nil {
-		return err
-	}
-	body, err := metrics.EncodeOTLP(families, m.s.Env, m.s.Now(), hide)
+	body, err := metrics.EncodeOTLP(families, m.s.Env, m.s.Now())
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,9 @@ func (j *scan) run(ctx context.Context) error {
 		*list = slices.CompactFunc(*list, func(a, b Finding) bool {
 			return a.RunID == b.RunID && a.Place == b.Place && a.Digest == b.Digest
 		})
+		for i := range *list {
+			(*list)[i].RunID = j.masked((*list)[i].RunID)
+		}
 	}
 	j.clean.save(j.store)
 	return nil
@@ -129,11 +132,14 @@ func frameOf(f Finding) int64 {
 	return *f.Frame
 }
 
-// add adds a finding to the report. Its place can have secrets, too, which are masked: people see the place.
+// masked returns an id or a path of a finding with its own secrets masked: people see it.
+func (j *scan) masked(name string) string {
+	return mask([]byte(name), j.finder.Find([]byte(name)), 0, len(name), redact.Finding{})
+}
+
+// add adds a finding to the report.
 func (j *scan) add(f Finding) {
-	if found := j.finder.Find([]byte(f.Place)); len(found) > 0 {
-		f.Place = mask([]byte(f.Place), found, 0, len(f.Place), redact.Finding{})
-	}
+	f.Place = j.masked(f.Place)
 	reason, kept := j.allowed[f.Digest]
 	if f.Reason = reason; kept || slices.Contains(j.req.Allow, f.Digest) {
 		j.out.Allowed = append(j.out.Allowed, f)

@@ -55,6 +55,10 @@ func (r *Report) hintClean(err *fault.Error) *fault.Error {
 		first[f.RunID] = min(first[f.RunID], frameOf(f))
 	}
 	for _, run := range runs {
+		if strings.Contains(run, masked) {
+			err = err.Hint("the id of run %s has a secret: `git smithers runs` shows the id, and `git smithers prune ID` removes the run", run)
+			continue
+		}
 		if first[run] == 0 {
 			err = err.Hint("run %s has a secret from its first frame on: start a new run without it, and `git smithers prune %s` removes this one", run, fault.Word(run))
 		}

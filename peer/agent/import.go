@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -68,6 +69,9 @@ func (i Import) Run(ctx context.Context, s *timeline.Store) (*Imported, error) {
 			j.session = name
 		}
 	}
+	if err := j.findOrigin(ctx, i.Path); err != nil {
+		return nil, err
+	}
 	err = j.read(ctx, io.LimitReader(file, maxTranscript), func(done int64) {
 		if i.Progress != nil {
 			i.Progress(int(done>>10), int(info.Size()>>10))
@@ -124,6 +128,10 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 		text = facts.Slim
 	}
 	line := dialect.Line{Facts: facts, Offset: offset, Text: text}
+	if j.out.Lines++; j.d.mem.isCopy(line) {
+		j.hold(line)
+		return nil
+	}
 	if prompt := promptIn(line); prompt != "" && j.series != nil && j.promptID != "" && j.promptID == messageOf(line) {
 		j.addPrompt(prompt)
 	} else if prompt != "" {
@@ -131,7 +139,6 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 			return err
 		}
 	}
-	j.out.Lines++
 	return j.keep(line)
 }
 
@@ -176,10 +183,35 @@ func (j *importJob) startRun(ctx context.Context) error {
 	j.out.Session, j.out.Run = j.session, Run(j.speaks.Name, j.session)
 	at := j.atMs
 	row := snapshot.Run{ID: j.out.Run, Workflow: j.speaks.Name, Status: snapshot.RunRunning, CreatedAtMs: at, StartedAtMs: &at}
-	series, err := timeline.NewSeries(ctx, j.store, row, nil)
+	mem := newMemory(j.speaks.Name, j.session)
+	mem.BeganMs = j.d.mem.BeganMs
+	var err error
+	if j.origin == nil {
+		j.series, err = timeline.NewSeries(ctx, j.store, row, nil)
+	} else if j.series, err = j.origin.series(ctx, j.store, j.session, row, nil); err == nil {
+		j.origin.enter(mem)
+		j.out.Frames++
+		row, err = j.series.Entry().RunRow()
+	}
 	if err != nil {
 		return explainExists(row.ID, err)
 	}
-	j.series, j.book = series, j.store.Secrets(row)
+	j.d = drafter{speaks: j.speaks, mem: mem, calls: make(map[string]snapshot.ToolCall)}
+	j.d.out.Frame = new(snapshot.FrameDraft)
+	j.book = j.store.Secrets(row)
 	return nil
+}
+
+// findOrigin finds the session from which the agent has forked the one in the file at path. Without it, lines that are copies by what the file says are not
+// counted either.
+func (j *importJob) findOrigin(ctx context.Context, path string) error {
+	j.d.mem = new(memory)
+	file, err := readForked(path, j.speaks, true)
+	if err != nil || file == nil {
+		return err
+	}
+	if j.origin, err = file.origin(ctx, j.store, j.speaks.Name, Run(j.speaks.Name, cmp.Or(j.session, file.session, j.fileName))); j.origin != nil {
+		j.d.mem.CopiedTo = j.origin.copied
+	}
+	return err
 }

@@ -28,6 +28,7 @@ type importJob struct {
 	held       []dialect.Line   // the lines without rows
 	heldBytes  int              // their size
 	series     *timeline.Series // nil before the first prompt
+	origin     *origin          // from which the agent has forked the session; nil if it is not recorded here
 	book       redactor
 	d          drafter
 
@@ -51,11 +52,15 @@ func (j *importJob) tick(line dialect.Line) {
 	j.d.atMs = j.atMs
 }
 
-// keep keeps a line for the next frame.
-func (j *importJob) keep(line dialect.Line) error {
+// hold keeps a line for the next frame.
+func (j *importJob) hold(line dialect.Line) {
 	j.tick(line)
 	j.held, j.heldBytes = append(j.held, line), j.heldBytes+len(line.Text)
-	if j.series == nil {
+}
+
+// keep keeps a line for the next frame, and takes in what it says.
+func (j *importJob) keep(line dialect.Line) error {
+	if j.hold(line); j.series == nil {
 		return nil
 	}
 	if err := j.d.takeLine(j.session, line); err != nil {
@@ -106,8 +111,6 @@ func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt str
 		if err := j.startRun(ctx); err != nil {
 			return err
 		}
-		j.d = drafter{speaks: j.speaks, mem: newMemory(j.speaks.Name, j.session), calls: make(map[string]snapshot.ToolCall)}
-		j.d.out.Frame = new(snapshot.FrameDraft)
 	}
 	if err := j.endTurn(); err != nil {
 		return err

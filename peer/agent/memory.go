@@ -162,7 +162,7 @@ func (m *memory) draft() (*snapshot.ExtDraft, error) {
 // isCopy reports whether the next line of the newest transcript is a copy of a line of the session from which the agent has forked this one: its call and its
 // tokens count there. A line without a place and a time is a copy if the line before is.
 func (m *memory) isCopy(l dialect.Line) bool {
-	if l.Header && l.Session == m.session() {
+	if l.Header && l.Session != "" && m.BeganMs == 0 {
 		m.BeganMs = l.AtMs
 	}
 	if l.Copied || l.Offset < m.CopiedTo || 0 < l.AtMs && l.AtMs < m.BeganMs {

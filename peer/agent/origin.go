@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -28,32 +30,35 @@ const (
 type origin struct {
 	entry  *snapshot.Entry // the frame from which the session goes on
 	mem    *memory         // at this frame
-	shared int             // the number of lines that the fork's own file has, too
-	copied int64           // the offset in the fork's own file after the beginning of the last of these lines; 0 if nothing was copied
+	last   storedLine      // the last line that the fork has, too; its transcript is "" if it is unknown
+	copied int64           // the offset in the fork's own file after the beginning of the copy of this line; 0 if nothing was copied
 }
 
 // forkedFile is what a session's own file says of the session from which the agent has forked it.
 type forkedFile struct {
-	of    string           // the run of that session; "" if no line names it
-	lines map[string]int64 // the offsets of the lines, by their IDs
+	of      string           // the run of that session; "" if no line names it
+	at      int64            // the Number of its last line that belongs to the fork; 0 if no line says it
+	session string           // the agent's own id of the fork; "" if no line has it
+	lines   map[string]int64 // the offsets of the lines, by what their copies have
+	began   memory           // knows which lines are copies
+	firstMs int64            // the time of the oldest line that can be a copy; 0 if no line has a time
+	lastMs  int64            // when the file was written
 }
 
-// readForked reads the file at path. It returns nil if the session is not a fork. forked says that the agent has told of the fork: otherwise a line must name the
-// other session.
+// readForked reads the file at path. It returns nil if the session is not a fork. forked says that any line can be a copy: otherwise a line must name the
+// other session, or be older than the session.
 func readForked(path string, speaks *dialect.Dialect, forked bool) (*forkedFile, error) {
 	f := &forkedFile{lines: make(map[string]int64)}
+	if info, err := os.Stat(path); err == nil {
+		f.lastMs = info.ModTime().UnixMilli()
+	}
 	for offset := int64(0); ; {
 		lines, next, err := readLines(path, offset, speaks, timeline.TranscriptFull)
 		if _, unreadable := errors.AsType[*unreadableError](err); unreadable {
 			return nil, nil //nolint:nilnil // the drafter warns
 		}
 		for _, l := range lines {
-			if l.ForkOf != "" {
-				f.of = cmp.Or(f.of, Run(speaks.Name, l.ForkOf))
-			}
-			if l.Link != nil {
-				f.lines[l.Link.ID] = l.Offset
-			}
+			forked = f.take(speaks.Name, l) || forked
 		}
 		switch {
 		case err != nil || f.of == "" && (!forked || len(f.lines) == 0):
@@ -65,13 +70,40 @@ func readForked(path string, speaks *dialect.Dialect, forked bool) (*forkedFile,
 	}
 }
 
-// origin returns the session from which the agent has forked the run self: the one with most of the lines. It returns nil if the session is not recorded here.
+// take takes in a line, and reports whether it is a copy.
+func (f *forkedFile) take(agent string, l dialect.Line) bool {
+	if l.ForkOf != "" && f.of == "" {
+		f.of, f.at = Run(agent, l.ForkOf), l.ForkAt
+	}
+	f.session = cmp.Or(f.session, l.Session)
+	if id := idOf(l); id != "" {
+		f.lines[id] = l.Offset
+		if f.firstMs == 0 || 0 < l.AtMs && l.AtMs < f.firstMs {
+			f.firstMs = l.AtMs
+		}
+	}
+	return f.began.isCopy(l)
+}
+
+// idOf returns what a line and its copies have, or "".
+func idOf(l dialect.Line) string {
+	if l.Link != nil {
+		return l.Link.ID
+	}
+	return l.ID
+}
+
+// origin returns the session from which the agent has forked the run self: the one with the last line that was copied. It returns nil if the session is not
+// recorded here.
 func (f *forkedFile) origin(ctx context.Context, s *timeline.Store, agent, self string) (best *origin, err error) {
 	runs, err := list.Runs(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r list.RunInfo) bool { return r.WorkflowName != agent || r.RunID == self })
+	runs = slices.DeleteFunc(runs, func(r list.RunInfo) bool {
+		apart := f.firstMs > 0 && (r.UpdatedAtMs < f.firstMs || r.CreatedAtMs > f.lastMs) // the two have no time in common
+		return r.WorkflowName != agent || r.RunID == self || apart && r.RunID != f.of
+	})
 	slices.SortStableFunc(runs, func(a, b list.RunInfo) int { return cmp.Compare(b.UpdatedAtMs, a.UpdatedAtMs) })
 	for _, run := range runs[:min(len(runs), mostCompared)] {
 		head, err := s.Head(ctx, run.RunID)
@@ -82,48 +114,50 @@ func (f *forkedFile) origin(ctx context.Context, s *timeline.Store, agent, self 
 		if err != nil || mem.Agent != agent {
 			continue
 		}
-		o, err := f.compare(s, head.Entry(), mem)
+		o, err := f.compare(s, head.Entry(), mem, self)
 		if err != nil {
 			return nil, err
 		}
-		if o != nil && (best == nil || o.shared >= best.shared) {
+		if o != nil && (best == nil || o.copied >= best.copied) {
 			best = o // of equal sessions, the last one is the oldest
 		}
 	}
 	return best, nil
 }
 
-// compare compares the lines of a session, whose newest entry is given, with those of the file. It returns nil if the file is not a fork of the session.
-func (f *forkedFile) compare(s *timeline.Store, newest *snapshot.Entry, mem *memory) (*origin, error) {
+// compare compares the lines of a session, whose newest entry is given, with those of the file. It returns nil if self is not a fork of the session.
+func (f *forkedFile) compare(s *timeline.Store, newest *snapshot.Entry, mem *memory, self string) (*origin, error) {
 	rows, err := newest.Transcript()
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
 	o := new(origin)
-	var last storedLine // the one that the file has last
 	foreign := 0
 	for line, err := range mem.eachLine(rows, dialect.For(mem.Agent), nil) {
 		if err != nil {
 			return nil, err
 		}
-		if line.Link == nil {
-			continue
+		if line.ForkOf != "" && Run(mem.Agent, line.ForkOf) == self {
+			return nil, nil //nolint:nilnil // the session is a fork of self
 		}
-		at, copied := f.lines[line.Link.ID]
-		if foreign++; !copied && o.shared == 0 && foreign > mostForeign {
+		if o.last.Number < line.Number && line.Number <= f.at {
+			o.last = line
+		}
+		id := idOf(line.Line)
+		if id == "" || 0 < line.AtMs && line.AtMs < mem.BeganMs {
+			continue // a copy there, too
+		}
+		if at, copied := f.lines[id]; copied && at >= o.copied {
+			o.copied, o.last = at+1, line
+		}
+		if foreign++; o.copied == 0 && foreign > mostForeign {
 			break
 		}
-		if copied {
-			o.shared++
-		}
-		if copied && at >= o.copied {
-			o.copied, last = at+1, line
-		}
 	}
-	if o.shared == 0 && newest.Run != f.of {
+	if o.copied == 0 && newest.Run != f.of {
 		return nil, nil //nolint:nilnil // documented
 	}
-	if o.entry, err = frameBehind(s, newest, last); err != nil || o.entry == nil {
+	if o.entry, err = frameBehind(s, newest, o.last); err != nil || o.entry == nil {
 		return nil, err
 	}
 	o.mem, err = memoryOf(o.entry)
@@ -153,7 +187,7 @@ func frameBehind(s *timeline.Store, newest *snapshot.Entry, line storedLine) (fo
 	return found, nil
 }
 
-// series begins the run of a session that the agent has forked: a fork of the other session's run. The fork has the calls, the prompts and the tokens of its own
+// series begins the run row of a session that the agent has forked: a fork of the other session's run. The fork has the calls, the prompts and the tokens of its own
 // turns alone. head is the run so far, or nil: its entries are replaced.
 func (o *origin) series(ctx context.Context, s *timeline.Store, session string, row snapshot.Run, head *timeline.Head) (series *timeline.Series, err error) {
 	from := timeline.Address{Run: o.entry.Run, Frame: o.entry.Frame}
@@ -184,16 +218,23 @@ func (o *origin) series(ctx context.Context, s *timeline.Store, session string, 
 	series.StayOpen()
 	if _, err = series.Append(ctx, draft); err != nil {
 		series.Close()
+		return nil, err
 	}
-	return series, err
+	return series, nil
 }
 
 // enter makes mem the memory of the fork, and returns it. If no line was copied, the conversation begins with that of the other session.
 func (o *origin) enter(mem *memory) *memory {
-	if mem.CopiedTo = o.copied; o.copied == 0 {
-		mem.Sessions, mem.Transcripts = slices.Concat(o.mem.Sessions, mem.Sessions), slices.Concat(o.mem.Transcripts, mem.Transcripts)
-		mem.leave(o.mem.Ends)
+	if mem.CopiedTo = o.copied; o.copied > 0 {
+		return mem
 	}
+	theirs := o.mem.Transcripts
+	mem.leave(maps.Clone(o.mem.Ends))
+	if at := slices.Index(theirs, o.last.of); at >= 0 {
+		theirs = theirs[:at+1]
+		mem.leave(map[string]lineEnd{o.last.of: o.last.end})
+	}
+	mem.Sessions, mem.Transcripts = slices.Concat(o.mem.Sessions, mem.Sessions), slices.Concat(theirs, mem.Transcripts)
 	return mem
 }
 

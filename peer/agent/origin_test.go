@@ -155,3 +155,117 @@ func TestForksOfOtherAgents(t *testing.T) {
 	assert.Contains(t, text, "IS")
 	assert.NotContains(t, text, "forked_from_id")
 }
+
+// Codex numbers its lines, and names the first one that the fork does not have. The fork comes from the frame that had read the line before, and has no later line.
+func TestAForkOfCodexBeginsWhereItsLinesEnd(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	line := func(number int, kind, payload string) string {
+		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:01:00Z","ordinal":%d,"type":%q,"payload":{%s}}`+"\n", number, kind, payload)
+	}
+	said := func(number int, role, text string) string {
+		return line(number, "response_item", fmt.Sprintf(`"type":"message","role":%q,"content":[{"type":"output_text","text":%q}]`, role, text))
+	}
+	hook := func(id, event, members string) {
+		input := fmt.Sprintf(`{"session_id":%q,"transcript_path":%q,"hook_event_name":%q%s}`, id, s.transcript, event, members)
+		agent.Hook{Agent: dialect.Codex, Event: event, Input: strings.NewReader(input), Dir: s.Dir, Env: s.Env, Now: time.Now}.Run(t.Context())
+		require.Empty(t, s.last().Error+s.last().Warning)
+	}
+	s.say(line(0, "session_meta", `"id":"0aaa"`))
+	for turn, text := range []string{"ONE", "TWO", "THREE"} {
+		hook("0aaa", "UserPromptSubmit", `,"prompt":"`+text+`"`)
+		s.say(said(1+2*turn, "user", text), said(2+2*turn, "assistant", "DID "+text))
+		hook("0aaa", "Stop", "")
+	}
+	s.transcript = filepath.Join(filepath.Dir(s.transcript), "fork")
+	s.say(line(5, "session_meta", `"id":"0bbb","forked_from_id":"0aaa","forked_from_ordinal_exclusive":5`), said(6, "assistant", "OTHER"))
+	hook("0bbb", "UserPromptSubmit", `,"prompt":"x"`)
+	row, _ := s.forkedRun("codex-0bbb")
+	require.NotNil(t, row.Parent)
+	assert.EqualValues(t, 3, row.Parent.Frame, "the end of the second turn")
+	text := read(t, s.whatIf("codex-0bbb").File)
+	assert.Contains(t, text, "DID TWO")
+	assert.Contains(t, text, "OTHER")
+	assert.NotContains(t, text, "THREE")
+}
+
+// opencode copies messages with other ids, and with their times. Nothing names the other session.
+func TestAForkOfOpencodeIsFoundByTheTimesOfItsMessages(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	now := time.Now().UnixMilli()
+	message := func(id, role, text string, ms int64) string {
+		return fmt.Sprintf(`{"type":"message","info":{"id":%[1]q,"role":%[2]q,"time":{"created":%[3]d,"completed":%[3]d},"tokens":{"input":10}}}`+"\n"+
+			`{"type":"part","role":%[2]q,"part":{"id":"p-%[1]s","messageID":%[1]q,"type":"text","text":%[4]q}}`+"\n", id, role, ms, text)
+	}
+	header := func(id string, ms int64) string {
+		return fmt.Sprintf(`{"type":"session","info":{"id":%q,"directory":%q,"time":{"created":%d}}}`+"\n", id, s.Dir, ms)
+	}
+	hook := func(id, event, members string) {
+		input := fmt.Sprintf(`{"session":%q,"event":%q,"transcript":%q%s}`, id, event, s.transcript, members)
+		agent.Hook{Agent: dialect.Opencode, Event: event, Input: strings.NewReader(input), Dir: s.Dir, Env: s.Env, Now: time.Now}.Run(t.Context())
+		require.Empty(t, s.last().Error+s.last().Warning)
+	}
+	s.say(header("0aaa", now))
+	for turn, text := range []string{"one", "two"} {
+		hook("0aaa", "prompt", `,"prompt":"`+text+`"`)
+		s.say(message(fmt.Sprint("u", turn), "user", text, now+int64(10*turn)), message(fmt.Sprint("a", turn), "assistant", "did "+text, now+int64(10*turn+5)))
+		hook("0aaa", "answer", `,"answer":"x"`)
+	}
+	s.transcript = filepath.Join(filepath.Dir(s.transcript), "fork")
+	s.say(header("0bbb", now+1000), message("v0", "user", "one", now), message("b0", "assistant", "did one", now+5))
+	hook("0bbb", "prompt", `,"prompt":"three"`)
+	s.say(message("v1", "user", "three", now+2000), message("b1", "assistant", "did three", now+2005))
+	hook("0bbb", "answer", `,"answer":"x"`)
+	row, entry := s.forkedRun("opencode-0bbb")
+	require.NotNil(t, row.Parent)
+	assert.Equal(t, "opencode-0aaa", row.Parent.RunID)
+	assert.EqualValues(t, 1, row.Parent.Frame, "the end of the first turn")
+	state, err := entry.State()
+	require.NoError(t, err)
+	value, _, err := state.Outputs("usage").Get(snapshot.Key("turn", 1))
+	require.NoError(t, err)
+	assert.Contains(t, string(value), `"inputTokens":10,`)
+}
+
+// An imported session that its agent has forked is a fork of the run of the other session, and has its own prompts, calls and tokens alone.
+func TestAnImportedForkIsAFork(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, repotest.New(t, repotest.Commit))
+	first := claudeTurn("0aaa", "one", "null")
+	codex := func(id, more, prompt string, number int) string {
+		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:01:00Z","type":"session_meta","payload":{"id":%q,"cwd":%q%s}}`+"\n", id, s.Dir, more) +
+			fmt.Sprintf(`{"timestamp":"2026-01-01T00:02:00Z","ordinal":%d,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]}}`+"\n", number, prompt)
+	}
+	for _, c := range []struct {
+		agent, parent, fork string
+		turns               int // of the parent
+		calls               []string
+	}{
+		{"claude", first + claudeTurn("0aaa", "two", `"answer-one"`), strings.ReplaceAll(first, "0aaa", "0bbb") + claudeTurn("0bbb", "three", `"answer-one"`), 2, []string{"toolu-three"}},
+		{"codex", codex("0aaa", "", "one", 1), codex("0bbb", `,"forked_from_id":"0aaa","forked_from_ordinal_exclusive":2`, "three", 3), 1, nil},
+	} {
+		speaks, _ := dialect.Of(c.agent)
+		imported := func(id, text string) *agent.Imported {
+			store, err := timeline.Open(t.Context(), timeline.Options{Dir: s.Dir, Env: s.Env, Now: time.Now})
+			require.NoError(t, err)
+			defer store.Close() //nolint:errcheck // only a test
+			path := filepath.Join(t.TempDir(), id+".jsonl")
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+			out, err := agent.Import{Speaks: speaks, Path: path, Shown: path}.Run(t.Context(), store)
+			require.NoError(t, err)
+			return out
+		}
+		assert.Equal(t, c.turns, imported("0aaa", c.parent).Turns)
+		out := imported("0bbb", c.fork)
+		assert.Equal(t, 1, out.Turns)
+		assert.Equal(t, 3, out.Frames, "the fork, the prompt and the end")
+		row, entry := s.forkedRun(c.agent + "-0bbb")
+		require.NotNil(t, row.Parent)
+		assert.Equal(t, c.agent+"-0aaa", row.Parent.RunID)
+		assert.Equal(t, c.calls, s.callsOf(c.agent+"-0bbb"))
+		state, err := entry.State()
+		require.NoError(t, err)
+		assert.Equal(t, 1, state.Outputs("prompts").Len())
+	}
+}

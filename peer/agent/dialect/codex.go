@@ -82,6 +82,7 @@ var codexReaders = map[string]bool{"update_plan": true, "view_image": true, "web
 type codexLine struct {
 	Type    string       `json:"type"`
 	Time    string       `json:"timestamp"`
+	Ordinal *int64       `json:"ordinal"` // from 0
 	Payload codexPayload `json:"payload"`
 }
 
@@ -99,6 +100,7 @@ type codexPayload struct {
 	Action      json.RawMessage `json:"action"`    // of a local shell
 	Output      json.RawMessage `json:"output"`
 	Forked      string          `json:"forked_from_id"`
+	ForkedAt    int64           `json:"forked_from_ordinal_exclusive"` // the ordinal of that session's first line after the fork
 	ResponseID  string          `json:"response_id"`
 	Turns       int             `json:"num_turns"`           // that are taken back
 	Replacement json.RawMessage `json:"replacement_history"` // of all that was said before
@@ -121,10 +123,13 @@ func readCodex(text []byte) Facts {
 	}
 	p := line.Payload
 	facts := Facts{AtMs: timeOf(line.Time), Folder: p.Folder}
+	if line.Ordinal != nil {
+		facts.Number = *line.Ordinal + 1
+	}
 	switch line.Type {
 	case "session_meta":
 		facts.Header, facts.Slim, facts.Session = true, withoutInstructions(text), textOf(p.ID)
-		facts.ForkOf = p.Forked
+		facts.ForkOf, facts.ForkAt = p.Forked, p.ForkedAt
 	case "token_usage_record":
 		facts.Answers, facts.Message = true, p.ResponseID
 		facts.Usage = Usage{Input: max(0, p.Usage.Input-p.Usage.Cached), Output: p.Usage.Output, CacheRead: p.Usage.Cached, CacheCreation: p.Usage.Write}

@@ -35,6 +35,9 @@ type Facts struct {
 	Link     *Link           // the place of the line in a conversation that is a tree; nil if the line has none
 	Undo     *Undo           // what the line takes back in a conversation that is a list; nil if it takes nothing back
 	ForkOf   string          // the agent's own id of the session from which this one was forked; "" if the line does not say it
+	ForkAt   int64           // the Number of the last line of that session that belongs to the fork; 0 if the line does not say it
+	Number   int64           // the number of the line in its conversation, from 1; 0 if the line does not say it
+	ID       string          // what the line and its copies in forks have; "" if that is the ID of Link, or if nothing is known
 	Copied   bool            // the line is a copy of one of that session
 	LeftOut  bool            // only the Link of a line of the vendor was stored
 }

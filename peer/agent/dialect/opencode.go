@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -145,9 +146,10 @@ func readOpencode(text []byte) Facts {
 	return Facts{}
 }
 
-// facts returns what the line of a message says. The tokens are known when the message is complete.
+// facts returns what the line of a message says. The tokens are known when the message is complete. A copy has the time of the message, and another id.
 func (m *opencodeInfo) facts() Facts {
 	facts := Facts{Answers: m.Role == Assistant, AtMs: int64(m.Time.Created), Folder: m.Path.Folder, Part: m.ID}
+	facts.ID = strconv.FormatInt(facts.AtMs, 10)
 	if m.Role == Assistant && m.Time.Completed > 0 {
 		facts.AtMs, facts.Message = int64(m.Time.Completed), m.ID
 		facts.Usage = Usage{

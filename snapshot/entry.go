@@ -305,47 +305,26 @@ func (e *Entry) Rows(name string) (*page.Collection, error) {
 // Changed returns the names of the parts in which the entry differs from another one. The collections of the journal are parts, and the row of the run and
 // the events are not.
 func (e *Entry) Changed(before *Entry) ([]string, error) {
-	was, err := before.allParts()
-	if err != nil {
-		return nil, err
-	}
-	is, err := e.allParts()
-	if err != nil {
-		return nil, err
-	}
-	for name, id := range was {
-		if is[name] == id {
-			delete(is, name)
-		} else {
-			is[name] = id
+	changed := make(map[string]objstore.ID)
+	for _, entry := range []*Entry{before, e} {
+		parts, err := entry.parts()
+		if journal, found := objstore.FindEntry(parts, journalName); err == nil && found {
+			var rows []objstore.TreeEntry
+			rows, err = objstore.ReadTree(entry.r, journal.ID)
+			parts = slices.Concat(parts, rows)
 		}
-	}
-	return slices.Collect(maps.Keys(is)), nil
-}
-
-// allParts returns the ids of the parts that Changed compares, by their names.
-func (e *Entry) allParts() (map[string]objstore.ID, error) {
-	parts, err := e.parts()
-	if err != nil {
-		return nil, err
-	}
-	ids := make(map[string]objstore.ID)
-	for _, part := range parts {
-		ids[part.Name] = part.ID
-	}
-	if journal := ids[journalName]; !journal.IsZero() {
-		rows, err := objstore.ReadTree(e.r, journal)
 		if err != nil {
 			return nil, err
 		}
-		for _, part := range rows {
-			ids[part.Name] = part.ID
+		for _, part := range parts {
+			if changed[part.Name] == part.ID {
+				delete(changed, part.Name)
+			} else if part.Name != journalName && part.Name != runName && part.Name != eventsName {
+				changed[part.Name] = part.ID
+			}
 		}
 	}
-	delete(ids, journalName)
-	delete(ids, runName)
-	delete(ids, eventsName)
-	return ids, nil
+	return slices.Collect(maps.Keys(changed)), nil
 }
 
 // readJournal opens the collections of the journal. A collection that the journal lacks is empty. A collection that

@@ -89,30 +89,26 @@ func (p Place) Leave(run string) {
 // which run has looked around. caller is the run that calls run, or "".
 func (p Place) Beside(run, caller string, began time.Time) []string {
 	all := p.notes()
-	if len(all) == 0 {
-		return nil
-	}
-	var out []string
-	for _, n := range p.beside(all, run, caller) {
-		out = append(out, n.Run)
-	}
+	out := idsOf(p.beside(all, run, caller))
 	if find(all, run).isHere() {
 		_ = os.Chtimes(p.file(run), began, began)
 	}
-	slices.Sort(out)
 	return out
 }
 
 // Executing returns the sorted ids of the other runs that have commands at work now. Sessions are left out.
 func (p Place) Executing(run string) []string {
-	var out []string
-	for _, n := range p.beside(p.notes(), run, "") {
-		if !n.Session && !n.Left {
-			out = append(out, n.Run)
-		}
+	resting := func(n Note) bool { return n.Session || n.Left }
+	return idsOf(slices.DeleteFunc(p.beside(p.notes(), run, ""), resting))
+}
+
+// idsOf returns the sorted ids of the runs and sessions of notes.
+func idsOf(notes []Note) (ids []string) {
+	for _, n := range notes {
+		ids = append(ids, n.Run)
 	}
-	slices.Sort(out)
-	return out
+	slices.Sort(ids)
+	return ids
 }
 
 // beside returns the notes of the results of Beside. It removes notes that nobody needs any more.

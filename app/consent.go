@@ -1,9 +1,10 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -133,17 +134,31 @@ func ConsentLines(wf *workflow.Workflow, input json.RawMessage) []string {
 
 // inputLines returns the lines of the members of an input. Text is shown as a command that expands it would see it.
 func inputLines(input json.RawMessage) []string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(input, &members) != nil {
+	if len(input) == 0 || bytes.Equal(input, []byte("null")) {
 		return nil
 	}
-	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		text := string(members[name])
-		if json.Unmarshal(members[name], &text) != nil {
-			text = string(members[name])
+	type member struct{ name, text string }
+	var members []member
+	decoder := json.NewDecoder(bytes.NewReader(input))
+	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
+		return shownLines("input: ", string(input))
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		var value json.RawMessage
+		if err != nil || decoder.Decode(&value) != nil {
+			return shownLines("input: ", string(input))
 		}
-		lines = append(lines, shownLines("input "+plain.Text(name)+": ", text)...)
+		text := string(value)
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		members = append(members, member{fmt.Sprint(name), text})
+	}
+	slices.SortStableFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	var lines []string
+	for _, m := range members {
+		lines = append(lines, shownLines("input "+plain.Text(m.name)+": ", m.text)...)
 	}
 	return lines
 }

@@ -110,9 +110,9 @@ func foldBlanks(line string) string {
 	return b.String()
 }
 
-// isBlank reports whether a terminal shows nothing for c.
+// isBlank reports whether a terminal shows nothing, or nothing but a mark, for c alone.
 func isBlank(c rune) bool {
-	return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) || strings.ContainsRune("\u2800\u3164\u115f\u1160\uffa0", c)
+	return unicode.IsSpace(c) || unicode.In(c, unicode.Cf, unicode.M) || strings.ContainsRune("\u2800\u3164\u115f\u1160\uffa0", c)
 }
 
 // colours are the sequences by which programs colour what they print.

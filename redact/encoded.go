@@ -67,51 +67,6 @@ func (h *hunt) run(i int, letters []byte, at []int) ([]byte, []int, int) {
 	}
 }
 
-// maxView is the largest number of bytes of a text that findEscaped decodes at once.
-const maxView = 64 << 10
-
-// findEscaped returns the values in text that are spelled with escapes of JSON which no form has: \u0041 for a letter, or a few of the
-// escapes that a form has. The findings are sorted and may overlap.
-func (k *Known) findEscaped(text []byte) []Finding {
-	const longestEscape = 6
-	var found []Finding
-	var v view
-	reach := k.Longest() * longestEscape
-	for from := nextEscape(text, 0); reach > 0 && from < len(text); {
-		start, end := max(0, from-reach), from
-		for end < len(text) && end-from < maxView {
-			next := nextEscape(text, end+1)
-			if next-end > reach {
-				break
-			}
-			end = next
-		}
-		v.look(text, start, min(len(text), end+reach), 0, decoding{})
-		for _, f := range k.Find(v.text) {
-			f.Start, f.End = v.span(f.Start, f.End)
-			found = append(found, f)
-		}
-		from = nextEscape(text, end+1)
-	}
-	return found
-}
-
-// nextEscape returns the offset of the next \u00.. of an ASCII character, or of an escaped slash, from text[from], or len(text).
-func nextEscape(text []byte, from int) int {
-	for from < len(text) {
-		i := bytes.IndexByte(text[from:], '\\')
-		if i < 0 {
-			break
-		}
-		from += i
-		if b, _, keep := unescape(text[from:]); keep && b > ' ' && b != '\\' && b != '"' && b != '\'' {
-			return from
-		}
-		from++
-	}
-	return len(text)
-}
-
 // gzipStart is the start of a gzip stream.
 var gzipStart = []byte{0x1f, 0x8b, 8}
 

@@ -68,8 +68,8 @@ func (f *Finder) FindIn(path string, text []byte) []Finding {
 // find returns the secrets in the text of a file, or in a text without a path, that no exception covers.
 func (f *Finder) find(path string, text []byte) []Finding {
 	known := f.known.Find(text)
-	if escaped := f.known.findEscaped(text); len(escaped) > 0 {
-		known = append(known, escaped...)
+	if respelled := f.known.respelled(text); len(respelled) > 0 {
+		known = append(known, respelled...)
 		slices.SortStableFunc(known, byStart)
 		known = merged(known)
 	}

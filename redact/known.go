@@ -21,6 +21,9 @@ type Known struct {
 	sorted  [][]byte           // the bytes of the forms, in order
 	byStart map[uint32][]int32 // by the first four bytes, the indexes in forms, the longest form first
 	starts  [1 << 16 / 64]uint64
+
+	meant   *Known    // finds what the values mean, or nil; see respelled
+	letters [256]bool // the bytes of what the values mean
 }
 
 // knownForm is one form of a value.
@@ -37,10 +40,18 @@ const startSize = 4
 // NewKnown returns the search for the values. It takes every value as it is: see Unmasked for the values that are no
 // secrets. Texts of fewer than MinKnown bytes are ignored, unless they are listed.
 func NewKnown(values []Value) *Known {
-	k := &Known{byStart: make(map[uint32][]int32)}
+	var forms []knownForm
 	for _, v := range values {
-		k.forms = append(k.forms, formsOf(v)...)
+		forms = append(forms, formsOf(v)...)
 	}
+	k := newKnown(forms)
+	k.meant, k.letters = meantBy(k.forms)
+	return k
+}
+
+// newKnown returns the search for the forms.
+func newKnown(forms []knownForm) *Known {
+	k := &Known{byStart: make(map[uint32][]int32), forms: forms}
 	slices.SortStableFunc(k.forms, func(a, b knownForm) int {
 		return cmp.Or(cmp.Compare(len(b.bytes), len(a.bytes)), bytes.Compare(a.bytes, b.bytes))
 	})

@@ -91,6 +91,31 @@ func TestAKnownValueIsFoundWithAnyEscapesOfJSON(t *testing.T) {
 	assert.Empty(t, f.Find([]byte(`{"k":"\u004bx7q is \/ another"}`)))
 }
 
+// Programs put texts into texts: JSON into JSON, YAML, URLs, pages and commands, each with escapes of its own.
+func TestAKnownValueIsFoundWithTheEscapesOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	for value, spelled := range map[string][]string{
+		`Grün"Oel7Qx9Zt`: {
+			`{"body":"{\"x\": \"Gr\\u00fcn\\\"Oel7Qx9Zt\"}"}`, `{"body":"{\"x\": \"Grün\\\"Oel7Qx9Zt\"}"}`, `"Gr\u00FCn\"Oel7Qx9Zt"`,
+			`Gr&#252;n&quot;Oel7Qx9Zt`, `Gr&#xfc;n&#34;Oel7Qx9Zt`, `Gr\303\274n"Oel7Qx9Zt`, `Gr\xc3\xbcn"Oel7Qx9Zt`, `Gr%25C3%25BCn%2522Oel7Qx9Zt`, `\\\\\"Gr\\\\u00fcn\\\\\\\"Oel7Qx9Zt`,
+		},
+		`Baum&Oel7/Qx9Zt`:      {`GET /x?k=Baum%26Oel7/Qx9Zt`, `%42%61%75%6d%26%4f%65%6c%37%2f%51%78%39%5a%74`, `Baum&amp;amp;Oel7/Qx9Zt`, `Baum\u0026Oel7\/Qx9Zt`},
+		`it's+Oel7(Qx9Zt`:      {`it's%2BOel7(Qx9Zt`, `it&#39;s+Oel7(Qx9Zt`, `it&#x27;s%2BOel7%28Qx9Zt`},
+		`p@ss/w0rd$Qz77`:       {`p\@ss/w0rd\$Qz77`, `echo "p@ss/w0rd\$Qz77"`, `p%40ss%2fw0rd%24Qz77`},
+		`back\slash"And7Qx9Zt`: {`{"a":"back\\slash\"And7Qx9Zt"}`, `{\"a\":\"back\\\\slash\\\"And7Qx9Zt\"}`},
+		"ab😀cd7Qx9Zt\"e":       {`ab\ud83d\ude00cd7Qx9Zt\"e`, `ab\\ud83d\\ude00cd7Qx9Zt\\\"e`, `ab&#128512;cd7Qx9Zt"e`},
+	} {
+		f := redact.NewFinder([]redact.Value{{Name: "A_TOKEN", Text: value}})
+		for _, text := range append(spelled, value) {
+			found := f.Find([]byte("a " + text + " b"))
+			if assert.Len(t, found, 1, text) {
+				assert.Equal(t, value, found[0].Of, text)
+			}
+		}
+		assert.Empty(t, f.Find([]byte(`a % \ & &quot; &#99999999; %zz \u12 \x \ud83d &amp`)), value)
+	}
+}
+
 // Who writes the rules of a repository does not know the values of its users, and could list a word with each letter at its end.
 func TestAWordFreesNoPartOfAValue(t *testing.T) {
 	t.Parallel()
@@ -195,6 +220,8 @@ func TestPartsOfAKnownValueAreFound(t *testing.T) {
 		{Name: "SERVICE_JSON", Text: `{"user": "lantern-user", "password": "` + secret + `"}`}, {Name: "DEPLOY_KEY", Text: key},
 	})
 	assert.Equal(t, "lantern-user has ", without(k, "lantern-user has "+secret))
+	dsn := redact.NewKnown([]redact.Value{{Name: "SENTRY_DSN", Text: "https://0a1b2c3d4e5f60718293a4b5c6d7e8f9@o1.ingest.example.org/5"}})
+	assert.Equal(t, "the key is ", without(dsn, "the key is 0a1b2c3d4e5f60718293a4b5c6d7e8f9"))
 	for line := range strings.SplitSeq(key, "\n") {
 		if strings.HasPrefix(line, "-----") {
 			assert.Equal(t, line, without(k, line), "the first and the last line of a key are public")
@@ -210,6 +237,7 @@ func TestValuesThatAreNoSecretsAreNotMasked(t *testing.T) {
 		"production": "is a common word", "correcthorsebatterystaple": "",
 		"true": "has fewer than 8 bytes", "/home/dev/.ssh/id_ed25519": "is a path", "~/.ssh/key": "is a path", "https://login.example.net/token": "is a URL without a password",
 		"A035C8C19219BA821ECEA86B64E628F8D684696D": "is a fingerprint", "11111111": "is too plain", "20260101": "is too plain", "undefined": "is a common word",
+		"https://0a1b2c3d4e5f60718293a4b5c6d7e8f9@o1.ingest.example.org/5": "", "https://deploy@example.org/": "is a URL without a password",
 		"https://ci:hunter22@example.org/": "", "/aJ/E6I2lfedxml4mjf9r4ztkZLFaeK2Kn4e1th": "", "harbor42": "",
 	} {
 		assert.Equal(t, why, redact.Unmasked(value), value)

@@ -86,7 +86,7 @@ func isPath(value string) bool {
 	return true
 }
 
-// isPlainURL reports whether value is a URL that has no password and no query.
+// isPlainURL reports whether value is a URL that has no password, no key in the place of a user, and no query.
 func isPlainURL(value string) bool {
 	if !strings.Contains(value, "://") {
 		return false
@@ -96,7 +96,7 @@ func isPlainURL(value string) bool {
 		return false
 	}
 	_, has := u.User.Password()
-	return !has
+	return !has && !isRandom([]byte(u.User.Username()))
 }
 
 // formsOf returns the forms of a value: the value and its parts, each plain and as URLs, JSON, XML, shells, base64, base32, hex and
@@ -152,6 +152,9 @@ func partsOf(value string) []string {
 	if u, err := url.Parse(value); err == nil && u.User != nil {
 		if password, has := u.User.Password(); has {
 			parts = append(parts, password)
+		}
+		if isRandom([]byte(u.User.Username())) {
+			parts = append(parts, u.User.Username())
 		}
 	}
 	for pair := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ';' || r == ',' || r == '&' }) {

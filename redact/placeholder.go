@@ -159,13 +159,14 @@ func Unescape(text []byte, form Form) []byte {
 }
 
 // The parts of a placeholder as programs may spell them again: with escapes of JSON at any depth, and percent-encoded. A text may be cut
-// off within a placeholder: an ellipsis or the end of the text follows.
+// off within a placeholder: an ellipsis or the end of the text follows. Other texts look like placeholders, too: their rules have letters
+// that RuleName leaves out, and their numbers more digits.
 var (
 	signsEnd = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?:«|\\+u00[aA][bB]|%[cC]2%[aA][bB])+$`)
 	})
 	wordAndRule = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^secret:([0-9A-Za-z_.-]{1,64})(?::[0-9]{1,9}(?:»|\\+u00[bB][bB]|%[cC]2%[bB][bB])|(?::[0-9]{0,9})?(?:…|$))`)
+		return regexp.MustCompile(`^secret:([\pL\pM\pN_.-]{1,64})(?::[0-9]{1,32}(?:»|\\+u00[bB][bB]|%[cC]2%[bB][bB])|(?::[0-9]{0,32})?(?:…|$))`)
 	})
 )
 

@@ -50,6 +50,9 @@ func TestNoRuleMatchesInAPlaceholder(t *testing.T) {
 			}
 		}
 	}
+	for _, like := range []string{"«secret:schlüssel:1»", "«secret:X:123456789012»", "«secret:X:999999999999999999999»", `["«secret:clé-à-passe:1»"]`, "««secret:密码:3»"} {
+		assert.Empty(t, finder.Find([]byte(like)), like)
+	}
 	for _, piece := range []string{"secret:anthropic-key:1» rest", "\xabsecret:anthropic-key:1»", "text «secret:S3_SECRET_AC", "text «secret:anthropic-key:1"} {
 		assert.Empty(t, finder.Find([]byte(piece)), "a text that is stored in pieces: %s", piece)
 	}

@@ -41,7 +41,7 @@ func TestUsersRulesFindMore(t *testing.T) {
 		"see ticket AB-17 now":          "ticket AB-17",
 		"Ticket AB-17":                  "", // the pattern says how it is spelled
 		"for Blauwal GmbH":              "word Blauwal",
-		`{"to":"Project\u0020X"}`:       "",
+		`{"to":"Project\u0020X"}`:       `word Project\u0020X`,
 		"Project%20X":                   "word Project%20X",
 	} {
 		var got []string

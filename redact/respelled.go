@@ -39,16 +39,13 @@ func (k *Known) respelled(text []byte) []Finding {
 
 // nextEscape returns the offset of the next escape from text[from] that stands for a byte of a value, or len(text).
 func (k *Known) nextEscape(text []byte, from int) int {
-	for from < len(text) {
-		i := bytes.IndexAny(text[from:], `\%&`)
-		if i < 0 {
-			break
+	for ; from < len(text); from++ {
+		if !beginsEscape(text[from]) {
+			continue
 		}
-		from += i
 		if meant, size := escape(text[from:]); size > 1 && k.letters[meant[0]] {
 			return from
 		}
-		from++
 	}
 	return len(text)
 }
@@ -79,16 +76,24 @@ func meantBy(forms []knownForm) (k *Known, letters [256]bool) {
 
 // meaningOf returns the view of text[start:end] in which each escape is replaced by what it stands for.
 func meaningOf(text []byte, start, end int) *view {
-	v := &view{}
+	v := &view{make([]byte, 0, end-start), make([]int, 0, end-start), make([]int, 0, end-start)}
 	for at := start; at < end; {
+		if !beginsEscape(text[at]) {
+			v.text, v.from, v.to = append(v.text, text[at]), append(v.from, at), append(v.to, at+1)
+			at++
+			continue
+		}
 		meant, size := escape(text[at:end])
-		for _, b := range []byte(meant) {
-			v.text, v.from, v.to = append(v.text, b), append(v.from, at), append(v.to, at+size)
+		for i := range len(meant) {
+			v.text, v.from, v.to = append(v.text, meant[i]), append(v.from, at), append(v.to, at+size)
 		}
 		at += size
 	}
 	return v
 }
+
+// beginsEscape reports whether b is the first byte of an escape.
+func beginsEscape(b byte) bool { return b == '\\' || b == '%' || b == '&' }
 
 // escape returns what the start of text stands for, and the number of its bytes: of an escape all of it, otherwise one. text must not be
 // empty.

@@ -21,7 +21,7 @@ var (
 	qualifiers = []string{
 		"api", "access", "secret", "private", "storage", "account", "app", "application", "license", "encryption", "encrypt",
 		"signing", "sign", "master", "auth", "session", "jwt", "service", "client", "webhook", "deploy", "admin", "role",
-		"shared", "x", "openai", "anthropic", "live", "cognitive", "hmac", "root", "data",
+		"shared", "preshared", "x", "openai", "anthropic", "live", "cognitive", "hmac", "root", "data",
 	}
 	// harmless are words that make a name harmless.
 	harmless = []string{

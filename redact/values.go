@@ -11,7 +11,7 @@ import (
 // SealedSecret of Kubernetes begin with the length of their key, and those of a key service with its header.
 var standIns = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:\$|%[A-Z_]+%$|<|!|\{\{|\*{3}|\[?redacted|enc[\[(]|env[.(]|op://|vault:|arn:|urn:|sha(?:1|256|384|512)[:-]|phc_|pk[_-][a-z]+[_-]|(?-i:Ag[A-D][0-9A-Za-z+/]{100}|AQICAH[0-9A-Za-z+/]{60})|sb_publishable_|age1|ssh-|[a-z+]{2,12}://|\.{0,2}~?(?:/[a-z._-]{2,}){2}|\./` +
-		`|(?:user|pass|password|passwd|pwd|secret|token|null|none|true|false|undefined|test|string|required|optional)>?$|\[[a-z_ -]+\]$)`)
+		`|(?:user|pass|password|passwd|pwd|secret|token|null|none|true|false|undefined|test|string|required|optional)>?$|(?:password|passw0rd|qwerty|letmein|welcome)[0-9!]{1,4}$|\[[a-z_ -]+\]$)`)
 })
 
 // standInWords are what a text that only stands for a secret may have anywhere, in lower case.

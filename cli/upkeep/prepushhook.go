@@ -39,6 +39,12 @@ func offerHook(ctx context.Context, s *session.Session, repo gitexec.Repo, want 
 	if place.searches {
 		return new(true), place.path, nil
 	}
+	if place.none {
+		if want {
+			s.Note("git runs no hooks here, since core.hooksPath leads to %s; name a folder there, and repeat the command", plain.Text(filepath.Dir(place.path)))
+		}
+		return new(false), place.path, nil
+	}
 	if place.taken || place.outside {
 		if want {
 			what, file := "is a hook of yours and was not changed", "it"
@@ -69,6 +75,9 @@ func offerHook(ctx context.Context, s *session.Session, repo gitexec.Repo, want 
 		_, err = file.WriteString(prePushHook)
 		err = errors.Join(err, file.Close())
 	}
+	if err == nil && !within(place.file, repo.CommonDir) {
+		s.Note("%s is a file of this working copy: other worktrees and clones have the hook once it is committed", plain.Text(place.file))
+	}
 	return new(err == nil), place.path, timeline.Explain(err)
 }
 
@@ -79,6 +88,7 @@ type hookPlace struct {
 	line     string // what to add to file
 	taken    bool   // there is a file
 	searches bool   // the file searches for secrets
+	none     bool   // git runs no hooks: core.hooksPath is no folder, or the root of the file system
 	outside  bool   // git looks outside the repository, for example because the user's own configuration names one folder for all
 }
 
@@ -99,6 +109,10 @@ func findHook(ctx context.Context, s *session.Session, repo gitexec.Repo) (hookP
 	}
 	p := hookPlace{path: path, file: path, line: prePushLine + " || exit", outside: !within(path, repo.CommonDir) && !within(path, repo.WorkTree)}
 	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() || filepath.Dir(folder) == folder {
+		p.none = true
+		return p, nil
+	}
 	if _, err := os.Stat(filepath.Join(folder, "h")); err == nil && filepath.Base(folder) == "_" {
 		p.file = filepath.Join(filepath.Dir(folder), "pre-push") // husky makes the folder _ anew, and its hooks run the files beside the folder
 	}

@@ -1,5 +1,5 @@
 // Package gate looks for secrets in runs before they leave the repository. It searches what the receiver lacks: every blob, the
-// commit messages and the names of files. It changes no run.
+// commit messages and the names of files and folders. It changes no run.
 //
 // What was searched and is clean is remembered by object id, in a file of the store's private folder that can be deleted at any
 // time.

@@ -237,6 +237,18 @@ func TestAnExceptionForAPathSaysNothingOfOtherPaths(t *testing.T) {
 	assert.Equal(t, "worktree/a.txt", found[0].Place)
 }
 
+func TestAnExceptionForAFolderSaysNothingOfItsNamesElsewhere(t *testing.T) {
+	t.Parallel()
+	c := newClone(t)
+	c.Write(".smithers/secrets.yaml", "allow:\n  - {path: \"samples/*\", reason: made up}\n")
+	c.Write("samples/password=hT7-kk2.Wq9z", "clean")
+	c.capture()
+	require.Empty(t, c.scan(gate.Request{}).Findings)
+	require.NoError(t, os.Rename(filepath.Join(c.Dir, "samples"), filepath.Join(c.Dir, "other")))
+	c.capture()
+	require.Len(t, c.scan(gate.Request{}).Findings, 1)
+}
+
 func TestWhatTheReceiverHasIsNotSearched(t *testing.T) {
 	t.Parallel()
 	c := newClone(t)
@@ -278,6 +290,37 @@ func (c *clone) id(name string) objstore.ID {
 	return id
 }
 
+// The receiver has the file, but not the path.
+func TestAPathIsSearchedWhereTheReceiverHasTheFile(t *testing.T) {
+	t.Parallel()
+	c := newClone(t)
+	c.Write("a.txt", "clean")
+	c.Write("folder/b.txt", "clean, too")
+	c.Git("add", ".")
+	c.Git("commit", "-q", "-m", "files")
+	there := gate.Request{Listed: []objstore.ID{c.id("HEAD")}}
+	c.Write(secret+".txt", "clean")
+	c.Write("in-"+secret+"/b.txt", "clean, too")
+	c.Write("deep/"+secret+"/below/b.txt", "clean, too")
+	c.capture()
+	for range 2 { // what is found is found again
+		var places []string
+		for _, f := range c.scan(there).Findings {
+			places = append(places, f.Place)
+			assert.Equal(t, int64(1), *f.Frame)
+		}
+		assert.Equal(t, []string{"worktree/deep/•••", "worktree/in-•••", "worktree/•••.txt"}, places)
+	}
+
+	c.Write("folder/"+secret+".txt", "clean")
+	c.Git("add", "folder")
+	c.Git("commit", "-q", "-m", "more")
+	report, err := gate.Scan(t.Context(), c.open("redact"), gate.Request{Also: []objstore.ID{c.id("HEAD")}, Listed: there.Listed})
+	require.NoError(t, err)
+	require.Len(t, report.Findings, 1, "in a commit of the user's")
+	assert.Equal(t, "folder/•••.txt", report.Findings[0].Place)
+}
+
 // People see where a secret stands, and not the secret that stands in the place.
 func TestASecretInAPathIsMasked(t *testing.T) {
 	t.Parallel()
@@ -287,13 +330,14 @@ func TestASecretInAPathIsMasked(t *testing.T) {
 
 	report := c.scan(gate.Request{})
 
-	require.Len(t, report.Findings, 2)
+	var places []string
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), secret)
 	for _, f := range report.Findings {
-		assert.Equal(t, "worktree/in-•••/a •••.txt", f.Place)
+		places = append(places, f.Place)
 	}
+	assert.Equal(t, []string{"worktree/in-•••", "worktree/in-•••/a •••.txt", "worktree/in-•••/a •••.txt"}, places)
 	assert.NotContains(t, report.Refusal("no").Error(), secret)
 }
 

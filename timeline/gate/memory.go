@@ -30,7 +30,7 @@ func memoryPath(s *timeline.Store) string { return s.InPlace(memoryFile) }
 // openMemory reads the memory. fingerprint says what counts as a secret; another fingerprint, or a file that cannot be
 // read, begins an empty memory.
 func openMemory(s *timeline.Store, fingerprint string) *memory {
-	m := &memory{head: []byte("clean " + fingerprint + "\n"), ids: make(map[objstore.ID]struct{})}
+	m := &memory{head: []byte("clean, with names " + fingerprint + "\n"), ids: make(map[objstore.ID]struct{})}
 	data, err := os.ReadFile(memoryPath(s))
 	if err != nil {
 		return m

@@ -2,9 +2,12 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
+	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +31,7 @@ type hit struct {
 	object
 	rule, digest, excerpt string
 	isMessage             bool // in the message of a commit
+	end                   int  // where the secret ends in the text
 }
 
 // text is what one worker searches at once.
@@ -43,6 +47,8 @@ func (j *scan) search(ctx context.Context, objects []object) ([]hit, error) {
 	var mu sync.Mutex
 	var hits []hit
 	workers, ctx := errgroup.WithContext(ctx)
+	again := make(map[objstore.ID]bool)
+	names := nameSearch{scan: j, searched: make(map[string][]hit), again: again}
 	texts := make(chan text, 64)
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() error {
@@ -58,7 +64,7 @@ func (j *scan) search(ctx context.Context, objects []object) ([]hit, error) {
 	}
 	workers.Go(func() error {
 		defer close(texts)
-		return j.read(ctx, objects, func(t text) error {
+		return j.read(ctx, objects, &names, func(t text) error {
 			if p, ok := pointerIn(t); ok {
 				j.out.LFS = append(j.out.LFS, p)
 			}
@@ -73,7 +79,7 @@ func (j *scan) search(ctx context.Context, objects []object) ([]hit, error) {
 	if err := workers.Wait(); err != nil {
 		return nil, err
 	}
-	again := make(map[objstore.ID]bool, len(hits))
+	hits = append(hits, names.hits...)
 	for _, h := range hits {
 		again[h.id] = true
 	}
@@ -89,9 +95,9 @@ func (j *scan) search(ctx context.Context, objects []object) ([]hit, error) {
 	return hits, nil
 }
 
-// read calls give with the texts of objects: blobs in pieces, commit messages, names of files, and what stands where the chunks of a
-// large value meet. The receiver owns the data.
-func (j *scan) read(ctx context.Context, objects []object, give func(text) error) error {
+// read calls give with the texts of objects: blobs in pieces, commit messages, and what stands where the chunks of a large value
+// meet. The receiver owns the data. read searches the names in trees itself.
+func (j *scan) read(ctx context.Context, objects []object, names *nameSearch, give func(text) error) error {
 	values := valueReader{objects: j.store.Objects(), joined: make(map[[2]objstore.ID]bool)}
 	done := 0
 	return j.contents(ctx, objects, func(o object, kind string, size int64, content io.Reader) error {
@@ -102,11 +108,6 @@ func (j *scan) read(ctx context.Context, objects []object, give func(text) error
 		j.out.Objects++
 		j.out.Bytes += size
 		if kind == kindBlob {
-			if name := workingPath(o.path); name != "" {
-				if err := give(text{o, []byte(name), false}); err != nil {
-					return err
-				}
-			}
 			return pieces(o, content, give)
 		}
 		data := make([]byte, size)
@@ -119,9 +120,41 @@ func (j *scan) read(ctx context.Context, objects []object, give func(text) error
 			return give(text{o, message, true})
 		case kind == kindTree && isValue(o.path):
 			return values.edges(o, give)
+		case kind == kindTree:
+			return names.tree(o, data)
 		}
 		return nil
 	})
+}
+
+// nameSearch searches the paths in trees, each path once. A tree has a path even where the receiver has the file's content.
+type nameSearch struct {
+	*scan
+	searched map[string][]hit // by path
+	hits     []hit
+	again    map[objstore.ID]bool // gets the trees that are not clean at every path
+}
+
+// tree searches the paths of the entries of the tree o. A secret in the path of o itself belongs to the tree above.
+func (s *nameSearch) tree(o object, data []byte) error {
+	entries, err := objstore.DecodeForeignTree(o.id, data)
+	for _, e := range entries {
+		at := path.Join(o.path, e.Name)
+		found, known := s.searched[at]
+		if !known {
+			name := cmp.Or(workingPath(at), at)
+			found = slices.DeleteFunc(s.find(text{object{e.ID, at}, []byte(name), false}), func(h hit) bool { return h.end <= len(name)-len(e.Name) })
+			s.searched[at] = found
+		}
+		for _, h := range found {
+			h.id = e.ID
+			s.hits = append(s.hits, h)
+		}
+		if len(found) > 0 || s.finder.AllowsPath(workingPath(at)) {
+			s.again[o.id] = true
+		}
+	}
+	return err
 }
 
 // pieces calls give with the content of an object. A large one comes in pieces that overlap.
@@ -149,7 +182,7 @@ func (j *scan) find(t text) []hit {
 	found := j.finder.FindIn(workingPath(t.path), t.data)
 	hits := make([]hit, len(found))
 	for i, f := range found {
-		hits[i] = hit{t.object, redact.RuleName(f.Rule), f.Digest(t.data), excerpt(t.data, found, i), t.isMessage}
+		hits[i] = hit{t.object, redact.RuleName(f.Rule), f.Digest(t.data), excerpt(t.data, found, i), t.isMessage, f.End}
 	}
 	return hits
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
@@ -15,7 +14,7 @@ import (
 )
 
 // AddSchedule adds a schedule for the workflow file that the user names, which is consent to run its commands. It sets s.Workflow and
-// s.NextAtMs. The codes are those of ReadWorkflow, invalid_input, secrets_found if the input has a secret, and those of cron.Table.Add.
+// s.NextAtMs. The codes are those of ReadWorkflow, invalid_input, secrets_found if a text of s has a secret, and those of cron.Table.Add.
 func (d *Desk) AddSchedule(ctx context.Context, file string, s *cron.Schedule) error {
 	wf, err := d.Folder.ReadWorkflow(ctx, file)
 	if err != nil {
@@ -27,7 +26,7 @@ func (d *Desk) AddSchedule(ctx context.Context, file string, s *cron.Schedule) e
 	if s.ID == "" {
 		s.ID = wf.Name
 	}
-	if err := d.checkScheduled(wf, s.Input); err != nil {
+	if err := d.checkScheduled(wf, s); err != nil {
 		return err
 	}
 	if _, err := askConsent(d.Store, wf, true, nil, Agreed); err != nil {
@@ -36,17 +35,22 @@ func (d *Desk) AddSchedule(ctx context.Context, file string, s *cron.Schedule) e
 	return cron.Of(d.Store).Add(ctx, s)
 }
 
-// checkScheduled checks the input of a schedule of a workflow.
-func (d *Desk) checkScheduled(wf *workflow.Workflow, input json.RawMessage) error {
+// checkScheduled checks the texts of a schedule of a workflow.
+func (d *Desk) checkScheduled(wf *workflow.Workflow, s *cron.Schedule) error {
 	finder, err := timeline.SecretFinder(d.Store)
 	if err != nil {
 		return err
 	}
-	if len(finder.Find(input)) > 0 {
+	for what, text := range map[string]string{"name": s.ID, "workflow's path": s.Workflow} {
+		if len(finder.Find([]byte(text))) > 0 {
+			return fault.New(fault.SecretsFound, "the schedule's %s has a secret, which the schedule would keep in the repository", what)
+		}
+	}
+	if len(finder.Find(s.Input)) > 0 {
 		return fault.New(fault.SecretsFound, "the input has a secret, which a schedule would keep in the repository").
 			Hint("let the workflow read it from the environment of `git smithers supervise`")
 	}
-	return wf.ValidateInput(input)
+	return wf.ValidateInput(s.Input)
 }
 
 // EnableSchedule enables a schedule after ask has agreed to the commands of its workflow, unless they were run or confirmed in this clone
@@ -58,7 +62,7 @@ func (d *Desk) EnableSchedule(ctx context.Context, id string, ask Consenter) (*c
 	}
 	wf, err := d.scheduled(ctx, s)
 	if err == nil {
-		err = d.checkScheduled(wf, s.Input)
+		err = d.checkScheduled(wf, s)
 	}
 	if err != nil {
 		return nil, err

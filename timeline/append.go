@@ -31,6 +31,13 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 		draft.AtMs = s.now().UnixMilli()
 	}
 	draft.Limits = s.settings.Limits
+	if draft.VCS != nil {
+		vcs, err := s.maskLeftOut(*draft.VCS)
+		if err != nil {
+			return Explain(err)
+		}
+		draft.VCS = &vcs
+	}
 	book := s.Secrets(h.row)
 	draft.Redactor, draft.Marker = book, s.vault
 	batch := s.objects.Begin()

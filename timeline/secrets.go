@@ -1,10 +1,12 @@
 package timeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
@@ -16,6 +18,9 @@ import (
 
 // vaultFolder is the folder in the store's private folder that has the vault's files.
 const vaultFolder = "vault"
+
+// Masked stands for a secret in a text for people.
+const Masked = "•••"
 
 // maxAncestors is the number of runs that are looked through for the secrets of a fork.
 const maxAncestors = 1000
@@ -39,6 +44,44 @@ func vaultDir(repo gitexec.Repo) string {
 // and secrets of the user; the result is the same for all calls. With the error invalid_secrets, a file cannot be read, and nothing
 // may be stored. The Finder then lacks what the file says.
 func SecretFinder(s *Store) (*redact.Finder, error) { return s.finder() }
+
+// MaskSecrets returns a text for people, such as a path, with each secret in it masked.
+func MaskSecrets(f *redact.Finder, text string) string {
+	found := f.Find([]byte(text))
+	if len(found) == 0 {
+		return text
+	}
+	var out strings.Builder
+	from := 0
+	for _, secret := range found {
+		out.WriteString(text[from:max(from, secret.Start)] + Masked)
+		from = max(from, secret.End)
+	}
+	return strings.ToValidUTF8(out.String()+text[from:], "\ufffd")
+}
+
+// maskLeftOut returns v with the secrets masked in the paths of files that the capture left out.
+func (s *Store) maskLeftOut(v snapshot.VCS) (snapshot.VCS, error) {
+	if s.settings.Secrets == vault.Off || len(v.LeftOut)+len(v.Worktrees) == 0 {
+		return v, nil
+	}
+	finder, err := s.finder()
+	if err != nil {
+		return v, err
+	}
+	v.LeftOut, v.Worktrees = slices.Clone(v.LeftOut), slices.Clone(v.Worktrees)
+	for i := range v.LeftOut {
+		v.LeftOut[i].Path = MaskSecrets(finder, v.LeftOut[i].Path)
+	}
+	slices.SortStableFunc(v.LeftOut, func(a, b snapshot.LeftOut) int { return cmp.Compare(a.Path, b.Path) })
+	v.LeftOut = slices.CompactFunc(v.LeftOut, func(a, b snapshot.LeftOut) bool { return a.Path == b.Path })
+	for i := range v.Worktrees {
+		if v.Worktrees[i].VCS, err = s.maskLeftOut(v.Worktrees[i].VCS); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
 
 // Secrets returns the book of the secrets of the run with the row: what was taken out of the run's history in this clone. It
 // reads and writes no file.

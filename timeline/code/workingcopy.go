@@ -4,6 +4,7 @@ package code
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,12 +130,21 @@ func (c *WorkingCopy) readWith(ctx context.Context, scope string, secrets *jjbri
 	began := c.store.Now()
 	captured, err := c.workspace.Capture(ctx, jjbridge.CaptureOptions{
 		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave, Secrets: secrets,
-		Objects: c.store.Objects(), Warn: c.store.WarnOnce,
+		Objects: c.store.Objects(), Warn: c.warn,
 	})
 	if err == nil && c.run != "" {
 		captured.VCS.With = c.place().Beside(c.run, c.caller, began)
 	}
 	return captured, err
+}
+
+// warn gives a warning of a capture, without the secrets in the paths that it names.
+func (c *WorkingCopy) warn(err error) {
+	finder, _ := timeline.SecretFinder(c.store) // the capture itself fails if the rules cannot be read
+	if text := timeline.MaskSecrets(finder, err.Error()); text != err.Error() {
+		err = errors.New(text)
+	}
+	c.store.WarnOnce(err)
 }
 
 // revision returns a capture that has the revision of the working copy and no files. It returns nil if the

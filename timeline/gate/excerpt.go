@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/redact"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 const (
@@ -12,7 +13,6 @@ const (
 	shownBeside = 32
 	// shownOf is the number of bytes that an excerpt shows of a secret.
 	shownOf = 2
-	masked  = "•••"
 )
 
 // excerpt returns the text around the secret found[i], on its line. It masks each secret but for its first bytes. The text
@@ -42,7 +42,7 @@ func mask(data []byte, found []redact.Finding, start, end int, at redact.Finding
 		if f == at {
 			out.Write(data[low:min(low+shownOf, high)])
 		}
-		out.WriteString(masked)
+		out.WriteString(timeline.Masked)
 		from = high
 	}
 	out.Write(data[min(from, end):end])

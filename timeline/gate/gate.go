@@ -117,7 +117,7 @@ func (j *scan) run(ctx context.Context) error {
 			return a.RunID == b.RunID && a.Place == b.Place && a.Digest == b.Digest
 		})
 		for i := range *list {
-			(*list)[i].RunID = j.masked((*list)[i].RunID)
+			(*list)[i].RunID = timeline.MaskSecrets(j.finder, (*list)[i].RunID)
 		}
 	}
 	j.clean.save(j.store)
@@ -132,14 +132,9 @@ func frameOf(f Finding) int64 {
 	return *f.Frame
 }
 
-// masked returns an id or a path of a finding with its own secrets masked: people see it.
-func (j *scan) masked(name string) string {
-	return mask([]byte(name), j.finder.Find([]byte(name)), 0, len(name), redact.Finding{})
-}
-
 // add adds a finding to the report.
 func (j *scan) add(f Finding) {
-	f.Place = j.masked(f.Place)
+	f.Place = timeline.MaskSecrets(j.finder, f.Place)
 	reason, kept := j.allowed[f.Digest]
 	if f.Reason = reason; kept || slices.Contains(j.req.Allow, f.Digest) {
 		j.out.Allowed = append(j.out.Allowed, f)

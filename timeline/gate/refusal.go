@@ -55,7 +55,7 @@ func (r *Report) hintClean(err *fault.Error) *fault.Error {
 		first[f.RunID] = min(first[f.RunID], frameOf(f))
 	}
 	for _, run := range runs {
-		if strings.Contains(run, masked) {
+		if strings.Contains(run, timeline.Masked) {
 			err = err.Hint("the id of run %s has a secret: `git smithers runs` shows the id, and `git smithers prune ID` removes the run", run)
 			continue
 		}

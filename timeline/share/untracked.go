@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // untrackedFinder finds the untracked files of one run: files that a push would send and that are in none of
@@ -48,7 +49,7 @@ const (
 //
 // untrackedFiles reads the captured files of the entries from tip back to the first entry in known. Like a
 // push, it continues into the runs that the run was forked from. It leaves out files in the user's commits, and
-// paths that the entry in known has. A commit that is missing in this repository counts as empty. The size of a
+// paths that the entry in known has. Secrets in paths are masked. A commit that is missing in this repository counts as empty. The size of a
 // file is the size at its newest capture.
 func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID, known map[objstore.ID]bool) ([]UntrackedFile, error) {
 	u := untrackedFinder{
@@ -62,9 +63,13 @@ func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID
 	if err != nil {
 		return nil, err
 	}
+	finder, err := timeline.SecretFinder(s.store)
+	if err != nil {
+		return nil, err
+	}
 	files := make([]UntrackedFile, 0, len(u.files))
 	for path, id := range u.files {
-		files = append(files, UntrackedFile{RunID: run, Path: path, Bytes: sizes[id]})
+		files = append(files, UntrackedFile{RunID: run, Path: timeline.MaskSecrets(finder, path), Bytes: sizes[id]})
 	}
 	slices.SortFunc(files, func(a, b UntrackedFile) int { return cmp.Compare(a.Path, b.Path) })
 	return files, nil

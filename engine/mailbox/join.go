@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -23,11 +22,15 @@ import (
 // Join returns nil if this repository added anything else to the run, such as a claim or a frame, or if a live process owns the run. Code:
 // conflict if the local tip has moved.
 func Join(ctx context.Context, s *timeline.Store, what share.Diverged) (*snapshot.Entry, error) {
-	made, err := decisionsSince(s, what.Local, what.Common)
+	local, err := what.Since(s, what.Local)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	made, err := decisionsOf(local)
 	if err != nil || len(made) == 0 {
 		return nil, timeline.Explain(err)
 	}
-	known, err := operationsSince(s, what.Remote, what.Common)
+	remote, err := what.Since(s, what.Remote)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -48,7 +51,8 @@ func Join(ctx context.Context, s *timeline.Store, what share.Diverged) (*snapsho
 	defer series.Close()
 	var late []string
 	for _, d := range made {
-		if known[d.entry.Operation] {
+		known := func(e *snapshot.Entry) bool { return e.Operation != "" && e.Operation == d.entry.Operation }
+		if slices.ContainsFunc(remote, known) {
 			continue
 		}
 		draft, isLate, err := d.onto(series.Entry())
@@ -88,40 +92,16 @@ type decidedRow struct {
 	page.Delta
 }
 
-// decisionsSince returns the entries of a run after common up to tip, oldest first. It returns nil if one of them does more than decide.
-func decisionsSince(s *timeline.Store, tip *snapshot.Entry, common objstore.ID) ([]decision, error) {
-	var made []decision
-	for entry := tip; entry.ID != common; {
-		if entry.Parent.IsZero() || entry.Run != tip.Run {
-			return nil, nil
-		}
-		before, err := snapshot.ReadEntry(s.Objects(), entry.Parent)
-		if err != nil {
-			return nil, err
-		}
-		rows, only, err := decidedIn(before, entry)
+// decisionsOf returns the decisions of the entries of a run, oldest first, without the first entry. It returns nil if one of the others does more than decide.
+func decisionsOf(entries []*snapshot.Entry) (made []decision, err error) {
+	for i := 1; i < len(entries); i++ {
+		rows, only, err := decidedIn(entries[i-1], entries[i])
 		if err != nil || !only {
 			return nil, err
 		}
-		made = append(made, decision{entry, rows})
-		entry = before
+		made = append(made, decision{entries[i], rows})
 	}
-	slices.Reverse(made)
 	return made, nil
-}
-
-// operationsSince returns the operations of the entries of a run after common up to tip.
-func operationsSince(s *timeline.Store, tip *snapshot.Entry, common objstore.ID) (map[string]bool, error) {
-	known := make(map[string]bool)
-	for entry, err := range s.Chain(tip) {
-		if err != nil || entry.ID == common {
-			return known, err
-		}
-		if entry.Operation != "" {
-			known[entry.Operation] = true
-		}
-	}
-	return known, nil
 }
 
 // decidedIn returns the rows that entry decides, compared with the entry before. only is false if entry changes anything else.

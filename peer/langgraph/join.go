@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -15,11 +14,11 @@ import (
 // the thread then has the checkpoints of both sides, with their ids. It returns nil if the run is not such a thread. Code:
 // conflict if the local tip has moved.
 func (t *Threads) Join(ctx context.Context, what share.Diverged) (*snapshot.Entry, error) {
-	ours, err := t.added(what.Local, what.Common)
+	ours, err := t.added(what, what.Local)
 	if err != nil || ours == nil {
 		return nil, timeline.Explain(err)
 	}
-	theirs, err := t.added(what.Remote, what.Common)
+	theirs, err := t.added(what, what.Remote)
 	if err != nil || theirs == nil {
 		return nil, timeline.Explain(err)
 	}
@@ -63,34 +62,27 @@ func IsThread(tip *snapshot.Entry) bool {
 	return err == nil && extErr == nil && row.Workflow == EngineName && len(ids) > 0
 }
 
-// added returns the entries from tip down to common, oldest first, or nil if one of them is neither a put nor writes.
-func (t *Threads) added(tip *snapshot.Entry, common objstore.ID) ([]*snapshot.Entry, error) {
-	var entries []*snapshot.Entry
-	for entry := tip; entry.ID != common; {
-		if entry.Parent.IsZero() || entry.Run != tip.Run {
-			return nil, nil
-		}
-		before, err := t.read(entry.Parent)
-		if err != nil {
-			return nil, err
-		}
+// added returns the entries after the common one up to tip, oldest first, or nil if one of them is neither a put nor writes.
+func (t *Threads) added(what share.Diverged, tip *snapshot.Entry) ([]*snapshot.Entry, error) {
+	entries, err := what.Since(t.store, tip)
+	if err != nil || entries == nil {
+		return nil, err
+	}
+	had, err := filesOf(entries[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries[1:] {
 		now, err := filesOf(entry)
 		if err != nil {
 			return nil, err
 		}
-		had, err := filesOf(before)
-		if err != nil {
-			return nil, err
-		}
-		put := now.checkpoint != had.checkpoint
-		if !put && (now.writes == had.writes || entry.Frame != snapshot.NoFrame) {
+		if now.checkpoint == had.checkpoint && (now.writes == had.writes || entry.Frame != snapshot.NoFrame) {
 			return nil, nil
 		}
-		entries = append(entries, entry)
-		entry = before
+		had = now
 	}
-	slices.Reverse(entries)
-	return entries, nil
+	return entries[1:], nil
 }
 
 // joiner appends the entries of one side to those of the other.

@@ -2,6 +2,7 @@ package share
 
 import (
 	"context"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -14,6 +15,20 @@ type Diverged struct {
 	Local  *snapshot.Entry // the local tip
 	Remote *snapshot.Entry // the remote's tip, whose entries have passed the checks
 	Common objstore.ID     // the newest common entry
+}
+
+// Since returns the newest common entry and the entries that follow it up to tip, oldest first. It returns nil if the run of tip begins after the common entry.
+func (d Diverged) Since(s *timeline.Store, tip *snapshot.Entry) (entries []*snapshot.Entry, err error) {
+	for entry, err := range s.Chain(tip) {
+		if err != nil {
+			return nil, err
+		}
+		if entries = append(entries, entry); entry.ID == d.Common {
+			slices.Reverse(entries)
+			return entries, nil
+		}
+	}
+	return nil, nil
 }
 
 // join lets Options.Join put the local entries onto the remote's. It returns false if the run must be split instead. If

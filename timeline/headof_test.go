@@ -8,7 +8,9 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 func TestACommandGoesOnWithTheEntryThatItsAddressMeant(t *testing.T) {
@@ -24,4 +26,29 @@ func TestACommandGoesOnWithTheEntryThatItsAddressMeant(t *testing.T) {
 	assert.Equal(t, at.Entry.ID, head.Entry().ID)
 	assert.Equal(t, at.Address.Frame, head.Row().Frame)
 	assert.Equal(t, fault.Conflict, fault.CodeOf(head.Append(t.Context(), snapshot.Draft{})), "the run has gone on")
+}
+
+func TestWhatIsToldBesideAListIsOfTheEntryThatTheListKnows(t *testing.T) {
+	t.Parallel()
+	s := openWith(t, repotest.New(t, repotest.Commit), newWatch().now)
+	writer := running(t, s, "run")
+	before := writer.Entry().ID
+	runs, err := list.Runs(t.Context(), s)
+	require.NoError(t, err)
+	frames, err := list.Timeline(t.Context(), s, "run", list.TreeOptions{})
+	require.NoError(t, err)
+	few, err := list.TimelineOfFrames(t.Context(), s, "run", nil)
+	require.NoError(t, err)
+	require.NoError(t, writer.Append(t.Context(), snapshot.Draft{Frame: new(snapshot.FrameDraft), Run: func(row *snapshot.Run) { row.Status = snapshot.RunFinished }}))
+
+	for name, read := range map[string]func() (*timeline.Head, error){
+		"a list of runs":          func() (*timeline.Head, error) { return list.HeadOf(s, runs[0]) },
+		"a timeline":              func() (*timeline.Head, error) { return frames.Timeline.Head(s) },
+		"a timeline of a summary": func() (*timeline.Head, error) { return few.Head(s) },
+	} {
+		head, err := read()
+		require.NoError(t, err, name)
+		assert.Equal(t, before, head.Entry().ID, name)
+		assert.Equal(t, snapshot.RunRunning, head.Row().Status, name)
+	}
 }

@@ -1,8 +1,6 @@
 package summary
 
 import (
-	"context"
-
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -24,12 +22,12 @@ func Stale(s *timeline.Store, row snapshot.Run, entry *snapshot.Entry) bool {
 	return err != nil || engine == ""
 }
 
-// StaleInfo is Stale for a run of a list, at the newest entry of the run. StaleInfo reads the entry only if the list leaves it open.
-func StaleInfo(ctx context.Context, s *timeline.Store, run list.RunInfo) bool {
+// StaleInfo is Stale for a run of a list, at the entry that the list knows. StaleInfo reads the entry only if the list leaves it open.
+func StaleInfo(s *timeline.Store, run list.RunInfo) bool {
 	if !list.Stale(s, run) {
 		return false
 	}
-	head, err := s.Head(ctx, run.RunID)
+	head, err := list.HeadOf(s, run)
 	return err != nil || Stale(s, head.Row(), head.Entry())
 }
 

@@ -48,8 +48,11 @@ func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows 
 		}
 		of, ok := known[row.RunID]
 		if !ok {
-			var err error
-			if of, err = untoldOf(ctx, store, row.RunID); ctx.Err() != nil {
+			head, err := store.Head(ctx, row.RunID)
+			if err == nil {
+				of, err = untoldOf(store, head)
+			}
+			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			} else if err != nil {
 				s.Warn(err)
@@ -63,13 +66,9 @@ func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows 
 	return lines, nil
 }
 
-// untoldOf returns the answers in a run of which Smithers was not told. It returns nil if Smithers does not run the
-// run. run is the id of the run.
-func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers.Untold, error) {
-	head, err := store.Head(ctx, run)
-	if err != nil {
-		return nil, err
-	}
+// untoldOf returns the answers in a run of which Smithers was not told, as of the entry that head knows. It returns nil if
+// Smithers does not run the run.
+func untoldOf(store *timeline.Store, head *timeline.Head) (*smithers.Untold, error) {
 	if engine, err := app.ForeignEngine(head); engine != app.EngineSmithers || err != nil {
 		return nil, err
 	}

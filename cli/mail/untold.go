@@ -27,11 +27,10 @@ type untoldAnswer struct {
 // smithers runs, and for a run that has ended.
 type UntoldAnswers []untoldAnswer
 
-// Untold returns the answers in a run of which Smithers was not told. If the answers cannot be read, Untold warns and
-// returns nil, so that the caller can still show the run. If ctx has ended, it returns nil without a warning. run is
-// the id of the run.
-func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run string) UntoldAnswers {
-	list, err := readUntold(ctx, store, run)
+// Untold returns the answers in a run of which Smithers was not told, as of the entry that head knows. If the answers cannot be read,
+// Untold warns and returns nil, so that the caller can still show the run. If ctx has ended, it returns nil without a warning.
+func Untold(ctx context.Context, s *session.Session, store *timeline.Store, head *timeline.Head) UntoldAnswers {
+	list, err := readUntold(store, head)
 	if err != nil && ctx.Err() == nil {
 		s.Warn(err)
 	}
@@ -39,18 +38,16 @@ func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run 
 }
 
 // readUntold returns the answers in a run of which Smithers was not told. It returns nil if the run has ended, or if
-// Smithers does not run the run. Unlike Untold, it returns an error if the answers cannot be read. run is the id of the
-// run.
-func readUntold(ctx context.Context, store *timeline.Store, run string) (UntoldAnswers, error) {
-	of, err := untoldOf(ctx, store, run)
+// Smithers does not run the run. Unlike Untold, it returns an error if the answers cannot be read.
+func readUntold(store *timeline.Store, head *timeline.Head) (UntoldAnswers, error) {
+	if head.Row().Status.Ended() {
+		return nil, nil
+	}
+	of, err := untoldOf(store, head)
 	if of == nil || err != nil {
 		return nil, err
 	}
-	head, err := store.Head(ctx, run)
-	if err != nil || head.Row().Status.Ended() {
-		return nil, err
-	}
-	list, err := listUntold(of, run, head.State())
+	list, err := listUntold(of, head.Row().ID, head.State())
 	return list, timeline.Explain(err)
 }
 

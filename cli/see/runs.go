@@ -173,7 +173,7 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		}
 	}
 	for i, run := range runs {
-		if summary.StaleInfo(ctx, store, run) {
+		if summary.StaleInfo(store, run) {
 			run.Status += " (stale)"
 		}
 		if n := left[run.RunID]; n > 0 {
@@ -228,7 +228,7 @@ func writeRuns(ctx context.Context, s *session.Session, store *timeline.Store, r
 		return err
 	}
 	for i, run := range runs {
-		doc := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(ctx, store, run), Left: left[run.RunID]}
+		doc := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(store, run), Left: left[run.RunID]}
 		if opts.with {
 			doc.runFacts = describeFacts(&facts[i])
 		}

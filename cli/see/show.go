@@ -170,7 +170,11 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		s.Warn(err) // the other facts are still shown
 	}
 	if at.Bare {
-		standing.untold = mail.Untold(ctx, s, store, at.Address.Run)
+		head, err := store.HeadOf(at)
+		if err != nil {
+			return err
+		}
+		standing.untold = mail.Untold(ctx, s, store, head)
 	}
 	if standing.behind, err = filesBehind(ctx, store, at); err != nil {
 		return err

@@ -104,9 +104,9 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 }
 
 // gatherStatus returns the document of status, and the inbox lines of the waiting runs, the oldest line first. It first
-// reads an overview of the runs. It then reads the tips of some runs: the running and waiting runs in the overview, the
-// run that failed last, and the newest run. If a tip cannot be read, gatherStatus warns, and leaves out the facts that
-// only the tip has.
+// reads an overview of the runs. It then reads the newest entries that the overview knows of some runs: the running and
+// waiting runs in the overview, the run that failed last, and the newest run. If an entry cannot be read, gatherStatus
+// warns, and leaves out the facts that only the entry has.
 func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store) (*statusDocument, []mail.Line, error) {
 	overview, err := list.ReadOverview(ctx, store, statusShown)
 	if err != nil {
@@ -123,13 +123,13 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	var waiting []mail.Line
 	var failed *runDocument
 	for _, run := range overview.Runs {
-		one := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(ctx, store, run)}
+		one := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(store, run)}
 		if len(doc.Newest) < statusShown {
 			doc.Newest = append(doc.Newest, one)
 		}
 		switch status := snapshot.RunStatus(run.Status); {
 		case status == snapshot.RunRunning || status.Waiting():
-			going, lines, err := readGoing(ctx, s, store, one)
+			going, lines, err := readGoing(s, store, one)
 			if err != nil {
 				s.Warn(err)
 			}
@@ -145,12 +145,12 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 		doc.Waiting = append(doc.Waiting, waitingLine{mail.Describe(line), display.OrNull(mail.Settle(line))})
 	}
 	if failed != nil {
-		if doc.Failed, err = readFailed(ctx, store, *failed); err != nil {
+		if doc.Failed, err = readFailed(store, *failed); err != nil {
 			s.Warn(err)
 		}
 	}
 	if len(doc.Newest) > 0 {
-		if doc.resume, err = resumeDoes(ctx, store, doc.Newest[0]); err != nil {
+		if doc.resume, err = resumeDoes(store, doc.Newest[0]); err != nil {
 			s.Warn(err)
 		}
 	}
@@ -160,12 +160,12 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 
 // resumeDoes returns what resume does to a pending or cancelled run, for people. It returns "" for any other status, if another engine
 // runs the run, as the agent of a session does, and for a cancelled run that git smithers never ran.
-func resumeDoes(ctx context.Context, store *timeline.Store, run runDocument) (string, error) {
+func resumeDoes(store *timeline.Store, run runDocument) (string, error) {
 	status := snapshot.RunStatus(run.Status)
 	if status != snapshot.RunPending && status != snapshot.RunCancelled {
 		return "", nil
 	}
-	head, err := store.Head(ctx, run.RunID)
+	head, err := list.HeadOf(store, run.RunInfo)
 	if err != nil {
 		return "", err
 	}
@@ -190,11 +190,11 @@ func endedAt(run list.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// readGoing reads the tip of a running or waiting run. It returns the run with its tasks in progress, and the open
+// readGoing reads the entry of a running or waiting run that the overview knows. It returns the run with its tasks in progress, and the open
 // lines of the inbox for the run, see mail.Open. With an error, the results have only the facts read before the error.
-func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
+func readGoing(s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
-	head, err := store.Head(ctx, run.RunID)
+	head, err := list.HeadOf(store, run.RunInfo)
 	if err != nil {
 		return out, nil, err
 	}
@@ -223,12 +223,12 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return out, lines, err
 }
 
-// readFailed reads the tip of a failed run. It returns the run with its error. If an attempt failed, the result also
+// readFailed reads the entry of a failed run that the overview knows. It returns the run with its error. If an attempt failed, the result also
 // has the node of the attempt that failed last, the last lines of the attempt's log and, if the run has no error text,
 // the error of the attempt. With an error, the result has only the facts read before the error.
-func readFailed(ctx context.Context, store *timeline.Store, run runDocument) (*failedRun, error) {
+func readFailed(store *timeline.Store, run runDocument) (*failedRun, error) {
 	out := &failedRun{runDocument: run, Log: []string{}}
-	head, err := store.Head(ctx, run.RunID)
+	head, err := list.HeadOf(store, run.RunInfo)
 	if err != nil {
 		return out, err
 	}

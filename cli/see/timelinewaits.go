@@ -18,35 +18,28 @@ import (
 // waitsOf sets an entry in waits for the run of t and for each fork below it. The key is the id of the run, and the
 // value is the result of foreignWaits.
 func waitsOf(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, waits map[string]string) error {
-	text, err := foreignWaits(ctx, s, store, t.Timeline.RunID, snapshot.RunStatus(t.Timeline.Status))
-	if err != nil {
+	return eachTimeline(t, func(run *list.RunTimeline) (err error) {
+		waits[run.RunID], err = foreignWaits(ctx, s, store, run)
 		return err
-	}
-	waits[t.Timeline.RunID] = text
-	for i := range t.Children {
-		if err := waitsOf(ctx, s, store, &t.Children[i], waits); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
-// foreignWaits returns a text about what a run of another engine waits for. The timeline shows this text because
+// foreignWaits returns a text about what a run of another engine waits for, as of the entry of which the timeline tells.
+// The timeline shows this text because
 // another engine may wait without making a frame. The text also has each answer that was given but not yet delivered to
 // the engine, with a mark. foreignWaits returns "" if the run waits for nothing, has ended, or is run by git smithers.
-// run is the id of the run.
-func foreignWaits(ctx context.Context, s *session.Session, store *timeline.Store, run string, status snapshot.RunStatus) (string, error) {
-	if status.Ended() {
+func foreignWaits(ctx context.Context, s *session.Session, store *timeline.Store, run *list.RunTimeline) (string, error) {
+	if snapshot.RunStatus(run.Status).Ended() {
 		return "", nil
 	}
-	head, err := store.Head(ctx, run)
+	head, err := run.Head(store)
 	if err != nil {
 		return "", err
 	}
 	if engine, err := app.ForeignEngine(head); engine == "" || err != nil {
 		return "", err
 	}
-	untold := mail.Untold(ctx, s, store, run)
+	untold := mail.Untold(ctx, s, store, head)
 	var waits []string
 	add := func(what, node string, iteration int, answered string) {
 		waits = append(waits, fmt.Sprintf("%s (%s%s)", plain.Text(what), plain.Text(display.AttemptName(node, iteration)), plain.Text(answered)))

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -28,6 +30,24 @@ type RunInfo struct {
 	epoch  int64  // the number of claims, see snapshot.Run
 	owner  string // the token of the claim, see snapshot.Run
 	forked *int64 // when the run was forked; nil if it is not a fork
+}
+
+// HeadOf returns the head of a run of a list at the newest entry that the list knows, and not at one that was appended meanwhile.
+func HeadOf(s *timeline.Store, run RunInfo) (*timeline.Head, error) {
+	tip, err := objstore.ParseID(run.Tip)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	return headAt(s, run.RunID, tip)
+}
+
+// headAt returns the head of a run at an entry.
+func headAt(s *timeline.Store, run string, tip objstore.ID) (*timeline.Head, error) {
+	entry, err := snapshot.ReadEntry(s.Objects(), tip)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	return s.HeadOf(&timeline.LoadedEntry{Address: timeline.Address{Run: run}, Entry: entry})
 }
 
 // Branch is the record of a fork; Smithers calls such a record a branch. CreatedAtMs is the time of the fork,

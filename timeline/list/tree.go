@@ -64,6 +64,12 @@ type RunTimeline struct {
 
 	older []FrameInfo        // these frames
 	index *sqliteindex.Index // the index from which the timeline was read
+	tip   objstore.ID        // the newest entry of the run that the index knows
+}
+
+// Head returns the head of the run at the entry of which the timeline tells, and not at one that was appended meanwhile.
+func (run *RunTimeline) Head(s *timeline.Store) (*timeline.Head, error) {
+	return headAt(s, run.RunID, run.tip)
 }
 
 // frameBefore returns the frame with the given number if it is before the frame with the index i in Frames, also if it was
@@ -148,7 +154,7 @@ func TimelineOfFrames(ctx context.Context, s *timeline.Store, run string, number
 			}
 			r := timelineReader{index: index}
 			return &RunTimeline{
-				RunID: row.RunID, Status: row.Status, Branch: branchOf(row), Frames: r.frames(frames), All: all, index: index,
+				RunID: row.RunID, Status: row.Status, Branch: branchOf(row), Frames: r.frames(frames), All: all, index: index, tip: row.Tip,
 			}, nil
 		}
 	}
@@ -188,7 +194,7 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 	out := Tree{
 		Timeline: RunTimeline{
 			RunID: row.RunID, Status: row.Status, Branch: branchOf(row), Frames: r.frames(frames),
-			index: r.index,
+			index: r.index, tip: row.Tip,
 		},
 		Children: []Tree{},
 	}

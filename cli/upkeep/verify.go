@@ -114,6 +114,9 @@ func printReport(s *session.Session, report *verify.Report) error {
 		fmt.Fprintf(&b, "%s without a ref: `git smithers doctor --repair` makes the missing refs\n",
 			plain.Count(report.Unnamed, "frame"))
 	}
+	if report.Unindexed > 0 {
+		fmt.Fprintf(&b, "%s without an index, which git does not read: `git smithers doctor --repair` saves the objects\n", plain.Count(report.Unindexed, "pack"))
+	}
 	return s.Printf("%s", b.String())
 }
 

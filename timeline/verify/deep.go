@@ -37,6 +37,10 @@ func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int)
 		return nil, timeline.Explain(err)
 	}
 	for _, d := range damage {
+		if d.Unindexed { // a process was killed between the two renames
+			report.Unindexed++
+			continue
+		}
 		report.Problems = append(report.Problems, Problem{
 			Code: fault.CorruptObject, File: path.Join("objects", d.File), What: describeDamage(d),
 		})

@@ -38,6 +38,8 @@ type Report struct {
 	// Unnamed counts the frames that should have a ref and have no ref, for example after a crash. The chain
 	// has these frames.
 	Unnamed int `json:"framesWithoutRef,omitempty"`
+	// Unindexed counts the packs without an index. git does not look at them, and doctor saves their objects.
+	Unindexed int `json:"packsWithoutIndex,omitempty"`
 	// Promised counts the captured objects that are missing in a partial clone and that a remote promises.
 	// git fetches such objects when a command needs them.
 	Promised int       `json:"promisedObjects,omitempty"`

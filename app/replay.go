@@ -195,5 +195,9 @@ func (e *execution) hintAtReplay(err error, file string) error {
 		how = "the workflow may be repaired, and --input changes the run's input"
 	}
 	command := fault.CommandLine(fault.Program, append(args, retry.Arguments(e.head.Row().ID)...)...)
-	return failed.Hint("`%s` %s in a fork; %s", command, retry.Does(), how)
+	failed = failed.Hint("`%s` %s in a fork; %s", command, retry.Does(), how)
+	if len(retry.Calls) > 0 {
+		failed = failed.Hint("`%s` goes on in the called run, and keeps what succeeded there", fault.CommandLine(fault.Program, "resume", e.head.Row().ID))
+	}
+	return failed
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -17,6 +18,8 @@ type Retry struct {
 	Nodes []string
 	// Rest are the steps that have not run and that the replay runs after Nodes.
 	Rest []string
+	// Calls are the steps among Nodes that have called a workflow. The replay calls a new run, and repeats what succeeded in the old one.
+	Calls []string
 	// Denied reports whether people denied an approval, and no other step failed. A replay would only ask them again.
 	Denied bool
 }
@@ -32,6 +35,14 @@ func (r *Retry) Arguments(run string) []string {
 
 // Does names the steps that the replay runs.
 func (r *Retry) Does() string {
+	if len(r.Calls) > 0 {
+		return r.steps() + ", and again all that " + plain.Text(strings.Join(r.Calls, ", ")) + " called"
+	}
+	return r.steps()
+}
+
+// steps returns the verb and the steps of Does.
+func (r *Retry) steps() string {
 	const most = 3
 	names := append(append([]string{}, r.Nodes...), r.Rest...)
 	switch n := len(names); {
@@ -101,6 +112,10 @@ func (r *Retry) readNodes(tip *snapshot.Entry) error {
 	if err != nil {
 		return err
 	}
+	attempts, err := tip.Attempts()
+	if err != nil {
+		return err
+	}
 	denied := 0
 	for n, err := range state.AllNodes() {
 		if err != nil {
@@ -115,6 +130,11 @@ func (r *Retry) readNodes(tip *snapshot.Entry) error {
 			continue
 		case snapshot.NodeFailed:
 			r.Nodes = append(r.Nodes, name)
+			if called, err := calls(attempts, n); err != nil {
+				return err
+			} else if called {
+				r.Calls = append(r.Calls, name)
+			}
 		default:
 			r.Rest = append(r.Rest, name)
 			continue
@@ -129,4 +149,13 @@ func (r *Retry) readNodes(tip *snapshot.Entry) error {
 	}
 	r.Denied = denied > 0 && denied == len(r.Nodes)
 	return nil
+}
+
+// calls reports whether the last attempt of a node called a workflow.
+func calls(attempts *page.Collection, n snapshot.Node) (bool, error) {
+	if n.LastAttempt == nil {
+		return false, nil
+	}
+	a, _, err := mailbox.ReadRow(attempts, snapshot.AttemptKey(n.NodeID, n.Iteration, *n.LastAttempt), snapshot.DecodeAttempt)
+	return a.Child != "", err
 }

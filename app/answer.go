@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/mailbox"
@@ -26,11 +27,22 @@ func (d *Desk) Cancel(ctx context.Context, run, by string) (*timeline.Head, erro
 	err = engine.Cancel(ctx, head, by, d.Now())
 	if err == nil || fault.CodeOf(err) == fault.RunNotResumable { // a run that has ended may still have commands of a killed process
 		claim.EndLeft(ctx, head, nil)
+		d.CancelCalled(ctx, head, by)
 	}
 	if err == nil && !d.Store.Owner(head.Row()).Live { // else the process that runs the run notifies
 		d.Notify(ctx, head)
 	}
 	return head, err
+}
+
+// CancelCalled cancels the called runs of the run of head that no process executes any more, because nothing goes on with them
+// once the caller is cancelled, pruned or set back. Errors are warnings.
+func (d *Desk) CancelCalled(ctx context.Context, head *timeline.Head, by string) {
+	for _, called := range claim.LeftRuns(ctx, head) {
+		if err := engine.Cancel(ctx, called, by, d.Now()); err != nil {
+			d.Teller.Warn(fmt.Errorf("run %s, which run %s has called, was not cancelled: %w", called.Row().ID, head.Row().ID, err))
+		}
+	}
 }
 
 // Decide approves or denies an approval that a run waits for. It returns the run's tip and the decided approval. run is

@@ -99,8 +99,10 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 		err = d.undoEffects(ctx, done.Run, *effects)
 	}
 	if err != nil {
+		d.CancelCalled(ctx, head, "")
 		return nil, err
 	}
+	d.CancelCalled(ctx, head, "")
 	return d.goOn(ctx, done, file, req.Sequel)
 }
 
@@ -120,8 +122,10 @@ func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, erro
 		err = d.undoEffects(ctx, done.Run, *effects)
 	}
 	if err != nil {
+		d.CancelCalled(ctx, head, "")
 		return nil, err
 	}
+	d.CancelCalled(ctx, head, "")
 	return d.goOn(ctx, done, file, req.Sequel)
 }
 

@@ -25,29 +25,47 @@ const CommandGrace = 5 * time.Second
 //
 // A process starts commands only after it has claimed the run. So EndLeft first reads which commands there are, and then who owns the run.
 func EndLeft(ctx context.Context, h *timeline.Head, held *Claim) {
-	s, seen := h.Store(), make(map[string]bool)
+	s := h.Store()
 	if all, err := os.ReadDir(filepath.Join(s.Private(), commandsFolder)); err == nil && len(all) == 0 || errors.Is(err, fs.ErrNotExist) {
 		return // no command is at work
 	}
+	for _, head := range append([]*timeline.Head{h}, calledBy(ctx, h)...) {
+		if err := endLeft(ctx, head, held); err != nil {
+			s.Warn(fmt.Errorf("commands that another process of run %q left running were not ended: %w", head.Row().ID, err))
+		}
+	}
+}
+
+// calledBy returns the heads of the runs that the run of h has called, and of those that these have called. It leaves out runs that are not
+// here. Errors are warnings.
+func calledBy(ctx context.Context, h *timeline.Head) (called []*timeline.Head) {
+	s, seen := h.Store(), map[string]bool{h.Row().ID: true}
 	for next := []*timeline.Head{h}; len(next) > 0; next = next[1:] {
 		run := next[0].Row().ID
-		if seen[run] {
-			continue
-		}
-		seen[run] = true
-		if err := endLeft(ctx, next[0], held); err != nil {
-			s.Warn(fmt.Errorf("commands that another process of run %q left running were not ended: %w", run, err))
-		}
 		children, err := snapshot.CalledRuns(next[0].Entry())
 		if err != nil {
 			s.Warn(fmt.Errorf("the runs that run %q has called cannot be read: %w", run, err))
 		}
 		for _, child := range children {
-			if head, err := s.Head(ctx, child); err == nil { // a run that is not here has no commands here
-				next = append(next, head)
+			if head, err := s.Head(ctx, child); err == nil && !seen[child] {
+				seen[child] = true
+				next, called = append(next, head), append(called, head)
 			}
 		}
 	}
+	return called
+}
+
+// LeftRuns returns the heads of the called runs of the run of h that still are running although no process executes them. The attempts of a
+// fork name runs that another run has called, which LeftRuns leaves out.
+func LeftRuns(ctx context.Context, h *timeline.Head) []*timeline.Head {
+	callers := map[string]bool{h.Row().ID: true}
+	return slices.DeleteFunc(calledBy(ctx, h), func(head *timeline.Head) bool { // callers come before the runs that they call
+		row := head.Row()
+		own := row.Caller != nil && callers[row.Caller.RunID]
+		callers[row.ID] = own
+		return !own || row.Status != snapshot.RunRunning || h.Store().Owner(row).Live
+	})
 }
 
 // endLeft ends the commands that dead processes of one run left, see EndLeft.

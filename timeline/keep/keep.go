@@ -3,6 +3,8 @@
 package keep
 
 import (
+	"context"
+
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -19,6 +21,8 @@ type Options struct {
 	// Progress, if not nil, is called as work proceeds. what describes the current step. done of total parts
 	// of the step are finished; total is 0 if the number of parts is unknown.
 	Progress func(what string, done, total int)
+	// Forgets, if not nil, is called with each readable run before the run is pruned.
+	Forgets func(ctx context.Context, h *timeline.Head)
 }
 
 // New returns a Keeper for store. New does not read the repository.

@@ -110,6 +110,9 @@ func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*r
 func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	if head, err := k.store.Head(ctx, h.id); err == nil { // the commands of an unreadable run are left to doctor
 		claim.EndLeft(ctx, head, nil)
+		if k.opts.Forgets != nil {
+			k.opts.Forgets(ctx, head)
+		}
 	}
 	batch := k.store.Objects().Begin()
 	tip := k.toHold(h)

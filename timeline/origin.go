@@ -100,10 +100,7 @@ func (h *Head) noteNext(next *snapshot.Entry) {
 	}
 	if h.entry != nil {
 		before = h.entry.ID
-		// A claim has made the folder by which a run of an earlier version is known. Who claims a run has asked for its origin before.
-		if row.Owner == h.row.Owner {
-			s.noteExecuted(h.entry)
-		}
+		s.noteExecuted(h.entry)
 	}
 	s.record(row, follows(before, next.ID))
 }
@@ -180,6 +177,17 @@ func (s *Store) MuteHooks(ctx context.Context, entry *snapshot.Entry) error {
 		return err
 	}
 	return Explain(s.refs.MuteHooks(ctx))
+}
+
+// NoteBeforeClaim makes the file of a run in recordedFolder, unless it exists. A claim calls it before it makes the folder of claims: a folder without
+// such a file is by itself the mark of a run that a version without notes has executed. entry is the tip of the run.
+func (s *Store) NoteBeforeClaim(entry *snapshot.Entry) error {
+	s.noteExecuted(entry)
+	path, err := s.recordedPath(entry.Run)
+	if _, statErr := os.Lstat(path); err == nil && statErr != nil {
+		err = appendRecorded(path, nil, s.settings.Fsync)
+	}
+	return Explain(err)
 }
 
 // noteExecuted notes a run up to entry as recorded here if a version without notes has executed it here: the run has a folder of claims, and no

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
 // originOf returns the origin of the newest entry of a run.
@@ -76,6 +78,50 @@ func TestARunIsRecordedWhereItBeganUpToWhatCameFromElsewhere(t *testing.T) {
 	shoot(t, other, there, "theirs again")
 	takeRefs(t, mine, theirs)
 	assert.Equal(t, timeline.Stranger, originOf(t, s, "run"))
+}
+
+// Nobody knows when a process is killed: at every reading of the clock and every failpoint of a claim, whatever is on disk says that the run is a
+// stranger's.
+func TestAStrangersRunStaysOneWhenItsClaimIsKilled(t *testing.T) {
+	t.Parallel()
+	mine, theirs := repotest.New(t, repotest.Commit), repotest.New(t, repotest.Commit)
+	startRun(t, open(t, theirs), "run")
+	takeRefs(t, mine, theirs)
+	looker, looks, claimed := open(t, mine), 0, 0
+	entry := headOf(t, looker, "run").Entry()
+	look := func(string) error {
+		if looks++; len(claimFiles(t, mine, "run")) > 0 {
+			claimed++
+		}
+		origin, err := looker.Origin(entry)
+		assert.Equal(t, timeline.Stranger, origin, "at look %d", looks)
+		return err
+	}
+	now := clock()
+	s, err := timeline.Open(t.Context(), timeline.Options{
+		Dir: mine.Dir, Env: mine.Env, Failpoint: look,
+		Now: func() time.Time { assert.NoError(t, look("")); return now() },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	looks = 0
+	takeClaim(t, headOf(t, s, "run"), claim.Request{})
+	assert.Greater(t, claimed, 2, "%d looks", looks)
+	assert.Equal(t, timeline.Stranger, originOf(t, s, "run"))
+}
+
+// Without the note of where a run comes from, a claim would be taken for that of an earlier version.
+func TestARunIsNotClaimedIfItsOriginCannotBeNoted(t *testing.T) {
+	t.Parallel()
+	mine, theirs := repotest.New(t, repotest.Commit), repotest.New(t, repotest.Commit)
+	startRun(t, open(t, theirs), "run")
+	takeRefs(t, mine, theirs)
+	s := open(t, mine)
+	require.NoError(t, os.MkdirAll(s.Private(), 0o777))
+	require.NoError(t, os.WriteFile(s.InPlace("recorded"), nil, 0o666))
+	_, err := claim.Take(t.Context(), headOf(t, s, "run"), claim.Request{})
+	require.Error(t, err)
+	assert.Nil(t, claimFiles(t, mine, "run"))
 }
 
 func TestALineThatAPowerCutLeftHalfWrittenSpoilsNoOther(t *testing.T) {

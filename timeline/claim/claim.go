@@ -32,7 +32,7 @@ type Claim struct {
 // the run's tip has moved, Take appends nothing and returns conflict; another process may own the run now.
 //
 // An engine appends only on tips with its own epoch, so the earlier owner appends nothing after this entry. Take makes
-// the claim's file before the entry, and removes the earlier owner's file after it. An error of the removal is a
+// the claim's file before the entry, and after the note of where the run comes from, and removes the earlier owner's file after it. An error of the removal is a
 // warning. Until Release, this process holds the lock of the claim's file, and touches the file six times within
 // smithers.staleAfter.
 func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
@@ -40,6 +40,9 @@ func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	owner := s.Owner(before)
 	if owner.Live && !req.Force {
 		return nil, owner.Refusal(before)
+	}
+	if err := s.NoteBeforeClaim(h.Entry()); err != nil {
+		return nil, err
 	}
 	folder, err := s.Executed().Folder(before.ID)
 	if err != nil {

@@ -72,8 +72,11 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 func newTip(id string) (refs.Name, error) {
 	if id != "" && Mistakable(id) {
 		why := "can be read as an address, so commands would confuse it with a frame"
-		if id[0] == '-' {
+		switch {
+		case id[0] == '-':
 			why = "begins with -, so commands would read the id as an option"
+		case Visible(id) != id:
+			why = "has blanks at its ends or characters that nobody sees, so people would confuse it with another id"
 		}
 		return "", fault.New(fault.InvalidRunID, "run id %q %s", id, why).
 			Hint("leave out --run-id: git-smithers then chooses an id").Detail("runId", id)

@@ -27,7 +27,7 @@ func (e *examination) mistakable(ctx context.Context) error {
 			continue
 		}
 		e.note(Finding{
-			Kind: MistakableID, Where: row.ID, What: "commands can read the run's id as the address of a frame, or as an option",
+			Kind: MistakableID, Where: row.ID, What: "commands can read the run's id as the address of a frame or as an option, or people as another id",
 			Repair: fmt.Sprintf("makes the fork %s of the run's newest frame", id),
 		}, func(ctx context.Context) error {
 			_, err := e.store.Fork(ctx, timeline.ForkRequest{From: timeline.Address{Run: row.ID, Frame: row.Frame}.String(), RunID: id})

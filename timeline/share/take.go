@@ -163,9 +163,11 @@ func (f *fetch) create(ctx context.Context, run *incomingRun, theirTip objstore.
 }
 
 // takeMistakable stores the run whose tip at the remote is theirTip under an id that no command reads as something else. Each tip has
-// an id of its own, so a run that went on at the remote is stored once more. If Options.KeepsID says so, the run keeps its id.
+// an id of its own, so a run that went on at the remote is stored once more. If Options.KeepsID says so, the run keeps an id that is
+// as people see it.
 func (f *fetch) takeMistakable(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
-	if tip, err := snapshot.ReadEntry(f.store.Objects(), theirTip); err == nil && f.opts.KeepsID != nil && f.opts.KeepsID(tip) {
+	tip, err := snapshot.ReadEntry(f.store.Objects(), theirTip)
+	if err == nil && f.opts.KeepsID != nil && f.opts.KeepsID(tip) && timeline.Visible(run.RunID) == run.RunID {
 		return f.create(ctx, run, theirTip)
 	}
 	id := timeline.Unmistakable(run.RunID, theirTip)

@@ -79,7 +79,7 @@ func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, 
 }
 
 // look brings the copy of the user's index up to date and returns the result of git status. If a filter fails, git
-// status runs once more without filters. Any other error may come from a damaged copy. If the copy was made before this
+// status runs once more without filters. If git refuses the encoding of files, it runs once more without a look at these files. Any other error may come from a damaged copy. If the copy was made before this
 // capture, look then copies the user's index again and runs git status once more.
 func (c *filesCapture) look(ctx context.Context) (*status, error) {
 	made, err := c.track(ctx, false)
@@ -87,6 +87,12 @@ func (c *filesCapture) look(ctx context.Context) (*status, error) {
 		return nil, err
 	}
 	found, err := c.status(ctx)
+	if isNoEncoding(err) {
+		if err := c.unwatch(ctx); err != nil {
+			return nil, err
+		}
+		found, err = c.status(ctx)
+	}
 	if filterFailure(err) != nil {
 		return c.status(ctx, c.w.withoutFilters()...)
 	}

@@ -1,11 +1,13 @@
 package jjbridge
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,12 +53,47 @@ func isAboutOneFile(err error, files []string) bool {
 	if !ok {
 		return false
 	}
-	if filterFailure(err) != nil {
+	if filterFailure(err) != nil || isNoEncoding(err) {
 		return true
 	}
 	_, words, ok := strings.Cut(failed.Stderr, "fatal: ")
 	return ok && (strings.HasPrefix(words, "Unable to process path ") ||
 		slices.ContainsFunc(files, func(file string) bool { return strings.Contains(words, "'"+file+"'") }))
+}
+
+// isNoEncoding reports whether git stopped because the attribute working-tree-encoding of a file has no value. The error does not name the file.
+func isNoEncoding(err error) bool {
+	failed, ok := errors.AsType[*gitexec.Error](err)
+	return ok && strings.Contains(failed.Stderr, "fatal: true/false are no valid working-tree-encodings")
+}
+
+// unwatch makes git status pass over the tracked files whose attribute working-tree-encoding has no value, as it passes over those that the user marked
+// assume-unchanged. The capture then reads them without git status.
+func (c *filesCapture) unwatch(ctx context.Context) error {
+	tracked := gitRun{args: []string{"ls-files", "-z"}, env: []string{"GIT_INDEX_FILE=" + c.p.TrackedPath()}}
+	out, err := c.w.gitWith(ctx, tracked)
+	if err != nil {
+		return err
+	}
+	tracked.args, tracked.stdin = []string{"check-attr", "-z", "--stdin", "working-tree-encoding"}, bytes.NewReader(out)
+	if out, err = c.w.gitWith(ctx, tracked); err != nil {
+		return err
+	}
+	var refused []string
+	for fields := splitPaths(out); len(fields) >= 3; fields = fields[3:] {
+		if fields[2] == "set" {
+			refused = append(refused, fields[0])
+		}
+	}
+	tracked.args, tracked.stdin = []string{"update-index", "-z", "--assume-unchanged", "--stdin"}, paths(refused)
+	if _, err = c.w.gitWith(ctx, tracked); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(c.p.TrackedPath())
+	if err == nil {
+		c.state.Survey, err = c.surveyOf(data)
+	}
+	return err
 }
 
 // readApart reads files in smaller groups after git has failed with err at one of the files. git stops at the first

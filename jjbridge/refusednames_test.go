@@ -51,3 +51,37 @@ func TestAFileThatCannotBeEncodedIsLeftOutAlone(t *testing.T) {
 	assert.Equal(t, "hi", repo.Git("show", v.Tree.String()+":good.txt"))
 	assert.Equal(t, "a file", repo.Git("show", v.Tree.String()+":other"))
 }
+
+// TestFilesOfAnEncodingWithoutANameAreLeftOutAlone: git gives up at the first such file, in git status, too, and does not name it.
+func TestFilesOfAnEncodingWithoutANameAreLeftOutAlone(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	repo.Write("touched.u", "tracked\n")
+	repo.Write("same.u", "tracked\n")
+	repo.Write("plain", "tracked\n")
+	repo.Git("add", ".")
+	repo.Git("commit", "--quiet", "--message=files")
+	repo.Write(".gitattributes", "*.u working-tree-encoding\n*.fine -working-tree-encoding\n")
+	repo.Write("touched.u", "changed\n")
+	repo.Write("new.u", "untracked\n")
+	repo.Write("a.fine", "a file\n")
+	repo.Write("plain", "changed\n")
+	before := repo.Git("ls-files", "--debug")
+	for range 2 {
+		v := capture(t, repo, jjbridge.CaptureOptions{})
+		left := make(map[string]string)
+		for _, one := range v.LeftOut {
+			left[one.Path] = one.Reason
+		}
+		assert.Equal(t, snapshot.LeftUnreadable, left["touched.u"])
+		assert.Equal(t, snapshot.LeftUnreadable, left["new.u"])
+		assert.Equal(t, "changed", repo.Git("show", v.Tree.String()+":plain"))
+		assert.Equal(t, "a file", repo.Git("show", v.Tree.String()+":a.fine"))
+	}
+	assert.Equal(t, before, repo.Git("ls-files", "--debug"), "the user's index is as it was")
+
+	repo.Write(".gitattributes", "")
+	v := capture(t, repo, jjbridge.CaptureOptions{})
+	assert.Empty(t, v.LeftOut)
+	assert.Equal(t, expected(t, repo), v.Tree.String())
+}

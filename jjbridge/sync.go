@@ -43,14 +43,12 @@ func (c *filesCapture) copyIndex(ctx context.Context, id gitindex.Fingerprint, d
 	if err := c.p.CopyTracked(id, data); err != nil || id == (gitindex.Fingerprint{}) {
 		return gitindex.Survey{}, err
 	}
-	sparse, err := c.w.Repo.Config.Bool("core.sparsecheckout", false)
-	sparse = sparse && err == nil
-	if survey, err := gitindex.SurveyOf(data, sparse); err == nil {
+	if survey, err := c.surveyOf(data); err == nil {
 		return survey, nil
 	}
 	env := []string{"GIT_INDEX_FILE=" + c.p.TrackedPath()}
 	// git writes a split index as one file.
-	_, err = c.w.gitWith(ctx, gitRun{args: []string{"update-index", "--force-write-index"}, env: env, settings: readSettings})
+	_, err := c.w.gitWith(ctx, gitRun{args: []string{"update-index", "--force-write-index"}, env: env, settings: readSettings})
 	if err != nil && ctx.Err() != nil {
 		return gitindex.Survey{}, err
 	}
@@ -67,7 +65,13 @@ func (c *filesCapture) copyIndex(ctx context.Context, id gitindex.Fingerprint, d
 	if err != nil {
 		return gitindex.Survey{}, err
 	}
-	return gitindex.SurveyOf(data, sparse)
+	return c.surveyOf(data)
+}
+
+// surveyOf returns the survey of an index with the content data.
+func (c *filesCapture) surveyOf(data []byte) (gitindex.Survey, error) {
+	sparse, err := c.w.Repo.Config.Bool("core.sparsecheckout", false)
+	return gitindex.SurveyOf(data, sparse && err == nil)
 }
 
 // trackHead replaces the copy of the user's index by an index of HEAD's tree. Before the first commit, it

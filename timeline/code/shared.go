@@ -139,11 +139,8 @@ func was(n int) string {
 }
 
 // refuseBeside returns restore_refused if the restore removes or replaces files in a folder where another run executes
-// commands now. run is the run whose files are restored, or "". A merge replaces nothing.
+// commands now. run is the run whose files are restored, or "".
 func (r *RestoreJob) refuseBeside(run string) error {
-	if r.Merge != nil {
-		return nil
-	}
 	var paths []string
 	for _, change := range r.plan.Changes {
 		if change.Op != jjbridge.OpAdd {

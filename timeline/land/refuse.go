@@ -48,7 +48,11 @@ func mergeError(s *timeline.Store, err error) error {
 func refused(err error) error {
 	found, ok := errors.AsType[*jjbridge.RefusedError](err)
 	if !ok || len(found.Refused) == 0 {
-		return timeline.Explain(err)
+		err = timeline.Explain(err)
+		if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.RestoreRefused {
+			known.Code = fault.LandRefused
+		}
+		return err
 	}
 	first := found.Refused[0]
 	text := first.Reason

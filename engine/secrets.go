@@ -5,7 +5,9 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/redact"
@@ -28,13 +30,19 @@ type Masker interface {
 // does not have a secret, revealText returns text as it is: a command may see the placeholder in what is told about an
 // earlier attempt.
 func revealText(reveal snapshot.Reveal, at snapshot.Place, text *string) (*string, error) {
+	whole, err := wholeText(reveal, at, text)
+	if err != nil && fault.CodeOf(err) == fault.SecretMissing {
+		return text, nil //nolint:nilerr // the placeholder says enough
+	}
+	return whole, err
+}
+
+// wholeText is revealText for a text that a task reads: the error is secret_missing if this clone does not have a secret of the text.
+func wholeText(reveal snapshot.Reveal, at snapshot.Place, text *string) (*string, error) {
 	if text == nil {
 		return nil, nil
 	}
 	value, err := reveal(at, page.AppendString(nil, *text))
-	if fault.CodeOf(err) == fault.SecretMissing && err != nil {
-		return text, nil //nolint:nilerr // the placeholder says enough
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +66,7 @@ func (m MissingSecret) Explain(run string) error {
 }
 
 // MissingSecrets returns the texts that the run needs to go on and whose secrets this clone does not have: its input, unless
-// opts.Input replaces the secrets, and what unfinished tasks read. It changes nothing.
+// opts.Input replaces the secrets, what unfinished tasks read, and what people and signals have said to waiting tasks. It changes nothing.
 func MissingSecrets(rec Recorder, wf *workflow.Workflow, opts Options) ([]MissingSecret, error) {
 	var all []MissingSecret
 	if _, err := changedInput(rec, opts.Input); err != nil {
@@ -86,8 +94,8 @@ func MissingSecrets(rec Recorder, wf *workflow.Workflow, opts Options) ([]Missin
 	return all, err
 }
 
-// checkSecrets returns the error secret_missing if an unfinished task reads an output with a secret that this clone does not
-// have. The message names the task and the secret.
+// checkSecrets returns the error secret_missing if an unfinished task reads an output, or what ends its wait, with a secret that this clone
+// does not have. The message names the task and the secret.
 func (d *dataReader) checkSecrets() error {
 	return d.unreadable(func(t *workflow.Task, err error) error {
 		if fault.CodeOf(err) == fault.SecretMissing {
@@ -97,14 +105,22 @@ func (d *dataReader) checkSecrets() error {
 	})
 }
 
-// unreadable calls failed with each error of reading an output that an unfinished task needs. It stops at the first error that
+// unreadable calls failed with each error of reading an output that an unfinished task needs, or what ends its wait. It stops at the first error that
 // failed returns, and returns this error.
 func (d *dataReader) unreadable(failed func(t *workflow.Task, err error) error) error {
 	for _, t := range d.wf.Tasks {
 		key := d.newest(d.wf, t)
 		n, ok := d.nodes[key]
-		if ok && (over(n.State) || waitsAsBefore(t, n)) {
+		if ok && waitsAsBefore(t, n) {
+			if err := d.readEnd(t, n); err != nil {
+				if err = failed(t, err); err != nil {
+					return err
+				}
+			}
 			continue // it needs no input any more
+		}
+		if ok && over(n.State) {
+			continue
 		}
 		read := func(from *workflow.Task, limit int) error {
 			if _, err := d.value(from, limit); err != nil {
@@ -128,6 +144,16 @@ func (d *dataReader) unreadable(failed func(t *workflow.Task, err error) error) 
 		}
 	}
 	return nil
+}
+
+// readEnd reads what the mailbox has for the waiting node n of t.
+func (d *dataReader) readEnd(t *workflow.Task, n snapshot.Node) error {
+	if n.LastAttempt == nil {
+		return nil
+	}
+	w := waitEnd{next: newDraft(d.runID, time.Time{}), state: d.rec.State(), signals: mailbox.NewSignalBook(), reveal: d.rec.Reveal}
+	_, _, err := w.of(t, snapshot.Attempt{NodeID: n.NodeID, Iteration: n.Iteration, Attempt: *n.LastAttempt})
+	return err
 }
 
 // missingFor returns the error secret_missing with the task that needs the secret.

@@ -41,7 +41,7 @@ func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found b
 		if err != nil || !ok || row.Attempt != a.Attempt {
 			return nil, false, err
 		}
-		end, err = w.decided(t.Approval, row, key)
+		end, err = w.decided(t, row, key)
 		return end, true, err
 	case snapshot.NodeWaitingHuman:
 		row, ok, err := mailbox.ReadRow(w.state.HumanRequests(), key, snapshot.DecodeHumanRequest)
@@ -67,7 +67,7 @@ func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found b
 // decided returns the ending of an approval's wait, or nil while the approval is pending. An approved task is
 // finished, and its output contains the decision. A denied task fails with on_deny: fail, and is skipped with
 // on_deny: skip. With on_deny: continue, the denied task is finished, and its output contains the denial. key is the key of the approval.
-func (w *waitEnd) decided(t *workflow.Approval, a snapshot.Approval, key string) (*ending, error) {
+func (w *waitEnd) decided(t *workflow.Task, a snapshot.Approval, key string) (*ending, error) {
 	if a.Status == snapshot.ApprovalRequested {
 		return nil, nil
 	}
@@ -77,19 +77,24 @@ func (w *waitEnd) decided(t *workflow.Approval, a snapshot.Approval, key string)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
+	denied := !approved && t.Approval.OnDeny != workflow.OtherwiseContinue
+	reveal := revealText
+	if !denied && t.Output != "" { // tasks read the output
+		reveal = wholeText
+	}
 	var quotes []snapshot.Quote
 	for member, text := range map[string]**string{"note": &a.Note, "decidedBy": &a.DecidedBy} {
 		quotes = append(quotes, snapshot.Quote{At: snapshot.Place{Collection: snapshot.CollectionApprovals, Key: key, Member: member}, Text: stringOf(*text)})
-		if *text, err = revealText(w.reveal, quotes[len(quotes)-1].At, *text); err != nil {
+		if *text, err = reveal(w.reveal, quotes[len(quotes)-1].At, *text); err != nil {
 			return nil, err
 		}
 	}
-	if !approved && t.OnDeny != workflow.OtherwiseContinue {
+	if denied {
 		text := verb
 		if a.Note != nil {
 			text += ": " + *a.Note
 		}
-		return otherwise(t.OnDeny, verb, &reason{reasonDenied, text}), nil
+		return otherwise(t.Approval.OnDeny, verb, &reason{reasonDenied, text}), nil
 	}
 	output, err := jsontext.Encode(decision{approved, stringOf(a.Note), stringOf(a.DecidedBy), at})
 	return &ending{verb: verb, output: output, stored: stored, quotes: quotes}, timeline.Explain(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
@@ -41,7 +42,7 @@ func FileDiffs(ctx context.Context, s *session.Session, where []string, trees Tr
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := exec.CommandContext(running, "git", args...)
-	cmd.Dir, cmd.Env, cmd.Stderr = s.Dir, s.Env, s.Err
+	cmd.Dir, cmd.Env, cmd.Stderr = s.Dir, gitexec.AbsolutePaths(s.Env), s.Err
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/interrupt"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -48,7 +49,7 @@ func HandOver(ctx context.Context, s *session.Session, args []string) error {
 	cmd := exec.CommandContext(running, "git", args...)
 	// The end of running sends SIGTERM to git, instead of killing it.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, nil, s.RawOut(), s.Err
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, gitexec.AbsolutePaths(s.Env), nil, s.RawOut(), s.Err
 	keys := make(chan os.Signal, 1)
 	signal.Notify(keys, os.Interrupt)
 	defer signal.Stop(keys)

@@ -1,6 +1,7 @@
 package gitexec
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -28,6 +29,19 @@ func PlumbingEnv(env []string) []string {
 // plainEnv returns a copy of env with messages in the C locale. The caller may change the result.
 func plainEnv(env []string) []string {
 	return append(slices.Clone(env), "LC_ALL=C", "LANGUAGE=")
+}
+
+// AbsolutePaths returns a copy of env whose PATH and LD_LIBRARY_PATH have no relative folders: git would find programs in the working copy, which
+// anybody may have written.
+func AbsolutePaths(env []string) []string {
+	env = slices.Clone(env)
+	for i, entry := range env {
+		if name, value, _ := strings.Cut(entry, "="); name == "PATH" || name == "LD_LIBRARY_PATH" {
+			folders := slices.DeleteFunc(filepath.SplitList(value), func(folder string) bool { return !filepath.IsAbs(folder) })
+			env[i] = name + "=" + strings.Join(folders, string(filepath.ListSeparator))
+		}
+	}
+	return env
 }
 
 // LookupEnv returns the value of a variable in env. ok is false if env does not have the variable. If

@@ -82,7 +82,7 @@ func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 		options = append([]string{"-c", noMonitor}, options...)
 	}
 	cmd := exec.CommandContext(ctx, program, append(options, p.Args...)...)
-	cmd.Dir, cmd.Env = p.Dir, p.Env
+	cmd.Dir, cmd.Env = p.Dir, AbsolutePaths(p.Env)
 	cmd.Cancel = func() error { return terminate(cmd.Process) }
 	cmd.WaitDelay = killDelay
 	if p.Apart {

@@ -1,8 +1,10 @@
 package gitexec_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,4 +96,24 @@ func TestWhatGitSaysOfOurOwnSettingsIsNotTold(t *testing.T) {
 	t.Parallel()
 	said := "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead\nfatal: no\n"
 	assert.Equal(t, "fatal: no", gitexec.NewError([]string{"add"}, nil, said, assert.AnError).Stderr)
+}
+
+func TestGitFindsNoProgramInARelativeFolder(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	marker := filepath.Join(filepath.Dir(repo.Dir), "marker")
+	for _, folder := range []string{".", "bin"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(repo.Dir, folder), 0o777))
+		for _, name := range []string{"git", "strip", "cat"} {
+			require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, folder, name), []byte("#!/bin/sh\ntouch '"+marker+"'\n"), 0o777))
+		}
+	}
+	repo.Git("config", "filter.x.clean", "strip; cat")
+	require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, ".gitattributes"), []byte("* filter=x\n"), 0o666))
+	for _, path := range []string{"bin:" + os.Getenv("PATH"), ":" + os.Getenv("PATH"), ".:" + os.Getenv("PATH"), os.Getenv("PATH") + ":bin:"} {
+		git := gitexec.Process{Dir: repo.Dir, Env: append(slices.Clone(repo.Env), "PATH="+path), Args: []string{"hash-object", "--path=a", "--stdin"}}
+		_, _, err := git.Run(t.Context())
+		require.NoError(t, err)
+		assert.NoFileExists(t, marker, "PATH=%s", path)
+	}
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,85 +17,89 @@ var (
 	// namedFolder matches the keys whose value is a folder of hooks.
 	namedFolder = regexp.MustCompile(`^core\.hookspath$|^init\.templatedir$`)
 	// namedNothing matches the keys whose value is no program and names none.
-	namedNothing = regexp.MustCompile(`^(user|author|committer|branch|color|advice|mailmap)\.|^remote\..*\.(fetch|push)$|^(commit\.template|blame\.ignorerevsfile|core\.(excludes|attributes)file)$`)
-	// namedProgram matches the keys whose value begins with a program.
-	namedProgram = regexp.MustCompile(`\.(clean|smudge|process|textconv|external|driver|helper|program|editor|fsmonitor|askpass|gitproxy|difffilter|path|\w*(command|cmd|hook|pager))$|^(alias|pager)\.`)
+	namedNothing = regexp.MustCompile(`^(user|author|committer|branch|color|advice|mailmap)\.|^submodule\..*\.(path|active)$|^remote\..*\.(fetch|push)$|^(commit\.template|blame\.ignorerevsfile|core\.(excludes|attributes)file)$`)
+	// namedProgram matches the keys whose value is a command line, and ownProgram those whose command our own git or the engine runs.
+	namedProgram = regexp.MustCompile(`\.(external|helper|program|editor|askpass|gitproxy|difffilter|path|uploadpack|receivepack|\w*(command|cmd|hook|pager))$|^(alias|pager)\.`)
+	// programVariable matches the variables whose value is a command line.
+	programVariable = regexp.MustCompile(`^(GIT_\w*(COMMAND|ASKPASS|SSH|DIFF)|SSH_ASKPASS|VISUAL|\w*(EDITOR|PAGER)|SMITHERS_JJ_PATH)$`)
+	jjProgram       = regexp.MustCompile(`command$|editor$|pager|program$|tool$`)
+	ownProgram      = regexp.MustCompile(`^filter\..*\.(clean|smudge|process)$|^core\.fsmonitor$|^hook\..*\.command$|^diff\..*\.textconv$|^merge\..*\.driver$`)
 )
 
 // configured closes what the configuration of a repository names, and the files that have it. git runs commands in top.
 func (f *finder) configured(ctx context.Context, top, gitDir string) {
-	git := gitexec.Process{Dir: top, Env: f.env, Options: []string{"--git-dir=" + gitDir}, Args: []string{"config", "--list", "-z", "--show-origin"}}
-	out, _, err := git.Run(ctx)
-	if err != nil { // git obeys nothing of a repository whose configuration it cannot read
+	f.settings(ctx, top, "--git-dir="+gitDir, "config", "--list", "-z", "--show-origin")
+}
+
+// settings closes what a configuration names that git lists. What a file names that is included on a condition counts in any case.
+func (f *finder) settings(ctx context.Context, top string, list ...string) {
+	out, _, err := gitexec.Process{Dir: top, Env: f.env, Args: list}.Run(ctx)
+	if err != nil { // git obeys no configuration that it cannot read
 		return
 	}
 	words := strings.Split(string(out), "\x00")
-	for i := 0; i+1 < len(words); i += 2 {
+	for i := 0; i+1 < len(words) && f.err == nil; i += 2 {
 		key, value, _ := strings.Cut(words[i+1], "\n")
-		why := "git's " + key
-		file, isFile := strings.CutPrefix(words[i], "file:")
-		if file = joined(top, file); isFile {
+		value = strings.TrimPrefix(value, ":(optional)")
+		folder := top
+		if file, isFile := strings.CutPrefix(words[i], "file:"); isFile {
+			file = joined(top, file)
+			folder = filepath.Dir(file)
 			f.close(file, config, "git's configuration")
 		}
-		switch {
-		case namedNothing.MatchString(key):
-		case namedFile.MatchString(key):
-			folder := top
-			if isFile && strings.HasSuffix(key, ".path") {
-				folder = filepath.Dir(file)
-			}
-			f.close(f.path(folder, value), config, why)
-		case namedFolder.MatchString(key):
-			f.close(f.path(top, value), hooks, why)
-		case strings.HasPrefix(key, "alias.") && !strings.HasPrefix(value, "!"):
-		default:
-			f.command(top, value, namedProgram.MatchString(key), why)
+		if !namedFile.MatchString(key) {
+			f.setting(top, key, value)
+			continue
+		}
+		file := f.path(folder, value)
+		f.close(file, config, "git's "+key)
+		if !slices.Contains(f.included, file) {
+			f.included = append(f.included, file)
+			f.settings(ctx, top, "config", "--file", file, "--no-includes", "--list", "-z", "--show-origin")
 		}
 	}
 }
 
-// path returns a path as git reads it in a folder: ~ is the home folder.
+// setting closes what the value of a key of git's configuration names.
+func (f *finder) setting(top, key, value string) {
+	why := "git's " + key
+	_, ext, isExt := strings.Cut(key+"\n"+value, "ext::")
+	switch {
+	case namedNothing.MatchString(key):
+	case namedFolder.MatchString(key):
+		f.close(f.path(top, value), hooks, why)
+	case ownProgram.MatchString(key):
+		f.command(top, value, true, why)
+	case isExt:
+		f.command(top, strings.TrimSuffix(strings.SplitN(ext, "\n", 2)[0], ".insteadof"), false, why)
+	case strings.HasPrefix(key, "alias.") && !strings.HasPrefix(value, "!"):
+	case strings.HasPrefix(value, "!"), namedProgram.MatchString(key):
+		f.command(top, value, false, why)
+	default:
+		f.mentioned(top, value, false, why)
+	}
+}
+
+// path returns a path as git reads it in a folder: ~ is the home folder, and ~user that of a user.
 func (f *finder) path(folder, value string) string {
-	if rest, ok := strings.CutPrefix(value, "~/"); ok {
-		return filepath.Join(f.home, rest)
+	if rest, ok := strings.CutPrefix(value, "~"); ok {
+		name, rest, _ := strings.Cut(rest, "/")
+		if name == "" {
+			return f.home + "/" + rest
+		}
+		if of, err := user.Lookup(name); err == nil {
+			return of.HomeDir + "/" + rest
+		}
 	}
 	return joined(folder, value)
-}
-
-// command closes the files that a command line names: each word that is the path of a file, and the first word of a program also if there is
-// no such file yet. A path can stand behind a variable or a substitution, so the ends of words count, too.
-func (f *finder) command(top, line string, isProgram bool, why string) {
-	line = strings.TrimPrefix(strings.TrimSpace(line), "!")
-	quoted := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(`"'`+"\n", r) })
-	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&()<>={},:", r) })
-	if len(words) == 0 {
-		return
-	}
-	if word := words[0]; isProgram && !strings.Contains(word, "$") {
-		path := f.path(top, word)
-		if !strings.Contains(word, "/") {
-			path, _ = gitexec.Find(f.env, word)
-		}
-		if path != "" && !isFolder(path) {
-			f.close(path, program, why)
-		}
-	}
-	for _, word := range append(words, quoted...) {
-		for end := word; ; {
-			if path := f.path(top, end); exists(path) && !isFolder(path) {
-				f.close(path, program, why)
-			}
-			var more bool
-			if _, end, more = strings.Cut(end, "/"); !more || !strings.ContainsAny(line, "$`") {
-				break
-			}
-		}
-	}
 }
 
 // environment closes what variables of the environment name. dir is where relative paths count.
 func (f *finder) environment(dir string) {
 	home := func(path string) string { return filepath.Join(f.home, path) }
+	for _, name := range []string{"git", "sh", "jj", "bwrap", "systemd-run"} {
+		f.onPath(name, "PATH")
+	}
 	if f.home != "" { // git and jj read these also if they do not exist yet
 		f.close(home(".gitconfig"), config, "git's configuration")
 		for _, folder := range []string{".config/git", ".config/jj", ".jjconfig.toml"} {
@@ -112,13 +117,18 @@ func (f *finder) environment(dir string) {
 			f.close(filepath.Join(value, "jj"), itself, why)
 		case slices.Contains([]string{"PATH", "LD_LIBRARY_PATH", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR"}, name):
 			for _, folder := range filepath.SplitList(value) {
-				if filepath.IsAbs(folder) {
-					f.close(filepath.Clean(folder), itself, why)
+				if filepath.IsAbs(folder) || strings.HasPrefix(name, "GIT_") { // git of ours gets no relative ones of the others
+					f.close(joined(dir, folder), itself, why)
 				}
 			}
-		case strings.HasPrefix(name, "GIT_"), strings.HasSuffix(name, "EDITOR"), strings.HasSuffix(name, "PAGER"),
-			slices.Contains([]string{"VISUAL", "SSH_ASKPASS", "LD_PRELOAD", "BASH_ENV", "ENV", "SMITHERS_JJ_PATH", "JJ_CONFIG"}, name):
+		case slices.Contains([]string{"BASH_ENV", "ENV", "JJ_CONFIG", "LD_PRELOAD"}, name) && value != "":
+			for _, file := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ':' }) {
+				f.close(joined(dir, file), config, why)
+			}
+		case programVariable.MatchString(name):
 			f.command(dir, value, false, why)
+		case strings.HasPrefix(name, "GIT_"):
+			f.mentioned(dir, value, false, why)
 		}
 	}
 }
@@ -138,7 +148,11 @@ func (f *finder) jj(ctx context.Context, top string) {
 	}
 	for line := range strings.Lines(string(out)) {
 		if key, value, ok := strings.Cut(line, " = "); ok {
-			f.command(top, value, false, "jj's "+key)
+			if value = strings.TrimSpace(value); jjProgram.MatchString(key) { // an array is a command line
+				f.command(top, strings.NewReplacer("[", "", "]", "", `"`, "", ",", "").Replace(value), false, "jj's "+key)
+			} else {
+				f.mentioned(top, value, false, "jj's "+key)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,6 +33,9 @@ type finder struct {
 	roots []string // the folders, and single files
 	found []closed
 	err   error // the first; nothing is done after it
+
+	included []string // the files of configuration that settings has read
+	linked   []string // the folders whose links are closed
 }
 
 // obeyed returns what git and jj obey in roots: repositories, and what the configuration of these, of the repositories around them and of
@@ -40,7 +44,7 @@ func (at *Place) obeyed(ctx context.Context, roots, env []string) ([]closed, err
 	f := &finder{env: gitexec.PlumbingEnv(env), home: at.Home, roots: roots}
 	f.environment(at.Dir)
 	for _, folder := range at.Internals {
-		f.links(folder)
+		f.links(folder, dataFolders)
 	}
 	if len(at.Internals) > 0 {
 		f.configured(ctx, at.Dir, at.Internals[0])
@@ -68,9 +72,10 @@ func (at *Place) obeyed(ctx context.Context, roots, env []string) ([]closed, err
 	return out, f.err
 }
 
+// exists reports whether there is a file, or one cannot look whether there is.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
-	return err == nil
+	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
 func isFolder(path string) bool {
@@ -78,14 +83,17 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// walk closes the repositories in a folder. What cannot be read is left out, as git leaves it out.
+// walk closes the repositories in a folder, and the folders that cannot be read or searched: a command could change that, and then what is in them.
 func (f *finder) walk(ctx context.Context, root string) {
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case f.err != nil || ctx.Err() != nil:
 			return fs.SkipAll
-		case err != nil:
-			return nil //nolint:nilerr // see above
+		case errors.Is(err, fs.ErrNotExist): // it has just gone
+			return nil
+		case err != nil || isShut(d):
+			f.close(path, itself, "a folder that cannot be read")
+			return fs.SkipDir
 		case d.Name() == ".git" || d.Name() == ".jj":
 			f.repository(ctx, path)
 			if d.IsDir() {
@@ -99,6 +107,15 @@ func (f *finder) walk(ctx context.Context, root string) {
 	})
 }
 
+// isShut reports whether the owner of a folder may not read or search it.
+func isShut(d fs.DirEntry) bool {
+	if !d.IsDir() {
+		return false
+	}
+	info, err := d.Info()
+	return err == nil && info.Mode()&0o500 != 0o500
+}
+
 // repository closes a repository and what it obeys. internals is its .git or .jj, or a bare repository.
 func (f *finder) repository(ctx context.Context, internals string) {
 	const why = "a repository"
@@ -108,7 +125,11 @@ func (f *finder) repository(ctx context.Context, internals string) {
 		return
 	}
 	dir := internals // or the folder that a file .git names
-	if text, err := os.ReadFile(internals); err == nil {
+	text, err := os.ReadFile(internals)
+	if errors.Is(err, fs.ErrPermission) {
+		f.err = cannot("%s cannot be read, so it is not known which repository it names", internals)
+	}
+	if err == nil {
 		dir = joined(filepath.Dir(internals), strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")))
 	}
 	dirs := []string{dir}
@@ -117,7 +138,7 @@ func (f *finder) repository(ctx context.Context, internals string) {
 	}
 	for _, dir := range dirs {
 		f.close(dir, itself, why)
-		f.links(dir)
+		f.links(dir, dataFolders)
 	}
 	f.configured(ctx, filepath.Dir(internals), dir)
 	f.modules(ctx, filepath.Dir(internals), dir)
@@ -134,37 +155,47 @@ func (f *finder) modules(ctx context.Context, top, gitDir string) {
 	}
 }
 
-// joined returns a path that is named in a folder.
+// joined returns a path that is named in a folder. It keeps each "..", because links stand before some.
 func joined(folder, path string) string {
 	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
+		return path
 	}
-	return filepath.Join(folder, path)
+	return folder + string(filepath.Separator) + path
 }
 
-// links closes what the links in a git directory lead to, such as single hooks. Folders of data can have many files and obey nothing.
-func (f *finder) links(gitDir string) {
-	_ = filepath.WalkDir(gitDir, func(path string, d fs.DirEntry, err error) error {
+// dataFolders are the folders in a git directory that can have many files and obey nothing.
+var dataFolders = []string{"objects", "refs", "logs", "lfs", "annex", "smithers"}
+
+// links closes what the links in a folder lead to, such as single hooks. It does not look into folders with a name of skip.
+func (f *finder) links(folder string, skip []string) {
+	if slices.Contains(f.linked, folder) {
+		return
+	}
+	f.linked = append(f.linked, folder)
+	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case f.err != nil:
 			return fs.SkipAll
 		case err != nil:
-			return nil //nolint:nilerr // git cannot read it either
-		case d.IsDir() && slices.Contains([]string{"objects", "refs", "logs", "lfs", "annex", "smithers"}, d.Name()):
+			return nil //nolint:nilerr // it is closed, and git cannot read it either
+		case d.IsDir() && slices.Contains(skip, d.Name()):
 			return fs.SkipDir
 		case d.Type()&fs.ModeSymlink == 0:
 		case isFolder(path):
-			f.close(path, hooks, "a link in "+filepath.Base(gitDir))
+			f.close(path, hooks, "a link in "+filepath.Base(folder))
 		default:
-			f.close(path, program, "a link in "+filepath.Base(gitDir))
+			f.close(path, program, "a link in "+filepath.Base(folder))
 		}
 		return nil
 	})
 }
 
+// maxLinks is how many links Linux follows in a path.
+const maxLinks = 40
+
 // close notes that the command must not change what is at path, if that lies in one of the roots.
 func (f *finder) close(path string, as role, why string) {
-	for range 40 { // as many links as Linux follows
+	for range maxLinks {
 		link, target := firstLink(path)
 		if link == "" {
 			break
@@ -174,6 +205,7 @@ func (f *finder) close(path string, as role, why string) {
 		}
 		path = target
 	}
+	path = filepath.Clean(path)
 	folder := filepath.Dir(path)
 	switch {
 	case f.err != nil || !f.holds(path):
@@ -192,6 +224,9 @@ func (f *finder) close(path string, as role, why string) {
 		}
 	}
 	f.add(path, why)
+	if as == hooks && f.err == nil {
+		f.links(path, nil)
+	}
 }
 
 // holds reports whether the command may write path.
@@ -209,15 +244,14 @@ func (f *finder) add(path, why string) {
 
 // firstLink returns the first symbolic link in an absolute path, and the path with the target of the link in its place. Both are "" if the path has no link.
 func firstLink(path string) (link, target string) {
-	for at := string(filepath.Separator); ; {
-		rest := strings.TrimPrefix(strings.TrimPrefix(path, at), string(filepath.Separator))
-		if rest == "" {
-			return "", ""
-		}
-		name, _, _ := strings.Cut(rest, string(filepath.Separator))
+	at := string(filepath.Separator)
+	for name, rest, more := strings.Cut(path, at); ; name, rest, more = strings.Cut(rest, string(filepath.Separator)) {
 		at = filepath.Join(at, name)
 		if to, err := os.Readlink(at); err == nil {
-			return at, filepath.Join(joined(filepath.Dir(at), to), strings.TrimPrefix(path, at))
+			return at, joined(filepath.Dir(at), to) + string(filepath.Separator) + rest
+		}
+		if !more {
+			return "", ""
 		}
 	}
 }

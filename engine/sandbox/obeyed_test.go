@@ -65,7 +65,41 @@ var ways = map[string]way{
 	"a bare repository":       {setup: `git init -q --bare b.git`, inside: `mkdir -p b.git/hooks; cp evil b.git/hooks/pre-receive`, later: `git push -q ./b.git main`},
 	"a submodule to come":     {setup: `git update-index --add --cacheinfo 160000,"$(git rev-parse HEAD)",sub; mkdir sub`, inside: `git init -q sub; git -C sub config core.fsmonitor "$PWD/evil"`, later: `git status`},
 	"a link for .git":         {setup: `mv .git ../gd; ln -s ../gd .git`, inside: `rm .git; git init -q; git config core.fsmonitor ./evil`, later: `git status`},
+
+	// Spellings of what git-smithers' own git runs.
+	"a folder of python":      {setup: `git config filter.x.clean 'python3 tools'; touch tools/__main__.py; ` + dat, inside: `cp py tools/__main__.py; echo x >a.dat`, later: `git add a.dat`},
+	"a module of python":      {setup: `git config filter.x.clean 'PYTHONPATH=tools python3 -m pkg'; ` + dat, inside: `cp py tools/pkg.py; echo x >a.dat`, later: `git add a.dat`},
+	"a module beside":         {setup: `git config filter.x.clean 'python3 -m pkg'; ` + dat, inside: `cp py pkg.py; echo x >a.dat`, later: `git add a.dat`},
+	"another folder":          {setup: `git config filter.x.clean 'cd tools && sh ./clean'; ` + dat, inside: `cp evil tools/clean; echo x >a.dat`, later: `git add a.dat`},
+	"a word that is no file":  {setup: `git config filter.x.clean 'sh tools/new'; ` + dat, inside: `cp evil tools/new; echo x >a.dat`, later: `git add a.dat`},
+	"a variable":              {setup: `git config filter.x.clean 'x=tools; sh $x/clean'; ` + dat, inside: `cp evil tools/clean; echo x >a.dat`, later: `git add a.dat`},
+	"quotes in a word":        {setup: `git config filter.x.clean 'sh "tools"/"clean"'; ` + dat, inside: `cp evil tools/clean; echo x >a.dat`, later: `git add a.dat`},
+	"a shell's argument":      {setup: `git config filter.x.clean 'sh -c "cd tools; . ./clean"'; ` + dat, inside: `cp evil tools/clean; echo x >a.dat`, later: `git add a.dat`},
+	"a pattern":               {setup: `git config filter.x.clean 'sh too?s/clean'; ` + dat, inside: `cp evil tools/clean; echo x >a.dat`, later: `git add a.dat`},
+	"a runner":                {setup: `git config filter.x.clean 'make -s'; ` + dat, inside: `printf 'all:\n\tsh evil\n' >Makefile; echo x >a.dat`, later: `git add a.dat`},
+	"a wrapper":               {setup: `git config filter.x.clean 'env sh tools/new'; ` + dat, inside: `cp evil tools/new; echo x >a.dat`, later: `git add a.dat`},
+	"a link to a module":      {setup: `mkdir pkg; ln -s ../data pkg/lib; git config filter.x.clean 'sh pkg/run'; printf '. pkg/lib/x\n' >pkg/run; echo cat >data/x; git config core.hooksPath pkg; ` + dat, inside: `cp evil data/x; echo x >a.dat`, later: `git add a.dat`},
+	"a link through a folder": {setup: `mkdir -p data/in; ln -s data/in s; ln -s ../s/../run tools/l; git config filter.x.clean 'sh tools/l'; echo cat >data/run; echo cat >run; ` + dat, inside: `cp evil data/run; echo x >a.dat`, later: `git add a.dat`},
+
+	// What only the user's later git runs.
+	"a link in tracked hooks":    {setup: `git config core.hooksPath .hk; ln -s ../tools/clean .hk/reference-transaction`, inside: `cp evil tools/clean`, later: `git update-ref refs/x HEAD`},
+	"a folder linked in hooks":   {setup: `git config core.hooksPath .hk; ln -s ../tools .hk/sub; printf '#!/bin/sh\n. "${0%%/*}/sub/clean"\n' >.hk/reference-transaction; chmod +x .hk/*`, inside: `cp evil tools/clean`, later: `git update-ref refs/x HEAD`},
+	"hooks of a user's home":     {setup: `git config core.hooksPath ~$(id -un)/"$(realpath --relative-to="$(eval echo ~$(id -un))" .hk)"; touch .hk/keep`, inside: `cp evil .hk/reference-transaction`, later: `git update-ref refs/x HEAD`},
+	"what a condition includes":  {setup: `git config includeIf.onbranch:br.path "$PWD/.incl"; git config -f .incl core.fsmonitor tools/clean`, inside: `cp evil tools/clean`, later: `git checkout -q -b br; git status`},
+	"what this includes":         {setup: `git config includeIf.onbranch:br.path "$PWD/.incl"; git config -f .incl include.path data/more; git config -f data/more core.hooksPath tools`, inside: `cp evil tools/reference-transaction`, later: `git checkout -q -b br; git update-ref refs/x HEAD`},
+	"an alias in a folder":       {setup: `git config alias.zz '!cd tools && ./clean'`, inside: `cp evil tools/clean`, later: `git zz`},
+	"an alias of a substitution": {setup: `git config alias.zz '!"$(git rev-parse --show-toplevel)"/new'`, inside: `cp evil new`, later: `git zz`},
+	"an editor in a folder":      {setup: `git config core.editor 'python3 tools'`, inside: `cp py tools/__main__.py`, later: `git commit --allow-empty`},
+	"ssh that is not yet":        {setup: `git config core.sshCommand 'sh tools/new'`, inside: `cp evil tools/new`, later: `timeout 1 git ls-remote ssh://host.invalid/x`},
+	"a remote that is not yet":   {setup: `git config remote.o.url 'ext::sh tools/new'`, inside: `cp evil tools/new`, later: `timeout 1 git -c protocol.ext.allow=always ls-remote o`},
+	"another name of a remote":   {setup: `git config 'url.ext::sh tools/new .insteadOf' o:`, inside: `cp evil tools/new`, later: `timeout 1 git -c protocol.ext.allow=always ls-remote o:`},
+	"a pager of a variable":      {env: []string{"GIT_EDITOR=sh new"}, inside: `cp evil new`, later: `git commit --allow-empty`},
+	"a link on PATH":             {setup: `mkdir ../lbin; ln -s "$PWD/tools/git" ../lbin/git`, env: []string{"LPATH"}, inside: `cp evil tools/git`, later: `git status`},
+	"a folder that is shut":      {setup: `mkdir v; git init -q v/lib; chmod 0 v`, inside: `chmod 700 v; git config -f v/lib/.git/config core.fsmonitor "$PWD/evil"`, later: `chmod 700 v; git -C v/lib status`},
 }
+
+// dat makes files with a name .dat pass the filter x.
+const dat = `echo '*.dat filter=x' >.gitattributes`
 
 // sh runs a line of sh in dir, and returns its output.
 func sh(dir string, env []string, line string) string {
@@ -95,10 +129,14 @@ func (w way) set(t *testing.T) (dir string, env []string, marker string) {
 	require.NoError(t, os.MkdirAll(filepath.Join(base, "home"), 0o777))
 	env = repotest.Env(filepath.Join(base, "home"))
 	sh(base, env, `git init -q -b main --template= repo; cd repo; mkdir .hk tools data; printf '#!/bin/sh\ncat\n' >tools/clean
-		printf '#!/bin/sh\ntouch '\''`+marker+`'\''\ncat\n' >evil; chmod +x evil tools/clean; git add .; git commit -qm w; `+w.setup)
+		printf '#!/bin/sh\ntouch '\''`+marker+`'\''\ncat\n' >evil; chmod +x evil tools/clean
+		echo 'open("'"`+marker+`"'", "w")' >py; git add .; git commit -qm w; `+w.setup)
 	for _, entry := range w.env {
 		if entry == "PATH" {
 			entry = "PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH")
+		}
+		if entry == "LPATH" {
+			entry = "PATH=" + filepath.Join(base, "lbin") + ":" + os.Getenv("PATH")
 		}
 		env = append(env, entry)
 	}
@@ -148,4 +186,30 @@ func TestACommandWritesWhatNothingOutsideObeys(t *testing.T) {
 	said := inside(t, at, &sandbox.Spec{}, env, `set -e; echo x >new; echo x >src/a; echo x >vendor/lib/a; mkdir -p .hk2 data/more; mv src lib; git status --short >/dev/null`)
 	assert.Equal(t, ".git (a repository), .hk (git's core.hookspath), tools (git's filter.x.clean), vendor/lib/.git (a repository)", said)
 	assert.FileExists(t, filepath.Join(dir, "lib", "a"))
+}
+
+func TestOrdinaryConfigurationHindersNoTask(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	w := way{setup: `mkdir src; touch src/a
+		git config filter.lfs.clean 'git-lfs clean -- %f'; git config filter.lfs.smudge 'git-lfs smudge -- %f'; git config filter.lfs.process 'git-lfs filter-process'
+		git config filter.crypt.clean '"git-crypt" clean'; git config filter.sed.clean "sed -e 's/a.*/b/'"; git config merge.ours.driver true; git config core.fsmonitor true
+		git config diff.exif.textconv exiftool; git config core.pager 'LESS=-R less -FRX'; git config pager.log 'diff-so-fancy | less --tabs=4'; git config core.editor 'code --wait'
+		git config core.sshCommand 'ssh -i ~/.ssh/id -o IdentitiesOnly=yes'; git config credential.helper 'cache --timeout=3600'
+		git config --add credential.helper '!f() { echo "password=$TOKEN"; }; f'; git config --add credential.helper '!/usr/bin/gh auth git-credential'
+		git config alias.up '!git fetch && git rebase origin/main'; git config alias.who "!sh -c 'git log --author=\"\$1\"' -"; git config alias.st 'status --short'
+		git config alias.gone "!git branch -vv | sed -n 's/x/y/p' | xargs -r git branch -d"; git config mergetool.m.cmd 'meld "$LOCAL" "$BASE" "$REMOTE"'
+		git config remote.origin.url https://host.invalid/src/a; git config submodule.src.path src; git config user.name src; git config gpg.program gpg`}
+	dir, env, _ := w.set(t)
+	at := sandbox.Place{Dir: dir, Internals: []string{filepath.Join(dir, ".git")}, Home: filepath.Join(filepath.Dir(dir), "home")}
+	assert.Equal(t, ".git (a repository)", inside(t, at, &sandbox.Spec{}, env, `set -e; echo x >src/a; echo x >tools/clean; echo x >new`))
+}
+
+func TestALineThatIsNotUnderstoodIsNamed(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	dir, env, _ := way{setup: `git config filter.f.clean 'sh -c "x"'`}.set(t)
+	at := sandbox.Place{Dir: dir, Internals: []string{filepath.Join(dir, ".git")}}
+	assert.Equal(t, `git's filter.f.clean is the command "sh -c \"x\"", which may run what a command in a sandbox can write: name a program and its files there, by paths and without signs of the shell, or unset it`,
+		inside(t, at, &sandbox.Spec{}, env, "true"))
 }

@@ -26,7 +26,7 @@ type Spec struct {
 	Processes int     // at most so many at a time; 0 for no limit
 	CPU       float64 // processors' worth of time; 0 for no limit
 
-	resolved []string // see Resolve
+	shown string // see Resolve
 }
 
 // InternalsName is the name in Write by which a task may write the repository.

@@ -6,35 +6,38 @@ import (
 )
 
 // String returns what the Spec allows and limits, for people, such as "no network, writes .git, at most 100 processes".
-func (s *Spec) String() string { return s.text(s.Write) }
+func (s *Spec) String() string { return s.text(s.Write, s.Read) }
 
-// Shown returns what String returns, with the paths to which those of Write lead: see Resolve. History must not name them.
+// Shown returns what String returns, with the paths to which those of Write and Read lead: see Resolve. History must not name them.
 func (s *Spec) Shown() string {
-	if s.resolved != nil {
-		return s.text(s.resolved)
+	if s.shown != "" {
+		return s.shown
 	}
 	return s.String()
 }
 
-// Resolve returns a copy of the Spec that shows where the paths of Write lead at a place, or why they will be refused there.
+// Resolve returns a copy of the Spec that shows where its paths lead at a place, or why they will be refused there.
 func (s *Spec) Resolve(at Place) *Spec {
-	out := *s
-	out.resolved = []string{}
-	for _, named := range s.Write {
-		one := Spec{Write: []string{named}}
-		switch grants, err := one.writable(at); {
-		case err != nil:
-			named += " (refused: " + err.Error() + ")"
-		case len(grants) > 0 && grants[0].real != named:
-			named += " (" + grants[0].real + ")"
+	resolve := func(names []string, write bool) []string {
+		var out []string
+		for _, named := range names {
+			switch grants, err := at.grants([]string{named}, write); {
+			case err != nil:
+				named += " (refused: " + err.Error() + ")"
+			case len(grants) > 0 && grants[0].real != named:
+				named += " (" + grants[0].real + ")"
+			}
+			out = append(out, named)
 		}
-		out.resolved = append(out.resolved, named)
+		return out
 	}
+	out := *s
+	out.shown = s.text(resolve(s.Write, true), resolve(s.Read, false))
 	return &out
 }
 
-// text returns the text of String with a list of what it writes.
-func (s *Spec) text(write []string) string {
+// text returns the text of String with lists of what it writes and reads.
+func (s *Spec) text(write, read []string) string {
 	parts := []string{"no network"}
 	if s.Network {
 		parts[0] = "network"
@@ -42,7 +45,7 @@ func (s *Spec) text(write []string) string {
 	for _, list := range []struct {
 		what  string
 		names []string
-	}{{"writes ", write}, {"reads ", s.Read}, {"gets ", s.Env}} {
+	}{{"writes ", write}, {"reads ", read}, {"gets ", s.Env}} {
 		if len(list.names) > 0 {
 			parts = append(parts, list.what+strings.Join(list.names, " "))
 		}

@@ -23,42 +23,24 @@ func (at *Place) namesInternals(path string) bool {
 	return filepath.Clean(path) == InternalsName || slices.Contains(at.Internals, filepath.Clean(path))
 }
 
-// writable returns what the command may write beside its folder. A path must not lead out of where it is named, and must have nothing in
-// common with the repository's own files.
-func (s *Spec) writable(at Place) ([]grant, error) {
+// writable returns what the command may write beside its folder, and readable what it may read beside this and the system. A path must not lead
+// out of where it is named, and must have nothing in common with the repository's own files.
+func (s *Spec) writable(at Place) ([]grant, error) { return at.grants(s.Write, true) }
+
+func (s *Spec) readable(at Place) ([]grant, error) { return at.grants(s.Read, false) }
+
+// grants returns what paths of Write are, without the repository itself, or those of Read.
+func (at *Place) grants(names []string, write bool) ([]grant, error) {
 	var all []grant
-	for _, named := range s.Write {
-		if at.namesInternals(named) {
+	for _, named := range names {
+		if write && at.namesInternals(named) {
 			continue
 		}
 		g, err := at.grant(named)
-		if err != nil {
-			return nil, err
+		if err == nil && at.leadsOut(g) {
+			err = cannot("%s leads out to %s: name that path instead", named, g.real)
 		}
-		base := g.path // what an absolute path names is that path alone
-		switch {
-		case within(at.Dir, g.path):
-			base = at.Dir
-		case at.Home != "" && within(at.Home, g.path):
-			base = at.Home
-		}
-		if !within(base, g.real) {
-			return nil, cannot("%s leads out to %s: name that path instead", named, g.real)
-		}
-		if err := at.apart(g); err != nil {
-			return nil, err
-		}
-		all = append(all, g)
-	}
-	return all, nil
-}
-
-// readable returns what the command may read beside its folder and the system.
-func (s *Spec) readable(at Place) ([]grant, error) {
-	var all []grant
-	for _, named := range s.Read {
-		g, err := at.grant(named)
-		if err == nil && g.real != g.path { // what hides the private folder would not lie over the other path
+		if err == nil && (write || g.real != g.path) { // what hides the private folder does not lie over another path
 			err = at.apart(g)
 		}
 		if err != nil {
@@ -67,6 +49,26 @@ func (s *Spec) readable(at Place) ([]grant, error) {
 		all = append(all, g)
 	}
 	return all, nil
+}
+
+// leadsOut reports whether a link in a path leads out of the command's folder, or elsewhere out of the folder where the link is: what a command in
+// a sandbox may write, it may have made a link.
+func (at *Place) leadsOut(g grant) bool {
+	if within(at.Dir, g.path) {
+		return !within(at.Dir, g.real)
+	}
+	path := g.path
+	for range maxLinks {
+		link, target := firstLink(path)
+		if link == "" {
+			return filepath.Clean(path) != g.real
+		}
+		if !within(filepath.Dir(link), target) {
+			return true
+		}
+		path = target
+	}
+	return true
 }
 
 // apart returns an error if a grant contains a file or folder of the repository's own, or lies in one.

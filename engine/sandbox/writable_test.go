@@ -42,9 +42,9 @@ func TestWriteOpensNeitherTheRepositoryNorItsPrivateFolder(t *testing.T) {
 		assert.Contains(t, said, why, "write: [%s]", path)
 		assert.NotContains(t, said, "k\n", "write: [%s]", path)
 	}
-	for _, path := range []string{"~/repo", "~/git", "vault", "git/smithers"} {
+	for path, why := range map[string]string{"~/repo": "leads out", "~/git": "leads out", "away": "leads out", "~/away": "leads out", "vault": "own files", "git/smithers": "own files"} {
 		said := inside(t, at, &sandbox.Spec{Read: []string{path}}, env, line)
-		assert.Contains(t, said, "own files", "read: [%s]", path)
+		assert.Contains(t, said, why, "read: [%s]", path)
 	}
 	after, err := os.ReadFile(filepath.Join(at.Dir, ".git", "HEAD"))
 	require.NoError(t, err)
@@ -70,4 +70,25 @@ func TestWriteOpensWhatItNames(t *testing.T) {
 	for _, made := range []string{"repo/.git", "repo/out", "out", "home/cache", "home/data"} {
 		assert.FileExists(t, filepath.Join(filepath.Dir(at.Dir), made, "mark"))
 	}
+}
+
+// TestALinkOfAnEarlierTaskOpensNothing shows what a task can do that may write ~/work, and what the next one may then write or read.
+func TestALinkOfAnEarlierTaskOpensNothing(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	at, env := placed(t)
+	sh(at.Home, env, `mkdir -p work/in .private; echo k >.private/key`)
+	inside(t, at, &sandbox.Spec{Write: []string{"~/work"}}, env, `cd ~/work; ln -s ../.private out; ln -s in s; ln -s s/../../.private t; ln -s in near; cd - ; ln -s ../home/.private fixtures`)
+	for _, path := range []string{"~/work/out", "~/work/t", "fixtures", filepath.Join(at.Home, "work/out")} {
+		for _, spec := range []sandbox.Spec{{Write: []string{path}}, {Read: []string{path}}} {
+			said := inside(t, at, &spec, env, `cat ~/.private/key ~/work/*/key fixtures/key`)
+			assert.Contains(t, said, "leads out to "+filepath.Join(at.Home, ".private"), "%v", spec)
+			assert.NotContains(t, said, "k\n")
+			assert.Contains(t, spec.Resolve(at).Shown(), "(refused: "+path+" leads out to "+filepath.Join(at.Home, ".private"))
+		}
+	}
+	near := sandbox.Spec{Write: []string{"~/work/near"}, Read: []string{"~/near"}}
+	assert.NotContains(t, inside(t, at, &near, env, `echo x >~/work/near/mark`), "leads out")
+	assert.FileExists(t, filepath.Join(at.Home, "work", "in", "mark"))
+	assert.Equal(t, "no network, writes ~/work/near ("+at.Home+"/work/in), reads ~/near ("+at.Home+"/data)", near.Resolve(at).Shown())
 }

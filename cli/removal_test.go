@@ -57,6 +57,8 @@ func TestAPersonIsAskedBeforeUntrackedFilesAreRemoved(t *testing.T) {
 			case "revert":
 				untracked = "later"
 				d.repo.Write(untracked, "mine\n")
+				require.Equal(t, fault.ExitOK, d.invoke(t, nil, "restore", "r:0").exit)
+				require.Equal(t, fault.ExitOK, d.invoke(t, nil, "undo", "r").exit) // the newest frame has the file
 			}
 			file := filepath.Join(d.repo.Dir, untracked)
 			before := d.repo.Git("for-each-ref")
@@ -105,6 +107,71 @@ func TestNobodyIsAskedAboutFilesWithYesOrWithoutATerminal(t *testing.T) {
 	assert.Equal(t, fault.ExitOK, c.exit)
 }
 
+// The newest frame has no such file, so nobody but the user can have made it. A second restore is no reason to take it.
+func TestANewUntrackedFileThatNoFrameHasStays(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"restore": {"restore", "r:0"},
+		"travel":  {"travel", "--run-id", "r", "--node", "make"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := madeFiles(t)
+			d.repo.Write("mine/notes", "mine\n")
+			if name == "restore" {
+				c := d.invoke(t, nil, "restore", "r:0", "--dry-run", "--json")
+				assert.Contains(t, c.out.String(), `"leftOut":[{"path":"mine/notes","reason":"untracked"}]`)
+			}
+			for _, args := range [][]string{args, {"restore", "r:2", "--yes"}, {"restore", "r:0"}, {"undo", "r"}} {
+				c := d.invoke(t, nil, args...)
+				require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+				assert.NotContains(t, c.err.String(), "warning")
+				if args[0] != "undo" {
+					assert.NotContains(t, c.out.String()+c.err.String(), "remove  mine")
+				}
+				assert.FileExists(t, filepath.Join(d.repo.Dir, "mine", "notes"))
+			}
+		})
+	}
+}
+
+func TestANewUntrackedFileInTheWayIsReplacedOnlyIfSomebodyAgrees(t *testing.T) {
+	t.Parallel()
+	for name, mine := range map[string]string{"the same path": "dir/made", "a folder in its place": "dir/made/mine", "a file in place of its folder": "dir"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &desk{repotest.New(t)}
+			d.repo.Write("flow.yaml", "name: flow\ntasks:\n  - {id: make, run: 'mkdir dir; touch dir/made'}\n")
+			d.repo.Git("add", "flow.yaml")
+			require.Equal(t, fault.ExitOK, d.invoke(t, nil, "run", "flow.yaml", "--run-id", "r", "--quiet").exit)
+			require.Equal(t, fault.ExitOK, d.invoke(t, nil, "restore", "r:0").exit) // the run's own file is removed
+			require.NoFileExists(t, filepath.Join(d.repo.Dir, "dir", "made"))
+			d.repo.Write(mine, "mine\n")
+			before := d.repo.Git("for-each-ref")
+
+			c := d.invoke(t, nil, "restore", "r:2")
+			assert.Equal(t, fault.ExitUsage, c.exit, c.err.String())
+			assert.Contains(t, c.err.String(), "new untracked files that no frame has are in the way: "+mine+"\n"+
+				"git-smithers: hint: nothing was changed; --yes saves the files in a frame and removes them\n")
+			c = d.invoke(t, typing("n\n"), "restore", "r:2")
+			assert.Equal(t, fault.ExitUsage, c.exit, c.err.String())
+			assert.Contains(t, c.err.String(), "\n  "+mine+"\nRemove them?")
+			assert.Equal(t, before, d.repo.Git("for-each-ref"))
+
+			c = d.invoke(t, nil, "restore", "r:2", "--yes")
+			require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+			data, err := os.ReadFile(filepath.Join(d.repo.Dir, "dir", "made"))
+			require.NoError(t, err)
+			assert.Empty(t, data)
+			c = d.invoke(t, nil, "undo", "r")
+			require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+			data, err = os.ReadFile(filepath.Join(d.repo.Dir, mine))
+			require.NoError(t, err)
+			assert.Equal(t, "mine\n", string(data))
+		})
+	}
+}
+
 // The mended file stays as it is through the question, for which the files are looked at twice.
 func TestAMendedWorkflowStaysWhereAPersonIsAsked(t *testing.T) {
 	t.Parallel()
@@ -116,7 +183,8 @@ func TestAMendedWorkflowStaysWhereAPersonIsAsked(t *testing.T) {
 	require.Equal(t, fault.ExitOK, c.exit, c.err.String())
 	assert.Equal(t, 1, strings.Count(c.err.String(), "not restored, because you named it"), c.err.String())
 	assert.FileExists(t, filepath.Join(d.repo.Dir, "mended"))
-	assert.NoFileExists(t, filepath.Join(d.repo.Dir, "later"))
+	assert.NoFileExists(t, filepath.Join(d.repo.Dir, "un\x1b[2Jtracked"))
+	assert.FileExists(t, filepath.Join(d.repo.Dir, "later"))
 	data, err := os.ReadFile(filepath.Join(d.repo.Dir, "flow.yaml"))
 	require.NoError(t, err)
 	assert.Equal(t, mended, string(data))

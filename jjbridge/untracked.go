@@ -2,21 +2,16 @@ package jjbridge
 
 import (
 	"context"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Untracked returns the files, sorted by path, that plan removes and that the user's version control does not
-// have. With git, these files are neither in the index nor in HEAD. With jj, the result is nil, because jj's
-// commit has every captured file.
-func (w *Workspace) Untracked(ctx context.Context, plan *Plan) ([]string, error) {
-	removed := make(map[string]bool)
-	for _, change := range plan.Changes {
-		if change.Op == OpRemove {
-			removed[change.Path] = true
-		}
-	}
-	if len(removed) == 0 || w.Type == snapshot.VCSJJ {
+// Untracked returns the elements of changes, changes of a restore, at paths that the user's version control does not
+// have. With git, these files are neither in the index nor in HEAD. With jj, the result is nil, because jj's commit has
+// every captured file.
+func (w *Workspace) Untracked(ctx context.Context, changes []PathChange) ([]PathChange, error) {
+	if len(changes) == 0 || w.Type == snapshot.VCSJJ {
 		return nil, nil
 	}
 	commit, _, err := w.Head(ctx)
@@ -27,18 +22,13 @@ func (w *Workspace) Untracked(ctx context.Context, plan *Plan) ([]string, error)
 	if commit != "" {
 		args = append(args, "--with-tree="+commit)
 	}
-	tracked, err := w.gitWith(ctx, gitRun{args: args})
+	out, err := w.gitWith(ctx, gitRun{args: args})
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range splitPaths(tracked) {
-		delete(removed, path)
+	tracked := make(map[string]bool)
+	for _, path := range splitPaths(out) {
+		tracked[path] = true
 	}
-	var untracked []string
-	for _, change := range plan.Changes {
-		if removed[change.Path] {
-			untracked = append(untracked, change.Path)
-		}
-	}
-	return untracked, nil
+	return slices.DeleteFunc(slices.Clone(changes), func(c PathChange) bool { return tracked[c.Path] }), nil
 }

@@ -32,9 +32,11 @@ func restoreCommand() *arg.Command {
 		About: `Restores the files of the frame in the working copy, or in the run's own worktree if its
 workflow asked for one. Unsaved changes are saved as a frame first. At a terminal, restore
 lists untracked files that it would remove, and asks before it removes them. Files that were
-never captured stay; if such a file is in the way, nothing is restored. HEAD, branch and
-index stay; in a jj repository the restore is one operation, which jj undo takes back. The
-state of the run does not change. Prints each changed path, with add, modify or remove.
+never captured stay; if such a file is in the way, nothing is restored. So do new untracked
+files that no frame has; if one is in the way, --yes saves and removes it. HEAD,
+branch and index stay; in a jj repository the restore is one operation, which jj undo takes
+back. The state of the run does not change. Prints each changed path, with add, modify or
+remove.
 
 With --to, restore puts the files into a new working copy: a linked git worktree or a jj
 workspace in DIR, which must be empty or not exist. Prints its path. --to only reads the

@@ -40,7 +40,7 @@ func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, d
 	if len(done.Stayed) > 0 {
 		s.Note("%s%s: %s", in, words.stayed, display.List(done.Stayed))
 	}
-	noteSecrets(s, in, done)
+	noteLeft(s, in, done)
 	if words.shared {
 		noteShared(s, done.Beside)
 	}

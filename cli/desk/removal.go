@@ -2,9 +2,11 @@ package desk
 
 import (
 	"context"
+	"slices"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -20,25 +22,35 @@ func RemovalFlag() urfave.Flag {
 }
 
 // ConfirmRemoval returns a function that asks the person at the terminal whether untracked files may be removed. The
-// function returns nil if the person agrees, and unconfirmed if the person refuses. hint is the end of the hint of this
-// error: it says which command to type. If yes is true, or if there is no terminal to ask at, ConfirmRemoval returns
-// nil, and the files are removed without a question.
+// function returns nil if the person agrees, and unconfirmed if the person refuses. Without a terminal, it returns
+// unconfirmed if restored files take the place of new files, and otherwise nil. hint is the end of the hint of this error:
+// it says which command to type. If yes is true, the function returns nil without a question.
 func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
-	if yes || !s.CanAsk() {
-		return nil
+	if yes {
+		return func(context.Context, []code.Removal) error { return nil }
 	}
 	return func(_ context.Context, removals []code.Removal) error {
-		var all []string
+		var all, news []string
 		for _, removal := range removals {
+			all, news = slices.Concat(all, removal.Paths, removal.New), append(news, removal.New...)
+		}
+		if !s.CanAsk() {
+			if len(news) == 0 {
+				return nil
+			}
+			return fault.New(fault.Unconfirmed, "new untracked files that no frame has are in the way: %s", display.List(news)).
+				Hint("nothing was changed; %s", hint).Detail("files", news)
+		}
+		for _, removal := range removals {
+			paths := slices.Concat(removal.Paths, removal.New)
 			s.Talk("Untracked files that would be removed from %s:\n", plain.Text(removal.Root))
-			for _, path := range removal.Paths[:min(len(removal.Paths), shown)] {
+			for _, path := range paths[:min(len(paths), shown)] {
 				s.Talk("  %s\n", plain.Text(path))
 			}
-			if more := len(removal.Paths) - shown; more > 0 {
+			if more := len(paths) - shown; more > 0 {
 				s.Talk("  and %d more\n", more)
 			}
-			all = append(all, removal.Paths...)
 		}
 		yes, err := s.Ask("Remove them? They are saved in a frame.")
 		if err != nil || yes {

@@ -55,6 +55,9 @@ func DescribeRestored(done *code.RestoreResult, dryRun bool) RestoredDocument {
 	for _, path := range done.Secrets {
 		files.LeftOut = append(files.LeftOut, snapshot.LeftOut{Path: path, Reason: snapshot.LeftSecret})
 	}
+	for _, path := range done.New {
+		files.LeftOut = append(files.LeftOut, snapshot.LeftOut{Path: path, Reason: snapshot.LeftUntracked})
+	}
 	return RestoredDocument{
 		From: done.From.String(), Path: done.Root, DryRun: dryRun, Changes: done.Changes,
 		Saved: addressText(done.Saved), Frame: addressText(done.Frame),
@@ -105,7 +108,7 @@ func NoteRestored(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 	noteShared(s, done.Beside)
 	NoteIncomplete(s, done.VCS)
-	noteSecrets(s, "", done)
+	noteLeft(s, "", done)
 	if err := noteElsewhere(ctx, s, store, done); err != nil {
 		return err
 	}
@@ -159,11 +162,14 @@ func noteShared(s *session.Session, beside []string) {
 	}
 }
 
-// noteSecrets notes the files with secrets that a restore left in place, although the restored frame has other files at
-// their paths. in begins the note.
-func noteSecrets(s *session.Session, in string, done *code.RestoreResult) {
+// noteLeft notes the files that a restore left in place, although the restored frame has other files at their paths or
+// lacks them: files with secrets, and new untracked files. in begins the note.
+func noteLeft(s *session.Session, in string, done *code.RestoreResult) {
 	if len(done.Secrets) > 0 {
 		s.Note("%sleft in place, because no frame keeps files with secrets: %s", in, display.List(done.Secrets))
+	}
+	if len(done.New) > 0 {
+		s.Note("%skept %s: %s", in, plain.Count(len(done.New), "new untracked file"), display.List(done.New))
 	}
 }
 

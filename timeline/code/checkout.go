@@ -238,7 +238,7 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 		return err
 	}
 	defer now.Close() //nolint:errcheck // a later capture removes a quarantine that stays
-	c.compare(ctx, now, vcs)
+	c.compare(ctx, now, vcs, nil)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -11,11 +12,12 @@ import (
 type Removal struct {
 	Root  string   // the top of the working copy
 	Paths []string // relative to Root, sorted
+	New   []string // new files whose place a restored file takes; relative to Root, sorted
 }
 
 // ConfirmRemoval is called before a restore removes untracked files. A frame keeps these files. If
 // ConfirmRemoval returns an error, the operation ends with that error and changes nothing. A nil ConfirmRemoval
-// agrees to every removal.
+// agrees to every removal, also of new untracked files, which stay otherwise.
 type ConfirmRemoval func(ctx context.Context, removals []Removal) error
 
 // Confirmed prepares the jobs by calling prepare, and asks the user by calling confirm before untracked files are
@@ -27,6 +29,7 @@ type ConfirmRemoval func(ctx context.Context, removals []Removal) error
 // confirm or of the list of files.
 func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, prepare func() error) error {
 	var agreed []Removal
+	r.KeepNew = r.KeepNew || confirm != nil
 	for {
 		if err := prepare(); err != nil || confirm == nil {
 			return err
@@ -51,16 +54,25 @@ func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, pre
 func (r *RestoreJobs) removals(ctx context.Context) ([]Removal, error) {
 	var out []Removal
 	for _, one := range r.All {
-		paths, err := one.Copy.workspace.Untracked(ctx, one.plan)
+		known := slices.DeleteFunc(slices.Clone(one.plan.Changes), func(c jjbridge.PathChange) bool {
+			return c.Op != jjbridge.OpRemove || slices.Contains(one.inTheWay, c.Path)
+		})
+		known, err := one.Copy.workspace.Untracked(ctx, known)
 		if err != nil {
 			return nil, err
 		}
-		if len(paths) > 0 {
-			out = append(out, Removal{one.Copy.Root(), paths})
+		removal := Removal{Root: one.Copy.Root(), New: one.inTheWay}
+		for _, change := range known {
+			removal.Paths = append(removal.Paths, change.Path)
+		}
+		if len(removal.Paths)+len(removal.New) > 0 {
+			out = append(out, removal)
 		}
 	}
 	return out, nil
 }
 
 // sameRemoval reports whether two removals are equal.
-func sameRemoval(a, b Removal) bool { return a.Root == b.Root && slices.Equal(a.Paths, b.Paths) }
+func sameRemoval(a, b Removal) bool {
+	return a.Root == b.Root && slices.Equal(a.Paths, b.Paths) && slices.Equal(a.New, b.New)
+}

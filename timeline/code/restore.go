@@ -35,6 +35,7 @@ type RestoreResult struct {
 	Attempt int                   // for a revert, the number of the attempt whose code was restored; otherwise 0
 	Running []string              // attempts of the run that have not ended, and may be changing the same files
 	Stayed  []string              // paths that the restore left as they were on request, although the frame has other files
+	New     []string              // paths of new untracked files, which the restore left as they were
 	Secrets []string              // paths of untracked files with secrets that the restore left as they were, although the frame has other files
 	Beside  []string              // attempts that were running when the files were captured, and may have changed the files
 }
@@ -68,9 +69,7 @@ func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Resto
 		store: s, head: head, op: snapshot.Op{Kind: snapshot.OpRestore, Worktree: req.Worktree}, stays: Trail(req.File),
 		subject: fmt.Sprintf("working copy restored to %s", from.Address),
 	}
-	if !req.DryRun {
-		r.confirm = req.Confirm
-	}
+	r.setConfirm(req.Confirm, req.DryRun)
 	if r.only = req.Only; !req.Shared && req.Only == nil && !req.DryRun && req.Worktree == "" {
 		if r.shared, err = SharedWith(ctx, s, from.Entry); err != nil {
 			return nil, err
@@ -86,6 +85,7 @@ type restoreRun struct {
 	op      snapshot.Op
 	subject string // of the frame that records the restore
 	confirm ConfirmRemoval
+	keepNew bool     // see RestoreJobs
 	stays   []string // absolute paths that the restore leaves as they are
 	only    func(path string) bool
 	shared  []string // the runs and sessions whose files the restore may change, so that it is refused
@@ -95,11 +95,18 @@ type restoreRun struct {
 	finished func(error) snapshot.Event
 }
 
+// setConfirm makes the restore call confirm, unless it is a dry run.
+func (r *restoreRun) setConfirm(confirm ConfirmRemoval, dryRun bool) {
+	if r.keepNew = confirm != nil; !dryRun {
+		r.confirm = confirm
+	}
+}
+
 // do restores the files of out.VCS in the working copy target, sets the other fields of out, and returns out. If the
 // run's tip lacks the earlier files, do first saves them in the run. It then records the restore or, for a revert, its
 // failure in the run. With dryRun, do only plans the restore: it changes no file and appends nothing.
 func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *RestoreResult, dryRun bool) (*RestoreResult, error) {
-	all := &RestoreJobs{Store: r.store, Head: r.head, All: []*RestoreJob{
+	all := &RestoreJobs{Store: r.store, Head: r.head, KeepNew: r.keepNew, All: []*RestoreJob{
 		{Store: r.store, Copy: target, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Only: r.only, Out: out},
 	}}
 	defer all.Close()

@@ -29,6 +29,9 @@ type RestoreJob struct {
 	stays  []string // Stays, and the files that Only leaves
 	paths  []string // the paths of stays in this working copy, relative to its top
 
+	left     []snapshot.LeftOut // new files that stay, as Out.New
+	inTheWay []string           // new files whose place a restored file takes
+
 	have *jjbridge.CapturedFiles // the files before the restore
 	plan *jjbridge.Plan          // the changes that the restore makes; nil until prepare
 	now  *jjbridge.CapturedFiles // the files after the restore; nil until look
@@ -59,12 +62,18 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 	if err := r.leaveStaying(); err != nil {
 		return err
 	}
-	if r.plan, err = r.Copy.workspace.Plan(ctx, r.have, r.Want.Tree, r.Want.LeftOut...); err != nil {
+	r.left = nil
+	r.Out.Root, r.Out.Name = r.Copy.Root(), r.Name
+	return r.makePlan(ctx)
+}
+
+// makePlan sets r.plan from r.have to r.Want, without the files in r.left, and the changes in r.Out.
+func (r *RestoreJob) makePlan(ctx context.Context) (err error) {
+	if r.plan, err = r.Copy.workspace.Plan(ctx, r.have, r.Want.Tree, slices.Concat(r.Want.LeftOut, r.left)...); err != nil {
 		return err
 	}
 	r.plan.Stay = r.paths
 	r.Out.Changes = append([]jjbridge.PathChange{}, r.plan.Changes...)
-	r.Out.Root, r.Out.Name = r.Copy.Root(), r.Name
 	return nil
 }
 
@@ -140,7 +149,7 @@ func scopeLike(v *snapshot.VCS) string {
 // no frame.
 func (r *RestoreJob) look(ctx context.Context) {
 	r.now = r.after(ctx)
-	if !r.Copy.compare(ctx, r.now, r.Want) {
+	if !r.Copy.compare(ctx, r.now, r.Want, r.left) {
 		return
 	}
 	// An additional file may be a secret that was ignored before the restore.

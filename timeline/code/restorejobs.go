@@ -18,6 +18,8 @@ type RestoreJobs struct {
 	Store *timeline.Store
 	Head  *timeline.Head // nil until the run exists, for Prepare alone
 	All   []*RestoreJob  // one job for each working copy
+	// KeepNew makes new untracked files stay, unless a restored file takes their place. Confirmed sets it if somebody is asked.
+	KeepNew bool
 	// Fence returns an error if the operation must not append on the current tip. A nil Fence allows every append.
 	Fence func() error
 }
@@ -38,14 +40,17 @@ func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	}
 	for _, one := range r.All {
 		one.Copy = one.Copy.For(run, "")
-		err := one.prepare(ctx)
+		var err error
+		if one.Out.Running, err = r.running(one.Name); err == nil {
+			err = one.prepare(ctx)
+		}
+		if err == nil {
+			err = r.leaveNew(ctx, one)
+		}
 		if err == nil {
 			err = one.refuseBeside(run)
 		}
 		if err != nil {
-			return timeline.Explain(err)
-		}
-		if one.Out.Running, err = r.running(one.Name); err != nil {
 			return timeline.Explain(err)
 		}
 		refused = append(refused, one.plan.Refused...)
@@ -174,7 +179,8 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 	var news []*RestoreJob
 	for _, one := range r.All {
 		captured := found(one).VCS
-		if known := WorktreeOf(vcs, one.Name); known != nil && known.Tree == captured.Tree {
+		known := WorktreeOf(vcs, one.Name)
+		if known != nil && (known.Tree == captured.Tree || one.leavesOnly() && known.Tree == one.Want.Tree) {
 			continue
 		}
 		if captured.Attempts, err = r.running(one.Name); err != nil {

@@ -65,9 +65,7 @@ func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restore
 			Worktree: attempt.Worktree,
 		},
 	}
-	if !req.DryRun {
-		r.confirm = req.Confirm
-	}
+	r.setConfirm(req.Confirm, req.DryRun)
 	if !req.DryRun && !req.Shared && attempt.Worktree == "" {
 		made, err := s.Load(ctx, at.String())
 		if err != nil {

@@ -176,9 +176,10 @@ func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 // compare checks the files of a working copy after a restore. now is the capture after the restore, and want is the
 // record of the files to restore. compare returns true if all files of want are in the working copy. There may be
 // additional files, which were ignored before the restore and are no longer ignored. compare warns about additional
-// files and about files that differ, except files that the capture of want left out. If the comparison fails, compare
-// warns and returns false. A file of want that now leaves out because of a secret counts as restored.
-func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.CapturedFiles, want *snapshot.VCS) (same bool) {
+// files and about files that differ, except files that the capture of want left out and the files in stay. If the
+// comparison fails, compare warns and returns false. A file of want that now leaves out because of a secret counts as
+// restored.
+func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.CapturedFiles, want *snapshot.VCS, stay []snapshot.LeftOut) (same bool) {
 	if now.VCS.Tree == want.Tree {
 		return true
 	}
@@ -192,7 +193,7 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.CapturedFiles, 
 		c.store.Warn(fmt.Errorf("the restored files were not compared with the captured files: %w", err))
 		return false
 	}
-	left := slices.Concat(want.LeftOut, leftSecrets(now.VCS.LeftOut))
+	left := slices.Concat(want.LeftOut, stay, leftSecrets(now.VCS.LeftOut))
 	differ = slices.DeleteFunc(differ, func(d jjbridge.PathChange) bool { return jjbridge.IsLeftOut(left, d.Path) })
 	var besides, others []string
 	for _, d := range differ {

@@ -19,7 +19,7 @@ var (
 	runner  = regexp.MustCompile(`^(g?make|just|task|rake|ant|mvn|gradle|npx|npm|pnpm|yarn|bunx|uvx?|poetry|pipenv|bundle|go|cargo|dotnet|docker|direnv|busybox)$`)
 	wrapper = regexp.MustCompile(`^(env|xargs|nice|ionice|nohup|time|timeout|stdbuf|sudo|doas|setsid|command|exec|eval|if|then|else|elif|do|while|until|[{}!])$`)
 	// textual matches programs whose operands without -f are text.
-	textual = regexp.MustCompile(`^(sed|grep|tr|cut|head|tail|cat|sort|echo|printf|true|false)$`)
+	textual = regexp.MustCompile(`^(sed|grep|tr|cut|head|tail|cat|echo|printf|true|false)$`)
 	// setting matches what can stand between a wrapper and a program.
 	setting = regexp.MustCompile(`^(-|\w+=|\d)`)
 	// constant matches values by which git runs nothing, or something of its own.
@@ -61,6 +61,7 @@ func (f *finder) understood(top string, words []string, why string) bool {
 		return false
 	}
 	if textual.MatchString(name) && !slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") && strings.Contains(word, "f") }) {
+		f.mentioned(top, strings.Join(words[1:], " "), true, why)
 		return true
 	}
 	script := interpreter.MatchString(name)
@@ -92,6 +93,9 @@ func (f *finder) understood(top string, words []string, why string) bool {
 func (f *finder) named(top, word, why string) bool {
 	path := f.path(top, word)
 	as := program
+	if strings.HasSuffix(word, ".py") && slices.Contains(f.roots, filepath.Dir(filepath.Clean(path))) {
+		return false // it imports what stands beside it
+	}
 	if isFolder(path) {
 		as = hooks
 	}

@@ -70,6 +70,7 @@ var ways = map[string]way{
 	"a folder of python":      {setup: `git config filter.x.clean 'python3 tools'; touch tools/__main__.py; ` + dat, inside: `cp py tools/__main__.py; echo x >a.dat`, later: `git add a.dat`},
 	"a module of python":      {setup: `git config filter.x.clean 'PYTHONPATH=tools python3 -m pkg'; ` + dat, inside: `cp py tools/pkg.py; echo x >a.dat`, later: `git add a.dat`},
 	"a module beside":         {setup: `git config filter.x.clean 'python3 -m pkg'; ` + dat, inside: `cp py pkg.py; echo x >a.dat`, later: `git add a.dat`},
+	"a module at the top":     {setup: `git config filter.x.clean 'python3 clean.py'; echo 'import json' >clean.py; ` + dat, inside: `cp py json.py; echo x >a.dat`, later: `git add a.dat`},
 	"another folder":          {setup: `git config filter.x.clean 'cd tools && sh ./clean'; ` + dat, inside: `cp evil tools/clean; echo x >a.dat`, later: `git add a.dat`},
 	"a word that is no file":  {setup: `git config filter.x.clean 'sh tools/new'; ` + dat, inside: `cp evil tools/new; echo x >a.dat`, later: `git add a.dat`},
 	"a variable":              {setup: `git config filter.x.clean 'x=tools; sh $x/clean'; ` + dat, inside: `cp evil tools/clean; echo x >a.dat`, later: `git add a.dat`},

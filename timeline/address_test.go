@@ -84,9 +84,11 @@ func TestNoNewRunHasAnIDThatCommandsReadAsSomethingElse(t *testing.T) {
 	s := open(t, repo)
 	triage(t, s, "parent")
 	before := repo.Git("for-each-ref")
-	for _, id := range []string{"a:2", "a:0", ":2", "a:b:2", "a:smithers/7", "a@id", "a@b:c", "@", "@call_1", "-x", "-",
+	for _, id := range []string{
+		"a:2", "a:0", ":2", "a:b:2", "a:smithers/7", "a@id", "a@b:c", "@", "@call_1", "-x", "-",
 		"fix:2\u200b", "fix\u200b", "\ufefffix", "fix:2 ", " fix", "fix\t", "fix\u00a0", "f\u00adix", "fi\u202ex", "fix\x00", "fix\u2028", "fi\u00a0x", "fix\u3164", "fix\u2800",
-		"fix\u034f", "fix\ufe0f", "fix:2\u0301", "fi\u0331x", "\u0301fix", "\u200b", " ", "- x"} {
+		"fix\u034f", "fix\ufe0f", "fix:2\u0301", "fi\u0331x", "\u0301fix", "\u200b", " ", "- x",
+	} {
 		_, err := s.Create(t.Context(), snapshot.Run{ID: id, Status: snapshot.RunRunning}, snapshot.Draft{})
 		assert.Equal(t, fault.InvalidRunID, fault.CodeOf(err), id)
 		_, err = s.Fork(t.Context(), timeline.ForkRequest{From: "parent", RunID: id})

@@ -173,8 +173,10 @@ func TestAFetchedRunThatCouldBeMistakenGetsAnotherID(t *testing.T) {
 	t.Parallel()
 	ours, theirs := twoClones(t)
 	ours.play("a", 3)
-	ids := map[string]string{"a:2": "a.2", "a@id": "a.id", "@": "", "-x": "x", ":1": "1", "a:smithers/7": "a.smithers/7",
-		"fix:2\u200b": "fix.2", "fix:2 ": "fix.2", "fix\u0301": "fix", "f\u00adix": "fix", "\tfix": "fix"}
+	ids := map[string]string{
+		"a:2": "a.2", "a@id": "a.id", "@": "", "-x": "x", ":1": "1", "a:smithers/7": "a.smithers/7",
+		"fix:2\u200b": "fix.2", "fix:2 ": "fix.2", "fix\u0301": "fix", "f\u00adix": "fix", "\tfix": "fix",
+	}
 	heads := make(map[string]*timeline.Head)
 	for id := range ids {
 		heads[id] = theirs.playAs(id, 2)

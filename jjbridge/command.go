@@ -61,7 +61,7 @@ func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []b
 	}
 	return gitexec.Process{
 		Dir: cmp.Or(w.Root, w.Repo.GitDir), Env: append(w.gitEnv(), run.env...),
-		Options: options, Args: run.args, Stdin: run.stdin, Monitor: run.caches,
+		Options: options, Args: run.args, Stdin: run.stdin, Monitor: run.caches && !w.NoMonitor,
 	}.Run(ctx)
 }
 

@@ -33,6 +33,8 @@ type Workspace struct {
 	Name string
 	// NoJJ is true if the folder is also a colocated jj workspace, but PATH has no jj, so the package uses only git.
 	NoJJ bool
+	// NoMonitor keeps git from the user's file system monitor, which may be among the files of the working copy.
+	NoMonitor bool
 
 	main   string   // the top of the main working copy; "" if it is unknown
 	jjRepo string   // the .jj/repo folder of the main jj workspace; "" with git

@@ -115,6 +115,13 @@ func (s *Store) Agree(entry *snapshot.Entry) error {
 	return Explain(err)
 }
 
+// TrustsFiles reports whether git may run and obey the files of the run of an entry: this clone has recorded the run up to the entry, or the user has agreed,
+// also by Options.TrustFiles.
+func (s *Store) TrustsFiles(entry *snapshot.Entry) (bool, error) {
+	origin, err := s.Origin(entry)
+	return origin != Stranger || slices.Contains(s.trusts, entry.Stored().Run), err
+}
+
 // Inherit notes that the first entry of a new run has the files of the entry from, and so comes from where from comes from.
 func (s *Store) Inherit(first, from *snapshot.Entry) error {
 	row, err := first.RunRow()

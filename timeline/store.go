@@ -51,6 +51,8 @@ type Options struct {
 	// Log means that the process lives long, and may acknowledge entries in a write-ahead log before it makes a pack and moves refs,
 	// unless smithers.journal forbids it.
 	Log bool
+	// TrustFiles has the ids of runs whose files git may run and obey, although this clone has not recorded them.
+	TrustFiles []string
 	// UpkeepEvery is the number of writes after which a round of upkeep starts; 0 means the default. A process that writes often and
 	// lives long merges less with a larger number.
 	UpkeepEvery int
@@ -83,6 +85,7 @@ type Store struct {
 	told    sync.Map // the texts of the warnings that WarnOnce has given
 	index   heldIndex
 	appends *Durations // nil if nobody counts them
+	trusts  []string   // Options.TrustFiles
 }
 
 // Open opens the run history of the repository that contains opts.Dir. If no repository contains opts.Dir, it opens the
@@ -130,7 +133,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s := &Store{
 		repo: repo, workspace: workspace, env: opts.Env, settings: set, objects: objects, refs: db,
 		frames: snapshot.NewFrameCache(renderedFrames),
-		now:    opts.Now, warn: opts.Warn,
+		now:    opts.Now, warn: opts.Warn, trusts: opts.TrustFiles,
 	}
 	if s.warn == nil {
 		s.warn = func(error) {}

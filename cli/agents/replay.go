@@ -77,6 +77,7 @@ The frames of an imported session have no files: replay refuses, and --dry-run p
 			&urfave.StringFlag{Name: "to", Usage: "make a new working copy in `DIR`"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "print the brief and the changes without making them"},
 			&urfave.BoolFlag{Name: "force", Usage: "go on although there are unsaved changes; they are saved in a frame"},
+			desk.TrustFilesFlag(),
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{

@@ -48,7 +48,7 @@ result). Processes, databases, and the agent's memory and permissions are not th
 			&urfave.BoolFlag{Name: "no-start", Usage: "print the command that starts the agent"},
 			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "start the agent on a session of somebody else without asking"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be kept, and make nothing"},
-			desk.ForceFlag(),
+			desk.ForceFlag(), desk.TrustFilesFlag(),
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{

@@ -174,6 +174,7 @@ func (c *Command) build(s *session.Session) *urfave.Command {
 			if err := c.check(uc); err != nil {
 				return err
 			}
+			s.TrustFiles = uc.StringSlice("trust-files")
 			return c.Run(uc.Context, s, uc)
 		}
 	}

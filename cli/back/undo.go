@@ -54,7 +54,7 @@ A second undo takes back the operation before. Prints the address of the new fra
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
-			desk.RemovalFlag(),
+			desk.RemovalFlag(), desk.TrustFilesFlag(),
 			forceFlag(""),
 		},
 		Changes: true,

@@ -6,6 +6,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
@@ -51,6 +52,7 @@ Prints each worktree and the outcome.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "dry-run", Usage: "list the worktrees without removing them"},
+			desk.TrustFilesFlag(),
 		},
 		Changes:  true,
 		Exits:    arg.Writes(),

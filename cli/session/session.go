@@ -15,8 +15,10 @@ import (
 type Session struct {
 	*term.Terminal
 
-	Args  []string        // the words after the program's name, as they were typed
-	Hurry context.Context // ends when the process gets a second signal to stop
+	Args []string // the words after the program's name, as they were typed
+	// TrustFiles has the values of --trust-files.
+	TrustFiles []string
+	Hurry      context.Context // ends when the process gets a second signal to stop
 }
 
 // WithStore opens the history of the repository in which the command was called, calls f with the history, and closes
@@ -33,7 +35,7 @@ func (s *Session) WithLog(ctx context.Context, f func(*timeline.Store) error) er
 
 // withStore opens the history, which may log entries if log is true, calls f and closes the history.
 func (s *Session) withStore(ctx context.Context, log bool, f func(*timeline.Store) error) error {
-	store, err := timeline.Open(ctx, timeline.Options{Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, Log: log})
+	store, err := timeline.Open(ctx, timeline.Options{Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, Log: log, TrustFiles: s.TrustFiles})
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,22 @@ var (
 	constant = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|\d*)$`)
 )
 
+// Programs returns the files and folders below root that a command line of git's configuration may run or use, relative to root. git runs the line in root. The
+// error is an *Error if it is not certain which they are. Programs changes no file.
+func Programs(root string, env []string, line string) (paths []string, err error) {
+	home, _ := gitexec.LookupEnv(env, "HOME")
+	f := &finder{env: env, home: home, roots: []string{root}, looks: true}
+	f.command(root, line, true, "git's configuration")
+	for _, one := range f.found {
+		path, err := filepath.Rel(root, one.path)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, filepath.ToSlash(path))
+	}
+	return paths, f.err
+}
+
 // command closes the files that a command line of git's configuration or of a variable names. A line is understood if it is a program and
 // plain words, and what these name exists. strict refuses any other line. Otherwise a line is refused if it runs something by a relative path,
 // or something that finds its files in the current folder.

@@ -32,6 +32,7 @@ type finder struct {
 	home  string
 	roots []string // the folders, and single files
 	found []closed
+	looks bool  // nothing is closed: no folder is made
 	err   error // the first; nothing is done after it
 
 	included []string // the files of configuration that settings has read
@@ -218,7 +219,7 @@ func (f *finder) close(path string, as role, why string) {
 		f.err = cannot("%s names %s, which does not exist, and which a command in a sandbox could make: make an empty file there", why, filepath.Base(path))
 		return
 	}
-	if !exists(path) { // an empty folder, which git does not see, stands where the command could put something
+	if !f.looks && !exists(path) { // an empty folder, which git does not see, stands where the command could put something
 		if err := os.MkdirAll(path, 0o777); err != nil { //nolint:gosec // the umask decides
 			f.err = cannot("%s names %s, which cannot be kept from the command", why, filepath.Base(path))
 		}

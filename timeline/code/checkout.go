@@ -78,10 +78,23 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
+	stranger, err := distrusted(s, s.Workspace(), from.Entry)
+	trees := []objstore.ID{vcs.Tree}
+	if err == nil && stranger != "" && !commit.IsZero() { // git writes its files first
+		trees = append(trees, objstore.ID{})
+		trees[1], err = timeline.CommitTree(s.Objects(), commit)
+	}
+	if err == nil {
+		err = checkPrograms(ctx, stranger, s.Workspace(), func() ([]string, error) { return changedFromOwn(ctx, s, trees...) }, trees...)
+	}
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
 	workspace, err := worktrees.Add(ctx, s.Workspace(), worktrees.AddRequest{Path: dir, Commit: commit})
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
+	workspace.NoMonitor = stranger != ""
 	made := madeWorktree{
 		Run: cmp.Or(req.Run, from.Address.Run), Name: workspace.Name, Path: workspace.Root, Checkout: true, Tree: vcs.Tree,
 	}

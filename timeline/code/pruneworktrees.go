@@ -171,7 +171,9 @@ func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info work
 		}
 		return worktrees.Forget(ctx, s.Workspace(), info, saved)
 	}
-	err = act(objstore.ID{})
+	if err = checkMadePrograms(ctx, s, made); err == nil {
+		err = act(objstore.ID{})
+	}
 	// Uncommitted files are no unsaved work if a frame keeps the same files.
 	if errors.Is(err, worktrees.ErrUnsaved) {
 		tree, kept, keptErr := keptTree(ctx, s, made)
@@ -186,7 +188,7 @@ func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info work
 	switch {
 	case err == nil:
 		return "", nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, fault.CodeOf(err) == fault.UntrustedFiles && !dryRun:
 		return "", timeline.Explain(err)
 	case errors.As(err, &unsaved):
 		return unsaved.Reason, nil
@@ -197,6 +199,23 @@ func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info work
 	return "cannot be read: " + err.Error(), nil
 }
 
+// checkMadePrograms returns untrusted_files if git could run a program among the files of a stranger's run while it reads the worktree of a record.
+func checkMadePrograms(ctx context.Context, s *timeline.Store, made madeWorktree) error {
+	head, err := s.Head(ctx, made.Run)
+	if err != nil || made.Tree.IsZero() || isMissing(made.Path) {
+		return nil //nolint:nilerr // nothing is known of a run that is not here
+	}
+	files, err := WorkingCopyAt(ctx, s, made.Path)
+	if err != nil {
+		return err
+	}
+	stranger, err := distrusted(s, files.workspace, head.Entry())
+	if err == nil {
+		err = checkPrograms(ctx, stranger, files.workspace, func() ([]string, error) { return changedFromOwn(ctx, s, made.Tree) }, made.Tree)
+	}
+	return err
+}
+
 // keptTree returns the tree of a worktree's current files, and reports whether these files exist elsewhere: the
 // worktree began with exactly these files, or the tip of a run has them.
 func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree objstore.ID, kept bool, err error) {
@@ -204,6 +223,7 @@ func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree o
 	if err != nil {
 		return tree, false, err
 	}
+	files.workspace.NoMonitor = true // it may be among the files of a stranger's run
 	now, err := files.read(ctx, snapshot.ScopeAll)
 	if err != nil {
 		return tree, false, err

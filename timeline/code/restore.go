@@ -106,7 +106,7 @@ func (r *restoreRun) setConfirm(confirm ConfirmRemoval, dryRun bool) {
 // run's tip lacks the earlier files, do first saves them in the run. It then records the restore or, for a revert, its
 // failure in the run. With dryRun, do only plans the restore: it changes no file and appends nothing.
 func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *RestoreResult, dryRun bool) (*RestoreResult, error) {
-	all := &RestoreJobs{Store: r.store, Head: r.head, KeepNew: r.keepNew, All: []*RestoreJob{
+	all := &RestoreJobs{Store: r.store, Head: r.head, KeepNew: r.keepNew, DryRun: dryRun, All: []*RestoreJob{
 		{Store: r.store, Copy: target, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Only: r.only, Out: out},
 	}}
 	defer all.Close()

@@ -22,14 +22,22 @@ type RestoreJobs struct {
 	KeepNew bool
 	// Fence returns an error if the operation must not append on the current tip. A nil Fence allows every append.
 	Fence func() error
+	// Of has entries whose files the jobs restore, beside those of Head.
+	Of []*snapshot.Entry
+	// DryRun says that nothing will be restored.
+	DryRun bool
 }
 
 // Prepare plans the restores of all working copies, and sets Running in the result of each job. It changes no file.
-// Code: restore_refused if there is a reason against a restore, such as an ignored file at the path of a restored file, or
+// Codes: untrusted_files, see checkPrograms; restore_refused if there is a reason against a restore, such as an ignored file at the path of a restored file, or
 // another run that executes in the working copy.
 func (r *RestoreJobs) Prepare(ctx context.Context) error {
+	of := r.Of
 	if r.Head != nil {
-		if err := r.Store.MuteHooks(ctx, r.Head.Entry()); err != nil {
+		of = append(slices.Clone(of), r.Head.Entry())
+	}
+	for _, entry := range of {
+		if err := r.Store.MuteHooks(ctx, entry); err != nil {
 			return err
 		}
 	}
@@ -40,8 +48,11 @@ func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	}
 	for _, one := range r.All {
 		one.Copy = one.Copy.For(run, "")
-		var err error
-		if one.Out.Running, err = r.running(one.Name); err == nil {
+		stranger, err := distrusted(r.Store, one.Copy.workspace, of...)
+		if err == nil {
+			one.Out.Running, err = r.running(one.Name)
+		}
+		if err == nil {
 			err = one.prepare(ctx)
 		}
 		if err == nil {
@@ -49,6 +60,9 @@ func (r *RestoreJobs) Prepare(ctx context.Context) error {
 		}
 		if err == nil {
 			err = one.refuseBeside(run)
+		}
+		if err == nil && !r.DryRun {
+			err = one.checkPrograms(ctx, stranger)
 		}
 		if err != nil {
 			return timeline.Explain(err)

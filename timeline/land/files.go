@@ -13,8 +13,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// captured is the record of captured files.
-type captured struct{ vcs *snapshot.VCS }
+// captured is the record of captured files, and the entry that has it.
+type captured struct {
+	vcs   *snapshot.VCS
+	entry *snapshot.Entry
+}
 
 // FilesAt returns the files of a frame. worktree is the task whose own worktree is meant, or "". Code: no_code if the frame has
 // no such files.
@@ -26,7 +29,7 @@ func FilesAt(at *timeline.LoadedEntry, worktree string) (Files, error) {
 	if vcs = code.WorktreeOf(vcs, worktree); vcs == nil || vcs.Tree.IsZero() {
 		return Files{}, noFiles(at, worktree)
 	}
-	return Files{at.Address, at.Entry.ID, worktree, captured{vcs}}, nil
+	return Files{at.Address, at.Entry.ID, worktree, captured{vcs, at.Entry}}, nil
 }
 
 // noFiles returns no_code for a frame without files.
@@ -54,7 +57,7 @@ func FirstFiles(ctx context.Context, s *timeline.Store, run, worktree string) (F
 		return Files{}, timeline.Explain(err)
 	}
 	if vcs = code.WorktreeOf(vcs, worktree); vcs != nil && !vcs.Tree.IsZero() {
-		return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, worktree, captured{vcs}}, nil
+		return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, worktree, captured{vcs, first}}, nil
 	}
 	return laterFiles(ctx, s, run, worktree)
 }
@@ -89,7 +92,7 @@ func laterFiles(ctx context.Context, s *timeline.Store, run, worktree string) (F
 		return Files{}, noFiles(&timeline.LoadedEntry{Address: timeline.Address{Run: run}, Entry: head.Entry()}, worktree)
 	}
 	if worktree == "" {
-		return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, "", captured{files}}, nil
+		return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, "", captured{files, first}}, nil
 	}
 	// The first frame with the worktree has what the task made of it. The worktree started with a commit.
 	start := *files
@@ -98,7 +101,7 @@ func laterFiles(ctx context.Context, s *timeline.Store, run, worktree string) (F
 			Hint("choose the first frame with --from").Detail("runId", run)
 	}
 	start.LeftOut, start.LeftOutMore, start.Scope = nil, 0, snapshot.ScopeAll
-	return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, worktree, captured{&start}}, nil
+	return Files{timeline.Address{Run: first.Run, Frame: first.Frame}, first.ID, worktree, captured{&start, first}}, nil
 }
 
 // Since checks that the files to continue those of from: that from is an earlier frame of the same run, or of a run that it

@@ -21,7 +21,7 @@ func (l *gitLanding) toFiles(ctx context.Context) (_ *Result, err error) {
 		Store: l.s, Copy: code.WorkingCopyOf(l.s), Want: &snapshot.VCS{Scope: snapshot.ScopeAll},
 		Merge: l.mergeFiles, Switch: l.switchAll, Out: new(code.RestoreResult),
 	}
-	jobs := &code.RestoreJobs{Store: l.s, All: []*code.RestoreJob{job}}
+	jobs := &code.RestoreJobs{Store: l.s, All: []*code.RestoreJob{job}, Of: l.req.entries()}
 	defer jobs.Close()
 	if err := jobs.Confirmed(ctx, l.req.Confirm, func() error { return jobs.Prepare(ctx) }); err != nil {
 		return nil, landRefused(err)

@@ -48,7 +48,7 @@ func landJJ(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	job := &code.RestoreJob{
 		Store: s, Copy: code.WorkingCopyOf(s), Want: &snapshot.VCS{Scope: snapshot.ScopeAll}, Merge: l.forecast, Out: new(code.RestoreResult),
 	}
-	jobs := &code.RestoreJobs{Store: s, All: []*code.RestoreJob{job}}
+	jobs := &code.RestoreJobs{Store: s, All: []*code.RestoreJob{job}, Of: req.entries()}
 	defer jobs.Close()
 	if err := jobs.Prepare(ctx); err != nil {
 		return nil, landRefused(err)

@@ -32,6 +32,14 @@ type Request struct {
 	Confirm code.ConfirmRemoval
 }
 
+// entries returns the entries whose files are landed.
+func (r Request) entries() (out []*snapshot.Entry) {
+	for _, step := range r.Steps {
+		out = append(out, step.To.entry)
+	}
+	return out
+}
+
 // Step is one change: from the files of one frame to those of a later frame, in one working copy of a run.
 type Step struct {
 	From, To Files
@@ -75,6 +83,6 @@ func (st *Step) Only(ctx context.Context, s *timeline.Store, own func(path strin
 			vcs.LeftOut = append(vcs.LeftOut, snapshot.LeftOut{Path: change.Path, Reason: snapshot.LeftUntracked})
 		}
 	}
-	st.To.captured = captured{&vcs}
+	st.To.captured = captured{&vcs, st.To.entry}
 	return nil
 }

@@ -85,8 +85,11 @@ func (c *filesCapture) unwatch(ctx context.Context) error {
 			refused = append(refused, fields[0])
 		}
 	}
+	// git reads files that have changed within the time of the index, too, and gives up: it gets a working copy without files.
+	away := *c.w
+	away.Root = c.p.Dir
 	tracked.args, tracked.stdin = []string{"update-index", "-z", "--assume-unchanged", "--stdin"}, paths(refused)
-	if _, err = c.w.gitWith(ctx, tracked); err != nil {
+	if _, err = away.gitWith(ctx, tracked); err != nil {
 		return err
 	}
 	data, err := os.ReadFile(c.p.TrackedPath())

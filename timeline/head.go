@@ -68,15 +68,13 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 }
 
 // newTip returns the name of the tip of a new run with the given id. It does not check whether a run with the id
-// exists. Code: invalid_run_id if the id is empty, longer than snapshot.MaxRunID bytes, not UTF-8, or Mistakable.
+// exists. Code: invalid_run_id if the id is empty, longer than snapshot.MaxRunID bytes, not UTF-8, or one that commands
+// misread. An id that people alone mistake is accepted: it is the user's own, or another program's.
 func newTip(id string) (refs.Name, error) {
-	if id != "" && Mistakable(id) {
+	if id != "" && misread(id) {
 		why := "can be read as an address, so commands would confuse it with a frame"
-		switch {
-		case id[0] == '-':
+		if id[0] == '-' {
 			why = "begins with -, so commands would read the id as an option"
-		case Visible(id) != id:
-			why = "has blanks at its ends or characters that nobody sees, so people would confuse it with another id"
 		}
 		return "", fault.New(fault.InvalidRunID, "run id %q %s", id, why).
 			Hint("leave out --run-id: git-smithers then chooses an id").Detail("runId", id)

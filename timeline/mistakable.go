@@ -8,11 +8,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Mistakable reports whether a command can read a run's id as something else: as the address of a frame of another run, as the newest session,
-// or as an option, or whether the id looks like another one: see [Visible]. New runs get no such id, and a fetched run with such an id gets another one. Runs of other programs keep the ids that
-// these programs gave them; [Store.Load] prefers the frame.
-func Mistakable(id string) bool {
-	if id == "" || strings.ContainsRune("-@", rune(id[0])) || Visible(id) != id {
+// Mistakable reports whether a command can read a run's id as something else, or a person: see [Visible]. A fetched run with such an id gets
+// another one. Runs of other programs keep the ids that these programs gave them; [Store.Load] prefers the frame.
+func Mistakable(id string) bool { return misread(id) || Visible(id) != id }
+
+// misread reports whether a command can read a run's id as the address of a frame of another run, as the newest session, or as an option. New
+// runs get no such id.
+func misread(id string) bool {
+	if id == "" || strings.ContainsRune("-@", rune(id[0])) {
 		return true
 	}
 	readings, err := splitAddress(id)

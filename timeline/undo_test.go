@@ -237,7 +237,7 @@ func TestARunThatALiveProcessOwnsIsLeftAlone(t *testing.T) {
 	assert.Equal(t, refs, repo.Git("for-each-ref"))
 }
 
-// A run whose process has died is nobody's; a travel fences that process out for good.
+// A run whose process has died is nobody's; a travel fences that process out for good. This clone did not see the process, so the travel is forced.
 func TestARunOfAProcessThatIsGoneIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
@@ -247,7 +247,8 @@ func TestARunOfAProcessThatIsGoneIsTakenOver(t *testing.T) {
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Run: func(row *snapshot.Run) {
 		row.Epoch, row.Owner, row.Status = 3, "0123456789abcdef", snapshot.RunRunning
 	}}))
-	travelTo(t, s, "run", "c::0::1")
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "c", Attempt: 1, NoFiles: true, Force: true})
+	require.NoError(t, err)
 	row := rowAt(t, s, "run")
 	assert.EqualValues(t, 4, row.Epoch)
 	assert.Empty(t, row.Owner)

@@ -58,7 +58,8 @@ func (p *push) lookForLFS(pointers []gate.LFSPointer, runs []gate.Run) {
 	if len(pointers) > named {
 		more = fmt.Sprintf(" and %d more", len(pointers)-named)
 	}
-	p.store.Warn(fmt.Errorf("%s the LFS objects of %s%s: `%s` sends them", what, strings.Join(paths, ", "), more, p.lfs.Command))
+	command := p.lfs.Command
+	p.store.Warn(fmt.Errorf("%s the LFS objects of %s%s: `%s` sends them", what, strings.Join(paths, ", "), more, command))
 }
 
 // lfsStores returns the folders in which git-lfs keeps the objects of a remote that is a folder. It returns none if the remote is

@@ -29,13 +29,13 @@ func TestLinesOfOpencode(t *testing.T) {
 	todos := strings.NewReplacer(`"write"`, `"todowrite"`, `"input":{`, `"input":{"todos":[{"content":"Look"}],`).Replace(opencodeWrote)
 	for line, want := range map[string]Facts{
 		opencodeHeader: {Header: true, AtMs: 1000, Folder: "/work/repo", Session: "ses_old"},
-		opencodeAsked:  {AtMs: 2000, Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
+		opencodeAsked:  {AtMs: 2000, ID: "2000", Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
 		opencodePrompt: {Part: "msg_214d613c3001aaaaaaaaaaaaaa", Said: []Saying{{User, "Look"}}},
 		strings.Replace(opencodePrompt, `"text":"Look"`, `"text":"Look","synthetic":true`, 1): {Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
 		strings.Replace(opencodePrompt, `"text":"Look"`, `"text":"Look","ignored":true`, 1):   {Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
 		strings.Replace(opencodePrompt, `"role":"user",`, ``, 1):                              {Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
 		strings.Replace(opencodePrompt, `"role":"user"`, `"role":"assistant"`, 1):             {Answers: true, Part: "msg_214d613c3001aaaaaaaaaaaaaa", Said: []Saying{{Assistant, "Look"}}},
-		opencodeBegun: {Answers: true, AtMs: 3000, Folder: "/work/repo", Part: "msg_214d62e27001bbbbbbbbbbbbbb"},
+		opencodeBegun: {Answers: true, AtMs: 3000, ID: "3000", Folder: "/work/repo", Part: "msg_214d62e27001bbbbbbbbbbbbbb"},
 		opencodeStep:  {Answers: true, Part: "msg_214d62e27001bbbbbbbbbbbbbb"},
 		opencodeWrote: {
 			Answers: true, AtMs: 3200, Part: "msg_214d62e27001bbbbbbbbbbbbbb", Begun: []Call{{ID: "call_1", Tool: "write", Input: json.RawMessage(`{"filePath":"/work/repo/a"}`)}},
@@ -45,7 +45,7 @@ func TestLinesOfOpencode(t *testing.T) {
 			Answers: true, AtMs: 3300, Part: "msg_214d62e27001bbbbbbbbbbbbbb", Begun: []Call{{ID: "call_2", Tool: "bash", Input: json.RawMessage(`{}`)}},
 			Ended: []Result{{ID: "call_2", Failed: true}},
 		},
-		opencodeEnded: {Answers: true, AtMs: 4000, Folder: "/work/repo", Message: "msg_214d62e27001bbbbbbbbbbbbbb", Part: "msg_214d62e27001bbbbbbbbbbbbbb", Usage: Usage{Input: 10, Output: 5, CacheRead: 4, CacheCreation: 5}},
+		opencodeEnded: {Answers: true, AtMs: 4000, ID: "3000", Folder: "/work/repo", Message: "msg_214d62e27001bbbbbbbbbbbbbb", Part: "msg_214d62e27001bbbbbbbbbbbbbb", Usage: Usage{Input: 10, Output: 5, CacheRead: 4, CacheCreation: 5}},
 		todos: {
 			Answers: true, AtMs: 3200, Part: "msg_214d62e27001bbbbbbbbbbbbbb",
 			Begun: []Call{{ID: "call_1", Tool: "todowrite", Input: json.RawMessage(`{"todos":[{"content":"Look"}],"filePath":"/work/repo/a"}`)}},

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -185,7 +185,7 @@ func ReadCommit(objects objstore.Reader, commit string) (tree objstore.ID, paren
 
 // refusedByJJ matches a warning of jj about a new file that jj left out because of its size, in the form " <path>:
 // 1.5MiB (1572864 bytes); the maximum size allowed is …".
-var refusedByJJ = regexp.MustCompile(`(?m)^  (.*): [^:]* \((\d+) bytes\); the maximum size allowed is `)
+var refusedByJJ = lazyregexp.New(`(?m)^  (.*): [^:]* \((\d+) bytes\); the maximum size allowed is `)
 
 // leftByJJ returns the files that jj left out because of their size, as jj reports them in stderr. It ignores
 // everything else in stderr.

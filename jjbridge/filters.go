@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -28,9 +28,9 @@ type failedFilter struct {
 
 var (
 	// filterFailed matches git's error about a required filter that failed.
-	filterFailed = regexp.MustCompile(`(?m)^fatal: .*: clean filter '(.*)' failed$`)
+	filterFailed = lazyregexp.New(`(?m)^fatal: .*: clean filter '(.*)' failed$`)
 	// filterAbsent matches git's error about a filter whose command cannot be started.
-	filterAbsent = regexp.MustCompile(`(?m)^error: (external filter '.*' failed 12[67]|cannot fork to run subprocess .*|initialization for subprocess '.*' failed)$`)
+	filterAbsent = lazyregexp.New(`(?m)^error: (external filter '.*' failed 12[67]|cannot fork to run subprocess .*|initialization for subprocess '.*' failed)$`)
 )
 
 // filterHungUp is git's error if the process of a filter ends before the process answers. The error does not name the

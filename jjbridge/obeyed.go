@@ -5,16 +5,16 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // filterKey matches the keys of git's configuration whose value is the command of a filter.
-var filterKey = regexp.MustCompile(`^filter\.(.*)\.(clean|smudge|process)$`)
+var filterKey = lazyregexp.New(`^filter\.(.*)\.(clean|smudge|process)$`)
 
 // Obeyed returns what git obeys of the working copy's files when it writes or reads those of trees: the commands of the filters that these files may use, and the files
 // that it reads as configuration, relative to the top. A file of configuration may not exist yet.

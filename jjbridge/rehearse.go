@@ -6,15 +6,15 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
 // smudgeFailed matches git's error about a required filter that failed while git wrote a file.
-var smudgeFailed = regexp.MustCompile(`(?m)^fatal: (.*): (smudge filter .* failed)$`)
+var smudgeFailed = lazyregexp.New(`(?m)^fatal: (.*): (smudge filter .* failed)$`)
 
 // rehearse writes the files that plan changes, those at the paths others too, into a folder of its own, as far as a filter that git
 // requires writes them. If a filter fails, the error is a *RefusedError: git would stop in the middle of the restore, after it has

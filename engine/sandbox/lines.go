@@ -2,28 +2,28 @@ package sandbox
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
 var (
 	// plainWord matches a word that a shell takes as it is, perhaps in quotes, and plainLine a line of such words.
-	plainWord = regexp.MustCompile("[^\\s'\"\\\\$`*?[\\](){};&|<>#!]+" + `|'[^'\n]*'|"[^"\\$` + "`" + `\n]*"`)
-	plainLine = regexp.MustCompile(`^(?:(?:` + plainWord.String() + `)(?:[ \t]+|$))+$`)
+	plainWord = lazyregexp.New("[^\\s'\"\\\\$`*?[\\](){};&|<>#!]+" + `|'[^'\n]*'|"[^"\\$` + "`" + `\n]*"`)
+	plainLine = lazyregexp.New(`^(?:(?:` + plainWord.String() + `)(?:[ \t]+|$))+$`)
 	// interpreter matches programs that run the file that is their first operand, or change the folder for what follows.
-	interpreter = regexp.MustCompile(`^(sh|bash|dash|zsh|ksh|ash|fish|t?csh|pwsh|python[\d.]*|pypy[\d.]*|node|nodejs|bun|deno|ruby|perl|php|lua|tclsh|java|\.|source|cd)$`)
+	interpreter = lazyregexp.New(`^(sh|bash|dash|zsh|ksh|ash|fish|t?csh|pwsh|python[\d.]*|pypy[\d.]*|node|nodejs|bun|deno|ruby|perl|php|lua|tclsh|java|\.|source|cd)$`)
 	// runner matches programs that find what they run by rules of their own, mostly in the current folder, and wrapper those that run their operands.
-	runner  = regexp.MustCompile(`^(g?make|just|task|rake|ant|mvn|gradle|npx|npm|pnpm|yarn|bunx|uvx?|poetry|pipenv|bundle|go|cargo|dotnet|docker|direnv|busybox)$`)
-	wrapper = regexp.MustCompile(`^(env|xargs|nice|ionice|nohup|time|timeout|stdbuf|sudo|doas|setsid|command|exec|eval|if|then|else|elif|do|while|until|[{}!])$`)
+	runner  = lazyregexp.New(`^(g?make|just|task|rake|ant|mvn|gradle|npx|npm|pnpm|yarn|bunx|uvx?|poetry|pipenv|bundle|go|cargo|dotnet|docker|direnv|busybox)$`)
+	wrapper = lazyregexp.New(`^(env|xargs|nice|ionice|nohup|time|timeout|stdbuf|sudo|doas|setsid|command|exec|eval|if|then|else|elif|do|while|until|[{}!])$`)
 	// textual matches programs whose operands without -f are text.
-	textual = regexp.MustCompile(`^(sed|grep|tr|cut|head|tail|cat|echo|printf|true|false)$`)
+	textual = lazyregexp.New(`^(sed|grep|tr|cut|head|tail|cat|echo|printf|true|false)$`)
 	// setting matches what can stand between a wrapper and a program.
-	setting = regexp.MustCompile(`^(-|\w+=|\d)`)
+	setting = lazyregexp.New(`^(-|\w+=|\d)`)
 	// constant matches values by which git runs nothing, or something of its own.
-	constant = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|\d*)$`)
+	constant = lazyregexp.New(`^(?i:true|false|yes|no|on|off|\d*)$`)
 )
 
 // Programs returns the files and folders below root that a command line of git's configuration may run or use, relative to root. git runs the line in root. The

@@ -4,26 +4,26 @@ import (
 	"context"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
 var (
 	// namedFile matches the keys of git's configuration whose value is a file that git reads as configuration.
-	namedFile = regexp.MustCompile(`^(include|includeif\..*)\.path$`)
+	namedFile = lazyregexp.New(`^(include|includeif\..*)\.path$`)
 	// namedFolder matches the keys whose value is a folder of hooks.
-	namedFolder = regexp.MustCompile(`^core\.hookspath$|^init\.templatedir$`)
+	namedFolder = lazyregexp.New(`^core\.hookspath$|^init\.templatedir$`)
 	// namedNothing matches the keys whose value is no program and names none.
-	namedNothing = regexp.MustCompile(`^(user|author|committer|branch|color|advice|mailmap)\.|^submodule\..*\.(path|active)$|^remote\..*\.(fetch|push)$|^(commit\.template|blame\.ignorerevsfile|core\.(excludes|attributes)file)$`)
+	namedNothing = lazyregexp.New(`^(user|author|committer|branch|color|advice|mailmap)\.|^submodule\..*\.(path|active)$|^remote\..*\.(fetch|push)$|^(commit\.template|blame\.ignorerevsfile|core\.(excludes|attributes)file)$`)
 	// namedProgram matches the keys whose value is a command line, and ownProgram those whose command our own git or the engine runs.
-	namedProgram = regexp.MustCompile(`\.(external|helper|program|editor|askpass|gitproxy|difffilter|path|uploadpack|receivepack|\w*(command|cmd|hook|pager))$|^(alias|pager)\.`)
+	namedProgram = lazyregexp.New(`\.(external|helper|program|editor|askpass|gitproxy|difffilter|path|uploadpack|receivepack|\w*(command|cmd|hook|pager))$|^(alias|pager)\.`)
 	// programVariable matches the variables whose value is a command line.
-	programVariable = regexp.MustCompile(`^(GIT_\w*(COMMAND|ASKPASS|SSH|DIFF)|SSH_ASKPASS|VISUAL|\w*(EDITOR|PAGER)|SMITHERS_JJ_PATH)$`)
-	jjProgram       = regexp.MustCompile(`command$|editor$|pager|program$|tool$`)
-	ownProgram      = regexp.MustCompile(`^filter\..*\.(clean|smudge|process)$|^core\.fsmonitor$|^hook\..*\.command$|^diff\..*\.textconv$|^merge\..*\.driver$`)
+	programVariable = lazyregexp.New(`^(GIT_\w*(COMMAND|ASKPASS|SSH|DIFF)|SSH_ASKPASS|VISUAL|\w*(EDITOR|PAGER)|SMITHERS_JJ_PATH)$`)
+	jjProgram       = lazyregexp.New(`command$|editor$|pager|program$|tool$`)
+	ownProgram      = lazyregexp.New(`^filter\..*\.(clean|smudge|process)$|^core\.fsmonitor$|^hook\..*\.command$|^diff\..*\.textconv$|^merge\..*\.driver$`)
 )
 
 // configured closes what the configuration of a repository names, and the files that have it. git runs commands in top.

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/git-smithers/git-smithers/engine/schema"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
 // Limits of a workflow file.
@@ -292,7 +292,7 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	})
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // env returns environment variables as sorted "NAME=value" texts. For an invalid name, a name that begins with
 // SMITHERS_, or a value that is not a scalar, it reports a flaw and returns nil.
@@ -334,8 +334,8 @@ func (p *parser) required(n *yaml.Node, fields map[string]*yaml.Node, what, key 
 }
 
 var (
-	idPattern    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	tablePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	idPattern    = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	tablePattern = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 )
 
 // checkID reports a flaw if an id has an invalid character or is too long. what names the id in the message.

@@ -1,11 +1,11 @@
 package workflow
 
 import (
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
@@ -26,7 +26,7 @@ const (
 
 var (
 	worktreeKeys = []string{"path", "branch", "base"}
-	placeholder  = regexp.MustCompile(`\{[^{}]*\}`)
+	placeholder  = lazyregexp.New(`\{[^{}]*\}`)
 )
 
 // worktree returns the worktree that the node n describes, or nil after a flaw. n is true, or a mapping with the
@@ -111,7 +111,7 @@ func (p *parser) checkPath(at *yaml.Node, path, task string) {
 }
 
 // branchPattern matches invalid branch names, and names that look like options.
-var branchPattern = regexp.MustCompile(`^[-/.@]$|^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(/|$)|[/.]$`)
+var branchPattern = lazyregexp.New(`^[-/.@]$|^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(/|$)|[/.]$`)
 
 // checkBranch reports a branch that is not a valid branch name. The caller has replaced each placeholder by a sample
 // text.
@@ -122,7 +122,7 @@ func (p *parser) checkBranch(at *yaml.Node, branch string) {
 }
 
 // gitBraces matches git's own forms with braces, such as in main@{1} and v1^{}.
-var gitBraces = regexp.MustCompile(`[@^]\{[^{}]*\}`)
+var gitBraces = lazyregexp.New(`[@^]\{[^{}]*\}`)
 
 // checkBase reports a base that looks like an option, or that has a control character or a placeholder.
 func (p *parser) checkBase(at *yaml.Node, base string) {

@@ -3,10 +3,11 @@ package plain
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
 // OneLine returns the lines of text, without empty lines, joined by "; ".
@@ -116,7 +117,7 @@ func isBlank(c rune) bool {
 }
 
 // colours are the sequences by which programs colour what they print.
-var colours = regexp.MustCompile("\x1b\\[[0-9;:]*m")
+var colours = lazyregexp.New("\x1b\\[[0-9;:]*m")
 
 // Uncolored returns s without the sequences by which programs colour what they print. All others stay.
 func Uncolored(s string) string {

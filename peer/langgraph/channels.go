@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -24,7 +24,7 @@ const (
 )
 
 // digestName is the form of the names that stand for others.
-var digestName = regexp.MustCompile(`^~[0-9a-f]{64}$`)
+var digestName = lazyregexp.New(`^~[0-9a-f]{64}$`)
 
 // tableOf returns the name of the table with the channels of a namespace.
 func tableOf(ns string) string {

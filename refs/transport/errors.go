@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/refs"
 )
 
@@ -41,10 +41,10 @@ var ofRemote = []string{
 }
 
 // brokenHere matches git's message that a ref of this repository points at a missing object.
-var brokenHere = regexp.MustCompile(`(?m)^fatal: bad object (refs/\S+)$`)
+var brokenHere = lazyregexp.New(`(?m)^fatal: bad object (refs/\S+)$`)
 
 // secret matches the user and the password of a URL in git's messages.
-var secret = regexp.MustCompile(`([^\s/:@'"]*):[^\s/@'"]+@`)
+var secret = lazyregexp.New(`([^\s/:@'"]*):[^\s/@'"]+@`)
 
 // withoutSecrets returns said, a message of git, without the passwords in its URLs. The names of users stay.
 func withoutSecrets(said string) string { return secret.ReplaceAllString(said, "$1@") }

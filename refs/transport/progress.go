@@ -3,12 +3,13 @@ package transport
 import (
 	"bytes"
 	"io"
-	"regexp"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
 // progressLine matches a line of git's progress, and an empty line.
-var progressLine = regexp.MustCompile(
+var progressLine = lazyregexp.New(
 	`^(remote: )?((Enumerating|Counting|Compressing|Writing|Receiving|Resolving|Unpacking|Checking|Delta compression|Total)\b.*|.*: +[0-9]+% \([0-9]+/[0-9]+\).*)?$`)
 
 // withoutProgress returns said, the messages of git, without lines of progress and empty lines. From each line, it

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"sync"
 )
 
 // HeadSize is the number of bytes of a log's head, and the offset of its first record.
@@ -47,7 +48,7 @@ const (
 	hashSHA256 = 2
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // Head is the beginning of a log.
 type Head struct {
@@ -75,7 +76,7 @@ func (h Head) Append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, hash)
 	b = append(b, h.Random[:]...)
 	b = binary.LittleEndian.AppendUint64(b, h.MadeMs)
-	sum := crc32.Checksum(b[start:], castagnoli)
+	sum := crc32.Checksum(b[start:], castagnoli())
 	b = binary.LittleEndian.AppendUint32(b, sum)
 	b = append(b, 0, 0, 0, 0)
 	return Mark{HeadSize, sum}.Append(b)
@@ -86,7 +87,7 @@ func (m Mark) Append(b []byte) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint64(b, uint64(m.Offset))
 	b = binary.LittleEndian.AppendUint32(b, m.sum)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli()))
 }
 
 // ParseHead returns the head of a log. log has all bytes of the log, or more than [HeadSize] if the log has more. If the mark is
@@ -99,7 +100,7 @@ func ParseHead(log []byte) (Head, error) {
 		return Head{}, noHead(log)
 	}
 	sum := binary.LittleEndian.Uint32(log[40:])
-	if crc32.Checksum(log[:40], castagnoli) != sum {
+	if crc32.Checksum(log[:40], castagnoli()) != sum {
 		return Head{}, noHead(log)
 	}
 	h := Head{MadeMs: binary.LittleEndian.Uint64(log[32:]), Mark: Mark{HeadSize, sum}}
@@ -132,6 +133,6 @@ func noHead(log []byte) error {
 // parseMark returns the mark in these bytes, and false if the bytes are damaged.
 func parseMark(b []byte) (Mark, bool) {
 	m := Mark{int64(binary.LittleEndian.Uint64(b)), binary.LittleEndian.Uint32(b[8:])}
-	whole := binary.LittleEndian.Uint32(b[12:]) == crc32.Checksum(b[:12], castagnoli)
+	whole := binary.LittleEndian.Uint32(b[12:]) == crc32.Checksum(b[:12], castagnoli())
 	return m, whole && m.Offset >= HeadSize && m.Offset%8 == 0
 }

@@ -132,9 +132,9 @@ func (c Cursor) check(r Record) error {
 func (c Cursor) checksum(record []byte) uint32 {
 	var before [4]byte
 	binary.LittleEndian.PutUint32(before[:], c.sum)
-	sum := crc32.Checksum(before[:], castagnoli)
-	sum = crc32.Update(sum, castagnoli, record[:4])
-	return crc32.Update(sum, castagnoli, record[8:])
+	sum := crc32.Checksum(before[:], castagnoli())
+	sum = crc32.Update(sum, castagnoli(), record[:4])
+	return crc32.Update(sum, castagnoli(), record[8:])
 }
 
 // Next returns the record at the cursor and the cursor after it. log has the bytes of the log from the cursor's offset on. ok is

@@ -2,9 +2,9 @@ package gate
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -18,7 +18,7 @@ type LFSPointer struct {
 }
 
 // lfsPointer matches the pointers that git-lfs takes for pointers.
-var lfsPointer = regexp.MustCompile(`^version https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]{1,18})\s*$`)
+var lfsPointer = lazyregexp.New(`^version https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]{1,18})\s*$`)
 
 // pointerIn returns the pointer that a file has as its whole content. ok is false for every other text.
 func pointerIn(t text) (p LFSPointer, ok bool) {

@@ -2,8 +2,8 @@ package share
 
 import (
 	"errors"
-	"regexp"
 
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -22,7 +22,7 @@ func isUnreadable(err error) bool {
 }
 
 // objectName matches an object id in the reason of a damaged run.
-var objectName = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
+var objectName = lazyregexp.New(`\b[0-9a-f]{40}\b`)
 
 // damage returns the error about run, which was not pushed because one of its objects is missing or damaged in this
 // repository. run.Reason describes the fault. The error's code is missing_object if the object that run.Reason names is

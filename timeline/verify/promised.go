@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -19,7 +19,7 @@ import (
 const unpromisedRounds = 100
 
 // unexpectedlyMissing matches the message of git rev-list about a missing object that no remote promises.
-var unexpectedlyMissing = regexp.MustCompile(`unexpected missing \w+ object '([0-9a-f]+)'`)
+var unexpectedlyMissing = lazyregexp.New(`unexpected missing \w+ object '([0-9a-f]+)'`)
 
 // Unpromised returns those objects in candidates that no remote has promised to a partial clone, in the order of
 // candidates. An object that exists counts as promised. If the repository is not a partial clone, Unpromised

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -230,7 +230,7 @@ func claudeFile(env []string, dir, session string) (string, error) {
 }
 
 // noLetters matches what Claude Code replaces in the name of a project's folder.
-var noLetters = regexp.MustCompile(`[^a-zA-Z0-9]`)
+var noLetters = lazyregexp.New(`[^a-zA-Z0-9]`)
 
 // resumeClaude is Resume of Claude Code. A line whose parent was not kept follows the line before it.
 func resumeClaude(c Course) (Resumed, error) {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -177,7 +177,7 @@ func readCodexItem(line *codexLine, facts *Facts) {
 }
 
 // codexFailed matches the output of a command that has failed, as it stands in JSON.
-var codexFailed = regexp.MustCompile(`(?:Process exited with code|Exit code:) (?:-|0*[1-9])`)
+var codexFailed = lazyregexp.New(`(?:Process exited with code|Exit code:) (?:-|0*[1-9])`)
 
 // codexTodos returns the list in the arguments of Codex CLI's tool for plans, or nil if there is none.
 func codexTodos(arguments string) json.RawMessage {

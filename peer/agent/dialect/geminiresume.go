@@ -10,12 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -167,10 +167,10 @@ func ownsSlug(home, slug, dir string) bool {
 }
 
 // geminiSlugs matches the names of projects' folders.
-var geminiSlugs = regexp.MustCompile(`^[a-z0-9-]+$`)
+var geminiSlugs = lazyregexp.New(`^[a-z0-9-]+$`)
 
 // noSlug matches what Gemini CLI replaces in the name of a project's folder.
-var noSlug = regexp.MustCompile(`[^a-z0-9]+`)
+var noSlug = lazyregexp.New(`[^a-z0-9]+`)
 
 // newGeminiSlug makes the folder of a project that has none. The id of the session is in the name, so that no other project has it.
 func newGeminiSlug(home, dir, session string) (string, error) {

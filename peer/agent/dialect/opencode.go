@@ -11,12 +11,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -335,7 +335,7 @@ func newOpencodeCourse(c Course) *opencodeCourse {
 }
 
 // opencodeID matches the id of a message or of a part, as a whole text of JSON.
-var opencodeID = regexp.MustCompile(`"(?:msg|prt)_[0-9a-f]{12}[0-9A-Za-z]{14}"`)
+var opencodeID = lazyregexp.New(`"(?:msg|prt)_[0-9a-f]{12}[0-9A-Za-z]{14}"`)
 
 // renameOpencode returns a line with other ids of messages and parts: an import leaves out what has an id that the database knows.
 // An id begins with the time, so that the order stays.

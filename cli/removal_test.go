@@ -107,7 +107,7 @@ func TestNobodyIsAskedAboutFilesWithYesOrWithoutATerminal(t *testing.T) {
 	assert.Equal(t, fault.ExitOK, c.exit)
 }
 
-// The newest frame has no such file, so nobody but the user can have made it. A second restore is no reason to take it.
+// The newest frame has no such file, so nobody but the user can have made it. A second restore leaves it, too.
 func TestANewUntrackedFileThatNoFrameHasStays(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

@@ -44,9 +44,13 @@ func SeriesOf(head *Head) *Series {
 
 // NewSeries returns a series that begins a new run with the given row. parent is the frame that run.Parent names,
 // or nil if the run is not a fork. Without a parent, the first entry is a frame. The run exists once
-// [Series.Commit] has returned nil. Codes: run_exists, run_pruned, invalid_run_id.
+// [Series.Commit] has returned nil. The id is another program's, so it may be [Mistakable]: Smithers calls runs all:child:0. Codes:
+// run_exists, run_pruned, invalid_run_id.
 func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
-	tip, err := freeTip(ctx, s, run.ID)
+	tip, err := absentTip(ctx, s, run.ID, anyID)
+	if err == nil {
+		err = RefusePruned(ctx, s, run.ID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +61,7 @@ func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot
 // was collected. Commit then also removes the run's tombstone. Codes: run_exists; invalid_run_id; run_pruned if
 // the history of the pruned run is still held, since `prune --undo` can bring the run back.
 func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
-	tip, err := absentTip(ctx, s, run.ID, newTip)
+	tip, err := absentTip(ctx, s, run.ID, anyID)
 	if err != nil {
 		return nil, err
 	}

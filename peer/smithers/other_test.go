@@ -99,7 +99,7 @@ func TestAColumnThatAnotherWorkflowAddsChangesNoRunThatHasNothingInIt(t *testing
 
 func TestWhatWasAddedHereIsOursHoweverTheRunIsCalled(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"run&a", "run<b>", "line\u2028x", `a b"c`} {
+	for _, id := range []string{"run&a", "run<b>", "line\u2028x", `a b"c`, "all:child:pages:0", "-x"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			h := newHome(t)

@@ -53,7 +53,7 @@ func (im *importJob) refuseOrphan(ctx context.Context, from dbrun.RunRow) error 
 	if here, err := im.isHere(ctx, from.ID); here || err != nil {
 		return err
 	}
-	if err := timeline.CheckNew(ctx, im.store, from.ID); fault.CodeOf(err) == fault.RunPruned && !im.revives(from.ID) {
+	if err := timeline.RefusePruned(ctx, im.store, from.ID); fault.CodeOf(err) == fault.RunPruned && !im.revives(from.ID) {
 		return nil // the import of the run returns run_pruned
 	}
 	if code := fault.CodeOf(why); code == fault.Conflict || code == fault.Locked {

@@ -20,7 +20,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// FilesTrust says whether commands may run on the files of runs that this clone has not recorded.
+// FilesTrust decides whether commands may run on the files of runs that this clone has not recorded.
 type FilesTrust struct {
 	TrustFiles []string       // the ids of runs on whose files commands may run
 	AskFiles   FilesConsenter // asked about the files of other runs; nil refuses them

@@ -116,6 +116,18 @@ func TestAKnownValueIsFoundWithTheEscapesOfOtherPrograms(t *testing.T) {
 	}
 }
 
+// A long value makes a text with many escapes no slower than its length: the text is not read again for each escape.
+func TestALongValueIsFoundAmongManyEscapes(t *testing.T) {
+	t.Parallel()
+	m := newMaker(41)
+	value := m.letters('b', 4000) + `"` + m.letters('b', 20)
+	f := redact.NewFinder([]redact.Value{{Name: "LONG_TOKEN", Text: value}, {Name: "LONGER_TOKEN", Text: m.letters('b', 100_000) + `"`}})
+	text := strings.Repeat(`{"a":"\u0041\"\/"} `, 50_000) + strings.Replace(value, `"`, `\u0022`, 1) + strings.Repeat(` \"`, 50_000)
+	found := f.Find([]byte(text))
+	require.NotEmpty(t, found)
+	assert.Equal(t, value, found[0].Of)
+}
+
 // Who writes the rules of a repository does not know the values of its users, and could list a word with each letter at its end.
 func TestAWordFreesNoPartOfAValue(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,12 @@ import (
 // twice in a URL. respelled finds it in the meaning of the text: each escape of JSON, of shells, of URLs and of XML becomes what it stands
 // for, whatever its depth. The values are read in the same way.
 
-// maxMeaning is the largest number of bytes of a text that respelled reads at once.
+// maxMeaning is the number of bytes of a text with escapes that respelled reads at once, unless values are long.
 const maxMeaning = 64 << 10
+
+// maxMeant is the largest number of bytes of a value that respelled looks for, so that texts around it stay small. The lines of a longer value are
+// values, too.
+const maxMeant = 4 << 10
 
 // respelled returns the values in text that have at least one escape. The findings are sorted and may overlap.
 func (k *Known) respelled(text []byte) []Finding {
@@ -21,10 +25,11 @@ func (k *Known) respelled(text []byte) []Finding {
 	}
 	const longestEscape = 12
 	reach := k.meant.Longest() * longestEscape
+	most := max(maxMeaning, 2*reach) // texts that overlap by reach are read at most twice
 	var found []Finding
 	for from, at := k.nextEscape(text, 0), 0; from < len(text); from = k.nextEscape(text, at) {
 		end := from
-		for next := from; next < len(text) && next-end <= reach && end-from < maxMeaning; next = k.nextEscape(text, end+1) {
+		for next := from; next < len(text) && next-end <= reach && end-from < most; next = k.nextEscape(text, end+1) {
 			end = next
 		}
 		m := meaningOf(text, max(0, from-reach), min(len(text), end+reach))
@@ -55,7 +60,7 @@ func meantBy(forms []knownForm) (k *Known, letters [256]bool) {
 	var meant []knownForm
 	seen := make(map[string]bool)
 	for _, form := range forms {
-		if seen[form.of] {
+		if seen[form.of] || len(form.of) > maxMeant {
 			continue
 		}
 		seen[form.of] = true

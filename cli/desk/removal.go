@@ -24,7 +24,7 @@ func RemovalFlag() urfave.Flag {
 // ConfirmRemoval returns a function that asks the person at the terminal whether untracked files may be removed. The
 // function returns nil if the person agrees, and unconfirmed if the person refuses. Without a terminal, it returns
 // unconfirmed if restored files take the place of new files, and otherwise nil. hint is the end of the hint of this error:
-// it says which command to type. If yes is true, the function returns nil without a question.
+// the command to type. If yes is true, the function returns nil without a question.
 func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
 	if yes {

@@ -14,7 +14,7 @@ type Regexp struct {
 	expr    *regexp.Regexp
 }
 
-// New returns the regular expression of a pattern. Its first use panics if the pattern is none.
+// New returns the regular expression of a pattern. Its first use panics if the pattern is malformed.
 func New(pattern string) *Regexp { return &Regexp{pattern: pattern} }
 
 func (r *Regexp) compiled() *regexp.Regexp {

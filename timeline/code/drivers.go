@@ -72,7 +72,7 @@ func (r *RestoreJob) checkPrograms(ctx context.Context, run string) error {
 	}, r.Want.Tree)
 }
 
-// changedFromOwn returns the paths at which one of the trees differs from the files of the store's working copy, or all if there is none.
+// changedFromOwn returns the paths at which one of the trees differs from the files of the store's working copy. Without a working copy, it returns all paths.
 func changedFromOwn(ctx context.Context, s *timeline.Store, trees ...objstore.ID) (out []string, err error) {
 	objects, own := s.Objects().Begin(), objstore.ID{} // objects reads the quarantine, and is never committed
 	if s.Workspace().Root != "" {

@@ -138,6 +138,13 @@ func setUpScript(env *testscript.Env) error {
 	}
 	env.Defer(func() { _ = os.RemoveAll(outside) })
 	env.Setenv("SCRIPT_RANDOM", filepath.Join(outside, "random"))
+	// git's own maintenance ends with the command that starts it: in the background it replaces packs and the
+	// file of shallow commits while the next line of the script reads them.
+	settings := filepath.Join(outside, "gitconfig")
+	if err := os.WriteFile(settings, []byte("[maintenance]\nautoDetach = false\n[gc]\nautoDetach = false\n"), 0o666); err != nil {
+		return err
+	}
+	env.Setenv("GIT_CONFIG_GLOBAL", settings)
 	env.Defer(func() {
 		if _, err := os.Stat(filepath.Join(env.WorkDir, "damaged")); err == nil {
 			return

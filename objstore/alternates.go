@@ -13,10 +13,10 @@ import (
 // limit.
 const maxAlternateDepth = 5
 
-// alternateDirs returns the object directories from which dir borrows objects, directly or indirectly, up to
+// Alternates returns the object directories from which dir borrows objects, directly or indirectly, up to
 // maxAlternateDepth steps away. The result has no duplicates, and has the order in which the info/alternates files name
-// the directories. Like git, alternateDirs skips a missing directory, because another directory may have the objects.
-func alternateDirs(dir string) ([]string, error) {
+// the directories. like git, Alternates skips a missing directory, because another directory may have the objects.
+func Alternates(dir string) ([]string, error) {
 	var dirs []string
 	seen := map[string]bool{filepath.Clean(dir): true}
 	var follow func(dir string, depth int) error

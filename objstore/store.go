@@ -244,7 +244,7 @@ func (s *Store) read(id ID, limit int64) (object, error) {
 // s.alternatesErr. s.read returns s.alternatesErr for an object that it does not find.
 func (s *Store) openAlternates() {
 	var paths []string
-	paths, s.alternatesErr = alternateDirs(s.opts.ObjectsDir)
+	paths, s.alternatesErr = Alternates(s.opts.ObjectsDir)
 	for _, path := range paths {
 		s.alternates = append(s.alternates, newObjectDir(path, s.main.reading))
 	}

@@ -171,6 +171,7 @@ func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)
 // frame's ref. If the store may log entries, the entries are acknowledged before the refs move, unless loggable is false: they refer
 // to objects that neither the batch nor the old tip has.
 func (s *Store) append(ctx context.Context, run string, batch *objstore.Batch, updates []refs.Update, loggable bool) error {
+	s.NoteLoans()
 	if loggable {
 		if done, err := s.logs.Append(ctx, run, batch, updates[0]); done {
 			return Explain(err)
@@ -184,6 +185,7 @@ func (s *Store) append(ctx context.Context, run string, batch *objstore.Batch, u
 // batch is written even then. A frame ref that does not belong to its run is no conflict: Commit replaces it, with
 // a warning. After a crash, some updates may be missing; an update is never made without all updates before it.
 func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
+	s.NoteLoans()
 	err := s.logs.Commit(ctx, batch, updates, func(apply writeahead.Apply, updates []refs.Update) error {
 		err := apply(ctx, updates...)
 		if err == nil {

@@ -81,6 +81,7 @@ type Store struct {
 	vault     *vault.Vault
 	logs      *writeahead.Logs
 	later     *laterFrames
+	loans     func() // see NoteLoans
 
 	told    sync.Map // the texts of the warnings that WarnOnce has given
 	index   heldIndex
@@ -141,6 +142,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s.upkeep = newUpkeep(s, opts.UpkeepEvery)
 	s.finder = sync.OnceValues(func() (*redact.Finder, error) { return secretSources{workspace, set, opts.Env}.finder() })
 	s.place = sync.OnceValue(func() string { return placeOf(private) })
+	s.loans = sync.OnceFunc(func() { noteLoans(filepath.Join(repo.CommonDir, "objects")) })
 	s.vault = newVault(repo, set, s.finder)
 	s.openLogs(opts, set.Fsync && !late)
 	s.PublishLogged(ctx)

@@ -32,7 +32,8 @@ func (k *Keeper) collectNote() idFile { return idFile(filepath.Join(k.store.Priv
 //
 // Collect deletes the refs of all forgotten runs in one transaction before it deletes objects. After a crash or an
 // error, the next Collect deletes the remaining objects. The error code is locked if another process collects, or if
-// git is changing an index, and precious_objects if extensions.preciousObjects is set. If the error comes after the refs were deleted, Collect also returns the result.
+// git is changing an index, and precious_objects if extensions.preciousObjects is set or a
+// known repository borrows objects. If the error comes after the refs were deleted, Collect also returns the result.
 func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*PruneResult, error) {
 	return k.collect(ctx, dryRun, func(string) bool { return true })
 }
@@ -95,9 +96,20 @@ func (k *Keeper) collect(ctx context.Context, dryRun bool, wanted func(run strin
 	return out, timeline.Explain(k.free(ctx, candidates, out))
 }
 
-// mayDelete returns precious_objects if the repository forbids to delete objects: another repository may borrow them, such as one
-// that git clone --shared made.
+// mayDelete returns precious_objects if the repository forbids to delete objects, or if another repository has noted that it borrows
+// them, such as one that git clone --shared made.
 func (k *Keeper) mayDelete() error {
+	loans, err := k.store.Loans()
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	for _, loan := range loans {
+		no := fault.New(fault.PreciousObjects, "%s borrows objects from this repository", loan.Borrower)
+		if loan.Absent {
+			return no.Hint("it is not there now, but may be on another disk; if it was removed: `rm %s`", fault.Word(loan.Note))
+		}
+		return no.Hint("`git -C %s repack -a -d` gives it its own objects; then remove its objects/info/alternates", fault.Word(filepath.Dir(loan.Borrower)))
+	}
 	precious, err := k.store.Repo().Config.Bool("extensions.preciousObjects", false)
 	if err != nil || !precious {
 		return timeline.Explain(err)

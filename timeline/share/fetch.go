@@ -93,6 +93,7 @@ func (s *Sharer) fetch(ctx context.Context, from place.Place, req FetchRequest) 
 		return nil, fault.New(fault.Usage, "--as needs exactly one run, but %d were named", len(req.Runs)).Hint("name one run")
 	}
 	f := &fetch{Sharer: s, from: from, req: req, verifier: verify.NewEntryVerifier(s.store)}
+	s.store.NoteLoans() // git fetches no object that a lender has
 	f.out = &FetchResult{Remote: from.Shown(), Runs: []FetchedRun{}}
 	if err := f.run(ctx); err != nil {
 		return f.out, timeline.Explain(err)

@@ -19,8 +19,9 @@ const rulesVersion = "4"
 // Finder finds known values, and secrets by the built-in rules and those of the user. A Finder is immutable and safe for
 // concurrent use.
 type Finder struct {
-	known *Known
-	rules *Rules
+	known   *Known
+	rules   *Rules
+	learned *Known // the values of Knowing, or nil
 }
 
 // NewFinder returns a Finder of the values and of the secrets that the built-in rules know. It is cheap: the rules are made
@@ -29,7 +30,14 @@ func NewFinder(values []Value) *Finder { return NewFinderWith(values, nil) }
 
 // NewFinderWith is NewFinder with rules of the user, which may be nil.
 func NewFinderWith(values []Value, rules *Rules) *Finder {
-	return &Finder{NewKnown(slices.Concat(values, rules.Words())), rules}
+	return &Finder{known: NewKnown(slices.Concat(values, rules.Words())), rules: rules}
+}
+
+// Knowing returns a Finder that finds these values, too: secrets that a rule has found beside a name, for texts without the name. A
+// value that Unmasked excludes is left out. Fingerprint does not tell the values.
+func (f *Finder) Knowing(values []Value) *Finder {
+	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return Unmasked(v.Text) != "" })
+	return &Finder{f.known, f.rules, NewKnown(values)}
 }
 
 // Fingerprint returns a text that differs if the Finder looks for other secrets. It tells none of them.
@@ -67,9 +75,9 @@ func (f *Finder) FindIn(path string, text []byte) []Finding {
 
 // find returns the secrets in the text of a file, or in a text without a path, that no exception covers.
 func (f *Finder) find(path string, text []byte) []Finding {
-	known := f.known.Find(text)
-	if respelled := f.known.respelled(text); len(respelled) > 0 {
-		known = append(known, respelled...)
+	known := f.known.spelled(text)
+	if learned := f.learned.spelled(text); len(learned) > 0 {
+		known = append(known, learned...)
 		slices.SortStableFunc(known, byStart)
 		known = merged(known)
 	}
@@ -89,6 +97,20 @@ func (f *Finder) find(path string, text []byte) []Finding {
 	found = append(known, found...) // where both begin at the same byte, the known value gives its name
 	slices.SortStableFunc(found, byStart)
 	return merged(found)
+}
+
+// spelled returns the values in text in any spelling, sorted by Start. They do not overlap.
+func (k *Known) spelled(text []byte) []Finding {
+	if k == nil {
+		return nil
+	}
+	found := k.Find(text)
+	if respelled := k.respelled(text); len(respelled) > 0 {
+		found = append(found, respelled...)
+		slices.SortStableFunc(found, byStart)
+		found = merged(found)
+	}
+	return found
 }
 
 // byStart compares two findings by their offsets.

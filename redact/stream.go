@@ -102,6 +102,9 @@ func (s *Stream) pass(limit int, how holding) {
 func (s *Stream) hold(found []Finding, limit int, how holding) int {
 	full := limit
 	limit = min(limit, s.finder.known.open(s.text))
+	if s.finder.learned != nil {
+		limit = min(limit, s.finder.learned.open(s.text))
+	}
 	limit = min(limit, builtIn().open(s.text, found, how))
 	if len(s.text)-s.passed > maxHeld {
 		limit = max(limit, min(full, len(s.text)-maxReach))

@@ -103,7 +103,8 @@ func (k *Keeper) mayDelete() error {
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	for _, loan := range loans {
+	if len(loans) > 0 {
+		loan := loans[0]
 		no := fault.New(fault.PreciousObjects, "%s borrows objects from this repository", loan.Borrower)
 		if loan.Absent {
 			return no.Hint("it is not there now, but may be on another disk; if it was removed: `rm %s`", fault.Word(loan.Note))

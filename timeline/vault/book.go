@@ -2,7 +2,9 @@ package vault
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
+	"slices"
 	"sync"
 
 	"github.com/git-smithers/git-smithers/redact"
@@ -22,6 +24,9 @@ type Book struct {
 	places  map[placeKey][]redact.Edit
 	above   []*Book // the ancestors' books; nil if they were not read since the last refresh
 	dirty   bool    // the file has records that may not be on stable storage
+
+	knowing *redact.Finder // also finds the first knows secrets of the book; nil before the first text
+	knows   int
 }
 
 // placeKey identifies a text at a place: the digest of the place and the text.
@@ -62,7 +67,7 @@ func (b *Book) Highest() int {
 func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte, stored func() ([]snapshot.Stored, error)) ([]byte, error) {
 	var found []redact.Finding
 	if b.vault.opts.Mode != Off {
-		finder, err := b.vault.opts.Finder()
+		finder, err := b.finder()
 		if err != nil {
 			return nil, err
 		}
@@ -100,6 +105,39 @@ func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte, stored f
 		return nil
 	})
 	return out, err
+}
+
+// maxAgain is the number of secrets of a run that are found again without the words beside them: the newest.
+const maxAgain = 500
+
+// finder returns what finds the secrets of a text: the vault's finder, which also finds again what this process knows that the run's
+// texts had. A title may show an output's password without the name beside it.
+func (b *Book) finder() (*redact.Finder, error) {
+	base, err := b.vault.opts.Finder()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.knowing == nil {
+		_ = b.refresh() // whoever stores or reveals a secret gets the error
+	}
+	if b.knowing != nil && b.knows == len(b.numbers) {
+		return b.knowing, err
+	}
+	b.knowing, b.knows = base, len(b.numbers)
+	var values []redact.Value
+	numbers := make(map[string]int)
+	for _, book := range append([]*Book{b}, b.inherited()...) {
+		for text, p := range book.numbers {
+			values = append(values, redact.Value{Name: p.Rule, Text: text})
+			numbers[text] = p.Number
+		}
+	}
+	if len(values) > 0 {
+		slices.SortFunc(values, func(a, b redact.Value) int {
+			return cmp.Or(cmp.Compare(numbers[b.Text], numbers[a.Text]), cmp.Compare(a.Text, b.Text))
+		})
+		b.knowing = base.Knowing(values[:min(len(values), maxAgain)])
+	}
+	return b.knowing, err
 }
 
 // outside returns the parts of the findings that are in no stored text.
@@ -237,7 +275,8 @@ func (b *Book) Mask(text []byte) ([]byte, error) {
 	if b.vault.opts.Mode == Off {
 		return text, nil
 	}
-	return b.mask(text, b.vault.looker().Find(text))
+	finder, _ := b.finder() // who stores the text gets the error
+	return b.mask(text, finder.Find(text))
 }
 
 // mask is Mask for a text whose secrets are found.
@@ -261,7 +300,8 @@ func (b *Book) mask(text []byte, found []redact.Finding) ([]byte, error) {
 // MaskStream returns a stream that passes text on to emit without its secrets, whatever the mode. It drops errors of the vault,
 // because people only look at the text.
 func (b *Book) MaskStream(emit func([]byte)) *redact.Stream {
-	return redact.NewStream(b.vault.looker(), func(text []byte, found []redact.Finding) {
+	finder, _ := b.finder() // who stores the text gets the error
+	return redact.NewStream(finder, func(text []byte, found []redact.Finding) {
 		out, _ := b.mask(text, found)
 		emit(out)
 	})

@@ -58,12 +58,6 @@ func (v *Vault) Book(row snapshot.Run, ancestors func() []string) *Book {
 	return b
 }
 
-// looker returns what finds secrets in texts that people look at.
-func (v *Vault) looker() *redact.Finder {
-	finder, _ := v.opts.Finder() // who stores the text gets the error
-	return finder
-}
-
 // book returns the book of a run, which all callers in this process share.
 func (v *Vault) book(run string) *Book {
 	v.mu.Lock()

@@ -372,3 +372,37 @@ func TestASecretFromTheUserIsGivenAtItsPlaceAlone(t *testing.T) {
 		assert.Equal(t, "«secret:CI_PASSWORD:5»", next, "the next free number")
 	}
 }
+
+func TestASecretThatARuleHasFoundIsFoundAgainWithoutItsName(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "vault")
+	first := book(open(dir, vault.Redact), "r")
+	stored, err := first.RedactJSON(output, []byte(`{"password":"hunter2isGreat99","user":"anna"}`), nil)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"password":"«secret:secret-name:1»","user":"anna"}`, string(stored))
+
+	title := snapshot.Place{Collection: "approvals", Key: "ask::0", Member: "title"}
+	fork := open(dir, vault.Redact).Book(snapshot.Run{ID: "fork", Parent: &snapshot.Parent{}, Secrets: 1}, func() []string { return []string{"r"} })
+	for name, b := range map[string]*vault.Book{"in this process": first, "in a later one": book(open(dir, vault.Redact), "r"), "in a fork": fork} {
+		again, err := b.RedactText(title, "deploy with hunter2isGreat99 as anna?")
+		require.NoError(t, err)
+		assert.Equal(t, "deploy with «secret:secret-name:1» as anna?", again, name)
+		whole, err := b.Reveal(title, []byte(again))
+		require.NoError(t, err)
+		assert.Equal(t, "deploy with hunter2isGreat99 as anna?", string(whole), name)
+
+		masked, err := b.Mask([]byte("using hunter2isGreat99"))
+		require.NoError(t, err)
+		assert.Equal(t, "using «secret:secret-name:1»", string(masked), name)
+		var shown []byte
+		stream := b.MaskStream(func(text []byte) { shown = append(shown, text...) })
+		stream.Write([]byte("using hunter2is"))
+		stream.Pause()
+		stream.Write([]byte("Great99\n"))
+		stream.Close()
+		assert.Equal(t, "using «secret:secret-name:1»\n", string(shown), name)
+	}
+	other, err := book(open(dir, vault.Redact), "other").RedactText(title, "deploy with hunter2isGreat99?")
+	require.NoError(t, err)
+	assert.Equal(t, "deploy with hunter2isGreat99?", other, "another run does not know it")
+}

@@ -35,14 +35,16 @@ func (d *doubled) check(dir string, from, to objstore.ID) error {
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	before := make(map[string]objstore.ID)
+	before := make(map[string]objstore.ID) // the folders
 	if !from.IsZero() {
 		known, err := objstore.ReadForeignTree(d.s.Objects(), from)
 		if err != nil && !errors.Is(err, objstore.ErrNotFound) {
 			return timeline.Explain(err)
 		}
 		for _, e := range known {
-			before[e.Name] = e.ID
+			if e.Mode == objstore.ModeTree {
+				before[e.Name] = e.ID
+			}
 		}
 	}
 	names := make(map[string]bool, len(entries))

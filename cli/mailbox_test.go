@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,6 +49,30 @@ func TestTheInboxSaysHowToAnswer(t *testing.T) {
 
 	c = d.invoke(t, nil, "inbox", "--json")
 	assert.Empty(t, c.err.String(), "nobody reads it")
+}
+
+// A hook calls do when it is written to for the first time.
+type hook struct{ do func() }
+
+func (h *hook) Write(p []byte) (int, error) {
+	do := h.do
+	h.do = func() {}
+	do()
+	return len(p), nil
+}
+
+func TestTheInboxSaysThatARunHasFailedOfTheEntryThatItHasListed(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.NoError(t, os.WriteFile(filepath.Join(d.repo.Dir, "flow.yaml"), []byte("name: flow\ntasks:\n  - {id: one, run: test -e ok}\n"), 0o600))
+	require.Equal(t, fault.ExitFailed, d.invoke(t, nil, "run", "flow.yaml", "--run-id", "r").exit)
+	require.NoError(t, os.WriteFile(filepath.Join(d.repo.Dir, "ok"), nil, 0o600))
+
+	var said strings.Builder
+	meanwhile := &hook{func() { require.Equal(t, fault.ExitOK, d.invoke(t, nil, "resume", "r").exit) }}
+	c := d.invoke(t, func(s *cli.Streams) { s.Err = io.MultiWriter(&said, meanwhile) }, "inbox", "r")
+	require.Equal(t, fault.ExitOK, c.exit, said.String())
+	assert.Contains(t, said.String(), "nothing is waiting\nrun r has failed: ")
 }
 
 func TestAPersonAtATerminalIsAsked(t *testing.T) {

@@ -39,6 +39,15 @@ func (x *Index) SyncDetails(ctx context.Context, runIDs ...string) error {
 	return nil
 }
 
+// DetailedRun returns the run with a whole run id as Run does, at the entry that the details of the run are of.
+func (x *Index) DetailedRun(ctx context.Context, runID string) (row RunRow, ok bool, err error) {
+	d, err := x.openDetails(ctx)
+	if err != nil {
+		return row, false, err
+	}
+	return d.Run(ctx, runID)
+}
+
 // openDetails returns the details of the index, and opens their database at the first call. After Close, it
 // returns ErrClosed unless the details were open.
 func (x *Index) openDetails(ctx context.Context) (*details, error) {

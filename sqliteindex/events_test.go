@@ -168,7 +168,7 @@ func TestTheInboxIsWhatWaitsForPeople(t *testing.T) {
 	approval := snapshot.Approval{NodeID: "ship", Attempt: 1, Status: snapshot.ApprovalRequested, Title: "Ship it?", Summary: "S", RequestedAtMs: 30}
 	request := snapshot.HumanRequest{NodeID: "ask", Iteration: 2, Attempt: 1, Kind: snapshot.HumanJSON, Status: snapshot.HumanPending, Prompt: "What?", Form: []byte(`{"type":"object"}`), RequestedAtMs: 20, TimeoutAtMs: new(int64(90))}
 	settled := snapshot.Approval{NodeID: "done", Attempt: 1, Status: snapshot.ApprovalDenied, Title: "D", RequestedAtMs: 1, DecidedAtMs: new(int64(2))}
-	w.run(t, "a", w.first("a"), stateDraft(setNode(snapshot.Node{NodeID: "ship", State: snapshot.NodeWaitingApproval, Label: new("Ship")})),
+	a := w.run(t, "a", w.first("a"), stateDraft(setNode(snapshot.Node{NodeID: "ship", State: snapshot.NodeWaitingApproval, Label: new("Ship")})),
 		mailDraft(setApproval(approval), setHuman(request), setApproval(settled)), status(snapshot.RunWaitingApproval))
 	waiting := w.run(t, "b", w.first("b"), mailDraft(setApproval(approval)), status(snapshot.RunWaitingApproval))
 	w.run(t, "ended", w.first("ended"), mailDraft(setApproval(approval)), status(snapshot.RunFailed))
@@ -177,11 +177,11 @@ func TestTheInboxIsWhatWaitsForPeople(t *testing.T) {
 	x := w.detailed(t)
 	ofA := []sqliteindex.InboxRow{
 		{
-			RunID: "a", WorkflowName: "triage", RunStatus: "waiting-approval", NodeID: "ask", Iteration: 2, Kind: "json", Status: "pending",
+			RunID: "a", WorkflowName: "triage", RunStatus: "waiting-approval", Tip: a.ID, NodeID: "ask", Iteration: 2, Kind: "json", Status: "pending",
 			RequestID: "human:a:ask:2", Prompt: "What?", Form: new(`{"type":"object"}`), RequestedAtMs: 20, TimeoutAtMs: new(int64(90)),
 		},
 		{
-			RunID: "a", WorkflowName: "triage", RunStatus: "waiting-approval", NodeID: "ship", NodeLabel: new("Ship"), Kind: "approval",
+			RunID: "a", WorkflowName: "triage", RunStatus: "waiting-approval", Tip: a.ID, NodeID: "ship", NodeLabel: new("Ship"), Kind: "approval",
 			Status: "requested", Prompt: "Ship it?", Summary: "S", RequestedAtMs: 30,
 		},
 	}

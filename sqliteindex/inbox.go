@@ -3,11 +3,14 @@ package sqliteindex
 import (
 	"context"
 	"database/sql"
+
+	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // InboxRow is an approval, human request, signal or timer that a run waits for. Times are Unix milliseconds.
 type InboxRow struct {
 	RunID, WorkflowName, RunStatus string
+	Tip                            objstore.ID // the newest entry of the run that the index knows
 	NodeID                         string
 	NodeLabel                      *string // nil if the node has no label
 	Iteration                      int
@@ -30,7 +33,7 @@ type InboxQuery struct {
 }
 
 const (
-	sqlInbox = `SELECT r.run_id, r.workflow_name, r.status, q.node_id, n.label, q.iteration, q.kind, q.status,
+	sqlInbox = `SELECT r.run_id, r.workflow_name, r.status, r.git_tip, q.node_id, n.label, q.iteration, q.kind, q.status,
 			q.request_id, q.prompt, q.summary, q.form, q.correlation_id, q.requested_at_ms, q.timeout_at_ms
 		FROM (SELECT run_id, node_id, iteration, 'approval' AS kind, status, '' AS request_id, title AS prompt,
 				coalesce(summary, '') AS summary, NULL AS form, NULL AS correlation_id, requested_at_ms, NULL AS timeout_at_ms
@@ -75,7 +78,12 @@ func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 
 // scanInbox converts the current row of sqlInbox.
 func scanInbox(rows *sql.Rows) (r InboxRow, err error) {
-	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.RunStatus, &r.NodeID, &r.NodeLabel, &r.Iteration, &r.Kind, &r.Status,
+	var tip string
+	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.RunStatus, &tip, &r.NodeID, &r.NodeLabel, &r.Iteration, &r.Kind, &r.Status,
 		&r.RequestID, &r.Prompt, &r.Summary, &r.Form, &r.CorrelationID, &r.RequestedAtMs, &r.TimeoutAtMs)
+	if err != nil {
+		return r, err
+	}
+	r.Tip, err = objstore.ParseID(tip)
 	return r, err
 }

@@ -43,14 +43,17 @@ const (
 	peerPass   = "pass"
 )
 
-// PeerFrames returns a description of the frame at an address for each engine with data in ext/ of the run, sorted
+// PeerFrames returns a description of the frame at for each engine with data in ext/ of the run, sorted
 // by engine. A description has the engine's marks of the frame, and the engine's number of the frame, or nil if
 // the engine does not have the frame. PeerFrames leaves out an engine whose data the run only inherited from its
 // parent.
-func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) {
-	tip, err := s.Newest(ctx, at.Run)
-	if err != nil {
-		return nil, err
+func PeerFrames(ctx context.Context, s *Store, at *LoadedEntry) ([]PeerFrame, error) {
+	tip := at
+	if !at.Bare {
+		var err error
+		if tip, err = s.Newest(ctx, at.Address.Run); err != nil {
+			return nil, err
+		}
 	}
 	engines, err := tip.Entry.ExtEngines()
 	if err != nil {
@@ -69,11 +72,11 @@ func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) 
 		if p.inherited {
 			continue
 		}
-		f := PeerFrame{Engine: engine, Marks: p.marks[at.Frame]}
+		f := PeerFrame{Engine: engine, Marks: p.marks[at.Address.Frame]}
 		if f.Marks == nil {
 			f.Marks = []PeerMark{}
 		}
-		if number := p.number(at.Frame); number >= 0 {
+		if number := p.number(at.Address.Frame); number >= 0 {
 			f.Frame = &number
 		}
 		found = append(found, f)

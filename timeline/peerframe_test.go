@@ -114,7 +114,7 @@ func TestFramesThatWereAddedHereAfterAnImportAreNoneOfTheEngines(t *testing.T) {
 	}}))
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 	for frame, want := range []*int64{new(int64(0)), new(int64(1)), nil} {
-		peers, err := timeline.PeerFrames(t.Context(), s, timeline.Address{Run: "run", Frame: int64(frame)})
+		peers, err := timeline.PeerFrames(t.Context(), s, &timeline.LoadedEntry{Address: timeline.Address{Run: "run", Frame: int64(frame)}})
 		require.NoError(t, err)
 		assert.Equal(t, []timeline.PeerFrame{{Engine: "peer", Frame: want, Marks: []timeline.PeerMark{}}}, peers)
 	}
@@ -134,7 +134,7 @@ func TestAForkHasItsOwnNumbers(t *testing.T) {
 	loaded, err := s.Load(t.Context(), "child:peer/4")
 	require.NoError(t, err)
 	assert.EqualValues(t, 4, loaded.Address.Frame, "what it has from its parent is about the parent's frames")
-	have, err := timeline.PeerFrames(t.Context(), s, timeline.Address{Run: "child", Frame: 4})
+	have, err := timeline.PeerFrames(t.Context(), s, &timeline.LoadedEntry{Address: timeline.Address{Run: "child", Frame: 4}})
 	require.NoError(t, err)
 	assert.Empty(t, have, "nor has the engine ever seen it")
 
@@ -142,7 +142,7 @@ func TestAForkHasItsOwnNumbers(t *testing.T) {
 	loaded, err = s.Load(t.Context(), "child:peer/4")
 	require.NoError(t, err)
 	assert.EqualValues(t, 6, loaded.Address.Frame)
-	have, err = timeline.PeerFrames(t.Context(), s, timeline.Address{Run: "child", Frame: 4})
+	have, err = timeline.PeerFrames(t.Context(), s, &timeline.LoadedEntry{Address: timeline.Address{Run: "child", Frame: 4}})
 	require.NoError(t, err)
 	assert.Equal(t, []timeline.PeerFrame{{Engine: "peer", Frame: new(int64(4)), Marks: []timeline.PeerMark{}}}, have)
 }
@@ -162,12 +162,12 @@ func TestWhatAFrameIsToAnotherEngine(t *testing.T) {
 		}},
 		6: {Engine: "peer", Marks: []timeline.PeerMark{}},
 	} {
-		have, err := timeline.PeerFrames(t.Context(), s, timeline.Address{Run: "run", Frame: frame})
+		have, err := timeline.PeerFrames(t.Context(), s, &timeline.LoadedEntry{Address: timeline.Address{Run: "run", Frame: frame}})
 		require.NoError(t, err)
 		assert.Equal(t, []timeline.PeerFrame{want}, have)
 	}
 	running(t, s, "plain")
-	have, err := timeline.PeerFrames(t.Context(), s, timeline.Address{Run: "plain"})
+	have, err := timeline.PeerFrames(t.Context(), s, &timeline.LoadedEntry{Address: timeline.Address{Run: "plain"}})
 	require.NoError(t, err)
 	assert.Empty(t, have)
 }

@@ -42,6 +42,7 @@ func (sum *Summary) Forks(ctx context.Context, s *timeline.Store, most int, now 
 	if err != nil {
 		return nil, 0, err
 	}
+	branches = slices.DeleteFunc(branches, func(b list.Branch) bool { return b.ParentFrameNo > sum.Row.Frame }) // appended meanwhile
 	for _, branch := range branches[:min(most, len(branches))] {
 		fork, err := sum.fork(ctx, s, branch, now)
 		if ctx.Err() != nil {
@@ -58,7 +59,7 @@ func (sum *Summary) Forks(ctx context.Context, s *timeline.Store, most int, now 
 
 // fork reads a fork.
 func (sum *Summary) fork(ctx context.Context, s *timeline.Store, branch list.Branch, now time.Time) (Fork, error) {
-	head, err := s.Head(ctx, branch.RunID)
+	head, err := branch.Head(s)
 	if err != nil {
 		return Fork{}, err
 	}

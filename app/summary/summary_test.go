@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -109,6 +110,36 @@ func TestForksThatWentBetterAreKnown(t *testing.T) {
 	assert.Equal(t, time.Minute.Milliseconds(), fork.WaitedMs)
 	assert.Equal(t, "a", fork.Origin.At.Run)
 	assert.Equal(t, 3, fork.Code.Files, "since the first frame of the parent")
+}
+
+func TestForksAreThoseOfOneMoment(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "name: flow\ntasks:\n  - {id: gate, approval: Go?}\n")
+	p.do(fault.ExitWaiting, "", "run", "flow.yaml", "--run-id", "a")
+	for _, fork := range []string{"unreadable", "b"} {
+		p.do(fault.ExitOK, "", "fork", "a", "--run-id", fork)
+		p.now = p.now.Add(time.Minute)
+	}
+	p.replace(t, "unreadable", "approvals", p.repo.GitInput("no rows", "hash-object", "-w", "--stdin"))
+	store, err := timeline.Open(t.Context(), timeline.Options{
+		Dir: p.repo.Dir, Env: p.repo.Env, Now: func() time.Time { return p.now },
+		Warn: func(error) { p.do(fault.ExitOK, "", "approve", "b", "gate") }, // after the forks were listed, before b is read
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, store.Close()) })
+	sum, err := summary.Read(t.Context(), store, "a", p.now)
+	require.NoError(t, err)
+	p.do(fault.ExitOK, "", "approve", "a", "gate")
+	p.do(fault.ExitOK, "", "resume", "a")
+	p.do(fault.ExitOK, "", "fork", "a", "--run-id", "later")
+
+	forks, total, err := sum.Forks(t.Context(), store, 10, p.now)
+	require.NoError(t, err)
+	assert.Equal(t, 2, total, "later is a fork of a frame that the run did not have")
+	require.Len(t, forks, 1)
+	assert.Equal(t, "b", forks[0].RunID)
+	require.Len(t, forks[0].Waits, 1)
+	assert.False(t, forks[0].Waits[0].Ready, "it was approved later")
 }
 
 func TestAWaitThatAForkInheritsIsItsOwnFromTheForkOn(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
+	runlist "github.com/git-smithers/git-smithers/timeline/list"
 )
 
 func inboxCommand() *arg.Command {
@@ -64,7 +65,7 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 		}
 		query.RunID = id
 	}
-	list, err := inbox(ctx, s, store, query)
+	list, index, err := inbox(ctx, s, store, query)
 	if err != nil {
 		return err
 	}
@@ -79,18 +80,19 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 	}
 	if len(list) == 0 {
 		s.Note("nothing is waiting")
-		return noteFailure(ctx, s, store, query.RunID)
+		return noteFailure(ctx, s, store, index, query.RunID)
 	}
 	return printInbox(ctx, s, list)
 }
 
-// noteFailure notes the command to type if the run has failed and git smithers runs it. In all other cases, it notes
-// nothing. run is the id of the run, or "" for no run.
-func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
-	if run == "" {
-		return nil
+// noteFailure notes the command to type if the run has failed, as of the entry that index knows, and git smithers runs it. In all
+// other cases, it notes nothing. run is the id of the run, or "" for no run.
+func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store, index *sqliteindex.Index, run string) error {
+	row, ok, err := index.DetailedRun(ctx, run)
+	if err != nil || !ok {
+		return timeline.Explain(err)
 	}
-	head, err := store.Head(ctx, run)
+	head, err := runlist.HeadAt(store, run, row.Tip)
 	if err != nil {
 		return err
 	}
@@ -102,15 +104,16 @@ func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store,
 }
 
 // inbox returns the lines that query selects. With query.All, these lines include settled requests. Without query.All,
-// they are the open requests, and the answers that were not passed to the engine that runs the run.
+// they are the open requests, and the answers that were not passed to the engine that runs the run. inbox also returns
+// the index from which it has read the lines.
 //
 // A pending request whose deadline has passed counts as expired. inbox also records this in the run, except for a run
 // that has ended or that another engine runs. If a request cannot be recorded as expired, inbox warns.
-func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
+func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, *sqliteindex.Index, error) {
 	query.Settled = true // the list also has the settled requests of which the run's engine was not told
-	list, err := listInbox(ctx, s, store, query)
+	list, index, err := listInbox(ctx, s, store, query)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	now := s.Now()
 	due := func(l mail.Line) bool {
@@ -128,44 +131,45 @@ func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query
 			_, err = mailbox.Expire(ctx, head, now)
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 		if err != nil {
 			s.Warn(fmt.Errorf("the expired requests of run %s could not be recorded: %w", run, err))
 		}
 	}
 	if len(runs) > 0 { // read the lines again, because requests were recorded as expired
-		if list, err = listInbox(ctx, s, store, query); err != nil {
-			return nil, err
+		if list, index, err = listInbox(ctx, s, store, query); err != nil {
+			return nil, nil, err
 		}
 	}
 	if !query.All {
-		return slices.DeleteFunc(list, func(l mail.Line) bool { return due(l) || !l.Open() }), nil
+		return slices.DeleteFunc(list, func(l mail.Line) bool { return due(l) || !l.Open() }), index, nil
 	}
 	for i, l := range list {
 		if due(l) {
 			list[i].Status = snapshot.HumanExpired
 		}
 	}
-	return list, nil
+	return list, index, nil
 }
 
-// listInbox reads the lines that query selects from the index. mail.Lines then marks each answer that was not passed to
-// the engine that runs the run.
-func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
+// listInbox reads the lines that query selects from the index, and returns the index, too. mail.Lines then marks each answer that was not
+// passed to the engine that runs the run.
+func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, *sqliteindex.Index, error) {
 	var runs []string
 	if query.RunID != "" {
 		runs = []string{query.RunID}
 	}
 	index, err := store.Details(ctx, runs...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rows, err := index.Inbox(ctx, query)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return mail.Lines(ctx, s, store, rows)
+	lines, err := mail.Lines(ctx, s, store, rows)
+	return lines, index, err
 }
 
 // printInbox prints the lines of list as a table. At a terminal, it shortens times and prompts, and then notes the

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // A Line is a line of the inbox: an approval, a request, a signal or a timer.
@@ -36,8 +37,9 @@ func (l *Line) Open() bool {
 }
 
 // Lines returns a line for each row, in the same order. If Smithers runs a run that has not ended, Lines also fills in
-// the fields that ask sets: the engine, the answer of which Smithers was not told, and the command that tells Smithers.
-// If these facts cannot be read, Lines warns and leaves the fields empty. The only error is the error of ctx.
+// the fields that ask sets, as of the entry that the row is from: the engine, the answer of which Smithers was not told, and
+// the command that tells Smithers. If these facts cannot be read, Lines warns and leaves the fields empty. The only error is
+// the error of ctx.
 func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows []sqliteindex.InboxRow) ([]Line, error) {
 	known := make(map[string]*smithers.Untold)
 	lines := make([]Line, len(rows))
@@ -48,7 +50,7 @@ func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows 
 		}
 		of, ok := known[row.RunID]
 		if !ok {
-			head, err := store.Head(ctx, row.RunID)
+			head, err := list.HeadAt(store, row.RunID, row.Tip)
 			if err == nil {
 				of, err = untoldOf(store, head)
 			}

@@ -45,7 +45,7 @@ func Open(store *timeline.Store, head *timeline.Head, engine string, now time.Ti
 func mailRows(head *timeline.Head) (rows []sqliteindex.InboxRow, err error) {
 	run, state := head.Row(), head.State()
 	add := func(row sqliteindex.InboxRow) {
-		row.RunID, row.WorkflowName, row.RunStatus = run.ID, run.Workflow, string(run.Status)
+		row.RunID, row.WorkflowName, row.RunStatus, row.Tip = run.ID, run.Workflow, string(run.Status), head.Entry().ID
 		rows = append(rows, row)
 	}
 	for a, err := range state.AllApprovals() {

@@ -59,7 +59,7 @@ func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, r
 	}
 	row := head.Row()
 	if s.JSON {
-		cancelled, err := list.CancelledBy(ctx, store, row.ID)
+		cancelled, err := list.CancelledBy(ctx, store, row)
 		if err != nil {
 			return err
 		}

@@ -115,7 +115,7 @@ func (v *View) readEngine(head *timeline.Head) error {
 // readCancelled sets cancelled.
 func (v *View) readCancelled(ctx context.Context, store *timeline.Store) (err error) {
 	if v.Row.Status == snapshot.RunCancelled {
-		v.cancelled, err = list.CancelledBy(ctx, store, v.Row.ID)
+		v.cancelled, err = list.CancelledBy(ctx, store, v.Row)
 	}
 	return err
 }

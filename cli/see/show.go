@@ -166,7 +166,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	if err != nil {
 		return err
 	}
-	if standing.engines, err = timeline.PeerFrames(ctx, store, at.Address); err != nil {
+	if standing.engines, err = timeline.PeerFrames(ctx, store, at); err != nil {
 		s.Warn(err) // the other facts are still shown
 	}
 	if at.Bare {
@@ -190,7 +190,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		doc.Stale, doc.SteppedOver, doc.Engines, doc.Late = standing.stale, standing.over, standing.engines, standing.late
 		doc.Untold, doc.FilesBehind, doc.SharedWith = standing.untold, standing.behind, standing.shared
 		if at.Bare && doc.Run.Status == snapshot.RunCancelled {
-			if doc.Cancelled, err = list.CancelledBy(ctx, store, doc.RunID); err != nil {
+			if doc.Cancelled, err = list.CancelledBy(ctx, store, doc.Run); err != nil {
 				s.Warn(err) // the other facts are still shown
 			}
 		}

@@ -174,7 +174,11 @@ func cancelledOf(ctx context.Context, store *timeline.Store, t *list.Tree, names
 		if run.Status != string(snapshot.RunCancelled) {
 			return nil
 		}
-		who, err := list.CancelledBy(ctx, store, run.RunID)
+		head, err := run.Head(store)
+		if err != nil {
+			return err
+		}
+		who, err := list.CancelledBy(ctx, store, head.Row())
 		if err == nil && who != nil && who.By != nil {
 			names[run.RunID] = *who.By
 		}

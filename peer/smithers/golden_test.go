@@ -39,10 +39,10 @@ func assertSame(t *testing.T, want peerTimeline, got list.RunTimeline) {
 	assert.Equal(t, want.RunID, got.RunID)
 	if want.Branch != nil {
 		b := want.Branch
-		assert.Equal(t, &list.Branch{
+		assert.EqualExportedValues(t, list.Branch{
 			RunID: b.RunID, ParentRunID: b.ParentRunID, ParentFrameNo: b.ParentFrameNo,
 			BranchLabel: b.BranchLabel, ForkDescription: b.ForkDescription, CreatedAtMs: b.CreatedAtMs,
-		}, got.Branch)
+		}, *got.Branch)
 	}
 	frames := got.Frames
 	if want.Frames[0].FrameNo == 1 {

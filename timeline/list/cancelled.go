@@ -17,14 +17,15 @@ type Cancelled struct {
 	AtMs        int64   `json:"atMs"`
 }
 
-// CancelledBy returns who has cancelled a run. run is the whole id of the run. It returns nil if the run is not cancelled, or
+// CancelledBy returns who has cancelled a run, as of the entry that row is from. It returns nil if the run is not cancelled, or
 // if its events do not tell: another engine may have cancelled it, or an older git-smithers.
-func CancelledBy(ctx context.Context, s *timeline.Store, run string) (*Cancelled, error) {
-	index, err := s.Details(ctx, run)
+func CancelledBy(ctx context.Context, s *timeline.Store, row snapshot.Run) (*Cancelled, error) {
+	index, err := s.Details(ctx, row.ID)
 	if err != nil {
 		return nil, err
 	}
-	events, err := index.Events(ctx, sqliteindex.EventQuery{RunID: run, Types: []string{eventCancelled, eventStatus}})
+	events, err := index.Events(ctx, sqliteindex.EventQuery{RunID: row.ID, Types: []string{eventCancelled, eventStatus}})
+	events = slices.DeleteFunc(events, func(e sqliteindex.EventRow) bool { return e.Seq >= row.NextSeq }) // appended meanwhile
 	return cancelledBy(events), timeline.Explain(err)
 }
 

@@ -38,11 +38,11 @@ func HeadOf(s *timeline.Store, run RunInfo) (*timeline.Head, error) {
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	return headAt(s, run.RunID, tip)
+	return HeadAt(s, run.RunID, tip)
 }
 
-// headAt returns the head of a run at an entry.
-func headAt(s *timeline.Store, run string, tip objstore.ID) (*timeline.Head, error) {
+// HeadAt returns the head of a run at an entry that was read, and not at one that was appended meanwhile. run is the whole id of the run.
+func HeadAt(s *timeline.Store, run string, tip objstore.ID) (*timeline.Head, error) {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -59,7 +59,12 @@ type Branch struct {
 	BranchLabel     *string `json:"branchLabel"`
 	ForkDescription *string `json:"forkDescription"`
 	CreatedAtMs     int64   `json:"createdAtMs"`
+
+	tip objstore.ID // the newest entry of the fork that the index knows
 }
+
+// Head returns the head of the fork at the newest entry that the list of forks knows, and not at one that was appended meanwhile.
+func (b *Branch) Head(s *timeline.Store) (*timeline.Head, error) { return HeadAt(s, b.RunID, b.tip) }
 
 // Runs returns all runs, newest first. It skips unreadable runs, with a warning for each.
 func Runs(ctx context.Context, s *timeline.Store) ([]RunInfo, error) {
@@ -150,7 +155,7 @@ func branchOf(row sqliteindex.RunRow) *Branch {
 	b := &Branch{
 		RunID: row.RunID, ParentRunID: *row.ParentRunID, ParentFrameNo: *row.ParentFrameNo,
 		BranchLabel: row.BranchLabel, ForkDescription: row.ForkDescription,
-		CreatedAtMs: row.CreatedAtMs,
+		CreatedAtMs: row.CreatedAtMs, tip: row.Tip,
 	}
 	if row.ForkedAtMs != nil {
 		b.CreatedAtMs = *row.ForkedAtMs

@@ -69,7 +69,7 @@ type RunTimeline struct {
 
 // Head returns the head of the run at the entry of which the timeline tells, and not at one that was appended meanwhile.
 func (run *RunTimeline) Head(s *timeline.Store) (*timeline.Head, error) {
-	return headAt(s, run.RunID, run.tip)
+	return HeadAt(s, run.RunID, run.tip)
 }
 
 // frameBefore returns the frame with the given number if it is before the frame with the index i in Frames, also if it was

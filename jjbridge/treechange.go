@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -35,12 +36,16 @@ func (w *Workspace) TreeChange(ctx context.Context, c *CapturedFiles, before, af
 	if err != nil {
 		return nil, err
 	}
+	taken := make(map[string]bool) // the paths at which the later tree has another file
+	for _, e := range plan.edits {
+		taken[e.path] = e.to.exists()
+	}
 	out := &TreeChange{To: after.Tree}
 	var kept []edit
 	for _, e := range plan.edits {
 		removed := !e.to.exists()
 		switch {
-		case IsLeftOut(before.LeftOut, e.path), IsLeftOut(after.LeftOut, e.path), removed && IsLeftOut(ignored, e.path), left(e):
+		case IsLeftOut(before.LeftOut, e.path), IsLeftOut(after.LeftOut, e.path), removed && IsLeftOut(ignored, e.path) && !isBelow(e.path, taken), left(e):
 			kept = append(kept, e)
 			out.LeftOut = append(out.LeftOut, e.path)
 			continue
@@ -53,6 +58,16 @@ func (w *Workspace) TreeChange(ctx context.Context, c *CapturedFiles, before, af
 		out.To, err = w.without(ctx, c, after.Tree, kept)
 	}
 	return out, err
+}
+
+// isBelow reports whether a folder of a path is one of the files: then nothing can be at the path.
+func isBelow(file string, files map[string]bool) bool {
+	for folder := path.Dir(file); folder != "."; folder = path.Dir(folder) {
+		if files[folder] {
+			return true
+		}
+	}
+	return false
 }
 
 // untrackedThen returns a function that reports whether an edit may come from a capture that took tracked files alone,
@@ -73,8 +88,8 @@ func (w *Workspace) untrackedThen(ctx context.Context, before, after *snapshot.V
 			return files, err
 		}
 		out, err := w.RunGit(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", v.CommitID)
-		for _, path := range splitPaths(out) {
-			files[path] = true
+		for _, name := range splitPaths(out) {
+			files[name] = true
 		}
 		return files, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -84,12 +85,17 @@ func (h *halfMade) smithers(kill *time.Duration, args ...string) (string, error)
 	cmd := exec.CommandContext(h.t.Context(), h.program, args...)
 	cmd.Dir, cmd.Env = h.Dir, append(h.Env, "GIT_SMITHERS_FSYNC=0", "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
 	if kill != nil {
 		timer := time.AfterFunc(*kill, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 		defer timer.Stop()
 	}
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	err := cmd.Wait()
+	return out.String(), err
 }
 
 // lockOf finds the file that git asks the user to remove.

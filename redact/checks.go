@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
+	"strings"
 )
 
 // variedEnd reports whether a token is not one of documentation, a row of the same letter. The checksum with which tokens of
@@ -102,4 +104,31 @@ func isDrawn(secret []byte) bool {
 	end := secret[bytes.LastIndexAny(secret, "-_")+1:]
 	return isMixedEnd(secret) ||
 		len(end) >= long && varied(end, least) && digits(end) > 0 && digits(end) < len(end) && notExample(secret) && !isStandIn(secret)
+}
+
+// isTyped reports whether a literal in a program is a password: drawn letters, or letters and digits that are no words.
+func isTyped(secret []byte) bool {
+	return isStrong(secret) && !isWordy(secret) && (digits(secret) > 0 || isScattered(secret))
+}
+
+// isSaid reports whether a word that a sentence calls a password is one.
+func isSaid(secret []byte) bool {
+	const least = 12
+	word := bytes.TrimRight(secret, ".!?)")
+	return isMixedEnd(secret) || len(word) >= least && !isWeakPassword(word) && isScattered(word) && !isStandIn(secret)
+}
+
+// isScattered reports whether text changes between small letters and capitals more often than a name of a program, such as getUserName,
+// and has a part that nobody can pronounce.
+func isScattered(text []byte) bool {
+	const parts, letters = 2, 7 // two parts in seven letters
+	words := nameParts(string(text))
+	return len(words)*letters > len(text)*parts && slices.ContainsFunc(words, func(word string) bool { return !strings.ContainsAny(word, "aeiouy") })
+}
+
+// isDiscordToken reports whether the first part of a token is the number of a bot in base64.
+func isDiscordToken(token []byte) bool {
+	id, _, _ := bytes.Cut(token, []byte("."))
+	number, err := base64.RawURLEncoding.DecodeString(string(id))
+	return err == nil && digits(number) == len(number)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // formats are forms of tokens of 2025 and 2026, by service. No secret is in the repository: a seed fills the holes; see maker. Every
-// third service, in this order, was set aside while the rules were written: decision 69 has the figures.
+// third of the first services, in this order, was set aside while the rules were written: decision 69 has the figures.
 var formats = []struct{ service, forms string }{
 	{"Apify", "apify_api_{b36}"},
 	{"Atlassian", "ATCTT3xFfGN0{w171}={u8} ATATT3{w180}={u8} ATTA{h72}"},
@@ -68,7 +68,14 @@ var formats = []struct{ service, forms string }{
 	{"Trigger.dev", "tr_prod_{b24} tr_dev_{b20} tr_pat_{b40}"},
 	{"Vercel", "vcp_{b56} vci_{b56} vca_{b56} vcr_{b56} vck_{b56}"},
 	{"Voyage", "pa-{w43}"},
+
+	{"HubSpot", "pat-na1-{h8}-{h4}-{h4}-{h4}-{h12} pat-eu1-{h8}-{h4}-{h4}-{h4}-{h12} pat-ap1-{h8}-{h4}-{h4}-{h4}-{h12}"},
+	{"MongoDB Atlas", "mdb_sa_sk_{_40}"},
+	{"SonarQube", "squ_{h40} sqp_{h40} sqa_{h40}"},
 }
+
+// firstFormats are the first services of formats: those of decision 69.
+const firstFormats = 56
 
 // bare are texts in which a token has no name beside it.
 var bare = []string{
@@ -91,12 +98,13 @@ func TestFormatsAreFoundWithoutANameBesideThem(t *testing.T) {
 				assert.True(t, ok, "%s: %q", service.service, one.text)
 			}
 			forms++
-			if i%3 == 2 {
+			aside := i < firstFormats && i%3 == 2
+			if aside {
 				asideForms++
 			}
 			if whole {
 				found++
-				if i%3 == 2 {
+				if aside {
 					asideFound++
 				}
 			}

@@ -14,8 +14,8 @@ var table string
 
 // checks are the functions that the table names.
 var checks = map[string]func(secret []byte) bool{
-	"basic": isUserPassword, "bearer": isBearer, "drawn": isDrawn, "example": notExample, "jwt": secretJWT, "mixed": mixed, "mixed-end": isMixedEnd, "password": isPassword,
-	"random": isRandom, "slack": slackToken, "strong": isStrong, "unpublished": unpublished, "varied": variedEnd,
+	"basic": isUserPassword, "bearer": isBearer, "discord": isDiscordToken, "drawn": isDrawn, "example": notExample, "jwt": secretJWT, "mixed": mixed, "mixed-end": isMixedEnd, "password": isPassword,
+	"random": isRandom, "said": isSaid, "slack": slackToken, "strong": isStrong, "typed": isTyped, "unpublished": unpublished, "varied": variedEnd,
 }
 
 // letters replaces the names of alphabets in the patterns of the table.

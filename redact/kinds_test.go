@@ -1,0 +1,75 @@
+package redact_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/git-smithers/git-smithers/redact"
+)
+
+// Secrets in places that a text of someone else had, and that the rules did not know.
+var placedSecrets = []string{
+	// services
+	`const mg = mailgun.client({ username: 'api', key: '[[{h32}-{h8}-{h8}]]' });`, "curl -s -u 'api:[[{h32}-{h8}-{h8}]]' https://api.mailgun.net/v3/domains",
+	"url: https://{W}.webhook.office.com/webhookb2/{h8}-{h4}-{h4}-{h4}-{h12}@{h8}-{h4}-{h4}-{h4}-{h12}/IncomingWebhook/[[{h32}/{h8}-{h4}-{h4}-{h4}-{h12}]]",
+	`"https:\/\/{W}.webhook.office.com\/webhookb2\/x\/IncomingWebhook\/[[{h32}\/{h8}-{h4}-{h4}-{h4}-{h12}\/V2{b40}]]"`,
+	"https://prod-12.westeurope.logic.azure.com:443/workflows/{h32}/triggers/manual/paths/invoke?api-version=2016-06-01&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=[[{b43}]]",
+	`await client.login("[[MTE0NjI4OTEwMjM4NTUwMzI1.{_6}.{_38}]]");`, "> [[ODM3MjAxNTU5NDgyMTYzNDU2.{_6}.{_27}]]\n",
+	`{"keyName": "key1", "permissions": "FULL", "value": "[[{s86}==]]"}`, "The storage key of acme is [[{s86}==]].", "az storage blob list --account-name {W} --account-key [[{s86}==]]",
+	`curl -H "Authorization: SSWS [[00{_40}]]" https://acme.okta.com/api/v1/users`, `{"headers":{"Accept":"*/*","Authorization":"SSWS [[00{_40}]]"}}`,
+	`{"text":"{\"headers\":{\\\"Authorization\\\":\\\"SSWS [[00{_40}]]\\\"}}"}`,
+
+	// beside the id of a key
+	"User name,Access key ID,Secret access key\nci,[[AKIA{t16}]],[[7a{s37}Q]]\n", "s = boto3.Session('[[AKIA{t16}]]', '[[7a{s37}Q]]')", "credentials.NewStaticCredentials(\"[[ASIA{t16}]]\",\n\t\"[[7a{s37}Q]]\", \"\")",
+	"[[AKIA{t16}]]\n[[7a{s37}Q]]\n", "[[AKIA{t16}]]:[[7a{s37}Q]]", `{"row":"ci,[[AKIA{t16}]],[[7a{s37}Q]]\r\n"}`,
+
+	// calls and states
+	`c.setPassword("[[qebVv{L1}LDkmGiZ]]");`, `config.setClientSecret( "[[{b12}4xQ]]" )`, "new PostgreSQLContainer<>().withPassword('[[{b12}4xQ]]')", `.username("app").password("[[kR7!pQ2{b6}]]")`,
+	`builder.WithPassword("[[{b12}4xQ]]");`, `ks.setKeyStorePassword("[[{b12}4xQ]]".toCharArray());`,
+	`{"//npm.example.org/:_auth":"[[Y2k6{b36}]]","always-auth":true}`, "$cred = ConvertTo-SecureString '[[{b9}a5Q]]' -AsPlainText -Force", `ConvertTo-SecureString -AsPlainText -Force -String "[[{b9}a5Q]]"`,
+	`{"type":"random_password","name":"db","instances":[{"attributes":{"id":"none","length":20,"special":true,"result":"[[?t{b8}+l_{_7}]]"}}]}`,
+	"\"type\": \"random_password\",\n\"instances\": [\n  {\"attributes\": {\"bcrypt_hash\": \"$2a$10${b53}\",\n   \"result\": \"[[{b16}]]\"}},\n  {\"attributes\": {\"bcrypt_hash\": \"$2a$10${b53}\",\n   \"result\": \"[[{b16}]]\"}}]",
+
+	"the admin password is [[ikKU{L1}rfRRzaMv]]", "The password is now [[qebVvNLDkmGiZ]]. Keep it.",
+}
+
+func TestSecretsAreFoundInTheirPlaces(t *testing.T) {
+	t.Parallel()
+	m, s := newMaker(41), redact.New()
+	for _, place := range placedSecrets {
+		for range 20 {
+			one := plain(m.fill(strings.NewReplacer("Y2k6{b36}", base64.StdEncoding.EncodeToString([]byte("ci:"+m.letters('b', 30)))).Replace(place)))
+			found := s.Find([]byte(one.text))
+			for _, secret := range one.secrets {
+				assert.GreaterOrEqual(t, share(secret, found), 0.95, "%s: %s", one.text[secret[0]:secret[1]], one.text)
+			}
+		}
+	}
+}
+
+// Texts of the same forms without a secret.
+var placedHarmless = []string{
+	"mailgun/mailgun.js@{h40}\nrequest {h8}-{h4}-{h4}-{h4}-{h12}\n", "GET /IncomingWebhook/ HTTP/1.1", "MTIzNDU2Nzg5MDEyMzQ1Njc4.a.b Note.that.nothing is here",
+	"{b24}.{b6}.{b27}", "import NdkVersionsOfTheApplication.Module1.TypesOfTheApplicationOfAll\n", "sqs_{h40} squ_{h12} pat-na1-config mdb_sa_id_{h24}",
+	`"keyName": "sha", "integrity": "sha512-{s86}=="`, "AccountKey: sha512-{s86}==\n", "Authorization: SSWS ${{api_token}} Authorization: SSWS {yourApiToken}",
+	"[[AKIAIOSFODNN7EXAMPLE]],wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n",
+	`c.setPassword(password); c.setPassword("changeit"); form.password("Enter your password"); c.setPassword("getUserPasswordById"); x.password("current_password_field")`,
+	`field.setPassword("${DB_PASSWORD_1}"); s.withSecret("prod-database-credentials"); v.setSecret("db-password-2", value); a.setClientSecret("YourClientSecret")`,
+	"$s = ConvertTo-SecureString $plain -AsPlainText -Force; ConvertTo-SecureString \"$env:PASSWORD\" -AsPlainText", "ConvertTo-SecureString '01000000d08c9ddf{h64}' -Key $key",
+	`{"always_auth":"true","_auth":"${NPM_AUTH}","basic_auth":"{b32}"}`, "resource \"random_password\" \"db\" {\n  length = 20\n}\noutput \"p\" { value = random_password.db.result }\n",
+	"the password is getUserNameFromDatabase", "the password is passwordFieldLabel", "the password is required", "the passphrase is resetPasswordForAllUsers.", "password is InvalidCredentialsException",
+}
+
+func TestNoSecretsAreFoundInTheirPlaces(t *testing.T) {
+	t.Parallel()
+	m, s := newMaker(42), redact.New()
+	for _, place := range placedHarmless {
+		for range 20 {
+			text := plain(m.fill(place)).text
+			assert.Empty(t, s.Find([]byte(text)), text)
+		}
+	}
+}

@@ -60,6 +60,7 @@ var placedHarmless = []string{
 	`field.setPassword("${DB_PASSWORD_1}"); s.withSecret("prod-database-credentials"); v.setSecret("db-password-2", value); a.setClientSecret("YourClientSecret")`,
 	"$s = ConvertTo-SecureString $plain -AsPlainText -Force; ConvertTo-SecureString \"$env:PASSWORD\" -AsPlainText", "ConvertTo-SecureString '01000000d08c9ddf{h64}' -Key $key",
 	`{"always_auth":"true","_auth":"${NPM_AUTH}","basic_auth":"{b32}"}`, "resource \"random_password\" \"db\" {\n  length = 20\n}\noutput \"p\" { value = random_password.db.result }\n",
+	"DATABASE_PASSWORD=\"encrypted:BO{s160}==\"\nAPI_KEY='encrypted:BO{s160}='\n",
 	"the password is getUserNameFromDatabase", "the password is passwordFieldLabel", "the password is required", "the passphrase is resetPasswordForAllUsers.", "password is InvalidCredentialsException",
 }
 
@@ -69,6 +70,32 @@ func TestNoSecretsAreFoundInTheirPlaces(t *testing.T) {
 	for _, place := range placedHarmless {
 		for range 20 {
 			text := plain(m.fill(place)).text
+			assert.Empty(t, s.Find([]byte(text)), text)
+		}
+	}
+}
+
+// A password may begin with a sign that also begins a reference.
+func TestPasswordsThatBeginWithASignAreFound(t *testing.T) {
+	t.Parallel()
+	s := redact.New()
+	for _, password := range []string{
+		"!kR7pQ2vX9mL4", "$kR7pQ2vX9mL4", "<kR7pQ2vX9mL4", "!7pQ2vX9mL4kR", "$7pQ2-vX9mL4k", "$Pa55word!x9", "!Pa55word!x9", "<7pQ2vX9mL4kR", "!x#7kR9pQ2v", "$!7kR9pQ2vX", "<K7!kR9pQ2vX",
+	} {
+		for _, text := range []string{"DB_PASSWORD='§'", `DB_PASSWORD="§"`, `{"password":"§"}`, `{"text":"DB_PASSWORD='§'\n"}`} {
+			at := strings.Index(text, "§")
+			whole := strings.ReplaceAll(text, "§", password)
+			assert.Equal(t, 1.0, share([2]int{at, at + len(password)}, s.Find([]byte(whole))), whole) //nolint:testifylint // a whole share
+		}
+	}
+	for _, reference := range []string{
+		"$DB_PASSWORD", "$dbPassword2", "$db_password_2", "$OAuth2Token", "$oauth2Token", "$My_Db_password2", "$env:DB_PASSWORD_2", "$this->password2", "$cfg['password2']", "$(cat /run/secrets/db2)", "${DB_PASSWORD_2:?}",
+		"$2y$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy", "$argon2id$v=19$m=65536$c2FsdDEyMw", "$6$rounds=5000$x7Kq9$abc123Def", "$1", "$$", "$.credentials.password2", "$HOME/.pw2/x7Kq",
+		"!Ref DbPassword2", "!Sub x7Kq9", "!vault", "!GetAtt Db.Password2", "!isValid2", "!user1.password2", "!!process.env.TOKEN_2", "!token2Factory", "!./secrets/x7.ts", "!**/x7kq/**", "!important",
+		"<your password>", "<DB_PASSWORD_2>", "<password2>", "<your", "<PASSWORD", "<%= password2 %>", "<?= $password2 ?>", "<b>Tr0ub4dor</b>", "</span7>", "<<EOF7x2y", "<your-32-character-key>",
+	} {
+		for _, text := range []string{"DB_PASSWORD='§'", `DB_PASSWORD="§"`, "password: §\n", `{"password":"§"}`, "password = §\n", "sshpass -p § ssh h"} {
+			text = strings.ReplaceAll(text, "§", reference)
 			assert.Empty(t, s.Find([]byte(text)), text)
 		}
 	}

@@ -61,6 +61,7 @@ var placedHarmless = []string{
 	"$s = ConvertTo-SecureString $plain -AsPlainText -Force; ConvertTo-SecureString \"$env:PASSWORD\" -AsPlainText", "ConvertTo-SecureString '01000000d08c9ddf{h64}' -Key $key",
 	`{"always_auth":"true","_auth":"${NPM_AUTH}","basic_auth":"{b32}"}`, "resource \"random_password\" \"db\" {\n  length = 20\n}\noutput \"p\" { value = random_password.db.result }\n",
 	"DATABASE_PASSWORD=\"encrypted:BO{s160}==\"\nAPI_KEY='encrypted:BO{s160}='\n",
+	"address constant token = 0x{h40};\nconst USDC_TOKEN = \"0x{h40}\"\n{\"tokenContract\": \"0x{h40}\", \"contract_token\": \"0x{h40}\"}\n",
 	"the password is getUserNameFromDatabase", "the password is passwordFieldLabel", "the password is required", "the passphrase is resetPasswordForAllUsers.", "password is InvalidCredentialsException",
 }
 
@@ -97,6 +98,24 @@ func TestPasswordsThatBeginWithASignAreFound(t *testing.T) {
 		for _, text := range []string{"DB_PASSWORD='§'", `DB_PASSWORD="§"`, "password: §\n", `{"password":"§"}`, "password = §\n", "sshpass -p § ssh h"} {
 			text = strings.ReplaceAll(text, "§", reference)
 			assert.Empty(t, s.Find([]byte(text)), text)
+		}
+	}
+}
+
+// An '&' ends a value in a URL and in a form alone.
+func TestAValueHasItsAmpersand(t *testing.T) {
+	t.Parallel()
+	s := redact.New()
+	for _, text := range []string{
+		"DB_PASSWORD=[[Tr0ub4dor&3x]]\nDB_NAME=shop\n", "A=1\nexport DB_PASSWORD=[[Tr0ub4dor&3x&Kq7]]\n", `{"Env":["PATH=/bin","POSTGRES_PASSWORD=[[Tr0ub4dor&3x]]","A=b"]}`, `{"Env":["POSTGRES_PASSWORD=[[Tr0ub4dor\u00263x]]"]}`,
+		`{"text":"A=1\nDB_PASSWORD=[[Tr0ub4dor&3x]]\n"}`, "db_password=[[Tr0ub4dor&3x]]", "docker run -e DB_PASSWORD=[[x&Kq7=Tr0ub4dor]] app", "DB_PASSWORD=[[Tr0ub4dor&3x]]", "DB_PASSWORD=[[Tr0ub4dor&!z]]",
+		"POST /login?password=[[Tr0ub4dor]]&3x", "password=[[Tr0ub4dor]]&user=anna", "user=anna&password=[[Tr0ub4dor]]&remember", `curl -d "password=[[Tr0ub4dor]]&user[name]=anna" h`, "-d 'PASSWORD=[[Tr0ub4dor]]&USER=anna'",
+		"https://h/x?API_TOKEN=[[7Kq9{b20}]]&region=eu", "DB_PASSWORD=[[Tr0ub4dor]]&& make", "DB_PASSWORD=[[Tr0ub4dor]]& make", "<p>DB_PASSWORD=[[Tr0ub4dor]]&quot;</p>", "&quot;DB_PASSWORD=[[Tr0ub4dor]]&#34;", "payload=A%3D1%0ADB_PASSWORD%3D[[Tr0ub4dor]]&v=1",
+	} {
+		one := plain(newMaker(43).fill(text))
+		found := s.Find([]byte(one.text))
+		if assert.Len(t, found, 1, one.text) {
+			assert.Equal(t, one.secrets[0], [2]int{found[0].Start, found[0].End}, one.text)
 		}
 	}
 }

@@ -2,10 +2,12 @@ package redact
 
 import (
 	"bytes"
+	"encoding/hex"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // assigned is the name of the rule for values of secret names.
@@ -125,7 +127,7 @@ func (h *hunt) assigned(start, end int, d decoding) (Finding, bool) {
 	if isCall || isStandIn(value) || !quoted && isCode(value) {
 		return Finding{}, false
 	}
-	if password && !isWeakPassword(value) || !password && isRandom(value) {
+	if password && !isWeakPassword(value) || !password && isRandom(value) && !isContract(name, value) {
 		a, b := v.span(low, high)
 		return Finding{Rule: assigned, Start: a, End: b}, true
 	}
@@ -187,10 +189,51 @@ func (v *view) value(from, to int) (low, high int, quoted, ok bool) {
 		return low, high, true, high > low
 	}
 	high = low
-	for high < len(v.text) && bytes.IndexByte([]byte(" \t\n\"'`,;<>|{}[]()&\\"), v.text[high]) < 0 {
+	for high < len(v.text) && (bytes.IndexByte(valueEnds, v.text[high]) < 0 || v.text[high] == '&' && v.runsOn(from, to, high)) {
 		high++
 	}
 	return low, high, false, high > low
+}
+
+// valueEnds are the bytes that end a value without quotes.
+var valueEnds = []byte(" \t\n\"'`,;<>|{}[]()&\\")
+
+// runsOn reports whether the '&' at v.text[at] belongs to the value of the name v.text[from:to], as in a line of a .env file. In a URL or a
+// form, the name follows another one, or another one follows the '&'. In HTML, the '&' may begin a character, and in a shell, end a command.
+func (v *view) runsOn(from, to, at int) bool {
+	const entity = 6                                                    // letters of &quot;
+	if v.text[to] != '=' || v.to[to]-v.from[to] > v.to[at]-v.from[at] { // an '&' that is not encoded, as the '=' is, separates what is
+		return false
+	}
+	isVariable := isCapital(v.text[from:to])
+	if from > 0 && bytes.IndexByte([]byte("\n\"'`"), v.text[from-1]) < 0 && (!isVariable || v.text[from-1] != ' ' && v.text[from-1] != '\t') {
+		return false
+	}
+	rest, n := v.text[at+1:], 0
+	for n < len(rest) && (isName(rest[n]) || rest[n] == '#' || rest[n] == '[' || rest[n] == ']') {
+		n++
+	}
+	switch {
+	case len(rest) == 0 || bytes.IndexByte(valueEnds, rest[0]) >= 0:
+		return false
+	case n == 0 || n == len(rest):
+		return true
+	}
+	return (rest[n] != '=' || isVariable && !isCapital(rest[:n])) && (rest[n] != ';' || n > entity)
+}
+
+// isCapital reports whether text has no small letters.
+func isCapital(text []byte) bool { return bytes.IndexFunc(text, unicode.IsLower) < 0 }
+
+// isContract reports whether a value is the public address of a contract of Ethereum, such as that of a token.
+func isContract(name string, value []byte) bool {
+	const size = len("0x") + 40
+	parts := nameParts(name)
+	if len(value) != size || !strings.HasSuffix(parts[len(parts)-1], "token") && !slices.Contains(parts, "contract") {
+		return false
+	}
+	_, err := hex.DecodeString(string(value[2:]))
+	return err == nil && value[0] == '0' && value[1] == 'x'
 }
 
 // isName reports whether b may be in the name of a variable, a member, a flag or a header.

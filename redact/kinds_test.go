@@ -33,6 +33,7 @@ var placedSecrets = []string{
 	`{"type":"random_password","name":"db","instances":[{"attributes":{"id":"none","length":20,"special":true,"result":"[[?t{b8}+l_{_7}]]"}}]}`,
 	"\"type\": \"random_password\",\n\"instances\": [\n  {\"attributes\": {\"bcrypt_hash\": \"$2a$10${b53}\",\n   \"result\": \"[[{b16}]]\"}},\n  {\"attributes\": {\"bcrypt_hash\": \"$2a$10${b53}\",\n   \"result\": \"[[{b16}]]\"}}]",
 
+	"wandb: Paste an API key from your profile and hit enter: [[{h40}]]", "? Enter your access token: [[{b32}]]\n",
 	"the admin password is [[ikKU{L1}rfRRzaMv]]", "The password is now [[qebVvNLDkmGiZ]]. Keep it.",
 }
 
@@ -62,6 +63,7 @@ var placedHarmless = []string{
 	`{"always_auth":"true","_auth":"${NPM_AUTH}","basic_auth":"{b32}"}`, "resource \"random_password\" \"db\" {\n  length = 20\n}\noutput \"p\" { value = random_password.db.result }\n",
 	"DATABASE_PASSWORD=\"encrypted:BO{s160}==\"\nAPI_KEY='encrypted:BO{s160}='\n",
 	"address constant token = 0x{h40};\nconst USDC_TOKEN = \"0x{h40}\"\n{\"tokenContract\": \"0x{h40}\", \"contract_token\": \"0x{h40}\"}\n",
+	"Paste your API key here: https://example.net/settings/tokens/new?scopes=repo", "Enter the token: ${TOKEN_OF_THE_APPLICATION2}", "Enter your password: ", "Enter the key of the item: {h8}",
 	"the password is getUserNameFromDatabase", "the password is passwordFieldLabel", "the password is required", "the passphrase is resetPasswordForAllUsers.", "password is InvalidCredentialsException",
 }
 

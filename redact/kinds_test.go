@@ -88,7 +88,7 @@ func TestPasswordsThatBeginWithASignAreFound(t *testing.T) {
 		for _, text := range []string{"DB_PASSWORD='§'", `DB_PASSWORD="§"`, `{"password":"§"}`, `{"text":"DB_PASSWORD='§'\n"}`} {
 			at := strings.Index(text, "§")
 			whole := strings.ReplaceAll(text, "§", password)
-			assert.Equal(t, 1.0, share([2]int{at, at + len(password)}, s.Find([]byte(whole))), whole) //nolint:testifylint // a whole share
+			assert.GreaterOrEqual(t, share([2]int{at, at + len(password)}, s.Find([]byte(whole))), 1.0, whole)
 		}
 	}
 	for _, reference := range []string{
@@ -117,7 +117,7 @@ func TestAValueHasItsAmpersand(t *testing.T) {
 		one := plain(newMaker(43).fill(text))
 		found := s.Find([]byte(one.text))
 		if assert.Len(t, found, 1, one.text) {
-			assert.Equal(t, one.secrets[0], [2]int{found[0].Start, found[0].End}, one.text)
+			assert.Equal(t, one.text[one.secrets[0][0]:one.secrets[0][1]], one.text[found[0].Start:found[0].End], one.text)
 		}
 	}
 }

@@ -53,9 +53,10 @@ func TestSecretsAreFoundInTheirPlaces(t *testing.T) {
 
 // Texts of the same forms without a secret.
 var placedHarmless = []string{
+	"var pass=e&65535000,x; if token&0xffffffff == 0 { key=seed&0xFF00FF00AA12 }", "The password is validated by PasswordValidatorImpl; password is BCryptPasswordEncoder",
 	"mailgun/mailgun.js@{h40}\nrequest {h8}-{h4}-{h4}-{h4}-{h12}\n", "GET /IncomingWebhook/ HTTP/1.1", "MTIzNDU2Nzg5MDEyMzQ1Njc4.a.b Note.that.nothing is here",
 	"{b24}.{b6}.{b27}", "import NdkVersionsOfTheApplication.Module1.TypesOfTheApplicationOfAll\n", "sqs_{h40} squ_{h12} pat-na1-config mdb_sa_id_{h24}",
-	`"keyName": "sha", "integrity": "sha512-{s86}=="`, "AccountKey: sha512-{s86}==\n", "Authorization: SSWS ${{api_token}} Authorization: SSWS {yourApiToken}",
+	`{"tool":"random_password","result":"success1"}`, `{"keyName":"a","digest":"{s86}=="}`, `"keyName": "sha", "integrity": "sha512-{s86}=="`, "AccountKey: sha512-{s86}==\n", "Authorization: SSWS ${{api_token}} Authorization: SSWS {yourApiToken}",
 	"[[AKIAIOSFODNN7EXAMPLE]],wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n",
 	`c.setPassword(password); c.setPassword("changeit"); form.password("Enter your password"); c.setPassword("getUserPasswordById"); x.password("current_password_field")`,
 	`field.setPassword("${DB_PASSWORD_1}"); s.withSecret("prod-database-credentials"); v.setSecret("db-password-2", value); a.setClientSecret("YourClientSecret")`,

@@ -60,7 +60,7 @@ func (h *hunt) run(i int, letters []byte, at []int) ([]byte, []int, int) {
 		if next < len(h.text) && h.text[next] == '\r' {
 			next++
 		}
-		if length < minWidth || length != width || next+1 >= len(h.text) || h.text[next] != '\n' || !isBase64(h.text[next+1]) || len(letters) >= maxEncoded {
+		if length < minWidth || length != width || next+1 >= len(h.text) || h.text[next] != '\n' || !isBase64(h.text[next+1]) || isNamed(firstPart(h.text[next+1:])) || len(letters) >= maxEncoded {
 			return letters, at, i
 		}
 		i = next + 1

@@ -46,7 +46,7 @@ func (h *hunt) name(start, end int) {
 	if !h.mayName(start, end) {
 		return
 	}
-	if width := lineWidth(h.text, start); width > 0 {
+	if width, sure := lineWidth(h.text, start); sure {
 		plain, ok := h.assigned(start, end, decoding{})
 		if !ok || h.endsLine(plain.End) {
 			if joined, wide := h.assigned(start, end, decoding{width: width}); wide && (!ok || joined.End > plain.End) {

@@ -221,9 +221,9 @@ func maySpace(text []byte, at int) bool {
 // try searches for r around the literal text[start:end]. It first reads the text with its colours and backslashes decoded,
 // then also joins lines that were broken at a fixed width, and then also decodes percent signs.
 func (h *hunt) try(r *rule, start, end int) {
-	width := lineWidth(h.text, start)
+	width, sure := lineWidth(h.text, start)
 	plain, ok := h.match(r, start, end, decoding{})
-	if width > 0 && (!ok || h.endsLine(plain.End)) {
+	if width > 0 && (!ok || sure && h.endsLine(plain.End)) {
 		if joined, wide := h.match(r, start, end, decoding{width: width}); wide && (!ok || joined.End > plain.End) {
 			plain, ok = joined, true
 		}
@@ -330,30 +330,4 @@ func hasPercent(text []byte) bool {
 		}
 	}
 	return false
-}
-
-// minWidth and maxWidth bound the width at which a program may have broken lines.
-const (
-	minWidth = 40
-	maxWidth = 200
-)
-
-// lineWidth returns the length of the line at text[at], if the line may have been broken at a fixed width, and otherwise 0.
-func lineWidth(text []byte, at int) int {
-	start := at
-	for start > 0 && text[start-1] != '\n' {
-		if start--; at-start > maxWidth {
-			return 0
-		}
-	}
-	end := at
-	for ; end < len(text) && text[end] != '\n'; end++ {
-		if end-start > maxWidth {
-			return 0
-		}
-	}
-	if width := end - start; end < len(text) && width >= minWidth {
-		return width
-	}
-	return 0
 }

@@ -9,7 +9,7 @@ type view struct {
 // decoding says what a view decodes beside colours and backslashes.
 type decoding struct {
 	percent bool // decode %41
-	width   int  // if positive, leave out the line ends after lines of exactly this many bytes
+	width   int  // if positive, leave out the line ends after lines of exactly this many bytes where the next line goes on; see goesOn
 }
 
 // span returns the range of the original text that makes v.text[start:end]. The range of the view must not be empty.
@@ -36,7 +36,7 @@ func (v *view) look(text []byte, start, end, column int, d decoding) {
 	for at := start; at < end; {
 		b, size, keep := decode(text[at:end], d)
 		if b == '\n' && size == 1 {
-			joined := d.width > 0 && column == d.width
+			joined := d.width > 0 && column == d.width && goesOn(text, at)
 			column = 0
 			keep = keep && !joined
 		} else {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // variedEnd reports whether a token is not one of documentation, a row of the same letter. The checksum with which tokens of
@@ -81,6 +83,14 @@ func isUserPassword(secret []byte) bool {
 	colon := bytes.IndexByte(text, ':')
 	return err == nil && colon > 0 && colon < len(text)-1 && printable(text)
 }
+
+// isSession reports whether the value of a session is a secret. Programs write a UUID into logs, as the name of a session.
+func isSession(secret []byte) bool { return isRandom(secret) && !uuid().Match(secret) }
+
+// uuid matches a text that begins with a UUID.
+var uuid = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?:[^0-9A-Za-z]|$)`)
+})
 
 // isBearer reports whether secret is a token and not a word of documentation.
 func isBearer(secret []byte) bool {

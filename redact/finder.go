@@ -14,7 +14,7 @@ import (
 var builtIn = sync.OnceValue(New)
 
 // rulesVersion changes with the built-in rules: what was found clean before is searched again.
-const rulesVersion = "5"
+const rulesVersion = "6"
 
 // Finder finds known values, and secrets by the built-in rules and those of the user. A Finder is immutable and safe for
 // concurrent use.

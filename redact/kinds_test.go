@@ -35,6 +35,10 @@ var placedSecrets = []string{
 
 	"wandb: Paste an API key from your profile and hit enter: [[{h40}]]", "? Enter your access token: [[{b32}]]\n",
 	"the admin password is [[ikKU{L1}rfRRzaMv]]", "The password is now [[qebVvNLDkmGiZ]]. Keep it.",
+
+	// commands whose option comes first
+	"kubectl exec r-0 -- redis-cli -a [[{b10}4]] info", "redis-cli -a [[{b10}4]]", "redis-cli -h h -a [[{b10}4]]", `["redis-cli","-a","[[{b10}4]]"]`, "mysql -p[[{b10}4]] app", "mysql -uroot -p[[{b10}4]]",
+	"> Cookie: theme=dark; session=[[{h8}-{h4}-{h4}-{h4}-{h12}]]", "set-cookie: sid=[[{h8}-{h4}-{h4}-{h4}-{h12}]]; Path=/", `{"Cookie": "session_id=[[{h8}-{h4}-{h4}-{h4}-{h12}]]"}`, "login session=[[{h32}]]",
 }
 
 func TestSecretsAreFoundInTheirPlaces(t *testing.T) {
@@ -66,6 +70,9 @@ var placedHarmless = []string{
 	"address constant token = 0x{h40};\nconst USDC_TOKEN = \"0x{h40}\"\n{\"tokenContract\": \"0x{h40}\", \"contract_token\": \"0x{h40}\"}\n",
 	"Paste your API key here: https://example.net/settings/tokens/new?scopes=repo", "Enter the token: ${TOKEN_OF_THE_APPLICATION2}", "Enter your password: ", "Enter the key of the item: {h8}",
 	"the password is getUserNameFromDatabase", "the password is passwordFieldLabel", "the password is required", "the passphrase is resetPasswordForAllUsers.", "password is InvalidCredentialsException",
+	"login ok user=jo session={h8}-{h4}-{h4}-{h4}-{h12} ip=10.1.2.3\n", "session_id={h8}-{h4}-{h4}-{h4}-{h12} sid={h8}-{h4}-{h4}-{h4}-{h12}", "$request->validate(['password' => 'required|string|min:12|confirmed', 'token' => 'nullable|string|size:40'])", "'password': 'sometimes|required|min:8'",
+	"'password': 'pbkdf2_sha256$870000${b22}${s43}='", "rolpassword | SCRAM-SHA-256$4096:{s22}==${s43}=:{s43}=", "password: pbkdf2:sha256:600000${b16}${h64}", "password = \"scrypt:32768:8:1${b16}${h64}\"", "password: argon2id$v=19$m=65536,t=3,p=4${s22}${s43}",
+	"DB_PASSWORD=argon2${b22}", "'password': 'bcrypt_sha256$$2b$12${b53}'", "ALTER ROLE app PASSWORD 'SCRAM-SHA-256$4096:{s22}==${s43}=:{s43}=';", "mapboxgl.accessToken = 'pk.eyJ1IjoiYWNtZSIsImEi{b40}.{_22}'", "redis-cli -a $REDIS_PASSWORD", "mysql -p app",
 }
 
 func TestNoSecretsAreFoundInTheirPlaces(t *testing.T) {

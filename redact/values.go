@@ -15,7 +15,7 @@ const word = `(?-i:[A-Z_][A-Z0-9_]*|[a-z_][a-z0-9_]*|[a-z]*[0-9]{0,2}(?:_?(?:[A-
 // '$', '!' or '<', too, so that more must follow: a name, as in $NAME, !Ref and <your password>, or a bracket.
 var standIns = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:\$(?:[({\[.$]|[@*#?]$|[0-9a-z]{0,2}\$|[0-9]{1,2}(?:$|[^0-9A-Za-z!#%^&*])|` + word + `(?:$|[^0-9A-Za-z_!#%^&*=?~]))` +
-		`|!{1,2}(?:[./*]|\$?` + word + `(?:$|[\s.,:;/\[)\]}]))|<(?:[%?!/<(=]|[^<>]*>|[a-z_ .:/|-]*$)|encrypted:|%[A-Z_]+%$|\{\{|\*{3}|\[?redacted|enc[\[(]|env[.(]|op://|vault:|arn:|urn:|sha(?:1|256|384|512)[:-]|phc_|pk[_-][a-z]+[_-]|(?-i:Ag[A-D][0-9A-Za-z+/]{100}|AQICAH[0-9A-Za-z+/]{60})|sb_publishable_|age1|ssh-|[a-z+]{2,12}://|\.{0,2}~?(?:/[a-z._-]{2,}){2}|\./` +
+		`|!{1,2}(?:[./*]|\$?` + word + `(?:$|[\s.,:;/\[)\]}]))|<(?:[%?!/<(=]|[^<>]*>|[a-z_ .:/|-]*$)|encrypted:|%[A-Z_]+%$|\{\{|\*{3}|\[?redacted|enc[\[(]|env[.(]|op://|vault:|arn:|urn:|sha(?:1|256|384|512)[:-]|phc_|pk[_-][a-z]+[_-]|pk\.eyJ|(?:pbkdf2|argon2|bcrypt|scrypt|scram|sha1|sha256|sha512|md5)[a-z0-9_:-]*\$|(?:required|nullable|sometimes|present|filled|bail|string|confirmed)\|[a-z]|(?-i:Ag[A-D][0-9A-Za-z+/]{100}|AQICAH[0-9A-Za-z+/]{60})|sb_publishable_|age1|ssh-|[a-z+]{2,12}://|\.{0,2}~?(?:/[a-z._-]{2,}){2}|\./` +
 		`|(?:user|pass|password|passwd|pwd|secret|token|null|none|true|false|undefined|test|string|required|optional)>?$|(?:password|passw0rd|qwerty|letmein|welcome)[0-9!]{1,4}$|\[[a-z_ -]+\]$)`)
 })
 

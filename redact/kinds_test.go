@@ -112,6 +112,15 @@ func TestPasswordsThatBeginWithASignAreFound(t *testing.T) {
 	}
 }
 
+// The password of a URL ends before the host, also behind a user whose name is one of a secret.
+func TestAPasswordEndsBeforeTheHost(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"https://x-access-token:[[ghs_{b36}]]@github.com/acme/shop.git\n", "https://api-key:[[{b40}]]@example.org/x\n", "https://private-token:[[{b20}]]@h:8443/y"} {
+		one := plain(newMaker(44).fill(text))
+		assert.Equal(t, []string{one.text[one.secrets[0][0]:one.secrets[0][1]]}, secretsIn(redact.NewFinder(nil), one.text), one.text)
+	}
+}
+
 // An '&' ends a value in a URL and in a form alone.
 func TestAValueHasItsAmpersand(t *testing.T) {
 	t.Parallel()

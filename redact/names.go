@@ -192,6 +192,11 @@ func (v *view) value(from, to int) (low, high int, quoted, ok bool) {
 	for high < len(v.text) && (bytes.IndexByte(valueEnds, v.text[high]) < 0 || v.text[high] == '&' && v.runsOn(from, to, high)) {
 		high++
 	}
+	if from > 0 && v.text[from-1] == '/' && v.text[to] == ':' { // a user of a URL, such as x-access-token
+		if at := bytes.IndexByte(v.text[low:high], '@'); at > 0 {
+			high = low + at
+		}
+	}
 	return low, high, false, high > low
 }
 

@@ -84,6 +84,31 @@ func isUserPassword(secret []byte) bool {
 	return err == nil && colon > 0 && colon < len(text)-1 && printable(text)
 }
 
+// isSASL reports whether secret is, in base64, what RFC 4616 sends: an identity, which may be empty, a user and a password, with a NUL between
+// them.
+func isSASL(secret []byte) bool {
+	const parts = 3
+	text, err := base64.StdEncoding.DecodeString(string(secret))
+	fields := bytes.Split(text, []byte{0})
+	return err == nil && len(fields) == parts && len(fields[1]) > 0 && isPassword(fields[2]) && printable(bytes.Join(fields, nil))
+}
+
+// isScrambled reports whether nobody can pronounce a text of small letters: it has few vowels, or many other letters in a row.
+func isScrambled(secret []byte) bool {
+	const few, many = 4, 5
+	vowels, row, longest := 0, 0, 0
+	for _, b := range secret {
+		switch {
+		case bytes.IndexByte([]byte("aeiouy"), b) >= 0:
+			vowels, row = vowels+1, 0
+		case b != ' ':
+			row++
+			longest = max(longest, row)
+		}
+	}
+	return (vowels <= few || longest >= many) && varied(secret, 6) && !bytes.Contains(secret, []byte("pass"))
+}
+
 // isSession reports whether the value of a session is a secret. Programs write a UUID into logs, as the name of a session.
 func isSession(secret []byte) bool { return isRandom(secret) && !uuid().Match(secret) }
 

@@ -72,6 +72,14 @@ var formats = []struct{ service, forms string }{
 	{"HubSpot", "pat-na1-{h8}-{h4}-{h4}-{h4}-{h12} pat-eu1-{h8}-{h4}-{h4}-{h4}-{h12} pat-ap1-{h8}-{h4}-{h4}-{h4}-{h12}"},
 	{"MongoDB Atlas", "mdb_sa_sk_{_40}"},
 	{"SonarQube", "squ_{h40} sqp_{h40} sqa_{h40}"},
+
+	{"Aiven", "AVNS_{_19}"},
+	{"Asana", "2/1{d15}/1{d15}:{h32} 1/1{d15}:{h32}"},
+	{"Axiom", "xaat-{h8}-{h4}-{h4}-{h4}-{h12}"},
+	{"Google", "1//0g{_94}"},
+	{"Grafana Cloud", "glc_eyJvIjoi{s120}="},
+	{"Honeycomb", "hcaik_01{j24}{j32} hcxik_01{j24}{j32}"},
+	{"OpenShift", "sha256~{_43}"},
 }
 
 // firstFormats are the first services of formats: those of decision 69.

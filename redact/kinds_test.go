@@ -39,6 +39,23 @@ var placedSecrets = []string{
 	// commands whose option comes first
 	"kubectl exec r-0 -- redis-cli -a [[{b10}4]] info", "redis-cli -a [[{b10}4]]", "redis-cli -h h -a [[{b10}4]]", `["redis-cli","-a","[[{b10}4]]"]`, "mysql -p[[{b10}4]] app", "mysql -uroot -p[[{b10}4]]",
 	"> Cookie: theme=dark; session=[[{h8}-{h4}-{h4}-{h4}-{h12}]]", "set-cookie: sid=[[{h8}-{h4}-{h4}-{h4}-{h12}]]; Path=/", `{"Cookie": "session_id=[[{h8}-{h4}-{h4}-{h4}-{h12}]]"}`, "login session=[[{h32}]]",
+
+	// programs and their files
+	`const ld = LaunchDarkly.init("[[sdk-{h8}-{h4}-4{h3}-{h4}-{h12}]]")`, "LD_SDK: x [[sdk-{h8}-{h4}-4{h3}-{h4}-{h12}]]", "curl -H 'Authorization: [[api-{h8}-{h4}-4{h3}-{h4}-{h12}]]' https://app.launchdarkly.com/api/v2/flags",
+	"java -jar jenkins-cli.jar -s http://h/ -auth admin:[[{h34}]] list-jobs", `accounts: ["[[0x{h64}]]"]`, `"accounts": [ "[[0x{h64}]]" ]`, "PRIVATE_KEY=[[0x{h64}]]\n",
+	"https://b.s3.amazonaws.com/k?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Expires=86400&X-Amz-Signature=[[{h64}]]", "https%3A%2F%2Fb%2Fk%3FX-Amz-Signature%3D[[{h64}]]",
+	"requirepass [[{h64}]]\nmasterauth [[{b19}4]]\n", "redis-server --requirepass [[{b19}4]]", "CONFIG SET requirepass [[{b19}4]]", `"AUTH" "[[{b19}4]]"`, `1768222211.1 [0 10.0.3.4:51122] "auth" "app" "[[{b19}4]]"`,
+	"ACL SETUSER worker on >[[{b19}4]] ~jobs:* +all", `"ACL" "SETUSER" "worker" "on" ">[[{b19}4]]"`, "bindpw [[A^{b9}!4]]\n", "rootpw = [[A{b9}!4]]", "rootpw=[[A{b9}!4]]", "network={\n ssid=\"a\"\n psk=\"[[{W}-{W}-{W}]]\"\n}",
+	`<machineKey validationKey="[[{h128}]]" decryptionKey="[[{h48}]]" validation="SHA1" />`, "fernet_key = [[{b20}aB4{_20}=]]", "f = Fernet(b'[[{b20}aB4{_20}=]]')", "[smtp]\nfrom = \"a\"\npass = \"[[{b16}a4]]\"\nstarttls = true\n",
+	"Unseal Key 1: [[{s40}4aB/]]\nUnseal Key 2: [[{s40}4aB/]]\n", "Recovery Key 3: [[{s40}4aB/]]", "rabbitmqctl add_user app [[{b9}4]]", "rabbitmqctl -q change_password app '[[{b9}4]]'", "define( 'LOGGED_IN_KEY',    '[[+(h4% XwJ-MZ%{b20} sr[{,8oJ!*=_kmx{b9}]]' );",
+	`define('NONCE_SALT', '[[Y2 {b20}+*4 {b20}]]');`, "MAIL_HOST=smtp.gmail.com\nMAIL_PASSWORD=\"[[ucjmqnskqpkhxvyk]]\"", "EMAIL_HOST_PASSWORD = '[[ucjm qnsk qpkh xvyk]]'", "smtp_pass: [[ucjmqnskqpkhxvyk]]\n", "host: smtp.gmail.com\npassword: [[ucjmqnskqpkhxvyk]]\n",
+	"\"db_password\": {\n    \"sensitive\": true,\n    \"type\": \"string\",\n    \"value\": \"[[{b31}4]]\"\n  }", `{"api_token":{"sensitive":true,"type":"string","value":"[[{b31}4]]"}}`, `"adminPassword": { "value": "[[{b11}4]]" }`,
+	"Password for the elastic user (reset with `bin/elasticsearch-reset-password -u elastic`):\n  [[jS4{b15}*c]]\n", ">>> AUTH PLAIN [[AGNpLW1haWwAZ2dRNWNQYlRiazVFOWtwQQ==]]", "---> USER feeds\n331 Please specify the password.\n---> PASS [[{b9}4]]\n",
+	"USER anna\r\n+OK\r\nPASS [[{b9}4]]\r\n", "xfreerdp /v:10.0.0.31 /u:Administrator /p:[[S3{b8}$41]] /cert:ignore", "xfreerdp3 /p:'[[S3{b8}$41]]' /v:h", `Settings { api_token: Some("[[{b34}4a]]"), retries: 3 }`, `db_password: Some(Secret("[[{b14}4a]]"))`,
+	"[\"password\"]=>\n  string(15) \"[[8C3{b12}]]\"\n", "SECRET_KEY = b'[[{b38}4a]]'", "username netops privilege 15 password 0 [[{b9}4]]", "enable secret 0 [[{b9}4]]\n", "auth:\n  client_secret: >-\n    [[{b46}4a]]\n  issuer: x", "db_password: |\n  [[{b16}4a]]\nx: 1",
+	`DBI->connect("dbi:Pg:dbname=stock", "stock", "[[{b12}4a]]", { RaiseError => 1 });`, `new PDO('mysql:host=h', 'app', '[[{b12}4a]]')`, `mysqli_connect("h", "u", "[[{b12}4a]]", "d")`, "openssl pkcs12 -in a.p12 -passin pass:[[{W}-{W}-{W}]] -out b", `"-passout","pass:[[{b9}4]]"`,
+	"expect \"assword:\"\nsend \"[[{b9}4]]\\r\"\nexpect eof", `expect "*?assword*" { send -- "[[{b9}4]]\r" }`, "ipmitool -I lanplus -H h -U ADMIN -P [[{b12}4]] chassis status", `C:\> net use Z: \\nas01\builds [[{b9}4*]] /user:ACME\b`, `net use Z: \\srv\b [[{b9}4]] /user:a`,
+	"  password: \"[[nimbus-falcon-maple-pepper]]\"\n", "MONGO_INITDB_ROOT_PASSWORD: [[cobalt-garnet-tango]]\n", "signing.password=[[velvet-quartz-juniper]]\n", "export DB_PASSWORD='[[velvet-quartz-juniper]]'", "db_password: [[velvet-quartz-juniper]]\r\n",
 }
 
 func TestSecretsAreFoundInTheirPlaces(t *testing.T) {
@@ -73,6 +90,12 @@ var placedHarmless = []string{
 	"login ok user=jo session={h8}-{h4}-{h4}-{h4}-{h12} ip=10.1.2.3\n", "session_id={h8}-{h4}-{h4}-{h4}-{h12} sid={h8}-{h4}-{h4}-{h4}-{h12}", "$request->validate(['password' => 'required|string|min:12|confirmed', 'token' => 'nullable|string|size:40'])", "'password': 'sometimes|required|min:8'",
 	"'password': 'pbkdf2_sha256$870000${b22}${s43}='", "rolpassword | SCRAM-SHA-256$4096:{s22}==${s43}=:{s43}=", "password: pbkdf2:sha256:600000${b16}${h64}", "password = \"scrypt:32768:8:1${b16}${h64}\"", "password: argon2id$v=19$m=65536,t=3,p=4${s22}${s43}",
 	"DB_PASSWORD=argon2${b22}", "'password': 'bcrypt_sha256$$2b$12${b53}'", "ALTER ROLE app PASSWORD 'SCRAM-SHA-256$4096:{s22}==${s43}=:{s43}=';", "mapboxgl.accessToken = 'pk.eyJ1IjoiYWNtZSIsImEi{b40}.{_22}'", "redis-cli -a $REDIS_PASSWORD", "mysql -p app",
+	"sdk-{h8}-{h4}-4{h3}-{h4}-{h12} of a trace", "Pulled docker.io/library/redis@sha256:{h64}", "1/12/2025 12:30, 2/14/2025:{h32}", "accounts: [\"0x{h40}\"]", "requirepass directive is required, masterauth <master-password>, # requirepass foobared", "bindpw secret\nrootpw {SSHA}{b32}\nrootpw --iscrypted $6${b16}",
+	"<machineKey validationKey=\"AutoGenerate,IsolateApps\" decryptionKey=\"AutoGenerate\" />", "compass = \"North4east9\"\npass = \"see above\"\npass = \"12/12 tests\"\n", "Unseal Key 1: <key>\nUnseal Progress 1/3", "rabbitmqctl add_user <user> <password>\nrabbitmqctl list_users", "define('AUTH_KEY', 'put your unique phrase here');",
+	"MAIL_PASSWORD=\"mailtestpassword\"", "smtp_password: notreallyapasswd", "\"password\": {\"type\": \"string\", \"value\": \"{{ password }}\"}", "\"token\": {\"value\": \"{spacing.large}\"}, \"secret\": {\"value\": \"hidden\"}", "AUTH PLAIN LOGIN CRAM-MD5", "250-AUTH PLAIN LOGINWITHPASSWORDS",
+	"331 Please specify the password.\nPASS ********\n", "CREATE USER anna\nPASS $PASSWORD", "xfreerdp /v:h /p:$PASSWORD", "api_token: Some(token_of_the_request2)", "token: Some(\"your-token\")", "[\"password\"]=>\n  string(0) \"\"\n", "password: |\n  Please choose a password that nobody knows\n", "description: >\n  the token\n",
+	"password 0 times, secret 0 of 3", "DBI->connect($dsn, $user, $password)", "signal.connect(\"a:b\", \"c\", \"on_clicked\")", "openssl req -passin pass:$PASS -passout pass:password", "expect \"assword:\"\nsend \"$password\\r\"", "ipmitool -I lanplus -H h -U ADMIN -E chassis", "net use * /delete\nnet use Z: \\\\h\\b /user:anna",
+	"password: forgot-your-password\n", "login.password=enter-the-password\n", "PASSWORD: 'field-label-text'", "db_password: my-app-db-credentials\n", "password: some-secret-name\n", "<input password=\"one-two-three\" x>", "{ password: 'menu-side-link' }", "changePassword: app-side-menu\n",
 }
 
 func TestNoSecretsAreFoundInTheirPlaces(t *testing.T) {

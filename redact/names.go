@@ -37,8 +37,13 @@ var (
 // alone stands between names and values elsewhere.
 var operators = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:["']?,?[ \t]{0,8}\n[ \t]{0,40}(?:- )?["']?[vV]alue["']?[ \t]{0,8}[:=][ \t]{0,8}|["'][ \t]{1,8}value=|["'],[ \t]{0,8}["']?[vV]alue["']?[ \t]{0,4}:[ \t]{0,8}` +
-		"|[\"'`\\])]{0,2}[ \\t]{0,40}(?:=>|:{1,3}=|[.?+]=|={1,3}|:|\\|)[ \\t]{0,40}(?:\\n[ \\t]{0,40})?" +
+		"|[\"'`\\])]{0,2}[ \\t]{0,40}(?:=>|:{1,3}=|[.?+]=|={1,3}|:|\\|)[ \\t]{0,40}(?:\\n[ \\t]{0,40}|[>|][+-]?[ \\t]{0,8}\\n[ \\t]{1,40})?" +
 		`|["'][ \t]{0,8},[ \t]{0,8}|:?[ \t]{1,8}(?:[sS]tring|&?str)[ \t]{0,8}=[ \t]{0,8}|>[ \t]{0,8}(?:\n[ \t]{0,40})?)`)
+})
+
+// wrappers match what stands before a value with its quote where a program shows the value's type.
+var wrappers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:Some\((?:[A-Z][A-Za-z]{0,20}\()?|[sS]tring\([0-9]{1,4}\) |[bu])["']`)
 })
 
 // name tries the rule of names around the word text[start:end] of a name.
@@ -127,11 +132,28 @@ func (h *hunt) assigned(start, end int, d decoding) (Finding, bool) {
 	if isCall || isStandIn(value) || !quoted && isCode(value) {
 		return Finding{}, false
 	}
-	if password && !isWeakPassword(value) || !password && isRandom(value) && !isContract(name, value) {
+	if password && (!isWeakPassword(value) || isPassphrase(value) && v.mayPhrase(first, first+before, high)) || !password && isRandom(value) && !isContract(name, value) {
 		a, b := v.span(low, high)
 		return Finding{Rule: assigned, Start: a, End: b}, true
 	}
 	return Finding{}, false
+}
+
+// mayPhrase reports whether words may be the password of the name v.text[from:to], whose value ends at end: the name has capitals alone, or stands
+// in a line of properties or YAML that has nothing else. In other places, such words are more often a name.
+func (v *view) mayPhrase(from, to, end int) bool {
+	name := v.text[from:to]
+	if isCapital(name) {
+		return true
+	}
+	start := len(bytes.TrimRight(v.text[:from], " \t"))
+	if start > 0 && v.text[start-1] != '\n' || !bytes.HasSuffix(name, []byte("password")) || v.text[to] != '=' && v.text[to] != ':' {
+		return false
+	}
+	for end < len(v.text) && bytes.IndexByte([]byte("\"' \t"), v.text[end]) >= 0 {
+		end++
+	}
+	return end == len(v.text) || v.text[end] == '\n'
 }
 
 // named returns the value that stands in a sentence before the name that has the word text[start:end].
@@ -164,6 +186,9 @@ func (h *hunt) named(start, end int, d decoding) (Finding, bool) {
 func (v *view) operator(from, to int) int {
 	rest := v.text[to:]
 	if at := operators().FindIndex(rest); at != nil {
+		if value := rest[at[1]:]; len(value) > 0 && bytes.IndexByte([]byte("Ssbu"), value[0]) >= 0 {
+			return at[1] + max(1, len(wrappers().Find(value))) - 1
+		}
 		return at[1]
 	}
 	if bytes.HasPrefix(v.text[from:], []byte("--")) && len(rest) > 0 && rest[0] == ' ' {

@@ -15,7 +15,7 @@ var table string
 // checks are the functions that the table names.
 var checks = map[string]func(secret []byte) bool{
 	"basic": isUserPassword, "bearer": isBearer, "discord": isDiscordToken, "drawn": isDrawn, "example": notExample, "jwt": secretJWT, "mixed": mixed, "mixed-end": isMixedEnd, "password": isPassword,
-	"random": isRandom, "said": isSaid, "session": isSession, "slack": slackToken, "strong": isStrong, "typed": isTyped, "unpublished": unpublished, "varied": variedEnd,
+	"random": isRandom, "said": isSaid, "sasl": isSASL, "scrambled": isScrambled, "session": isSession, "slack": slackToken, "strong": isStrong, "typed": isTyped, "unpublished": unpublished, "varied": variedEnd,
 }
 
 // letters replaces the names of alphabets in the patterns of the table.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -100,6 +102,19 @@ func isWeakPassword(value []byte) bool {
 	}
 	drawn := lower && upper && len(value) >= 12 && entropy(value) > 3.3
 	return !drawn && (!other || !digit)
+}
+
+// nameOfPassword are words that stand in the name of a password or in what a program says of one, and not in a password.
+var nameOfPassword = strings.Fields("password pass passwd secret token key credential credentials auth user admin required invalid missing confirm current forgot reset change " +
+	"update enter input field form label text name value error page login config default test your new not the vault env hidden none")
+
+// isPassphrase reports whether value is words that a person has joined to a password, such as three-other-words.
+func isPassphrase(value []byte) bool {
+	const few, least, most = 3, 3, 12
+	words := strings.Split(string(value), "-")
+	return len(words) >= few && !slices.ContainsFunc(words, func(word string) bool {
+		return len(word) < least || len(word) > most || strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) || slices.Contains(nameOfPassword, word)
+	})
 }
 
 // isRandom reports whether value looks as if a program had drawn it.

@@ -144,7 +144,7 @@ func (h *hunt) assigned(start, end int, d decoding) (Finding, bool) {
 func (v *view) mayPhrase(from, to, end int) bool {
 	name := v.text[from:to]
 	if isCapital(name) {
-		return true
+		return !bytes.HasSuffix(name, []byte("PASS")) // the result of a test
 	}
 	start := len(bytes.TrimRight(v.text[:from], " \t"))
 	if start > 0 && v.text[start-1] != '\n' || !bytes.HasSuffix(name, []byte("password")) || v.text[to] != '=' && v.text[to] != ':' {

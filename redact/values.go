@@ -24,7 +24,7 @@ var standIns = sync.OnceValue(func() *regexp.Regexp {
 // standInWords are what a text that only stands for a secret may have anywhere, in lower case.
 var standInWords = [][]byte{
 	[]byte("${"), []byte("{{"), []byte("$("), []byte("****"), []byte("xxxxxx"), []byte("######"), []byte("..."), []byte("process.env"), []byte("os.environ"), []byte("getenv"),
-	[]byte("changeme"), []byte("change_me"), []byte("change-me"), []byte("your-"), []byte("your_"), []byte("your "), []byte("example"), []byte("placeholder"), []byte("dummy"),
+	[]byte("changeme"), []byte("change_me"), []byte("change-me"), []byte("your-"), []byte("your_"), []byte("your "), []byte("example"), []byte("placeholder"), []byte("dummy"), []byte("notasecret"),
 	[]byte("replaceme"), []byte("replace-me"), []byte("replace_me"), []byte("replace-with"), []byte("replace_with"), []byte("replacewith"), []byte("replace-this"), []byte("replace_this"), []byte("replacethis"),
 }
 
@@ -106,7 +106,7 @@ func isWeakPassword(value []byte) bool {
 
 // nameOfPassword are words that stand in the name of a password or in what a program says of one, and not in a password.
 var nameOfPassword = strings.Fields("password pass passwd secret token key credential credentials auth user admin required invalid missing confirm current forgot reset change " +
-	"update enter input field form label text name value error page login config default test your new not the vault env hidden none")
+	"update enter input field form label text name value error page login config default test your new not the for with only one time code least vault env hidden none")
 
 // isPassphrase reports whether value is words that a person has joined to a password, such as three-other-words.
 func isPassphrase(value []byte) bool {

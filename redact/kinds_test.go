@@ -55,6 +55,7 @@ var placedSecrets = []string{
 	"[\"password\"]=>\n  string(15) \"[[8C3{b12}]]\"\n", "SECRET_KEY = b'[[{b38}4a]]'", "username netops privilege 15 password 0 [[{b9}4]]", "enable secret 0 [[{b9}4]]\n", "auth:\n  client_secret: >-\n    [[{b46}4a]]\n  issuer: x", "db_password: |\n  [[{b16}4a]]\nx: 1",
 	`DBI->connect("dbi:Pg:dbname=stock", "stock", "[[{b12}4a]]", { RaiseError => 1 });`, `new PDO('mysql:host=h', 'app', '[[{b12}4a]]')`, `mysqli_connect("h", "u", "[[{b12}4a]]", "d")`, "openssl pkcs12 -in a.p12 -passin pass:[[{W}-{W}-{W}]] -out b", `"-passout","pass:[[{b9}4]]"`,
 	"expect \"assword:\"\nsend \"[[{b9}4]]\\r\"\nexpect eof", `expect "*?assword*" { send -- "[[{b9}4]]\r" }`, "ipmitool -I lanplus -H h -U ADMIN -P [[{b12}4]] chassis status", `C:\> net use Z: \\nas01\builds [[{b9}4*]] /user:ACME\b`, `net use Z: \\srv\b [[{b9}4]] /user:a`,
+	`let password: String = "[[{b12}4]]";`, `const apiKey: string = "[[{b30}4a]]"`, "olcRootPW: [[{b12}4]]\n", "user app on >[[{b12}4]] ~* +@all\n", "sentinel auth-pass mymaster [[{b12}4]]\n", "plink -ssh -pw [[{b12}4]] h", "\"unseal_keys_b64\": [\n    \"[[{s40}4aB/]]\"\n]",
 	"  password: \"[[nimbus-falcon-maple-pepper]]\"\n", "MONGO_INITDB_ROOT_PASSWORD: [[cobalt-garnet-tango]]\n", "signing.password=[[velvet-quartz-juniper]]\n", "export DB_PASSWORD='[[velvet-quartz-juniper]]'", "db_password: [[velvet-quartz-juniper]]\r\n",
 }
 

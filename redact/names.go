@@ -34,11 +34,11 @@ var (
 )
 
 // operators match what stands between a name and its value, at its start. Pairs of a name and a "value" come first, because their comma
-// alone stands between names and values elsewhere.
+// alone stands between names and values elsewhere, and so do a name and its type, because of their colon.
 var operators = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:["']?,?[ \t]{0,8}\n[ \t]{0,40}(?:- )?["']?[vV]alue["']?[ \t]{0,8}[:=][ \t]{0,8}|["'][ \t]{1,8}value=|["'],[ \t]{0,8}["']?[vV]alue["']?[ \t]{0,4}:[ \t]{0,8}` +
+	return regexp.MustCompile(`^(?:["']?,?[ \t]{0,8}\n[ \t]{0,40}(?:- )?["']?[vV]alue["']?[ \t]{0,8}[:=][ \t]{0,8}|["'][ \t]{1,8}value=|["'],[ \t]{0,8}["']?[vV]alue["']?[ \t]{0,4}:[ \t]{0,8}|:?[ \t]{1,8}(?:[sS]tring|&?str)[ \t]{0,8}=[ \t]{0,8}` +
 		"|[\"'`\\])]{0,2}[ \\t]{0,40}(?:=>|:{1,3}=|[.?+]=|={1,3}|:|\\|)[ \\t]{0,40}(?:\\n[ \\t]{0,40}|[>|][+-]?[ \\t]{0,8}\\n[ \\t]{1,40})?" +
-		`|["'][ \t]{0,8},[ \t]{0,8}|:?[ \t]{1,8}(?:[sS]tring|&?str)[ \t]{0,8}=[ \t]{0,8}|>[ \t]{0,8}(?:\n[ \t]{0,40})?)`)
+		`|["'][ \t]{0,8},[ \t]{0,8}|>[ \t]{0,8}(?:\n[ \t]{0,40})?)`)
 })
 
 // wrappers match what stands before a value with its quote where a program shows the value's type.

@@ -88,7 +88,7 @@ func firstPart(text []byte) []byte {
 // isNamed reports whether part begins with a name and '=' or ':'. The '=' of base64 ends part.
 func isNamed(part []byte) bool {
 	n := 0
-	for n < len(part) && (isName(part[n])) {
+	for n < len(part) && isName(part[n]) {
 		n++
 	}
 	if n == 0 || n == len(part) || part[0] >= '0' && part[0] <= '9' {

@@ -48,7 +48,7 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	if err := r.commit(ctx); err != nil {
 		return true, err
 	}
-	return true, r.ended(status, text)
+	return true, r.ended(status, r.opts.masked(text))
 }
 
 // ended returns the run_failed or run_cancelled error for the status, or nil if the run finished. why is the reason

@@ -21,7 +21,7 @@ const rulesVersion = "6"
 type Finder struct {
 	known   *Known
 	rules   *Rules
-	learned *Known // the values of Knowing, or nil
+	learned []*Known // the values of Knowing
 }
 
 // NewFinder returns a Finder of the values and of the secrets that the built-in rules know. It is cheap: the rules are made
@@ -33,12 +33,9 @@ func NewFinderWith(values []Value, rules *Rules) *Finder {
 	return &Finder{known: NewKnown(slices.Concat(values, rules.Words())), rules: rules}
 }
 
-// Knowing returns a Finder that finds these values, too: secrets that a rule has found beside a name, for texts without the name. A
-// value that Unmasked excludes is left out. Fingerprint does not tell the values.
-func (f *Finder) Knowing(values []Value) *Finder {
-	values = slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return Unmasked(v.Text) != "" })
-	return &Finder{f.known, f.rules, NewKnown(values)}
-}
+// Knowing returns a Finder that finds the values of these searches, too: secrets that a rule has found beside a name, for texts without the
+// name. Fingerprint does not tell the values.
+func (f *Finder) Knowing(learned ...*Known) *Finder { return &Finder{f.known, f.rules, learned} }
 
 // Fingerprint returns a text that differs if the Finder looks for other secrets. It tells none of them.
 func (f *Finder) Fingerprint() string {
@@ -76,10 +73,12 @@ func (f *Finder) FindIn(path string, text []byte) []Finding {
 // find returns the secrets in the text of a file, or in a text without a path, that no exception covers.
 func (f *Finder) find(path string, text []byte) []Finding {
 	known := f.known.spelled(text)
-	if learned := f.learned.spelled(text); len(learned) > 0 {
-		known = append(known, learned...)
-		slices.SortStableFunc(known, byStart)
-		known = merged(known)
+	for _, learned := range f.learned {
+		if again := learned.spelled(text); len(again) > 0 {
+			known = append(known, again...)
+			slices.SortStableFunc(known, byStart)
+			known = merged(known)
+		}
 	}
 	known = withoutPlaceholders(text, known, func(f Finding, _ bool) bool { return f.Rule != wordRule })
 	found := builtIn().find(text, f.known)

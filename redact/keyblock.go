@@ -40,8 +40,10 @@ func (h *hunt) keyBlock(start, end int, d decoding) (Finding, bool) {
 			}
 			break
 		}
-		if n > 0 || isHeader {
+		if !isHeader {
 			letters += n
+		}
+		if n > 0 || isHeader {
 			last = at + len(line)
 		}
 		at += len(line) + 1

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/redact"
 )
@@ -161,4 +162,20 @@ func TestAValueHasItsAmpersand(t *testing.T) {
 			assert.Equal(t, one.text[one.secrets[0][0]:one.secrets[0][1]], one.text[found[0].Start:found[0].End], one.text)
 		}
 	}
+}
+
+func TestAPrivateKeyHasAnyNumberOfHeaders(t *testing.T) {
+	t.Parallel()
+	body := strings.Repeat("Zm9vYmFyIGJheiBxdXV4Zm9vYmFyIGJheiBxdXV4Zm9vYmFyIGJheiBxdXV4MTIz\n", 4)
+	for _, headers := range []string{"", "Version: OpenPGP.js v5\n\n", "Version: GnuPG v2\nComment: https://example.invalid\n\n", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A1B2C3D\n\n"} {
+		text := "-----BEGIN RSA PRIVATE KEY-----\n" + headers + body + "-----END RSA PRIVATE KEY-----"
+		found := redact.NewFinder(nil).Find([]byte("key:\n" + text + "\nbehind\n"))
+		require.Len(t, found, 1, headers)
+		assert.Equal(t, []int{5, 5 + len(text)}, []int{found[0].Start, found[0].End}, headers)
+	}
+}
+
+func TestTheFolderOfAShellIsNoSecret(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, redact.NewFinder(nil).Find([]byte("PWD=/srv/ci/job42/src\nOLDPWD=/srv/ci/job41/src\n")))
 }

@@ -12,6 +12,7 @@ type Value struct {
 	Name   string // the rule of findings: the name of the variable
 	Text   string
 	Listed bool // the user lists the text, so it counts below MinKnown, too
+	Found  bool // a rule has found the text: of its lines, only base64 is looked for alone
 }
 
 // Known finds known values in text, as they are and in the forms in which programs print them; see formsOf. A Known is

@@ -112,7 +112,7 @@ func formsOf(v Value) []knownForm {
 			out = append(out, knownForm{v.Name, []byte(text), of, inBase64})
 		}
 	}
-	for _, part := range partsOf(v.Text) {
+	for _, part := range partsOf(v) {
 		if len(part) < least {
 			continue
 		}
@@ -133,7 +133,8 @@ func formsOf(v Value) []knownForm {
 
 // partsOf returns a value and those of its parts that are secrets on their own: the lines of a key, the members of a
 // JSON object with secret names, the password of a URL.
-func partsOf(value string) []string {
+func partsOf(v Value) []string {
+	value := v.Text
 	parts := []string{value}
 	if trimmed := strings.TrimSpace(value); trimmed != value {
 		parts = append(parts, trimmed)
@@ -164,7 +165,11 @@ func partsOf(value string) []string {
 	}
 	lines := strings.Split(value, "\n")
 	for _, line := range lines {
-		if line = strings.TrimSpace(line); len(lines) > 1 && !strings.HasPrefix(line, "-----") && line != value {
+		line = strings.TrimSpace(line)
+		if v.Found && (len(line) < wrapWidth || strings.TrimFunc(line, func(r rune) bool { return r < 0x80 && (isBase64(byte(r)) || r == '=') }) != "") {
+			continue
+		}
+		if len(lines) > 1 && !strings.HasPrefix(line, "-----") && line != value {
 			parts = append(parts, line)
 		}
 	}

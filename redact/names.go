@@ -281,6 +281,9 @@ func secretName(name string) (password, ok bool) {
 			return false, false
 		}
 	}
+	if name == "PWD" || name == "OLDPWD" {
+		return false, false // the folder of a shell
+	}
 	last := parts[len(parts)-1]
 	if len(parts) > 1 && (last == "base" || last == "value" || last == "string") {
 		last = parts[len(parts)-2]

@@ -102,8 +102,8 @@ func (s *Stream) pass(limit int, how holding) {
 func (s *Stream) hold(found []Finding, limit int, how holding) int {
 	full := limit
 	limit = min(limit, s.finder.known.open(s.text))
-	if s.finder.learned != nil {
-		limit = min(limit, s.finder.learned.open(s.text))
+	for _, learned := range s.finder.learned {
+		limit = min(limit, learned.open(s.text))
 	}
 	limit = min(limit, builtIn().open(s.text, found, how))
 	if len(s.text)-s.passed > maxHeld {

@@ -57,7 +57,7 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 	if draft.Frame == nil {
 		draft.Frame = new(snapshot.FrameDraft)
 	}
-	h := &Head{store: s, tip: tip, row: snapshot.Run{ID: run.ID, Parent: run.Parent}}
+	h := &Head{store: s, tip: tip, row: snapshot.Run{ID: run.ID, Parent: run.Parent, Caller: run.Caller}}
 	if err := h.Append(ctx, draft); err != nil {
 		if fault.CodeOf(err) == fault.Conflict {
 			return nil, runExists(run.ID)

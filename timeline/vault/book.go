@@ -2,9 +2,7 @@ package vault
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
-	"slices"
 	"sync"
 
 	"github.com/git-smithers/git-smithers/redact"
@@ -16,6 +14,7 @@ type Book struct {
 	vault     *Vault
 	run, name string          // the run's id, and the name of its file
 	ancestors func() []string // nil if the run is no fork
+	caller    string          // the run that called it, or ""
 
 	mu      sync.Mutex
 	read    int64 // the number of bytes of the file that were read
@@ -25,8 +24,7 @@ type Book struct {
 	above   []*Book // the ancestors' books; nil if they were not read since the last refresh
 	dirty   bool    // the file has records that may not be on stable storage
 
-	knowing *redact.Finder // also finds the first knows secrets of the book; nil before the first text
-	knows   int
+	again again // finds the secrets again that the run and its family have had
 }
 
 // placeKey identifies a text at a place: the digest of the place and the text.
@@ -107,39 +105,6 @@ func (b *Book) redact(at snapshot.Place, form redact.Form, text []byte, stored f
 	return out, err
 }
 
-// maxAgain is the number of secrets of a run that are found again without the words beside them: the newest.
-const maxAgain = 500
-
-// finder returns what finds the secrets of a text: the vault's finder, which also finds again what this process knows that the run's
-// texts had. A title may show an output's password without the name beside it.
-func (b *Book) finder() (*redact.Finder, error) {
-	base, err := b.vault.opts.Finder()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.knowing == nil {
-		_ = b.refresh() // whoever stores or reveals a secret gets the error
-	}
-	if b.knowing != nil && b.knows == len(b.numbers) {
-		return b.knowing, err
-	}
-	b.knowing, b.knows = base, len(b.numbers)
-	var values []redact.Value
-	numbers := make(map[string]int)
-	for _, book := range append([]*Book{b}, b.inherited()...) {
-		for text, p := range book.numbers {
-			values = append(values, redact.Value{Name: p.Rule, Text: text})
-			numbers[text] = p.Number
-		}
-	}
-	if len(values) > 0 {
-		slices.SortFunc(values, func(a, b redact.Value) int {
-			return cmp.Or(cmp.Compare(numbers[b.Text], numbers[a.Text]), cmp.Compare(a.Text, b.Text))
-		})
-		b.knowing = base.Knowing(values[:min(len(values), maxAgain)])
-	}
-	return b.knowing, err
-}
-
 // outside returns the parts of the findings that are in no stored text.
 func outside(stored []snapshot.Stored, found []redact.Finding) []redact.Finding {
 	for _, one := range stored {
@@ -202,6 +167,7 @@ func (b *Book) number(file *bookFile, rule string, secret []byte) redact.Placeho
 	b.highest++
 	p := redact.Placeholder{Rule: rule, Number: b.highest}
 	b.numbers[string(secret)] = p
+	b.vault.found.Add(1)
 	file.add(record{Secret: p.Number, Rule: rule, Value: bytes.Clone(secret)})
 	return p
 }

@@ -178,6 +178,7 @@ func (b *Book) learn(r record) {
 		return
 	}
 	b.numbers[string(r.Value)] = redact.Placeholder{Rule: r.Rule, Number: r.Secret}
+	b.vault.found.Add(1)
 	b.highest = max(b.highest, r.Secret)
 }
 

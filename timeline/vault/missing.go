@@ -51,6 +51,7 @@ func (b *Book) Provide(at snapshot.Place, text []byte, secret func(redact.Placeh
 			value := secret(p)
 			if _, known := b.numbers[string(value)]; value != nil && !known {
 				b.numbers[string(value)] = p
+				b.vault.found.Add(1)
 				b.highest = max(b.highest, p.Number)
 				file.add(record{Secret: p.Number, Rule: p.Rule, Value: value})
 			}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/refs"
@@ -36,13 +37,16 @@ type Options struct {
 type Vault struct {
 	opts Options
 
-	mu    sync.Mutex
-	books map[string]*Book
+	found atomic.Int64 // grows with each secret that a book learns
+
+	mu      sync.Mutex
+	books   map[string]*Book
+	callers map[string]string // by run, the run that called it
 }
 
 // New returns the vault in a folder. It reads and writes no file.
 func New(opts Options) *Vault {
-	return &Vault{opts: opts, books: make(map[string]*Book)}
+	return &Vault{opts: opts, books: make(map[string]*Book), callers: make(map[string]string)}
 }
 
 // Book returns the book of the run with the row. It reads and writes no file. ancestors returns the ids of the runs from which
@@ -54,6 +58,12 @@ func (v *Vault) Book(row snapshot.Run, ancestors func() []string) *Book {
 	b.highest = max(b.highest, row.Secrets)
 	if row.Parent != nil {
 		b.ancestors = ancestors
+	}
+	if row.Caller != nil && b.caller == "" {
+		b.caller, b.again.finder = row.Caller.RunID, nil // its finder may have been made before the family was known
+		v.mu.Lock()
+		v.callers[row.ID] = b.caller
+		v.mu.Unlock()
 	}
 	return b
 }

@@ -3,6 +3,7 @@ package vault_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -405,4 +406,60 @@ func TestASecretThatARuleHasFoundIsFoundAgainWithoutItsName(t *testing.T) {
 	other, err := book(open(dir, vault.Redact), "other").RedactText(title, "deploy with hunter2isGreat99?")
 	require.NoError(t, err)
 	assert.Equal(t, "deploy with hunter2isGreat99?", other, "another run does not know it")
+}
+
+func TestACallerAndTheRunsThatItCallsKnowEachOthersSecrets(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "vault")
+	store := func(b *vault.Book, text string) string {
+		stored, err := b.RedactText(output, text)
+		require.NoError(t, err)
+		return stored
+	}
+	calledBy := func(id, caller string) snapshot.Run {
+		return snapshot.Run{ID: id, Caller: &snapshot.Caller{RunID: caller}}
+	}
+	v := open(dir, vault.Redact)
+	caller, called, deeper := book(v, "r"), v.Book(calledBy("r.1", "r"), nil), v.Book(calledBy("r.1.1", "r.1"), nil)
+	assert.Equal(t, "password=«secret:secret-name:1»", store(caller, "password=hunter2isGreat99"))
+	assert.Equal(t, "it is «secret:secret-name:1»", store(called, "it is hunter2isGreat99"))
+	assert.Equal(t, "password=«secret:secret-name:1»", store(deeper, "password=anotherGreat77value"))
+	assert.Equal(t, "it is «secret:secret-name:2»", store(caller, "it is anotherGreat77value"))
+
+	later := open(dir, vault.Redact) // in which nobody has asked for the caller's book yet
+	assert.Equal(t, "it is «secret:secret-name:1»", store(later.Book(calledBy("r.2", "r"), nil), "it is hunter2isGreat99"))
+	assert.Equal(t, "it is hunter2isGreat99", store(book(later, "other"), "it is hunter2isGreat99"))
+
+	round := open(dir, vault.Redact) // the rows of a stranger end nothing
+	store(round.Book(calledBy("a", "b"), nil), "password=inACircle77value")
+	store(round.Book(calledBy("b", "a"), nil), "it is inACircle77value")
+}
+
+func TestALineOfASecretThatARuleHasFoundIsNoSecret(t *testing.T) {
+	t.Parallel()
+	b := book(open(filepath.Join(t.TempDir(), "vault"), vault.Redact), "r")
+	line := strings.Repeat("Zm9vYmFyIGJheiBxdXV4", 4)[:64]
+	key := "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\nComment: of the works at noon\n\n" + line + "\n" + line[10:] + "\n-----END PGP PRIVATE KEY BLOCK-----\n"
+	stored, err := b.RedactText(output, "the key:\n"+key)
+	require.NoError(t, err)
+	assert.Equal(t, "the key:\n«secret:private-key:1»\n", stored)
+	for text, want := range map[string]string{
+		"Comment: of the works at noon": "Comment: of the works at noon",
+		"a part " + line + " of it":     "a part «secret:private-key:2» of it",
+	} {
+		stored, err := b.RedactText(output, text)
+		require.NoError(t, err)
+		assert.Equal(t, want, stored)
+	}
+}
+
+func BenchmarkManySecrets(b *testing.B) {
+	for b.Loop() {
+		book := book(open(filepath.Join(b.TempDir(), "vault"), vault.Redact), "r")
+		for i := range 1000 {
+			if _, err := book.RedactText(output, fmt.Sprintf("password=hunter%dGreat%d", i, i*7)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }

@@ -1,7 +1,9 @@
 package jjbridge
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,6 +73,45 @@ func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	}
 	dotGit, err := filepath.EvalSymlinks(filepath.Join(repo.WorkTree, ".git")) // a file, in a linked worktree
 	return err == nil && l.target == dotGit
+}
+
+// obeyed reports whether the .jj folder of l may be obeyed: git tracks neither a file of it nor one of what it leads to,
+// because these would come from whoever wrote a commit. If the folder belongs to another user, obeyed returns the error
+// of [gitexec.CheckOwner].
+func (l jjFolder) obeyed(ctx context.Context, env []string) (bool, error) {
+	dotJJ := filepath.Join(l.top, ".jj")
+	if err := gitexec.CheckOwner(ctx, l.top, env, dotJJ, l.repo); err != nil {
+		return false, err
+	}
+	base := l.top // the nearest folder with a .git
+	for !exists(filepath.Join(base, ".git")) {
+		if base == filepath.Dir(base) {
+			return true, nil
+		}
+		base = filepath.Dir(base)
+	}
+	args := []string{"ls-files", "-z", "--"}
+	for _, path := range []string{dotJJ, l.repo, l.target} {
+		if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+			args = append(args, rel)
+		}
+	}
+	git := gitexec.Process{Dir: base, Env: gitexec.PlumbingEnv(env), Options: []string{"--literal-pathspecs"}, Args: args}
+	tracked, _, err := git.Run(ctx)
+	failed, _ := errors.AsType[*gitexec.Error](err)
+	switch {
+	case err == nil:
+		return len(tracked) == 0, nil
+	case errors.Is(err, gitexec.ErrNoRepository), strings.Contains(failed.Stderr, "dubious ownership"):
+		return true, nil // git obeys no repository above
+	}
+	return false, err
+}
+
+// exists reports whether there is a file, folder or link at path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // colocated returns the jj workspace of a folder that is also git's worktree. If PATH has no jj and env does not set

@@ -13,7 +13,8 @@ import (
 )
 
 // Locate finds the working copy that contains dir; it looks in dir and in the folders above. If a folder has
-// both .jj and .git, the working copy is jj's. As for git, GIT_DIR and similar variables in env take
+// both .jj and .git, the working copy is jj's if both lead to one repository, and git's otherwise: a task or a clone
+// could bring a .jj that leads to a repository of its own. A .jj that git tracks does not count either. As for git, GIT_DIR and similar variables in env take
 // precedence. In a bare repository and inside a git directory there is no working copy, and Type is "".
 //
 // The error wraps gitexec.ErrNoRepository if there is no repository, ErrBackend if jj stores its commits outside git,
@@ -29,7 +30,10 @@ func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	}
 	if !pointsAtRepository(env) {
 		if top, kind := walk(dir); kind == snapshot.VCSJJ {
-			return locateJJ(ctx, top, env)
+			w, err := locateJJ(ctx, top, env)
+			if w != nil || err != nil {
+				return w, err
+			}
 		}
 	}
 	repo, err := gitexec.Discover(ctx, dir, env)
@@ -39,7 +43,9 @@ func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	// git may find another repository than walk, because of GIT_DIR, or because a .git is not a repository.
 	if repo.WorkTree != "" && isFolder(filepath.Join(repo.WorkTree, ".jj")) {
 		if link, err := readJJ(repo.WorkTree); err == nil && link.leadsTo(repo) {
-			return link.workspace(repo, env), nil
+			if obeyed, err := link.obeyed(ctx, env); err != nil || obeyed {
+				return link.workspace(repo, env), err
+			}
 		}
 	}
 	return gitWorkspace(repo, env), nil
@@ -77,23 +83,35 @@ func walk(dir string) (top, kind string) {
 	}
 }
 
-// locateJJ returns the jj workspace at top. If top also has a .git of the same repository, the workspace is colocated.
-// git then finds the repository, because git checks the repository's owner. Otherwise the repository is the git
-// directory that jj names, and top becomes its worktree.
+// locateJJ returns the working copy at top, a folder with a .jj. If a git repository that lies in top is the one in which
+// jj stores commits, top is a colocated workspace; if it is another one, top is git's. If there is none, the repository
+// is the git directory that jj names, and top becomes its worktree. The result is nil if git is to find the repository
+// and top does not count.
 func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error) {
-	link, err := readJJ(top)
-	if err != nil {
-		return nil, err
-	}
+	link, broken := readJJ(top)
 	if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
 		repo, err := gitexec.Discover(ctx, top, env)
 		switch {
-		// top is colocated only if its .git leads to the repository in which jj stores commits.
-		case err == nil && repo.WorkTree == top && link.leadsTo(repo):
+		case err == nil && repo.WorkTree == top:
+			obeyed := broken == nil && link.leadsTo(repo)
+			if obeyed {
+				if obeyed, err = link.obeyed(ctx, env); err != nil {
+					return nil, err
+				}
+			}
+			if !obeyed {
+				return gitWorkspace(repo, env), nil
+			}
 			return link.colocated(repo, env), nil
 		case err != nil && !errors.Is(err, gitexec.ErrNoRepository):
 			return nil, err
 		}
+	}
+	if broken != nil {
+		return nil, broken
+	}
+	if obeyed, err := link.obeyed(ctx, env); err != nil || !obeyed {
+		return nil, err
 	}
 	repo, err := gitexec.DiscoverGitDir(ctx, link.target, env)
 	if err != nil {

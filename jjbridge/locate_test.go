@@ -87,15 +87,95 @@ func TestLocateTakesTheNearest(t *testing.T) {
 		assert.Empty(t, w.Type)
 		assert.Equal(t, inner, w.Repo.CommonDir)
 	})
-	t.Run("a jj store that is not the .git beside it", func(t *testing.T) {
-		t.Parallel()
-		repo := repotest.NewKind(t, repotest.JJ)
-		initRepo(t, repo, repo.Dir)
-		w := locate(t, repo.Dir, repo.Env)
-		assert.Equal(t, "jj", w.Type)
+}
+
+func TestAJJFolderThatLeadsElsewhereIsNotObeyed(t *testing.T) { //nolint:tparallel // the subtests share files
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	initRepo(t, repo, filepath.Join(repo.Dir, "vendor.git"), "--bare")
+	sub := filepath.Join(repo.Dir, "sub")
+	isGits := func(dir string) {
+		w := locate(t, dir, repo.Env)
+		assert.Equal(t, "git", w.Type)
+		assert.Equal(t, repo.Dir, w.Root)
 		assert.Equal(t, repo.GitDir, w.Repo.CommonDir)
-		assert.Equal(t, repo.GitDir, w.Repo.GitDir)
+	}
+	t.Run("beside a .git", func(t *testing.T) {
+		for _, target := range []string{"../../../vendor.git", "gone"} {
+			fakeJJ(t, repo.Dir, target)
+			isGits(repo.Dir)
+			isGits(filepath.Join(repo.Dir, "src"))
+		}
+		require.NoError(t, os.RemoveAll(filepath.Join(repo.Dir, ".jj")))
 	})
+	t.Run("to what git tracks", func(t *testing.T) {
+		fakeJJ(t, sub, "../../../../vendor.git")
+		assert.Equal(t, "jj", locate(t, sub, repo.Env).Type)
+		require.NoError(t, writeFile(repo.Dir, "vendor.git/refs/heads/.keep", ""))
+		repo.Git("add", "vendor.git")
+		isGits(sub)
+		repo.Git("rm", "-rq", "--cached", "vendor.git")
+		require.NoError(t, os.RemoveAll(sub))
+	})
+	t.Run("and is tracked itself", func(t *testing.T) {
+		for _, dir := range []string{sub, repo.Dir} {
+			target, err := filepath.Rel(filepath.Join(dir, ".jj", "repo", "store"), repo.GitDir)
+			require.NoError(t, err)
+			fakeJJ(t, dir, target)
+			assert.Equal(t, "jj", locate(t, dir, append(repo.Env, "SMITHERS_JJ_PATH=jj")).Type)
+			repo.Git("add", "-f", filepath.Join(dir, ".jj"))
+			isGits(dir)
+		}
+	})
+}
+
+// fakeJJ makes a .jj in dir whose store names target as its git directory, or replaces the name in it.
+func fakeJJ(t *testing.T, dir, target string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".jj", "repo", "store"), 0o777))
+	require.NoError(t, writeFile(dir, ".jj/repo/store/type", "git"))
+	require.NoError(t, writeFile(dir, ".jj/repo/store/git_target", target))
+}
+
+func TestAJJFolderOfAnotherUserIsNotObeyed(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	above := filepath.Join(repo.Home, "above")
+	mine := filepath.Join(above, "mine")
+	require.NoError(t, os.MkdirAll(mine, 0o777))
+	fakeJJ(t, above, repo.GitDir)
+	assert.Equal(t, "jj", locate(t, mine, repo.Env).Type)
+
+	_, err := jjbridge.Locate(t.Context(), mine, append(repo.Env, "GIT_TEST_ASSUME_DIFFERENT_OWNER=1"))
+	require.ErrorContains(t, err, "dubious ownership", "git judges the repository to which the .jj leads")
+
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder away")
+	}
+	const nobody = 65534
+	dotJJ := filepath.Join(above, ".jj")
+	require.NoError(t, os.Chown(dotJJ, nobody, -1))
+	refused := func(env ...string) {
+		_, err := jjbridge.Locate(t.Context(), mine, append(repo.Env, env...))
+		require.ErrorContains(t, err, "'"+dotJJ+"' belongs to another user")
+	}
+	obeyed := func(env ...string) { assert.Equal(t, "jj", locate(t, mine, append(repo.Env, env...)).Type) }
+	safe := func(value string) []string {
+		return []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=" + value}
+	}
+	refused()
+	refused("SUDO_UID=1")
+	obeyed("SUDO_UID=65534")
+	for _, value := range []string{"*", above, above + "/", repo.Home + "/*"} {
+		obeyed(safe(value)...)
+	}
+	for _, value := range []string{"", mine, above + "/*", repo.Home} {
+		refused(safe(value)...)
+	}
+	require.NoError(t, os.Chown(dotJJ, 0, -1))
+	require.NoError(t, os.Chown(filepath.Join(dotJJ, "repo"), nobody, -1))
+	_, err = jjbridge.Locate(t.Context(), mine, repo.Env)
+	require.ErrorContains(t, err, "belongs to another user")
 }
 
 func initRepo(t *testing.T, repo *repotest.Repo, dir string, options ...string) {

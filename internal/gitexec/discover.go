@@ -37,13 +37,30 @@ func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 	return discover(ctx, Process{Dir: dir, Env: plainEnv(env)})
 }
 
-// DiscoverGitDir returns the repository with the git directory gitDir. Unlike [Discover], it ignores
-// variables of env that name a repository, and the owner of gitDir. WorkTree is "".
+// DiscoverGitDir returns the repository with the git directory gitDir, or the one to which the file gitDir leads. Unlike
+// [Discover], it ignores variables of env that name a repository. WorkTree is "".
+//
+// git finds the repository in its folder and is not told --git-dir, because git then would not check the owner
+// (safe.directory). The error wraps [ErrNoRepository] if gitDir is no repository.
 func DiscoverGitDir(ctx context.Context, gitDir string, env []string) (Repo, error) {
-	git := Process{Dir: filepath.Dir(gitDir), Env: PlumbingEnv(env), Options: []string{"--git-dir=" + gitDir}}
+	gitDir, err := filepath.EvalSymlinks(gitDir)
+	if err != nil {
+		return Repo{}, err
+	}
+	dir, isFile := gitDir, false
+	if info, err := os.Stat(gitDir); err == nil && !info.IsDir() {
+		dir, isFile = filepath.Dir(gitDir), true
+	}
+	git := Process{Dir: dir, Env: PlumbingEnv(env), Options: []string{"-c", "safe.bareRepository=all"}}
 	repo, err := discover(ctx, git)
-	repo.WorkTree = "" // for git, its current directory is the working copy
-	return repo, err
+	if err == nil && !isFile && repo.GitDir != dir { // a repository around gitDir
+		err = &Error{Args: []string{"rev-parse"}, Status: -1, Stderr: "fatal: not a git repository: '" + gitDir + "'", Err: ErrNoRepository}
+	}
+	if err != nil {
+		return Repo{}, err
+	}
+	repo.WorkTree = ""
+	return repo, nil
 }
 
 // discover asks git for the layout and the configuration of a repository, and returns both. Each call of git

@@ -78,6 +78,9 @@ func (s *Spec) New(ctx context.Context, line string, at Place, env, given []stri
 	if err != nil {
 		return nil, cannot("bubblewrap is not installed: there is no bwrap on PATH")
 	}
+	if err := keepDescriptors(); err != nil {
+		return nil, err
+	}
 	args, shut, err := s.arguments(ctx, at, env)
 	if err != nil {
 		return nil, err

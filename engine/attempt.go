@@ -184,6 +184,9 @@ func (j *job) command(ctx context.Context) outcome {
 	out.output, out.failed = j.judge(end, err, context.Cause(ctx), stdout.data)
 	out.log = j.logOf(log, out.failed)
 	c.whyClosed(out.failed, out.log)
+	if failed := c.madeRepository(out.failed); failed != out.failed {
+		out.output, out.failed = nil, failed
+	}
 	return out
 }
 

@@ -23,8 +23,10 @@ type command struct {
 	grace  time.Duration
 	hurry  context.Context // when hurry ends, the grace period ends at once
 	// began gets the process id of the group's leader before the line runs. It may be nil.
-	began  func(leader int)
-	closed []string // see sandbox.Command
+	began func(leader int)
+	// closed and setAside are those of sandbox.Command; nil without a sandbox.
+	closed   []string
+	setAside func() error
 }
 
 // startGrace starts the grace period of c. It returns a context that ends with the period or with c.hurry. The caller

@@ -35,7 +35,7 @@ func (c *command) confine(ctx context.Context, spec *sandbox.Spec, opts *Options
 	case err != nil:
 		return left, &reason{reasonSandbox, err.Error()}
 	}
-	c.line, c.env, c.closed = made.Line, made.Env, made.Closed
+	c.line, c.env, c.closed, c.setAside = made.Line, made.Env, made.Closed, made.SetAside
 	return func() { _ = made.Close() }, nil // a group that stays is empty and harmless
 }
 
@@ -66,6 +66,22 @@ func (c *command) place(opts *Options, given []string) (sandbox.Place, error) {
 		}
 	}
 	return at, nil
+}
+
+// madeRepository moves a repository away that the command has made in its folder, and returns why the attempt fails for that, or nil. failed is why
+// it fails in any case, or nil. The caller calls it after the command.
+func (c *command) madeRepository(failed *reason) *reason {
+	if c.setAside == nil {
+		return failed
+	}
+	err := c.setAside()
+	switch {
+	case err == nil:
+		return failed
+	case failed != nil && failed.code == reasonCancelled:
+		return &reason{reasonCancelled, failed.text + "; " + err.Error()}
+	}
+	return &reason{reasonSandbox, err.Error()}
 }
 
 // maxClosed is how many closed paths a reason names.

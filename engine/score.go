@@ -134,6 +134,11 @@ func (s *scoring) ask(ctx context.Context) (said said, err error) {
 		defer commands.Ended(name)
 	}
 	end, err := c.run(ctx)
+	if dir == s.dir { // in a folder of its own, a scorer does what it likes
+		if made := c.madeRepository(nil); made != nil {
+			return said, errors.New(made.text)
+		}
+	}
 	switch cause := context.Cause(ctx); {
 	case err != nil && !end.cut && cause == nil:
 		return said, errors.New(whyNotStarted(err, dir))

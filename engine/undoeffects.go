@@ -119,6 +119,9 @@ func (o *Options) undo(ctx context.Context, run string, call snapshot.ToolCall, 
 		return errors.New(refused.text)
 	}
 	end, err := c.run(ctx)
+	if made := c.madeRepository(nil); made != nil {
+		return errors.New(made.text)
+	}
 	switch {
 	case err != nil:
 		return errors.New(whyNotStarted(err, o.WorkDir))

@@ -62,7 +62,9 @@ type Command struct {
 	// Closed is what the command must not change in the folders that it may write, and why, for people.
 	Closed []string
 
-	limits *limits
+	limits  *limits
+	absent  []string // see Place.absent
+	private string   // the folder to which SetAside moves; "" if there is none
 }
 
 // Close removes what the limits needed. The caller calls it after the command has ended.
@@ -81,7 +83,7 @@ func (s *Spec) New(ctx context.Context, line string, at Place, env, given []stri
 	if err := keepDescriptors(); err != nil {
 		return nil, err
 	}
-	args, shut, err := s.arguments(ctx, at, env)
+	args, shut, absent, err := s.arguments(ctx, at, env)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,11 @@ func (s *Spec) New(ctx context.Context, line string, at Place, env, given []stri
 	if err != nil {
 		return nil, err
 	}
-	return &Command{Line: limits.enter(append(args, "--", "sh", "-c", line)), Env: kept, Closed: shut, limits: limits}, nil
+	made := &Command{Line: limits.enter(append(args, "--", "sh", "-c", line)), Env: kept, Closed: shut, limits: limits, absent: absent}
+	if len(at.Hidden) > 0 {
+		made.private = at.Hidden[0]
+	}
+	return made, nil
 }
 
 // lastLine returns the last line of an output, or the error if there is none.
@@ -124,18 +130,19 @@ func (s *Spec) environment(env, given []string) []string {
 }
 
 // arguments returns the arguments of bubblewrap, in the order in which it makes the mounts: what is mounted later lies over what was before. So
-// what must stay closed comes last. shut names what is closed in the folders that the command may write.
-func (s *Spec) arguments(ctx context.Context, at Place, env []string) (args, shut []string, err error) {
+// what must stay closed comes last. shut names what is closed in the folders that the command may write. absent
+// lists the repositories that it must not make there.
+func (s *Spec) arguments(ctx context.Context, at Place, env []string) (args, shut, absent []string, err error) {
 	if at.Home != "" && within(at.Dir, at.Home) {
-		return nil, nil, cannot("the home folder is in the folder of the task, so it cannot be kept from it")
+		return nil, nil, nil, cannot("the home folder is in the folder of the task, so it cannot be kept from it")
 	}
 	read, err := s.readable(at)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	write, err := s.writable(at)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	args = append(s.system(at), mounts("--ro-bind", read, at)...)
 	args = append(append(args, "--bind", at.Dir, at.Dir), mounts("--bind", write, at)...)
@@ -145,11 +152,13 @@ func (s *Spec) arguments(ctx context.Context, at Place, env []string) (args, shu
 	}
 	obeyed, err := at.obeyed(ctx, roots, env)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	internals := "--ro-bind"
 	if slices.ContainsFunc(s.Write, at.namesInternals) {
 		internals = "--bind"
+	} else {
+		absent = at.absent(roots)
 	}
 	args = append(args, pinned(roots, at.Internals, obeyed)...)
 	for _, c := range obeyed {
@@ -158,7 +167,7 @@ func (s *Spec) arguments(ctx context.Context, at Place, env []string) (args, shu
 		}
 		for _, g := range write {
 			if within(c.path, g.real) {
-				return nil, nil, cannot("%s lies in what programs outside of the sandbox obey: %s", g.named, c.why)
+				return nil, nil, nil, cannot("%s lies in what programs outside of the sandbox obey: %s", g.named, c.why)
 			}
 		}
 		args = append(args, "--ro-bind-try", c.path, c.path)
@@ -177,7 +186,7 @@ func (s *Spec) arguments(ctx context.Context, at Place, env []string) (args, shu
 	for _, file := range at.Files {
 		args = append(args, "--bind", file, file)
 	}
-	return append(args, "--chdir", at.Dir), shut, nil
+	return append(args, "--chdir", at.Dir), shut, absent, nil
 }
 
 // pinned returns the arguments that mount each folder over itself that lies between a root and something closed. A folder that is a mount

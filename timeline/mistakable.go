@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -25,10 +26,11 @@ func misread(id string) bool {
 }
 
 // Visible returns a run's id without what people do not see: blanks at the ends, characters without a picture, and marks above or below letters of
-// scripts that can be written without them. Each blank becomes a space.
+// scripts that can be written without them. Each blank becomes a space. If all other characters are ASCII, letters of Cyrillic and Greek become the
+// Latin ones that look the same.
 func Visible(id string) string {
 	base := rune(0) // the character to which a mark belongs
-	return strings.TrimSpace(strings.Map(func(c rune) rune {
+	return latin(strings.TrimSpace(strings.Map(func(c rune) rune {
 		isMark := unicode.In(c, unicode.Mn, unicode.Me)
 		switch {
 		case unicode.IsSpace(c) && !unicode.IsControl(c), c == '\u2800': // a Braille pattern without dots
@@ -41,7 +43,29 @@ func Visible(id string) string {
 			base = c
 		}
 		return c
-	}, id))
+	}, id)))
+}
+
+// lookAlikes has letters of Cyrillic and Greek, and as many Latin letters that look the same in common fonts.
+var lookAlikes = [2][]rune{
+	[]rune("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0501\u051b\u051d\u04bb\u04cf\u03bf\u03b1\u03bd\u03c1\u03b9\u03ba\u03f2\u03f3" +
+		"\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"),
+	[]rune("aeopcyxsijdqwhloavpikcj" + "ABEKMHOPCTYXSIJABEZHIKMNOPTYX"),
+}
+
+// latin returns an id with Latin letters in place of those of lookAlikes, or the id itself if it then still has other characters than ASCII: a word of
+// another script is not taken for another one.
+func latin(id string) string {
+	plain := strings.Map(func(c rune) rune {
+		if i := slices.Index(lookAlikes[0], c); i >= 0 {
+			return lookAlikes[1][i]
+		}
+		return c
+	}, id)
+	if strings.ContainsFunc(plain, func(c rune) bool { return c > unicode.MaxASCII }) {
+		return id
+	}
+	return plain
 }
 
 // Unmistakable returns an id for a run whose own id is mistakable: the own id as people see it, with dots in place of what makes it an address, and the first

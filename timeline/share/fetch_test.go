@@ -176,6 +176,7 @@ func TestAFetchedRunThatCouldBeMistakenGetsAnotherID(t *testing.T) {
 	ids := map[string]string{
 		"a:2": "a.2", "a@id": "a.id", "@": "", "-x": "x", ":1": "1", "a:smithers/7": "a.smithers/7",
 		"fix:2\u200b": "fix.2", "fix:2 ": "fix.2", "fix\u0301": "fix", "f\u00adix": "fix", "\tfix": "fix",
+		"tri\u0430ge": "triage", "\u0440\u0430\u0443": "pay", "\u0391-1": "A-1",
 	}
 	heads := make(map[string]*timeline.Head)
 	for id := range ids {

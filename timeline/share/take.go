@@ -203,7 +203,7 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objsto
 	row, err := tip.RunRow()
 	run.end(StateCreated, "")
 	if f.req.As == "" {
-		run.Reason = fmt.Sprintf("the id %s can be read as an address or an option", run.RunID)
+		run.Reason = fmt.Sprintf("the id %s can be read as an address, as an option or as another id", run.RunID)
 	}
 	run.Fork, run.Frames = id, int(row.Frame)+1
 	return err

@@ -23,7 +23,8 @@ type command struct {
 	NodeID  string   `json:"nodeId"`           // "" for a scorer of the workflow
 	Scorer  string   `json:"scorer,omitempty"` // the scorer's name
 	Command string   `json:"command"`
-	Env     []string `json:"env,omitempty"` // "NAME=value"
+	Shell   string   `json:"shell,omitempty"` // what runs the command; "" for sh
+	Env     []string `json:"env,omitempty"`   // "NAME=value"
 }
 
 // A Consenter decides whether to run a workflow whose commands were never run or confirmed in this clone. input is the input that the commands
@@ -111,7 +112,7 @@ func ownCommands(wf *workflow.Workflow) []command {
 		if t.Run == "" {
 			continue
 		}
-		out = append(out, command{NodeID: t.ID, Command: t.Run, Env: t.Env})
+		out = append(out, command{NodeID: t.ID, Command: t.Run, Shell: t.Shell.Name, Env: t.Env})
 		for _, s := range t.OwnScorers(wf) {
 			out = append(out, command{NodeID: t.ID, Scorer: s.Name, Command: s.Run})
 		}
@@ -204,6 +205,9 @@ func ownLines(wf *workflow.Workflow) []string {
 		}
 		for _, env := range envOf(same) {
 			lines = append(lines, id+": "+shownLine(env))
+		}
+		if t.Shell.Name != "" {
+			lines = append(lines, id+": by the shell "+shownLine(t.Shell.Name))
 		}
 		lines = append(lines, shownLines(id+": ", t.Run)...)
 		lines = append(lines, scorerLines(id+": ", t.OwnScorers(wf))...)

@@ -59,7 +59,7 @@ func keptInputCheck(at *timeline.LoadedEntry) (func(json.RawMessage) error, erro
 	if err != nil || kept == nil {
 		return nil, err
 	}
-	wf, err := workflow.Parse("workflow of "+at.Address.String(), kept.Definition)
+	wf, err := workflow.Stored("workflow of "+at.Address.String(), kept.Definition)
 	if err != nil {
 		return nil, nil //nolint:nilerr // another engine checks the input of its own workflow
 	}

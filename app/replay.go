@@ -96,8 +96,14 @@ func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loade
 		return nil, nil, err
 	}
 	at, err := d.Store.Load(ctx, req.From)
-	if err == nil && wf == nil {
+	switch {
+	case err != nil:
+	case wf == nil:
 		wf, err = frameWorkflow(at)
+	default:
+		var row snapshot.Run
+		row, err = at.Entry.RunRow()
+		wf = wf.AsStored(row.WorkflowHash)
 	}
 	if err == nil && !req.RestoreVCS {
 		err = d.needWorkDir(wf)
@@ -127,7 +133,7 @@ func frameWorkflow(at *timeline.LoadedEntry) (*workflow.Workflow, error) {
 	}
 	var wf *workflow.Workflow
 	if kept != nil {
-		wf, err = workflow.Parse("the workflow of "+at.Address.String(), kept.Definition)
+		wf, err = workflow.Stored("the workflow of "+at.Address.String(), kept.Definition)
 	}
 	var engines []string
 	if wf == nil && err == nil {

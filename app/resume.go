@@ -45,6 +45,7 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, er
 	if err != nil {
 		return nil, err
 	}
+	file = file.AsStored(head.Row().WorkflowHash)
 	e := &execution{Desk: d, Settings: req.Settings, head: head, file: req.Workflow, acceptChange: req.AcceptChange, force: req.Force, input: req.Input}
 	if req.Restore {
 		if e.back, err = newFilesBack(d, head, req.Confirm); err != nil {

@@ -396,7 +396,8 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*workflow.Workflow, error) {
 	file, err := v.rememberedPath(head.Row())
 	if err == nil {
-		return v.Folder.ReadWorkflow(ctx, file)
+		wf, err := v.Folder.ReadWorkflow(ctx, file)
+		return wf.AsStored(head.Row().WorkflowHash), err
 	}
 	if kept, keptErr := KeptWorkflow(head); head.Row().WorkflowPath == "" && (kept != nil || keptErr != nil) {
 		return kept, keptErr

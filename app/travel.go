@@ -170,7 +170,7 @@ func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*
 	if !next.Resume && next.Workflow == "" {
 		return head, nil, RefuseSession(head, "its conversation does not go back with the run; `session replay` puts the files of a frame back")
 	}
-	return head, file, refuseForeign(head)
+	return head, file.AsStored(head.Row().WorkflowHash), refuseForeign(head)
 }
 
 // redefinition returns how the run of head changes while it is set back. There are two cases:
@@ -203,7 +203,7 @@ func (d *Desk) agreeToSequel(ctx context.Context, head *timeline.Head, next Sequ
 		wf := named
 		if wf == nil {
 			var err error
-			if wf, err = workflow.Parse("the run's workflow", kept.Definition); err != nil {
+			if wf, err = workflow.Stored("the run's workflow", kept.Definition); err != nil {
 				return nil //nolint:nilerr // resume reports the error and runs nothing
 			}
 		}

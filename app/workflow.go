@@ -98,7 +98,7 @@ func KeptWorkflow(head *timeline.Head) (*workflow.Workflow, error) {
 	if err != nil || kept == nil {
 		return nil, timeline.Explain(err)
 	}
-	wf, err := workflow.Parse("the workflow of "+head.Row().ID, kept.Definition)
+	wf, err := workflow.Stored("the workflow of "+head.Row().ID, kept.Definition)
 	if err != nil {
 		return nil, nil //nolint:nilnil,nilerr // the workflow is another engine's
 	}

@@ -32,6 +32,7 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 	if err == nil {
 		var wf *workflow.Workflow
 		wf, err = d.Folder.ReadWorkflow(ctx, file)
+		wf = wf.AsStored(row.WorkflowHash)
 		if !anyFile && isOtherFile(d.Store, head, wf) {
 			err = fault.New(fault.WorkflowNotFound, "the workflow file in this worktree differs from the workflow of run %s", row.ID)
 		}

@@ -153,7 +153,7 @@ func (j *job) command(ctx context.Context) outcome {
 		given = append(given, trace.Parent+"="+j.span)
 	}
 	c := command{
-		line:   j.task.Run,
+		line:   j.task.ShellLine(),
 		dir:    j.dir,
 		env:    append(withoutRepository(j.opts.Env), given...),
 		stdin:  j.stdin,

@@ -231,7 +231,7 @@ func Run(ctx context.Context, rec Recorder, agreed consent.Workflow, opts Option
 	if definition == nil {
 		return Result{Run: rec.Row()}, fault.New(fault.Unconfirmed, "the commands of run %s were not confirmed", rec.Row().ID)
 	}
-	wf, err := workflow.Parse("the workflow of "+rec.Row().ID, definition)
+	wf, err := workflow.Stored("the workflow of "+rec.Row().ID, definition)
 	if err != nil {
 		return Result{Run: rec.Row()}, err
 	}

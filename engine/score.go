@@ -119,7 +119,7 @@ func (s *scoring) ask(ctx context.Context) (said said, err error) {
 	defer stop(nil)
 	stdout := &boundedOutput{limit: maxScoreOutput, over: func() { stop(errTooMuch) }}
 	stderr := &tailOutput{limit: maxScoreStderr}
-	c := command{line: s.scorer.Run, dir: dir, env: s.env, stdin: s.stdin, stdout: stdout, stderr: stderr, grace: s.opts.Grace, hurry: s.opts.Hurry}
+	c := command{line: s.scorer.ShellLine(), dir: dir, env: s.env, stdin: s.stdin, stdout: stdout, stderr: stderr, grace: s.opts.Grace, hurry: s.opts.Hurry}
 	if s.stderr != nil {
 		c.stderr = io.MultiWriter(stderr, s.stderr)
 	}

@@ -90,7 +90,7 @@ func undoSandbox(entry *snapshot.Entry, call snapshot.ToolCall, required bool) (
 	}
 	if kept != nil {
 		id, _ := snapshot.SplitScope(call.NodeID)
-		if wf, err := workflow.Parse("the run's workflow", kept.Definition); err == nil {
+		if wf, err := workflow.Stored("the run's workflow", kept.Definition); err == nil {
 			for _, t := range wf.Tasks {
 				if t.ID == id && t.Sandbox != nil {
 					return t.Sandbox, nil

@@ -44,7 +44,7 @@ func ForeignEngine(entry *snapshot.Entry) (string, error) {
 		return "", timeline.Explain(err)
 	}
 	if kept != nil {
-		if _, err := workflow.Parse("", kept.Definition); err == nil {
+		if _, err := workflow.Stored("", kept.Definition); err == nil {
 			return "", nil
 		}
 	}

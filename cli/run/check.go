@@ -22,6 +22,8 @@ type checkDocument struct {
 	Tasks        int    `json:"tasks"`
 	Loops        int    `json:"loops"`
 	WorkflowHash string `json:"workflowHash"`
+	// Stricter has the tasks whose commands mean something else since they end at the first failing line.
+	Stricter []workflow.Stricter `json:"stricter,omitempty"`
 }
 
 func checkCommand() *arg.Command {
@@ -73,7 +75,10 @@ func runCheck(ctx context.Context, s *session.Session, files []string) error {
 // printChecked prints a line about a valid workflow file or, with --json, a document. wf is the workflow in the file.
 func printChecked(s *session.Session, file string, wf *workflow.Workflow) error {
 	if s.JSON {
-		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash()})
+		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash(), wf.Stricter()})
+	}
+	for _, t := range wf.Stricter() {
+		s.Note("%s:%d: the command of task %s ends at its first failing line, as of this version; `set +e` at its beginning lets it go on", plain.Text(file), t.Line, plain.Text(t.NodeID))
 	}
 	what := plain.Count(len(wf.Tasks), "task")
 	if len(wf.Loops) > 0 {

@@ -101,7 +101,7 @@ func (s *Sender) readWorkflow() error {
 		return nil
 	}
 	// A definition that does not parse belongs to another engine, which is not an error.
-	if wf, err := workflow.Parse("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil {
+	if wf, err := workflow.Stored("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil {
 		s.wf = wf
 	}
 	return nil

@@ -52,6 +52,8 @@ type called struct {
 	done  map[string]*Workflow // by path
 	chain []string             // the paths of the files that are being read, the first file first
 	bytes int                  // of the definition so far
+
+	strict bool // commands run under sh -e
 }
 
 // unbundle splits a definition into the text of the first file and the texts of the files that it calls, by their paths.
@@ -86,6 +88,12 @@ func (w *Workflow) bundle(own []byte) []byte {
 		}
 		out = append(out, bundleMark+name+"\n"...)
 		out = append(out, called.text...)
+	}
+	if w.marksStrict() {
+		if len(out) > 0 && out[len(out)-1] != '\n' {
+			out = append(out, '\n')
+		}
+		out = append(out, bundleMark+strictName+"\n"...)
 	}
 	return out
 }

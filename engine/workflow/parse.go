@@ -26,7 +26,7 @@ const (
 // The keys that a mapping of the file may have.
 var (
 	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "shell", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
@@ -36,13 +36,22 @@ var (
 // [Workflow.Snapshot] writes them.
 func Parse(file string, data []byte) (*Workflow, error) { return Load(file, data, nil) }
 
+// Stored is Parse for a definition that [Workflow.Snapshot] has written, perhaps in a version with other rules, which it keeps.
+func Stored(file string, data []byte) (*Workflow, error) { return load(file, data, nil, false) }
+
 // Load is Parse for a file that may call others: read reads those that data does not have. A nil read reads none.
 func Load(file string, data []byte, read Read) (*Workflow, error) {
+	return load(file, data, read, true)
+}
+
+// load does the work of Load and Stored. strict means that commands run under sh -e; a definition can say so itself.
+func load(file string, data []byte, read Read, strict bool) (*Workflow, error) {
 	own, texts := data, map[string][]byte{}
 	if len(data) <= MaxFile {
 		own, texts = unbundle(data)
 	}
-	p := newParser(file, &called{read: read, texts: texts, done: make(map[string]*Workflow), chain: []string{path.Base(filepath.ToSlash(file))}, bytes: len(own)})
+	_, marked := texts[strictName]
+	p := newParser(file, &called{read: read, texts: texts, strict: strict || marked, done: make(map[string]*Workflow), chain: []string{path.Base(filepath.ToSlash(file))}, bytes: len(own)})
 	return p.parse(own)
 }
 
@@ -68,6 +77,9 @@ func (p *parser) parse(text []byte) (*Workflow, error) {
 	}
 	if err := p.flawed(); err != nil {
 		return nil, err
+	}
+	for _, t := range p.wf.Tasks {
+		t.Shell.strict = p.called.strict
 	}
 	p.wf.definition, p.wf.calls = p.wf.bundle(p.wf.text), p.wf.depth()
 	return p.wf, nil
@@ -283,6 +295,7 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "when", func(n *yaml.Node) { t.When = p.text(n, "when") })
 	p.key(fields, "label", func(n *yaml.Node) { t.Label = p.text(n, "label") })
 	p.key(fields, "env", func(n *yaml.Node) { t.Env = p.env(n) })
+	p.key(fields, "shell", func(n *yaml.Node) { t.Shell = p.shell(n) })
 	p.key(fields, "worktree", func(n *yaml.Node) { t.Worktree = p.worktree(n, t.ID) })
 	p.key(fields, "cache", func(n *yaml.Node) { t.Cache = p.cache(n) })
 	p.key(fields, "scorers", func(n *yaml.Node) { t.Scorers = p.scorers(n, "task "+t.ID) })

@@ -21,10 +21,12 @@ var scorerKeys = []string{"name", "run", "rate", "gate", "timeout"}
 // Scorer is a command that gives the result of an attempt a number.
 type Scorer struct {
 	Name    string        // its id in scores
-	Run     string        // the command for sh -c
+	Run     string        // the command, as written. ShellLine is what runs
 	Rate    float64       // from 0 to 1: the part of the attempts that it scores
 	Gate    *Gate         // what the score must be for the attempt to finish; nil if the score fails nothing
 	Timeout time.Duration // 0 means DefaultScorerTimeout
+
+	strict bool // see Shell
 }
 
 // DefaultScorerTimeout is the time that a scorer has if the workflow file sets none.
@@ -116,7 +118,7 @@ func (p *parser) scorer(n *yaml.Node, what string, before []*Scorer) *Scorer {
 		return nil
 	}
 	_, fields := p.mapping(n, "a scorer", scorerKeys)
-	s := &Scorer{Name: p.required(at, fields, "a scorer", "name"), Rate: 1}
+	s := &Scorer{Name: p.required(at, fields, "a scorer", "name"), Rate: 1, strict: p.called.strict}
 	p.checkID(fields["name"], "name", s.Name)
 	s.Run = p.required(at, fields, "scorer "+s.Name, "run")
 	if p.err != nil {

@@ -38,7 +38,8 @@ type Task struct {
 	ID       string
 	Label    string // "" if the task has no label
 	Output   string // the table of the task's output; "" if the task has no output
-	Run      string // the command for sh -c; "" if the task calls a workflow or waits
+	Run      string // the command, as written; "" if the task calls a workflow or waits. ShellLine is what runs
+	Shell    Shell  // what runs it
 	Call     *Call
 	Approval *Approval
 	WaitFor  *WaitFor

@@ -58,7 +58,7 @@ func (r *runner) lookupOf(t *workflow.Task, given *taskContext, stdin []byte) (*
 	l := &lookup{
 		cache: r.opts.Cache, policy: t.Cache, now: r.opts.Now, noRead: r.opts.NoCache, copy: r.files.open[t.OwnWorktree()], alone: true,
 		key: cache.Key{
-			cache.PartWorkflow: r.wf.Name, cache.PartNode: t.ID, cache.PartCommand: cache.Digest([]byte(t.ShellLine())),
+			cache.PartWorkflow: r.wf.Name, cache.PartNode: t.ID, cache.PartCommand: cache.Digest([]byte(t.CacheLine())),
 		},
 	}
 	if t.Sandbox != nil {

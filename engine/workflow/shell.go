@@ -61,6 +61,14 @@ func (p *parser) shell(n *yaml.Node) Shell {
 // ShellLine returns the line for sh -c that runs the task's command.
 func (t *Task) ShellLine() string { return t.Shell.line(t.Run) }
 
+// CacheLine returns what stands for the command in the key of the cache. The rule of sh is not in it: what finished under sh alone is still used.
+func (t *Task) CacheLine() string {
+	if t.Shell.Name == "" {
+		return t.Run
+	}
+	return t.ShellLine()
+}
+
 // ShellLine returns the line for sh -c that runs the scorer.
 func (s *Scorer) ShellLine() string { return Shell{strict: s.strict}.line(s.Run) }
 

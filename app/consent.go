@@ -24,6 +24,7 @@ type command struct {
 	Scorer  string   `json:"scorer,omitempty"` // the scorer's name
 	Command string   `json:"command"`
 	Shell   string   `json:"shell,omitempty"` // what runs the command; "" for sh
+	Cwd     string   `json:"cwd,omitempty"`   // the folder in which the command runs; "" for the top of the working copy
 	Env     []string `json:"env,omitempty"`   // "NAME=value"
 }
 
@@ -112,7 +113,7 @@ func ownCommands(wf *workflow.Workflow) []command {
 		if t.Run == "" {
 			continue
 		}
-		out = append(out, command{NodeID: t.ID, Command: t.Run, Shell: t.Shell.Name, Env: t.Env})
+		out = append(out, command{NodeID: t.ID, Command: t.Run, Shell: t.Shell.Name, Cwd: t.Cwd, Env: t.Env})
 		for _, s := range t.OwnScorers(wf) {
 			out = append(out, command{NodeID: t.ID, Scorer: s.Name, Command: s.Run})
 		}
@@ -208,6 +209,9 @@ func ownLines(wf *workflow.Workflow) []string {
 		}
 		if t.Shell.Name != "" {
 			lines = append(lines, id+": by the shell "+shownLine(t.Shell.Name))
+		}
+		if t.Cwd != "" {
+			lines = append(lines, id+": in the folder "+shownLine(t.Cwd))
 		}
 		lines = append(lines, shownLines(id+": ", t.Run)...)
 		lines = append(lines, scorerLines(id+": ", t.OwnScorers(wf))...)

@@ -111,8 +111,7 @@ func (p *parser) addCells(n *yaml.Node, t *Task, cells []Cell, loop *Loop) {
 	for _, cell := range cells {
 		of := *t
 		of.ID, of.Matrix, of.CellOf = cell.id(t.ID), cell, t.ID
-		of.Env = append(slices.Clone(t.Env), cell.env()...)
-		slices.Sort(of.Env)
+		of.Env = joinEnv(t.Env, cell.env())
 		of.Needs, of.Scorers = slices.Clone(t.Needs), slices.Clone(t.Scorers)
 		if t.Cache != nil {
 			kept := *t.Cache

@@ -25,8 +25,9 @@ const (
 
 // The keys that a mapping of the file may have.
 var (
-	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "shell", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
+	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "env", "defaults", "tasks"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "shell", "cwd", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
+	defaultKeys  = []string{"shell", "cwd", "timeout", "retries"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
@@ -92,9 +93,11 @@ type parser struct {
 	first     string  // the name of the first file: another one if a task calls the workflow
 	called    *called // shared by the parsers of all files
 	schemas   schema.Bounds
-	sandboxed map[*Task]bool      // the tasks that say something about a sandbox
-	cells     map[string][]string // the ids of the tasks of a task with a matrix, by its id
-	worktrees map[string]int      // the line of each worktree's path and branch, by "path NAME" or "branch NAME"
+	sandboxed map[*Task]bool        // the tasks that say something about a sandbox
+	cells     map[string][]string   // the ids of the tasks of a task with a matrix, by its id
+	worktrees map[string]int        // the line of each worktree's path and branch, by "path NAME" or "branch NAME"
+	env       []string              // of every task with a command
+	defaults  map[string]*yaml.Node // of every task with a command: the values of defaultKeys
 }
 
 // workflow reads the file from its top mapping. It reads the parts first, and then makes the checks that need all
@@ -109,6 +112,8 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.key(fields, "worktree", func(n *yaml.Node) { p.wf.Worktree = p.worktree(n, "") })
 	p.key(fields, "scorers", func(n *yaml.Node) { p.wf.Scorers = p.scorers(n, "the workflow") })
 	p.key(fields, "sandbox", func(n *yaml.Node) { p.wf.Sandbox = p.sandbox(n) })
+	p.key(fields, "env", func(n *yaml.Node) { p.env = p.environment(n) })
+	p.key(fields, "defaults", func(n *yaml.Node) { _, p.defaults = p.mapping(n, "defaults", defaultKeys) })
 	p.part(func() { p.tasks(top, fields) })
 	p.joinScorers()
 	p.joinSandboxes()
@@ -253,6 +258,14 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 		return
 	}
 	p.part(func() { p.kind(n, t, fields) })
+	if t.Run != "" {
+		t.Env = p.env
+		for key, value := range p.defaults {
+			if fields[key] == nil {
+				fields[key] = value
+			}
+		}
+	}
 	p.taskOptions(t, fields)
 	var cells []Cell
 	p.key(fields, "with", func(n *yaml.Node) { p.with(n, t) })
@@ -294,8 +307,9 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "timeout", func(n *yaml.Node) { t.Timeout = p.duration(n, "timeout") })
 	p.key(fields, "when", func(n *yaml.Node) { t.When = p.text(n, "when") })
 	p.key(fields, "label", func(n *yaml.Node) { t.Label = p.text(n, "label") })
-	p.key(fields, "env", func(n *yaml.Node) { t.Env = p.env(n) })
+	p.key(fields, "env", func(n *yaml.Node) { t.Env = joinEnv(p.env, p.environment(n)) })
 	p.key(fields, "shell", func(n *yaml.Node) { t.Shell = p.shell(n) })
+	p.key(fields, "cwd", func(n *yaml.Node) { t.Cwd = p.cwd(n) })
 	p.key(fields, "worktree", func(n *yaml.Node) { t.Worktree = p.worktree(n, t.ID) })
 	p.key(fields, "cache", func(n *yaml.Node) { t.Cache = p.cache(n) })
 	p.key(fields, "scorers", func(n *yaml.Node) { t.Scorers = p.scorers(n, "task "+t.ID) })
@@ -307,9 +321,22 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 
 var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// env returns environment variables as sorted "NAME=value" texts. For an invalid name, a name that begins with
+// joinEnv returns the sorted variables of before and after. Of a name that both have, after has the value.
+func joinEnv(before, after []string) []string {
+	out := slices.Clone(after)
+	for _, entry := range before {
+		name, _, _ := strings.Cut(entry, "=")
+		if !slices.ContainsFunc(after, func(e string) bool { return strings.HasPrefix(e, name+"=") }) {
+			out = append(out, entry)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// environment returns environment variables as sorted "NAME=value" texts. For an invalid name, a name that begins with
 // SMITHERS_, or a value that is not a scalar, it reports a flaw and returns nil.
-func (p *parser) env(n *yaml.Node) []string {
+func (p *parser) environment(n *yaml.Node) []string {
 	keys, fields := p.mapping(n, "env", nil)
 	var env []string
 	for _, key := range keys {

@@ -79,7 +79,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"a tab":           {"name: w\ntasks:\n\t- {id: a, run: 'true'}\n", "wf.yaml:3: not valid YAML: found character that cannot start any token", "indent with spaces: YAML allows no tabs there"},
 		"a tab in a text": {"name: w\ntasks: [\"a\tb\n", "wf.yaml:3: not valid YAML: found unexpected end of stream", ""},
 		"unknown key":     {"name: w\ntask: []\n", `wf.yaml:2: the workflow has no key "task"`, `did you mean "tasks"?`},
-		"far unknown key": {"name: w\nzzz: 1\n", `wf.yaml:2: the workflow has no key "zzz"`, "use one of: name, input, outputs, worktree, scorers, sandbox, tasks"},
+		"far unknown key": {"name: w\nzzz: 1\n", `wf.yaml:2: the workflow has no key "zzz"`, "use one of: name, input, outputs, worktree, scorers, sandbox, env, defaults, tasks"},
 		"key twice":       {"name: w\nname: v\n", `wf.yaml:2: the workflow has the key "name" twice`, ""},
 		"list as key":     {"? [a]\n: b\n", "wf.yaml:1: a key of the workflow must be plain text", ""},
 		"no name":         {"tasks: []\n", "wf.yaml:1: the workflow has no name", ""},

@@ -3,10 +3,13 @@ package workflow
 import (
 	"bytes"
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // strictName is the name, after a bundleMark, that ends a definition whose commands run under sh -e. A definition without it was stored by a
@@ -58,12 +61,31 @@ func (p *parser) shell(n *yaml.Node) Shell {
 	return Shell{Name: name}
 }
 
+// cwd reads the key cwd: a folder in the working copy.
+func (p *parser) cwd(n *yaml.Node) string {
+	dir := p.text(n, "cwd")
+	clean := path.Clean(dir)
+	if p.err == nil && (path.IsAbs(dir) || clean == ".." || strings.HasPrefix(clean, "../") || plain.Text(dir) != dir) {
+		p.fail(n, "name a folder from the top of the working copy, such as cwd: packages/api", "%q is not a folder in the working copy", dir)
+	}
+	if clean == "." {
+		return ""
+	}
+	return clean
+}
+
 // ShellLine returns the line for sh -c that runs the task's command.
-func (t *Task) ShellLine() string { return t.Shell.line(t.Run) }
+func (t *Task) ShellLine() string {
+	line := t.Shell.line(t.Run)
+	if t.Cwd != "" {
+		line = "cd -- " + quote("./"+t.Cwd) + " || exit; " + line
+	}
+	return line
+}
 
 // CacheLine returns what stands for the command in the key of the cache. The rule of sh is not in it: what finished under sh alone is still used.
 func (t *Task) CacheLine() string {
-	if t.Shell.Name == "" {
+	if t.Shell.Name == "" && t.Cwd == "" {
 		return t.Run
 	}
 	return t.ShellLine()
@@ -93,7 +115,7 @@ func (w *Workflow) Stricter() []Stricter {
 // marksStrict reports whether the rule of w changes what one of its commands means.
 func (w *Workflow) marksStrict() bool {
 	for _, t := range w.Tasks {
-		if t.ShellLine() != t.Run && t.Shell.Name == "" {
+		if t.Shell.line(t.Run) != t.Run && t.Shell.Name == "" {
 			return true
 		}
 		for _, s := range t.Scorers {
@@ -115,8 +137,8 @@ func (w *Workflow) AsStored(hash string) *Workflow {
 	if w == nil || w.Snapshot().Hash() == hash || !bytes.HasSuffix(w.definition, mark) {
 		return w
 	}
-	plain := bytes.TrimSuffix(w.definition, mark)
-	for _, text := range [][]byte{plain, bytes.TrimSuffix(plain, []byte("\n"))} { // a line feed before the mark may be bundle's
+	file := bytes.TrimSuffix(w.definition, mark)
+	for _, text := range [][]byte{file, bytes.TrimSuffix(file, []byte("\n"))} { // a line feed before the mark may be bundle's
 		if before, err := Stored("", text); err == nil && before.Snapshot().Hash() == hash {
 			return before
 		}

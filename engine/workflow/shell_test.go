@@ -3,6 +3,7 @@ package workflow_test
 import (
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -105,4 +106,36 @@ func TestAStrangeShellIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := workflow.Parse("w.yaml", []byte("name: w\ntasks:\n  - {id: t, shell: fish, run: a}\n"))
 	require.ErrorContains(t, err, `"fish" is not a shell`)
+}
+
+func TestTheFileSaysWhatAllCommandsHave(t *testing.T) {
+	t.Parallel()
+	wf, err := workflow.Parse("w.yaml", []byte(`
+name: w
+env: {A: all, B: all}
+defaults: {shell: bash, cwd: ./packages/api/, timeout: 2m, retries: 1}
+tasks:
+  - {id: plain, run: make}
+  - {id: own, run: make, shell: sh, cwd: ., timeout: 1m, retries: 0, env: {B: own, C: own}}
+  - {id: cells, run: make, matrix: {os: [linux]}, env: {A: mine}}
+  - {id: ask, approval: "Go on?"}
+`))
+	require.NoError(t, err)
+	plain, own, cell, ask := wf.Tasks[0], wf.Tasks[1], wf.Tasks[2], wf.Tasks[3]
+	assert.Equal(t, []string{"A=all", "B=all"}, plain.Env)
+	assert.Equal(t, []any{"bash", "packages/api", 2 * time.Minute, 1}, []any{plain.Shell.Name, plain.Cwd, plain.Timeout, plain.Retries})
+	assert.Equal(t, "cd -- './packages/api' || exit; exec bash -eo pipefail -c 'make'", plain.ShellLine())
+	assert.Equal(t, []string{"A=all", "B=own", "C=own"}, own.Env)
+	assert.Equal(t, []any{"sh", "", time.Minute, 0}, []any{own.Shell.Name, own.Cwd, own.Timeout, own.Retries})
+	assert.Equal(t, []string{"A=mine", "B=all", "MATRIX_OS=linux"}, cell.Env)
+	assert.Equal(t, []any{"", "", 0}, []any{ask.Shell.Name, ask.Cwd, ask.Retries})
+	assert.Nil(t, ask.Env)
+}
+
+func TestACommandRunsInTheWorkingCopy(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"/tmp", "..", "../x", "a/../../x"} {
+		_, err := workflow.Parse("w.yaml", []byte("name: w\ntasks:\n  - {id: t, cwd: "+dir+", run: a}\n"))
+		require.ErrorContains(t, err, "is not a folder in the working copy")
+	}
 }

@@ -40,6 +40,7 @@ type Task struct {
 	Output   string // the table of the task's output; "" if the task has no output
 	Run      string // the command, as written; "" if the task calls a workflow or waits. ShellLine is what runs
 	Shell    Shell  // what runs it
+	Cwd      string // the folder it runs in, from the top of the working copy, with slashes; "" for the top
 	Call     *Call
 	Approval *Approval
 	WaitFor  *WaitFor

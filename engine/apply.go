@@ -123,18 +123,25 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 		verb += " " + ofTries(t, spent)
 	}
 	verb += ": " + why.text
-	if rest := r.restAfter(t, key, p.Attempt, spent); rest > 0 && spent <= t.Retries && !r.halted() {
+	again := spent <= t.Retries && !r.stopping && !r.barred(t) // otherwise this process starts no other attempt
+	if rest := r.restAfter(t, key, p.Attempt, spent); rest > 0 && again {
 		verb += "; again in " + rest.Round(100*time.Millisecond).String()
+	}
+	if spent > t.Retries && t.Allowed {
+		verb += "; the run goes on"
 	}
 	r.next.say(key.Name(t), verb)
 	if spent <= t.Retries {
-		if !r.halted() { // otherwise this process starts no other attempt
+		if again {
 			// The event is about the next attempt.
 			p.Error = ""
 			p.Attempt++
 			r.next.event("NodeRetrying", p)
 		}
 		return snapshot.NodePending
+	}
+	if t.Allowed {
+		return snapshot.NodeFailed
 	}
 	r.fail(t, key.ID, key.Name(t)+": "+why.text)
 	r.failure.denied = r.failure.denied && why.code == reasonDenied
@@ -144,7 +151,14 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 // fail records text as the reason why the run fails, unless the run has a reason already. t is the task that failed and node the id of
 // its node; t is nil for a loop.
 func (r *runner) fail(t *workflow.Task, node, text string) {
+	r.failures = append(r.failures, t)
 	if r.failure.text == "" {
 		r.failure = failure{text, t, node, t != nil && t.Approval != nil}
 	}
+}
+
+// failLoop records text as the reason why a loop fails, and with it the run.
+func (r *runner) failLoop(l *workflow.Loop, text string) {
+	r.failedLoops = append(r.failedLoops, l.ID)
+	r.fail(nil, "", text)
 }

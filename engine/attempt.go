@@ -57,6 +57,7 @@ type taskContext struct {
 	Outputs       map[string]json.RawMessage `json:"outputs"`
 	Needs         map[string]json.RawMessage `json:"needs"`
 	Previous      map[string]json.RawMessage `json:"previous,omitempty"`
+	Failed        []string                   `json:"failed,omitempty"`
 }
 
 // job is one attempt that a worker can execute. It shares no memory with the run's state.

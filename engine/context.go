@@ -140,12 +140,12 @@ func (d *dataReader) readRefs(refs []workflow.OutputRef, reader *workflow.Task, 
 // eval reports whether a condition holds. outputs is the result of readRefs for the condition. If the evaluation
 // fails, trouble is the reason and holds is false; otherwise trouble is "". If inLoop is true, the condition may use
 // the current iteration.
-func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
+func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any, inLoop bool, iteration int, failed bool) (holds bool, trouble string) {
 	input, err := d.members()
 	if err != nil {
 		return false, err.Error()
 	}
-	if holds, err = c.Eval(input, outputs, inLoop, iteration); err != nil {
+	if holds, err = c.Eval(input, outputs, inLoop, iteration, failed); err != nil {
 		return false, err.Error()
 	}
 	return holds, ""

@@ -162,6 +162,12 @@ func over(s snapshot.NodeState) bool {
 	return s == snapshot.NodeFinished || s == snapshot.NodeSkipped
 }
 
+// over reports whether a task needs no more work at its newest iteration: it is finished or skipped, or has failed and may.
+func (m *model) over(wf *workflow.Workflow, t *workflow.Task) bool {
+	state := m.nodes[m.newest(wf, t)].State
+	return over(state) || state == snapshot.NodeFailed && t.Allowed
+}
+
 // ready reports whether t can start: all loops that t waits for are done, and all tasks that t waits for are finished
 // or skipped at their newest iteration.
 func (m *model) ready(wf *workflow.Workflow, t *workflow.Task) bool {
@@ -173,7 +179,7 @@ func (m *model) ready(wf *workflow.Workflow, t *workflow.Task) bool {
 			}
 			continue
 		}
-		if !over(m.nodes[m.newest(wf, need)].State) {
+		if !m.over(wf, need) {
 			return false
 		}
 	}
@@ -183,7 +189,7 @@ func (m *model) ready(wf *workflow.Workflow, t *workflow.Task) bool {
 // idle reports whether, at the loop's newest iteration, all tasks of the loop are finished or skipped, and the loops in it are done.
 func (m *model) idle(wf *workflow.Workflow, l *workflow.Loop) bool {
 	for _, t := range l.Tasks {
-		if !over(m.nodes[m.newest(wf, t)].State) {
+		if !m.over(wf, t) {
 			return false
 		}
 	}
@@ -204,7 +210,7 @@ func (m *model) complete(wf *workflow.Workflow) bool {
 		}
 	}
 	for _, t := range wf.Tasks {
-		if !over(m.nodes[m.newest(wf, t)].State) {
+		if !m.over(wf, t) {
 			return false
 		}
 	}

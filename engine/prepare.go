@@ -88,12 +88,14 @@ func changedInput(rec Recorder, over json.RawMessage) (json.RawMessage, error) {
 
 // release makes unfinished nodes pending, so that their tasks are tried again:
 //   - An interrupted node becomes pending. The attempt that the dead process left in progress becomes failed.
-//   - A failed or cancelled node becomes pending, and gets all its tries again.
+//   - A failed or cancelled node becomes pending, and gets all its tries again, unless its failure is none of the run. With it,
+//     the tasks that ask for failures become pending.
 //   - A waiting node keeps its state if its task still waits for the same kind of thing. Otherwise release ends
 //     the wait, and the node becomes pending.
 //
 // If the workflow no longer has a node's task, fit later drops the node.
 func (r *runner) release() error {
+	failed := false
 	for _, key := range r.keys() {
 		n := r.nodes[key]
 		switch n.State {
@@ -102,6 +104,10 @@ func (r *runner) release() error {
 				return err
 			}
 		case snapshot.NodeFailed, snapshot.NodeCancelled:
+			if t := r.wf.Task(key.ID); t != nil && t.Allowed && n.State == snapshot.NodeFailed {
+				continue
+			}
+			failed = failed || n.State == snapshot.NodeFailed
 			r.tries.spent[key] = 0
 		case snapshot.NodeWaitingApproval, snapshot.NodeWaitingHuman, snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
 			if waitsAsBefore(r.wf.Task(key.ID), n) {
@@ -116,11 +122,29 @@ func (r *runner) release() error {
 		if r.wf.Task(key.ID) == nil {
 			continue // fit drops the node later
 		}
-		n.State = snapshot.NodePending
-		r.setNode(r.next, n)
-		r.next.event("NodePending", payload{NodeID: key.ID, Iteration: &key.Iteration})
+		r.again(key, n)
+	}
+	if failed {
+		r.askAgain()
 	}
 	return nil
+}
+
+// again makes a node pending.
+func (r *runner) again(key workflow.NodeKey, n snapshot.Node) {
+	n.State = snapshot.NodePending
+	r.setNode(r.next, n)
+	r.next.event("NodePending", payload{NodeID: key.ID, Iteration: &key.Iteration})
+}
+
+// askAgain makes the tasks that ask for failures pending: what has failed is tried again.
+func (r *runner) askAgain() {
+	for _, t := range r.wf.Tasks {
+		key := workflow.NodeKey{ID: t.ID}
+		if n, ok := r.nodes[key]; ok && t.AfterFailure() && over(n.State) {
+			r.again(key, n)
+		}
+	}
 }
 
 // waitsAsBefore reports whether the task of a waiting node still has a wait of the same kind. t is nil if the

@@ -49,4 +49,4 @@ func (r *runner) rests(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 }
 
 // resting reports whether the run goes on when a rest ends.
-func (r *runner) resting() bool { return !r.rest.IsZero() && !r.halted() }
+func (r *runner) resting() bool { return !r.rest.IsZero() && !r.stopping }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 func (r *runner) round() ([]*job, error) {
 	var jobs []*job
 	r.rest = time.Time{}
+	r.aftermath = r.aftermath || r.failure.text != "" && len(r.running) == 0 && !r.anyMayStart()
 	for _, t := range r.wf.Tasks {
 		key := r.newest(r.wf, t)
-		if r.halted() || r.nodes[key].State != snapshot.NodePending || !r.ready(r.wf, t) {
+		if !r.mayStart(t) {
 			continue
 		}
 		if _, parked := r.parked[key]; parked {
@@ -58,6 +60,53 @@ func (r *runner) round() ([]*job, error) {
 	return jobs, nil
 }
 
+// mayStart reports whether a task is pending, and neither what it waits for nor a failure keeps it from starting.
+func (r *runner) mayStart(t *workflow.Task) bool {
+	return !r.stopping && r.nodes[r.newest(r.wf, t)].State == snapshot.NodePending && !r.barred(t) &&
+		(r.ready(r.wf, t) || r.aftermath && t.AfterFailure() && r.readyAfter(t))
+}
+
+// anyMayStart reports whether a task may start.
+func (r *runner) anyMayStart() bool { return slices.ContainsFunc(r.wf.Tasks, r.mayStart) }
+
+// barred reports whether a task must not start, because another has failed. A task that asks for failures starts when nothing else does. A cell
+// with fail-fast: false starts if only cells of its matrix have failed.
+func (r *runner) barred(t *workflow.Task) bool {
+	switch {
+	case r.failure.text == "":
+		return false
+	case t.AfterFailure():
+		return !r.aftermath
+	}
+	return !t.Apart || slices.ContainsFunc(r.failures, func(f *workflow.Task) bool { return f == nil || f.CellOf != t.CellOf })
+}
+
+// readyAfter reports whether a task that asks for failures can start after one: nothing else can any more, so it waits only for tasks that ask
+// for failures, too.
+func (r *runner) readyAfter(t *workflow.Task) bool {
+	return !slices.ContainsFunc(t.Waits, func(id string) bool {
+		need := r.wf.Task(id)
+		return need != nil && need.AfterFailure() && !r.over(r.wf, need) && r.nodes[r.newest(r.wf, need)].State != snapshot.NodeFailed
+	})
+}
+
+// failedBefore returns the tasks that have failed and that t waits for, directly or not, in file order. Of a loop that has failed, it returns the
+// loop's id.
+func (r *runner) failedBefore(t *workflow.Task) []string {
+	failed := []string{}
+	for _, other := range r.wf.Tasks {
+		if t.Before[other.ID] && !other.Allowed && r.nodes[r.newest(r.wf, other)].State == snapshot.NodeFailed {
+			failed = append(failed, other.ID)
+		}
+	}
+	for _, l := range r.wf.Loops {
+		if t.Before[l.ID] && slices.Contains(r.failedLoops, l.ID) {
+			failed = append(failed, l.ID)
+		}
+	}
+	return failed
+}
+
 // halted reports whether the run has failed or is being cancelled, so that no new task may start.
 func (r *runner) halted() bool { return r.failure.text != "" || r.stopping }
 
@@ -71,7 +120,7 @@ func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	holds, trouble := r.data.eval(t.Condition(), outputs, t.Loop != "", key.Iteration)
+	holds, trouble := r.data.eval(t.Condition(), outputs, t.Loop != "", key.Iteration, t.AfterFailure() && len(r.failedBefore(t)) > 0)
 	if trouble != "" {
 		why := reason{reasonCondition, "when: " + trouble}
 		n := r.nodes[key]
@@ -107,6 +156,9 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	given, err := r.data.contextOf(t, key, number, previous)
 	if err != nil {
 		return nil, err
+	}
+	if t.AfterFailure() {
+		given.Failed = r.failedBefore(t)
 	}
 	stdin, err := given.line()
 	if err != nil {
@@ -189,10 +241,10 @@ func (r *runner) advance(l *workflow.Loop) error {
 	if err != nil {
 		return err
 	}
-	done, trouble := r.data.eval(l.Condition(), outputs, true, loop.Iteration)
+	done, trouble := r.data.eval(l.Condition(), outputs, true, loop.Iteration, false)
 	switch {
 	case trouble != "":
-		r.fail(nil, "", id+": until: "+trouble)
+		r.failLoop(l, id+": until: "+trouble)
 		r.next.say(id, "failed: until: "+trouble)
 		return nil
 	case done:
@@ -200,7 +252,7 @@ func (r *runner) advance(l *workflow.Loop) error {
 	case loop.Iteration+1 >= l.Max && l.Finish:
 		r.next.say(id, "ended "+iterations(loop)+", its max")
 	case loop.Iteration+1 >= l.Max:
-		r.fail(nil, "", fmt.Sprintf("%s: until did not hold %s, its max", id, iterations(loop)))
+		r.failLoop(l, fmt.Sprintf("%s: until did not hold %s, its max", id, iterations(loop)))
 		r.next.say(id, "reached its max of "+strconv.Itoa(l.Max))
 		return nil
 	default:

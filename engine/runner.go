@@ -44,7 +44,11 @@ type runner struct {
 	parked   map[workflow.NodeKey]parkedCall // the tasks that another resume of the run continues
 	waited   bool                            // since the last frame, the run has waited while no command ran
 	failure  failure
-	stopping bool // the run is cancelled, and its commands are being ended
+	failures []*workflow.Task // the tasks that have failed the run in this process; nil for a loop
+	// failedLoops has the ids of the loops that have.
+	failedLoops []string
+	aftermath   bool // the run has failed, and only tasks that ask for failures start
+	stopping    bool // the run is cancelled, and its commands are being ended
 }
 
 // runningAttempts holds the attempts that this process executes, by their nodes.
@@ -230,10 +234,14 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 // The channel is nil if no wait has a time limit and no node rests, or if no new task may start. The function is never nil.
 func (r *runner) untilDue() (<-chan time.Time, func(), error) {
 	none := func() {}
-	if r.halted() {
+	if r.halted() && !r.resting() {
 		return nil, none, nil
 	}
-	at, err := r.nextDue(r.wf, r.rec.State())
+	var at time.Time
+	var err error
+	if !r.halted() {
+		at, err = r.nextDue(r.wf, r.rec.State())
+	}
 	if r.resting() && (at.IsZero() || r.rest.Before(at)) {
 		at = r.rest
 	}

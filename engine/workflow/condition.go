@@ -29,7 +29,11 @@ type expression struct {
 }
 
 // Condition is an expression with a boolean result.
-type Condition struct{ expression }
+type Condition struct {
+	expression
+
+	afterFailure bool // it calls failed or always
+}
 
 // OutputRef is an output that an expression reads. For output('T', 'N'), Node is N. For outputs.T, Node is "",
 // which means the only task that writes T.
@@ -42,11 +46,47 @@ type OutputRef struct {
 // with the result null is false.
 func compileCondition(text string, inLoop bool) (*Condition, error) {
 	// AsBool refuses an expression whose result cannot be boolean. Any other wrong result is an error of Eval.
-	e, err := compileExpression(text, conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0), expr.AsBool())
+	env := conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0)
+	after := !inLoop && asksForFailure(text)
+	if after {
+		setFailed(env, false)
+	}
+	e, err := compileExpression(text, env, expr.AsBool())
 	if err != nil {
 		return nil, err
 	}
-	return &Condition{*e}, nil
+	return &Condition{*e, after}, nil
+}
+
+// setFailed adds the functions that say whether something has failed.
+func setFailed(env map[string]any, failed bool) {
+	env["failed"] = func() bool { return failed }
+	env["always"] = func() bool { return true }
+}
+
+// asksForFailure reports whether an expression calls failed or always.
+func asksForFailure(text string) bool {
+	if len(text) > maxConditionBytes {
+		return false
+	}
+	tree, err := exprparser.Parse(text)
+	if err != nil {
+		return false
+	}
+	var found failureFinder
+	ast.Walk(&tree.Node, &found)
+	return bool(found)
+}
+
+// failureFinder is true once it has visited a call of failed or always.
+type failureFinder bool
+
+// Visit looks at one node.
+func (f *failureFinder) Visit(node *ast.Node) {
+	if call, ok := (*node).(*ast.CallNode); ok {
+		name, ok := call.Callee.(*ast.IdentifierNode)
+		*f = *f || failureFinder(ok && (name.Value == "failed" || name.Value == "always"))
+	}
 }
 
 // compileExpression compiles an expression over the names in env. The expression must also compile with the options
@@ -82,10 +122,14 @@ func compileExpression(text string, env map[string]any, check ...expr.Option) (*
 
 // Eval reports whether the condition holds. A condition with the result null does not hold. outputs maps the elements
 // of Refs to values, and a missing value is null. If inLoop is true, the condition can read iteration. Eval returns
-// an error if the evaluation fails, or if the result is neither boolean nor null.
-func (c *Condition) Eval(input map[string]any, outputs map[OutputRef]any, inLoop bool, iteration int) (bool, error) {
+// an error if the evaluation fails, or if the result is neither boolean nor null. failed is what the function failed returns.
+func (c *Condition) Eval(input map[string]any, outputs map[OutputRef]any, inLoop bool, iteration int, failed bool) (bool, error) {
 	tables, read := c.reading(outputs)
-	value, err := c.run(conditionEnv(input, tables, read, inLoop, iteration))
+	env := conditionEnv(input, tables, read, inLoop, iteration)
+	if c.afterFailure {
+		setFailed(env, failed)
+	}
+	value, err := c.run(env)
 	if err != nil {
 		return false, err
 	}

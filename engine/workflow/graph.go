@@ -18,6 +18,15 @@ func (p *parser) resolveNeeds() {
 	slices.Sort(names)
 	for _, t := range p.wf.Tasks {
 		t.Needs = p.withCells(t.Needs)
+		after := asksForFailure(t.When)
+		if after && (t.Loop != "" || !t.Works()) {
+			p.part(func() {
+				p.failLine(t.line, "give a task with a command outside of loops this condition", "task %s cannot ask whether something failed", t.ID)
+			})
+		}
+		if after && len(t.Needs) == 0 {
+			p.waitForAll(t)
+		}
 		for _, need := range t.Needs {
 			target, ok := p.wf.tasks[need]
 			switch {
@@ -37,6 +46,20 @@ func (p *parser) resolveNeeds() {
 			if !slices.Contains(t.Waits, need) {
 				t.Waits = append(t.Waits, need)
 			}
+		}
+	}
+}
+
+// waitForAll makes t wait for all tasks and loops that do not ask whether something failed.
+func (p *parser) waitForAll(t *Task) {
+	for _, other := range p.wf.Tasks {
+		if other.Loop == "" && !asksForFailure(other.When) {
+			t.Waits = append(t.Waits, other.ID)
+		}
+	}
+	for _, l := range p.wf.Loops {
+		if l.Outer == nil {
+			t.Waits = append(t.Waits, l.ID)
 		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 // The keys that a mapping of the file may have.
 var (
 	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "env", "defaults", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "shell", "cwd", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "shell", "cwd", "continue-on-error", "fail-fast", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
 	defaultKeys  = []string{"shell", "cwd", "timeout", "retries"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
@@ -309,6 +309,13 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "label", func(n *yaml.Node) { t.Label = p.text(n, "label") })
 	p.key(fields, "env", func(n *yaml.Node) { t.Env = joinEnv(p.env, p.environment(n)) })
 	p.key(fields, "shell", func(n *yaml.Node) { t.Shell = p.shell(n) })
+	p.key(fields, "continue-on-error", func(n *yaml.Node) { t.Allowed = p.boolean(n, "continue-on-error") })
+	p.key(fields, "fail-fast", func(n *yaml.Node) {
+		t.Apart = !p.boolean(n, "fail-fast")
+		if fields["matrix"] == nil {
+			p.fail(n, "remove it, or give the task a matrix", "task %s has fail-fast, but no matrix", t.ID)
+		}
+	})
 	p.key(fields, "cwd", func(n *yaml.Node) { t.Cwd = p.cwd(n) })
 	p.key(fields, "worktree", func(n *yaml.Node) { t.Worktree = p.worktree(n, t.ID) })
 	p.key(fields, "cache", func(n *yaml.Node) { t.Cache = p.cache(n) })

@@ -54,6 +54,8 @@ type Task struct {
 	When    string        // the condition's text; "" means that the task always runs
 	Env     []string      // "NAME=value", sorted
 	Matrix  Cell          // the task's place in its matrix; nil without one
+	Allowed bool          // continue-on-error: its failure is none of the run
+	Apart   bool          // fail-fast: false: the other cells of its matrix start although one has failed
 	CellOf  string        // the id of the task with the matrix, as written; "" without one
 	Loop    string        // the id of the loop that contains the task; "" at the top level
 
@@ -122,6 +124,9 @@ func (w *Workflow) Loop(id string) *Loop {
 
 // Schema returns the schema of an output table, or nil if the workflow has no such table.
 func (w *Workflow) Schema(table string) *schema.Schema { return w.outputs[table] }
+
+// AfterFailure reports whether the task's condition calls failed or always, so that the task runs although others have failed.
+func (t *Task) AfterFailure() bool { return t.when != nil && t.when.afterFailure }
 
 // Condition returns the condition of the task, or nil if the task always runs.
 func (t *Task) Condition() *Condition { return t.when }

@@ -223,6 +223,15 @@ func (r *reader) text(n *yaml.Node, what string) string {
 	return ""
 }
 
+// boolean returns the value of n, which must be true or false. what names n in messages.
+func (r *reader) boolean(n *yaml.Node, what string) bool {
+	text := r.text(n, what)
+	if r.err == nil && text != "true" && text != "false" {
+		r.fail(n, "write true or false", "%s must be true or false, not %q", what, text)
+	}
+	return text == "true"
+}
+
 // integer returns the whole number in n, which must be from low to high. For any other node, it records an error and
 // returns 0. what names the number in messages.
 func (r *reader) integer(n *yaml.Node, what string, low, high int) int {

@@ -19,6 +19,7 @@ type ending struct {
 	failed  *reason          // nil if the attempt finished
 	skipped bool             // the attempt finished, and its node becomes skipped
 	verb    string           // the end in words; "" means "finished" or "skipped"
+	usage   json.RawMessage  // what the command used; nil if it did not say
 	log     string           // the text of the attempt's log; "" if empty
 	cached  string           // the address of the frame whose result this is; "" if the attempt ran or waited
 }
@@ -42,6 +43,7 @@ func (r *runner) apply(out outcome) {
 		{"its processes will keep running if git-smithers is killed", out.unnoted},
 		{"tool calls are missing", out.uncalled},
 		{"the cache could not be used", out.uncached},
+		{"what it used is unknown", out.unused},
 	} {
 		if trouble.err != nil {
 			r.opts.Warn(fmt.Errorf("task %s: %s: %w", key.Name(t), trouble.what, trouble.err))
@@ -82,6 +84,9 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 				value = end.stored
 			}
 			r.next.setOutput(t.Output, snapshot.Key(key.ID, key.Iteration), value, end.quotes)
+		}
+		if end.usage != nil {
+			r.next.setOutput(usageTable, snapshot.Key(key.ID, key.Iteration), end.usage, nil)
 		}
 		r.next.event("NodeFinished", p)
 		r.next.say(key.Name(t), cmp.Or(end.verb, "finished"))

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,6 +99,7 @@ type outcome struct {
 	unnoted  error       // the error of recording the command's process group, or nil
 	uncalled error       // the error of reading the reported tool calls, or nil
 	uncached error       // the error of using the cache, or nil
+	unused   error       // why the command's usage is left out, or why it has no file for it, or nil
 	scores   []scored    // of the scorers with a gate
 
 	waits      string             // what the called run waits for, for people; "" if it has ended or there is none
@@ -149,7 +151,9 @@ func (j *job) command(ctx context.Context) outcome {
 	log, unlogged := j.openLog()
 	live := j.live.stream(j.key.Name(j.task)) // gets only stderr, because stdout may become the output
 	stdout := &boundedOutput{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
-	given := taskEnv(nil, j.task, j.runID, j.key, j.attempt, j.callFile)
+	files, unmade := j.newResultFiles()
+	defer files.remove()
+	given := taskEnv(nil, j.task, j.runID, j.key, j.attempt, j.callFile, files)
 	if j.span != "" {
 		given = append(given, trace.Parent+"="+j.span)
 	}
@@ -182,8 +186,16 @@ func (j *job) command(ctx context.Context) outcome {
 	live.flush()
 	out := outcome{job: j, ending: ending{status: end.status}, unlogged: errors.Join(unlogged, log.close()), unnoted: unnoted}
 	out.uncalled = errors.Join(j.uncalled, read())
-	out.output, out.failed = j.judge(end, err, context.Cause(ctx), stdout.data)
-	out.log = j.logOf(log, out.failed)
+	result := files.result(j.opts.MaxOutput)
+	inFile := len(bytes.TrimSpace(result)) > 0
+	if !inFile {
+		result = stdout.data
+	}
+	out.output, out.failed = j.judge(end, err, context.Cause(ctx), result)
+	out.log = j.logOf(log, inFile, out.failed)
+	var unused error
+	out.usage, unused = files.used()
+	out.unused = errors.Join(unmade, unused)
 	c.whyClosed(out.failed, out.log)
 	if failed := c.madeRepository(out.failed); failed != out.failed {
 		out.output, out.failed = nil, failed
@@ -200,9 +212,9 @@ func (j *job) limited(ctx context.Context) (_ context.Context, over context.Canc
 }
 
 // logOf returns the text of the attempt's log: both streams, or only stderr if stdout became the output, which the
-// state stores. failed is the reason for a failed attempt, or nil.
-func (j *job) logOf(log *attemptLog, failed *reason) string {
-	if j.schema != nil && failed == nil {
+// state stores. inFile means that the output came from a file. failed is the reason for a failed attempt, or nil.
+func (j *job) logOf(log *attemptLog, inFile bool, failed *reason) string {
+	if j.schema != nil && !inFile && failed == nil {
 		return log.text(stderrStream)
 	}
 	return log.text(stdoutStream, stderrStream)
@@ -238,7 +250,7 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 	case j.schema == nil:
 		return nil, nil
 	case int64(len(stdout)) > j.opts.MaxOutput:
-		return nil, &reason{reasonOutput, fmt.Sprintf("stdout is larger than %d bytes", j.opts.MaxOutput)}
+		return nil, &reason{reasonOutput, fmt.Sprintf("the output is larger than %d bytes", j.opts.MaxOutput)}
 	}
 	output, err := j.schema.CheckOutput(j.task.Output, stdout)
 	if err != nil {

@@ -61,7 +61,8 @@ func (c *command) place(opts *Options, given []string) (sandbox.Place, error) {
 		}
 	}
 	for _, entry := range given {
-		if file, ok := strings.CutPrefix(entry, callsVariable+"="); ok {
+		name, file, _ := strings.Cut(entry, "=")
+		if file != "" && slices.Contains([]string{callsVariable, outputVariable, usageVariable}, name) {
 			at.Files = append(at.Files, file)
 		}
 	}

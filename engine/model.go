@@ -67,6 +67,9 @@ func (m *model) drop(d *draft, key workflow.NodeKey) {
 	if n.OutputTable != "" {
 		d.remove("outputs/"+n.OutputTable, row)
 	}
+	if n.OutputTable != usageTable {
+		d.remove("outputs/"+usageTable, row) // if its command has said what it used
+	}
 	m.unmail(d, key)
 }
 

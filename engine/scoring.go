@@ -41,13 +41,13 @@ func (j *job) gated(ctx context.Context, out outcome) outcome {
 
 // scoring returns the execution of a scorer on the outcome of the job. The caller sets where it runs.
 func (j *job) scoring(s *workflow.Scorer, of snapshot.Attempt, out outcome) (*scoring, error) {
-	env := taskEnv(j.opts.Env, j.task, j.runID, j.key, j.attempt, "")
+	env := taskEnv(j.opts.Env, j.task, j.runID, j.key, j.attempt, "", resultFiles{})
 	one, err := newScoring(s, snapshot.ScoreLive, j.runID, of, env, j.input, out.output, j.opts)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
 	one.sandbox = j.task.Sandbox
-	one.given = append(taskEnv(nil, j.task, j.runID, j.key, j.attempt, ""), scorerVariable+"="+s.Name)
+	one.given = append(taskEnv(nil, j.task, j.runID, j.key, j.attempt, "", resultFiles{}), scorerVariable+"="+s.Name)
 	if live := j.live.stream(j.key.Name(j.task) + " " + s.Name); live != nil {
 		one.stderr = live
 	}

@@ -18,12 +18,11 @@ var repositoryVariables = []string{
 }
 
 // taskEnv returns the environment of an attempt: base without repositoryVariables, then the task's own variables,
-// then the variables that identify the attempt, SMITHERS_OUTPUT with the task's output table and, unless callFile is "",
-// SMITHERS_TOOL_CALLS with that path. If a variable occurs twice, the later value wins.
-func taskEnv(base []string, t *workflow.Task, runID string, key workflow.NodeKey, attempt int, callFile string) []string {
+// then the variables that identify the attempt and those of files and, unless callFile is "", SMITHERS_TOOL_CALLS with that path. If a variable occurs twice, the later value wins.
+func taskEnv(base []string, t *workflow.Task, runID string, key workflow.NodeKey, attempt int, callFile string, files resultFiles) []string {
 	env := withoutRepository(base)
 	env = append(append(env, t.Env...), claim.AttemptEnv(runID, key.ID, key.Iteration, attempt)...)
-	env = append(env, "SMITHERS_OUTPUT="+t.Output)
+	env = append(env, files.env(t.Output)...)
 	if callFile != "" {
 		env = append(env, callsVariable+"="+callFile)
 	}

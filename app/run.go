@@ -31,6 +31,9 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	if err == nil {
 		err = d.needWorkDir(wf)
 	}
+	if err == nil {
+		err = d.needPrograms(wf)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,11 @@ package run
 import (
 	"context"
 	"errors"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
@@ -24,6 +26,8 @@ type checkDocument struct {
 	WorkflowHash string `json:"workflowHash"`
 	// Stricter has the tasks whose commands mean something else since they end at the first failing line.
 	Stricter []workflow.Stricter `json:"stricter,omitempty"`
+	// Missing has the programs that run tasks and are not installed here.
+	Missing []app.MissingProgram `json:"missing,omitempty"`
 }
 
 func checkCommand() *arg.Command {
@@ -75,7 +79,10 @@ func runCheck(ctx context.Context, s *session.Session, files []string) error {
 // printChecked prints a line about a valid workflow file or, with --json, a document. wf is the workflow in the file.
 func printChecked(s *session.Session, file string, wf *workflow.Workflow) error {
 	if s.JSON {
-		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash(), wf.Stricter()})
+		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash(), wf.Stricter(), app.MissingPrograms(wf, s.Env)})
+	}
+	for _, m := range app.MissingPrograms(wf, s.Env) {
+		s.Note("%s: %s is not installed here, which %s needs%s", plain.Text(file), plain.Text(m.Name), plain.Text(strings.Join(m.NodeIDs, ", ")), installedBy(m))
 	}
 	for _, t := range wf.Stricter() {
 		s.Note("%s:%d: the command of task %s ends at its first failing line, as of this version; `set +e` at its beginning lets it go on", plain.Text(file), t.Line, plain.Text(t.NodeID))
@@ -85,4 +92,12 @@ func printChecked(s *session.Session, file string, wf *workflow.Workflow) error 
 		what += ", " + plain.Count(len(wf.Loops), "loop")
 	}
 	return s.Printf("%s: workflow %s is valid, %s\n", plain.Text(file), plain.Text(wf.Name), what)
+}
+
+// installedBy returns the words that say how a missing program is installed.
+func installedBy(m app.MissingProgram) string {
+	if m.Install == "" {
+		return ""
+	}
+	return ": `" + m.Install + "`"
 }

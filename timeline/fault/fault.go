@@ -56,6 +56,7 @@ const (
 	ExportRefused     Code = "export_refused"
 	EngineMissing     Code = "engine_missing"
 	EngineFailed      Code = "engine_failed"
+	ProgramMissing    Code = "program_missing"
 	ForeignRun        Code = "foreign_run"
 	WriteFailed       Code = "write_failed"
 	ReadOnly          Code = "read_only"
@@ -129,7 +130,7 @@ var exits = map[Code]int{
 	UntrustedFiles: ExitConflict,
 	Unconfirmed:    ExitUsage, InvalidBundle: ExitUsage,
 	DatabaseNotFound: ExitNotFound, InvalidDatabase: ExitUsage, ImportRefused: ExitUsage, ExportRefused: ExitUsage,
-	EngineMissing: ExitFailed, EngineFailed: ExitFailed, ForeignRun: ExitUsage,
+	EngineMissing: ExitFailed, ProgramMissing: ExitFailed, EngineFailed: ExitFailed, ForeignRun: ExitUsage,
 	RequestNotFound: ExitNotFound, NothingToUndo: ExitNotFound, InvalidQuery: ExitUsage,
 	Usage: ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
 	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, InvalidSchedule: ExitUsage, WorkflowChanged: ExitUsage,

@@ -16,6 +16,7 @@ func Initial(runID string, wf *workflow.Workflow, input json.RawMessage, at time
 	if err := wf.ValidateInput(input); err != nil {
 		return snapshot.Draft{}, err
 	}
+	input = wf.FillInput(input)
 	d := newDraft(runID, at)
 	for _, n := range wf.FirstNodes() {
 		d.setNode(n)

@@ -28,13 +28,14 @@ type Response struct {
 //   - usage, if a.Place names no node and several nodes wait;
 //   - not_pending, if the request is closed or has expired.
 func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
-	text, value, err := schema.DecodeValue(a.Value)
+	text, _, err := schema.DecodeValue(a.Value)
 	if err != nil {
 		return snapshot.HumanRequest{}, fault.New(fault.InvalidInput, "answer: %w", err)
 	}
 	return closeRequest(ctx, rec, a.Place, a.By, at, func(h *snapshot.HumanRequest) (string, error) {
-		h.Status, h.Response = snapshot.HumanAnswered, text
-		return "HumanRequestAnswered", checkAnswer(*h, value)
+		h.Status = snapshot.HumanAnswered
+		h.Response, err = checkAnswer(*h, text)
+		return "HumanRequestAnswered", err
 	})
 }
 
@@ -130,24 +131,31 @@ func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, er
 	return event, timeline.Explain(err)
 }
 
-// checkAnswer checks a decoded answer against the request's form. Without a form, the answer must be a text. If the
-// answer does not fit, the error's code is invalid_input. If the check may take too long, the code is limit_exceeded.
+// checkAnswer checks an answer against the request's form, and returns it with the form's defaults for the members that it lacks. Without a form, the
+// answer must be a text. If the answer does not fit, the error's code is invalid_input. If the check may take too long, the code is limit_exceeded.
 // If the form is not a valid schema, the code is invalid_state.
-func checkAnswer(h snapshot.HumanRequest, value any) error {
+func checkAnswer(h snapshot.HumanRequest, answer json.RawMessage) (json.RawMessage, error) {
 	if h.Form == nil {
-		if _, ok := value.(string); !ok {
-			return fault.New(fault.InvalidInput, "the answer must be a text").Hint(`put the text in JSON quotes: '"yes"'`)
+		if json.Unmarshal(answer, new(string)) != nil || answer[0] != '"' {
+			return nil, fault.New(fault.InvalidInput, "the answer must be a text").Hint(`put the text in JSON quotes: '"yes"'`)
 		}
-		return nil
+		return answer, nil
 	}
 	form, err := schema.Compile(h.Form, new(schema.Bounds))
 	if err != nil {
-		return fault.New(fault.InvalidState, "the form of the request of %s is not a valid schema: %w", snapshot.Key(h.NodeID, h.Iteration), err)
+		return nil, fault.New(fault.InvalidState, "the form of the request of %s is not a valid schema: %w", snapshot.Key(h.NodeID, h.Iteration), err)
 	}
-	if err := form.Validate("answer", value, new(float64(schema.MaxWork))); err != nil {
-		return schema.Misfit(err).Hint("answer with a value that fits the form %s", schema.Brief(h.Form))
+	answer, value, err := schema.DecodeValue(form.Fill(answer))
+	if err == nil {
+		err = form.Validate("answer", value, new(float64(schema.MaxWork)))
 	}
-	return nil
+	if err == nil {
+		err = form.CheckFormats("answer", value)
+	}
+	if err != nil {
+		return nil, schema.Misfit(err).Hint("answer with a value that fits the form %s", schema.Brief(h.Form))
+	}
+	return answer, nil
 }
 
 // Expire closes the pending human requests whose timeout has passed at the given time, and returns their number. It

@@ -87,10 +87,10 @@ func (w *Workflow) Snapshot() *snapshot.Workflow {
 }
 
 // ValidateInput checks a run's input against the workflow's schema. A nil input means the empty object. If the input
-// is not a JSON object, the error's code is invalid_input. If the input does not fit the schema, the code is
+// is not a JSON object, the error's code is invalid_input. Members that the input lacks count as their defaults, and the keyword format is asserted. If the input does not fit the schema, the code is
 // invalid_input, too, and the message names the path. If the check may take too long, the code is limit_exceeded.
 func (w *Workflow) ValidateInput(input json.RawMessage) error {
-	if input == nil {
+	if input = w.FillInput(input); input == nil {
 		input = json.RawMessage("{}")
 	}
 	const hint = `give an object, for example --input '{"ticket":"T-12"}'`
@@ -106,6 +106,24 @@ func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	}
 	if err := w.input.Validate("input", value, new(float64(schema.MaxWork))); err != nil {
 		return schema.Misfit(err).Hint("give an --input that fits the schema under input: in the workflow file")
+	}
+	if err := w.input.CheckFormats("input", value); err != nil {
+		return schema.Misfit(err).Hint("give an --input that fits the schema under input: in the workflow file")
+	}
+	return nil
+}
+
+// FillInput returns a run's input with the defaults of the workflow's schema for the members that it lacks. Without a member, a nil input stays nil.
+func (w *Workflow) FillInput(input json.RawMessage) json.RawMessage {
+	if w.input == nil {
+		return input
+	}
+	given := input
+	if given == nil {
+		given = json.RawMessage("{}")
+	}
+	if filled := w.input.Fill(given); input != nil || len(filled) > len(given) {
+		return filled
 	}
 	return nil
 }

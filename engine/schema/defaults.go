@@ -1,0 +1,76 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// Fill returns a JSON object with the defaults of the members that it lacks, as the keyword properties says, also in objects in it. What the
+// object has stays as it is, byte for byte; the defaults follow, by name. A value that is no object is returned unchanged.
+func (s *Schema) Fill(value json.RawMessage) json.RawMessage {
+	return fill(s.Text, value, maxFillDepth)
+}
+
+// maxFillDepth is the depth to which objects are filled.
+const maxFillDepth = 100
+
+// fill fills the value from the text of its schema.
+func fill(schema, value json.RawMessage, depth int) json.RawMessage {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	var members map[string]json.RawMessage
+	if depth == 0 || json.Unmarshal(schema, &s) != nil || len(s.Properties) == 0 || json.Unmarshal(value, &members) != nil || members == nil {
+		return value
+	}
+	out := fillMembers(s.Properties, value, depth)
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		var p struct {
+			Default json.RawMessage `json:"default"`
+		}
+		if _, has := members[name]; has || json.Unmarshal(s.Properties[name], &p) != nil || p.Default == nil {
+			continue
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			continue
+		}
+		before := bytes.TrimRight(bytes.TrimSuffix(bytes.TrimSpace(out), []byte("}")), " \t\r\n")
+		next := bytes.Clone(before)
+		if !bytes.HasSuffix(before, []byte("{")) {
+			next = append(next, ',')
+		}
+		out = slices.Concat(next, key, []byte(":"), fill(s.Properties[name], p.Default, depth-1), []byte("}"))
+	}
+	return out
+}
+
+// fillMembers fills the objects among the members of the object value.
+func fillMembers(properties map[string]json.RawMessage, value json.RawMessage, depth int) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(value))
+	if _, err := dec.Token(); err != nil {
+		return value
+	}
+	var out []byte
+	copied := int64(0)
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return value
+		}
+		var member json.RawMessage
+		if err := dec.Decode(&member); err != nil {
+			return value
+		}
+		end := dec.InputOffset()
+		text, _ := name.(string)
+		if properties[text] == nil {
+			continue
+		}
+		out = append(append(out, value[copied:end-int64(len(member))]...), fill(properties[text], member, depth-1)...)
+		copied = end
+	}
+	return append(out, value[copied:]...)
+}

@@ -186,12 +186,12 @@ func (j *job) command(ctx context.Context) outcome {
 	live.flush()
 	out := outcome{job: j, ending: ending{status: end.status}, unlogged: errors.Join(unlogged, log.close()), unnoted: unnoted}
 	out.uncalled = errors.Join(j.uncalled, read())
-	result := files.result(j.opts.MaxOutput)
+	result, from := files.result(j.opts.MaxOutput), outputVariable
 	inFile := len(bytes.TrimSpace(result)) > 0
 	if !inFile {
-		result = stdout.data
+		result, from = stdout.data, "stdout"
 	}
-	out.output, out.failed = j.judge(end, err, context.Cause(ctx), result)
+	out.output, out.failed = j.judge(end, err, context.Cause(ctx), result, from)
 	out.log = j.logOf(log, inFile, out.failed)
 	var unused error
 	out.usage, unused = files.used()
@@ -224,9 +224,9 @@ func (j *job) logOf(log *attemptLog, inFile bool, failed *reason) string {
 // are nil if the attempt finished and the task has no output table. If this process ended the command early, the
 // attempt is failed or cancelled, whatever the command's exit status.
 //
-// end and startErr are the results of command.run. cause is the cause of the end of the attempt's context. stdout is
-// the command's output.
-func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
+// end and startErr are the results of command.run. cause is the cause of the end of the attempt's context. result is
+// the command's output, and from where it was written to, for people.
+func (j *job) judge(end exit, startErr, cause error, result []byte, from string) (json.RawMessage, *reason) {
 	// A cause counts only if it cut the command short, because the context may also end after the command.
 	switch {
 	case errors.Is(startErr, exec.ErrNotFound):
@@ -249,10 +249,10 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 		return nil, &reason{reasonExit, "exit status " + strconv.Itoa(*end.status)}
 	case j.schema == nil:
 		return nil, nil
-	case int64(len(stdout)) > j.opts.MaxOutput:
-		return nil, &reason{reasonOutput, fmt.Sprintf("the output is larger than %d bytes", j.opts.MaxOutput)}
+	case int64(len(result)) > j.opts.MaxOutput:
+		return nil, &reason{reasonOutput, fmt.Sprintf("%s is larger than %d bytes", from, j.opts.MaxOutput)}
 	}
-	output, err := j.schema.CheckOutput(j.task.Output, stdout)
+	output, err := j.schema.CheckOutput(j.task.Output, result)
 	if err != nil {
 		return nil, &reason{reasonOutput, err.Error()}
 	}

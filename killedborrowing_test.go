@@ -78,6 +78,10 @@ func TestARunThatBorrowsIsKilledAndEndsLikeOneThatIsLeftAlone(t *testing.T) {
 			_, out := s.call("", "events", id)
 			t.Fatalf("%s, killed at %v:\n%s", id, got, out)
 		}
+		if hits == 0 && len(s.left) == 0 && number < 50 { // by chance, each run was killed before its result was taken
+			s.left <- killed{1 + random.IntN(s.calls), random.IntN(4000)}
+			count++
+		}
 	}
 	assert.Equal(t, count, kills)
 	assert.Positive(t, hits)

@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test check checks build vet cross tidy fmt-check lint vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
+.PHONY: help demo repositories test check checks build vet cross tidy fmt-check lint vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -90,6 +90,9 @@ lint: ## golangci-lint, with the layer rules of docs/architecture.md
 	@tools/lint.sh
 	GOFLAGS=-trimpath $(LINT) run --allow-parallel-runners ./...
 	cd tools/release && GOFLAGS=-trimpath ../../$(LINT) run --allow-parallel-runners --config ../../.golangci.yml --disable forbidigo,noctx ./...
+
+findings: ## what other programs do, by hand: it needs the network
+	@for script in findings/*.sh; do echo "== $$script" && sh $$script || exit 1; done
 
 vuln: ## gosec, and known vulnerabilities of what the program calls, if govulncheck reaches its database
 	@tools/lint.sh

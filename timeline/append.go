@@ -32,7 +32,7 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	}
 	draft.Limits = s.settings.Limits
 	if draft.VCS != nil {
-		vcs, err := s.maskLeftOut(*draft.VCS)
+		vcs, err := s.maskNames(*draft.VCS)
 		if err != nil {
 			return Explain(err)
 		}

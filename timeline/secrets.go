@@ -60,15 +60,16 @@ func MaskSecrets(f *redact.Finder, text string) string {
 	return strings.ToValidUTF8(out.String()+text[from:], "\ufffd")
 }
 
-// maskLeftOut returns v with the secrets masked in the paths of files that the capture left out.
-func (s *Store) maskLeftOut(v snapshot.VCS) (snapshot.VCS, error) {
-	if s.settings.Secrets == vault.Off || len(v.LeftOut)+len(v.Worktrees) == 0 {
+// maskNames returns v with the secrets masked in the name of the branch and in the paths of files that the capture left out.
+func (s *Store) maskNames(v snapshot.VCS) (snapshot.VCS, error) {
+	if s.settings.Secrets == vault.Off || len(v.LeftOut)+len(v.Worktrees)+len(v.Branch) == 0 {
 		return v, nil
 	}
 	finder, err := s.finder()
 	if err != nil {
 		return v, err
 	}
+	v.Branch = MaskSecrets(finder, v.Branch)
 	v.LeftOut, v.Worktrees = slices.Clone(v.LeftOut), slices.Clone(v.Worktrees)
 	for i := range v.LeftOut {
 		v.LeftOut[i].Path = MaskSecrets(finder, v.LeftOut[i].Path)
@@ -76,7 +77,7 @@ func (s *Store) maskLeftOut(v snapshot.VCS) (snapshot.VCS, error) {
 	slices.SortStableFunc(v.LeftOut, func(a, b snapshot.LeftOut) int { return cmp.Compare(a.Path, b.Path) })
 	v.LeftOut = slices.CompactFunc(v.LeftOut, func(a, b snapshot.LeftOut) bool { return a.Path == b.Path })
 	for i := range v.Worktrees {
-		if v.Worktrees[i].VCS, err = s.maskLeftOut(v.Worktrees[i].VCS); err != nil {
+		if v.Worktrees[i].VCS, err = s.maskNames(v.Worktrees[i].VCS); err != nil {
 			return v, err
 		}
 	}

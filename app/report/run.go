@@ -84,7 +84,7 @@ func (r *runReader) facts(context.Context) error {
 		}
 	}
 	if sum.Origin != nil {
-		out.From = sum.Origin.At.String()
+		out.From = r.mask.text(sum.Origin.At.String())
 	}
 	if sum.VCS != nil {
 		out.Branch, out.Commit = r.name(sum.VCS.Branch), sum.VCS.CommitID
@@ -264,7 +264,7 @@ func (r *runReader) forks(ctx context.Context) error {
 	}
 	for _, f := range forks {
 		fork := Fork{
-			ID: f.RunID, From: timeline.Address{Run: f.ParentRunID, Frame: f.ParentFrameNo}.String(), State: runState(f.Status, f.Stale),
+			ID: r.mask.text(f.RunID), From: r.mask.text(timeline.Address{Run: f.ParentRunID, Frame: f.ParentFrameNo}.String()), State: runState(f.Status, f.Stale),
 			Error: r.line(f.Error, errorShown), Code: codeOf(f.Code), Better: f.Better, Differs: r.different(f.Differs),
 		}
 		fork.GoOn = r.goOn(&f)

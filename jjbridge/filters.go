@@ -85,11 +85,19 @@ func (c *filesCapture) unwatch(ctx context.Context) error {
 			refused = append(refused, fields[0])
 		}
 	}
+	info, err := os.Stat(c.p.TrackedPath())
+	if err != nil {
+		return err
+	}
 	// git reads files that have changed within the time of the index, too, and gives up: it gets a working copy without files.
 	away := *c.w
 	away.Root = c.p.Dir
 	tracked.args, tracked.stdin = []string{"update-index", "-z", "--assume-unchanged", "--stdin"}, paths(refused)
 	if _, err = away.gitWith(ctx, tracked); err != nil {
+		return err
+	}
+	// With a later date, git would take a file that has changed within the time of the index for unchanged.
+	if err := os.Chtimes(c.p.TrackedPath(), info.ModTime(), info.ModTime()); err != nil {
 		return err
 	}
 	data, err := os.ReadFile(c.p.TrackedPath())

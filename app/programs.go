@@ -16,8 +16,8 @@ type MissingProgram struct {
 	Install string   `json:"install"` // a command that installs it, or "" if none is known
 }
 
-// MissingPrograms returns the shells and the bubblewrap that tasks of a workflow and of those that it calls need and that are not on the PATH of
-// env, each once, in file order.
+// MissingPrograms returns the shells, and bubblewrap, that tasks need and that are not on the PATH of env: tasks of a workflow and of the workflows that
+// it calls. Each program comes once, in file order.
 func MissingPrograms(wf *workflow.Workflow, env []string) []MissingProgram {
 	var out []MissingProgram
 	note := func(t *workflow.Task, name string) {

@@ -88,7 +88,7 @@ func changedInput(rec Recorder, over json.RawMessage) (json.RawMessage, error) {
 
 // release makes unfinished nodes pending, so that their tasks are tried again:
 //   - An interrupted node becomes pending. The attempt that the dead process left in progress becomes failed.
-//   - A failed or cancelled node becomes pending, and gets all its tries again, unless its failure is none of the run. With it,
+//   - A failed or cancelled node becomes pending, and gets all its tries again, unless the run does not fail with it (continue-on-error). With it,
 //     the tasks that ask for failures become pending.
 //   - A waiting node keeps its state if its task still waits for the same kind of thing. Otherwise release ends
 //     the wait, and the node becomes pending.

@@ -54,7 +54,7 @@ type Task struct {
 	When    string        // the condition's text; "" means that the task always runs
 	Env     []string      // "NAME=value", sorted
 	Matrix  Cell          // the task's place in its matrix; nil without one
-	Allowed bool          // continue-on-error: its failure is none of the run
+	Allowed bool          // continue-on-error: the run does not fail with the task
 	Apart   bool          // fail-fast: false: the other cells of its matrix start although one has failed
 	CellOf  string        // the id of the task with the matrix, as written; "" without one
 	Loop    string        // the id of the loop that contains the task; "" at the top level

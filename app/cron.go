@@ -96,10 +96,22 @@ func (d *Desk) RunScheduled(ctx context.Context, id string, settings Settings) (
 		return nil, err
 	}
 	result, err := d.Run(ctx, RunRequest{Workflow: d.scheduledFile(s), RunID: run, Input: s.Input, Settings: settings, scheduled: true})
+	if result == nil { // there may be no run
+		d.warnIf(d.withdrawUnborn(context.WithoutCancel(ctx), s, run))
+	}
 	if code := fault.CodeOf(err); err != nil && code != fault.RunWaiting {
 		d.warnIf(table.Failed(context.WithoutCancel(ctx), s.ID, err.Error()))
 	}
 	return result, err
+}
+
+// withdrawUnborn takes the name of a run out of a schedule if the run was not created. s is the schedule before it had the name.
+func (d *Desk) withdrawUnborn(ctx context.Context, s *cron.Schedule, run string) error {
+	_, _, err := d.Store.FindRunExactly(ctx, run)
+	if fault.CodeOf(err) == fault.RunNotFound {
+		err = cron.Of(d.Store).Withdraw(ctx, s, run, 0, false)
+	}
+	return err
 }
 
 // warnIf passes an error to the teller.
@@ -151,6 +163,9 @@ func (d *Desk) agreedScheduled(ctx context.Context, s *cron.Schedule) (*workflow
 	}
 	if err == nil {
 		err = d.needWorkDir(wf)
+	}
+	if err == nil {
+		err = d.needPrograms(wf)
 	}
 	return wf, err
 }

@@ -92,7 +92,7 @@ func (v *supervisor) fireOne(ctx context.Context, s *cron.Schedule) error {
 	case busy && s.Overlap == cron.OverlapSkip:
 		return v.left(ctx, s, fault.New(fault.RunOwned, "run %s has not ended", s.LastRun))
 	}
-	return v.begin(ctx, due.Schedule)
+	return v.begin(ctx, due)
 }
 
 // busy reports whether the run that a schedule started last has not ended. A run that was pruned has.
@@ -119,7 +119,9 @@ func (v *supervisor) last(ctx context.Context, s *cron.Schedule) (*timeline.Head
 
 // begin creates the run of a schedule and executes it. The schedule names the run before there is one, so that a supervisor after this
 // one finds a run that this one has created and not executed.
-func (v *supervisor) begin(ctx context.Context, s *cron.Schedule) error {
+// If it is stopped before there is a run, the schedule has its time again.
+func (v *supervisor) begin(ctx context.Context, due *cron.Due) error {
+	s := due.Schedule
 	wf, err := v.agreedScheduled(ctx, s)
 	var run string
 	if err == nil {
@@ -133,6 +135,7 @@ func (v *supervisor) begin(ctx context.Context, s *cron.Schedule) error {
 		head, err = v.createScheduled(ctx, s, wf, run)
 	}
 	if err != nil {
+		v.warnIf(cron.Of(v.Store).Withdraw(context.WithoutCancel(ctx), s, run, due.At, ctx.Err() != nil))
 		return v.left(ctx, s, err)
 	}
 	return v.start(ctx, s, head, true)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/desk"
-	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -21,12 +20,12 @@ func cronCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "cron",
 		Summary: "run workflows at set times",
-		Usage:   []string{"add PATTERN WORKFLOW [--name NAME] … | list | enable NAME | disable NAME | run-now NAME | remove NAME"},
+		Usage:   []string{"add PATTERN WORKFLOW [--name NAME] … | check PATTERN | list | enable NAME | disable NAME | run-now NAME | remove NAME"},
 		About: `A schedule says when which workflow is to run. supervise starts its runs, so keep one running.
 Schedules belong to this clone: no push carries them, and one that came from elsewhere does
 not run before you enable it here.`,
 		Children: []*arg.Command{
-			cronAddCommand(), cronListCommand(), cronEnableCommand(), cronDisableCommand(), cronRunNowCommand(), cronRemoveCommand(),
+			cronAddCommand(), cronCheckCommand(), cronListCommand(), cronEnableCommand(), cronDisableCommand(), cronRunNowCommand(), cronRemoveCommand(),
 		},
 	}
 }
@@ -38,7 +37,9 @@ func cronAddCommand() *arg.Command {
 		Usage:   []string{"<pattern> <workflow> [--name NAME] [--zone ZONE] [--input JSON] [--missed once|skip] [--overlap skip|queue|allow]"},
 		About: `Adds a schedule for a workflow file of the working copy. The pattern is that of cron: minute,
 hour, day of the month, month and day of the week, with an optional second in front, or
-@hourly, @daily and the like. Put it in quotes.
+@hourly, @daily and the like. Put it in quotes. The dialect is that of Vixie cron, with L, W
+and # beside it: if the day of the month or of the week begins with *, a day must fit both,
+otherwise either is enough. What other dialects read differently is said.
 
 In the time zone, a time that is skipped when clocks are put forward comes as much later, and
 one that comes twice when they are put back fires once; a pattern for every hour fires in
@@ -50,11 +51,12 @@ run before has not ended: the time is left out (skip), waits (queue), or both wo
 time in the same working copy (allow).
 
 The runs read the workflow file as it is then. If it has changed, its commands must be
-confirmed first: run it, or enable the schedule again. Prints the schedule's name.`,
+confirmed first: run it, or enable the schedule again. Prints the schedule's name, and notes the next five
+times.`,
 		MinArgs: 2, MaxArgs: 2,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "name", Usage: "call the schedule `NAME` (default: the workflow's name)"},
-			&urfave.StringFlag{Name: "zone", Usage: "read the pattern in the time zone `ZONE`, such as Europe/Berlin (default: the machine's)"},
+			zoneFlag(),
 			arg.InputFlag("the input of the runs: `JSON`, @FILE, or - for standard input"),
 			&urfave.StringFlag{Name: "missed", Value: cron.MissedOnce, Usage: "what to do about missed times: `once` or skip"},
 			&urfave.StringFlag{Name: "overlap", Value: cron.OverlapSkip, Usage: "what to do while the run before works: `skip`, queue or allow"},
@@ -97,6 +99,7 @@ type scheduleDocument struct {
 
 	CreatedAtMs int64   `json:"createdAtMs"`
 	NextAtMs    *int64  `json:"nextAtMs"`
+	UpcomingMs  []int64 `json:"upcomingAtMs"` // the next five times, nextAtMs first; [] if it does not fire
 	LastAtMs    *int64  `json:"lastAtMs"`
 	LastRun     *string `json:"lastRun"`
 	LastStatus  *string `json:"lastStatus"` // of that run; null if there is none any more
@@ -113,9 +116,13 @@ func describeSchedule(s *cron.Schedule) scheduleDocument {
 		}
 		return &text
 	}
+	upcoming := s.Upcoming(upcomingTimes)
+	if upcoming == nil {
+		upcoming = []int64{}
+	}
 	return scheduleDocument{
 		Kind: "schedule", ID: s.ID, Pattern: s.Pattern, Zone: orNull(s.Zone), Workflow: s.Workflow, Input: s.Input, Missed: s.Missed, Overlap: s.Overlap,
-		Enabled: s.Fires(), CreatedAtMs: s.CreatedAtMs, NextAtMs: s.NextAtMs, LastAtMs: s.LastAtMs, LastRun: orNull(s.LastRun),
+		Enabled: s.Fires(), CreatedAtMs: s.CreatedAtMs, NextAtMs: s.NextAtMs, UpcomingMs: upcoming, LastAtMs: s.LastAtMs, LastRun: orNull(s.LastRun),
 		Error: orNull(s.Error), ErrorAtMs: s.ErrorAtMs, Elsewhere: s.Foreign() || s.FromSmithers() && !s.Fires(),
 	}
 }
@@ -125,21 +132,24 @@ func tellSchedule(s *session.Session, schedule *cron.Schedule) error {
 	if s.JSON {
 		return s.WriteJSON(describeSchedule(schedule))
 	}
-	if schedule.Fires() && schedule.NextAtMs != nil {
-		s.Note("schedule %s fires next %s, if `git smithers supervise` runs then", plain.Text(schedule.ID), when(s, *schedule.NextAtMs))
+	if times := schedule.Upcoming(upcomingTimes); len(times) > 0 {
+		next, then := moments(s, schedule, times)
+		s.Note("schedule %s fires next %s, if `git smithers supervise` runs then", plain.Text(schedule.ID), next)
+		if then != "" {
+			s.Note("then %s", then)
+		}
 	}
+	noteDifferences(s, schedule.Differences())
 	return s.Printf("%s\n", plain.Text(schedule.ID))
 }
-
-// when returns a moment for people.
-func when(s *session.Session, ms int64) string { return display.Moment(s.Now(), ms, "15:04") + " UTC" }
 
 func cronListCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "list",
 		Summary: "list the schedules",
 		About: `Lists the schedules: the name, the pattern with its time zone, the workflow, when it fires
-next, the run that it started last with its status, and why a time came to nothing.`,
+next, the run that it started last with its status, why a time came to nothing, and the four
+times after the next. Times are in the zone of the pattern, which is named beside them.`,
 		Exits:    arg.Reads(),
 		Examples: []arg.Example{{"see when what runs next", "git smithers cron list"}},
 		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
@@ -157,17 +167,21 @@ func runCronList(ctx context.Context, s *session.Session, store *timeline.Store)
 	if len(all) == 0 && s.OutTTY {
 		s.Note("no schedules; `git smithers cron add` adds one")
 	}
-	t := term.Table{Header: []string{"NAME", "PATTERN", "WORKFLOW", "NEXT", "LAST RUN", "STATUS", "ERROR"}}
+	t := term.Table{Header: []string{"NAME", "PATTERN", "WORKFLOW", "NEXT", "LAST RUN", "STATUS", "ERROR", "THEN"}}
 	for _, schedule := range all {
 		doc := describeSchedule(schedule)
 		if schedule.LastRun != "" {
 			head, err := store.Head(ctx, schedule.LastRun)
-			if code := fault.CodeOf(err); err != nil && code != fault.RunNotFound && code != fault.RunPruned {
+			code := fault.CodeOf(err)
+			if err != nil && code != fault.RunNotFound && code != fault.RunPruned {
 				return err
 			}
-			if err == nil {
+			switch {
+			case err == nil:
 				status := string(head.Row().Status)
 				doc.LastStatus = &status
+			case code == fault.RunNotFound: // its process was killed before it created the run, or somebody removed it
+				doc.LastRun = nil
 			}
 		}
 		if s.JSON {
@@ -186,25 +200,27 @@ func runCronList(ctx context.Context, s *session.Session, store *timeline.Store)
 
 // scheduleCells returns the line of a schedule.
 func scheduleCells(s *session.Session, schedule *cron.Schedule, doc scheduleDocument) []term.Cell {
-	next := "disabled"
+	next, then := moments(s, schedule, schedule.Upcoming(upcomingTimes))
 	switch {
 	case schedule.Fires() && schedule.NextAtMs != nil && *schedule.NextAtMs <= s.Now().UnixMilli():
 		next = "due"
-	case schedule.Fires() && schedule.NextAtMs != nil:
-		next = when(s, *schedule.NextAtMs)
 	case doc.Elsewhere:
 		next = "not enabled here"
+	case !schedule.Fires():
+		next = "disabled"
 	}
 	pattern := schedule.Pattern
 	if schedule.Zone != "" {
 		pattern += " " + schedule.Zone
 	}
-	status := ""
-	if doc.LastStatus != nil {
-		status = *doc.LastStatus
+	orEmpty := func(text *string) string {
+		if text == nil {
+			return ""
+		}
+		return *text
 	}
 	var cells []term.Cell
-	for _, text := range []string{schedule.ID, pattern, schedule.Workflow, next, schedule.LastRun, status, plain.Shorten(plain.Words(schedule.Error), 100)} {
+	for _, text := range []string{schedule.ID, pattern, schedule.Workflow, next, orEmpty(doc.LastRun), orEmpty(doc.LastStatus), plain.Shorten(plain.Words(schedule.Error), 100), then} {
 		cells = append(cells, term.Cell{Text: plain.Text(text)})
 	}
 	return cells

@@ -204,6 +204,20 @@ func (t *Table) Started(ctx context.Context, id, run string) error {
 	return t.note(ctx, id, func(s *Schedule) { s.LastAtMs, s.LastRun, s.Error, s.ErrorAtMs = &now, run, "", nil })
 }
 
+// Withdraw takes back what Started recorded of a run that was not created. before is the schedule as Claim returned it, and at the time
+// that Claim took, in milliseconds since 1970. If again is true, Withdraw takes back the Claim, too, so that the schedule fires for that
+// time. It does nothing if the schedule was removed or fired meanwhile.
+func (t *Table) Withdraw(ctx context.Context, before *Schedule, run string, at int64, again bool) error {
+	return t.note(ctx, before.ID, func(s *Schedule) {
+		if s.LastRun == run {
+			s.LastAtMs, s.LastRun = before.LastAtMs, before.LastRun
+		}
+		if again && s.Fires() && s.LastRun == before.LastRun {
+			s.NextAtMs = &at
+		}
+	})
+}
+
 // Failed is described with Started.
 func (t *Table) Failed(ctx context.Context, id, why string) error {
 	return t.note(ctx, id, func(s *Schedule) { s.fail(why, t.ref.Store.Now()) })

@@ -199,3 +199,24 @@ func TestAFileThatIsNoScheduleStays(t *testing.T) {
 	require.NoError(t, table.Remove(t.Context(), "a"))
 	assert.Equal(t, "other.json", repo.Git("ls-tree", "--name-only", "refs/smithers/_cron"))
 }
+
+func TestARunThatWasNotCreatedIsTakenBack(t *testing.T) {
+	t.Parallel()
+	table, clock, _ := open(t, repotest.New(t, repotest.Commit))
+	require.NoError(t, table.Add(t.Context(), hourly("a")))
+	require.NoError(t, table.Started(t.Context(), "a", "before"))
+	for _, again := range []bool{false, true} {
+		clock.pass(time.Hour)
+		due, err := table.Claim(t.Context(), "a")
+		require.NoError(t, err)
+		require.NoError(t, table.Started(t.Context(), "a", "never"))
+		require.NoError(t, table.Withdraw(t.Context(), due.Schedule, "never", due.At, again))
+		s, err := table.Find(t.Context(), "a")
+		require.NoError(t, err)
+		assert.Equal(t, "before", s.LastRun)
+		assert.Equal(t, due.LastAtMs, s.LastAtMs)
+		due, err = table.Claim(t.Context(), "a")
+		require.NoError(t, err)
+		assert.Equal(t, again, due != nil, "its time comes again if it was stopped")
+	}
+}

@@ -16,6 +16,7 @@ const horizon = 12
 type Pattern struct {
 	text     string
 	segments []string // second, minute, hour, day, month, weekday and, maybe, year
+	second   bool     // the text has a second
 	seconds  [60]bool
 	minutes  [60]bool
 	hours    [24]bool
@@ -23,38 +24,31 @@ type Pattern struct {
 }
 
 // ParsePattern parses a cron pattern: five fields (minute, hour, day of the month, month, day of the week), six with the second in front,
-// or an alias such as @daily. gronx defines the fields: lists, ranges, steps, names, L, W and #. If both the day of the month and the day of
-// the week are restricted, either is enough. Code: invalid_schedule if the text is no pattern.
+// or an alias such as @daily. gronx defines the fields: lists, ranges, steps, names, L, W and #. The days follow Vixie cron: a day must fit
+// both the day of the month and the day of the week if one of the two begins with *; otherwise either is enough. Code: invalid_schedule if
+// the text is no pattern; the error names the field at fault.
 func ParsePattern(text string) (*Pattern, error) {
-	wrong := func(why string) error {
-		return fault.New(fault.InvalidSchedule, "%q is not a cron pattern%s", text, why).
-			Hint(`write minute, hour, day, month and weekday, for example "30 2 * * *" for half past two every night`)
-	}
-	if !gronx.IsValid(text) {
-		return nil, wrong("")
-	}
 	segments, err := gronx.Segments(text)
 	if err != nil {
-		return nil, wrong(": " + err.Error())
+		return nil, fault.New(fault.InvalidSchedule, "%q is not a cron pattern: it has %d fields", text, len(strings.Fields(text))).Hint(patternHint)
 	}
-	p := &Pattern{text: text, segments: segments, anyHour: true}
+	if err := checkFields(text, segments); err != nil {
+		return nil, err
+	}
+	p := &Pattern{text: text, segments: segments, anyHour: true, second: len(strings.Fields(text)) >= 6 && len(segments) == len(strings.Fields(text))}
 	check := &gronx.SegmentChecker{}
 	at := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	due := func(at time.Time, field int) bool {
+		check.SetRef(at)
+		due, err := check.CheckDue(segments[field], field)
+		return due && err == nil // checkFields has seen the errors
+	}
 	for i := range p.minutes {
-		check.SetRef(at.Add(time.Duration(i) * time.Minute))
-		if p.minutes[i], err = check.CheckDue(segments[1], 1); err != nil {
-			return nil, wrong(": " + err.Error())
-		}
-		check.SetRef(at.Add(time.Duration(i) * time.Second))
-		if p.seconds[i], err = check.CheckDue(segments[0], 0); err != nil {
-			return nil, wrong(": " + err.Error())
-		}
+		p.minutes[i] = due(at.Add(time.Duration(i)*time.Minute), minuteField)
+		p.seconds[i] = due(at.Add(time.Duration(i)*time.Second), secondField)
 	}
 	for i := range p.hours {
-		check.SetRef(at.Add(time.Duration(i) * time.Hour))
-		if p.hours[i], err = check.CheckDue(segments[2], 2); err != nil {
-			return nil, wrong(": " + err.Error())
-		}
+		p.hours[i] = due(at.Add(time.Duration(i)*time.Hour), hourField)
 		p.anyHour = p.anyHour && p.hours[i]
 	}
 	return p, nil

@@ -43,6 +43,9 @@ func TestPatternsFire(t *testing.T) {
 		{"0 0 13 * 5", "UTC", "2026-11-01T00:00:00Z", "11-06 00:00:00 +0000, 11-13 00:00:00 +0000, 11-20 00:00:00 +0000"},
 		{"0 0 29 2 *", "UTC", "2024-03-01T00:00:00Z", "02-29 00:00:00 +0000"},
 		{"0 0 31 2 *", "UTC", "2026-01-01T00:00:00Z", "never"},
+		{"0 0 */2 * 1", "UTC", "2026-11-01T00:00:00Z", "11-09 00:00:00 +0000, 11-23 00:00:00 +0000"},
+		{"0 0 1-31/2 * 1", "UTC", "2026-11-01T00:00:00Z", "11-02 00:00:00 +0000, 11-03 00:00:00 +0000"},
+		{"*/90 * * * *", "UTC", "2026-11-01T00:00:00Z", "11-01 01:00:00 +0000, 11-01 02:00:00 +0000"},
 		{"0 0 * * * ", "Asia/Kathmandu", "2026-01-01T00:00:00Z", "01-02 00:00:00 +0545"},
 	} {
 		assert.Equal(t, c.want, fires(t, c.pattern, c.zone, c.after, strings.Count(c.want, ",")+1), c.pattern)
@@ -62,6 +65,47 @@ func TestAChangeOfClocksLosesAndRepeatsNothing(t *testing.T) {
 		{"a skipped midnight", "0 0 * * *", "America/Sao_Paulo", "2018-11-03T12:00:00Z", "11-04 01:00:00 -0200, 11-05 00:00:00 -0200"},
 	} {
 		assert.Equal(t, c.want, fires(t, c.pattern, c.zone, c.after, strings.Count(c.want, ",")+1), c.what)
+	}
+}
+
+func TestAWrongFieldIsNamed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"60 * * * *":     `the minute cannot be "60"; it is 0 to 59`,
+		"0 24 * * *":     `the hour cannot be "24"; it is 0 to 23`,
+		"0 0 0 * *":      `the day of the month cannot be "0"; it is 1 to 31`,
+		"0 0 1 JANU *":   `the month cannot be "1U"; it is 1 to 12`,
+		"0 0 * * 8":      `the day of the week cannot be "8"; it is 0 to 7`,
+		"99 * * * * *":   `the second cannot be "99"; it is 0 to 59`,
+		"0 0 1 1 * 99999": `cannot be`,
+		"* * * *":        "it has 4 fields",
+	} {
+		_, err := cron.ParsePattern(text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestWhatDialectsReadDifferentlyIsSaid(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"30 2 * * *":     "",
+		"*/10 * * * 1-5": "",
+		"0 0 13 * 5":     "a day that fits either the day of the month 13 or the day of the week 5 is enough",
+		"0 0 */2 * 1":    "a day must fit both the day of the month */2 and the day of the week 1",
+		"*/90 * * * *":   "the step of the minute */90 is longer than the field: it fires at minute 0 alone",
+		"5/15 * * * *":   "the minute 5/15 begins at 5 and goes on in steps of 15",
+		"0 0 L * *":      "L, W, # and ? are extensions",
+		"0 0 2 * * *":    "the first of six fields is the second",
+		"@daily":         "",
+	} {
+		p, err := cron.ParsePattern(text)
+		require.NoError(t, err, text)
+		said := strings.Join(p.Differences(), "; ")
+		if want == "" {
+			assert.Empty(t, said, text)
+			continue
+		}
+		assert.Contains(t, said, want, text)
 	}
 }
 

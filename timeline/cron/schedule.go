@@ -110,13 +110,49 @@ func (s *Schedule) check(now time.Time) error {
 	return err
 }
 
-// next returns when the schedule fires after a moment. Code: invalid_schedule if it never does.
-func (s *Schedule) next(after time.Time) (int64, error) {
+// Location returns the zone in which the pattern is read. Code: invalid_schedule if this machine does not know it.
+func (s *Schedule) Location() (*time.Location, error) { return Zone(s.Zone) }
+
+// Upcoming returns the next times at which the schedule fires in this clone, at most n, in milliseconds since 1970: the time that it
+// keeps, then those of its pattern. It returns nil if it does not fire here.
+func (s *Schedule) Upcoming(n int) []int64 {
+	pattern, zone, err := s.parsed()
+	if err != nil || !s.Fires() || s.NextAtMs == nil {
+		return nil
+	}
+	all := []int64{*s.NextAtMs}
+	for len(all) < n {
+		at := pattern.Next(time.UnixMilli(all[len(all)-1]), zone)
+		if at.IsZero() {
+			break
+		}
+		all = append(all, at.UnixMilli())
+	}
+	return all
+}
+
+// Differences returns what Pattern.Differences does of its pattern; nil if that is none.
+func (s *Schedule) Differences() []string {
 	pattern, err := ParsePattern(s.Pattern)
 	if err != nil {
-		return 0, err
+		return nil
 	}
-	zone, err := Zone(s.Zone)
+	return pattern.Differences()
+}
+
+// parsed returns the pattern and the zone. Code: invalid_schedule.
+func (s *Schedule) parsed() (*Pattern, *time.Location, error) {
+	pattern, err := ParsePattern(s.Pattern)
+	if err != nil {
+		return nil, nil, err
+	}
+	zone, err := s.Location()
+	return pattern, zone, err
+}
+
+// next returns when the schedule fires after a moment. Code: invalid_schedule if it never does.
+func (s *Schedule) next(after time.Time) (int64, error) {
+	pattern, zone, err := s.parsed()
 	if err != nil {
 		return 0, err
 	}

@@ -39,6 +39,8 @@ type Settings struct {
 	Secrets     Provider  // asked for secrets that this clone does not have; nil refuses to go on without them
 	// Logs returns the writer for the logs of a run's tasks, which gets whole lines. If Logs is nil, no logs are shown.
 	Logs func(run string) io.Writer
+	// Colour tells tasks by FORCE_COLOR that what they print is shown in colour, unless their output is stored.
+	Colour bool
 }
 
 // Result describes a run that has ended or was left.
@@ -236,7 +238,7 @@ func (e *execution) options() (engine.Options, error) {
 		opts.OwnWorktree = own != nil && own.Replay
 	}
 	if e.Logs != nil {
-		opts.Log = e.Logs(run)
+		opts.Log, opts.Colour = e.Logs(run), e.Colour
 	}
 	return opts, nil
 }

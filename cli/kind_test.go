@@ -36,6 +36,7 @@ func jsonLines() []jsonLine {
 		{"scores", "a", ""},
 		{"cache list", "", ""},
 		{"cron add", "@daily flow.yaml --name daily", ""},
+		{"cron check", "@daily", ""},
 		{"cron list", "", ""},
 		{"cron disable", "daily", ""},
 		{"cron enable", "daily", ""},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
@@ -96,7 +97,10 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 		r.next.say(key.Name(t), cmp.Or(end.verb, "cancelled"))
 	default:
 		a.State, a.Error = snapshot.AttemptFailed, end.failed.String()
-		n.State = r.failed(t, key, *end.failed, p)
+		before := len(r.failures)
+		if n.State = r.failed(t, key, *end.failed, p); len(r.failures) > before {
+			r.failures[before].log = end.log
+		}
 	}
 	state := n.State // the step shows the outcome of the attempt, even if the node is pending again
 	switch a.State {
@@ -148,22 +152,42 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 	if t.Allowed {
 		return snapshot.NodeFailed
 	}
-	r.fail(t, key.ID, key.Name(t)+": "+why.text)
+	r.fail(t, key.ID, key.Name(t), why.text)
 	r.failure.denied = r.failure.denied && why.code == reasonDenied
 	return snapshot.NodeFailed
 }
 
-// fail records text as the reason why the run fails, unless the run has a reason already. t is the task that failed and node the id of
-// its node; t is nil for a loop.
-func (r *runner) fail(t *workflow.Task, node, text string) {
-	r.failures = append(r.failures, t)
-	if r.failure.text == "" {
-		r.failure = failure{text, t, node, t != nil && t.Approval != nil}
+// fail records why the run fails. The first reason is that of the run. t is the task that failed, node the id of its node, and name what
+// people call it; t is nil for a loop. If name is "", text says what failed.
+func (r *runner) fail(t *workflow.Task, node, name, text string) {
+	if name != "" {
+		text = name + ": " + text
 	}
+	f := failure{text: text, name: cmp.Or(name, node), task: t, node: node, denied: t != nil && t.Approval != nil}
+	r.failures = append(r.failures, f)
+	if r.failure.text == "" {
+		r.failure = f
+	}
+}
+
+// whyFailed returns the reason for the run's row: the first failure and, if several tasks failed, the names of all.
+func (r *runner) whyFailed() string {
+	const most = 10
+	if len(r.failures) < 2 {
+		return r.failure.text
+	}
+	var names []string
+	for _, f := range r.failures {
+		names = append(names, f.name)
+	}
+	if n := len(names); n > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	return fmt.Sprintf("%d tasks failed: %s; %s", len(r.failures), strings.Join(names, ", "), r.failure.text)
 }
 
 // failLoop records text as the reason why a loop fails, and with it the run.
 func (r *runner) failLoop(l *workflow.Loop, text string) {
 	r.failedLoops = append(r.failedLoops, l.ID)
-	r.fail(nil, "", text)
+	r.fail(nil, l.ID, "", text)
 }

@@ -149,11 +149,13 @@ func (j *job) command(ctx context.Context) outcome {
 	ctx, over := j.limited(ctx)
 	defer over()
 	log, unlogged := j.openLog()
-	live := j.live.stream(j.key.Name(j.task)) // gets only stderr, because stdout may become the output
+	name := j.key.Name(j.task)
+	live, spoken := j.live.stream(name), j.live.stream(name) // of stderr and of stdout
 	stdout := &boundedOutput{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
 	files, unmade := j.newResultFiles()
 	defer files.remove()
-	given := taskEnv(nil, j.task, j.runID, j.key, j.attempt, j.callFile, files)
+	given := j.colourEnv()
+	given = append(given, taskEnv(nil, j.task, j.runID, j.key, j.attempt, j.callFile, files)...)
 	if j.span != "" {
 		given = append(given, trace.Parent+"="+j.span)
 	}
@@ -167,15 +169,15 @@ func (j *job) command(ctx context.Context) outcome {
 		grace:  j.opts.Grace,
 		hurry:  j.opts.Hurry,
 	}
-	name := snapshot.AttemptKey(j.key.ID, j.key.Iteration, j.attempt)
 	var unnoted error
 	read := j.calls.begin()
 	if commands := j.opts.Commands; commands != nil {
-		c.began = func(leader int) { unnoted = commands.Began(name, leader) }
-		defer commands.Ended(name)
+		key := snapshot.AttemptKey(j.key.ID, j.key.Iteration, j.attempt)
+		c.began = func(leader int) { unnoted = commands.Began(key, leader) }
+		defer commands.Ended(key)
 	}
 	if j.schema == nil { // stdout does not become the output, so its size is not limited
-		c.stdout = streamLog{log, stdoutStream}
+		c.stdout = io.MultiWriter(streamLog{log, stdoutStream}, spoken)
 	}
 	left, refused := c.confine(ctx, j.task.Sandbox, j.opts, given)
 	defer left()
@@ -184,6 +186,9 @@ func (j *job) command(ctx context.Context) outcome {
 	}
 	end, err := c.run(ctx)
 	live.flush()
+	if j.schema == nil {
+		spoken.flush()
+	}
 	out := outcome{job: j, ending: ending{status: end.status}, unlogged: errors.Join(unlogged, log.close()), unnoted: unnoted}
 	out.uncalled = errors.Join(j.uncalled, read())
 	result, from := files.result(j.opts.MaxOutput), outputVariable
@@ -192,7 +197,9 @@ func (j *job) command(ctx context.Context) outcome {
 		result, from = stdout.data, "stdout"
 	}
 	out.output, out.failed = j.judge(end, err, context.Cause(ctx), result, from)
-	out.log = j.logOf(log, inFile, out.failed)
+	if out.log = j.logOf(log, inFile, out.failed); j.schema != nil && (inFile || out.failed != nil) { // stdout is not the output
+		log.printTo(spoken, stdoutStream)
+	}
 	var unused error
 	out.usage, unused = files.used()
 	out.unused = errors.Join(unmade, unused)

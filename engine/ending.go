@@ -25,7 +25,7 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	status, kind, text := snapshot.RunFinished, "RunFinished", ""
 	switch {
 	case r.failure.text != "":
-		status, kind, text = snapshot.RunFailed, "RunFailed", r.failure.text
+		status, kind, text = snapshot.RunFailed, "RunFailed", r.whyFailed()
 	case r.complete(r.wf):
 	case r.stopping:
 		status, kind = snapshot.RunCancelled, "RunCancelled"
@@ -58,8 +58,8 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	switch status {
 	case snapshot.RunFailed:
 		out := fault.New(fault.RunFailed, "run %s failed: %s", r.runID, why).
-			Detail("runId", r.runID).Detail("frame", frame)
-		for _, hint := range r.failure.hints(r.runID) {
+			Detail("runId", r.runID).Detail("frame", frame).Detail(DetailFailed, r.failedTasks())
+		for _, hint := range r.failureHints() {
 			out = out.Hint("%s", hint)
 		}
 		return out
@@ -72,6 +72,30 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	}
 }
 
+// DetailFailed is the detail of run_failed with the tasks that failed, as []FailedTask.
+const DetailFailed = "failed"
+
+// A FailedTask is a task that failed its run, in an error.
+type FailedTask struct {
+	Name  string   `json:"name"`  // the id of the task and, in a loop, the iteration
+	Error string   `json:"error"` // begins with the name
+	Log   []string `json:"log"`   // the last lines that its last attempt printed, without secrets; at most ten
+}
+
+// failedTasks returns the tasks and loops that failed the run, in the order in which they failed.
+func (r *runner) failedTasks() []FailedTask {
+	const most = 10
+	all := make([]FailedTask, 0, len(r.failures))
+	for _, f := range r.failures {
+		log := []string{}
+		if text := strings.TrimRight(r.opts.masked(f.log), " \t\r\n"); text != "" {
+			log = strings.Split(text, "\n")
+		}
+		all = append(all, FailedTask{f.name, r.opts.masked(f.text), log[max(0, len(log)-most):]})
+	}
+	return all
+}
+
 // TryAgain returns the hint to retry the failed tasks of a run.
 func TryAgain(run string) string {
 	return fmt.Sprintf("`git smithers resume %s` retries the failed tasks", fault.Word(run))
@@ -82,15 +106,26 @@ func AskAgain(run string) string {
 	return fmt.Sprintf("`git smithers resume %s` asks for the approval again", fault.Word(run))
 }
 
-// hints returns the hints after a failure: resume, and the log of a failed command. If no command failed, there is no hint
-// about a log. run is the id of the run.
-func (f failure) hints(run string) []string {
-	if f.denied {
-		return []string{AskAgain(run)}
+// failureHints returns the hints after a failure: resume, and the logs of failed commands. If no command failed, there is no hint
+// about a log.
+func (r *runner) failureHints() []string {
+	const most = 3
+	if r.failure.denied {
+		return []string{AskAgain(r.runID)}
 	}
-	hints := []string{TryAgain(run)}
-	if f.task != nil && f.task.Run != "" {
-		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows the task's log", fault.Word(run), fault.Word(f.node)))
+	hints := []string{TryAgain(r.runID)}
+	for _, f := range r.failures {
+		if f.task == nil || f.task.Run == "" {
+			continue
+		}
+		if len(hints) > most {
+			break
+		}
+		which := "the task's log"
+		if len(r.failures) > 1 {
+			which = "the log of " + f.name
+		}
+		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows %s", fault.Word(r.runID), fault.Word(f.node), which))
 	}
 	return hints
 }

@@ -44,6 +44,7 @@ type Options struct {
 	Watch       time.Duration    // interval at which the tip is read for changes by other processes; 0 means 1 s
 	MaxOutput   int64            // maximum bytes of a task's output on stdout; 0 means 16 MiB
 	MaxLog      int              // bytes that a log keeps of the end of each stream; 0 means 1 MiB
+	Colour      bool             // a person sees Log in colour, so that tasks are told to colour what they print
 	Log         io.Writer        // gets the live logs of commands, each line after "task| "; may be nil
 	// WorkingCopy holds the files that commands work on. The engine captures them for the first frame of this Run
 	// and whenever an attempt has ended. If nil, commands run in WorkDir without captures.

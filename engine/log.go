@@ -109,6 +109,15 @@ func (l *attemptLog) text(of ...streamName) string {
 	return l.kept.text(of...)
 }
 
+// printTo writes the end of a stream that the log keeps to out, which may be nil.
+func (l *attemptLog) printTo(out *lineWriter, from streamName) {
+	if out == nil {
+		return
+	}
+	_, _ = out.Write([]byte(l.text(from)))
+	out.flush()
+}
+
 // close closes the live copy and returns the errors of writing and closing it. Without a copy it returns nil.
 func (l *attemptLog) close() error {
 	l.mu.Lock()

@@ -78,7 +78,7 @@ func (r *runner) barred(t *workflow.Task) bool {
 	case t.AfterFailure():
 		return !r.aftermath
 	}
-	return !t.Apart || slices.ContainsFunc(r.failures, func(f *workflow.Task) bool { return f == nil || f.CellOf != t.CellOf })
+	return !t.Apart || slices.ContainsFunc(r.failures, func(f failure) bool { return f.task == nil || f.task.CellOf != t.CellOf })
 }
 
 // readyAfter reports whether a task that asks for failures can start after one: nothing else can any more, so it waits only for tasks that ask
@@ -129,7 +129,7 @@ func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 		r.next.event("NodeFailed", payload{NodeID: key.ID, Iteration: &key.Iteration, Error: why.String()})
 		r.next.say(key.Name(t), "failed: "+why.text)
 		r.next.step(key.Name(t), n.State, 0, 0)
-		r.fail(t, key.ID, key.Name(t)+": "+why.text)
+		r.fail(t, key.ID, key.Name(t), why.text)
 		r.failure.denied = false
 		return false, nil
 	}

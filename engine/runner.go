@@ -44,7 +44,7 @@ type runner struct {
 	parked   map[workflow.NodeKey]parkedCall // the tasks that another resume of the run continues
 	waited   bool                            // since the last frame, the run has waited while no command ran
 	failure  failure
-	failures []*workflow.Task // the tasks that have failed the run in this process; nil for a loop
+	failures []failure // all reasons to fail in this process; the first is that of failure
 	// failedLoops has the ids of the loops that have.
 	failedLoops []string
 	aftermath   bool // the run has failed, and only tasks that ask for failures start
@@ -64,9 +64,11 @@ type attempt struct {
 // failure is the reason for a run to fail. The zero failure means that nothing has failed.
 type failure struct {
 	text   string
+	name   string         // of the failed task, or of the loop
 	task   *workflow.Task // the failed task; nil if a loop failed
 	node   string         // the id of the task's node
 	denied bool           // a person denied the task, and nothing else failed
+	log    string         // what the task's last attempt printed; "" if it ran no command
 }
 
 // newRunner returns a runner at the recorder's tip. opts must come from Options.withDefaults. The caller must call

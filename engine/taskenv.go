@@ -29,6 +29,20 @@ func taskEnv(base []string, t *workflow.Task, runID string, key workflow.NodeKey
 	return env
 }
 
+// colourEnv returns FORCE_COLOR for an attempt whose output a person sees in colour. A task whose stdout becomes a value does not get it, nor
+// one whose environment has a rule for colours. See https://force-color.org and https://no-color.org.
+func (j *job) colourEnv() []string {
+	if !j.opts.Colour || j.schema != nil {
+		return nil
+	}
+	for _, entry := range slices.Concat(j.opts.Env, j.task.Env) {
+		if name, value, _ := strings.Cut(entry, "="); value != "" && (name == "FORCE_COLOR" || name == "NO_COLOR") {
+			return nil
+		}
+	}
+	return []string{"FORCE_COLOR=1"}
+}
+
 // scorerEnv returns the environment of a scorer that runs after the fact: base without repositoryVariables, and the variables that
 // identify the attempt.
 func scorerEnv(base []string, run string, of snapshot.Attempt) []string {

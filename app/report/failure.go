@@ -26,6 +26,9 @@ func (r *runReader) failure(context.Context) error {
 	if f.Step != nil {
 		out.Step = r.name(stepTitle(f.Step))
 	}
+	for _, step := range f.Also {
+		out.Also = append(out.Also, r.name(stepTitle(step)))
+	}
 	if c := f.Change; c != nil {
 		out.Change = &Change{timeline.Address{Run: r.sum.Row.ID, Frame: c.Frame}.String(), r.name(c.Step), codeOf(c.Code)}
 		for i := range r.sum.Steps {

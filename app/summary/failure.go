@@ -13,9 +13,11 @@ import (
 type Failure struct {
 	// Error is the reason: that of the failed attempt or, if no step failed, that of the run.
 	Error string
-	// Step is the step that failed, and Attempt its last attempt. Both are nil if no step failed.
+	// Step is the step that failed first, and Attempt its last attempt. Both are nil if no step failed.
 	Step    *Step
 	Attempt *Attempt
+	// Also are the other steps that failed the run, in the order in which they failed.
+	Also []*Step
 	// Tries is how many attempts of the step failed.
 	Tries int
 	// Change is the last change of files before the step began; nil if there is none in the run's timeline.
@@ -35,20 +37,26 @@ type Change struct {
 	Code    Code
 }
 
-// readFailure sets Failure if the run has failed. If several steps failed, it takes the step that failed last.
+// readFailure sets Failure if the run has failed. If several steps failed, the first is the cause.
 func (sum *Summary) readFailure(ctx context.Context, s *timeline.Store) error {
 	if sum.Row.Status != snapshot.RunFailed {
 		return nil
 	}
 	f := &Failure{Error: sum.Row.Error}
 	sum.Failure = f // without what cannot be read
-	for i := range sum.Steps {
-		step := &sum.Steps[i]
-		last := step.Last()
-		if step.State != snapshot.NodeFailed || last == nil || f.Attempt != nil && last.EndMs < f.Attempt.EndMs {
-			continue
+	failed, err := FailedNodes(sum.Entry)
+	if err != nil {
+		return err
+	}
+	for _, n := range failed {
+		i := slices.IndexFunc(sum.Steps, func(s Step) bool { return s.NodeID == n.NodeID && s.Iteration == n.Iteration })
+		switch {
+		case i < 0 || sum.Steps[i].Last() == nil: // a part that cannot be read
+		case f.Step == nil:
+			f.Step, f.Attempt = &sum.Steps[i], sum.Steps[i].Last()
+		default:
+			f.Also = append(f.Also, &sum.Steps[i])
 		}
-		f.Step, f.Attempt = step, last
 	}
 	if f.Step != nil {
 		if f.Attempt.Error != "" {
@@ -59,12 +67,10 @@ func (sum *Summary) readFailure(ctx context.Context, s *timeline.Store) error {
 				f.Tries++
 			}
 		}
-		var err error
 		if f.Change, err = sum.changeBefore(ctx, s, f.Step); err != nil {
 			return err
 		}
 	}
-	var err error
 	f.Retry, err = RetryOf(s, sum.Entry)
 	return err
 }

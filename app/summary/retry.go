@@ -116,6 +116,10 @@ func (r *Retry) readNodes(tip *snapshot.Entry) error {
 	if err != nil {
 		return err
 	}
+	allowed, err := allowedToFail(tip)
+	if err != nil {
+		return err
+	}
 	denied := 0
 	for n, err := range state.AllNodes() {
 		if err != nil {
@@ -125,10 +129,10 @@ func (r *Retry) readNodes(tip *snapshot.Entry) error {
 		if n.Iteration > 0 { // the id alone means all iterations
 			name = snapshot.Key(n.NodeID, n.Iteration)
 		}
-		switch n.State {
-		case snapshot.NodeFinished, snapshot.NodeSkipped:
+		switch {
+		case n.State == snapshot.NodeFinished || n.State == snapshot.NodeSkipped || n.State == snapshot.NodeFailed && allowed[n.NodeID]:
 			continue
-		case snapshot.NodeFailed:
+		case n.State == snapshot.NodeFailed:
 			r.Nodes = append(r.Nodes, name)
 			if called, err := calls(attempts, n); err != nil {
 				return err

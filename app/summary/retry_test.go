@@ -116,3 +116,21 @@ func TestADeniedApprovalIsAskedAgainAndNotReplayed(t *testing.T) {
 	assert.True(t, p.retry().Denied)
 	assert.Nil(t, p.read("r").RetryArguments())
 }
+
+func TestTheStepThatFailsFirstIsTheCause(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, `name: flow
+tasks:
+  - {id: allowed, run: "exit 1", continue-on-error: true}
+  - {id: a, run: "until test -e failed; do sleep 0.01; done; sleep 0.2; exit 2"}
+  - {id: z, run: "touch failed; exit 3"}
+`)
+	p.do(fault.ExitFailed, "", "run", "flow.yaml", "--run-id", "r", "--max-parallel", "3")
+	failure := p.read("r").Failure
+	require.NotNil(t, failure)
+	assert.Equal(t, "z", failure.Step.NodeID)
+	assert.Equal(t, "exit_status: exit status 3", failure.Error)
+	require.Len(t, failure.Also, 1)
+	assert.Equal(t, "a", failure.Also[0].NodeID)
+	assert.Equal(t, []string{"a", "z"}, failure.Retry.Nodes, "what is allowed to fail is not tried again")
+}

@@ -87,24 +87,25 @@ func tellFrame(s *session.Session, p engine.Progress) {
 }
 
 // logsOf returns a writer for the logs of a run's tasks. It shows the logs on standard error.
-func logsOf(s *session.Session) io.Writer { return logWriter{s, ""} }
+func logsOf(s *session.Session, p term.Painter) io.Writer { return logWriter{s, p, ""} }
 
 // NamedLogsOf returns a writer like logsOf, for a command that executes several runs at once: every line begins with
 // the run's id. run is the id of the run.
-func NamedLogsOf(s *session.Session, run string) io.Writer {
-	return logWriter{s, plain.Text(run) + ": "}
+func NamedLogsOf(s *session.Session, p term.Painter, run string) io.Writer {
+	return logWriter{s, p, plain.Text(run) + ": "}
 }
 
 // logWriter prints the logs of tasks on standard error, without control characters.
 type logWriter struct {
 	s      *session.Session
+	p      term.Painter // of standard error
 	prefix string // begins every line
 }
 
 // Write prints the lines of p on standard error, each after the prefix of w. p must have whole lines. Write never
 // returns an error, so that a run does not depend on its logs.
 func (w logWriter) Write(p []byte) (int, error) {
-	for _, line := range plain.Lines(string(p)) {
+	for _, line := range w.p.Lines(string(p)) {
 		w.s.Talk("%s%s\n", w.prefix, line)
 	}
 	return len(p), nil

@@ -46,7 +46,8 @@ func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) 
 	}
 	out := app.Settings{MaxParallel: n, NoCache: c.Bool("no-cache"), Wait: c.Bool("wait"), Consent: Consenter(s, c.Bool("yes")), FilesTrust: FilesTrust(s, c)}
 	if c.Bool("logs") {
-		out.Logs = func(string) io.Writer { return logsOf(s) }
+		painter := s.ErrPainter(c.Context)
+		out.Logs, out.Colour = func(string) io.Writer { return logsOf(s, painter) }, painter.On()
 	}
 	var err error
 	out.Secrets, err = parseSecrets(s, c.StringSlice("secret"))

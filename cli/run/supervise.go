@@ -83,7 +83,8 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 	settings, err := desk.ParseSettings(s, c)
 	settings.Consent, settings.AskFiles = nil, nil // a supervisor has no person to ask
 	if settings.Logs != nil {
-		settings.Logs = func(run string) io.Writer { return desk.NamedLogsOf(s, run) }
+		painter := s.ErrPainter(c.Context)
+		settings.Logs, settings.Colour = func(run string) io.Writer { return desk.NamedLogsOf(s, painter, run) }, painter.On()
 	}
 	req := app.SuperviseRequest{
 		Runs: c.Args().Slice(), Once: c.Bool("once"), Interval: c.Duration("interval"), MaxRuns: c.Int("max-runs"), Settings: settings,

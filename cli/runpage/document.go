@@ -72,12 +72,20 @@ type failureDocument struct {
 	Iteration *int            `json:"iteration"`
 	Attempt   *int            `json:"attempt"`
 	Tries     int             `json:"tries"`      // attempts of the step that failed
+	Also      []alsoDocument  `json:"also"`       // the other steps that failed the run, in the order in which they failed
 	Log       []string        `json:"log"`        // the last lines, without control characters
 	LogLines  int             `json:"logLines"`   // of the whole log
 	Change    *changeDocument `json:"change"`     // the last change of files before the step began
 	Retry     *int64          `json:"retryFrame"` // from which a replay with retryNodes tries the failed steps again; null if no step failed
 	Nodes     []string        `json:"retryNodes"` // the failed steps, as --node of replay names them
 	Denied    bool            `json:"denied"`     // a person denied an approval, and nothing else failed
+}
+
+// alsoDocument is a step that failed beside the first.
+type alsoDocument struct {
+	NodeID    string `json:"nodeId"`
+	Iteration int    `json:"iteration"`
+	Error     string `json:"error"`
 }
 
 // changeDocument is a frame that changed files.
@@ -239,9 +247,12 @@ func (v *View) failureDocument() *failureDocument {
 	if f == nil {
 		return nil
 	}
-	doc := &failureDocument{Error: f.Error, Tries: f.Tries, Log: orEmpty(v.log), Nodes: []string{}, LogLines: len(v.log) + v.cut}
+	doc := &failureDocument{Error: f.Error, Tries: f.Tries, Log: orEmpty(v.log), Nodes: []string{}, Also: []alsoDocument{}, LogLines: len(v.log) + v.cut}
 	if f.Attempt != nil {
 		doc.NodeID, doc.Iteration, doc.Attempt = &f.Attempt.NodeID, &f.Attempt.Iteration, &f.Attempt.Attempt.Attempt
+	}
+	for _, step := range f.Also {
+		doc.Also = append(doc.Also, alsoDocument{step.NodeID, step.Iteration, step.Last().Error})
 	}
 	if f.Retry != nil {
 		doc.Retry, doc.Nodes, doc.Denied = &f.Retry.Frame, orEmpty(f.Retry.Nodes), f.Retry.Denied

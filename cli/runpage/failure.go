@@ -42,6 +42,13 @@ func (v *View) failure(c *canvas) {
 		c.line(bar, part{strings.ReplaceAll(text, "\t", "    "), style})
 	}
 	v.unread(c, PartLog)
+	for i, step := range f.Also {
+		if i == alsoShown {
+			c.line(part{"  and " + count(len(f.Also)-alsoShown, "other failed step"), ""})
+			break
+		}
+		c.line(part{"  " + c.g.Failed + " ", term.Red}, part{step.Name() + " failed, too: " + withoutCode(step.Last().Error), ""})
+	}
 	if change := f.Change; change != nil {
 		by := ""
 		if change.Step != "" {
@@ -52,6 +59,9 @@ func (v *View) failure(c *canvas) {
 	}
 	v.unread(c, summary.PartFailure)
 }
+
+// alsoShown is how many steps are shown that failed beside the first.
+const alsoShown = 5
 
 // withoutCode returns an error of an attempt without its code: "code: reason" becomes "reason".
 func withoutCode(text string) string {

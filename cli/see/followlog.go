@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/cli/session"
-	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/claim"
 )
@@ -15,6 +15,10 @@ import (
 type logLineDocument struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
+	// The attempt, if the logs of all tasks are followed.
+	NodeID    string `json:"nodeId,omitempty"`
+	Iteration *int   `json:"iteration,omitempty"`
+	Attempt   int    `json:"attempt,omitempty"`
 }
 
 // followLog prints the log of the attempt l, and then notes the state of the attempt. There are two cases:
@@ -22,22 +26,23 @@ type logLineDocument struct {
 //     has ended or no live process executes the run. If this prints nothing, followLog prints the stored log.
 //   - In all other cases, followLog prints the stored log.
 //
-// followLog leaves out the lines that are before the range lines in the log as it is now.
-func followLog(ctx context.Context, s *session.Session, l *attemptLog, lines lineRange) error {
+// followLog leaves out the lines that are before the range opts.lines in the log as it is now.
+func followLog(ctx context.Context, s *session.Session, l *attemptLog, opts logsOptions) error {
 	now, _, err := l.text(ctx)
 	if err != nil {
 		return err
 	}
-	left := lines.skipped(len(linesOf(now)))
-	if lines.tail == 0 {
-		left = max(0, lines.from-1) // lines that are still to come count
+	left := opts.lines.skipped(len(linesOf(now)))
+	if opts.lines.tail == 0 {
+		left = max(0, opts.lines.from-1) // lines that are still to come count
 	}
+	painter := s.Painter(ctx)
 	out := &lineWriter{line: func(line string) error {
 		if left > 0 {
 			left--
 			return nil
 		}
-		return printLogLine(s, line)
+		return printLogLine(s, painter, line, opts.raw)
 	}}
 	if !l.ended() && l.head != nil {
 		err := claim.LiveLogsOf(l.store, l.run).Follow(ctx, l.key(), out, func() (bool, error) {
@@ -75,13 +80,16 @@ func (l *attemptLog) unattended() bool {
 	return !l.store.Owner(row).Live
 }
 
-// printLogLine prints one line of a log, without control characters. With --json, it prints the whole line in a JSON
+// printLogLine prints one line of a log, without control characters unless raw is true. With --json, it prints the whole line in a JSON
 // object, with invalid UTF-8 replaced.
-func printLogLine(s *session.Session, line string) error {
-	if s.JSON {
-		return s.WriteJSON(logLineDocument{"line", strings.ToValidUTF8(line, "\uFFFD")})
+func printLogLine(s *session.Session, p term.Painter, line string, raw bool) error {
+	switch {
+	case s.JSON:
+		return s.WriteJSON(logLineDocument{Kind: "line", Text: strings.ToValidUTF8(line, "\uFFFD")})
+	case raw:
+		return s.Printf("%s\n", line)
 	}
-	return s.Printf("%s\n", strings.Join(plain.Lines(line), "\n"))
+	return s.Printf("%s\n", strings.Join(p.Lines(line), "\n"))
 }
 
 // A lineWriter splits text into lines, and calls the function line with each line, without the line feed.

@@ -2,6 +2,7 @@ package see
 
 import (
 	"context"
+	"io"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/claim"
@@ -23,6 +25,7 @@ type logsOptions struct {
 	address string
 	attempt attemptQuery
 	follow  bool
+	raw     bool
 	lines   lineRange
 }
 
@@ -40,12 +43,17 @@ func logsCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "logs",
 		Summary: "show the log of an attempt, even while it is running",
-		Usage:   []string{"<run>[:<frame>] [<node>] [--iteration I] [--attempt A] [--tail N | --from LINE [--limit N]] [--follow]"},
+		Usage:   []string{"<run>[:<frame>] [<node>] [--iteration I] [--attempt A] [--tail N | --from LINE [--limit N]] [--follow] [--raw]"},
 		About: `Prints what a task's command wrote to standard output and standard error, in the order of
 writing. The default is the newest attempt of the task; without a node, the command of the
-run that started last or, with --follow, the one that is running. If the attempt is running,
-logs prints the output so far; --follow continues until the attempt ends. --tail prints only
-the end of the log, and --from begins at a line.
+run that started last. If the attempt is running, logs prints the output so far; --follow
+continues until the attempt ends. Without a node, --follow prints the logs of all tasks as
+they run, each line after its task, until nobody executes the run any more: also of a run
+that supervise or another terminal executes. --tail prints only the end of the log, and
+--from begins at a line. Of a session, logs prints the conversation.
+
+At a terminal, colours of the log stay, and nothing else that could control the terminal.
+--raw prints the bytes as they are, to a file or a program.
 
 The log of a running attempt is stored on the machine that runs it. When the attempt ends,
 the last MiB of each stream becomes part of the run's history, without the text that became
@@ -57,11 +65,14 @@ the task's output: show prints the output.`,
 			&urfave.IntFlag{Name: "tail", Usage: "print only the last `N` lines"},
 			&urfave.IntFlag{Name: "from", Usage: "print only the lines from `LINE` on; the first line of the log is 1"},
 			arg.LimitFlag(0, "print at most `N` lines (default: all)"),
-			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print new lines until the attempt has ended"},
+			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print new lines until the attempt has ended; without a node, of all tasks until the run has"},
+			&urfave.BoolFlag{Name: "raw", Usage: "print the bytes as they are; not to a terminal"},
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
+			{"watch all tasks of a run", "git smithers logs triage-1 --follow"},
 			{"watch the task fix", "git smithers logs triage-1 fix --follow"},
+			{"read the conversation of the newest session", "git smithers logs @"},
 			{"read why its first attempt failed", "git smithers logs triage-1 fix --attempt 1"},
 			{"read how it ended", "git smithers logs triage-1 fix --tail 20"},
 		},
@@ -70,6 +81,9 @@ the task's output: show prints the output.`,
 		opts, err := parseLogs(cmd, c)
 		if err != nil {
 			return err
+		}
+		if opts.raw && (s.JSON || s.OutTTY) {
+			return cmd.Misused("--raw prints what could control a terminal: send it to a file or a program, without --json")
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error { return runLogs(ctx, s, store, opts) })
 	}
@@ -80,7 +94,7 @@ the task's output: show prints the output.`,
 // without a node.
 func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
 	opts := logsOptions{
-		address: c.Args().First(), attempt: attemptQuery{node: c.Args().Get(1), attempt: c.Int("attempt")}, follow: c.Bool("follow"),
+		address: c.Args().First(), attempt: attemptQuery{node: c.Args().Get(1), attempt: c.Int("attempt")}, follow: c.Bool("follow"), raw: c.Bool("raw"),
 	}
 	var err error
 	if opts.lines, err = parseLineRange(cmd, c); err != nil {
@@ -116,12 +130,25 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 			return err
 		}
 	}
+	if opts.attempt.node == "" {
+		talk, err := at.Entry.HasExt(agent.EngineName)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		if talk {
+			return printConversation(ctx, s, at, opts)
+		}
+		// Nobody knows when an engine that does not claim its run stops.
+		if opts.follow && log.head != nil && log.head.Row().Status == snapshot.RunRunning && log.head.Row().Epoch > 0 {
+			return followRun(ctx, s, store, log.head, opts)
+		}
+	}
 	opts.attempt.running = opts.follow
 	if log.row, err = opts.attempt.find(log.run, log.entry); err != nil {
 		return err
 	}
 	if opts.follow {
-		return followLog(ctx, s, &log, opts.lines)
+		return followLog(ctx, s, &log, opts)
 	}
 	text, known, err := log.text(ctx)
 	if err != nil {
@@ -142,6 +169,10 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		s.Note("%s: no log", log.describe())
 		return nil
 	}
+	if opts.raw && opts.lines == (lineRange{}) {
+		_, err := io.WriteString(s.Out, text)
+		return err
+	}
 	text, from, total := opts.lines.of(text)
 	if text == "" {
 		s.Note("the log has %s", plain.Count(total, "line"))
@@ -150,7 +181,12 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	if before := from - 1; before > 0 {
 		s.Note("… %s before", plain.Count(before, "line"))
 	}
-	return s.Paged(ctx, func() error { return s.Printf("%s\n", strings.Join(plain.Lines(text), "\n")) })
+	if opts.raw {
+		_, err := io.WriteString(s.Out, text)
+		return err
+	}
+	painter := s.Painter(ctx)
+	return s.Paged(ctx, func() error { return s.Printf("%s\n", strings.Join(painter.Lines(text), "\n")) })
 }
 
 // An attemptLog is an attempt and the entry that has its log.

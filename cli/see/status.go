@@ -76,8 +76,8 @@ type runningRun struct {
 type failedRun struct {
 	runDocument
 	Error   string   `json:"error"`
-	NodeID  *string  `json:"nodeId"` // the node whose attempt failed last; nil if no attempt failed
-	Log     []string `json:"log"`    // the last lines of the log of this attempt
+	NodeID  *string  `json:"nodeId"` // the node that failed first; nil if no attempt failed
+	Log     []string `json:"log"`    // the last lines of the log of its last attempt
 	foreign bool     // another engine runs the run
 }
 
@@ -223,8 +223,8 @@ func readGoing(s *session.Session, store *timeline.Store, run runDocument) (runn
 	return out, lines, err
 }
 
-// readFailed reads the entry of a failed run that the overview knows. It returns the run with its error. If an attempt failed, the result also
-// has the node of the attempt that failed last, the last lines of the attempt's log and, if the run has no error text,
+// readFailed reads the entry of a failed run that the overview knows. It returns the run with its error. If a task failed, the result also
+// has the node of the task that failed first, the last lines of the log of its last attempt and, if the run has no error text,
 // the error of the attempt. With an error, the result has only the facts read before the error.
 func readFailed(store *timeline.Store, run runDocument) (*failedRun, error) {
 	out := &failedRun{runDocument: run, Log: []string{}}
@@ -237,31 +237,17 @@ func readFailed(store *timeline.Store, run runDocument) (*failedRun, error) {
 	if out.foreign = engine != ""; err != nil {
 		return out, err
 	}
-	attempts, err := listAttempts(head.Entry())
-	if err != nil {
-		return out, timeline.Explain(err)
+	failed, err := summary.FailedNodes(head.Entry())
+	if err != nil || len(failed) == 0 {
+		return out, err
 	}
-	attempts = slices.DeleteFunc(attempts, func(a snapshot.Attempt) bool { return a.State != snapshot.AttemptFailed })
-	if len(attempts) == 0 {
-		return out, nil
-	}
-	last := slices.MaxFunc(attempts, func(a, b snapshot.Attempt) int {
-		return cmp.Or(cmp.Compare(moment(a.FinishedAtMs), moment(b.FinishedAtMs)), cmp.Compare(a.StartedAtMs, b.StartedAtMs))
-	})
-	out.NodeID = &last.NodeID
-	out.Error = cmp.Or(out.Error, last.Error)
-	log := attemptLog{store: store, run: run.RunID, entry: head.Entry(), row: last}
+	first := failed[0].Attempt
+	out.NodeID = &first.NodeID
+	out.Error = cmp.Or(out.Error, first.Error)
+	log := attemptLog{store: store, run: run.RunID, entry: head.Entry(), row: first}
 	text, _, err := log.stored()
 	if lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n"); text != "" {
 		out.Log = lines[max(0, len(lines)-statusShown):]
 	}
 	return out, err
-}
-
-// moment returns *ms, or 0 if ms is nil.
-func moment(ms *int64) int64 {
-	if ms == nil {
-		return 0
-	}
-	return *ms
 }

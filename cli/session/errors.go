@@ -3,8 +3,10 @@ package session
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/thrown"
@@ -58,10 +60,33 @@ func (s *Session) tellError(e *fault.Error) {
 		kind = ""
 	}
 	s.Talk("git-smithers: %s%s\n", kind, plain.Text(e.Msg))
+	if failed, ok := e.Details[engine.DetailFailed].([]engine.FailedTask); ok {
+		s.tellFailed(failed)
+	}
 	for _, hint := range e.Hints {
 		s.Talk("git-smithers: hint: %s\n", plain.Text(hint))
 	}
 }
+
+// tellFailed prints the ends of the logs of tasks that failed.
+func (s *Session) tellFailed(failed []engine.FailedTask) {
+	const most = 5
+	for i, task := range failed {
+		if i == most {
+			s.Talk("  and %s\n", plain.Count(len(failed)-most, "other task"))
+			return
+		}
+		if len(failed) > 1 {
+			s.Talk("  %s\n", plain.Text(plain.OneLine(task.Error)))
+		}
+		for _, line := range task.Log {
+			s.Talk("  | %s\n", plain.Shorten(strings.Join(plain.Lines(plain.Uncolored(line)), " "), maxTailLine))
+		}
+	}
+}
+
+// maxTailLine is how many characters are printed of a line of a log after a failure.
+const maxTailLine = 500
 
 // inOneLine returns a copy of e with a message of one line. The message of e may have several lines if it quotes
 // another program.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os/exec"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // A Painter puts colour around text. The zero Painter adds no colour. No meaning depends on colour alone.
@@ -24,6 +26,14 @@ const (
 
 // On reports whether the painter adds colours to text.
 func (p Painter) On() bool { return p.on }
+
+// Lines returns the lines of a task's output, safe to show. If the painter is on, they keep their colours.
+func (p Painter) Lines(text string) []string {
+	if p.on {
+		return plain.Coloured(text)
+	}
+	return plain.Lines(plain.Uncolored(text))
+}
 
 // Paint returns text in the given style. It returns text unchanged if the painter is off, or if style or text is "".
 func (p Painter) Paint(style, text string) string {
@@ -60,7 +70,13 @@ func (p Painter) StatusAs(status, text string) string {
 //   - If NO_COLOR is set and not empty, the colours are off.
 //   - If standard output is not a terminal, or TERM is dumb, the colours are off.
 //   - Otherwise git's settings color.smithers and color.ui decide.
-func (s *Terminal) Painter(ctx context.Context) Painter {
+func (s *Terminal) Painter(ctx context.Context) Painter { return s.painter(ctx, s.IsTerminalOut()) }
+
+// ErrPainter returns the painter for standard error, by the same rules.
+func (s *Terminal) ErrPainter(ctx context.Context) Painter { return s.painter(ctx, s.AtTerminal(s.Err)) }
+
+// painter returns the painter for a stream. person reports whether a person reads it.
+func (s *Terminal) painter(ctx context.Context, person bool) Painter {
 	switch s.Color {
 	case "always":
 		return Painter{true}
@@ -70,7 +86,7 @@ func (s *Terminal) Painter(ctx context.Context) Painter {
 	if no, _ := s.LookupEnv("NO_COLOR"); no != "" {
 		return Painter{}
 	}
-	if kind, _ := s.LookupEnv("TERM"); kind == "dumb" || !s.IsTerminalOut() {
+	if kind, _ := s.LookupEnv("TERM"); kind == "dumb" || !person {
 		return Painter{}
 	}
 	return Painter{s.gitAllowsColor(ctx)}

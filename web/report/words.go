@@ -134,7 +134,11 @@ func verdict(r *report.Run) (ours, stored string) {
 	f := r.Failure
 	switch {
 	case f != nil && f.Step != "" && f.Error != "":
-		return "failed: ", f.Step + ", " + reason(f.Error)
+		stored = f.Step + ", " + reason(f.Error)
+		if len(f.Also) > 0 {
+			stored += "; also " + strings.Join(f.Also, ", ")
+		}
+		return "failed: ", stored
 	case f != nil && f.Error != "":
 		return "failed: ", reason(f.Error)
 	case len(r.Waits) > 0 && (r.State == report.Waiting || r.State == report.Delayed):

@@ -75,13 +75,23 @@ func (d *Desk) notify(ctx context.Context, head *timeline.Head, event notify.Eve
 	} else if own != nil {
 		n.Folder = *own
 	}
-	if event == notify.Waits {
+	if event == notify.Ready {
+		var err error
+		if n.Command, err = ResumeCommand(ctx, d.Store, head); err != nil {
+			d.Store.Warn(err)
+			return
+		}
+	}
+	if event == notify.Waits || event == notify.Ready {
 		waits, err := mailbox.WaitsOf(head, d.Now())
 		if err != nil {
 			d.Store.Warn(err)
 			return
 		}
 		for _, w := range waits {
+			if event == notify.Ready && !w.Ready {
+				continue
+			}
 			n.Waiting = append(n.Waiting, notify.Wait{
 				NodeID: w.NodeID, Iteration: w.Iteration, Attempt: attemptOf(head, w), For: w.For, What: w.What, DueAtMs: w.DueAtMs, RequestID: w.RequestID,
 			})

@@ -270,7 +270,7 @@ func TestTriesOfAWaitAreCountedOverProcesses(t *testing.T) {
 	assert.Len(t, s.attempts(), 2)
 }
 
-func TestACancelledContextEndsAWait(t *testing.T) {
+func TestAStoppedProcessLeavesARunThatOnlyWaits(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, shipped, "")
 	s.opts.Wait = true
@@ -282,5 +282,8 @@ func TestACancelledContextEndsAWait(t *testing.T) {
 		}
 	}
 	_, err := s.runWithin(ctx)
-	fails(t, fault.RunCancelled, err)
+	fails(t, fault.RunWaiting, err)
+	row := s.open(t).Row()
+	assert.Equal(t, snapshot.RunWaitingApproval, row.Status)
+	assert.Empty(t, row.Owner)
 }

@@ -111,6 +111,12 @@ func (r *runner) loop(ctx context.Context) error {
 	watch := time.NewTicker(r.opts.Watch)
 	defer watch.Stop()
 	for {
+		if ctx.Err() != nil && r.onlyWaits() {
+			if over, err := r.finish(context.WithoutCancel(ctx)); over || err != nil {
+				return err
+			}
+			continue
+		}
 		if ctx.Err() != nil || r.stopping {
 			r.stopping = true
 			stop(errCancelled)
@@ -184,6 +190,12 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 // stays reports whether this process must stay while the run waits. It must stay if Options.Wait is set, new tasks
 // may still start, and a node waits.
 func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting(r.wf)) > 0 }
+
+// onlyWaits reports whether this process has nothing to do but to wait for people, signals or timers, because of Options.Wait. A process that is
+// stopped then leaves the run as one without Options.Wait does; it cancels nothing.
+func (r *runner) onlyWaits() bool {
+	return r.stays() && !r.stopping && len(r.running) == 0 && !r.resting() && !r.next.said()
+}
 
 // wait blocks until one of these events:
 //   - A command has ended. wait applies the outcomes of all commands that have ended by now to r.next.

@@ -140,9 +140,9 @@ type Failure struct {
 	Error  string
 	Tries  int
 	Also   []string // the other steps that failed, in the order in which they failed
-	Change *Change // nil if no files had changed before
-	Log    *Part   // the log, or its end; nil if there is none
-	Better *Fork   // the newest fork in which the step finished; nil if there is none
+	Change *Change  // nil if no files had changed before
+	Log    *Part    // the log, or its end; nil if there is none
+	Better *Fork    // the newest fork in which the step finished; nil if there is none
 }
 
 // Change is the last change of files before a failure.

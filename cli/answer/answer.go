@@ -3,11 +3,13 @@ package answer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/mail"
 	"github.com/git-smithers/git-smithers/cli/session"
@@ -26,6 +28,7 @@ type answerOptions struct {
 	words  *string         // the answer as a person types it at a terminal; nil: ask for it
 	cancel bool            // cancel the request
 	by     *string         // nil: git's user.name
+	resume bool
 }
 
 // requestDocument is the document of answer --json. RequestKind is the kind of the request.
@@ -55,7 +58,8 @@ terminal. The third argument is read like an answer typed at the terminal: a tex
 a number, or a choice or its number.
 
 The answer must fit the form in the workflow; otherwise the command fails and nothing
-changes. If a process runs the run, that process continues it; otherwise type resume.
+changes. If a process runs the run, that process continues it; otherwise type resume, or give
+--resume.
 --cancel withdraws the question: the waiting attempt fails with code request_cancelled.
 Prints the run's id.`,
 		MinArgs: 1, MaxArgs: 3,
@@ -66,6 +70,7 @@ Prints the run's id.`,
 			&urfave.BoolFlag{Name: "no", Usage: "answer no (false)"},
 			&urfave.BoolFlag{Name: "cancel", Usage: "withdraw the question"},
 			arg.WhoFlag(),
+			desk.ResumeFlag(),
 		}, arg.PlaceFlags()...),
 		Changes: true,
 		Exits:   arg.Writes(),
@@ -81,7 +86,7 @@ Prints the run's id.`,
 			if err != nil {
 				return err
 			}
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runAnswer(ctx, s, store, opts) })
+			return withStore(ctx, s, opts.resume, func(store *timeline.Store) error { return runAnswer(ctx, s, store, opts) })
 		},
 	}
 }
@@ -90,7 +95,7 @@ Prints the run's id.`,
 // The other errors are those of arg.ParsePlace and arg.ReadValue.
 func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 	place, err := arg.ParsePlace(c)
-	opts := answerOptions{of: requestName{c.Args().First(), place}, cancel: c.Bool("cancel"), by: arg.ParseWho(c)}
+	opts := answerOptions{of: requestName{c.Args().First(), place}, cancel: c.Bool("cancel"), by: arg.ParseWho(c), resume: c.Bool("resume")}
 	if err != nil {
 		return opts, err
 	}
@@ -124,7 +129,7 @@ func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 // both are nil, runAnswer asks the person at the terminal.
 func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, opts answerOptions) error {
 	if opts.cancel {
-		return runCancelRequest(ctx, s, store, opts.of, opts.by)
+		return runCancelRequest(ctx, s, store, opts.of, opts.by, opts.resume)
 	}
 	head, place, err := opts.of.open(ctx, store)
 	if err != nil {
@@ -149,7 +154,7 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 	if err != nil {
 		return err
 	}
-	return printRequest(ctx, s, store, head, answered)
+	return printRequest(ctx, s, store, head, answered, opts.resume)
 }
 
 // printRequest prints the human request h, which was answered or cancelled. With --json, it prints h as a document.
@@ -157,16 +162,18 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 //
 // If another engine runs the run, printRequest warns that this engine was not told. If no other engine runs the run,
 // and without --json, it also notes which process or command continues the run.
-func printRequest(ctx context.Context, s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
+func printRequest(ctx context.Context, s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest, resume bool) error {
 	row := head.Row()
 	running := store.Owner(row).Live
 	foreign := warnForeign(s, head, mail.ForeignAnswer(row.ID, h))
+	var err error
 	if s.JSON {
-		return s.WriteJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running, ownWorktree(s, store, head)})
+		err = s.WriteJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running, ownWorktree(s, store, head)})
 	}
 	s.Note("%s: %s (%s)", h.Status, plain.Text(h.Prompt), plain.Text(display.AttemptName(h.NodeID, h.Iteration)))
-	if !foreign {
-		noteWhoContinues(ctx, s, store, head, running)
+	resumed, failed := goOn(ctx, s, store, head, foreign, resume)
+	if err = errors.Join(err, failed); resumed || s.JSON || err != nil {
+		return err
 	}
 	return s.Printf("%s\n", plain.Text(row.ID))
 }

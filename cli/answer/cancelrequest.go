@@ -30,7 +30,7 @@ func cancelRequestCommand() *arg.Command {
 			}
 			of := requestName{c.Args().First(), place}
 			return s.WithStore(ctx, func(store *timeline.Store) error {
-				return runCancelRequest(ctx, s, store, of, arg.ParseWho(c))
+				return runCancelRequest(ctx, s, store, of, arg.ParseWho(c), false)
 			})
 		},
 	}
@@ -38,7 +38,7 @@ func cancelRequestCommand() *arg.Command {
 
 // runCancelRequest cancels a human request, and prints the cancelled request with printRequest. request is the request
 // as the command line names it. by is the user's name from the command line, as arg.ParseWho returns it.
-func runCancelRequest(ctx context.Context, s *session.Session, store *timeline.Store, request requestName, by *string) error {
+func runCancelRequest(ctx context.Context, s *session.Session, store *timeline.Store, request requestName, by *string, resume bool) error {
 	head, place, err := request.open(ctx, store)
 	if err != nil {
 		return err
@@ -47,5 +47,5 @@ func runCancelRequest(ctx context.Context, s *session.Session, store *timeline.S
 	if err != nil {
 		return err
 	}
-	return printRequest(ctx, s, store, head, cancelled)
+	return printRequest(ctx, s, store, head, cancelled, resume)
 }

@@ -13,6 +13,35 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
+// goOn goes on with the run of head after an answer or a signal if resume is true, git smithers runs the run and no process executes it.
+// Otherwise it notes how the run continues, see noteWhoContinues. It tells the user by smithers.notify if the run can go on and nobody goes on
+// with it. foreign says that another engine runs the run: goOn then does nothing.
+func goOn(ctx context.Context, s *session.Session, store *timeline.Store, head *timeline.Head, foreign, resume bool) (resumed bool, err error) {
+	if foreign {
+		return false, nil
+	}
+	owner := store.Owner(head.Row())
+	switch {
+	case owner.Live || owner.Elsewhere:
+	case resume:
+		return true, desk.ResumeAnswered(ctx, s, store, head)
+	case !s.TalksToPerson(): // a person at a terminal reads the note below
+		desk.Open(s, store).NotifyReady(ctx, head)
+	}
+	if !s.JSON {
+		noteWhoContinues(ctx, s, store, head, owner.Live)
+	}
+	return false, nil
+}
+
+// withStore opens the store for a command that answers and, if resume is true, then goes on with the run.
+func withStore(ctx context.Context, s *session.Session, resume bool, f func(*timeline.Store) error) error {
+	if resume {
+		return s.WithLog(ctx, f)
+	}
+	return s.WithStore(ctx, f)
+}
+
 // noteWhoContinues tells the user how a run continues after it has received an answer or a signal. running is true if a
 // live process executes the run. There are four cases:
 //   - A live process executes the run. This process continues the run.

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -23,6 +24,7 @@ type decideOptions struct {
 	approved bool
 	note     string
 	by       *string // nil: git's user.name
+	resume   bool
 }
 
 // approvalDocument is the document of approve --json and deny --json.
@@ -37,20 +39,20 @@ type approvalDocument struct {
 // decideFlags returns the flags of approve and deny.
 func decideFlags() []urfave.Flag {
 	return append(arg.PlaceFlags(),
-		&urfave.StringFlag{Name: "note", Usage: "store `TEXT` with the decision, for later tasks to read"}, arg.WhoFlag())
+		&urfave.StringFlag{Name: "note", Usage: "store `TEXT` with the decision, for later tasks to read"}, arg.WhoFlag(), desk.ResumeFlag())
 }
 
 // parseDecide reads the options from the command line. approved is true for approve, and false for deny.
 func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
 	place, err := arg.ParsePlace(c)
-	return decideOptions{c.Args().First(), place, approved, c.String("note"), arg.ParseWho(c)}, err
+	return decideOptions{c.Args().First(), place, approved, c.String("note"), arg.ParseWho(c), c.Bool("resume")}, err
 }
 
 // runDecide approves or denies an approval, as opts says. With --json, it prints the approval as a document. Otherwise
 // it prints the run's id, and notes the new status of the approval.
 //
 // If another engine runs the run, runDecide warns that this engine was not told. If no other engine runs the run, and
-// without --json, it also notes which process or command continues the run.
+// without --json, it also notes which process or command continues the run. With opts.resume, it continues the run, as resume does.
 func runDecide(ctx context.Context, s *session.Session, store *timeline.Store, opts decideOptions) error {
 	head, decided, err := desk.Open(s, store).Decide(ctx, opts.run, mailbox.Decision{
 		Place: opts.place, Approved: opts.approved, Note: opts.note, By: arg.Who(opts.by, store),
@@ -62,11 +64,12 @@ func runDecide(ctx context.Context, s *session.Session, store *timeline.Store, o
 	running := store.Owner(row).Live
 	foreign := warnForeign(s, head, mail.ForeignDecision(row.ID, decided))
 	if s.JSON {
-		return s.WriteJSON(approvalDocument{"approval", row.ID, decided, running, ownWorktree(s, store, head)})
+		err = s.WriteJSON(approvalDocument{"approval", row.ID, decided, running, ownWorktree(s, store, head)})
 	}
 	s.Note("%s: %s (%s)", decided.Status, plain.Text(decided.Title), plain.Text(display.AttemptName(decided.NodeID, decided.Iteration)))
-	if !foreign {
-		noteWhoContinues(ctx, s, store, head, running)
+	resumed, failed := goOn(ctx, s, store, head, foreign, opts.resume)
+	if err = errors.Join(err, failed); resumed || s.JSON || err != nil {
+		return err
 	}
 	return s.Printf("%s\n", plain.Text(row.ID))
 }

@@ -14,7 +14,7 @@ func denyCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "deny",
 		Summary: "deny a step that waits for approval",
-		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
+		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO] [--resume]"},
 		About: `Denies a step of a run. The workflow defines the effect: the task fails, is skipped, or
 finishes with "approved": false. Without a node, the run must have only one open approval.
 Prints the run's id.`,
@@ -28,7 +28,7 @@ Prints the run's id.`,
 			if err != nil {
 				return err
 			}
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runDecide(ctx, s, store, opts) })
+			return withStore(ctx, s, opts.resume, func(store *timeline.Store) error { return runDecide(ctx, s, store, opts) })
 		},
 	}
 }

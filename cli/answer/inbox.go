@@ -32,6 +32,9 @@ people; signal; timer), and the title, the prompt with its choices, the signal, 
 at which the timer is due. Requests past their deadline are expired first. --all also lists
 settled requests. With --json, prints one object per line.
 
+A request that was settled stays in the list while its run waits to be resumed, at a terminal
+with the command that resumes it; with --json, its kind is ready.
+
 Smithers does not see answers that you give with git smithers. If Smithers still has the
 request open, inbox lists it as "not told", with the command that passes the answer on.`,
 		MaxArgs: 1,
@@ -71,18 +74,28 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 	}
 	list = arg.First(window, list, func(line mail.Line) int64 { return line.RequestedAtMs })
 	if s.JSON {
-		for _, line := range list {
-			if err := s.WriteJSON(mail.Describe(line)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeInbox(s, list, query.All)
 	}
 	if len(list) == 0 {
 		s.Note("nothing is waiting")
 		return noteFailure(ctx, s, store, index, query.RunID)
 	}
 	return printInbox(ctx, s, list)
+}
+
+// writeInbox prints the documents of inbox --json. A settled request with which a resume goes on is a document of its own kind, so that who reads
+// requests to answer finds no other; with all, every request has its document.
+func writeInbox(s *session.Session, list []mail.Line, all bool) error {
+	for _, line := range list {
+		var doc any = mail.Describe(line)
+		if line.Ready && !all {
+			doc = mail.DescribeReady(line)
+		}
+		if err := s.WriteJSON(doc); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // noteFailure notes the command to type if the run has failed, as of the entry that index knows, and git smithers runs it. In all
@@ -142,13 +155,13 @@ func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query
 			return nil, nil, err
 		}
 	}
-	if !query.All {
-		return slices.DeleteFunc(list, func(l mail.Line) bool { return due(l) || !l.Open() }), index, nil
-	}
 	for i, l := range list {
 		if due(l) {
 			list[i].Status = snapshot.HumanExpired
 		}
+	}
+	if !query.All {
+		return slices.DeleteFunc(list, func(l mail.Line) bool { return !l.Open() }), index, nil
 	}
 	return list, index, nil
 }
@@ -202,6 +215,8 @@ func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error
 // the mark mail.NotTold. For a signal of which the engine was not told, the status is "sent".
 func inboxStatus(l mail.Line) string {
 	switch {
+	case l.Ready && l.Status == snapshot.WaitWaiting:
+		return "ready"
 	case !l.Untold:
 		return l.Status
 	case l.Kind == snapshot.WaitSignal:

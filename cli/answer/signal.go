@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/mail"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
@@ -42,14 +43,14 @@ func signalCommand() *arg.Command {
 		Name:    "signal",
 		Summary: "send a signal to a run, or list its signals",
 		Usage: []string{
-			"<run> <name> [<payload>] [--correlation ID] [--by WHO] [--at TIME]",
+			"<run> <name> [<payload>] [--correlation ID] [--by WHO] [--at TIME] [--resume]",
 			"<run> --batch [--by WHO]",
 			"--list <run> [<name>] [--correlation ID | --uncorrelated] [--after TIME] [--limit N]",
 		},
 		About: `Sends a signal to a run. A task that waits for a signal of that name receives it, now or
 later. The payload is JSON, @FILE, or - for standard input; the default is {}. The payload
 must fit the output schema of the waiting task; otherwise the signal is refused. If a
-process runs the run, that process continues it; otherwise type resume. A run that failed or
+process runs the run, that process continues it; otherwise type resume, or give --resume. A run that failed or
 was cancelled keeps the signal until it is resumed. If no task of the run waits for signals
 of that name, a warning says so.
 
@@ -70,6 +71,7 @@ run's id is enough.`,
 			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "the correlation `ID` of the signal (default: none)"},
 			&urfave.StringFlag{Name: "at", Usage: "the signal was sent at `TIME`: RFC 3339, milliseconds since 1970, or how long ago (default: now)"},
 			arg.WhoFlag(),
+			desk.ResumeFlag(),
 			&urfave.BoolFlag{Name: "batch", Usage: "read one signal per line from standard input and answer each"},
 			&urfave.BoolFlag{Name: "list", Usage: "list the signals of the run"},
 		}, signalListFlags()...),
@@ -90,7 +92,7 @@ run's id is enough.`,
 		if err != nil {
 			return err
 		}
-		return s.WithStore(ctx, func(store *timeline.Store) error { return runSignal(ctx, s, store, opts) })
+		return withStore(ctx, s, opts.resume, func(store *timeline.Store) error { return runSignal(ctx, s, store, opts) })
 	}
 	return cmd
 }
@@ -100,6 +102,8 @@ type signalOptions struct {
 	run   string
 	line  signalLine // the signal to send; with --batch, the values that lines leave out
 	batch bool
+	// resume goes on with the run if the signal was all that it waited for.
+	resume bool
 }
 
 // signalLine is a signal as the command line, or a line of --batch, describes it. A nil member was left out.
@@ -119,9 +123,9 @@ func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 			return opts, cmd.Misused("--%s needs --list", name)
 		}
 	}
-	opts = signalOptions{run: c.Args().First(), batch: c.Bool("batch"), line: signalLine{ReceivedBy: arg.ParseWho(c)}}
+	opts = signalOptions{run: c.Args().First(), batch: c.Bool("batch"), resume: c.Bool("resume"), line: signalLine{ReceivedBy: arg.ParseWho(c)}}
 	if opts.batch {
-		if c.NArg() > 1 || c.IsSet("correlation") || c.IsSet("at") {
+		if c.NArg() > 1 || c.IsSet("correlation") || c.IsSet("at") || opts.resume {
 			return opts, cmd.Misused("--batch reads the signals from standard input and takes no other signal")
 		}
 		return opts, nil
@@ -174,13 +178,20 @@ func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, o
 	}
 	row := head.Row()
 	foreign := warnForeign(s, head, mail.ForeignSignal(row.ID, sent.Signal))
+	if s.JSON {
+		err = s.WriteJSON(sent)
+	}
 	switch {
-	case s.JSON:
-		return s.WriteJSON(sent)
 	case *sent.Known:
 		s.Note("run %s has already received this signal", plain.Text(row.ID))
 	case !foreign && !noteWaitsOn(s, to): // noteWaitsOn has noted nothing, so the run continues
-		noteWhoContinues(ctx, s, store, head, store.Owner(row).Live)
+		resumed, failed := goOn(ctx, s, store, head, foreign, opts.resume)
+		if err = errors.Join(err, failed); resumed {
+			return err
+		}
+	}
+	if s.JSON || err != nil {
+		return err
 	}
 	return s.Printf("%d\n", sent.Seq)
 }

@@ -52,7 +52,13 @@ func TrustFilesFlag() urfave.Flag {
 
 // FilesTrust returns what --trust-files says. If there is a terminal to ask at, the person is asked about the files of other runs.
 func FilesTrust(s *session.Session, c *urfave.Context) app.FilesTrust {
-	out := app.FilesTrust{TrustFiles: c.StringSlice("trust-files")}
+	out := asksForFiles(s)
+	out.TrustFiles = c.StringSlice("trust-files")
+	return out
+}
+
+// asksForFiles returns a trust in no run, which asks a person if there is a terminal to ask at.
+func asksForFiles(s *session.Session) (out app.FilesTrust) {
 	if s.CanAsk() {
 		out.AskFiles = func(files app.StrangersFiles) error { return askForFiles(s, files) }
 	}

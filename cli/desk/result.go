@@ -99,7 +99,7 @@ func NamedLogsOf(s *session.Session, p term.Painter, run string) io.Writer {
 type logWriter struct {
 	s      *session.Session
 	p      term.Painter // of standard error
-	prefix string // begins every line
+	prefix string       // begins every line
 }
 
 // Write prints the lines of p on standard error, each after the prefix of w. p must have whole lines. Write never

@@ -27,6 +27,23 @@ type Document struct {
 	Engine        *string         `json:"engine"` // the other engine that runs the run; null for none
 	Untold        bool            `json:"untold"` // the engine was not told of the answer given in this repository
 	Tell          *string         `json:"tell"`   // the command that passes the answer to the engine
+	Ready         bool            `json:"ready"`  // what the run waits for has come, and nobody executes it
+}
+
+// A ReadyDocument is a line of inbox --json about a request that was settled, or a wait that is over, while nobody executes the run.
+type ReadyDocument struct {
+	Kind         string `json:"kind"`
+	RunID        string `json:"runId"`
+	WorkflowName string `json:"workflowName"`
+	NodeID       string `json:"nodeId"`
+	Iteration    int    `json:"iteration"`
+	Status       string `json:"status"`  // approved, denied, answered, cancelled, expired or, of a signal or a timer, waiting
+	Command      string `json:"command"` // that goes on with the run
+}
+
+// DescribeReady returns the JSON document of a line that is Ready.
+func DescribeReady(l Line) ReadyDocument {
+	return ReadyDocument{"ready", l.RunID, l.WorkflowName, l.NodeID, l.Iteration, l.Status, l.resume}
 }
 
 // Describe returns the JSON document of the line l of the inbox.
@@ -37,6 +54,7 @@ func Describe(l Line) Document {
 		RequestID: display.OrNull(l.RequestID), Prompt: l.Prompt, Summary: display.OrNull(l.Summary), CorrelationID: l.CorrelationID,
 		RequestedAtMs: l.RequestedAtMs, TimeoutAtMs: l.TimeoutAtMs,
 		Engine: display.OrNull(l.Engine), Untold: l.Untold, Tell: display.OrNull(l.tell),
+		Ready: l.Ready,
 	}
 	if l.Form != nil {
 		doc.Form = json.RawMessage(*l.Form)

@@ -4,11 +4,14 @@ package mail
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"time"
 
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
@@ -24,57 +27,101 @@ type Line struct {
 	Engine string // the other engine that runs the run and waits for the answer; "" for none
 	Untold bool   // the engine was not told of the answer or signal that was given in this repository
 	tell   string // the command that passes the answer to the engine, or ""
+	// Ready reports whether what the line waits for has come, and nobody executes the run: resume goes on with it.
+	Ready  bool
+	resume string // the command that resumes the run, if Ready
 }
 
-// Open reports whether the inbox shows the line as open. It returns true if the run still waits for the answer, or if
-// the engine that runs the run was not told of the answer.
+// Open reports whether the inbox shows the line as open. It returns true if the run still waits for the answer, if it can go on with it and
+// nobody executes it, or if the engine that runs the run was not told of the answer.
 func (l *Line) Open() bool {
 	switch l.Status {
 	case snapshot.ApprovalRequested, snapshot.HumanPending, snapshot.WaitWaiting:
 		return true
 	}
-	return l.Untold
+	return l.Untold || l.Ready
 }
 
-// Lines returns a line for each row, in the same order. If Smithers runs a run that has not ended, Lines also fills in
-// the fields that ask sets, as of the entry that the row is from: the engine, the answer of which Smithers was not told, and
+// markReady sets Ready and the command of the lines of one run whose waits can end.
+func markReady(ctx context.Context, store *timeline.Store, head *timeline.Head, engine string, now time.Time, lines []*Line) error {
+	ready, err := app.ReadyWaits(store, head, engine, now)
+	if err != nil || len(ready) == 0 {
+		return err
+	}
+	command, err := app.ResumeCommand(ctx, store, head)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		line.Ready = slices.ContainsFunc(ready, func(w mailbox.Waiting) bool {
+			return w.NodeID == line.NodeID && w.Iteration == line.Iteration && kindFits(w.For, line.Kind)
+		})
+		if line.Ready {
+			line.resume = command
+		}
+	}
+	return nil
+}
+
+// kindFits reports whether a wait of a kind, as mailbox.Waiting has it, is that of a line of the inbox.
+func kindFits(wait, line string) bool {
+	switch line {
+	case KindApproval, snapshot.WaitSignal, snapshot.WaitTimer:
+		return wait == line
+	}
+	return wait == "human"
+}
+
+// Lines returns a line for each row, in the same order. Of a run that has not ended, Lines also fills in
+// Ready, and if Smithers runs the run the fields that ask sets, as of the entry that the row is from: the engine, the answer of which Smithers was not told, and
 // the command that tells Smithers. If these facts cannot be read, Lines warns and leaves the fields empty. The only error is
 // the error of ctx.
 func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows []sqliteindex.InboxRow) ([]Line, error) {
-	known := make(map[string]*smithers.Untold)
 	lines := make([]Line, len(rows))
+	going := make(map[string][]*Line) // by run
+	var runs []string
 	for i, row := range rows {
 		lines[i].InboxRow = row
 		if snapshot.RunStatus(row.RunStatus).Ended() {
 			continue
 		}
-		of, ok := known[row.RunID]
-		if !ok {
-			head, err := list.HeadAt(store, row.RunID, row.Tip)
-			if err == nil {
-				of, err = untoldOf(store, head)
-			}
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			} else if err != nil {
-				s.Warn(err)
-			}
-			known[row.RunID] = of
+		if going[row.RunID] == nil {
+			runs = append(runs, row.RunID)
 		}
-		if of != nil {
-			lines[i].ask(of)
+		going[row.RunID] = append(going[row.RunID], &lines[i])
+	}
+	for _, run := range runs {
+		err := completeLines(ctx, s, store, going[run])
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		} else if err != nil {
+			s.Warn(err)
 		}
 	}
 	return lines, nil
 }
 
-// untoldOf returns the answers in a run of which Smithers was not told, as of the entry that head knows. It returns nil if
-// Smithers does not run the run.
-func untoldOf(store *timeline.Store, head *timeline.Head) (*smithers.Untold, error) {
-	if engine, err := app.ForeignEngine(head); engine != app.EngineSmithers || err != nil {
-		return nil, err
+// completeLines fills in the fields of the lines of one run that rows do not have.
+func completeLines(ctx context.Context, s *session.Session, store *timeline.Store, lines []*Line) error {
+	head, err := list.HeadAt(store, lines[0].RunID, lines[0].Tip)
+	if err != nil {
+		return err
 	}
-	return smithers.ReadUntold(store, head)
+	engine, err := app.ForeignEngine(head)
+	if err != nil {
+		return err
+	}
+	if engine != app.EngineSmithers {
+		return markReady(ctx, store, head, engine, s.Now(), lines)
+	}
+	untold, err := smithers.ReadUntold(store, head)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		line.ask(untold)
+	}
+	return nil
 }
 
 // ask fills in the fields of a line whose run Smithers runs. untold has the answers of which Smithers was not told.
@@ -144,11 +191,11 @@ func Prompt(l Line) string {
 }
 
 // HowToSettle returns the command that answers the request of the line l, or sends the signal that l waits for. If
-// Smithers runs the run, this is a command of Smithers. If an approval is open, the result ends with ", or deny".
+// Smithers runs the run, this is a command of Smithers. If the run can go on, this is the command that resumes it. If an approval is open, the result ends with ", or deny".
 // HowToSettle returns "" if there is nothing to answer.
 func HowToSettle(l Line) string {
 	how := Settle(l)
-	if how != "" && l.Status == snapshot.ApprovalRequested {
+	if how != "" && !l.Ready && l.Status == snapshot.ApprovalRequested {
 		how += ", or deny"
 	}
 	return how
@@ -159,6 +206,8 @@ func Settle(l Line) string {
 	switch {
 	case l.tell != "":
 		return l.tell
+	case l.Ready:
+		return l.resume
 	case l.Status == snapshot.ApprovalRequested:
 		return fault.CommandLine(arg.Program, "approve", l.RunID, l.NodeID)
 	case l.Status == snapshot.HumanPending:

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"context"
 	"time"
 
 	"github.com/git-smithers/git-smithers/app"
@@ -15,8 +16,8 @@ import (
 // that runs the run, or "" if git smithers runs it. now is the current time.
 //
 // Open leaves out requests that have expired, also those whose deadline has passed at the time now. It leaves out
-// settled requests, except those of which Smithers must still be told.
-func Open(store *timeline.Store, head *timeline.Head, engine string, now time.Time) ([]Line, error) {
+// settled requests, except those of which Smithers must still be told, and those with which a resume goes on.
+func Open(ctx context.Context, store *timeline.Store, head *timeline.Head, engine string, now time.Time) ([]Line, error) {
 	rows, err := mailRows(head)
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -27,14 +28,25 @@ func Open(store *timeline.Store, head *timeline.Head, engine string, now time.Ti
 			return nil, err
 		}
 	}
-	var lines []Line
-	for _, row := range rows {
-		line := Line{InboxRow: row}
+	all := make([]Line, len(rows))
+	of := make([]*Line, len(rows))
+	for i, row := range rows {
+		all[i].InboxRow, of[i] = row, &all[i]
 		if untold != nil {
-			line.ask(untold)
+			all[i].ask(untold)
 		}
+	}
+	if err := markReady(ctx, store, head, engine, now, of); err != nil {
+		return nil, err
+	}
+	var lines []Line
+	for _, line := range all {
+		row := line.InboxRow
 		due := row.Status == snapshot.HumanPending && row.TimeoutAtMs != nil && *row.TimeoutAtMs <= now.UnixMilli()
-		if line.Open() && !due {
+		if due && line.Ready {
+			line.Status = snapshot.HumanExpired
+		}
+		if line.Open() && (!due || line.Ready) {
 			lines = append(lines, line)
 		}
 	}

@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -43,8 +44,11 @@ func readUntold(store *timeline.Store, head *timeline.Head) (UntoldAnswers, erro
 	if head.Row().Status.Ended() {
 		return nil, nil
 	}
-	of, err := untoldOf(store, head)
-	if of == nil || err != nil {
+	if engine, err := app.ForeignEngine(head); engine != app.EngineSmithers || err != nil {
+		return nil, err
+	}
+	of, err := smithers.ReadUntold(store, head)
+	if err != nil {
 		return nil, err
 	}
 	list, err := listUntold(of, head.Row().ID, head.State())

@@ -65,7 +65,7 @@ func Read(ctx context.Context, store *timeline.Store, head *timeline.Head, now t
 		read func() error
 	}{
 		{summary.PartSteps, func() error { return v.readEngine(head) }},
-		{summary.PartWaits, func() error { return v.readWaits(store, head) }},
+		{summary.PartWaits, func() error { return v.readWaits(ctx, store, head) }},
 		{PartForks, func() (err error) { v.Forks, v.Forked, err = sum.Forks(ctx, store, forksShown, now); return err }},
 		{PartLog, v.readLog},
 		{summary.PartFrames, func() error { return v.readCancelled(ctx, store) }},

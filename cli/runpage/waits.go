@@ -1,6 +1,8 @@
 package runpage
 
 import (
+	"context"
+
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/mail"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -9,8 +11,8 @@ import (
 )
 
 // readWaits sets Waits, with the waits for people first.
-func (v *View) readWaits(store *timeline.Store, head *timeline.Head) error {
-	lines, err := mail.Open(store, head, v.engine, v.now)
+func (v *View) readWaits(ctx context.Context, store *timeline.Store, head *timeline.Head) error {
+	lines, err := mail.Open(ctx, store, head, v.engine, v.now)
 	if err != nil {
 		return err
 	}
@@ -42,6 +44,8 @@ func (v *View) commandsFor(w Wait, line mail.Line) []string {
 	how := mail.Settle(line)
 	switch {
 	case how == "" || line.Engine != "": // another engine's command
+	case line.Ready:
+		return []string{how}
 	case w.For == "approval":
 		return []string{how, fault.CommandLine(arg.Program, "deny", v.Row.ID, w.NodeID)}
 	case w.For == "human":

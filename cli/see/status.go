@@ -30,8 +30,8 @@ func statusCommand() *arg.Command {
 		Name:    "status",
 		Summary: "show running, waiting and failed runs (the default command)",
 		About: `Shows the running runs, the commands that killed processes left running, the requests that
-wait for you with the commands that answer them, the last failed run and the reason, the
-newest runs, and the commands to type next. status changes nothing.
+wait for you with the commands that answer them, the runs that were answered and are not
+resumed, the last failed run and the reason, the newest runs, and the commands to type next. status changes nothing.
 
 It lists at most five running runs and five waiting runs, the newest ones.`,
 		Exits: arg.Reads(),
@@ -62,7 +62,7 @@ type statusDocument struct {
 // waitingLine is something that a run waits for.
 type waitingLine struct {
 	mail.Document
-	Answer *string `json:"answer"` // the command that answers; nil for a timer
+	Answer *string `json:"answer"` // the command that answers or, if the wait is ready, that resumes the run; nil for a timer
 }
 
 // runningRun is a run whose row says running, and its tasks in progress.
@@ -129,7 +129,7 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 		}
 		switch status := snapshot.RunStatus(run.Status); {
 		case status == snapshot.RunRunning || status.Waiting():
-			going, lines, err := readGoing(s, store, one)
+			going, lines, err := readGoing(ctx, s, store, one)
 			if err != nil {
 				s.Warn(err)
 			}
@@ -192,7 +192,7 @@ func endedAt(run list.RunInfo) int64 {
 
 // readGoing reads the entry of a running or waiting run that the overview knows. It returns the run with its tasks in progress, and the open
 // lines of the inbox for the run, see mail.Open. With an error, the results have only the facts read before the error.
-func readGoing(s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
+func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
 	head, err := list.HeadOf(store, run.RunInfo)
 	if err != nil {
@@ -216,7 +216,7 @@ func readGoing(s *session.Session, store *timeline.Store, run runDocument) (runn
 			out.Tasks = append(out.Tasks, display.AttemptName(n.NodeID, n.Iteration))
 		}
 	}
-	lines, err := mail.Open(store, head, engine, s.Now())
+	lines, err := mail.Open(ctx, store, head, engine, s.Now())
 	for i := range lines {
 		lines[i].NodeLabel = labels[snapshot.Key(lines[i].NodeID, lines[i].Iteration)]
 	}

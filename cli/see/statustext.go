@@ -21,6 +21,7 @@ const statusWidth = 80
 
 // suggest returns the commands to type next, the most urgent command first. The result is never empty. It has at most
 // one command of each kind:
+//   - resume for a run that was answered and that nobody executes
 //   - a command that answers the oldest waiting request that has such a command
 //   - resume for a stale run, and logs for a run with running tasks
 //   - resume and show for the run that failed last
@@ -31,7 +32,13 @@ const statusWidth = 80
 func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	var out []suggestedCommand
 	for _, l := range waiting {
-		if how := mail.Settle(l); how != "" {
+		if l.Ready {
+			out = append(out, suggestedCommand{mail.Settle(l), "goes on with the run"})
+			break
+		}
+	}
+	for _, l := range waiting {
+		if how := mail.Settle(l); how != "" && !l.Ready {
 			out = append(out, suggestedCommand{how, "answers " + l.RunID})
 			break
 		}
@@ -92,7 +99,9 @@ func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 		// status reads only some of the running and waiting runs. The third argument of part counts the others.
 		running := doc.Counts[string(snapshot.RunRunning)]
 		v.part("Running", runningRows(doc.Running), running-len(doc.Running), "runs")
-		v.part("Waiting", waitingRows(waiting), waitingRuns(doc)-statusShown, "inbox")
+		ready, open := splitReady(waiting)
+		v.part("Ready to go on", waitingRows(ready), 0, "inbox")
+		v.part("Waiting", waitingRows(open), waitingRuns(doc)-statusShown, "inbox")
 		v.part("Failed last", failedRows(doc.Failed), 0, "")
 		v.part("Newest runs", newestRows(doc.Newest), 0, "")
 	}
@@ -176,6 +185,18 @@ func leftRows(list []claim.LeftCommands, now time.Time) []statusRow {
 	return rows
 }
 
+// splitReady returns the lines whose runs only have to be resumed, and the others.
+func splitReady(list []mail.Line) (ready, open []mail.Line) {
+	for _, l := range list {
+		if l.Ready {
+			ready = append(ready, l)
+		} else {
+			open = append(open, l)
+		}
+	}
+	return ready, open
+}
+
 // waitingRows returns a row for each line of the inbox, with the command that answers under it.
 func waitingRows(list []mail.Line) []statusRow {
 	rows := make([]statusRow, len(list))
@@ -184,7 +205,11 @@ func waitingRows(list []mail.Line) []statusRow {
 		if l.Kind == snapshot.WaitTimer || l.Kind == snapshot.WaitSignal {
 			prompt = l.Kind + " " + prompt
 		}
-		rows[i] = statusRow{run: l.RunID, what: display.AttemptName(l.NodeID, l.Iteration) + ": " + prompt, atMs: l.RequestedAtMs}
+		what := display.AttemptName(l.NodeID, l.Iteration) + ": " + prompt
+		if l.Ready && l.Status != snapshot.WaitWaiting {
+			what = display.AttemptName(l.NodeID, l.Iteration) + " " + l.Status + ": " + prompt
+		}
+		rows[i] = statusRow{run: l.RunID, what: what, atMs: l.RequestedAtMs}
 		if how := mail.HowToSettle(l); how != "" {
 			rows[i].under = []string{how}
 		}

@@ -73,7 +73,9 @@ func (p Painter) StatusAs(status, text string) string {
 func (s *Terminal) Painter(ctx context.Context) Painter { return s.painter(ctx, s.IsTerminalOut()) }
 
 // ErrPainter returns the painter for standard error, by the same rules.
-func (s *Terminal) ErrPainter(ctx context.Context) Painter { return s.painter(ctx, s.AtTerminal(s.Err)) }
+func (s *Terminal) ErrPainter(ctx context.Context) Painter {
+	return s.painter(ctx, s.AtTerminal(s.Err))
+}
 
 // painter returns the painter for a stream. person reports whether a person reads it.
 func (s *Terminal) painter(ctx context.Context, person bool) Painter {

@@ -38,7 +38,9 @@ func (r *Regexp) FindString(s string) string { return r.compiled().FindString(s)
 func (r *Regexp) FindAllString(s string, n int) []string { return r.compiled().FindAllString(s, n) }
 
 // FindAllStringIndex is [regexp.Regexp.FindAllStringIndex].
-func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.compiled().FindAllStringIndex(s, n) }
+func (r *Regexp) FindAllStringIndex(s string, n int) [][]int {
+	return r.compiled().FindAllStringIndex(s, n)
+}
 
 // FindSubmatch is [regexp.Regexp.FindSubmatch].
 func (r *Regexp) FindSubmatch(b []byte) [][]byte { return r.compiled().FindSubmatch(b) }

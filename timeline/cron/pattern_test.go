@@ -71,14 +71,14 @@ func TestAChangeOfClocksLosesAndRepeatsNothing(t *testing.T) {
 func TestAWrongFieldIsNamed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"60 * * * *":     `the minute cannot be "60"; it is 0 to 59`,
-		"0 24 * * *":     `the hour cannot be "24"; it is 0 to 23`,
-		"0 0 0 * *":      `the day of the month cannot be "0"; it is 1 to 31`,
-		"0 0 1 JANU *":   `the month cannot be "1U"; it is 1 to 12`,
-		"0 0 * * 8":      `the day of the week cannot be "8"; it is 0 to 7`,
-		"99 * * * * *":   `the second cannot be "99"; it is 0 to 59`,
+		"60 * * * *":      `the minute cannot be "60"; it is 0 to 59`,
+		"0 24 * * *":      `the hour cannot be "24"; it is 0 to 23`,
+		"0 0 0 * *":       `the day of the month cannot be "0"; it is 1 to 31`,
+		"0 0 1 JANU *":    `the month cannot be "1U"; it is 1 to 12`,
+		"0 0 * * 8":       `the day of the week cannot be "8"; it is 0 to 7`,
+		"99 * * * * *":    `the second cannot be "99"; it is 0 to 59`,
 		"0 0 1 1 * 99999": `cannot be`,
-		"* * * *":        "it has 4 fields",
+		"* * * *":         "it has 4 fields",
 	} {
 		_, err := cron.ParsePattern(text)
 		require.ErrorContains(t, err, want, text)

@@ -21,6 +21,7 @@ type Event string
 // The events that the user is told of.
 const (
 	Waits     Event = "waits"
+	Ready     Event = "ready" // what the run waited for has come, and nobody executes it
 	Failed    Event = "failed"
 	Finished  Event = "finished"
 	Cancelled Event = "cancelled"
@@ -49,11 +50,12 @@ type Notice struct {
 	Status       string  `json:"status"`
 	Frame        int64   `json:"frame"` // the newest one
 	Error        *string `json:"error"`
-	Waiting      []Wait  `json:"waiting"` // what the run waits for; empty unless Event is Waits
+	Waiting      []Wait  `json:"waiting"` // what the run waits for or, if Event is Ready, what has come; empty for other events
 	ParentRunID  *string `json:"parentRunId"`
 	BranchLabel  *string `json:"branchLabel"` // nil unless the run is a fork
 	Folder       string  `json:"folder"`      // the folder in which the run works; "" if it is not here
 	AtMs         int64   `json:"atMs"`
+	Command      string  `json:"command"` // that goes on with the run, if Event is Ready; otherwise ""
 
 	FinishedAtMs *int64 `json:"finishedAtMs"`
 }
@@ -87,7 +89,7 @@ func Of(row snapshot.Run, event Event, atMs int64) Notice {
 
 // keys returns what the notice tells, as texts that are equal only for the same wait or the same end of the run.
 func (n Notice) keys() []string {
-	if n.Event != Waits {
+	if n.Event != Waits && n.Event != Ready {
 		at := int64(0)
 		if n.FinishedAtMs != nil {
 			at = *n.FinishedAtMs
@@ -97,6 +99,9 @@ func (n Notice) keys() []string {
 	keys := make([]string, len(n.Waiting))
 	for i, w := range n.Waiting {
 		keys[i] = w.For + " " + snapshot.AttemptKey(w.NodeID, w.Iteration, w.Attempt)
+		if n.Event == Ready {
+			keys[i] = string(Ready) + " " + keys[i]
+		}
 	}
 	return keys
 }
@@ -136,6 +141,7 @@ func (n Notice) variables() []string {
 		{"NODE_ID", first.NodeID},
 		{"ITERATION", strconv.Itoa(first.Iteration)},
 		{"WHAT", first.What},
+		{"COMMAND", n.Command},
 	}
 	env := make([]string, len(values))
 	for i, v := range values {

@@ -92,7 +92,7 @@ func (m memory) with(n Notice) (after memory, told bool) {
 	for j, key := range keys {
 		fresh := !slices.Contains(known, key)
 		told = told && !fresh
-		if n.Event == Waits {
+		if n.Event == Waits || n.Event == Ready {
 			n.Waiting[j].New = fresh
 		}
 	}

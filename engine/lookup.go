@@ -28,6 +28,7 @@ const (
 	missUnfit    = "the files that the entry changes are not as they were"
 	missSchema   = "the output of the entry does not fit the schema"
 	missTrouble  = "the cache could not be read"
+	missFailed   = "the attempt before took a result that then failed"
 	leftOutFiles = "captures leave out "
 )
 
@@ -47,6 +48,27 @@ type lookup struct {
 	unfit bool          // the result must not be stored
 	// alone is true while no other attempt has worked in the same files. The runner's goroutine owns it.
 	alone bool
+	// refused reports whether the attempt before took a result of the cache that then failed.
+	refused bool
+	// before is the lookup of the attempt before, which failed in this process; nil for a first try. order counts the attempts that began in
+	// the same working copy.
+	before *lookup
+	order  int
+}
+
+// firstTry returns the lookup of the first try of the task, if nothing else has worked in its files since it began: what the last try finished, the
+// first would have done. It returns nil if l is a first try itself, or if that is unknown.
+func (l *lookup) firstTry() *lookup {
+	at := l
+	for ; at.before != nil; at = at.before {
+		if !at.alone || !at.before.alone || at.before.unfit || at.order != at.before.order+1 {
+			return nil
+		}
+	}
+	if at == l {
+		return nil
+	}
+	return at
 }
 
 // lookupOf returns the search for a result of an attempt of t, or nil if the task has no cache. given and stdin are what the command is
@@ -73,6 +95,15 @@ func (r *runner) lookupOf(t *workflow.Task, given *taskContext, stdin []byte) (*
 	if t.Cache.Version != "" {
 		l.key[cache.PartVersion] = t.Cache.Version
 	}
+	key := workflow.NodeKey{ID: t.ID, Iteration: given.Iteration}
+	if given.PreviousError != nil { // a scorer's gate may have refused a result of the cache, and would again
+		before, _, err := journal{r.rec}.attempt(key, given.Attempt-1)
+		if err != nil {
+			return nil, err
+		}
+		l.refused, l.before = before.CachedFrom != "", r.lookups[key]
+	}
+	r.lookups[key] = l
 	if r.opts.Secrets != nil {
 		if masked, err := r.opts.Secrets.Mask(stdin); err != nil || !bytes.Equal(masked, stdin) {
 			l.refuse(missSecret) // a key of a secret would tell it, and a key without it would lie
@@ -108,9 +139,7 @@ func (d *dataReader) addInputs(l *lookup, t *workflow.Task, given *taskContext) 
 		_, scope := snapshot.SplitScope(given.Node) // the iterations of the loops around the loop
 		l.key["iteration"] = strconv.Itoa(given.Iteration) + scope
 	}
-	if given.PreviousError != nil {
-		l.key["previousError"] = cache.Digest([]byte(*given.PreviousError))
-	}
+	// The error of the attempt before is no part: a result that came after a failure is as good for a first attempt.
 	return nil
 }
 
@@ -160,6 +189,10 @@ func (c captures) revisions() map[string]snapshot.VCS {
 // captured files.
 func (r *runner) crowd(j *job) {
 	name := j.task.OwnWorktree()
+	r.entered[name]++
+	if j.lookup != nil {
+		j.lookup.order = r.entered[name]
+	}
 	if j.lookup != nil && j.opener == nil {
 		if read, ok := r.read[name]; ok {
 			j.lookup.files = &read
@@ -216,6 +249,9 @@ func (l *lookup) find(ctx context.Context, j *job) (output []byte, err error) {
 		return nil, err
 	}
 	if l.miss = missOff; l.noRead {
+		return nil, nil
+	}
+	if l.miss = missFailed; l.refused {
 		return nil, nil
 	}
 	e, err := l.cache.Find(ctx, l.key.Sum())

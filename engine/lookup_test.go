@@ -200,8 +200,7 @@ func TestFailedTasksLeaveNoResult(t *testing.T) {
 	counter := filepath.Join(t.TempDir(), "ran")
 	flow := `{name: w, tasks: [{id: a, retries: 1, cache: true, run: 'printf x >>` + counter + `; test $(wc -c <` + counter + `) -gt 1'}]}`
 	assert.Equal(t, []string{"a::0 failed", "a::0 finished"}, w.run("one", flow, ""))
-	assert.Equal(t, []string{"a::0 finished"}, w.run("two", flow, ""), "the result is that of an attempt after a failed one")
-	assert.Equal(t, []string{"a::0 finished two:2"}, w.run("three", flow, ""))
+	assert.Equal(t, []string{"a::0 finished one:4"}, w.run("two", flow, ""), "the result is that of the attempt after the failed one")
 }
 
 func TestEachIterationOfALoopHasItsOwnResult(t *testing.T) {

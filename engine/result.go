@@ -61,9 +61,9 @@ func (r *runner) noteLookup(out outcome, a snapshot.Attempt) {
 func (r *runner) keepResults(ctx context.Context, results []result) {
 	for _, kept := range results {
 		after, read := r.read[kept.attempt.Worktree]
-		e, err := kept.entry(ctx, r.tip.runID, r.rec.Row().Frame, after, read)
-		if err == nil && e != nil {
-			err = r.opts.Cache.Put(ctx, e)
+		err := r.keepResult(ctx, kept, kept.lookup, after, read)
+		if first := kept.lookup.firstTry(); err == nil && first != nil && first.files != nil {
+			err = r.keepResult(ctx, kept, first, after, read)
 		}
 		if err != nil {
 			r.opts.Warn(fmt.Errorf("task %s: its result is not in the cache: %w", kept.attempt.NodeID, err))
@@ -71,10 +71,20 @@ func (r *runner) keepResults(ctx context.Context, results []result) {
 	}
 }
 
-// entry returns the entry for a result, or nil if the cache must not have it: the changes of files are not known, or another attempt may
-// have made them. frame is the frame of the run that has the result. after has the files of that frame if read is true.
-func (kept result) entry(ctx context.Context, run string, frame int64, after snapshot.VCS, read bool) (*cache.Entry, error) {
-	l, a := kept.lookup, kept.attempt
+// keepResult stores a result under the key of l: the lookup of the attempt, or that of the first try of its task.
+func (r *runner) keepResult(ctx context.Context, kept result, l *lookup, after snapshot.VCS, read bool) error {
+	e, err := kept.entry(ctx, l, r.tip.runID, r.rec.Row().Frame, after, read)
+	if err != nil || e == nil {
+		return err
+	}
+	return r.opts.Cache.Put(ctx, e)
+}
+
+// entry returns the entry for a result under the key of l, or nil if the cache must not have it: the changes of files since l began are not
+// known, or another attempt may have made them. frame is the frame of the run that has the result. after has the files of that frame if read is
+// true.
+func (kept result) entry(ctx context.Context, l *lookup, run string, frame int64, after snapshot.VCS, read bool) (*cache.Entry, error) {
+	a := kept.attempt
 	e := &cache.Entry{
 		Key: l.key, Run: run, Frame: frame, Iteration: a.Iteration, Attempt: a.Attempt,
 		CreatedAtMs: *a.FinishedAtMs, TookMs: max(*a.FinishedAtMs-a.StartedAtMs, 0),
@@ -103,8 +113,8 @@ func (kept result) entry(ctx context.Context, run string, frame int64, after sna
 	}
 	if l.policy.NoFiles || l.policy.Paths != nil {
 		found, err := l.cache.KeepFiles(ctx, e, after.Tree)
-		if err != nil || !found && a.Attempt > 1 {
-			return nil, err // an attempt that was interrupted may have made some of the task's files
+		if err != nil || !found && a.Attempt > 1 && l == kept.lookup {
+			return nil, err // an attempt that failed or was interrupted may have made some of the task's files
 		}
 	}
 	return e, nil

@@ -41,6 +41,8 @@ type runner struct {
 	launch   func(*scoring) // begins a scorer beside the run
 	live     *liveLog
 
+	lookups  map[workflow.NodeKey]*lookup // of the newest attempts that looked for a result
+	entered  map[string]int               // how many attempts have begun in a working copy, by its task
 	parked   map[workflow.NodeKey]parkedCall // the tasks that another resume of the run continues
 	waited   bool                            // since the last frame, the run has waited while no command ran
 	failure  failure
@@ -85,6 +87,8 @@ func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 		changed:  row.WorkflowHash != wf.Snapshot().Hash(),
 		resumed:  row.StartedAtMs != nil,
 		running:  make(runningAttempts),
+		lookups:  make(map[workflow.NodeKey]*lookup),
+		entered:  make(map[string]int),
 		parked:   make(map[workflow.NodeKey]parkedCall),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
 		scores:   newScoreQueue(opts.MaxParallel),

@@ -97,6 +97,11 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	s.Here().Op(id, op)
 	batch := s.objects.Begin()
 	draft := job.draft(from, id, op, changes)
+	late, err := job.late(ctx, from)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	draft.Journal = append(draft.Journal, late...)
 	parent, err := from.Entry.RunRow()
 	if err != nil {
 		return nil, Explain(err)
@@ -275,6 +280,18 @@ func (j forkJob) draft(from *LoadedEntry, id string, op snapshot.Op, changes []s
 		draft.Frame = &snapshot.FrameDraft{State: changes}
 	}
 	return draft
+}
+
+// late returns the rows of the parent that came after the frame and belong to it, see lateRows. A parent that is gone has none.
+func (j forkJob) late(ctx context.Context, from *LoadedEntry) ([]snapshot.Change, error) {
+	parent, err := j.store.Head(ctx, from.Address.Run)
+	if code := fault.CodeOf(err); code == fault.RunNotFound || code == fault.RunPruned {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lateRows(from.Entry, parent.Entry())
 }
 
 // forkEvents returns the events of the child's first entry: RunForked and, for a replay, ReplayStarted. from is

@@ -43,6 +43,24 @@ func Diff(a, b *Collection) iter.Seq2[Delta, error] {
 	}
 }
 
+// NewKeys returns the keys of the rows of b that a lacks or has with another value, sorted. It reads no value that is stored apart.
+func NewKeys(a, b *Collection) ([]string, error) {
+	if a.id == b.id {
+		return nil, nil
+	}
+	changes, err := changedLines(a, b)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for i := range changes {
+		if changes[i].to.raw != nil {
+			keys = append(keys, changes[i].to.key)
+		}
+	}
+	return keys, nil
+}
+
 // changedLine is a row that differs between two collections. If a collection lacks the row, the line of that
 // collection is zero.
 type changedLine struct{ from, to line }

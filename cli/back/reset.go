@@ -24,9 +24,9 @@ func resetCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "reset",
 		Summary: "make all tasks of a run pending again, or set its state back to a frame",
-		Usage:   []string{"[<workflow>] <run>[:<frame>] [--resume [--yes]]"},
+		Usage:   []string{"[<workflow>] <run>[:<frame>] [--keep-signals] [--resume [--yes]]"},
 		About: `Makes every task of the run pending again and clears all outputs, loops, approvals, answers
-and signals, in a new frame. The run's input and the files stay. The frames in between are
+and signals, in a new frame; --keep-signals keeps the signals. The run's input and the files stay. The frames in between are
 shown only by timeline --all and keep their addresses; attempts stay in the history, marked
 cancelled. undo takes the reset back.
 
@@ -39,7 +39,7 @@ entry, unless --force is given.
 
 Prints the address of the new frame; with --resume, the run's id.`,
 		MaxArgs: 2,
-		Flags:   append(arg.TargetFlags(), sequelFlags(desk.ConfirmFlag())...),
+		Flags:   append(append(arg.TargetFlags(), keepSignalsFlag()), sequelFlags(desk.ConfirmFlag())...),
 		Changes: true,
 		Exits:   arg.Runs(),
 		Examples: []arg.Example{
@@ -53,7 +53,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		if err != nil {
 			return err
 		}
-		req := app.ResetRequest{ResetRequest: travel.ResetRequest{Run: of.Address, Force: c.Bool("force")}}
+		req := app.ResetRequest{ResetRequest: travel.ResetRequest{Run: of.Address, Force: c.Bool("force"), Signals: c.Bool("keep-signals")}}
 		if req.Sequel, err = parseSequel(s, cmd, c, of.Workflow, true); err != nil {
 			return err
 		}

@@ -54,7 +54,8 @@ func travelCommand() *arg.Command {
 signals. Tasks that were running at the frame or started later are pending again; resume
 continues with them. With --node, travel goes to the last frame before an attempt of that
 task started, and tasks that need the task are pending, too. The default is the newest
-attempt, or with a frame the newest attempt at that frame.
+attempt, or with a frame the newest attempt at that frame. Signals that came since are
+dropped, and named; --keep-signals keeps them, so that the run need not wait for them again.
 
 Nothing is lost. The state becomes a new frame; the frames in between are shown only by
 timeline --all and keep their addresses. Later attempts stay in the history, marked
@@ -80,6 +81,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `K`, from 1 (default: the newest)"},
 			&urfave.BoolFlag{Name: "no-deps", Usage: "make only this task pending; keep the rest of the state and the files"},
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
+			keepSignalsFlag(),
 		}, arg.TargetFlags(), sequelFlags(travelYesFlag())),
 		Changes: true,
 		Exits:   arg.Runs(),
@@ -112,7 +114,7 @@ func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	}
 	req.Request = travel.Request{
 		Run: of.Address, Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
-		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"), Force: c.Bool("force"),
+		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"), Force: c.Bool("force"), Signals: c.Bool("keep-signals"),
 	}
 	if c.IsSet("attempt") && req.Attempt < 1 {
 		return req, fault.New(fault.Usage, "--attempt cannot be %d", req.Attempt).Hint("use a number from 1")
@@ -177,6 +179,11 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 // the command, and becomes one of these flags.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
 	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue the run at once"}, yes, forceFlag(" or tasks had effects outside it that stay done"), desk.UndoEffectsFlag(), desk.TrustFilesFlag()}, desk.EngineFlags()...)
+}
+
+// keepSignalsFlag returns the flag --keep-signals.
+func keepSignalsFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "keep-signals", Usage: "keep the signals that the run has received since"}
 }
 
 // forceFlag returns the flag --force of a command that goes back in a run. more is what else it goes on in spite of.

@@ -29,6 +29,7 @@ type TraveledDocument struct {
 	Reset       []string           `json:"reset"`
 	Cancelled   []string           `json:"cancelled"`
 	Dropped     []int64            `json:"dropped"`
+	Signals     []string           `json:"droppedSignals"` // their names, in the order in which they came
 	VCSRestored bool               `json:"vcsRestored"`
 	Files       *RestoredDocument  `json:"files"`
 	Worktrees   []RestoredDocument `json:"worktrees"`
@@ -41,7 +42,7 @@ func DescribeTraveled(done *travel.Result) TraveledDocument {
 	doc := TraveledDocument{
 		RunID: done.Run, Op: done.Op.Number, Frame: done.Frame, FromFrame: done.From,
 		ToFrame: done.To.Frame, ToRunID: done.To.Run, Status: string(done.Status),
-		Reset: done.Reset, Cancelled: done.Cancelled, Dropped: done.Dropped,
+		Reset: done.Reset, Cancelled: done.Cancelled, Dropped: done.Dropped, Signals: done.Signals,
 		VCSRestored: done.Files != nil || len(done.Worktrees) > 0,
 		Worktrees:   make([]RestoredDocument, len(done.Worktrees)), Missing: done.Missing,
 	}
@@ -80,6 +81,9 @@ func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 	if n := len(done.Cancelled); n > 0 {
 		s.Note("marked cancelled: %s of %s", plain.Count(n, "attempt"), display.List(attemptedNodes(done.Cancelled)))
+	}
+	if n := len(done.Signals); n > 0 {
+		s.Note("dropped: %s (%s); --keep-signals keeps them", plain.Count(n, "signal"), display.ListUpTo(5, done.Signals))
 	}
 	tellTraveledFiles(ctx, s, store, done)
 	switch {

@@ -30,7 +30,7 @@ func travelToFrame(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 			Hint("add --node ID to go back to the state before a task")
 	}
 	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpReset, To: &frame.Address.Frame})
-	t.agree, t.out.To = req.Agree, frame.Address
+	t.agree, t.out.To, t.keeps = req.Agree, frame.Address, req.Signals
 	where := fmt.Sprintf("frame %d", frame.Address.Frame)
 	t.subject = "back to " + where
 	to := &destination{frame.Entry, frame.Address, frame.Address.Frame}

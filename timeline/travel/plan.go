@@ -20,6 +20,7 @@ type plan struct {
 	store   *timeline.Store
 	head    *timeline.Head
 	op      snapshot.Op
+	keeps   bool                           // the signals that have come stay
 	undoes  *snapshot.Op                   // the op that an undo takes back; nil for a travel or reset
 	subject string                         // the subject of the frame's commit
 	missing []snapshot.Worktree            // recorded worktrees of tasks that no longer exist
@@ -54,7 +55,7 @@ func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 	return &plan{
 		store: s, head: head, op: op, files: &code.RestoreJobs{Store: s, Head: head},
 		out: &Result{
-			Run: head.Row().ID, Reset: []string{}, Cancelled: []string{}, Dropped: []int64{},
+			Run: head.Row().ID, Reset: []string{}, Cancelled: []string{}, Signals: []string{}, Dropped: []int64{},
 			Worktrees: []*code.RestoreResult{}, Missing: []string{},
 		},
 	}
@@ -289,12 +290,21 @@ func (t *plan) draft() (*travelDraft, error) {
 			}
 		}
 	}
+	if t.keeps {
+		if turn.state, err = keepSignals(turn.state, state, t.head.State()); err != nil {
+			return nil, err
+		}
+		draft.Frame.State = turn.state
+	}
 	// The next state is computed only to find the nodes that became pending. Nothing is stored.
 	next, err := state.EditWithin(t.store.Settings().Limits, t.store.Objects().Begin(), turn.state)
 	if err != nil {
 		return nil, err
 	}
 	if t.out.Reset, err = becamePending(t.head.State(), next); err != nil {
+		return nil, err
+	}
+	if t.out.Signals, err = lostSignals(t.head.State(), next); err != nil {
 		return nil, err
 	}
 	t.out.From, t.out.Dropped, t.out.Cancelled = t.head.Row().Frame, []int64{}, []string{}

@@ -13,6 +13,7 @@ type ResetRequest struct {
 	Run     string                  // the run's id, or the address of one of its frames
 	Effects timeline.ConfirmEffects // as in Request
 	Force   bool                    // as in Request
+	Signals bool                    // as in Request
 	Redefinition
 }
 
@@ -30,10 +31,10 @@ func Reset(ctx context.Context, s *timeline.Store, req ResetRequest) (*Result, e
 		return nil, err
 	}
 	if frame != nil {
-		return travelToFrame(ctx, s, head, frame, Request{Run: req.Run, NoFiles: true, Effects: req.Effects, Redefinition: req.Redefinition})
+		return travelToFrame(ctx, s, head, frame, Request{Run: req.Run, NoFiles: true, Signals: req.Signals, Effects: req.Effects, Redefinition: req.Redefinition})
 	}
 	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpReset, To: new(int64)})
-	t.subject, t.agree, t.effects = "reset: begins anew", req.Agree, req.Effects
+	t.subject, t.agree, t.effects, t.keeps = "reset: begins anew", req.Agree, req.Effects, req.Signals
 	t.out.To = timeline.Address{Run: head.Row().ID, Frame: 0}
 	t.turn = func(at int64) (*turn, error) { return t.anew(ctx, req.Redefinition, at) }
 	return t.do(ctx)

@@ -34,6 +34,7 @@ type Request struct {
 	Attempt   int                 // 0 means the newest attempt of the iteration, as of the frame that Run names or of the tip
 	NoDeps    bool                // reset only the node, keep the rest of the tip's state, and restore no files
 	NoFiles   bool                // restore no files
+	Signals   bool                // keep the signals that have come since
 	Force     bool                // go on although a process in another clone may be executing the run
 	Confirm   code.ConfirmRemoval // asks about untracked files; nil removes them without a question
 	// Effects is asked about effects outside the run that are stepped over. If it returns an error, nothing is changed. nil steps over them.
@@ -51,6 +52,7 @@ type Result struct {
 	To        timeline.Address      // the frame whose state the run has now; it may belong to an ancestor
 	Reset     []string              // keys of nodes that became pending
 	Cancelled []string              // keys of attempts that became cancelled
+	Signals   []string              // names of the signals that the run has no more, in the order in which they came
 	Dropped   []int64               // numbers of the frames that became dropped
 	Files     *code.RestoreResult   // the restored working copy that the tasks share; nil if it was not restored
 	Worktrees []*code.RestoreResult // the restored worktrees of single tasks
@@ -100,7 +102,7 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	t := newPlan(s, head, snapshot.Op{
 		Kind: snapshot.OpTravel, NodeID: attempt.NodeID, Iteration: attempt.Iteration, Attempt: attempt.Attempt, NoDeps: req.NoDeps,
 	})
-	t.agree, t.effects = req.Agree, req.Effects
+	t.agree, t.effects, t.keeps = req.Agree, req.Effects, req.Signals
 	if req.NoDeps {
 		t.subject = snapshot.Key(attempt.NodeID, attempt.Iteration) + " pending again"
 		t.out.To = timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame}

@@ -56,13 +56,10 @@ func (l *gitLanding) stand(ctx context.Context) error {
 	if commit == "" {
 		return fault.New(fault.LandRefused, "the branch has no commit yet").Hint("make a first commit: `git commit --allow-empty`")
 	}
-	operation, err := l.w.Underway()
-	if err != nil {
-		return timeline.Explain(err)
-	}
-	if operation != "" && l.req.Mode != Branch {
-		return fault.New(fault.LandRefused, "a %s is under way", operation).
-			Hint("finish it, or take it back with `git %s --abort`", fault.Word(operation))
+	if l.req.Mode != Branch {
+		if err := refuseUnderway(l.w, fault.LandRefused, ""); err != nil {
+			return err
+		}
 	}
 	if lock := filepath.Join(l.w.Repo.GitDir, "index.lock"); l.req.Mode != Branch {
 		if _, err := os.Lstat(lock); err == nil {

@@ -2,6 +2,8 @@ package land
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,6 +39,9 @@ func landJJ(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 		req.Mode = Commit
 	}
 	l := &jjLanding{s: s, w: s.Workspace(), req: req, out: newResult(s, req)}
+	if err := underwayBesideJJ(l.w, fault.LandRefused, ""); err != nil {
+		return nil, err
+	}
 	if env := l.w.JJIdentity(ctx); env != nil {
 		l.w = l.w.WithEnv(env...)
 	}
@@ -60,6 +65,28 @@ func landJJ(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 		return nil, timeline.Explain(err)
 	}
 	return l.land(ctx, jobs, job)
+}
+
+// underwayBesideJJ returns an error with a code if git has begun an operation in a jj workspace beside git and not finished it: jj, which moves
+// HEAD, would end it without a word. run is the landing's run for an undo, or "".
+func underwayBesideJJ(w *jjbridge.Workspace, code fault.Code, run string) error {
+	if _, err := os.Lstat(filepath.Join(w.Root, ".git")); err != nil {
+		return nil //nolint:nilerr // git works elsewhere
+	}
+	return refuseUnderway(w, code, run)
+}
+
+// refuseUnderway returns an error with a code if git has begun an operation and not finished it.
+func refuseUnderway(w *jjbridge.Workspace, code fault.Code, run string) error {
+	operation, err := w.Underway()
+	if err != nil || operation == "" {
+		return timeline.Explain(err)
+	}
+	out := fault.New(code, "a %s is under way", operation).Hint("finish it, or take it back with `git %s --abort`", fault.Word(operation))
+	if run != "" {
+		out = out.Detail("runId", run)
+	}
+	return out
 }
 
 // forecast merges the changes with git, to find out what jj will change. It returns the files to expect.
@@ -257,6 +284,9 @@ func (t *TakeBack) landedChanges(ctx context.Context) ([]*jjbridge.JJChange, err
 
 // checkJJ checks that the landed change is @, or that a landed branch is where it was, and that no other change is on it.
 func (t *TakeBack) checkJJ(ctx context.Context) error {
+	if err := underwayBesideJJ(t.s.Workspace(), fault.UndoRefused, t.run); err != nil {
+		return err
+	}
 	landed, err := t.landedChanges(ctx)
 	if err != nil {
 		return timeline.Explain(err)

@@ -165,14 +165,10 @@ func (t *TakeBack) checkGit(ctx context.Context) error {
 	if branch != "" {
 		ref = "refs/heads/" + branch
 	}
-	operation, err := w.Underway()
-	if err != nil {
-		return timeline.Explain(err)
+	if err := refuseUnderway(w, fault.UndoRefused, t.run); err != nil {
+		return err
 	}
 	switch {
-	case operation != "":
-		return fault.New(fault.UndoRefused, "a %s is under way", operation).
-			Hint("finish it, or take it back with `git %s --abort`", fault.Word(operation)).Detail("runId", t.run)
 	case ref != t.r.Ref:
 		return fault.New(fault.UndoRefused, "another branch was checked out since the landing %q", t.run).
 			Hint("check %s out again", t.r.Ref).Detail("runId", t.run)

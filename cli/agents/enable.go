@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +40,8 @@ func enableCommand() *arg.Command {
 		About: `Adds hooks to the settings of the agents in this working copy. Without names, these are the agents
 that are installed, or claude if none is on PATH. What is in a file of settings stays. A colleague without git-smithers is not
 disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
-restarted.
+restarted. A file that enable makes for this clone alone is put into .git/info/exclude, so that
+git add does not take it.
 
 The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
 .gemini/settings.json; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts. Some agents
@@ -55,7 +57,8 @@ ask whether you trust the hooks; session status says what is missing.`,
 					return err
 				}
 				if !s.JSON {
-					s.Note("sessions of %s are recorded: hooks are in %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
+					s.Note("hooks of %s are in %s; `%s session status` says when the first has come", setup.Agent.Name, filepath.ToSlash(setup.File()), fault.Program)
+					sayUnheard(s, setup)
 					if trust := setup.Agent.Hooks.Trust; trust != "" {
 						s.Note("%s", trust)
 					}
@@ -157,6 +160,16 @@ func sayHooks(s *session.Session, setup hooks.Setup) {
 	s.Note("hooks stay in %s: `%s` removes them", filepath.ToSlash(setup.File()), fault.CommandLine(fault.Program+" session", command...))
 }
 
+// sayUnheard warns of what keeps the agent from hearing its hooks, or the hooks from finding git-smithers.
+func sayUnheard(s *session.Session, setup hooks.Setup) {
+	for _, why := range setup.Unheard() {
+		s.Warn(errors.New(why))
+	}
+	if _, err := gitexec.Find(s.Env, "git-smithers"); err != nil {
+		s.Warn(errors.New("git-smithers is not on PATH, and a hook that does not find it does nothing"))
+	}
+}
+
 // writeSetup prints the document of enable and disable, if a script reads.
 func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool) error {
 	if !s.JSON {
@@ -187,7 +200,7 @@ func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f fun
 		root, err := topOf(store)
 		for _, d := range speak {
 			if err == nil {
-				err = f(hooks.Setup{Agent: d, Root: root, Shared: c.Bool("shared"), Private: store.Private()})
+				err = f(hooks.Setup{Agent: d, Root: root, Shared: c.Bool("shared"), Private: store.Private(), GitDir: store.Repo().CommonDir})
 			}
 		}
 		return err
@@ -213,7 +226,7 @@ func installed(s *session.Session, shared bool) []string {
 
 // setupsOf returns the setups of an agent in the working copy with the top root: the user's own and, if the agent has one, the shared.
 func setupsOf(store *timeline.Store, root string, speaks *dialect.Dialect) []hooks.Setup {
-	own := hooks.Setup{Agent: speaks, Root: root, Private: store.Private()}
+	own := hooks.Setup{Agent: speaks, Root: root, Private: store.Private(), GitDir: store.Repo().CommonDir}
 	if speaks.Hooks.Shared == "" {
 		return []hooks.Setup{own}
 	}

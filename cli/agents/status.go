@@ -35,6 +35,7 @@ type settingsState struct {
 	File    string   `json:"file"`
 	Events  []string `json:"events"`          // with a hook of ours
 	Missing []string `json:"missing"`         // without one
+	Unheard []string `json:"unheard"`         // why the agent may not hear the hooks
 	Error   string   `json:"error,omitempty"` // why the file cannot be read
 }
 
@@ -104,12 +105,15 @@ func settingsOf(store *timeline.Store, root, name string) []settingsState {
 	speaks, _ := dialect.Of(name)
 	var files []settingsState
 	for _, setup := range setupsOf(store, root, speaks) {
-		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}}
+		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}, Unheard: []string{}}
 		have, want, err := setup.InPlace()
 		if err != nil {
 			state.Error = err.Error()
 		}
 		state.Events = append(state.Events, have...)
+		if len(have) > 0 {
+			state.Unheard = append(state.Unheard, setup.Unheard()...)
+		}
 		for _, event := range want {
 			if !slices.Contains(have, event) {
 				state.Missing = append(state.Missing, event)
@@ -163,6 +167,11 @@ func stateOf(calls []agent.LogEntry) hookState {
 	return state
 }
 
+// ran reports whether a hook of an agent has run on this machine.
+func (d *statusDocument) ran(name string) bool {
+	return slices.ContainsFunc(d.Agents, func(a agentState) bool { return a.Agent == name && a.Calls > 0 })
+}
+
 // statusText returns the status in words.
 func statusText(doc statusDocument) string {
 	var b strings.Builder
@@ -174,10 +183,15 @@ func statusText(doc statusDocument) string {
 			continue
 		case len(f.Events) == 0:
 			continue
-		case len(f.Missing) == 0:
+		case len(f.Missing) > 0:
+			fmt.Fprintf(&b, "%s is recorded in part: %s lacks hooks for %s\n", f.Agent, f.File, strings.Join(f.Missing, ", "))
+		case doc.ran(f.Agent):
 			fmt.Fprintf(&b, "%s is recorded: hooks are in %s\n", f.Agent, f.File)
 		default:
-			fmt.Fprintf(&b, "%s is recorded in part: %s lacks hooks for %s\n", f.Agent, f.File, strings.Join(f.Missing, ", "))
+			fmt.Fprintf(&b, "%s: hooks are written to %s, and none has come since\n", f.Agent, f.File)
+		}
+		for _, why := range f.Unheard {
+			fmt.Fprintf(&b, "  %s\n", plain.Text(why))
 		}
 		recorded = true
 	}

@@ -18,7 +18,7 @@ const Claude = "claude"
 var claude = Dialect{
 	Name: Claude, Parse: parseClaude, Read: readClaude, SubagentFile: claudeSubagentFile, Resume: resumeClaude, NamesFiles: true, Variable: "CLAUDECODE", CoAuthor: "Claude <noreply@anthropic.com>",
 	Hooks: &Hooks{
-		File: ".claude/settings.local.json", Shared: ".claude/settings.json",
+		File: ".claude/settings.local.json", Shared: ".claude/settings.json", Strict: true, SharedAtTop: true,
 		Events: []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "SessionEnd"},
 		Entry: func(_, command string) any {
 			return hookEntry{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: HookSeconds}}}

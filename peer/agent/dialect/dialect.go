@@ -44,6 +44,10 @@ type Hooks struct {
 	Program string
 	// Trust says what the user must do before the agent runs the hooks. It is "" if nothing is to be done.
 	Trust string
+	// Strict means that the agent ignores a file with comments or trailing commas.
+	Strict bool
+	// OwnAtTop and SharedAtTop mean that only an agent that starts at the top of the working copy reads File, or Shared.
+	OwnAtTop, SharedAtTop bool
 }
 
 // all lists the dialects, in the order in which people see them.

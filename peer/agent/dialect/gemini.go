@@ -18,7 +18,7 @@ const Gemini = "gemini"
 var gemini = Dialect{
 	Name: Gemini, Parse: parseGemini, Read: readGemini, Resume: resumeGemini, Variable: "GEMINI_CLI",
 	Hooks: &Hooks{
-		File:   ".gemini/settings.json",
+		File: ".gemini/settings.json", OwnAtTop: true,
 		Events: []string{"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"},
 		Entry: func(_, command string) any {
 			const seconds = 1000 // Gemini CLI counts milliseconds

@@ -24,7 +24,7 @@ var piProgram string
 var pi = Dialect{
 	Name: Pi, Parse: parseProgram, Read: readPi, Resume: resumePi, Variable: "PI_CODING_AGENT",
 	Hooks: &Hooks{
-		File: ".pi/extensions/git-smithers.ts", Program: piProgram,
+		File: ".pi/extensions/git-smithers.ts", Program: piProgram, OwnAtTop: true,
 		Trust: "pi 0.79 and newer asks whether you trust the folder, and runs no hooks before you do",
 	},
 }

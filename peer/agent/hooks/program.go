@@ -64,5 +64,5 @@ func (s Setup) disableProgram() (bool, error) {
 	if err := os.Remove(s.path()); err != nil {
 		return false, fmt.Errorf("remove the program for %s: %w", s.Agent.Name, err)
 	}
-	return true, s.forget()
+	return true, errors.Join(s.forget(), s.include())
 }

@@ -10,14 +10,42 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// hasHook reports whether an event has a command of ours.
-func hasHook(settings *hujson.Value, event string) bool {
+// hasHook reports whether an event has a command of ours for an agent.
+func hasHook(settings *hujson.Value, agent, event string) bool {
 	for i := range elements(settings, "/hooks/"+event) {
-		if len(ourCommands(settings, entryPointer(event, i))) > 0 {
-			return true
+		entry := entryPointer(event, i)
+		for _, command := range ourCommands(settings, entry) {
+			if strings.Contains(elements(settings, entry+"/hooks")[command].String(), hookMark+agent+" ") {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// hasForeign reports whether the settings have commands of ours for another agent: some agents take the hooks of another over, with limits of
+// time that they read in other units.
+func hasForeign(settings *hujson.Value, agent string) bool {
+	text := settings.String()
+	return strings.Count(text, hookMark) > strings.Count(text, hookMark+agent+" ")
+}
+
+// allEvents returns the names of all events that have entries.
+func allEvents(settings *hujson.Value) (events []string) {
+	at := settings.Find("/hooks")
+	if at == nil {
+		return nil
+	}
+	object, ok := at.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	for _, member := range object.Members {
+		if name, ok := member.Name.Value.(hujson.Literal); ok {
+			events = append(events, name.String())
+		}
+	}
+	return events
 }
 
 // entryPointer returns the JSON pointer to the entry with the index in the list of an event.

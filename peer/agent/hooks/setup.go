@@ -35,6 +35,7 @@ type Setup struct {
 	Root    string           // the top of the working copy
 	Shared  bool             // the settings that the project shares, instead of the user's own for the project
 	Private string           // the store's private folder
+	GitDir  string           // git's common folder, whose info/exclude gets the files that are for this clone alone; "" for none
 }
 
 // File returns the path of the settings, relative to the top of the working copy.
@@ -65,7 +66,7 @@ func (s Setup) InPlace() (have, want []string, err error) {
 		return nil, nil, err
 	}
 	for _, event := range s.Agent.Hooks.Events {
-		if hasHook(settings, event) {
+		if hasHook(settings, s.Agent.Name, event) {
 			have = append(have, event)
 		}
 	}
@@ -87,8 +88,13 @@ func (s Setup) Enable() (bool, error) {
 		return false, err
 	}
 	changed := false
+	if hasForeign(settings, s.Agent.Name) {
+		if changed, err = removeHooks(settings, allEvents(settings)); err != nil {
+			return false, s.notSettings(err)
+		}
+	}
 	for _, event := range s.Agent.Hooks.Events {
-		if hasHook(settings, event) {
+		if hasHook(settings, s.Agent.Name, event) {
 			continue
 		}
 		if err := addHook(settings, event, s.Agent.Hooks.Entry(event, hookCommand(s.Agent.Name, event))); err != nil {
@@ -99,7 +105,7 @@ func (s Setup) Enable() (bool, error) {
 	if !changed {
 		return false, nil
 	}
-	return true, s.write(before, indentLike(before, settings.Pack()))
+	return true, s.write(before, withMark(before, indentLike(before, settings.Pack())))
 }
 
 // Disable removes the hooks of ours, and reports whether there were any. If nobody has changed the settings since Enable, they
@@ -118,17 +124,41 @@ func (s Setup) Disable() (bool, error) {
 	if former, err := s.readUndo(); err == nil && former.After == digest(now) {
 		return true, errors.Join(s.restore(former), os.Remove(s.undoPath()))
 	}
-	removed, err := removeHooks(settings, s.Agent.Hooks.Events)
+	removed, err := removeHooks(settings, allEvents(settings))
 	if err != nil {
 		return false, s.notSettings(err)
 	}
 	if !removed {
 		return false, nil
 	}
-	if err := s.replace(settings.Pack()); err != nil {
+	if err := s.replace(withMark(now, settings.Pack())); err != nil {
 		return false, err
 	}
-	return true, s.forget()
+	return true, errors.Join(s.forget(), s.include())
+}
+
+// byteOrderMark is the mark with which some editors begin a file in UTF-8.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// withMark returns settings with the byte order mark that they had before.
+func withMark(before, settings []byte) []byte {
+	if bytes.HasPrefix(before, byteOrderMark) {
+		return append(bytes.Clone(byteOrderMark), settings...)
+	}
+	return settings
+}
+
+// Unheard says for people why the agent may not hear the hooks that are in place, or returns nil.
+func (s Setup) Unheard() []string {
+	var why []string
+	of, file := s.Agent.Hooks, filepath.ToSlash(s.File())
+	if data, err := os.ReadFile(s.path()); err == nil && of.Strict && !json.Valid(bytes.TrimPrefix(data, byteOrderMark)) {
+		why = append(why, fmt.Sprintf("%s does not read %s, because the file has comments or trailing commas: nothing is recorded until they are out", s.Agent.Name, file))
+	}
+	if s.Shared && of.SharedAtTop || !s.Shared && of.OwnAtTop {
+		why = append(why, fmt.Sprintf("%s reads %s only if it starts at the top of the working copy", s.Agent.Name, file))
+	}
+	return why
 }
 
 // forget removes what Setup keeps for Disable.
@@ -149,8 +179,8 @@ func (s Setup) read() (*hujson.Value, []byte, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fault.New(fault.InvalidInput, "the settings of %s: %w", s.Agent.Name, err)
 	}
-	text := data
-	if len(bytes.TrimSpace(data)) == 0 {
+	text := bytes.TrimPrefix(data, byteOrderMark)
+	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
 	}
 	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > maxNested {
@@ -233,6 +263,11 @@ func (s Setup) write(before, after []byte) error {
 	if err := fsx.Replace(s.undoPath(), data, 0o600); err != nil {
 		return fault.New(fault.WriteFailed, "keep the former settings: %w", err)
 	}
+	if keep.Before == nil {
+		if err := s.exclude(); err != nil {
+			return err
+		}
+	}
 	return s.replace(after)
 }
 
@@ -268,6 +303,9 @@ func (s Setup) restore(u undo) error {
 	}
 	if err := os.Remove(s.path()); err != nil {
 		return fmt.Errorf("remove the settings: %w", err)
+	}
+	if err := s.include(); err != nil {
+		return err
 	}
 	for _, dir := range u.Made {
 		_ = os.Remove(filepath.Join(s.Root, dir)) // a folder with other files stays

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -227,6 +228,16 @@ func (d *drafter) takeCalls() error {
 		}
 		if c.Result != nil {
 			call.Status, call.FinishedAtMs = statusOf(*c.Result), &d.atMs
+			if c.Input != nil {
+				call.Input = c.Input
+			}
+			if c.Result.Output != "" {
+				output, err := json.Marshal(c.Result.Output)
+				if err != nil {
+					return err
+				}
+				call.Output = output
+			}
 			d.mem.end(c.ID)
 		}
 		d.calls[key], d.changed = call, true

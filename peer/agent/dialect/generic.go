@@ -1,9 +1,14 @@
 package dialect
 
 import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // Generic is the name of the dialect that any agent can speak: the one input that docs/sessions.md describes.
@@ -29,10 +34,39 @@ type genericInput struct {
 
 // genericTool is a tool call in a genericInput.
 type genericTool struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Failed   bool   `json:"failed"`
-	ReadOnly bool   `json:"readOnly"`
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Failed   bool            `json:"failed"`
+	ReadOnly bool            `json:"readOnly"`
+	Input    json.RawMessage `json:"input"`
+	Output   json.RawMessage `json:"output"`
+}
+
+// maxGenericText is the size of the largest input or output of a call in a genericInput that is stored, in bytes.
+const maxGenericText = 256 << 10
+
+// input returns the input of the call, or nil if it has none or a larger one than is stored.
+func (t *genericTool) input() json.RawMessage {
+	if len(t.Input) > maxGenericText || string(t.Input) == "null" {
+		return nil
+	}
+	return t.Input
+}
+
+// output returns the output of the call in words: a text as it is, or any other value as JSON. It is cut at maxGenericText.
+func (t *genericTool) output() string {
+	var text string
+	if json.Unmarshal(t.Output, &text) != nil {
+		text = string(t.Output)
+	}
+	return plain.Cut(text, maxGenericText)
+}
+
+// newCallID returns an id for a call whose agent has none.
+func newCallID() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return "call-" + hex.EncodeToString(b[:])
 }
 
 // genericKinds maps the events of a genericInput to ours. Other events are ignored.
@@ -51,7 +85,11 @@ func parseGeneric(name string, input []byte) (Event, error) {
 	}
 	ev.Agent = in.Agent
 	for i, tool := range in.Tools {
-		ev.Calls[i].Result = &Result{ID: tool.ID, Failed: tool.Failed}
+		call := &ev.Calls[i]
+		if call.ID == "" && ev.Kind == Called { // a call that begins without an id cannot be told from others when it ends
+			call.ID = newCallID()
+		}
+		call.Input, call.Result = tool.input(), &Result{ID: call.ID, Failed: tool.Failed, Output: tool.output()}
 	}
 	return ev, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
@@ -103,6 +104,8 @@ type keptLines struct {
 	mem     *memory         // at the frame
 	folders []string        // in which the agent has worked; not empty
 	head    *snapshot.Entry // the newest entry of the session
+	// replaces means that the frame is that of a prompt: the conversation ends before it, so the course's first prompt takes its place.
+	replaces bool
 }
 
 // CanGoOn reports whether a WhatIf can go on from an entry of a session: its agent is known to go on with a conversation, and the entry
@@ -154,7 +157,7 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	}
 	own := cut(whole.lines, len(then.lines), at.Entry.IDs)
 	folders := foldersOf(whole.lines, s.Workspace().Root)
-	kept := &keptLines{speaks: speaks, mem: mem, folders: folders, head: head.Entry()}
+	kept := &keptLines{speaks: speaks, mem: mem, folders: folders, head: head.Entry(), replaces: mem.Turn > 0 && slices.Contains(at.Entry.IDs, TurnID(mem.Turn))}
 	end := 0
 	for _, i := range own {
 		kept.lines, kept.of, end = append(kept.lines, whole.lines[i]), append(kept.of, whole.of[i]), i+1
@@ -181,7 +184,11 @@ const WhatIfLabel = "what if"
 // fork makes the fork of the session's run at the frame. size is the size of the file with the conversation.
 func (w WhatIf) fork(ctx context.Context, s *timeline.Store, course *Course, kept *keptLines, size int64) error {
 	mem := kept.mem
-	head, err := s.Fork(ctx, timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: WhatIfLabel, Effects: w.Effects})
+	req := timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: WhatIfLabel, Effects: w.Effects}
+	if kept.replaces {
+		req.Prepare = func(*snapshot.State, snapshot.Reveal) ([]snapshot.Change, error) { return mem.withoutTurn(), nil }
+	}
+	head, err := s.Fork(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -190,12 +197,53 @@ func (w WhatIf) fork(ctx context.Context, s *timeline.Store, course *Course, kep
 		return err
 	}
 	mem.enter(course.Session, size)
-	mem.Cut = true
+	if mem.Cut = !kept.replaces; kept.replaces {
+		cut, err := mem.takeBackTurn(head.Entry(), s.Now().UnixMilli())
+		if err != nil {
+			return err
+		}
+		late = append(late, cut...)
+	}
 	ext, err := mem.draft()
 	if err != nil {
 		return err
 	}
 	return head.Append(ctx, snapshot.Draft{Journal: late, Ext: ext, Subject: "what if"})
+}
+
+// withoutTurn returns the changes of the state that take out the newest turn.
+func (m *memory) withoutTurn() []snapshot.Change {
+	key := snapshot.Key(turnNode, m.Turn)
+	return []snapshot.Change{
+		snapshot.RemoveRow(snapshot.CollectionNodes, key), snapshot.RemoveRow(snapshot.OutputCollection(promptsTable), key),
+	}
+}
+
+// takeBackTurn takes the newest turn out of the memory, so that the next prompt has its number, and returns the change of the journal by which its
+// attempt has ended until then. entry is the course's.
+func (m *memory) takeBackTurn(entry *snapshot.Entry, atMs int64) ([]snapshot.Change, error) {
+	attempts, err := entry.Attempts()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	attempt, found, err := rowOf(attempts, snapshot.AttemptKey(turnNode, m.Turn, 1), snapshot.DecodeAttempt)
+	if err != nil {
+		return nil, err
+	}
+	m.Turn, m.Calls = m.Turn-1, 0
+	for call, err := range entry.AllToolCalls() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if call.NodeID == turnNode && call.Iteration == m.Turn {
+			m.Calls = max(m.Calls, call.Seq+1)
+		}
+	}
+	if !found {
+		return nil, nil
+	}
+	attempt.State, attempt.FinishedAtMs = snapshot.AttemptCancelled, &atMs
+	return []snapshot.Change{snapshot.SetRow(snapshot.CollectionAttempts, snapshot.EncodeAttempt(attempt))}, nil
 }
 
 // shortName returns a name for a session in the name of a folder. It is the end of the id, because the ids of some agents begin with the

@@ -156,9 +156,7 @@ func (d *drafter) takeTranscript(name, path string) error {
 		if err := d.takeLine(name, l); err != nil {
 			return err
 		}
-		if l.Message != "" && l.Message != to.Message {
-			to.Message, d.mem.Usage = l.Message, d.mem.Usage.Add(l.Usage)
-		}
+		d.mem.Usage = d.mem.Usage.Add(to.count(l))
 	}
 	if to.Offset = next; next > 0 {
 		d.mem.setRead(name, to)

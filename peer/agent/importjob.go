@@ -67,8 +67,8 @@ func (j *importJob) keep(line dialect.Line) error {
 		return err
 	}
 	read := j.d.mem.Read[j.session]
-	if line.Message != "" && line.Message != read.Message {
-		read.Message, j.d.mem.Usage = line.Message, j.d.mem.Usage.Add(line.Usage)
+	if more := read.count(line); more != (dialect.Usage{}) {
+		j.d.mem.Usage = j.d.mem.Usage.Add(more)
 		j.d.mem.setRead(j.session, read)
 	}
 	if !line.Aside {
@@ -125,7 +125,9 @@ func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt str
 	if err := d.output(promptsTable, map[string]string{"prompt": j.prompt}); err != nil {
 		return err
 	}
-	j.d.mem.setRead(j.session, readTo{Offset: line.Offset, Message: j.d.mem.Read[j.session].Message})
+	read := j.d.mem.Read[j.session]
+	read.Offset = line.Offset
+	j.d.mem.setRead(j.session, read)
 	return j.append(ctx)
 }
 

@@ -61,6 +61,35 @@ type memory struct {
 type readTo struct {
 	Offset  int64  `json:"offset"`            // in bytes
 	Message string `json:"message,omitempty"` // the model's answer whose tokens were counted last
+	// Counted has the tokens of that answer that were counted: an agent that writes an answer over several lines can know them in the last one.
+	Counted dialect.Usage `json:"counted,omitzero"`
+	// Sum has all tokens that were counted of the file, and Before those of the session from before, if the agent counts totals.
+	Sum    dialect.Usage  `json:"sum,omitzero"`
+	Before *dialect.Usage `json:"before,omitempty"`
+}
+
+// count returns the tokens of a line that were not counted yet, and counts them.
+func (to *readTo) count(l dialect.Line) dialect.Usage {
+	var more dialect.Usage
+	if l.Message != "" {
+		if l.Message != to.Message {
+			to.Message, to.Counted = l.Message, dialect.Usage{}
+		}
+		more = l.Usage.Beyond(to.Counted)
+		to.Counted = to.Counted.Add(more)
+	}
+	if t := l.Totals; t != nil {
+		if to.Before == nil {
+			before := t.All.Beyond(to.Sum.Add(more))
+			if to.Sum == (dialect.Usage{}) && more == (dialect.Usage{}) {
+				before = t.All.Beyond(t.Last)
+			}
+			to.Before = &before
+		}
+		more = more.Add(t.All.Beyond(to.Before.Add(to.Sum).Add(more)))
+	}
+	to.Sum = to.Sum.Add(more)
+	return more
 }
 
 // The numbers of open, of ended and of named calls that a session remembers. An agent that never tells how calls end must not make

@@ -107,12 +107,24 @@ type codexPayload struct {
 	Passthrough struct {
 		Kinds []string `json:"content_item_kinds"`
 	} `json:"internal_chat_message_metadata_passthrough"`
-	Usage struct {
-		Input  int64 `json:"input_tokens"` // with those of the cache
-		Cached int64 `json:"cached_input_tokens"`
-		Write  int64 `json:"cache_write_input_tokens"`
-		Output int64 `json:"output_tokens"`
-	} `json:"usage"`
+	Usage codexUsage `json:"usage"`
+	Info  *struct {
+		Total codexUsage `json:"total_token_usage"`
+		Last  codexUsage `json:"last_token_usage"`
+	} `json:"info"`
+}
+
+// codexUsage counts tokens as Codex CLI does.
+type codexUsage struct {
+	Input  int64 `json:"input_tokens"` // with those of the cache
+	Cached int64 `json:"cached_input_tokens"`
+	Write  int64 `json:"cache_write_input_tokens"`
+	Output int64 `json:"output_tokens"` // with those of the reasoning
+}
+
+// usage returns the numbers as ours.
+func (u codexUsage) usage() Usage {
+	return Usage{Input: max(0, u.Input-u.Cached), Output: u.Output, CacheRead: u.Cached, CacheCreation: u.Write}
 }
 
 // readCodex is Read of Codex CLI.
@@ -132,13 +144,16 @@ func readCodex(text []byte) Facts {
 		facts.ForkOf, facts.ForkAt = p.Forked, p.ForkedAt
 	case "token_usage_record":
 		facts.Answers, facts.Message = true, p.ResponseID
-		facts.Usage = Usage{Input: max(0, p.Usage.Input-p.Usage.Cached), Output: p.Usage.Output, CacheRead: p.Usage.Cached, CacheCreation: p.Usage.Write}
+		facts.Usage = p.Usage.usage()
 	case "compacted":
 		if facts.Summary = true; len(p.Replacement) > 0 && string(p.Replacement) != "null" {
 			facts.Undo = &Undo{All: true} // otherwise Codex CLI takes the prompts from the lines before
 		}
 	case "event_msg":
 		facts.Answers = p.Type == "token_count" || p.Type == "task_complete" || p.Type == "item_completed"
+		if p.Type == "token_count" && p.Info != nil { // versions without token_usage_record say it here alone
+			facts.Totals = &Totals{p.Info.Total.usage(), p.Info.Last.usage()}
+		}
 		if p.Type == "thread_rolled_back" {
 			facts.Undo = &Undo{Turns: p.Turns}
 		}

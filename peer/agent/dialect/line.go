@@ -15,13 +15,15 @@ type Line struct {
 
 // Facts is what a line of an agent's file says.
 type Facts struct {
-	Vendor   bool   // the line has only texts of the agent's vendor, and is left out
-	Slim     []byte // the line without long texts of the vendor; nil if the line has none
-	Header   bool   // the line is about the session, and belongs to each cut of the conversation
-	Answers  bool   // the line is of the model or of a tool
-	AtMs     int64  // when the line was written, in milliseconds since 1970; 0 if unknown
-	Message  string // the id of the model's answer that the line is a part of
-	Usage    Usage  // of the whole answer
+	Vendor  bool   // the line has only texts of the agent's vendor, and is left out
+	Slim    []byte // the line without long texts of the vendor; nil if the line has none
+	Header  bool   // the line is about the session, and belongs to each cut of the conversation
+	Answers bool   // the line is of the model or of a tool
+	AtMs    int64  // when the line was written, in milliseconds since 1970; 0 if unknown
+	Message string // the id of the model's answer that the line is a part of
+	Usage   Usage  // of the whole answer
+	// Totals are the tokens of the session so far, if the agent counts them so; nil for other lines.
+	Totals   *Totals
 	Part     string // the id of the message that the words and calls of the line are a part of; "" if it is Message
 	Begun    []Call
 	Ended    []Result
@@ -96,6 +98,20 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Cost: roundCost(u.Cost + v.Cost), Input: u.Input + v.Input, Output: u.Output + v.Output, CacheRead: u.CacheRead + v.CacheRead,
 		CacheCreation: u.CacheCreation + v.CacheCreation,
+	}
+}
+
+// Totals are the tokens of a session up to a line. Some agents repeat them.
+type Totals struct {
+	All  Usage // since the session began, with what came before the agent's file
+	Last Usage // of the newest answer alone
+}
+
+// Beyond returns by how much u is larger than v, each number on its own.
+func (u Usage) Beyond(v Usage) Usage {
+	return Usage{
+		Cost: roundCost(max(0, u.Cost-v.Cost)), Input: max(0, u.Input-v.Input), Output: max(0, u.Output-v.Output),
+		CacheRead: max(0, u.CacheRead-v.CacheRead), CacheCreation: max(0, u.CacheCreation-v.CacheCreation),
 	}
 }
 

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	_ "embed" // the program
 	"encoding/json"
 	"fmt"
@@ -99,7 +100,7 @@ func readPi(text []byte) Facts {
 		m.Content = line.Content
 	}
 	if u := m.Usage; u != nil && m.Role == Assistant {
-		facts.Message = line.ID
+		facts.Message = cmp.Or(line.ID, line.Time) // lines of the first version have no ids
 		facts.Usage = Usage{
 			Cost: roundCost(u.Cost.Total), Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheWrite,
 		}

@@ -132,11 +132,19 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 		j.hold(line)
 		return nil
 	}
+	heard := j.queue.take(line)
 	if prompt := promptIn(line); prompt != "" && j.series != nil && j.promptID != "" && j.promptID == messageOf(line) {
 		j.addPrompt(prompt)
 	} else if prompt != "" {
 		if err := j.beginTurn(ctx, line, prompt); err != nil {
 			return err
+		}
+	}
+	if j.series != nil {
+		for _, text := range append(besideOf(line), heard) {
+			if text != "" {
+				j.addPrompt(text)
+			}
 		}
 	}
 	return j.keep(line)
@@ -146,7 +154,7 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 func promptIn(line dialect.Line) string {
 	var texts []string
 	for _, said := range line.Said {
-		if said.Role == dialect.User && !line.Aside {
+		if said.Role == dialect.User && !line.Aside && !said.Beside && !said.Local {
 			texts = append(texts, said.Text)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 // importJob makes the frames of one imported session. Lines come before the frame that has them: the next prompt, or the end.
 type importJob struct {
+	queue    queue
 	store    *timeline.Store
 	speaks   *dialect.Dialect
 	shown    string
@@ -97,7 +98,7 @@ func (j *importJob) flush() {
 
 // addPrompt adds what another line says of the prompt of the open turn. Some agents write a line again.
 func (j *importJob) addPrompt(prompt string) {
-	prompt = strings.ToValidUTF8(prompt, "\uFFFD")
+	prompt = strings.TrimSpace(strings.ToValidUTF8(prompt, "\uFFFD"))
 	if !slices.Contains(strings.Split(j.prompt, betweenTexts), prompt) && j.prompt != prompt {
 		j.prompt += betweenTexts + prompt
 	}

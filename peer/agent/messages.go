@@ -101,6 +101,8 @@ func promptMessages(state *snapshot.State, turns int) ([]Message, error) {
 type chatJob struct {
 	parts []*chatPart
 	of    map[string]*chatPart // by the ids of calls
+	queue queue
+	heard map[string]int // words that came out of the queue, and how often no line has said them
 }
 
 // chatPart is a message of the user, or one of the model with the results of its calls: the form wants the results right behind the
@@ -116,9 +118,21 @@ type chatPart struct {
 // take takes in a line.
 func (j *chatJob) take(line dialect.Line) {
 	var prompt *chatPart
+	if heard := j.queue.take(line); heard != "" {
+		if j.heard == nil {
+			j.heard = make(map[string]int)
+		}
+		j.heard[heard]++
+		j.parts = append(j.parts, &chatPart{role: roleUser, texts: []string{heard}})
+	}
 	for _, said := range line.Said {
 		part := prompt
 		switch {
+		case said.Local:
+			continue
+		case said.Beside && j.heard[said.Text] > 0:
+			j.heard[said.Text]--
+			continue
 		case said.Role != dialect.User:
 			part = j.part(line)
 		case part == nil:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
@@ -104,8 +105,10 @@ type claudeLine struct {
 	Worktree struct {
 		Path string `json:"worktreePath"`
 	} `json:"worktreeSession"`
-	ID        string `json:"uuid"`
-	Parent    string `json:"parentUuid"`
+	Operation string          `json:"operation"` // of the queue of what the user types meanwhile
+	Content   json.RawMessage `json:"content"`
+	ID        string          `json:"uuid"`
+	Parent    string          `json:"parentUuid"`
 	Compacted struct {
 		Messages struct {
 			IDs    []string `json:"uuids"`
@@ -161,6 +164,10 @@ func readClaude(text []byte) Facts {
 	if u := line.Message.Usage; u != nil {
 		facts.Usage = Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}
 	}
+	if line.Type == "queue-operation" {
+		facts.Queued = line.queued()
+		return facts
+	}
 	var one string
 	if json.Unmarshal(line.Message.Content, &one) == nil {
 		facts.Said = claudeSaid(&line, one)
@@ -181,8 +188,33 @@ func readClaude(text []byte) Facts {
 			facts.Ended, facts.Answers = append(facts.Ended, Result{ID: b.Of, Failed: b.IsError, Output: textOf(b.Content)}), true
 		}
 	}
-	facts.Said = claudeSaid(&line, textsOf(blocks)...)
+	switch {
+	case len(facts.Ended) > 0:
+		facts.Said = claudeBeside(&line, blocks)
+	case line.Type == User && !slices.ContainsFunc(blocks, func(b claudeBlock) bool { return b.Type != "image" }) && len(blocks) > 0:
+		facts.Said = claudeSaid(&line, imagesIn(blocks))
+	default:
+		facts.Said = claudeSaid(&line, textsOf(blocks)...)
+	}
 	return facts
+}
+
+// queued returns what a line says of the words that the user typed while the agent worked.
+func (l *claudeLine) queued() *Queued {
+	switch l.Operation {
+	case "enqueue":
+		if text := textOf(l.Content); text != "" && !claudeOwn(text) {
+			return &Queued{Text: text}
+		}
+		return nil
+	case "remove":
+		return &Queued{Heard: true}
+	case "dequeue":
+		return &Queued{}
+	case "popAll":
+		return &Queued{Cleared: true}
+	}
+	return nil
 }
 
 // link returns the place of a line in the conversation, or nil if it has none.

@@ -4,10 +4,20 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // claudeOwnWords lists how texts begin that Claude Code itself writes in the name of the user.
-var claudeOwnWords = []string{"<task-notification>", "<local-command-stdout>", "<local-command-stderr>", "[Request interrupted by user"}
+var claudeOwnWords = []string{
+	"<task-notification>", "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "[Request interrupted by user",
+	"<bash-stdout>", "<bash-stderr>", "<system-reminder>",
+}
+
+// claudeOwn reports whether Claude Code itself has written a text in the name of the user.
+func claudeOwn(text string) bool {
+	return slices.ContainsFunc(claudeOwnWords, func(begin string) bool { return strings.HasPrefix(text, begin) })
+}
 
 // claudeSaid returns what the texts of a line say, or nil if neither the user nor the model has said them: Claude Code writes
 // summaries, notifications and words to subagents in the same form.
@@ -17,13 +27,58 @@ func claudeSaid(line *claudeLine, texts ...string) []Saying {
 	}
 	var said []Saying
 	for _, text := range texts {
-		own := line.Type == User && slices.ContainsFunc(claudeOwnWords, func(begin string) bool { return strings.HasPrefix(text, begin) })
-		if text != "" && !own {
-			said = append(said, Saying{line.Type, text})
+		if text == "" || line.Type == User && claudeOwn(text) {
+			continue
+		}
+		saying := Saying{Role: line.Type, Text: text}
+		if line.Type == User {
+			saying.Text, saying.Local = asTyped(text)
+		}
+		said = append(said, saying)
+	}
+	return said
+}
+
+// asTyped returns a text of the user as the user typed it: Claude Code writes commands in tags. local reports whether Claude Code did it itself: a
+// command of the shell, or one of its own commands, which begin with their name. A command that is a prompt begins with its message.
+func asTyped(text string) (typed string, local bool) {
+	if command, ok := tagged(text, "bash-input"); ok && strings.HasPrefix(text, "<bash-input>") {
+		return "!" + command, true
+	}
+	name, ok := tagged(text, "command-name")
+	if !ok || !strings.HasPrefix(text, "<command-name>") && !strings.HasPrefix(text, "<command-message>") {
+		return text, false
+	}
+	typed = name
+	if args, ok := tagged(text, "command-args"); ok && args != "" {
+		typed += " " + args
+	}
+	return typed, strings.HasPrefix(text, "<command-name>")
+}
+
+// tagged returns the text between a tag and its end.
+func tagged(text, tag string) (string, bool) {
+	_, after, found := strings.Cut(text, "<"+tag+">")
+	inside, _, ended := strings.Cut(after, "</"+tag+">")
+	return strings.TrimSpace(inside), found && ended
+}
+
+// claudeBeside returns what the user says in a line with the result of a call. Claude Code writes words of its own there, too, in tags.
+func claudeBeside(line *claudeLine, blocks []claudeBlock) []Saying {
+	if line.Meta || line.Compact || line.Aside || line.Type != User {
+		return nil
+	}
+	var said []Saying
+	for _, b := range blocks {
+		if text := strings.TrimSpace(b.Text); b.Type == "text" && text != "" && !strings.HasPrefix(text, "<") && !claudeOwn(text) {
+			said = append(said, Saying{Role: User, Text: text, Beside: true})
 		}
 	}
 	return said
 }
+
+// imagesIn says for a prompt without words how many images it has.
+func imagesIn(blocks []claudeBlock) string { return "[" + plain.Count(len(blocks), "image") + "]" }
 
 // textsOf returns the texts of a message's parts. The words beside the result of a tool are Claude Code's own, so that a message with
 // a result has no texts.

@@ -31,14 +31,14 @@ func (p *codexPayload) said() []Saying {
 		switch {
 		case part.Text == "":
 		case p.Role == Assistant && part.Type == "output_text":
-			said = append(said, Saying{Assistant, part.Text})
+			said = append(said, Saying{Role: Assistant, Text: part.Text})
 		case p.Role == User && part.Type == "input_text":
 			kind := ""
 			if len(kinds) == len(parts) && kinds[i] != "unknown" {
 				kind = kinds[i]
 			}
 			if strings.HasPrefix(kind, "user.") || kind == "" && !isCodexOwn(part.Text) {
-				said = append(said, Saying{User, part.Text})
+				said = append(said, Saying{Role: User, Text: part.Text})
 			}
 		}
 	}

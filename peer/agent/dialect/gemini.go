@@ -200,9 +200,9 @@ func (m *geminiMessage) read(facts *Facts) {
 	switch {
 	case text == "" || len(m.Calls) > 0 || m.isContext(): // a message with calls was written without them before
 	case m.Type == Gemini:
-		facts.Said = []Saying{{Assistant, text}}
+		facts.Said = []Saying{{Role: Assistant, Text: text}}
 	case m.Type == User:
-		facts.Said = []Saying{{User, text}}
+		facts.Said = []Saying{{Role: User, Text: text}}
 	}
 }
 

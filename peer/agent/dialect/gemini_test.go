@@ -85,11 +85,11 @@ func TestLinesOfGemini(t *testing.T) {
 	assert.Equal(t, Facts{}, readGemini([]byte(geminiTime)))
 	assert.Equal(t, Facts{}, readGemini([]byte(`{"$set":{"messages":1}}`)))
 	assert.Equal(t, Facts{Answers: true, Undo: &Undo{From: "ad10eaed"}}, readGemini([]byte(`{"$rewindTo":"ad10eaed"}`)))
-	assert.Equal(t, Facts{AtMs: 1795351438603, Part: "ad10eaed", Said: []Saying{{User, "TASK-ONE please"}}}, readGemini([]byte(geminiPrompt)))
+	assert.Equal(t, Facts{AtMs: 1795351438603, Part: "ad10eaed", Said: []Saying{{Role: User, Text: "TASK-ONE please"}}}, readGemini([]byte(geminiPrompt)))
 	usage := Usage{Input: 100, Output: 25, CacheRead: 60}
 	assert.Equal(t, Facts{
 		Answers: true, AtMs: 1795351439285, Message: "f72cb4ea", Part: "f72cb4ea", Usage: usage,
-		Said: []Saying{{Assistant, "I will write a file."}},
+		Said: []Saying{{Role: Assistant, Text: "I will write a file."}},
 	}, readGemini([]byte(geminiSaid)))
 
 	done := readGemini([]byte(geminiDone))
@@ -104,7 +104,7 @@ func TestLinesOfGemini(t *testing.T) {
 	todos := readGemini([]byte(`{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"t","name":"write_todos","args":{"todos":[{"description":"a"}]},"status":"executing"}]}`))
 	assert.JSONEq(t, `[{"description":"a"}]`, string(todos.Todos))
 	assert.Empty(t, todos.Ended)
-	assert.Equal(t, []Saying{{Assistant, "b"}}, readGemini([]byte(`{"id":"1","type":"gemini","content":[{"text":"a","thought":true},{"text":"b"}]}`)).Said)
+	assert.Equal(t, []Saying{{Role: Assistant, Text: "b"}}, readGemini([]byte(`{"id":"1","type":"gemini","content":[{"text":"a","thought":true},{"text":"b"}]}`)).Said)
 	compressed := readGemini([]byte(`{"$set":{"messages":[{"id":"1","type":"user","content":"sum"},{"id":"2","type":"gemini","content":"ok","toolCalls":[{"id":"t","name":"x"}]}]}}`))
 	assert.Equal(t, Facts{Answers: true, Summary: true, Undo: &Undo{All: true}}, compressed, "the calls were told before")
 }

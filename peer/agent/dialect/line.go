@@ -32,6 +32,7 @@ type Facts struct {
 	Folder   string          // the folder in which the agent works; "" if the line does not say it
 	Worktree bool            // Folder is the top of a worktree that the agent has entered
 	Said     []Saying        // what a person or the model said in words
+	Queued   *Queued         // what became of words that a person typed while the agent worked; nil for other lines
 	Aside    bool            // the line is of a subagent, although it is in the file of the session
 	Summary  bool            // the line stands for what was said before it: the agent has shortened its conversation
 	Link     *Link           // the place of the line in a conversation that is a tree; nil if the line has none
@@ -73,6 +74,16 @@ const (
 type Saying struct {
 	Role string // User or Assistant
 	Text string
+	// Beside means that the user said it while the agent worked, in a line with the result of a call. Local means that the agent's program did it
+	// itself, and the model was not asked. Neither begins a turn.
+	Beside, Local bool
+}
+
+// Queued is what became of words that a person typed while the agent worked.
+type Queued struct {
+	Text    string // they wait from now on; "" if the line is about the words that have waited longest
+	Heard   bool   // the agent heard them within its turn; otherwise they are the next prompt
+	Cleared bool   // the person took all of them back
 }
 
 // Result says how a tool call ended.

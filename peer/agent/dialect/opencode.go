@@ -165,7 +165,7 @@ func (p *opencodeBit) facts(role string) Facts {
 	facts := Facts{Answers: role == Assistant, AtMs: int64(p.Time.End), Part: p.MessageID}
 	switch {
 	case p.Type == "text" && p.Text != "" && !p.Synthetic && !p.Ignored && (role == User || role == Assistant):
-		facts.Said = []Saying{{role, p.Text}}
+		facts.Said = []Saying{{Role: role, Text: p.Text}}
 	case p.Type == "tool" && p.CallID != "" && p.Tool != "":
 		facts.Answers, facts.AtMs = true, int64(p.State.Time.End)
 		facts.Begun = []Call{{ID: p.CallID, Tool: p.Tool, Input: p.State.Input, ReadOnly: opencodeReaders[p.Tool]}}

@@ -30,11 +30,11 @@ func TestLinesOfOpencode(t *testing.T) {
 	for line, want := range map[string]Facts{
 		opencodeHeader: {Header: true, AtMs: 1000, Folder: "/work/repo", Session: "ses_old"},
 		opencodeAsked:  {AtMs: 2000, ID: "2000", Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
-		opencodePrompt: {Part: "msg_214d613c3001aaaaaaaaaaaaaa", Said: []Saying{{User, "Look"}}},
+		opencodePrompt: {Part: "msg_214d613c3001aaaaaaaaaaaaaa", Said: []Saying{{Role: User, Text: "Look"}}},
 		strings.Replace(opencodePrompt, `"text":"Look"`, `"text":"Look","synthetic":true`, 1): {Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
 		strings.Replace(opencodePrompt, `"text":"Look"`, `"text":"Look","ignored":true`, 1):   {Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
 		strings.Replace(opencodePrompt, `"role":"user",`, ``, 1):                              {Part: "msg_214d613c3001aaaaaaaaaaaaaa"},
-		strings.Replace(opencodePrompt, `"role":"user"`, `"role":"assistant"`, 1):             {Answers: true, Part: "msg_214d613c3001aaaaaaaaaaaaaa", Said: []Saying{{Assistant, "Look"}}},
+		strings.Replace(opencodePrompt, `"role":"user"`, `"role":"assistant"`, 1):             {Answers: true, Part: "msg_214d613c3001aaaaaaaaaaaaaa", Said: []Saying{{Role: Assistant, Text: "Look"}}},
 		opencodeBegun: {Answers: true, AtMs: 3000, ID: "3000", Folder: "/work/repo", Part: "msg_214d62e27001bbbbbbbbbbbbbb"},
 		opencodeStep:  {Answers: true, Part: "msg_214d62e27001bbbbbbbbbbbbbb"},
 		opencodeWrote: {

@@ -111,7 +111,7 @@ func readPi(text []byte) Facts {
 	for _, b := range piBlocks(m.Content) {
 		switch {
 		case b.Type == "text" && b.Text != "" && (m.Role == User || m.Role == Assistant):
-			facts.Said = append(facts.Said, Saying{m.Role, b.Text})
+			facts.Said = append(facts.Said, Saying{Role: m.Role, Text: b.Text})
 		case b.Type == "toolCall" && b.ID != "" && b.Name != "" && m.Stop != "error" && m.Stop != "aborted": // pi has run the call
 			facts.Begun = append(facts.Begun, Call{ID: b.ID, Tool: b.Name, Input: b.Input, ReadOnly: piReaders[b.Name]})
 		}

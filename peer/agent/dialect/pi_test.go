@@ -46,15 +46,15 @@ func TestPiSessionFiles(t *testing.T) {
 	}{
 		{piSession, Facts{Header: true, Folder: "/repo", AtMs: 1795351332093, Session: "01a20347-44e6-7404-8aaa-973ea4abaeef"}},
 		{piModel, Facts{Header: true, AtMs: 1795351332573, Link: &Link{ID: "8b07e8bb"}}},
-		{piPrompt, Facts{AtMs: 1795351332587, Part: "2389259a", Link: &Link{ID: "2389259a", Parent: "8b07e8bb"}, Said: []Saying{{User, "TASK-ONE please"}}}},
+		{piPrompt, Facts{AtMs: 1795351332587, Part: "2389259a", Link: &Link{ID: "2389259a", Parent: "8b07e8bb"}, Said: []Saying{{Role: User, Text: "TASK-ONE please"}}}},
 		{piCall, Facts{
 			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Part: "6b86e1e8", Link: &Link{ID: "6b86e1e8", Parent: "2389259a"}, Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
 			Begun: []Call{{ID: "call_1_0", Tool: "write", Input: []byte(`{"path":"/repo/hello.txt","content":"hello\n"}`)}},
-			Said:  []Saying{{Assistant, "I will write."}},
+			Said:  []Saying{{Role: Assistant, Text: "I will write."}},
 		}},
 		{strings.Replace(piCall, `"toolUse"`, `"aborted"`, 1), Facts{
 			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Part: "6b86e1e8", Link: &Link{ID: "6b86e1e8", Parent: "2389259a"}, Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
-			Said: []Saying{{Assistant, "I will write."}},
+			Said: []Saying{{Role: Assistant, Text: "I will write."}},
 		}},
 		{piResult, Facts{
 			Answers: true, AtMs: 1795351333204, Part: "96d6c700", Link: &Link{ID: "96d6c700", Parent: "6b86e1e8"}, Ended: []Result{{ID: "call_1_0", Output: "Successfully wrote 6 bytes to hello.txt"}},
@@ -63,7 +63,7 @@ func TestPiSessionFiles(t *testing.T) {
 			Answers: true, AtMs: 1795351333204, Part: "96d6c700", Link: &Link{ID: "96d6c700", Parent: "6b86e1e8"},
 			Ended: []Result{{ID: "call_1_0", Failed: true, Output: "Successfully wrote 6 bytes to hello.txt"}},
 		}},
-		{`{"type":"message","message":{"role":"user","content":"as one text"}}`, Facts{Said: []Saying{{User, "as one text"}}}},
+		{`{"type":"message","message":{"role":"user","content":"as one text"}}`, Facts{Said: []Saying{{Role: User, Text: "as one text"}}}},
 		{`{"type":"custom_message","customType":"x","content":"of an extension"}`, Facts{}},
 		{`{"type":"message","message":{"role":"user","content":[{"type":"image","data":"x"},{"type":"text","text":""}]}}`, Facts{}},
 		{`{"type":"message","message":{"role":"bashExecution","command":"ls","output":"x"}}`, Facts{Answers: true}},

@@ -41,8 +41,8 @@ type runner struct {
 	launch   func(*scoring) // begins a scorer beside the run
 	live     *liveLog
 
-	lookups  map[workflow.NodeKey]*lookup // of the newest attempts that looked for a result
-	entered  map[string]int               // how many attempts have begun in a working copy, by its task
+	lookups  map[workflow.NodeKey]*lookup    // of the newest attempts that looked for a result
+	entered  map[string]int                  // how many attempts have begun in a working copy, by its task
 	parked   map[workflow.NodeKey]parkedCall // the tasks that another resume of the run continues
 	waited   bool                            // since the last frame, the run has waited while no command ran
 	failure  failure

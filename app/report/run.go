@@ -248,6 +248,9 @@ func words(value string) string {
 		if _, nested := member.(json.Delim); err != nil || nested {
 			return value
 		}
+		if member == nil {
+			member = "null"
+		}
 		members = append(members, fmt.Sprint(name, ": ", member))
 	}
 	if _, err := d.Token(); err != nil {

@@ -53,9 +53,20 @@ func Compile(text []byte, bounds *Bounds) (*Schema, error) {
 	}
 	resolved, err := resolve(inspected, graph, bounds)
 	if err != nil {
-		return nil, err
+		return nil, inWords(err)
 	}
 	return &Schema{Text: canonical, resolved: resolved, graph: graph}, nil
+}
+
+// inWords returns an error of the library without the names of its types.
+func inWords(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s cannot be a JSON %s", wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:], wrong.Value)
+	}
+	if _, why, found := strings.Cut(err.Error(), "<anonymous schema>: "); found {
+		return errors.New(why)
+	}
+	return err
 }
 
 // resolve parses and resolves a schema with the library. It refuses dangling references of graph, and a default

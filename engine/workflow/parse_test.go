@@ -126,7 +126,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"dangling reference":               {"name: w\noutputs:\n  a: {$ref: '#/$defs/y'}\ntasks: []\n", `wf.yaml:3: outputs.a is not a JSON Schema: JSON Pointer "/$defs/y": no key "y" in map`, ""},
 		"circular reference":               {"name: w\noutputs:\n  a: {allOf: [{$ref: '#'}]}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: $ref is circular at #", ""},
 		"inexact number":                   {"name: w\noutputs:\n  a: {const: 9007199254740993}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: #/const: 9007199254740993 is too large to be compared exactly", ""},
-		"bad pattern":                      {"name: w\noutputs:\n  a: {pattern: '('}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: jsonschema.Schema: <anonymous schema>: pattern: error parsing regexp: missing closing ): `(`", ""},
+		"bad pattern":                      {"name: w\noutputs:\n  a: {pattern: '('}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: pattern: error parsing regexp: missing closing ): `(`", ""},
 		"no JSON value":                    {"name: w\noutputs:\n  a: {default: .nan}\ntasks: []\n", `wf.yaml:3: ".nan" is not a JSON value`, ""},
 		"bad table name":                   {"name: w\noutputs: {a.b: {}}\ntasks: []\n", `wf.yaml:2: "a.b" cannot be the name of a table`, "use at most 100 letters, digits, _ and -"},
 		"merge key":                        {"name: w\noutputs: {a: &a {type: object}, b: {<<: *a}}\ntasks: []\n", "wf.yaml:2: a key of a schema must be plain text", ""},

@@ -282,6 +282,9 @@ func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pr
 	default:
 		s.Note("freed %s", display.Size(got.Bytes))
 	}
+	if got.Partial {
+		s.Note("this is a partial clone: git deletes no object that came from the remote, so fetched runs can still be read here; a new clone does not have them")
+	}
 	if got.Left > 0 {
 		s.Note("%s of unneeded objects stay, because they are in git's own packs or in use; `git gc` frees them later", display.Size(got.Left))
 	}

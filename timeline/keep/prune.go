@@ -28,6 +28,8 @@ type PrunedRun struct {
 type PruneResult struct {
 	Runs  []PrunedRun `json:"runs"`
 	Bytes int64       `json:"bytes"` // disk space that Collect frees if these runs are pruned, or has freed
+	// Partial means that the repository is a partial clone: git deletes no object that came from the remote, also if nothing needs it.
+	Partial bool `json:"partialClone,omitempty"`
 	// Left is the size in bytes of unneeded objects that Collect could not delete: they are not in packs of
 	// git-smithers, or a process uses their packs. git gc deletes such objects.
 	Left int64 `json:"leftBytes"`

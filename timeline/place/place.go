@@ -226,5 +226,8 @@ func (p Place) Explain(err error) error {
 	if transport.IsNowhere(err) {
 		return out.Hint("check the address and your permission to read the repository")
 	}
+	if advice := transport.Advice(err); advice != "" {
+		return out.Hint("%s", advice)
+	}
 	return out.Hint("run the same command again to continue: nothing is lost")
 }

@@ -313,6 +313,9 @@ func (p *push) refusal() error {
 	if damaged != nil {
 		err = err.Hint("run %q is damaged in this repository: `git smithers doctor` shows how to repair the run", damaged.RunID)
 	}
+	if advice := transport.AdviceOn(first.Reason); first.State == StateRefused && advice != "" {
+		err = err.Hint("%s", advice)
+	}
 	if first.State == StateRefused && !p.takesRefs() { // the host probably refuses every ref of a run
 		return err.Hint("if the host accepts only branches and tags, keep runs in another repository: `git config smithers.remote NAME` selects it").
 			Hint("`git smithers bundle %s -o %s.bundle` writes the run to a file", fault.Word(first.RunID), fault.Word(first.RunID)).Detail("runs", p.result().Runs)

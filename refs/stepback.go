@@ -27,15 +27,20 @@ func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
 	if value, _ := repo.Config.Get("core.logallrefupdates"); strings.EqualFold(value, "always") {
 		rules.always = true
 	}
-	switch value, _ := repo.Config.Get("core.sharedrepository"); strings.ToLower(value) {
-	case "", "umask", "false", "no", "off", "0":
-	default:
-		rules.always = true // ref files need other permissions than the umask leaves
-	}
+	rules.always = rules.always || IsShared(repo) // ref files need other permissions than the umask leaves
 	folder, ok := hooksFolder(repo, env)
 	rules.hook = filepath.Join(folder, "reference-transaction")
 	rules.always = rules.always || !ok
 	return rules
+}
+
+// IsShared reports whether other users write to a repository, by its configuration.
+func IsShared(repo gitexec.Repo) bool {
+	switch value, _ := repo.Config.Get("core.sharedrepository"); strings.ToLower(value) {
+	case "", "umask", "false", "no", "off", "0":
+		return false
+	}
+	return true
 }
 
 // stepBack reports whether native git must move the refs of updates: the configuration requires it, an update

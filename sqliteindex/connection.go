@@ -17,6 +17,7 @@ import (
 // connection is safe for concurrent use.
 type connection struct {
 	path        string
+	shared      bool // other users read and write the file
 	busyTimeout time.Duration
 	schema      schema
 	retry       patience.Retrier
@@ -27,12 +28,18 @@ type connection struct {
 	degraded error // the reason why the database is in memory; nil if it is in a file
 }
 
+// privateMode is the mode of the file unless it is shared: the index has what the vault's neighbours say.
+const privateMode = 0o600
+
 // open opens the file at the path. If the file is missing, open creates it. If the file cannot be opened for writing,
 // open opens it for reading only. If that fails, too, or the path is not a regular file, open replaces the file by an
 // empty database. If that also fails, open uses a database in memory. It returns only errors that memory cannot
 // remedy, such as a busy database or a cancelled context.
 func (c *connection) open(ctx context.Context) error {
 	found, err := os.Stat(c.path)
+	if err == nil && !c.shared && found.Mode().Perm()&0o077 != 0 && found.Mode().IsRegular() {
+		_ = os.Chmod(c.path, privateMode) // an earlier version made it; if the file is another user's, that user decides
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.renew(ctx, func(fs.FileInfo) bool { return false })
 	}
@@ -78,7 +85,7 @@ func isFile(file fs.FileInfo) func(fs.FileInfo) bool {
 func (c *connection) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) error {
 	err := os.MkdirAll(filepath.Dir(c.path), 0o777)
 	if err == nil {
-		err = replaceFile(ctx, c.path, c.schema, mayGo)
+		err = replaceFile(ctx, c.path, c.schema, c.shared, mayGo)
 	}
 	if err != nil {
 		err = &databaseError{err}

@@ -193,7 +193,7 @@ func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.
 //
 // Processes that have the old file open use the old file and its log until they notice the new file (see moved). When
 // they close the old file, SQLite does not delete the log at path, because another file is now at path.
-func replaceFile(ctx context.Context, path string, s schema, mayGo func(fs.FileInfo) bool) (err error) {
+func replaceFile(ctx context.Context, path string, s schema, shared bool, mayGo func(fs.FileInfo) bool) (err error) {
 	lock, err := lockFile(ctx, path, (*flock.Flock).TryLockContext)
 	if err != nil {
 		return err
@@ -208,6 +208,11 @@ func replaceFile(ctx context.Context, path string, s schema, mayGo func(fs.FileI
 	}
 	if err := createFile(ctx, fresh, s); err != nil {
 		return errors.Join(err, removeDatabase(fresh))
+	}
+	if !shared {
+		if err := os.Chmod(fresh, privateMode); err != nil {
+			return errors.Join(err, removeDatabase(fresh))
+		}
 	}
 	// Remove the old log first: SQLite would apply it to the new file.
 	if err := removeDatabase(path); err != nil {

@@ -36,6 +36,8 @@ type Options struct {
 	Refs    *refs.DB
 	Objects objstore.Reader
 
+	// Shared lets other users read and write the file, as far as the umask does. Otherwise it is the user's alone.
+	Shared bool
 	// BusyTimeout is how long SQLite waits for another process before a
 	// write fails and is retried; 0 means 500 ms.
 	BusyTimeout time.Duration
@@ -84,7 +86,8 @@ func newIndex(opts Options, s schema) *Index {
 	return &Index{
 		opts: opts,
 		conn: connection{
-			path: opts.Path, busyTimeout: opts.BusyTimeout, schema: s,
+			shared: opts.Shared,
+			path:   opts.Path, busyTimeout: opts.BusyTimeout, schema: s,
 			retry: patience.Retrier{Sleep: opts.Sleep, Random: opts.Random, Temporary: isTransient},
 		},
 		syncing: make(chan struct{}, 1),

@@ -58,6 +58,7 @@ func (s *Store) Index(ctx context.Context) (*sqliteindex.Index, error) {
 // IndexOptions returns the options with which this store opens its index.
 func (s *Store) IndexOptions() sqliteindex.Options {
 	return sqliteindex.Options{
+		Shared:  refs.IsShared(s.Repo()),
 		Path:    filepath.Join(s.Private(), "index.db"),
 		Refs:    s.refs,
 		Objects: s.objects,

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 // Variables with which a command is told where its result goes.
@@ -76,11 +78,8 @@ func (f resultFiles) used() (json.RawMessage, error) {
 
 // readSome returns at most limit + 1 bytes of a regular file; nil if it cannot be read.
 func readSome(path string, limit int64) []byte {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // the command may have put something else there
-		return nil
-	}
-	file, err := os.Open(path) //nolint:gosec // a file of ours, in the private folder
-	if err != nil {
+	file, err := fsx.OpenRegular(path)
+	if err != nil { // the command may have put something else there
 		return nil
 	}
 	defer file.Close() //nolint:errcheck // it was only read

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/consent"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // SuperviseRequest asks to find runs that no process executes, and to execute them.
@@ -120,7 +121,10 @@ func newSupervisor(d *Desk, req SuperviseRequest) *supervisor {
 // looks one time, and returns nil after the resumed runs have ended or wait. When supervise returns, this process
 // executes no run.
 func (v *supervisor) supervise(ctx context.Context) error {
-	err := v.look(ctx)
+	err := v.tellSkipped(ctx)
+	if err == nil {
+		err = v.look(ctx)
+	}
 	for err == nil && !v.req.Once {
 		if err = v.sleep(ctx); err == nil {
 			err = v.look(ctx)
@@ -452,3 +456,45 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *cla
 	}
 	return executionEnd{head.Row(), err, taken}
 }
+
+// tellSkipped warns of runs that go on or wait and that the supervisor does not take up, because nobody has executed them here. It does so once,
+// for a supervisor without named runs.
+func (v *supervisor) tellSkipped(ctx context.Context) error {
+	if len(v.req.Runs) > 0 {
+		return nil
+	}
+	overview, err := list.ReadOverview(ctx, v.Store, skippedShown)
+	if err != nil {
+		return err
+	}
+	ours, err := claim.FindUnattended(ctx, v.Store)
+	if err != nil {
+		return err
+	}
+	for _, run := range overview.Runs {
+		status := snapshot.RunStatus(run.Status)
+		taken := slices.ContainsFunc(ours, func(o claim.UnattendedRun) bool { return o.Run == run.RunID })
+		if status != snapshot.RunRunning && !status.Waiting() || taken {
+			continue
+		}
+		head, err := list.HeadOf(v.Store, run)
+		if err != nil {
+			v.Teller.Warn(err)
+			continue
+		}
+		engine, err := ForeignEngine(head)
+		owner := v.Store.Owner(head.Row())
+		if err != nil || engine != "" || head.Row().Epoch == 0 || owner.Live {
+			continue // another engine, or a process here, goes on with it
+		}
+		why := "it was begun on another machine or in another clone"
+		if owner.Elsewhere {
+			why = "another clone has claimed it"
+		}
+		v.Teller.Warn(fmt.Errorf("run %s is skipped: %s; `%s` takes it up here", run.RunID, why, fault.CommandLine(fault.Program, "supervise", run.RunID)))
+	}
+	return nil
+}
+
+// skippedShown is how many running and waiting runs tellSkipped looks at.
+const skippedShown = 20

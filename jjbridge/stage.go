@@ -280,9 +280,13 @@ func (w *Workspace) skipAgain(ctx context.Context, outside []string) error {
 	return err
 }
 
-// CommitTree makes a commit with the user's name, and without hooks. It moves no ref.
-func (w *Workspace) CommitTree(ctx context.Context, tree objstore.ID, parent, message string) (string, error) {
-	out, err := w.gitWith(ctx, gitRun{args: []string{"commit-tree", "-p", parent, "-F", "-", tree.String()}, stdin: strings.NewReader(message)})
+// CommitTree makes a commit with the user's name, and without hooks. It signs the commit if sign is true. It moves no ref.
+func (w *Workspace) CommitTree(ctx context.Context, tree objstore.ID, parent, message string, sign bool) (string, error) {
+	args := []string{"commit-tree", "-p", parent, "-F", "-"}
+	if sign {
+		args = append(args, "-S")
+	}
+	out, err := w.gitWith(ctx, gitRun{args: append(args, tree.String()), stdin: strings.NewReader(message)})
 	return strings.TrimSpace(string(out)), err
 }
 

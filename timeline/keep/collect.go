@@ -67,7 +67,7 @@ func (k *Keeper) collect(ctx context.Context, dryRun bool, wanted func(run strin
 	}
 	all, others := k.holdings(list)
 	going := slices.DeleteFunc(toCollect(all), func(h *runRefs) bool { return !wanted(h.id) })
-	out := &PruneResult{Runs: []PrunedRun{}, Partial: isPartial(k.store)}
+	out := &PruneResult{Runs: []PrunedRun{}, Partial: k.store.Repo().Config.IsPartial()}
 	for _, h := range going {
 		out.Runs = append(out.Runs, PrunedRun{RunID: h.id, Frames: k.frames(h.held)})
 	}

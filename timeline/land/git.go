@@ -182,24 +182,40 @@ func (l *gitLanding) isNothing() bool {
 
 // commit makes the commits of the merge, without moving a ref, and sets l.out.Commit.
 func (l *gitLanding) commit(ctx context.Context) error {
+	sign := l.signs()
 	if !l.req.EachOwn {
-		commit, err := l.w.CommitTree(ctx, l.merged.Tree, l.head, l.req.Message)
+		commit, err := l.w.CommitTree(ctx, l.merged.Tree, l.head, l.req.Message, sign)
 		l.out.Commit = commit
-		return timeline.Explain(err)
+		return unsigned(err, sign)
 	}
 	parent, tree := l.head, l.headTree
 	for i, next := range l.trees {
 		if next == tree {
 			continue
 		}
-		commit, err := l.w.CommitTree(ctx, next, parent, l.all[i].step.Message)
+		commit, err := l.w.CommitTree(ctx, next, parent, l.all[i].step.Message, sign)
 		if err != nil {
-			return timeline.Explain(err)
+			return unsigned(err, sign)
 		}
 		parent, tree = commit, next
 	}
 	l.out.Commit = parent
 	return nil
+}
+
+// signs reports whether git would sign a commit, by the configuration.
+func (l *gitLanding) signs() bool {
+	sign, err := l.w.Repo.Config.Bool("commit.gpgsign", false)
+	return sign && err == nil // git itself says what is wrong with another value
+}
+
+// unsigned explains an error of making a commit, which sign says was to be signed.
+func unsigned(err error, sign bool) error {
+	if err == nil || !sign {
+		return timeline.Explain(err)
+	}
+	return fault.New(fault.LandRefused, "the commit could not be signed, as commit.gpgSign wants it: %w", err).
+		Hint("nothing was changed; land without --commit or --branch, and commit by hand: `git commit`")
 }
 
 // toBranch makes a branch with the changes, and leaves the working copy as it is.

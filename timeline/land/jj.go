@@ -161,7 +161,7 @@ func (l *jjLanding) makeCommits(ctx context.Context) (err error) {
 		if one.To == tree {
 			continue
 		}
-		if parent, err = l.w.CommitTree(ctx, one.To, parent, message); err != nil {
+		if parent, err = l.w.CommitTree(ctx, one.To, parent, message, false); err != nil {
 			return err
 		}
 		l.commits, tree = append(l.commits, parent), one.To

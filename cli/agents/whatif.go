@@ -137,7 +137,7 @@ func writeCourse(s *session.Session, c *agent.Course) error {
 func sayCourse(s *session.Session, c *agent.Course) {
 	s.Note("from %s: %d of %d lines of the conversation are kept", c.From, c.Kept, c.Of)
 	if c.Missing > 0 {
-		s.Note("%d secrets of the conversation are not in this clone: placeholders stay there", c.Missing)
+		s.Note("not in this clone: %s of the conversation; placeholders stay there", plain.Count(c.Missing, "secret"))
 	}
 	if c.Dir != "" {
 		s.Note("the new course is run %s, in %s", c.Run, plain.Text(c.Dir))

@@ -210,14 +210,13 @@ func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Stor
 	if now.Type == snapshot.VCSJJ {
 		what = "jj's change"
 	}
-	s.Note("%s stays at %s; the restored files were captured at %s", what, orNone(here), orNone(then))
-	return nil
-}
-
-// orNone returns text with its control characters escaped, or "none" if text is "".
-func orNone(text string) string {
-	if text == "" {
-		return "none"
+	where := fmt.Sprintf("%s stays at %s", what, plain.Text(here))
+	if here == "" {
+		where = what + " still has no commit"
 	}
-	return plain.Text(text)
+	if then == "" {
+		then = "no commit"
+	}
+	s.Note("%s; the restored files were captured at %s", where, plain.Text(then))
+	return nil
 }

@@ -148,7 +148,7 @@ func tellWatched(s *session.Session, imported *smithers.ImportResult) error {
 		}
 		what := "frame " + strconv.FormatInt(run.Frame, 10)
 		if run.Frames > 1 {
-			what = fmt.Sprintf("%d frames up to %d", run.Frames, run.Frame)
+			what = fmt.Sprintf("%s up to %d", plain.Count(int(run.Frames), "frame"), run.Frame)
 		} else if run.Frames == 0 {
 			what = "new events since frame " + strconv.FormatInt(run.Frame, 10)
 		}

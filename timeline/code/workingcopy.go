@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -207,7 +208,11 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.CapturedFiles, 
 		c.store.Warn(fmt.Errorf("the next capture includes files that are no longer ignored: %s", someOf(besides)))
 	}
 	if len(others) > 0 {
-		c.store.Warn(fmt.Errorf("%d restored files differ from the captured files: %s", len(others), someOf(others)))
+		verb := "differ"
+		if len(others) == 1 {
+			verb = "differs"
+		}
+		c.store.Warn(fmt.Errorf("%s %s from the captured files: %s", plain.Count(len(others), "restored file"), verb, someOf(others)))
 	}
 	return len(others) == 0
 }

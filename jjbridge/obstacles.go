@@ -2,12 +2,15 @@ package jjbridge
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -80,7 +83,7 @@ func (o *obstacles) find() {
 		o.refuse(in.refusal)
 		// A captured file at the path is no obstacle. git itself looks for changes of the file.
 		if in.refusal == nil && !in.absent && !e.to.isModule() && (!e.from.exists() || e.from.isModule()) {
-			o.checkNew(e.path)
+			o.checkNew(e)
 		}
 	}
 }
@@ -157,9 +160,10 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// checkNew checks whether a file can be written at a path at which no file was captured. name is the path. checkNew
-// refuses the path if it has a file that no edit removes. If the path has a folder, checkCleared decides.
-func (o *obstacles) checkNew(name string) {
+// checkNew checks whether e can write a file at its path, at which no file was captured. checkNew refuses the path if it has a file that no edit
+// removes, unless the file is what e writes. If the path has a folder, checkCleared decides.
+func (o *obstacles) checkNew(e edit) {
+	name := e.path
 	info, err := os.Lstat(o.full(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -167,9 +171,27 @@ func (o *obstacles) checkNew(name string) {
 		o.refuse(&Refusal{name, withoutPath(err)})
 	case info.IsDir():
 		o.checkCleared(name)
-	case !o.removed[o.fold(name)]:
+	case !o.removed[o.fold(name)] && !isAlready(o.full(name), info, e.to):
 		o.refuse(o.inTheWay(name, kindOf(info)))
 	}
+}
+
+// maxCompared is the size of the largest file that isAlready reads, in bytes.
+const maxCompared = 64 << 20
+
+// isAlready reports whether a file is byte for byte what an edit writes: a regular file of the same mode, without the filters of git.
+func isAlready(path string, info fs.FileInfo, to treeFile) bool {
+	executable := info.Mode()&0o100 != 0
+	if !info.Mode().IsRegular() || info.Size() > maxCompared || to.mode != objstore.ModeFile && to.mode != objstore.ModeExecutable || executable != (to.mode == objstore.ModeExecutable) {
+		return false
+	}
+	file, err := fsx.OpenRegular(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, maxCompared+1))
+	return err == nil && objstore.Hash(objstore.Blob, data) == to.id
 }
 
 // checkCleared checks whether the edits remove every file in a folder, so that a file can replace the folder.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -65,14 +66,18 @@ func (i Import) Run(ctx context.Context, s *timeline.Store) (*Imported, error) {
 	name := strings.TrimSuffix(filepath.Base(i.Path), filepath.Ext(i.Path))
 	if dialect.IsSessionID(name) {
 		j.fileName = name
-		if i.Speaks.NamesFiles {
+		if i.Speaks.NamesFiles && (isUUID(name) || !i.Speaks.UUIDs) {
 			j.session = name
 		}
 	}
 	if err := j.findOrigin(ctx, i.Path); err != nil {
 		return nil, err
 	}
-	err = j.read(ctx, io.LimitReader(file, maxTranscript), func(done int64) {
+	lines, err := i.unfolded(file)
+	if err != nil {
+		return nil, err
+	}
+	err = j.read(ctx, io.LimitReader(lines, maxTranscript), func(done int64) {
 		if i.Progress != nil {
 			i.Progress(int(done>>10), int(info.Size()>>10))
 		}
@@ -84,6 +89,34 @@ func (i Import) Run(ctx context.Context, s *timeline.Store) (*Imported, error) {
 		j.series.Close()
 	}
 	return &j.out, err
+}
+
+// unfolded returns the lines of the file: those of a document if it is one.
+func (i Import) unfolded(file *os.File) (io.Reader, error) {
+	if i.Speaks.Unfold == nil || !strings.EqualFold(filepath.Ext(i.Path), ".json") {
+		return file, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxTranscript))
+	if err != nil {
+		return nil, fault.New(fault.InvalidInput, "read the transcript: %w", err)
+	}
+	if lines := i.Speaks.Unfold(text); lines != nil {
+		text = lines
+	}
+	return bytes.NewReader(text), nil
+}
+
+// isUUID reports whether a text is a UUID in its usual form.
+func isUUID(text string) bool {
+	if len(text) != 36 {
+		return false
+	}
+	for i, r := range text {
+		if hyphen := i == 8 || i == 13 || i == 18 || i == 23; hyphen != (r == '-') || !hyphen && !strings.ContainsRune("0123456789abcdefABCDEF", r) {
+			return false
+		}
+	}
+	return true
 }
 
 // read takes in all lines of the file. progress is called with the number of bytes that were read.
@@ -118,8 +151,8 @@ func (j *importJob) read(ctx context.Context, from io.Reader, progress func(int6
 func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 	facts := j.speaks.Read(text)
 	j.understood = j.understood || facts.Answers || facts.Said != nil || facts.Vendor || facts.Session != ""
-	if j.session == "" && dialect.IsSessionID(facts.Session) {
-		j.session = facts.Session
+	if id := facts.Session; j.session == "" && dialect.IsSessionID(id) && (isUUID(id) || !j.speaks.UUIDs || j.fileName == "") {
+		j.session = id
 	}
 	if facts.Vendor && facts.Slim == nil {
 		return nil

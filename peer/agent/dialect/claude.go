@@ -17,7 +17,7 @@ const Claude = "claude"
 
 // claude is how Claude Code speaks.
 var claude = Dialect{
-	Name: Claude, Parse: parseClaude, Read: readClaude, SubagentFile: claudeSubagentFile, Resume: resumeClaude, NamesFiles: true, Variable: "CLAUDECODE", CoAuthor: "Claude <noreply@anthropic.com>",
+	Name: Claude, Parse: parseClaude, Read: readClaude, SubagentFile: claudeSubagentFile, Resume: resumeClaude, NamesFiles: true, UUIDs: true, Variable: "CLAUDECODE", CoAuthor: "Claude <noreply@anthropic.com>",
 	Hooks: &Hooks{
 		File: ".claude/settings.local.json", Shared: ".claude/settings.json", Strict: true, SharedAtTop: true,
 		Events: []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "SessionEnd"},

@@ -15,6 +15,11 @@ type Dialect struct {
 	Read func(text []byte) Facts
 	// NamesFiles says that the agent's own file is named for the session: SESSION.jsonl. A forked session can have lines of another.
 	NamesFiles bool
+	// UUIDs says that the agent's ids of sessions are UUIDs, so that a file with another name was renamed: its lines name the session.
+	UUIDs bool
+	// Unfold returns the lines of a session that an older version of the agent wrote as one document, or nil for another file. It is nil if no
+	// version did.
+	Unfold func(file []byte) []byte
 	// WithoutImages returns a line with a text in the place of each image, or nil if the line has none. It is nil if [WithoutImages] does that.
 	WithoutImages func(text []byte) []byte
 	// Hooks is where the agent's hooks are set up. It is nil if git-smithers cannot set them up.

@@ -16,7 +16,7 @@ const Gemini = "gemini"
 // setting is needed. The events of the model have the whole conversation in their inputs, and PreCompress comes before each request,
 // so there are no hooks for them.
 var gemini = Dialect{
-	Name: Gemini, Parse: parseGemini, Read: readGemini, Resume: resumeGemini, Variable: "GEMINI_CLI",
+	Name: Gemini, Parse: parseGemini, Read: readGemini, Unfold: unfoldGemini, Resume: resumeGemini, Variable: "GEMINI_CLI",
 	Hooks: &Hooks{
 		File: ".gemini/settings.json", OwnAtTop: true,
 		Events: []string{"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"},

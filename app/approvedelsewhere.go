@@ -15,8 +15,8 @@ type ApprovedElsewhereNote struct {
 
 func (ApprovedElsewhereNote) note() {}
 
-// approvedElsewhere returns notes of the approvals of a run that this clone has not executed before: somebody else may have given them. The
-// result is empty if the run has been executed here.
+// approvedElsewhere returns notes of the approvals of a run that this clone has neither recorded nor executed before: somebody else may have given
+// them. The note that a run was executed is gone once the run has ended.
 func approvedElsewhere(head *timeline.Head) ([]ApprovedElsewhereNote, error) {
 	row := head.Row()
 	here, err := head.Store().Executed().Folder(row.ID)
@@ -25,6 +25,9 @@ func approvedElsewhere(head *timeline.Head) ([]ApprovedElsewhereNote, error) {
 	}
 	if _, err := os.Lstat(here.Path()); err == nil {
 		return nil, nil
+	}
+	if origin, err := head.Store().Origin(head.Entry()); err != nil || origin == timeline.Recorded {
+		return nil, timeline.Explain(err)
 	}
 	var out []ApprovedElsewhereNote
 	for a, err := range head.State().AllApprovals() {

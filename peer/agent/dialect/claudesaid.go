@@ -11,7 +11,7 @@ import (
 // claudeOwnWords lists how texts begin that Claude Code itself writes in the name of the user.
 var claudeOwnWords = []string{
 	"<task-notification>", "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "[Request interrupted by user",
-	"<bash-stdout>", "<bash-stderr>", "<system-reminder>",
+	"<bash-stdout>", "<bash-stderr>", "<system-reminder>", "<ide_opened_file>", "<ide_selection>",
 }
 
 // claudeOwn reports whether Claude Code itself has written a text in the name of the user.

@@ -21,6 +21,7 @@ func TestClaudeSaysWhoSaidWhat(t *testing.T) {
 		`{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}`:                                                          nil,
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c"},{"type":"text","text":"<system-reminder>a reminder</system-reminder>"}]}}`: nil,
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c"},{"type":"text","text":"keep it"}]}}`:                                       {{Role: User, Text: "keep it", Beside: true}},
+		`{"type":"user","message":{"content":[{"type":"text","text":"<ide_selection>1 to 2"},{"type":"text","text":"why?"}]}}`:                                    {{Role: User, Text: "why?"}},
 		`{"type":"user","message":{"content":"<bash-input>pwd</bash-input>"}}`:                                                                                    {{Role: User, Text: "!pwd", Local: true}},
 		`{"type":"user","message":{"content":"<bash-stdout>/w</bash-stdout><bash-stderr></bash-stderr>"}}`:                                                        nil,
 		`{"type":"user","message":{"content":"<command-name>/clear</command-name>\n<command-args></command-args>"}}`:                                              {{Role: User, Text: "/clear", Local: true}},

@@ -90,6 +90,9 @@ var claudeVendor = map[string]bool{
 	"attachment": true, "api-request": true, "api-request-shape": true, "api-request-blob": true, "atis-latch": true, "tools-used": true,
 }
 
+// claudeNobody is the model of messages that Claude Code itself writes in the model's name, such as the errors of the API.
+const claudeNobody = "<synthetic>"
+
 // claudeLine has the members that this package reads of a line of Claude Code's transcript.
 type claudeLine struct {
 	Type    string `json:"type"`
@@ -105,6 +108,7 @@ type claudeLine struct {
 	Worktree struct {
 		Path string `json:"worktreePath"`
 	} `json:"worktreeSession"`
+	APIError  bool            `json:"isApiErrorMessage"`
 	Operation string          `json:"operation"` // of the queue of what the user types meanwhile
 	Content   json.RawMessage `json:"content"`
 	ID        string          `json:"uuid"`
@@ -122,6 +126,7 @@ type claudeLine struct {
 	} `json:"compactMetadata"`
 	Message struct {
 		ID      string          `json:"id"`
+		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
 		Usage   *struct {
 			Input         int64 `json:"input_tokens"`
@@ -163,6 +168,10 @@ func readClaude(text []byte) Facts {
 	}
 	if u := line.Message.Usage; u != nil {
 		facts.Usage = Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}
+	}
+	if line.Message.Model == claudeNobody {
+		facts.Failed, facts.Usage, facts.Message = line.APIError, Usage{}, ""
+		return facts
 	}
 	if line.Type == "queue-operation" {
 		facts.Queued = line.queued()

@@ -97,7 +97,7 @@ func (d *Desk) RunScheduled(ctx context.Context, id string, settings Settings) (
 	}
 	result, err := d.Run(ctx, RunRequest{Workflow: d.scheduledFile(s), RunID: run, Input: s.Input, Settings: settings, scheduled: true})
 	if result == nil { // there may be no run
-		d.warnIf(d.withdrawUnborn(context.WithoutCancel(ctx), s, run))
+		d.warnIf(d.withdrawUnborn(context.WithoutCancel(ctx), s, run, 0, false))
 	}
 	if code := fault.CodeOf(err); err != nil && code != fault.RunWaiting {
 		d.warnIf(table.Failed(context.WithoutCancel(ctx), s.ID, err.Error()))
@@ -105,13 +105,15 @@ func (d *Desk) RunScheduled(ctx context.Context, id string, settings Settings) (
 	return result, err
 }
 
-// withdrawUnborn takes the name of a run out of a schedule if the run was not created. s is the schedule before it had the name.
-func (d *Desk) withdrawUnborn(ctx context.Context, s *cron.Schedule, run string) error {
-	_, _, err := d.Store.FindRunExactly(ctx, run)
-	if fault.CodeOf(err) == fault.RunNotFound {
-		err = cron.Of(d.Store).Withdraw(ctx, s, run, 0, false)
+// withdrawUnborn calls Table.Withdraw unless the run exists: a run that was created although its creation returned an error stays the schedule's
+// last run, and the next supervisor executes it. run may be "".
+func (d *Desk) withdrawUnborn(ctx context.Context, s *cron.Schedule, run string, at int64, again bool) error {
+	if run != "" {
+		if _, _, err := d.Store.FindRunExactly(ctx, run); fault.CodeOf(err) != fault.RunNotFound {
+			return err
+		}
 	}
-	return err
+	return cron.Of(d.Store).Withdraw(ctx, s, run, at, again)
 }
 
 // warnIf passes an error to the teller.

@@ -26,7 +26,7 @@ func ReadyWaits(store *timeline.Store, head *timeline.Head, engine string, now t
 	return slices.DeleteFunc(waits, func(w mailbox.Waiting) bool { return !w.Ready }), err
 }
 
-// ResumeCommand returns the command that goes on with the run of head: of a called run, the one that resumes the caller.
+// ResumeCommand returns the command that continues the run of head. For a called run, the command resumes the caller.
 func ResumeCommand(ctx context.Context, store *timeline.Store, head *timeline.Head) (string, error) {
 	run := head.Row().ID
 	caller, err := CalledBy(ctx, store, head.Row())

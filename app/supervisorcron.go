@@ -135,7 +135,7 @@ func (v *supervisor) begin(ctx context.Context, due *cron.Due) error {
 		head, err = v.createScheduled(ctx, s, wf, run)
 	}
 	if err != nil {
-		v.warnIf(cron.Of(v.Store).Withdraw(context.WithoutCancel(ctx), s, run, due.At, ctx.Err() != nil))
+		v.warnIf(v.withdrawUnborn(context.WithoutCancel(ctx), s, run, due.At, ctx.Err() != nil))
 		return v.left(ctx, s, err)
 	}
 	return v.start(ctx, s, head, true)

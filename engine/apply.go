@@ -157,8 +157,8 @@ func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p pa
 	return snapshot.NodeFailed
 }
 
-// fail records why the run fails. The first reason is that of the run. t is the task that failed, node the id of its node, and name what
-// people call it; t is nil for a loop. If name is "", text says what failed.
+// fail records why the run fails. The first reason is that of the run. t is the task that failed, node the id of its node, and name its name
+// for people; t is nil for a loop. If name is "", text says what failed.
 func (r *runner) fail(t *workflow.Task, node, name, text string) {
 	if name != "" {
 		text = name + ": " + text

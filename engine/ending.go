@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -79,19 +81,23 @@ const DetailFailed = "failed"
 type FailedTask struct {
 	Name  string   `json:"name"`  // the id of the task and, in a loop, the iteration
 	Error string   `json:"error"` // begins with the name
-	Log   []string `json:"log"`   // the last lines that its last attempt printed, without secrets; at most ten
+	Log   []string `json:"log"`   // the last lines that its last attempt printed, without secrets; at most ten, each cut at 2,000 bytes
 }
 
 // failedTasks returns the tasks and loops that failed the run, in the order in which they failed.
 func (r *runner) failedTasks() []FailedTask {
-	const most = 10
+	const most, longest = 10, 2000 // lines, and bytes of a line
 	all := make([]FailedTask, 0, len(r.failures))
 	for _, f := range r.failures {
 		log := []string{}
 		if text := strings.TrimRight(r.opts.masked(f.log), " \t\r\n"); text != "" {
 			log = strings.Split(text, "\n")
 		}
-		all = append(all, FailedTask{f.name, r.opts.masked(f.text), log[max(0, len(log)-most):]})
+		log = slices.Clone(log[max(0, len(log)-most):])
+		for i := range log {
+			log[i] = plain.Cut(log[i], longest)
+		}
+		all = append(all, FailedTask{f.name, r.opts.masked(f.text), log})
 	}
 	return all
 }

@@ -46,7 +46,7 @@ type runner struct {
 	parked   map[workflow.NodeKey]parkedCall // the tasks that another resume of the run continues
 	waited   bool                            // since the last frame, the run has waited while no command ran
 	failure  failure
-	failures []failure // all reasons to fail in this process; the first is that of failure
+	failures []failure // all failures in this process, in order; failure is the first
 	// failedLoops has the ids of the loops that have.
 	failedLoops []string
 	aftermath   bool // the run has failed, and only tasks that ask for failures start

@@ -291,7 +291,7 @@ func (j forkJob) late(ctx context.Context, from *LoadedEntry) ([]snapshot.Change
 	if err != nil {
 		return nil, err
 	}
-	return lateRows(from.Entry, parent.Entry())
+	return lateRows(from.Entry, parent.Entry(), j.store.settings.Limits)
 }
 
 // forkEvents returns the events of the child's first entry: RunForked and, for a replay, ReplayStarted. from is

@@ -16,8 +16,8 @@ const (
 
 // lateRows returns changes that set what came after a frame of the run and belongs to attempts that had ended in the frame: their scores, their tool
 // calls and their logs. A fork of the frame has the attempts, so it has these rows, too. tip is the newest entry of the run. A row with
-// a secret that the frame's run did not know is left out.
-func lateRows(frame, tip *snapshot.Entry) ([]snapshot.Change, error) {
+// a secret that the frame's run did not know, or beyond limits, is left out.
+func lateRows(frame, tip *snapshot.Entry, limits snapshot.Limits) ([]snapshot.Change, error) {
 	if frame.ID == tip.ID {
 		return nil, nil
 	}
@@ -84,7 +84,8 @@ func lateRows(frame, tip *snapshot.Entry) ([]snapshot.Change, error) {
 			if err != nil {
 				return nil, err
 			}
-			if known || !bytes.Contains(value, []byte("secret:")) {
+			fits := limits.CheckKey(key) == nil && limits.CheckValue(value) == nil // another clone may take in larger ones
+			if fits && (known || !bytes.Contains(value, []byte("secret:"))) {
 				changes = append(changes, snapshot.Change{Op: snapshot.OpSet, Collection: name, Key: key, Value: value, Redacted: true})
 			}
 		}

@@ -57,8 +57,7 @@ func FailedNodes(tip *snapshot.Entry) ([]FailedNode, error) {
 	return all, timeline.Explain(err)
 }
 
-// notCause returns 0 if the error of the run is that of the node, and otherwise 1. Of nodes that ended in the same millisecond, the run names
-// the cause.
+// notCause returns 0 if the run's error names the node as its cause, and otherwise 1. It orders nodes that ended in the same millisecond.
 func (n *FailedNode) notCause(ofRun string) int {
 	if strings.Contains("; "+ofRun, "; "+n.NodeID+": ") {
 		return 0

@@ -155,6 +155,9 @@ func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query
 			return nil, nil, err
 		}
 	}
+	if !query.All {
+		list = slices.DeleteFunc(list, func(l mail.Line) bool { return due(l) && !l.Ready })
+	}
 	for i, l := range list {
 		if due(l) {
 			list[i].Status = snapshot.HumanExpired

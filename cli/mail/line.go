@@ -63,7 +63,7 @@ func markReady(ctx context.Context, store *timeline.Store, head *timeline.Head, 
 	return nil
 }
 
-// kindFits reports whether a wait of a kind, as mailbox.Waiting has it, is that of a line of the inbox.
+// kindFits reports whether the kind of a wait, as in mailbox.Waiting, matches the kind of a line of the inbox.
 func kindFits(wait, line string) bool {
 	switch line {
 	case KindApproval, snapshot.WaitSignal, snapshot.WaitTimer:

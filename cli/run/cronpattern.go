@@ -72,7 +72,7 @@ func cronCheckCommand() *arg.Command {
 		Summary: "show when a pattern fires, without adding a schedule",
 		Usage:   []string{"<pattern> [--zone ZONE]"},
 		About: `Prints the next five times of a pattern, and notes where dialects of cron read it differently.
-Nothing is stored. A pattern that is none is refused with the field that is wrong.`,
+Nothing is stored. A text that is not a pattern is refused, with the name of the wrong field.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags:    []urfave.Flag{zoneFlag()},
 		Exits:    arg.Reads(),

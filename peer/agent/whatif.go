@@ -104,7 +104,7 @@ type keptLines struct {
 	mem     *memory         // at the frame
 	folders []string        // in which the agent has worked; not empty
 	head    *snapshot.Entry // the newest entry of the session
-	// replaces means that the frame is that of a prompt: the conversation ends before it, so the course's first prompt takes its place.
+	// replaces reports whether the frame is the frame of a prompt: the conversation ends before the prompt, so the course's first prompt takes its place.
 	replaces bool
 }
 

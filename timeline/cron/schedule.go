@@ -131,7 +131,7 @@ func (s *Schedule) Upcoming(n int) []int64 {
 	return all
 }
 
-// Differences returns what Pattern.Differences does of its pattern; nil if that is none.
+// Differences returns Pattern.Differences of the schedule's pattern, or nil if the pattern is invalid.
 func (s *Schedule) Differences() []string {
 	pattern, err := ParsePattern(s.Pattern)
 	if err != nil {

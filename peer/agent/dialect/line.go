@@ -80,7 +80,7 @@ type Saying struct {
 	Beside, Local bool
 }
 
-// Queued is what became of words that a person typed while the agent worked.
+// Queued describes words that a person typed while the agent worked: they begin to wait, are heard, or are taken back.
 type Queued struct {
 	Text    string // they wait from now on; "" if the line is about the words that have waited longest
 	Heard   bool   // the agent heard them within its turn; otherwise they are the next prompt

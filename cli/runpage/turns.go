@@ -131,8 +131,8 @@ func countByName(calls map[string]int) string {
 // argumentNames are the members of a call's input that people know a call by, the best first.
 var argumentNames = []string{"file_path", "filePath", "path", "command", "cmd", "pattern", "query", "url", "description", "prompt"}
 
-// argumentOf returns the member of a call's input that people know the call by, or the input as JSON if there is none.
-func argumentOf(input json.RawMessage) string {
+// ArgumentOf returns the member of a call's input that people know the call by, or the input as JSON if there is none.
+func ArgumentOf(input json.RawMessage) string {
 	var members jsontext.Members
 	if json.Unmarshal(input, &members) == nil {
 		for _, name := range argumentNames {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/cli/runpage"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -12,6 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
+
+// argumentShown is how many characters are shown of the argument of a call.
+const argumentShown = 160
 
 // messageDocument is one message of a conversation in logs --json.
 type messageDocument struct {
@@ -71,20 +75,6 @@ func writeMessage(out *strings.Builder, p term.Painter, m agent.Message) {
 		}
 	}
 	for _, call := range m.Calls {
-		out.WriteString(p.Paint(term.Dim, "* "+plain.Text(call.Function.Name+" "+callArgument(call.Function.Arguments))) + "\n")
+		out.WriteString(p.Paint(term.Dim, "* "+plain.Text(call.Function.Name+" "+plain.Shorten(plain.Words(runpage.ArgumentOf(json.RawMessage(call.Function.Arguments))), argumentShown))) + "\n")
 	}
-}
-
-// callArgument returns what people want to know of the arguments of a call, on one line: the file, the command or the like, or all of them.
-func callArgument(arguments string) string {
-	const most = 160
-	var members map[string]any
-	if json.Unmarshal([]byte(arguments), &members) == nil {
-		for _, name := range []string{"file_path", "path", "filePath", "command", "cmd", "pattern", "query", "url", "description", "prompt"} {
-			if text, ok := members[name].(string); ok && text != "" {
-				return plain.Shorten(plain.Words(text), most)
-			}
-		}
-	}
-	return plain.Shorten(plain.Words(arguments), most)
 }

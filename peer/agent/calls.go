@@ -194,10 +194,23 @@ func (d *drafter) takeLine(transcript string, l dialect.Line) error {
 		d.calls[key] = call
 		d.mem.end(ended.ID)
 	}
+	d.takeFailure(l)
 	if l.Todos != nil && len(l.Todos) <= maxTodos && !jsontext.DeeperThan(l.Todos, maxTodosDepth) {
 		d.todos = l.Todos
 	}
 	return nil
+}
+
+// takeFailure takes in whether the model could be asked, as far as the line says.
+func (d *drafter) takeFailure(l dialect.Line) {
+	switch {
+	case l.Aside:
+	case l.Notice != "":
+		d.notices = append(d.notices, l.Notice)
+		d.mem.Failed = d.mem.Failed || l.Failed
+	case slices.ContainsFunc(l.Said, func(said dialect.Saying) bool { return said.Role == dialect.Assistant }):
+		d.mem.Failed = false
+	}
 }
 
 // statusOf returns the status of a call with a result.

@@ -47,6 +47,7 @@ type drafter struct {
 	calls   map[string]snapshot.ToolCall // the changed rows, by key
 	missed  []dialect.Call               // calls of new lines that have ended, and that no hook has told of
 	todos   json.RawMessage              // the list of todos that a new line sets; nil if none does
+	notices []string                     // what the agent's program said in the model's name in new lines
 	changed bool                         // the draft has something that the newest entry does not have, besides files
 }
 
@@ -144,7 +145,7 @@ func (d *drafter) takePrompt() error {
 	if _, err := d.endTurn(snapshot.NodeCancelled); err != nil { // the user has interrupted it
 		return err
 	}
-	d.changed, d.mem.Cut = true, false
+	d.changed, d.mem.Cut, d.mem.Failed = true, false, false
 	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: d.atMs})
@@ -156,8 +157,12 @@ func (d *drafter) takePrompt() error {
 // takeAnswer ends the turn. If no turn is open, the agent has only heard of a subagent.
 func (d *drafter) takeAnswer() error {
 	d.out.Subject = fmt.Sprintf("turn %d finished", d.mem.Turn)
+	notice := d.ev.Failed || slices.Contains(d.notices, d.ev.Answer)
+	if d.mem.Failed = d.ev.Failed || d.mem.Failed && (notice || d.ev.Answer == ""); d.mem.Failed {
+		d.out.Subject = fmt.Sprintf("turn %d failed: %s", d.mem.Turn, d.ev.Answer)
+	}
 	ended, err := d.endTurn(snapshot.NodeFinished)
-	if err != nil || !ended || d.ev.Answer == "" {
+	if err != nil || !ended || d.ev.Answer == "" || notice {
 		return err
 	}
 	row := make(map[string]json.RawMessage)
@@ -205,7 +210,7 @@ func (d *drafter) turnIsOpen() (bool, error) {
 	return found && node.State == snapshot.NodeInProgress, err
 }
 
-// endTurn ends the newest turn with the state, and reports whether it did: a turn that has ended stays as it is.
+// endTurn ends the newest turn with the state, or as failed if the model could not be asked. It reports whether it did: a turn that has ended stays as it is.
 func (d *drafter) endTurn(state snapshot.NodeState) (ended bool, err error) {
 	open, err := d.turnIsOpen()
 	if err != nil || !open {
@@ -221,6 +226,9 @@ func (d *drafter) endTurn(state snapshot.NodeState) (ended bool, err error) {
 	}
 	if !found {
 		attempt.StartedAtMs = d.atMs
+	}
+	if d.mem.Failed {
+		state = snapshot.NodeFailed
 	}
 	attempt.State, attempt.FinishedAtMs = string(state), &d.atMs
 	if d.files != nil && !d.files.Tree.IsZero() {

@@ -35,7 +35,6 @@ type importJob struct {
 
 	prompt    string // of the open turn
 	promptID  string // of the message with the prompt; "" if unknown
-	failed    bool   // the model could not be asked, and has not answered since
 	answer    string // the model's last words in the open turn; "" if it has called a tool since
 	startedMs int64  // of the open turn
 }
@@ -73,11 +72,10 @@ func (j *importJob) keep(line dialect.Line) error {
 		j.d.mem.Usage = j.d.mem.Usage.Add(more)
 		j.d.mem.setRead(j.session, read)
 	}
-	j.failed = j.failed || line.Failed && !line.Aside
 	if !line.Aside {
 		for _, said := range line.Said {
 			if said.Role == dialect.Assistant {
-				j.answer, j.failed = said.Text, false
+				j.answer = said.Text
 			}
 		}
 		if len(line.Begun) > 0 {
@@ -118,8 +116,9 @@ func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt str
 	if err := j.endTurn(); err != nil {
 		return err
 	}
-	j.prompt, j.promptID, j.answer, j.failed, j.startedMs = strings.ToValidUTF8(prompt, "\uFFFD"), messageOf(line), "", false, j.atMs
+	j.prompt, j.promptID, j.answer, j.startedMs = strings.ToValidUTF8(prompt, "\uFFFD"), messageOf(line), "", j.atMs
 	d := &j.d
+	d.mem.Failed, d.notices = false, nil
 	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: j.atMs})
@@ -142,7 +141,7 @@ func (j *importJob) endTurn() error {
 	}
 	state, row := snapshot.NodeCancelled, map[string]string{"prompt": j.prompt}
 	switch {
-	case j.failed:
+	case d.mem.Failed:
 		state = snapshot.NodeFailed
 	case j.answer != "":
 		state, row["answer"] = snapshot.NodeFinished, strings.ToValidUTF8(j.answer, "\uFFFD")

@@ -44,6 +44,8 @@ type memory struct {
 	Checkpoints int `json:"checkpoints,omitempty"`
 	// Cut says that the newest turn was cut off by what-if, so that it was not the agent that failed.
 	Cut bool `json:"cut,omitempty"`
+	// Failed says that the model could not be asked the last time that the agent tried in the turn.
+	Failed bool `json:"failed,omitempty"`
 	// Named has the aliases of calls that hooks have named, and that the transcript does not have yet, the newest last.
 	Named []string `json:"named,omitempty"`
 	// Read has the state of each transcript, by its name.
@@ -153,7 +155,7 @@ func newMemory(agent, session string) *memory {
 // enter makes session the newest session of the memory: the session goes on under another id.
 func (m *memory) enter(session string, offset int64) {
 	m.Sessions, m.Transcripts, m.Open = append(m.Sessions, session), append(m.Transcripts, session), nil
-	m.Named = nil // the agent has the calls in its new file
+	m.Named, m.Failed = nil, false // the agent has the calls in its new file
 	m.setRead(session, readTo{Offset: offset})
 }
 

@@ -20,7 +20,7 @@ var claude = Dialect{
 	Name: Claude, Parse: parseClaude, Read: readClaude, SubagentFile: claudeSubagentFile, Resume: resumeClaude, NamesFiles: true, UUIDs: true, Variable: "CLAUDECODE", CoAuthor: "Claude <noreply@anthropic.com>",
 	Hooks: &Hooks{
 		File: ".claude/settings.local.json", Shared: ".claude/settings.json", Strict: true, SharedAtTop: true,
-		Events: []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "SessionEnd"},
+		Events: []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "StopFailure", "SessionEnd"},
 		Entry: func(_, command string) any {
 			return hookEntry{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: HookSeconds}}}
 		},
@@ -52,7 +52,7 @@ type claudeInput struct {
 // claudeKinds maps Claude Code's events to ours. Other events are ignored.
 var claudeKinds = map[string]Kind{
 	"SessionStart": Started, "UserPromptSubmit": Prompted, "PostToolBatch": Called, "SubagentStop": Delegated,
-	"PreCompact": Compacting, "Stop": Answered, "SessionEnd": Ended,
+	"PreCompact": Compacting, "Stop": Answered, "StopFailure": Answered, "SessionEnd": Ended,
 }
 
 // claudeSubagentFile is SubagentFile of Claude Code, which can write the result of a subagent's last call after its hook SubagentStop has read the file.
@@ -68,7 +68,7 @@ func parseClaude(_ string, input []byte) (Event, error) {
 	}
 	ev := Event{
 		Kind: claudeKinds[in.Event], Session: in.Session, Folder: in.Folder, Transcript: in.Transcript,
-		Subagent: in.Subagent, SubagentTranscript: in.SubagentTranscript, Prompt: in.Prompt, Answer: in.Answer, Forked: in.Source == "fork",
+		Subagent: in.Subagent, SubagentTranscript: in.SubagentTranscript, Prompt: in.Prompt, Answer: in.Answer, Forked: in.Source == "fork", Failed: in.Event == "StopFailure",
 	}
 	for _, call := range in.Calls {
 		ev.Calls = append(ev.Calls, Call{ID: call.ID, Tool: call.Tool, ReadOnly: claudeReaders[call.Tool]})
@@ -170,7 +170,7 @@ func readClaude(text []byte) Facts {
 		facts.Usage = Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}
 	}
 	if line.Message.Model == claudeNobody {
-		facts.Failed, facts.Usage, facts.Message = line.APIError, Usage{}, ""
+		facts.Failed, facts.Notice, facts.Usage, facts.Message = line.APIError, textOf(line.Message.Content), Usage{}, ""
 		return facts
 	}
 	if line.Type == "queue-operation" {

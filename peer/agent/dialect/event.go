@@ -41,6 +41,7 @@ type Event struct {
 	Calls  []Call // for Called: the calls of the batch
 	Label  string // for Labelled
 	Answer string // for Answered: the agent's last message; "" if unknown
+	Failed bool   // for Answered: the model could not be asked, and Answer says why
 }
 
 // Call is a tool call.

@@ -34,6 +34,7 @@ type Facts struct {
 	Said     []Saying        // what a person or the model said in words
 	Queued   *Queued         // what became of words that a person typed while the agent worked; nil for other lines
 	Failed   bool            // the line says that the model could not be asked: the turn has failed unless an answer follows
+	Notice   string          // what the agent's program itself said in the model's name; "" for other lines
 	Aside    bool            // the line is of a subagent, although it is in the file of the session
 	Summary  bool            // the line stands for what was said before it: the agent has shortened its conversation
 	Link     *Link           // the place of the line in a conversation that is a tree; nil if the line has none

@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine/schema"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -106,25 +107,17 @@ func (a asker) answer(f form) (json.RawMessage, error) {
 		value, _, err := a.value("", f.value)
 		return value, err
 	}
-	out := []byte{'{'}
+	out := jsontext.Members{}
 	for _, field := range f.fields {
 		value, given, err := a.value(field.name, field.value)
 		if err != nil {
 			return nil, err
 		}
-		if !given {
-			continue
+		if given {
+			out = append(out, jsontext.Member{Name: field.name, Value: value})
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		name, err := term.EncodeValue(field.name)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(append(out, name...), ':'), value...)
 	}
-	return append(out, '}'), nil
+	return out.MarshalJSON()
 }
 
 // value asks for the value v until the person types a line that fits v, and returns this line as JSON. It first prints
@@ -146,6 +139,9 @@ func (a asker) value(name string, v formValue) (value json.RawMessage, given boo
 			return nil, false, nil
 		}
 		value, err := v.read(line)
+		if err == nil {
+			err = v.check(value)
+		}
 		if again, ok := errors.AsType[againError](err); ok {
 			a.s.Talk("%s\n", plain.Text(again.why))
 			continue
@@ -196,6 +192,23 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 		}
 	}
 	return term.EncodeValue(line)
+}
+
+// check returns an againError if the value does not fit the schema of v. A schema that is none without the whole form fits each value: the engine
+// checks the whole answer.
+func (v formValue) check(value json.RawMessage) error {
+	compiled, err := schema.Compile(v.schema, new(schema.Bounds))
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	_, decoded, err := schema.DecodeValue(value)
+	if err == nil {
+		err = compiled.Check("the value", decoded)
+	}
+	if err != nil {
+		return againError{err.Error()}
+	}
+	return nil
 }
 
 // choose returns the choice that word names, by its number or by its value. If no value is equal to word, choose also

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/cli/mail"
 	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -28,10 +29,11 @@ type formValue struct {
 	about    string            // the title and description of the schema
 	choices  []json.RawMessage // the values to choose from, for formChoice
 	required bool
+	schema   json.RawMessage // the schema of the value; nil accepts each
 }
 
 // A form describes an answer that a person can type line by line. The answer is one value, or an object whose fields
-// are in the order of the schema.
+// are in the order of the schema, the required ones first.
 type form struct {
 	value  formValue
 	fields []formField // nil for one value
@@ -61,16 +63,16 @@ func parseForm(h snapshot.HumanRequest) (form, error) {
 	if len(h.Form) == 0 {
 		return form{value: formValue{kind: formText, required: true}}, nil
 	}
-	var schema formSchema
-	if json.Unmarshal(h.Form, &schema) != nil {
+	var whole formSchema
+	if json.Unmarshal(h.Form, &whole) != nil {
 		return form{}, notAskable(h)
 	}
-	if value, ok := schema.value(); ok {
-		value.required = true
+	if value, ok := whole.value(); ok {
+		value.required, value.schema = true, h.Form
 		return form{value: value}, nil
 	}
 	var properties jsontext.Members
-	if json.Unmarshal(schema.Properties, &properties) != nil || schema.typeName() != "object" {
+	if json.Unmarshal(whole.Properties, &properties) != nil || whole.typeName() != "object" {
 		return form{}, notAskable(h)
 	}
 	out := form{fields: []formField{}}
@@ -83,9 +85,10 @@ func parseForm(h snapshot.HumanRequest) (form, error) {
 		if !ok {
 			return form{}, notAskable(h)
 		}
-		value.required = slices.Contains(schema.Required, property.Name)
+		value.schema, value.required = property.Value, slices.Contains(whole.Required, property.Name)
 		out.fields = append(out.fields, formField{property.Name, value})
 	}
+	out.fields = mail.RequiredFirst(out.fields, func(f formField) bool { return f.value.required })
 	return out, nil
 }
 

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"encoding/json"
+	"slices"
 )
 
 // Choices returns the choices of a form in words, see ChoiceText. form is a JSON schema; its member enum has the
@@ -30,4 +31,18 @@ func ChoiceText(choice json.RawMessage) string {
 		return text
 	}
 	return string(choice)
+}
+
+// RequiredFirst sorts the fields of a form: those that are required, followed by the others, each in their order.
+func RequiredFirst[F any](fields []F, required func(F) bool) []F {
+	slices.SortStableFunc(fields, func(a, b F) int {
+		switch {
+		case required(a) == required(b):
+			return 0
+		case required(a):
+			return -1
+		}
+		return 1
+	})
+	return fields
 }

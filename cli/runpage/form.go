@@ -1,7 +1,6 @@
 package runpage
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,14 +21,6 @@ type Field struct {
 
 // required is the Need of a field without which an answer is refused.
 const required = "required"
-
-// boolToInt returns 1 for true and 0 for false.
-func boolToInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
 
 // formSchema is the part of a JSON schema from which a page is made. The engine checks an answer against the whole schema.
 type formSchema struct {
@@ -75,9 +66,7 @@ func fieldsOf(form json.RawMessage) []Field {
 		}
 		fields = append(fields, Field{p.Name, one.says(), need})
 	}
-	// A stored schema has its members in the order of their names, which says nothing.
-	slices.SortStableFunc(fields, func(a, b Field) int { return cmp.Compare(boolToInt(b.Need == required), boolToInt(a.Need == required)) })
-	return fields
+	return mail.RequiredFirst(fields, func(f Field) bool { return f.Need == required })
 }
 
 // parseForm returns the schema of a form and, if the answer is an object, its properties. It returns nil if there is none.
@@ -184,7 +173,7 @@ func sampleAnswer(kind string, form json.RawMessage) []string {
 		}
 		return []string{"--value", string(of.Enum[0])}
 	}
-	answer := []byte{'{'}
+	var members jsontext.Members
 	for _, p := range properties {
 		if !slices.Contains(of.Required, p.Name) {
 			continue
@@ -193,16 +182,10 @@ func sampleAnswer(kind string, form json.RawMessage) []string {
 		if json.Unmarshal(p.Value, &one) != nil {
 			return nil
 		}
-		name, err := jsontext.Encode(p.Name)
-		if err != nil {
-			return nil
-		}
-		if len(answer) > 1 {
-			answer = append(answer, ',')
-		}
-		answer = append(append(append(answer, name...), ':'), one.sample()...)
+		members = append(members, jsontext.Member{Name: p.Name, Value: one.sample()})
 	}
-	if answer = append(answer, '}'); len(answer) > longestSample || !fits(form, answer) {
+	answer, err := members.MarshalJSON()
+	if err != nil || len(answer) > longestSample || !fits(form, answer) {
 		return nil
 	}
 	return []string{"--value", string(answer)}
@@ -252,6 +235,5 @@ func fits(form, value json.RawMessage) bool {
 	if err != nil {
 		return false
 	}
-	left := float64(schema.MaxWork)
-	return compiled.Validate("answer", decoded, &left) == nil
+	return compiled.Check("answer", decoded) == nil
 }

@@ -147,10 +147,7 @@ func checkAnswer(h snapshot.HumanRequest, answer json.RawMessage) (json.RawMessa
 	}
 	answer, value, err := schema.DecodeValue(form.Fill(answer))
 	if err == nil {
-		err = form.Validate("answer", value, new(float64(schema.MaxWork)))
-	}
-	if err == nil {
-		err = form.CheckFormats("answer", value)
+		err = form.Check("answer", value)
 	}
 	if err != nil {
 		return nil, schema.Misfit(err).Hint("answer with a value that fits the form %s", schema.Brief(h.Form))

@@ -21,6 +21,7 @@ const maxError = 600
 // concurrent use.
 type Schema struct {
 	Text     json.RawMessage // canonical JSON (RFC 8785)
+	Written  json.RawMessage // the text that Compile read
 	resolved *jsonschema.Resolved
 	graph    *graph
 }
@@ -55,7 +56,7 @@ func Compile(text []byte, bounds *Bounds) (*Schema, error) {
 	if err != nil {
 		return nil, inWords(err)
 	}
-	return &Schema{Text: canonical, resolved: resolved, graph: graph}, nil
+	return &Schema{Text: canonical, Written: bytes.Clone(text), resolved: resolved, graph: graph}, nil
 }
 
 // inWords returns an error of the library without the names of its types.
@@ -106,6 +107,14 @@ func (s *Schema) Validate(root string, value any, left *float64) error {
 	reason = strings.ReplaceAll(reason, "<invalid reflect.Value>", "null")
 	reason = strings.ReplaceAll(reason, "\n", "; ")
 	return errors.New(root + path + ": " + plain.Cut(reason, maxError))
+}
+
+// Check is Validate and CheckFormats, with at most MaxWork steps.
+func (s *Schema) Check(root string, value any) error {
+	if err := s.Validate(root, value, new(float64(MaxWork))); err != nil {
+		return err
+	}
+	return s.CheckFormats(root, value)
 }
 
 // Misfit converts an error of Validate to an error for the person who gave the value. If err wraps a *LimitError, the

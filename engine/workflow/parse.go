@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"path"
@@ -12,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/git-smithers/git-smithers/engine/schema"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
@@ -438,7 +438,7 @@ func (p *parser) schema(n *yaml.Node, what string) *schema.Schema {
 	if p.err != nil {
 		return nil
 	}
-	text, err := json.Marshal(value)
+	text, err := jsontext.Encode(value)
 	if err != nil {
 		p.fail(n, "", "%s is not a JSON Schema: %s", what, err)
 		return nil

@@ -179,7 +179,7 @@ func (p *parser) human(n *yaml.Node, task string) *Human {
 	h.Prompt = p.template(fields["prompt"], "prompt")
 	if at := fields["form"]; at != nil {
 		if s := p.schema(at, "form of task "+task); s != nil {
-			h.Form = s.Text
+			h.Form = s.Written
 		}
 	}
 	h.Timeout, h.OnTimeout = p.patience(n, "human", fields)
@@ -197,7 +197,7 @@ func (p *parser) finishForms() {
 			continue
 		}
 		if table := p.wf.outputs[t.Output]; t.Human.Form == nil && table != nil {
-			t.Human.Form = table.Text
+			t.Human.Form = table.Written
 		}
 		t.Human.Kind = formKind(t.Human.Form)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -262,8 +263,8 @@ func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	return d
 }
 
-// json returns the JSON value of n, a node in a schema. depth is the number of mappings and lists around n. If depth
-// exceeds maxYAMLDepth, json records an error. After an error, the value is incomplete.
+// json returns the JSON value of n, a node in a schema. An object is a jsontext.Members, in the order of the file. depth is the number of
+// mappings and lists around n. If depth exceeds maxYAMLDepth, json records an error. After an error, the value is incomplete.
 func (r *reader) json(n *yaml.Node, depth int) any {
 	n = r.follow(n)
 	if n == nil {
@@ -276,9 +277,13 @@ func (r *reader) json(n *yaml.Node, depth int) any {
 	switch n.Kind {
 	case yaml.MappingNode:
 		keys, fields := r.mapping(n, "a schema", nil)
-		object := make(map[string]any, len(keys))
+		object := make(jsontext.Members, 0, len(keys))
 		for _, key := range keys {
-			object[key.Value] = r.json(fields[key.Value], depth+1)
+			value, err := jsontext.Encode(r.json(fields[key.Value], depth+1))
+			if err != nil {
+				r.fail(key, "", "%q is not a JSON value: %s", key.Value, err)
+			}
+			object = append(object, jsontext.Member{Name: key.Value, Value: value})
 		}
 		return object
 	case yaml.SequenceNode:

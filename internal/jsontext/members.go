@@ -15,6 +15,22 @@ type Member struct {
 	Value json.RawMessage
 }
 
+// MarshalJSON returns the JSON object with the members of o, in their order. Each value must be JSON.
+func (o Members) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, m := range o {
+		name, err := Encode(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), m.Value...)
+	}
+	return append(out, '}'), nil
+}
+
 // UnmarshalJSON appends the members of the JSON object data to o, in their written order. If data is null,
 // UnmarshalJSON does nothing. If data is another JSON value, the error is a *json.UnmarshalTypeError.
 func (o *Members) UnmarshalJSON(data []byte) error {

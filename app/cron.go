@@ -167,7 +167,7 @@ func (d *Desk) agreedScheduled(ctx context.Context, s *cron.Schedule) (*workflow
 		err = d.needWorkDir(wf)
 	}
 	if err == nil {
-		err = d.needPrograms(wf)
+		err = d.needPrograms(ctx, wf)
 	}
 	return wf, err
 }

@@ -1,35 +1,39 @@
 package app
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/engine/sandbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// MissingProgram is a program that runs tasks of a workflow and is not installed here.
+// MissingProgram is a program that runs tasks of a workflow and is not installed here, or does not work.
 type MissingProgram struct {
 	Name    string   `json:"name"`
-	NodeIDs []string `json:"nodeIds"` // in file order
-	Install string   `json:"install"` // a command that installs it, or "" if none is known
+	NodeIDs []string `json:"nodeIds"`       // in file order
+	Install string   `json:"install"`       // a command that installs it, or "" if none is known or it is installed
+	Why     string   `json:"why,omitempty"` // why the installed program does not work here
 }
 
-// MissingPrograms returns the shells, and bubblewrap, that tasks need and that are not on the PATH of env: tasks of a workflow and of the workflows that
-// it calls. Each program comes once, in file order.
-func MissingPrograms(wf *workflow.Workflow, env []string) []MissingProgram {
+// MissingPrograms returns the shells that tasks need and that are not on the PATH of env, and bubblewrap if it is not there or makes no sandbox: tasks
+// of a workflow and of the workflows that it calls. Each program comes once, in file order.
+func MissingPrograms(ctx context.Context, wf *workflow.Workflow, env []string) []MissingProgram {
 	var out []MissingProgram
 	note := func(t *workflow.Task, name string) {
 		if name == "" || strings.Contains(name, "/") {
 			return
 		}
-		if _, err := gitexec.Find(env, name); err == nil {
-			return
-		}
 		at := slices.IndexFunc(out, func(m MissingProgram) bool { return m.Name == name })
 		if at < 0 {
-			at, out = len(out), append(out, MissingProgram{Name: name, Install: installing(name, env)})
+			missing, ok := missingProgram(ctx, name, env)
+			if !ok {
+				return
+			}
+			at, out = len(out), append(out, missing)
 		}
 		out[at].NodeIDs = append(out[at].NodeIDs, t.ID)
 	}
@@ -46,12 +50,30 @@ func MissingPrograms(wf *workflow.Workflow, env []string) []MissingProgram {
 				note(t, program)
 			}
 			if t.Sandbox != nil {
-				note(t, "bwrap")
+				note(t, bubblewrap)
 			}
 		}
 	}
 	return out
 }
+
+// missingProgram reports whether a program is missing, or is bubblewrap and makes no sandbox.
+func missingProgram(ctx context.Context, name string, env []string) (MissingProgram, bool) {
+	path, err := gitexec.Find(env, name)
+	if err != nil {
+		return MissingProgram{Name: name, Install: installing(name, env)}, true
+	}
+	if name == bubblewrap {
+		err = sandbox.Works(ctx, path, env)
+	}
+	if err != nil {
+		return MissingProgram{Name: name, Why: err.Error()}, true
+	}
+	return MissingProgram{}, false
+}
+
+// bubblewrap is the program that makes sandboxes.
+const bubblewrap = "bwrap"
 
 // installers are package managers, and how each installs a package.
 var installers = [][2]string{
@@ -59,7 +81,7 @@ var installers = [][2]string{
 }
 
 // packages are the packages of programs that do not have the name of the program.
-var packages = map[string]string{"bwrap": "bubblewrap", "node": "nodejs"}
+var packages = map[string]string{bubblewrap: "bubblewrap", "node": "nodejs"}
 
 // installing returns the command that installs a program, or "" if no package manager is found.
 func installing(name string, env []string) string {
@@ -75,13 +97,17 @@ func installing(name string, env []string) string {
 }
 
 // needPrograms returns program_missing if a program that runs tasks of wf is not installed.
-func (d *Desk) needPrograms(wf *workflow.Workflow) error {
-	missing := MissingPrograms(wf, d.Env)
+func (d *Desk) needPrograms(ctx context.Context, wf *workflow.Workflow) error {
+	missing := MissingPrograms(ctx, wf, d.Env)
 	if len(missing) == 0 {
 		return nil
 	}
 	first := missing[0]
-	out := fault.New(fault.ProgramMissing, "there is no %s on PATH, which task %s needs", first.Name, first.NodeIDs[0]).Detail("missing", missing)
+	out := fault.New(fault.ProgramMissing, "there is no %s on PATH, which task %s needs", first.Name, first.NodeIDs[0])
+	if first.Why != "" {
+		out = fault.New(fault.ProgramMissing, "%s, and task %s needs it", first.Why, first.NodeIDs[0])
+	}
+	out = out.Detail("missing", missing)
 	for _, m := range missing {
 		if m.Install != "" {
 			out = out.Hint("`%s` installs %s", m.Install, m.Name)

@@ -32,7 +32,7 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 		err = d.needWorkDir(wf)
 	}
 	if err == nil {
-		err = d.needPrograms(wf)
+		err = d.needPrograms(ctx, wf)
 	}
 	if err != nil {
 		return nil, err

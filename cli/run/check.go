@@ -60,7 +60,7 @@ func runCheck(ctx context.Context, s *session.Session, files []string) error {
 			return ctx.Err()
 		}
 		if err == nil {
-			err = printChecked(s, file, wf)
+			err = printChecked(ctx, s, file, wf)
 		}
 		switch {
 		case err == nil:
@@ -77,11 +77,15 @@ func runCheck(ctx context.Context, s *session.Session, files []string) error {
 }
 
 // printChecked prints a line about a valid workflow file or, with --json, a document. wf is the workflow in the file.
-func printChecked(s *session.Session, file string, wf *workflow.Workflow) error {
+func printChecked(ctx context.Context, s *session.Session, file string, wf *workflow.Workflow) error {
 	if s.JSON {
-		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash(), wf.Stricter(), app.MissingPrograms(wf, s.Env)})
+		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash(), wf.Stricter(), app.MissingPrograms(ctx, wf, s.Env)})
 	}
-	for _, m := range app.MissingPrograms(wf, s.Env) {
+	for _, m := range app.MissingPrograms(ctx, wf, s.Env) {
+		if m.Why != "" {
+			s.Note("%s: %s, and %s needs it", plain.Text(file), plain.Text(m.Why), plain.Text(strings.Join(m.NodeIDs, ", ")))
+			continue
+		}
 		s.Note("%s: %s is not installed here, which %s needs%s", plain.Text(file), plain.Text(m.Name), plain.Text(strings.Join(m.NodeIDs, ", ")), installedBy(m))
 	}
 	for _, t := range wf.Stricter() {

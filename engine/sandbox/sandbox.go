@@ -89,13 +89,8 @@ func (s *Spec) New(ctx context.Context, line string, at Place, env, given []stri
 	}
 	kept := s.environment(env, given)
 	args = append([]string{bwrap}, args...)
-	try := exec.CommandContext(ctx, args[0], append(slices.Clone(args[1:]), "--", "sh", "-c", "exit 0")...)
-	try.Env = kept
-	if out, err := try.CombinedOutput(); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, cannot("bubblewrap cannot make the sandbox here: %s", lastLine(out, err))
+	if err := try(ctx, args, kept); err != nil {
+		return nil, err
 	}
 	limits, err := s.limit(ctx)
 	if err != nil {
@@ -106,6 +101,28 @@ func (s *Spec) New(ctx context.Context, line string, at Place, env, given []stri
 		made.private = at.Hidden[0]
 	}
 	return made, nil
+}
+
+// Works tries whether the program at path, which is bubblewrap, makes a sandbox on this machine. The error is an *Error if it does not.
+func Works(ctx context.Context, path string, env []string) error {
+	return try(ctx, append([]string{path, "--ro-bind", "/", "/"}, isolation...), env)
+}
+
+// isolation are the arguments of bubblewrap that every sandbox has.
+var isolation = []string{"--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL"}
+
+// try makes the sandbox of the arguments around a command that does nothing.
+func try(ctx context.Context, args, env []string) error {
+	cmd := exec.CommandContext(ctx, args[0], append(slices.Clone(args[1:]), "--", "sh", "-c", "exit 0")...)
+	cmd.Env = env
+	out, err := cmd.CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return cannot("bubblewrap cannot make the sandbox here: %s", lastLine(out, err))
+	}
+	return nil
 }
 
 // lastLine returns the last line of an output, or the error if there is none.
@@ -214,7 +231,7 @@ func pinned(roots, internals []string, obeyed []closed) []string {
 
 // system returns the arguments with which the command sees the system's programs, and a home folder that is empty.
 func (s *Spec) system(at Place) []string {
-	args := []string{"--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL"}
+	args := slices.Clone(isolation)
 	if s.Network {
 		args = append(args, "--share-net")
 	}

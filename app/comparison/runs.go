@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/app/summary"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -55,6 +56,7 @@ type Run struct {
 	Outputs map[string]json.RawMessage
 	// Failed is the number of failed attempts, with those from before the fork.
 	Failed int
+	Name   *agent.Name // nil if the run is not a session
 }
 
 // Runs compares the runs with the given ids or unique prefixes. A run that is named twice is in the result once. A fork that
@@ -167,7 +169,7 @@ func (c *choices) addWithForks(ctx context.Context, s *timeline.Store, run choic
 // add adds a run to the comparison. base is the course of the base, or nil if the run is the base. add returns the
 // course of the base.
 func (c *Comparison) add(ctx context.Context, s *timeline.Store, sum *summary.Summary, depth int, base *course) (*course, error) {
-	run := &Run{Summary: sum, Depth: depth, Inputs: inputsOf(sum.Input), Outputs: make(map[string]json.RawMessage)}
+	run := &Run{Summary: sum, Depth: depth, Inputs: inputsOf(sum.Input), Outputs: make(map[string]json.RawMessage), Name: agent.NameAt(s, sum.Entry)}
 	for _, a := range sum.Attempts {
 		if a.State == snapshot.AttemptFailed {
 			run.Failed++

@@ -1,6 +1,7 @@
 package see
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -19,6 +21,7 @@ import (
 type branchDocument struct {
 	Kind string `json:"kind"`
 	list.Branch
+	*agent.Name // nil if the fork is not a session
 }
 
 func branchesCommand() *arg.Command {
@@ -27,7 +30,7 @@ func branchesCommand() *arg.Command {
 		Summary: "list the forks of a run",
 		Usage:   []string{"<run> [--limit N] [--since TIME]"},
 		About: `Lists the forks of a run, the oldest first: the id of the fork, the frame at which it was
-forked, its label, the time of the fork, and its description. With --json, prints one object
+forked, its label, the time of the fork, and its description: of a session, in what it differs. With --json, prints one object
 per line.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags:    arg.WindowFlags("forks", "the newest", "made"),
@@ -59,7 +62,7 @@ func runBranches(ctx context.Context, s *session.Session, store *timeline.Store,
 	forks = arg.Last(window, forks, func(b list.Branch) int64 { return b.CreatedAtMs })
 	if s.JSON {
 		for _, branch := range forks {
-			if err := s.WriteJSON(branchDocument{"branch", branch}); err != nil {
+			if err := s.WriteJSON(branchDocument{"branch", branch, nameOfFork(store, branch)}); err != nil {
 				return err
 			}
 		}
@@ -76,8 +79,17 @@ func runBranches(ctx context.Context, s *session.Session, store *timeline.Store,
 		}
 		t.Add(
 			term.Cell{Text: branch.RunID}, term.Cell{Text: strconv.FormatInt(branch.ParentFrameNo, 10)},
-			term.Cell{Text: display.OrEmpty(branch.BranchLabel)}, term.Cell{Text: created}, term.Cell{Text: display.OrEmpty(branch.ForkDescription)},
+			term.Cell{Text: display.OrEmpty(branch.BranchLabel)}, term.Cell{Text: created}, term.Cell{Text: cmp.Or(display.OrEmpty(branch.ForkDescription), nameOfFork(store, branch).Text())},
 		)
 	}
 	return t.Write(s.Terminal)
+}
+
+// nameOfFork returns the name of a fork, or nil if the fork is not a session, or cannot be read.
+func nameOfFork(store *timeline.Store, fork list.Branch) *agent.Name {
+	head, err := fork.Head(store)
+	if err != nil {
+		return nil
+	}
+	return agent.NameAt(store, head.Entry())
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/peer/agent"
 )
 
 // comparisonDocument is the document of compare --json.
@@ -48,6 +49,7 @@ type comparedRunDocument struct {
 	WaitedMs      int64                      `json:"waitedMs"`
 	Usage         *summary.Usage             `json:"usage"`
 	Code          codeDocument               `json:"code"`
+	*agent.Name                              // nil if the run is not a session
 }
 
 // codeDocument counts changed files and lines.
@@ -88,7 +90,7 @@ func newComparedRun(c *comparison.Comparison, r *comparison.Run) comparedRunDocu
 		RunID: r.Row.ID, WorkflowName: r.Row.Workflow, Status: string(r.Row.Status), Stale: r.Stale, Session: r.Session,
 		Error: display.OrNull(r.Row.Error), FailedSteps: append([]string{}, r.FailedSteps()...), Waiting: append([]mailbox.Waiting{}, r.Waits...),
 		Depth: r.Depth, Input: make(map[string]json.RawMessage), Outputs: r.Outputs, Failed: r.Failed,
-		TookMs: r.TookMs, WaitedMs: r.WaitedMs, Usage: r.Usage, Code: codeDocument(r.Code),
+		TookMs: r.TookMs, WaitedMs: r.WaitedMs, Usage: r.Usage, Code: codeDocument(r.Code), Name: r.Name,
 	}
 	if r.Origin != nil {
 		doc.ParentRunID, doc.ParentFrameNo = &r.Origin.At.Run, &r.Origin.At.Frame

@@ -65,6 +65,7 @@ func (f *compareField) isEmpty() bool {
 // leaves out fields of which no run has a value and, with onlyDifferences, those that are equal in all runs.
 func compareFields(c *comparison.Comparison, onlyDifferences bool) []*compareField {
 	all := []*compareField{
+		{title: "prompt", rank: 12, text: func(r *comparison.Run) string { return r.Name.Text() }},
 		{title: "forked from", rank: 14, text: forkedFrom},
 		{title: "first differs at", rank: 2, text: func(r *comparison.Run) string { return firstDiffers(c, r) }},
 	}

@@ -54,7 +54,7 @@ func (v *comparisonView) text() string {
 	return b.String()
 }
 
-// name returns the name of a run for people: its label or, if it has none, its id. If other runs have the same label, the id
+// name returns the name of a run for people: that of a session, the label of a fork or, if it has none, its id. If other runs have the same label, the id
 // follows.
 func (v *comparisonView) name(i int) string {
 	id, label := shortName(v.Runs[i].Row.ID), v.label(i)
@@ -69,8 +69,11 @@ func (v *comparisonView) name(i int) string {
 	return label
 }
 
-// label returns the label of a fork, or "".
+// label returns the name of a session or the label of a fork, or "".
 func (v *comparisonView) label(i int) string {
+	if name := v.Runs[i].Name.Text(); name != "" {
+		return plain.Shorten(name, cellShown)
+	}
 	if parent := v.Runs[i].Row.Parent; parent != nil {
 		return plain.Shorten(plain.Text(parent.Label), cellShown)
 	}

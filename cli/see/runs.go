@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -28,7 +29,8 @@ type runDocument struct {
 	Stale bool `json:"stale,omitempty"`        // the run's row says running, and no live process owns the run
 	Left  int  `json:"leftCommands,omitempty"` // how many commands outlived the process that started them
 
-	*runFacts // nil without --with
+	*agent.Name // nil for a run that is not a session
+	*runFacts   // nil without --with
 }
 
 // runFacts are the members that --with adds to a line of runs --json. A member is left out if it was not asked for.
@@ -172,6 +174,10 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 			return err
 		}
 	}
+	names := namesOf(store, runs)
+	if len(names) > 0 {
+		t.Header = append(t.Header, "PROMPT")
+	}
 	for i, run := range runs {
 		if summary.StaleInfo(store, run) {
 			run.Status += " (stale)"
@@ -194,9 +200,23 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		if opts.wanted.Scores {
 			cells = append(cells, term.Cell{Text: scoresOf(facts[i].Scores)})
 		}
+		if len(names) > 0 {
+			cells = append(cells, term.Cell{Text: names[run.RunID].Text()})
+		}
 		t.Add(cells...)
 	}
 	return t.Write(s.Terminal)
+}
+
+// namesOf returns the names of the sessions among runs, by their ids.
+func namesOf(store *timeline.Store, runs []list.RunInfo) map[string]*agent.Name {
+	names := make(map[string]*agent.Name)
+	for _, run := range runs {
+		if name := agent.NameOf(store, run); name != nil {
+			names[run.RunID] = name
+		}
+	}
+	return names
 }
 
 // leftCommands returns how many commands outlived the process that started them, by the ids of their runs.
@@ -228,7 +248,7 @@ func writeRuns(ctx context.Context, s *session.Session, store *timeline.Store, r
 		return err
 	}
 	for i, run := range runs {
-		doc := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(store, run), Left: left[run.RunID]}
+		doc := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(store, run), Left: left[run.RunID], Name: agent.NameOf(store, run)}
 		if opts.with {
 			doc.runFacts = describeFacts(&facts[i])
 		}

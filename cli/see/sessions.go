@@ -8,7 +8,6 @@ import (
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
-	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -18,9 +17,6 @@ type sessionDocument struct {
 	Kind string `json:"kind"`
 	agent.SessionInfo
 }
-
-// promptWidth is the number of characters of a prompt in the list of sessions.
-const promptWidth = 60
 
 // runSessions prints a line for each session of a coding agent, that with the newest frame first.
 func runSessions(ctx context.Context, s *session.Session, store *timeline.Store, window arg.Window) error {
@@ -49,17 +45,8 @@ func runSessions(ctx context.Context, s *session.Session, store *timeline.Store,
 		}
 		t.Add(
 			term.Cell{Text: run.RunID}, term.Cell{Text: run.Status, Paint: p.Status}, term.Cell{Text: strconv.Itoa(run.Turns)},
-			term.Cell{Text: strconv.FormatInt(run.LatestFrame, 10)}, term.Cell{Text: newest}, term.Cell{Text: shortPrompt(run.Prompt)},
+			term.Cell{Text: strconv.FormatInt(run.LatestFrame, 10)}, term.Cell{Text: newest}, term.Cell{Text: run.Text()},
 		)
 	}
 	return t.Write(s.Terminal)
-}
-
-// shortPrompt returns the beginning of a prompt on one line.
-func shortPrompt(prompt string) string {
-	text := []rune(plain.Words(prompt))
-	if len(text) <= promptWidth {
-		return string(text)
-	}
-	return string(text[:promptWidth-1]) + "…"
 }

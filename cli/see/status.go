@@ -3,6 +3,7 @@ package see
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/mail"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/claim"
@@ -69,6 +72,7 @@ type waitingLine struct {
 type runningRun struct {
 	runDocument
 	Tasks   []string `json:"tasks"` // the tasks in progress
+	turn    string   // of a session: its open turn, with the prompt; "" for another run
 	foreign bool     // another engine runs the run
 }
 
@@ -123,7 +127,7 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	var waiting []mail.Line
 	var failed *runDocument
 	for _, run := range overview.Runs {
-		one := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(store, run)}
+		one := runDocument{Kind: "run", RunInfo: run, Stale: summary.StaleInfo(store, run), Name: agent.NameOf(store, run)}
 		if len(doc.Newest) < statusShown {
 			doc.Newest = append(doc.Newest, one)
 		}
@@ -201,6 +205,9 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 	engine, err := app.ForeignEngine(head)
 	if out.foreign = engine != ""; err != nil {
 		return out, nil, err
+	}
+	if turn, prompt := agent.OpenTurn(head); turn > 0 {
+		out.turn = fmt.Sprintf("turn %d: %s", turn, plain.Words(prompt))
 	}
 	labels := make(map[string]*string)
 	for row, err := range head.State().Nodes().Rows() {

@@ -1,6 +1,7 @@
 package see
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -161,7 +162,7 @@ func waitingRuns(doc *statusDocument) int {
 func runningRows(list []runningRun) []statusRow {
 	rows := make([]statusRow, len(list))
 	for i, run := range list {
-		rows[i] = statusRow{run: run.RunID, what: strings.Join(run.Tasks, ", "), atMs: run.UpdatedAtMs}
+		rows[i] = statusRow{run: run.RunID, what: cmp.Or(run.turn, run.Text(), strings.Join(run.Tasks, ", ")), atMs: run.UpdatedAtMs}
 		if run.Stale {
 			rows[i].what = "no process runs this run any more"
 		}
@@ -235,7 +236,7 @@ func failedRows(f *failedRun) []statusRow {
 func newestRows(list []runDocument) []statusRow {
 	rows := make([]statusRow, len(list))
 	for i, run := range list {
-		rows[i] = statusRow{run: run.RunID, status: run.Status, what: run.WorkflowName, atMs: run.CreatedAtMs}
+		rows[i] = statusRow{run: run.RunID, status: run.Status, what: cmp.Or(run.Text(), run.WorkflowName), atMs: run.CreatedAtMs}
 		if run.Stale {
 			rows[i].status += " (stale)"
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -141,6 +143,9 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	if err := cancelledOf(ctx, store, t, text.cancelled); err != nil {
 		return err
 	}
+	if text.names, err = namesIn(ctx, store, t); err != nil {
+		return err
+	}
 	return s.Paged(ctx, func() error {
 		var b strings.Builder
 		text.write(&b, t, "")
@@ -181,6 +186,29 @@ func cancelledOf(ctx context.Context, store *timeline.Store, t *list.Tree, names
 		who, err := list.CancelledBy(ctx, store, head.Row())
 		if err == nil && who != nil && who.By != nil {
 			names[run.RunID] = *who.By
+		}
+		return err
+	})
+}
+
+// namesIn returns the names of the sessions in the timeline t and of the forks that it lists, by the ids of the runs. It reads nothing if no frame has the id
+// of a turn.
+func namesIn(ctx context.Context, store *timeline.Store, t *list.Tree) (map[string]*agent.Name, error) {
+	names := make(map[string]*agent.Name)
+	return names, eachTimeline(t, func(run *list.RunTimeline) error {
+		if !slices.ContainsFunc(run.Frames, func(f list.FrameInfo) bool { return slices.ContainsFunc(f.IDs, agent.IsTurnID) }) {
+			return nil
+		}
+		head, err := run.Head(store)
+		if err != nil {
+			return err
+		}
+		if names[run.RunID] = agent.NameAt(store, head.Entry()); names[run.RunID] == nil {
+			return nil
+		}
+		forks, err := list.Branches(ctx, store, run.RunID)
+		for _, fork := range forks {
+			names[fork.RunID] = nameOfFork(store, fork)
 		}
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -29,6 +30,7 @@ type timelineText struct {
 	long      bool                     // show content hashes and revisions, and the date in each line
 	waits     map[string]string        // by run id: what the run waits for, in words
 	cancelled map[string]string        // by the id of the run: who has cancelled it
+	names     map[string]*agent.Name   // by the id of the run: how people know it, if it is a session
 	effects   map[string][]list.Effect // by run id: the effects of its frames, in the order of the frames
 
 	day  string       // the date that was written last
@@ -56,7 +58,7 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 	if by := t.cancelled[run.RunID]; by != "" {
 		b.WriteString(" by " + plain.Text(by))
 	}
-	b.WriteByte('\n')
+	b.WriteString(t.named(run.RunID) + "\n")
 	children := make(map[string]*list.Tree, len(tree.Children))
 	for i := range tree.Children {
 		children[tree.Children[i].Timeline.RunID] = &tree.Children[i]
@@ -72,15 +74,26 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 		}
 		t.frame(b, f, at, t.effect(run, i), columns, indent)
 		for _, fork := range f.Forks {
-			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, t.p.Paint(term.Bold, plain.Text(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
+			fmt.Fprintf(b, "%s  |-- %s%s (%s)", indent, t.p.Paint(term.Bold, plain.Text(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
 			if child := children[fork.RunID]; child != nil {
+				b.WriteByte('\n')
 				t.write(b, child, indent+"    ")
+			} else {
+				b.WriteString(t.named(fork.RunID) + "\n")
 			}
 		}
 	}
 	if text := t.waits[run.RunID]; text != "" {
 		b.WriteString(indent + "  " + text + "\n")
 	}
+}
+
+// named returns the name of a session with spaces before it, or "".
+func (t *timelineText) named(run string) string {
+	if text := t.names[run].Text(); text != "" {
+		return "  " + text
+	}
+	return ""
 }
 
 // effect returns what the frame with the index i in run.Frames changed. The result is the zero value if the effects of

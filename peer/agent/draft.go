@@ -19,6 +19,9 @@ const turnNode = "turn"
 // TurnID returns the id of the frame of a turn's prompt.
 func TurnID(turn int) string { return fmt.Sprintf("turn:%d", turn) }
 
+// IsTurnID reports whether TurnID returns the id for a turn.
+func IsTurnID(id string) bool { return strings.HasPrefix(id, "turn:") }
+
 // The output tables of a session. Each has a row for each turn.
 const (
 	promptsTable = "prompts"

@@ -19,9 +19,9 @@ import (
 type SessionInfo struct {
 	list.RunInfo
 
-	Agent  string `json:"agent"`
-	Turns  int    `json:"turns"`
-	Prompt string `json:"prompt"` // the first one; "" if there is none
+	Agent string `json:"agent"`
+	Turns int    `json:"turns"`
+	*Name
 
 	entry *snapshot.Entry // the newest one
 	mem   *memory
@@ -166,7 +166,11 @@ func sessionOf(s *timeline.Store, run list.RunInfo) (SessionInfo, bool) {
 	if err != nil {
 		return SessionInfo{}, false
 	}
-	return SessionInfo{RunInfo: run, Agent: mem.Agent, Turns: mem.Turn, Prompt: firstPrompt(entry), entry: entry, mem: mem}, true
+	name := NameAt(s, entry)
+	if name == nil {
+		name = new(Name)
+	}
+	return SessionInfo{RunInfo: run, Agent: mem.Agent, Turns: mem.Turn, Name: name, entry: entry, mem: mem}, true
 }
 
 // firstPrompt returns the first prompt of a session, or "".

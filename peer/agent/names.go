@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// Name is how people know a session: by the first prompt of its own. Prompts can be of any length.
+type Name struct {
+	Prompt string `json:"prompt"` // "" if the session has none yet
+	// InsteadOf is the prompt in whose place a course was taken; "" if the course replaces none.
+	InsteadOf string `json:"insteadOf,omitempty"`
+
+	turn int // of the prompt, or of the one that is to come
+}
+
+// nameShown is the number of characters of each prompt in a text.
+const nameShown = 60
+
+// Text returns the name on one line, and what a course has in the place of a prompt. It returns "" for a nil Name.
+func (n *Name) Text() string {
+	if n == nil {
+		return ""
+	}
+	short := func(prompt string) string { return plain.Shorten(plain.Text(plain.Words(prompt)), nameShown) }
+	switch {
+	case n.Prompt == "" && n.InsteadOf != "":
+		return fmt.Sprintf("without turn %d: %s", n.turn, short(n.InsteadOf))
+	case n.InsteadOf != "":
+		return fmt.Sprintf("turn %d: %s (instead of: %s)", n.turn, short(n.Prompt), short(n.InsteadOf))
+	case n.turn > 1 && n.Prompt != "":
+		return fmt.Sprintf("turn %d: %s", n.turn, short(n.Prompt))
+	}
+	return short(n.Prompt)
+}
+
+// NameOf returns the name of a run in a list, or nil if the run is not a session, or cannot be read. It reads nothing of a run that is neither named like a session
+// nor a fork.
+func NameOf(s *timeline.Store, run list.RunInfo) *Name {
+	if run.ParentRunID == nil && !strings.HasPrefix(run.RunID, Run(run.WorkflowName, "")) {
+		return nil
+	}
+	tip, err := objstore.ParseID(run.Tip)
+	if err != nil {
+		return nil
+	}
+	entry, err := snapshot.ReadEntry(s.Objects(), tip)
+	if err != nil {
+		return nil
+	}
+	return NameAt(s, entry)
+}
+
+// NameAt returns the name of a run at an entry, or nil if the run is not a session, or cannot be read.
+func NameAt(s *timeline.Store, entry *snapshot.Entry) *Name {
+	if !holdsSession(entry) {
+		return nil
+	}
+	state, err := entry.State()
+	if err != nil {
+		return nil
+	}
+	n := &Name{turn: 1}
+	if n.Prompt, _, err = promptOf(state, 1); err != nil {
+		return nil
+	}
+	if row, err := entry.RunRow(); err == nil && row.Parent != nil {
+		n.tell(s, state, row.Parent)
+	}
+	return n
+}
+
+// tell makes the name that of a fork, if the fork has the turns of before and its parent can be read: the first prompt that the parent did not have.
+func (n *Name) tell(s *timeline.Store, state *snapshot.State, parent *snapshot.Parent) {
+	before, err := snapshot.ReadEntry(s.Objects(), parent.Commit)
+	if err != nil {
+		return
+	}
+	mem, err := memoryOf(before)
+	if err != nil {
+		return
+	}
+	theirs, err := before.State()
+	if err != nil {
+		return
+	}
+	first, _, err1 := promptOf(theirs, 1)
+	old, _, err2 := promptOf(theirs, mem.Turn)
+	now, _, err3 := promptOf(state, mem.Turn)
+	next, _, err4 := promptOf(state, mem.Turn+1)
+	switch {
+	case cmp.Or(err1, err2, err3, err4) != nil, first != n.Prompt && parent.Label != WhatIfLabel: // a fork of the agent's begins with its own turns
+	case old == now:
+		n.turn, n.Prompt = mem.Turn+1, next
+	default:
+		n.turn, n.Prompt, n.InsteadOf = mem.Turn, now, old
+	}
+}
+
+// OpenTurn returns the turn of a session that has not ended, and its prompt, or 0 if there is none.
+func OpenTurn(head *timeline.Head) (turn int, prompt string) {
+	mem, err := memoryOf(head.Entry())
+	if err != nil {
+		return 0, ""
+	}
+	d := drafter{head: head, mem: mem}
+	if open, err := d.turnIsOpen(); err != nil || !open {
+		return 0, ""
+	}
+	prompt, _, err = promptOf(head.State(), mem.Turn)
+	if err != nil {
+		return 0, ""
+	}
+	return mem.Turn, prompt
+}

@@ -29,7 +29,7 @@ import (
 
 // The environment that has a git-smithers of these tests kill itself, and count.
 const (
-	killVariable  = "KILLED_TEST_KILL"  // "N M": M microseconds after it has asked for the time N times
+	killVariable  = "KILLED_TEST_KILL"  // "N M": M microseconds after it has asked for the time N times; "N M stop" stops it by SIGTERM
 	countVariable = "KILLED_TEST_COUNT" // a file that gets how often it asked
 	seedVariable  = "KILLED_TEST_SEED"  // of the test; without one, it makes one up and says so
 )
@@ -41,14 +41,18 @@ func mortal(now func() time.Time) (clock func() time.Time, over func()) {
 	var mu sync.Mutex
 	asked := 0
 	var at, micros int
+	how := syscall.SIGKILL
 	if _, err := fmt.Sscan(os.Getenv(killVariable), &at, &micros); err != nil {
 		at = -1
+	}
+	if strings.HasSuffix(os.Getenv(killVariable), "stop") {
+		how = syscall.SIGTERM
 	}
 	clock = func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
 		if asked++; asked == at {
-			time.AfterFunc(time.Duration(micros)*time.Microsecond, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+			time.AfterFunc(time.Duration(micros)*time.Microsecond, func() { _ = syscall.Kill(os.Getpid(), how) })
 		}
 		return now()
 	}

@@ -23,7 +23,7 @@ tasks:
   - {id: second, needs: [first], run: ./task}
 `
 
-// A supervisor that is killed while it starts the run of a schedule starts it once or not at all. The next supervisor ends the run, and the
+// A supervisor that is killed or stopped while it starts the run of a schedule starts it once or not at all. The next supervisor ends the run, and the
 // schedule knows it.
 func TestASupervisorThatIsKilledStartsNoTimeOfAScheduleTwice(t *testing.T) {
 	t.Parallel()
@@ -51,12 +51,13 @@ func TestASupervisorThatIsKilledStartsNoTimeOfAScheduleTwice(t *testing.T) {
 		now = now.Add(time.Hour)
 		at(now)
 		micros := random.IntN(3000)
-		status, out := s.call(fmt.Sprintf("%s=%d %d", killVariable, call, micros), "supervise", "--once")
+		how := [2]string{"", " stop"}[random.IntN(2)]
+		status, out := s.call(fmt.Sprintf("%s=%d %d%s", killVariable, call, micros, how), "supervise", "--once")
 		if status == -1 {
 			kills++
 		}
 		at(now.Add(time.Minute))
-		killed, hour := fmt.Sprintf("killed at %d %d: %s", call, micros, out), now.Format("20060102-15")
+		killed, hour := fmt.Sprintf("killed at %d %d%s: %s", call, micros, how, out), now.Format("20060102-15")
 		var runs string
 		for range 100 { // a command that the killed process was about to start has its lock until it is another program
 			status, out = s.call("", "supervise", "--once")

@@ -113,9 +113,10 @@ type appender struct {
 	next   *Entry
 
 	stored storedDraft
-	before Run  // prev's row
-	run    Run  // next's row
-	fork   bool // next begins a new run, forked from prev's
+	shared []string // with whom the run shared the working copy whose changed files the entry has
+	before Run      // prev's row
+	run    Run      // next's row
+	fork   bool     // next begins a new run, forked from prev's
 	parts  []objstore.TreeEntry
 	marks  marks
 }
@@ -171,7 +172,7 @@ func (a *appender) numberEntry() error {
 		}
 	}
 	a.next.Header = Header{
-		Run: a.run.ID, Frame: NoFrame, Newest: a.run.Frame, AtMs: a.draft.AtMs, Subject: a.stored.subject,
+		Run: a.run.ID, Frame: NoFrame, Newest: a.run.Frame, AtMs: a.draft.AtMs, Subject: a.subject(),
 		Operation: a.stored.operation, Base: a.draft.Base,
 	}
 	if f := a.draft.Frame; f != nil {

@@ -2,7 +2,9 @@ package snapshot
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -25,9 +27,23 @@ func (a *appender) shareFiles() error {
 			return err
 		}
 	}
+	a.shared = v.With
 	a.draft.Events = append(slices.Clip(a.draft.Events),
 		Event{Type: eventShared, AtMs: a.draft.AtMs, Payload: sharedPayload(v.With)})
 	return nil
+}
+
+// subject returns the subject of the entry: that of the draft, and with whom the run shared the working copy.
+func (a *appender) subject() string {
+	if len(a.shared) == 0 {
+		return a.stored.subject
+	}
+	with := strings.Join(a.shared, ", ")
+	if len(with) > maxSubject/2 {
+		with = fmt.Sprintf("%d other runs and sessions", len(a.shared))
+	}
+	with = "; " + with + " worked here, too"
+	return shortened(cleanSubject(a.stored.subject), maxSubject-len(with)) + with
 }
 
 // sharedPayload returns the payload of the event FilesShared.

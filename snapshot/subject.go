@@ -30,18 +30,23 @@ func cleanSubject(text string) string {
 	if strings.HasPrefix(strings.ToLower(text), trailerPrefix) {
 		text = "entry: " + text
 	}
-	const ellipsis = "…"
-	if len(text) > maxSubject {
-		cut := maxSubject - len(ellipsis) // moved back to the start of a character below
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = strings.TrimSpace(text[:cut]) + ellipsis
-	}
-	if text == "" {
+	if text = shortened(text, maxSubject); text == "" {
 		return noSubject
 	}
 	return text
+}
+
+// shortened returns text with at most size bytes. An ellipsis ends a shortened text.
+func shortened(text string, size int) string {
+	const ellipsis = "…"
+	if len(text) <= size {
+		return text
+	}
+	cut := size - len(ellipsis) // moved back to the start of a character below
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return strings.TrimSpace(text[:cut]) + ellipsis
 }
 
 // checkSubject returns an error if text cannot be the subject of a stored entry. The result does not depend on Go's

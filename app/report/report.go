@@ -62,8 +62,9 @@ type Run struct {
 	Forks            []Fork
 	MoreForks        int
 	Rows             []Row
-	MoreRows         int   // attempts and steps that have no row
-	Together         *Code // changes made while several steps ran in one working copy, which no row has; nil if there are none
+	MoreRows         int    // attempts and steps that have no row
+	Together         *Code  // changes made while several steps ran in one working copy, which no row has; nil if there are none
+	Shared           string // who was at work in the same folder, and whose changes these may be, too; "" if nobody was
 	Axis             Axis
 	Parts            []*Part
 	MoreParts        int      // parts that are left out whole

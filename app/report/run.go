@@ -11,9 +11,11 @@ import (
 	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -50,7 +52,7 @@ func (c *collector) run(ctx context.Context, name string) error {
 	}
 	c.mask.begin(sum.Row)
 	r := &runReader{c, sum, &Run{ID: sum.Row.ID, marks: sum.Row.Marks}}
-	for _, step := range []func(context.Context) error{r.facts, r.fileStat, r.values, r.forks, r.rows, r.failure, r.parts} {
+	for _, step := range []func(context.Context) error{r.facts, r.fileStat, r.values, r.forks, r.rows, r.sharing, r.failure, r.parts} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -104,6 +106,15 @@ func (r *runReader) facts(context.Context) error {
 		out.Unread = append(out.Unread, fmt.Sprintf("%d waits", more))
 	}
 	return nil
+}
+
+// sharing sets Shared.
+func (r *runReader) sharing(ctx context.Context) error {
+	shared, err := code.SharedSince(ctx, r.store, objstore.ID{}, r.sum.Entry.ID)
+	if shared != nil {
+		r.out.Shared = r.line(shared.String(), valueShown)
+	}
+	return err
 }
 
 // absent notes what the run itself does not have or show.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -47,15 +46,11 @@ func NameOf(s *timeline.Store, run list.RunInfo) *Name {
 	if run.ParentRunID == nil && !strings.HasPrefix(run.RunID, Run(run.WorkflowName, "")) {
 		return nil
 	}
-	tip, err := objstore.ParseID(run.Tip)
+	head, err := list.HeadOf(s, run)
 	if err != nil {
 		return nil
 	}
-	entry, err := snapshot.ReadEntry(s.Objects(), tip)
-	if err != nil {
-		return nil
-	}
-	return NameAt(s, entry)
+	return NameAt(s, head.Entry())
 }
 
 // NameAt returns the name of a run at an entry, or nil if the run is not a session, or cannot be read.
@@ -114,9 +109,6 @@ func OpenTurn(head *timeline.Head) (turn int, prompt string) {
 	if open, err := d.turnIsOpen(); err != nil || !open {
 		return 0, ""
 	}
-	prompt, _, err = promptOf(head.State(), mem.Turn)
-	if err != nil {
-		return 0, ""
-	}
+	prompt, _, _ = promptOf(head.State(), mem.Turn)
 	return mem.Turn, prompt
 }

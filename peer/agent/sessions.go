@@ -3,13 +3,11 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -35,10 +33,8 @@ func Holding(ctx context.Context, s *timeline.Store) ([]string, error) {
 	}
 	var ids []string
 	for _, run := range runs {
-		if tip, err := objstore.ParseID(run.Tip); err == nil {
-			if entry, err := snapshot.ReadEntry(s.Objects(), tip); err == nil && holdsSession(entry) {
-				ids = append(ids, run.RunID)
-			}
+		if head, err := list.HeadOf(s, run); err == nil && holdsSession(head.Entry()) {
+			ids = append(ids, run.RunID)
 		}
 	}
 	return ids, nil
@@ -154,23 +150,16 @@ func sessionOf(s *timeline.Store, run list.RunInfo) (SessionInfo, bool) {
 	if !strings.HasPrefix(run.RunID, Run(run.WorkflowName, "")) {
 		return SessionInfo{}, false
 	}
-	tip, err := objstore.ParseID(run.Tip)
+	head, err := list.HeadOf(s, run)
 	if err != nil {
 		return SessionInfo{}, false
 	}
-	entry, err := snapshot.ReadEntry(s.Objects(), tip)
+	mem, err := memoryOf(head.Entry())
 	if err != nil {
 		return SessionInfo{}, false
 	}
-	mem, err := memoryOf(entry)
-	if err != nil {
-		return SessionInfo{}, false
-	}
-	name := NameAt(s, entry)
-	if name == nil {
-		name = new(Name)
-	}
-	return SessionInfo{RunInfo: run, Agent: mem.Agent, Turns: mem.Turn, Name: name, entry: entry, mem: mem}, true
+	name := cmp.Or(NameAt(s, head.Entry()), new(Name))
+	return SessionInfo{RunInfo: run, Agent: mem.Agent, Turns: mem.Turn, Name: name, entry: head.Entry(), mem: mem}, true
 }
 
 // firstPrompt returns the first prompt of a session, or "".
@@ -179,10 +168,6 @@ func firstPrompt(entry *snapshot.Entry) string {
 	if err != nil {
 		return ""
 	}
-	value, _, err := state.Outputs(promptsTable).Get(snapshot.Key(turnNode, 1))
-	var row struct{ Prompt string }
-	if err != nil || json.Unmarshal(value, &row) != nil {
-		return ""
-	}
-	return row.Prompt
+	prompt, _, _ := promptOf(state, 1)
+	return prompt
 }

@@ -122,11 +122,15 @@ func AttemptSharedWith(ctx context.Context, s *timeline.Store, run string, a sna
 	return SharedWith(ctx, s, at.Entry)
 }
 
+// String says whose work the changes may be.
+func (sh *Shared) String() string {
+	return fmt.Sprintf("%s %s at work in the same folder, so these changes may be theirs: %s", strings.Join(sh.With, ", "), was(len(sh.With)), someOf(sh.Paths))
+}
+
 // Refusal returns an error with the code about shared changes, and how to get them all the same. doing says what is
 // refused, in the past tense.
 func (sh *Shared) Refusal(code fault.Code, doing string) *fault.Error {
-	out := fault.New(code, "%s: %s %s at work in the same folder, so these changes may be theirs: %s", doing,
-		strings.Join(sh.With, ", "), was(len(sh.With)), someOf(sh.Paths)).Detail("sharedWith", sh.With).Detail("files", sh.Paths)
+	out := fault.New(code, "%s: %s", doing, sh).Detail("sharedWith", sh.With).Detail("files", sh.Paths)
 	return out.Hint("--shared takes all of them; in a session, --own takes the files that its own calls of tools name")
 }
 

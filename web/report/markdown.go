@@ -60,6 +60,9 @@ func (m markdown) run(r *report.Run) {
 	if r.Together != nil {
 		m.printf("\n%s by steps that ran at the same time.\n", together(r.Together))
 	}
+	if r.Shared != "" {
+		m.printf("\n%s\n", code(r.Shared))
+	}
 	if f := r.Failure; f != nil && f.Log != nil {
 		m.log(f.Log)
 	}

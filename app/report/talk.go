@@ -1,11 +1,11 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -171,7 +171,7 @@ func (r *runReader) frameOf(calls *callBook, id string) string {
 
 // callLine returns the line of a call.
 func (r *runReader) callLine(call snapshot.ToolCall, input, frame string) Line {
-	line := Line{Kind: CallLine, Tool: r.name(call.ToolName), Text: oneLine(argument(r.mask.text(input)), argShown), Frame: frame, TookMs: -1}
+	line := Line{Kind: CallLine, Tool: r.name(call.ToolName), Text: oneLine(summary.ArgumentOf(json.RawMessage(r.mask.text(input))), argShown), Frame: frame, TookMs: -1}
 	switch call.Status {
 	case snapshot.ToolCallFailed:
 		line.State = Failed
@@ -196,42 +196,12 @@ func (r *runReader) output(part *Part, text string) {
 	}
 }
 
-// argument returns what people want to know of the input of a call: the file, the command, the pattern; else all of it.
-func argument(input string) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal([]byte(input), &members) != nil {
-		return words(input)
-	}
-	for _, name := range []string{"file_path", "path", "filePath", "command", "cmd", "pattern", "query", "url", "description", "prompt"} {
-		if text := memberText(members[name]); text != "" {
-			return text
-		}
-	}
-	var compact bytes.Buffer
-	if len(members) == 0 || json.Compact(&compact, []byte(input)) != nil {
-		return ""
-	}
-	return compact.String()
-}
-
-// memberText returns a text, or the words of a list of texts; "" for anything else.
-func memberText(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	var list []string
-	if json.Unmarshal(value, &list) == nil {
-		return strings.Join(list, " ")
-	}
-	return ""
-}
-
 // memberOf returns a text in a JSON object, or "" if it has none.
 func memberOf(object, name string) string {
 	var members map[string]json.RawMessage
-	if json.Unmarshal([]byte(object), &members) != nil {
+	var text string
+	if json.Unmarshal([]byte(object), &members) != nil || json.Unmarshal(members[name], &text) != nil {
 		return ""
 	}
-	return memberText(members[name])
+	return text
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
@@ -125,4 +127,38 @@ func (sum *Summary) Output(step *Step) (json.RawMessage, error) {
 	}
 	value, _, err := state.Outputs(step.OutputTable).Get(snapshot.Key(step.NodeID, step.Iteration))
 	return value, timeline.Explain(err)
+}
+
+// argumentNames are the members of a call's input that people know a call by, the best first.
+var argumentNames = []string{"file_path", "filePath", "path", "command", "cmd", "pattern", "query", "url", "description", "prompt"}
+
+// ArgumentOf returns the member of a call's input that people know the call by, or the input as JSON if there is none.
+func ArgumentOf(input json.RawMessage) string {
+	var members jsontext.Members
+	if json.Unmarshal(input, &members) == nil {
+		for _, name := range argumentNames {
+			for _, m := range members {
+				if m.Name != name {
+					continue
+				}
+				if text := wordsOf(m.Value); text != "" {
+					return text
+				}
+			}
+		}
+	}
+	return cmp.Or(wordsOf(input), string(input))
+}
+
+// wordsOf returns a JSON string, or a list of strings with spaces between them, as text, and "" for any other value.
+func wordsOf(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	var list []string
+	if json.Unmarshal(value, &list) == nil {
+		return strings.Join(list, " ")
+	}
+	return ""
 }

@@ -222,8 +222,8 @@ func membersOf(value json.RawMessage) []summary.InputValue {
 
 // valueOf returns a member of an input as "name value".
 func valueOf(m summary.InputValue, dots string) string {
-	text := string(m.Value)
-	if word := wordsOf(m.Value); word != "" && !strings.ContainsAny(word, " \n\t\"") && text[0] == '"' {
+	text, word := string(m.Value), ""
+	if json.Unmarshal(m.Value, &word) == nil && word != "" && !strings.ContainsAny(word, " \n\t\"") {
 		text = word
 	}
 	if m.Value == nil {

@@ -113,7 +113,7 @@ func (v *View) writeCall(c *canvas, call *summary.Call, indent string) {
 	}
 	begin := indent + sign + " "
 	room := c.width - term.Width(begin) - toolWidth - codeWidth - tookWidth - 10
-	argument := term.CutMiddle(clean(plain.OneLine(ArgumentOf(input))), max(room, 8), c.g.Dots)
+	argument := term.CutMiddle(clean(plain.OneLine(summary.ArgumentOf(input))), max(room, 8), c.g.Dots)
 	parts := []part{
 		{begin, style},
 		{c.left(call.ToolName, toolWidth-1) + " ", ""},

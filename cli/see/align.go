@@ -301,15 +301,7 @@ func (v *alignView) difference(d comparison.Difference) string {
 	return fmt.Sprintf("%s: %s -> %s", name, value(d.From), value(d.To))
 }
 
-// inputText returns the most telling member of the input of a tool call or, if no member is known to tell it, the whole input.
+// inputText returns what people know a tool call by, in the width of a title.
 func inputText(input json.RawMessage) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(input, &members) == nil {
-		for _, name := range []string{"command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "prompt", "description"} {
-			if value, ok := members[name]; ok {
-				return display.Value(value, titleShown)
-			}
-		}
-	}
-	return display.Value(input, titleShown)
+	return plain.Shorten(plain.Text(summary.ArgumentOf(input)), titleShown)
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/cli/runpage"
+	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -75,6 +75,6 @@ func writeMessage(out *strings.Builder, p term.Painter, m agent.Message) {
 		}
 	}
 	for _, call := range m.Calls {
-		out.WriteString(p.Paint(term.Dim, "* "+plain.Text(call.Function.Name+" "+plain.Shorten(plain.Words(runpage.ArgumentOf(json.RawMessage(call.Function.Arguments))), argumentShown))) + "\n")
+		out.WriteString(p.Paint(term.Dim, "* "+plain.Text(call.Function.Name+" "+plain.Shorten(plain.Words(summary.ArgumentOf(json.RawMessage(call.Function.Arguments))), argumentShown))) + "\n")
 	}
 }

@@ -162,3 +162,17 @@ func Cut(s string, n int) string {
 	}
 	return s[:n] + "…"
 }
+
+// IsUUID reports whether text is a UUID in its usual form, such as "1d6ba205-13e5-4835-8233-9df96670ea92".
+func IsUUID(text string) bool {
+	if len(text) != len("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") {
+		return false
+	}
+	for i := range len(text) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (text[i] == '-') || !dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(text[i])) {
+			return false
+		}
+	}
+	return true
+}

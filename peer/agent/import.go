@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -66,7 +67,7 @@ func (i Import) Run(ctx context.Context, s *timeline.Store) (*Imported, error) {
 	name := strings.TrimSuffix(filepath.Base(i.Path), filepath.Ext(i.Path))
 	if dialect.IsSessionID(name) {
 		j.fileName = name
-		if i.Speaks.NamesFiles && (isUUID(name) || !i.Speaks.UUIDs) {
+		if i.Speaks.NamesFiles && (plain.IsUUID(name) || !i.Speaks.UUIDs) {
 			j.session = name
 		}
 	}
@@ -106,19 +107,6 @@ func (i Import) unfolded(file *os.File) (io.Reader, error) {
 	return bytes.NewReader(text), nil
 }
 
-// isUUID reports whether a text is a UUID in its usual form.
-func isUUID(text string) bool {
-	if len(text) != 36 {
-		return false
-	}
-	for i, r := range text {
-		if hyphen := i == 8 || i == 13 || i == 18 || i == 23; hyphen != (r == '-') || !hyphen && !strings.ContainsRune("0123456789abcdefABCDEF", r) {
-			return false
-		}
-	}
-	return true
-}
-
 // read takes in all lines of the file. progress is called with the number of bytes that were read.
 func (j *importJob) read(ctx context.Context, from io.Reader, progress func(int64)) error {
 	in := bufio.NewReaderSize(from, 1<<16)
@@ -151,7 +139,7 @@ func (j *importJob) read(ctx context.Context, from io.Reader, progress func(int6
 func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 	facts := j.speaks.Read(text)
 	j.understood = j.understood || facts.Answers || facts.Said != nil || facts.Vendor || facts.Session != ""
-	if id := facts.Session; j.session == "" && dialect.IsSessionID(id) && (isUUID(id) || !j.speaks.UUIDs || j.fileName == "") {
+	if id := facts.Session; j.session == "" && dialect.IsSessionID(id) && (plain.IsUUID(id) || !j.speaks.UUIDs || j.fileName == "") {
 		j.session = id
 	}
 	if facts.Vendor && facts.Slim == nil {

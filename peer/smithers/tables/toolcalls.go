@@ -2,8 +2,8 @@ package tables
 
 import (
 	"encoding/json"
-	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
@@ -99,24 +99,10 @@ func (f *Facts) predictToolCalls() []source.Row {
 // callToken returns the predicted call_token of a call, which no other call in a database has: the call's own if that is a UUID, as all of
 // Smithers' are. Other writers' tokens, such as "1", are unique in an attempt only.
 func (f *Facts) callToken(c snapshot.ToolCall) string {
-	if isUUID(c.CallToken) {
+	if plain.IsUUID(c.CallToken) {
 		return c.CallToken
 	}
 	return f.Run.ID + "/" + snapshot.ToolCallKey(c.NodeID, c.Iteration, c.Attempt, c.Seq)
-}
-
-// isUUID reports whether text is a UUID in its usual form, such as "1d6ba205-13e5-4835-8233-9df96670ea92".
-func isUUID(text string) bool {
-	if len(text) != len("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") {
-		return false
-	}
-	for i := range len(text) {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (text[i] == '-') || !dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(text[i])) {
-			return false
-		}
-	}
-	return true
 }
 
 // nullableBool returns 0, 1 or NULL.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/git-smithers/git-smithers/app/summary"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -107,6 +108,7 @@ type File struct {
 type Usage struct {
 	Tokens  int64
 	CostUSD float64 // 0 if the run does not say a cost
+	Models  []summary.ModelUsage
 }
 
 // Calls counts tool calls.

@@ -93,7 +93,10 @@ func (r *runReader) facts(context.Context) error {
 	}
 	r.absent()
 	if sum.Usage != nil {
-		out.Usage = &Usage{sum.Usage.Tokens(), sum.Usage.CostUSD}
+		out.Usage = &Usage{sum.Usage.Tokens(), sum.Usage.CostUSD, sum.Usage.ByModel()}
+		for i := range out.Usage.Models {
+			out.Usage.Models[i].Name = r.name(out.Usage.Models[i].Name)
+		}
 	}
 	waits := sum.Waits[:min(len(sum.Waits), r.share(maxWaits))]
 	for _, w := range waits {

@@ -1,7 +1,10 @@
 package summary
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -18,10 +21,31 @@ type Usage struct {
 	CacheReadTokens     int64   `json:"cacheReadTokens"`
 	CacheCreationTokens int64   `json:"cacheCreationTokens"`
 	CostUSD             float64 `json:"costUsd"` // 0 if no row says a cost
+	// Models has what is known to be of a model, by the model's name.
+	Models map[string]*Usage `json:"models,omitempty"`
 }
 
 // Tokens returns the number of tokens that went in and out, without those that came from a cache.
 func (u *Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
+
+// ModelUsage is what a run used of one model.
+type ModelUsage struct {
+	Name    string
+	Tokens  int64
+	CostUSD float64 // 0 if no row says a cost
+}
+
+// ByModel returns what is known to be of each model, the one with the most tokens first.
+func (u *Usage) ByModel() []ModelUsage {
+	var list []ModelUsage
+	for name, of := range u.Models {
+		list = append(list, ModelUsage{name, of.Tokens(), of.CostUSD})
+	}
+	slices.SortFunc(list, func(a, b ModelUsage) int {
+		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
 
 // readUsage returns the sum of the rows, or nil if there are none.
 func readUsage(state *snapshot.State) (*Usage, error) {
@@ -33,25 +57,54 @@ func readUsage(state *snapshot.State) (*Usage, error) {
 		if sum == nil {
 			sum = new(Usage)
 		}
-		var members map[string]json.RawMessage
-		if json.Unmarshal(row.Value, &members) != nil {
-			continue // the row is valid JSON, but no object
+		members := sum.add(row.Value)
+		var models map[string]json.RawMessage
+		if json.Unmarshal(members["models"], &models) != nil {
+			continue
 		}
-		number := func(name string) float64 {
-			var n float64
-			if json.Unmarshal(members[name], &n) != nil || n < 0 || n > maxUsage {
-				return 0
+		for _, name := range slices.Sorted(maps.Keys(models)) {
+			if of := sum.of(name); of != nil {
+				of.add(models[name])
 			}
-			return n
 		}
-		sum.InputTokens += int64(number("inputTokens"))
-		sum.OutputTokens += int64(number("outputTokens"))
-		sum.CacheReadTokens += int64(number("cacheReadTokens"))
-		sum.CacheCreationTokens += int64(number("cacheCreationTokens"))
-		sum.CostUSD += number("costUsd")
 	}
 	return sum, nil
 }
 
-// maxUsage is the largest number that a row may say. It keeps sums of a stranger's rows from overflowing.
-const maxUsage = 1e12
+// of returns what is of a model, or nil if there are too many models.
+func (u *Usage) of(model string) *Usage {
+	if u.Models == nil {
+		u.Models = make(map[string]*Usage)
+	}
+	if u.Models[model] == nil && len(u.Models) < maxModels {
+		u.Models[model] = new(Usage)
+	}
+	return u.Models[model]
+}
+
+// add adds the numbers of a row, and returns the members of the row.
+func (u *Usage) add(row json.RawMessage) (members map[string]json.RawMessage) {
+	if json.Unmarshal(row, &members) != nil {
+		return nil // the row is valid JSON, but no object
+	}
+	number := func(name string) float64 {
+		var n float64
+		if json.Unmarshal(members[name], &n) != nil || n < 0 || n > maxUsage {
+			return 0
+		}
+		return n
+	}
+	u.InputTokens += int64(number("inputTokens"))
+	u.OutputTokens += int64(number("outputTokens"))
+	u.CacheReadTokens += int64(number("cacheReadTokens"))
+	u.CacheCreationTokens += int64(number("cacheCreationTokens"))
+	u.CostUSD += number("costUsd")
+	return members
+}
+
+const (
+	// maxUsage is the largest number that a row may say. It keeps sums of a stranger's rows from overflowing.
+	maxUsage = 1e12
+	// maxModels is the largest number of models that a run tells apart.
+	maxModels = 50
+)

@@ -128,7 +128,7 @@ func (v *View) facts(c *canvas) {
 		add(c.code(v.Code.Added, v.Code.Removed) + " in " + count(v.Code.Files, "file"))
 	}
 	if v.Usage != nil && v.Usage.Tokens() > 0 {
-		add(display.Tokens(v.Usage.Tokens()))
+		add(display.Tokens(v.Usage.Tokens()) + modelsOf(v.Usage))
 	}
 	if v.Usage != nil && v.Usage.CostUSD > 0 {
 		add(display.Cost(v.Usage.CostUSD))
@@ -219,6 +219,28 @@ func membersOf(value json.RawMessage) []summary.InputValue {
 	}
 	return list
 }
+
+// modelsOf returns the models of a run, with the tokens and the cost of each if there are several.
+func modelsOf(u *summary.Usage) string {
+	var names []string
+	for _, m := range u.ByModel() {
+		name := plain.Shorten(clean(m.Name), modelShown)
+		if len(u.Models) > 1 {
+			name += " " + strings.TrimSuffix(display.Tokens(m.Tokens), " tokens")
+			if m.CostUSD > 0 {
+				name += " " + display.Cost(m.CostUSD)
+			}
+		}
+		names = append(names, name)
+	}
+	if names == nil {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// modelShown is the width of the longest name of a model.
+const modelShown = 40
 
 // valueOf returns a member of an input as "name value".
 func valueOf(m summary.InputValue, dots string) string {

@@ -102,7 +102,7 @@ func (d *drafter) takeTranscripts() error {
 		}
 	}
 	if d.mem.Turn > 0 && d.mem.Usage != before {
-		if err := d.output(usageTable, d.mem.Usage); err != nil {
+		if err := d.output(usageTable, usageRow{d.mem.Usage, d.mem.Models}); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (d *drafter) takeTranscript(name, path string) error {
 		if err := d.takeLine(name, l); err != nil {
 			return err
 		}
-		d.mem.Usage = d.mem.Usage.Add(to.count(l))
+		d.mem.spend(&to, l)
 	}
 	if to.Offset = next; next > 0 {
 		d.mem.setRead(name, to)

@@ -149,7 +149,7 @@ func (d *drafter) takePrompt() error {
 		return err
 	}
 	d.changed, d.mem.Cut, d.mem.Failed = true, false, false
-	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
+	d.mem.beginTurn()
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: d.atMs})
 	d.out.Frame.IDs = []string{TurnID(d.mem.Turn)}

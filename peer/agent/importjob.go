@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -35,6 +36,7 @@ type importJob struct {
 
 	prompt    string // of the open turn
 	promptID  string // of the message with the prompt; "" if unknown
+	model     string // that answers; "" if unknown
 	answer    string // the model's last words in the open turn; "" if it has called a tool since
 	startedMs int64  // of the open turn
 }
@@ -56,6 +58,7 @@ func (j *importJob) tick(line dialect.Line) {
 // hold keeps a line for the next frame.
 func (j *importJob) hold(line dialect.Line) {
 	j.tick(line)
+	j.model = cmp.Or(line.Model, j.model)
 	j.held, j.heldBytes = append(j.held, line), j.heldBytes+len(line.Text)
 }
 
@@ -68,10 +71,8 @@ func (j *importJob) keep(line dialect.Line) error {
 		return err
 	}
 	read := j.d.mem.Read[j.session]
-	if more := read.count(line); more != (dialect.Usage{}) {
-		j.d.mem.Usage = j.d.mem.Usage.Add(more)
-		j.d.mem.setRead(j.session, read)
-	}
+	j.d.mem.spend(&read, line)
+	j.d.mem.setRead(j.session, read)
 	if !line.Aside {
 		for _, said := range line.Said {
 			if said.Role == dialect.Assistant {
@@ -119,7 +120,7 @@ func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt str
 	j.prompt, j.promptID, j.answer, j.startedMs = strings.ToValidUTF8(prompt, "\uFFFD"), messageOf(line), "", j.atMs
 	d := &j.d
 	d.mem.Failed, d.notices = false, nil
-	d.mem.Turn, d.mem.Calls, d.mem.Usage = d.mem.Turn+1, 0, dialect.Usage{}
+	d.mem.beginTurn()
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: j.atMs})
 	d.out.Frame.IDs = []string{TurnID(d.mem.Turn)}
@@ -128,7 +129,7 @@ func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt str
 		return err
 	}
 	read := j.d.mem.Read[j.session]
-	read.Offset = line.Offset
+	read.Offset, read.Model = line.Offset, j.model
 	j.d.mem.setRead(j.session, read)
 	return j.append(ctx)
 }
@@ -153,7 +154,7 @@ func (j *importJob) endTurn() error {
 		return err
 	}
 	if d.mem.Usage != (dialect.Usage{}) {
-		if err := d.output(usageTable, d.mem.Usage); err != nil {
+		if err := d.output(usageTable, usageRow{d.mem.Usage, d.mem.Models}); err != nil {
 			return err
 		}
 	}

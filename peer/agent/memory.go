@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,6 +52,8 @@ type memory struct {
 	// Read has the state of each transcript, by its name.
 	Read  map[string]readTo `json:"read,omitempty"`
 	Usage dialect.Usage     `json:"usage"` // of the turn
+	// Models has the tokens of the turn whose model is known, by the name of the model.
+	Models map[string]dialect.Usage `json:"models,omitempty"`
 	// CopiedTo is the offset in the newest transcript before which all lines are copies: the agent has forked the session from another one.
 	CopiedTo int64 `json:"copiedTo,omitempty"`
 	// BeganMs is when the agent's file says that the session has begun, in milliseconds since 1970. Lines of before are copies. 0 if the file does not say it.
@@ -68,6 +71,36 @@ type readTo struct {
 	// Sum has all tokens that were counted of the file, and Before those of the session from before, if the agent counts totals.
 	Sum    dialect.Usage  `json:"sum,omitzero"`
 	Before *dialect.Usage `json:"before,omitempty"`
+	Model  string         `json:"model,omitempty"` // that answers
+}
+
+// maxModels is the largest number of models whose tokens a turn counts apart.
+const maxModels = 50
+
+// spend counts the tokens of a line for the turn. to is how far the file of the line was read.
+func (m *memory) spend(to *readTo, l dialect.Line) {
+	to.Model = cmp.Or(l.Model, to.Model)
+	more := to.count(l)
+	m.Usage = m.Usage.Add(more)
+	if _, known := m.Models[to.Model]; to.Model == "" || more == (dialect.Usage{}) || !known && len(m.Models) == maxModels {
+		return
+	}
+	if m.Models == nil {
+		m.Models = make(map[string]dialect.Usage)
+	}
+	m.Models[to.Model] = m.Models[to.Model].Add(more)
+}
+
+// usageRow is the row of a turn in the table of what turns used.
+type usageRow struct {
+	dialect.Usage
+
+	Models map[string]dialect.Usage `json:"models,omitempty"`
+}
+
+// beginTurn begins the count of the next turn.
+func (m *memory) beginTurn() {
+	m.Turn, m.Calls, m.Usage, m.Models = m.Turn+1, 0, dialect.Usage{}, nil
 }
 
 // count returns the tokens of a line that were not counted yet, and counts them.

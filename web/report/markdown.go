@@ -105,6 +105,12 @@ func (m markdown) sentence(r *report.Run) {
 		if u.CostUSD > 0 {
 			m.printf(", %s", money(u.CostUSD))
 		}
+		for i, of := range u.Models {
+			m.printf("%s %s %s", []string{":", ","}[min(i, 1)], code(of.Name), number(of.Tokens))
+			if of.CostUSD > 0 {
+				m.printf(" (%s)", money(of.CostUSD))
+			}
+		}
 		m.printf(".")
 	}
 	if scores := scoresOf(r); scores != "" {

@@ -29,7 +29,7 @@ var claude = Dialect{
 
 // claudeReaders lists Claude Code's tools that never change a file.
 var claudeReaders = map[string]bool{
-	"Read": true, "Grep": true, "Glob": true, "LS": true, "WebFetch": true, "WebSearch": true,
+	"Read": true, "Grep": true, "Glob": true, "LS": true, "WebFetch": true, "WebSearch": true, "web_search": true, "web_fetch": true,
 }
 
 // claudeInput has the members that this package reads of what Claude Code hands to a hook.
@@ -124,6 +124,13 @@ type claudeLine struct {
 			Anchor string `json:"anchorUuid"`
 		} `json:"preservedSegment"`
 	} `json:"compactMetadata"`
+	Data struct { // of progress: a message of a subagent
+		Message struct {
+			Message struct {
+				Content json.RawMessage `json:"content"`
+			} `json:"message"`
+		} `json:"message"`
+	} `json:"data"`
 	Message struct {
 		ID      string          `json:"id"`
 		Model   string          `json:"model"`
@@ -168,6 +175,7 @@ func readClaude(text []byte) Facts {
 	}
 	if u := line.Message.Usage; u != nil {
 		facts.Usage = Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheCreation}
+		facts.Model = modelName(line.Message.Model)
 	}
 	if line.Message.Model == claudeNobody {
 		facts.Failed, facts.Notice, facts.Usage, facts.Message = line.APIError, textOf(line.Message.Content), Usage{}, ""
@@ -176,6 +184,9 @@ func readClaude(text []byte) Facts {
 	if line.Type == "queue-operation" {
 		facts.Queued = line.queued()
 		return facts
+	}
+	if said := line.Data.Message.Message.Content; line.Type == "progress" && said != nil { // its tokens are those of when the answer began
+		line.Message.Content, line.Aside, facts.Aside = said, true, true
 	}
 	var one string
 	if json.Unmarshal(line.Message.Content, &one) == nil {
@@ -188,17 +199,17 @@ func readClaude(text []byte) Facts {
 	}
 	for _, b := range blocks {
 		switch {
-		case b.Type == "tool_use" && b.ID != "" && b.Name != "":
+		case (b.Type == "tool_use" || b.Type == "server_tool_use") && b.ID != "" && b.Name != "":
 			facts.Begun = append(facts.Begun, Call{ID: b.ID, Tool: b.Name, Input: b.Input, ReadOnly: claudeReaders[b.Name]})
 			if b.Name == "TodoWrite" {
 				facts.Todos = claudeTodos(b.Input)
 			}
-		case b.Type == "tool_result" && b.Of != "":
+		case strings.HasSuffix(b.Type, "tool_result") && b.Of != "":
 			facts.Ended, facts.Answers = append(facts.Ended, Result{ID: b.Of, Failed: b.IsError, Output: textOf(b.Content)}), true
 		}
 	}
 	switch {
-	case len(facts.Ended) > 0:
+	case len(facts.Ended) > 0 && line.Type == User:
 		facts.Said = claudeBeside(&line, blocks)
 	case line.Type == User && !slices.ContainsFunc(blocks, func(b claudeBlock) bool { return b.Type != "image" }) && len(blocks) > 0:
 		facts.Said = claudeSaid(&line, imagesIn(blocks))

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -91,8 +92,10 @@ type codexPayload struct {
 	Type        string          `json:"type"`
 	ID          json.RawMessage `json:"id"` // of the session, or of the item
 	Role        string          `json:"role"`
+	Status      string          `json:"status"`
 	Content     json.RawMessage `json:"content"`
 	Folder      string          `json:"cwd"`
+	Model       string          `json:"model"`
 	Call        string          `json:"call_id"`
 	Name        string          `json:"name"`
 	Arguments   string          `json:"arguments"` // JSON, as the model has written it
@@ -139,6 +142,8 @@ func readCodex(text []byte) Facts {
 		facts.Number = *line.Ordinal + 1
 	}
 	switch line.Type {
+	case "turn_context":
+		facts.Model = modelName(p.Model)
 	case "session_meta":
 		facts.Header, facts.Slim, facts.Session = true, withoutInstructions(text), textOf(p.ID)
 		facts.ForkOf, facts.ForkAt = p.Forked, p.ForkedAt
@@ -181,6 +186,11 @@ func readCodexItem(line *codexLine, facts *Facts) {
 		if p.Name == "update_plan" {
 			facts.Todos = codexTodos(p.Arguments)
 		}
+	case p.Type == "web_search_call": // the vendor has run it, and its results are in no line
+		facts.Answers = true
+		id := cmp.Or(textOf(p.ID), "search-"+geminiAlias(p.Type, p.Action)+"-"+line.Time)
+		facts.Begun = []Call{{ID: id, Tool: "web_search", Input: p.Action, ReadOnly: true}}
+		facts.Ended = []Result{{ID: id, Failed: p.Status == "failed"}}
 	case strings.HasSuffix(p.Type, "_output"):
 		facts.Answers = true
 		if p.Call != "" {

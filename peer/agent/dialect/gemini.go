@@ -126,6 +126,7 @@ type geminiMessage struct {
 	Type    string          `json:"type"` // user, gemini, or one that the model does not hear
 	Content json.RawMessage `json:"content"`
 	Calls   []geminiCall    `json:"toolCalls"`
+	Model   string          `json:"model"`
 	Tokens  *struct {
 		Input    int64 `json:"input"` // with those of the cache
 		Output   int64 `json:"output"`
@@ -181,7 +182,7 @@ func (m *geminiMessage) read(facts *Facts) {
 	facts.Answers = m.Type == Gemini || m.hasResults()
 	if m.Type == Gemini && m.Tokens != nil {
 		t := m.Tokens
-		facts.Message = m.ID
+		facts.Message, facts.Model = m.ID, modelName(m.Model)
 		facts.Usage = Usage{Input: max(0, t.Input-t.Cached), Output: t.Output + t.Thoughts, CacheRead: t.Cached}
 	}
 	for _, c := range m.Calls {

@@ -88,7 +88,7 @@ func TestLinesOfGemini(t *testing.T) {
 	assert.Equal(t, Facts{AtMs: 1795351438603, Part: "ad10eaed", Said: []Saying{{Role: User, Text: "TASK-ONE please"}}}, readGemini([]byte(geminiPrompt)))
 	usage := Usage{Input: 100, Output: 25, CacheRead: 60}
 	assert.Equal(t, Facts{
-		Answers: true, AtMs: 1795351439285, Message: "f72cb4ea", Part: "f72cb4ea", Usage: usage,
+		Answers: true, AtMs: 1795351439285, Message: "f72cb4ea", Part: "f72cb4ea", Usage: usage, Model: "gemini-2.5-flash",
 		Said: []Saying{{Role: Assistant, Text: "I will write a file."}},
 	}, readGemini([]byte(geminiSaid)))
 

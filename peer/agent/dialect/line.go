@@ -3,6 +3,7 @@ package dialect
 import (
 	"encoding/json"
 	"math"
+	"strings"
 )
 
 // Line is a complete line of an agent's file.
@@ -22,6 +23,7 @@ type Facts struct {
 	AtMs    int64  // when the line was written, in milliseconds since 1970; 0 if unknown
 	Message string // the id of the model's answer that the line is a part of
 	Usage   Usage  // of the whole answer
+	Model   string // the model of the answer, or of the answers from here on; "" if the line does not say it
 	// Totals are the tokens of the session so far, if the agent counts them so; nil for other lines.
 	Totals   *Totals
 	Part     string // the id of the message that the words and calls of the line are a part of; "" if it is Message
@@ -112,6 +114,18 @@ func (u Usage) Add(v Usage) Usage {
 		Cost: roundCost(u.Cost + v.Cost), Input: u.Input + v.Input, Output: u.Output + v.Output, CacheRead: u.CacheRead + v.CacheRead,
 		CacheCreation: u.CacheCreation + v.CacheCreation,
 	}
+}
+
+// longestModel is the size of the longest name of a model, in bytes.
+const longestModel = 100
+
+// modelName returns the name of a model, or "" if no model has such a name: it becomes a part of what a session remembers.
+func modelName(name string) string {
+	const known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/@+[]"
+	if len(name) > longestModel || strings.Trim(name, known) != "" {
+		return ""
+	}
+	return name
 }
 
 // Totals are the tokens of a session up to a line. Some agents repeat them.

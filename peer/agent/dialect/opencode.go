@@ -77,6 +77,7 @@ type opencodeInfo struct {
 	ID        string `json:"id"`
 	Directory string `json:"directory"`
 	Role      string `json:"role"`
+	Model     string `json:"modelID"`
 	Path      struct {
 		Folder string `json:"cwd"`
 	} `json:"path"`
@@ -151,7 +152,7 @@ func (m *opencodeInfo) facts() Facts {
 	facts := Facts{Answers: m.Role == Assistant, AtMs: int64(m.Time.Created), Folder: m.Path.Folder, Part: m.ID}
 	facts.ID = strconv.FormatInt(facts.AtMs, 10)
 	if m.Role == Assistant && m.Time.Completed > 0 {
-		facts.AtMs, facts.Message = int64(m.Time.Completed), m.ID
+		facts.AtMs, facts.Message, facts.Model = int64(m.Time.Completed), m.ID, modelName(m.Model)
 		facts.Usage = Usage{
 			Cost: roundCost(m.Cost), Input: m.Tokens.Input, Output: m.Tokens.Output + m.Tokens.Reasoning, CacheRead: m.Tokens.Cache.Read,
 			CacheCreation: m.Tokens.Cache.Write,

@@ -45,9 +45,11 @@ type piLine struct {
 	Former  string          `json:"parentSession"` // the file of the session from which this one was forked
 	Time    string          `json:"timestamp"`
 	Folder  string          `json:"cwd"`
+	Model   string          `json:"modelId"` // of all answers, in the first line of the first version
 	Content json.RawMessage `json:"content"` // of a custom_message
 	Message struct {
 		Role    string          `json:"role"`
+		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
 		Stop    string          `json:"stopReason"`
 		Of      string          `json:"toolCallId"`
@@ -94,6 +96,7 @@ func readPi(text []byte) Facts {
 		if former := name[strings.LastIndexByte(name, '_')+1:]; line.Former != "" && IsSessionID(former) {
 			facts.ForkOf = former
 		}
+		facts.Model = modelName(line.Model)
 	case "message":
 		facts.Part = line.ID
 	case "custom_message":
@@ -101,6 +104,7 @@ func readPi(text []byte) Facts {
 	}
 	if u := m.Usage; u != nil && m.Role == Assistant {
 		facts.Message = cmp.Or(line.ID, line.Time) // lines of the first version have no ids
+		facts.Model = modelName(m.Model)
 		facts.Usage = Usage{
 			Cost: roundCost(u.Cost.Total), Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheWrite,
 		}

@@ -48,12 +48,12 @@ func TestPiSessionFiles(t *testing.T) {
 		{piModel, Facts{Header: true, AtMs: 1795351332573, Link: &Link{ID: "8b07e8bb"}}},
 		{piPrompt, Facts{AtMs: 1795351332587, Part: "2389259a", Link: &Link{ID: "2389259a", Parent: "8b07e8bb"}, Said: []Saying{{Role: User, Text: "TASK-ONE please"}}}},
 		{piCall, Facts{
-			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Part: "6b86e1e8", Link: &Link{ID: "6b86e1e8", Parent: "2389259a"}, Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
+			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Model: "fake-1", Part: "6b86e1e8", Link: &Link{ID: "6b86e1e8", Parent: "2389259a"}, Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
 			Begun: []Call{{ID: "call_1_0", Tool: "write", Input: []byte(`{"path":"/repo/hello.txt","content":"hello\n"}`)}},
 			Said:  []Saying{{Role: Assistant, Text: "I will write."}},
 		}},
 		{strings.Replace(piCall, `"toolUse"`, `"aborted"`, 1), Facts{
-			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Part: "6b86e1e8", Link: &Link{ID: "6b86e1e8", Parent: "2389259a"}, Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
+			Answers: true, AtMs: 1795351333180, Message: "6b86e1e8", Model: "fake-1", Part: "6b86e1e8", Link: &Link{ID: "6b86e1e8", Parent: "2389259a"}, Usage: Usage{Input: 160, Output: 20, CacheRead: 3, CacheCreation: 4},
 			Said: []Saying{{Role: Assistant, Text: "I will write."}},
 		}},
 		{piResult, Facts{

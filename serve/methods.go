@@ -136,6 +136,7 @@ type put struct {
 	NS         string          `json:"ns"`
 	ID         string          `json:"id"`
 	Parent     *string         `json:"parent"`
+	Orphan     bool            `json:"orphan"`
 	Checkpoint json.RawMessage `json:"checkpoint"`
 	Metadata   json.RawMessage `json:"metadata"`
 	Present    []string        `json:"present"`
@@ -175,7 +176,7 @@ func (p *put) run(ctx context.Context, s *Server) (outcome, error) {
 		values[v.Channel] = value
 	}
 	done, err := s.threads.Put(ctx, p.Thread, langgraph.Put{
-		Key: langgraph.Key{NS: p.NS, ID: p.ID}, Parent: p.Parent, Checkpoint: p.Checkpoint, Metadata: p.Metadata,
+		Key: langgraph.Key{NS: p.NS, ID: p.ID}, Parent: p.Parent, Orphan: p.Orphan, Checkpoint: p.Checkpoint, Metadata: p.Metadata,
 		Present: p.Present, Sent: values, Files: p.Files,
 	})
 	switch {
@@ -290,8 +291,9 @@ type deleteForRuns struct {
 
 func (*deleteForRuns) threads() []string { return nil }
 
-func (d *deleteForRuns) do(ctx context.Context, s *Server) error {
-	return s.threads.DeleteForRuns(ctx, d.Runs)
+func (d *deleteForRuns) run(ctx context.Context, s *Server) (outcome, error) {
+	n, err := s.threads.DeleteForRuns(ctx, d.Runs)
+	return outcome{result: map[string]any{"checkpoints": n}}, err
 }
 
 // flush is answered when all calls before it are.

@@ -50,6 +50,7 @@ func answerCommand() *arg.Command {
 			"<run> <node> <answer> [--iteration I] [--by WHO]",
 			"<run> [<node> | --node ID] [--value JSON | --text TEXT | --yes | --no | --cancel] [--iteration I] [--by WHO]",
 			"<request> [--value JSON | --text TEXT | --yes | --no | --cancel] [--by WHO]",
+			"<thread> --interrupt ID [--value JSON | --text TEXT | --yes | --no | --cancel] [--by WHO]",
 		},
 		About: `Answers a question that a run asks. Without a node, the run must have only one open
 question. A request's id, as printed by inbox, stands for run, node and iteration. Without
@@ -69,6 +70,7 @@ Prints the run's id.`,
 			&urfave.BoolFlag{Name: "yes", Usage: "answer yes (true)"},
 			&urfave.BoolFlag{Name: "no", Usage: "answer no (false)"},
 			&urfave.BoolFlag{Name: "cancel", Usage: "withdraw the question"},
+			&urfave.StringFlag{Name: "interrupt", Usage: "the question is the interrupt `ID` of a LangGraph thread"},
 			arg.WhoFlag(),
 			desk.ResumeFlag(),
 		}, arg.PlaceFlags()...),
@@ -95,7 +97,7 @@ Prints the run's id.`,
 // The other errors are those of arg.ParsePlace and arg.ReadValue.
 func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 	place, err := arg.ParsePlace(c)
-	opts := answerOptions{of: requestName{c.Args().First(), place}, cancel: c.Bool("cancel"), by: arg.ParseWho(c), resume: c.Bool("resume")}
+	opts := answerOptions{of: requestName{c.Args().First(), place, c.String("interrupt")}, cancel: c.Bool("cancel"), by: arg.ParseWho(c), resume: c.Bool("resume")}
 	if err != nil {
 		return opts, err
 	}
@@ -107,6 +109,9 @@ func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
 	}
 	if c.NArg() > 2 {
 		opts.words, given = new(c.Args().Get(2)), append(given, "an answer as the third argument")
+	}
+	if opts.of.interrupt != "" && place != (mailbox.Place{}) {
+		return opts, fault.New(fault.Usage, "--interrupt already names the question").Hint("leave out the node and --iteration; --text or --value has the answer")
 	}
 	if len(given) > 1 {
 		return opts, fault.New(fault.Usage, "%s do not go together", display.List(given)).Hint("type only one of them")

@@ -28,7 +28,7 @@ func cancelRequestCommand() *arg.Command {
 			if err != nil {
 				return err
 			}
-			of := requestName{c.Args().First(), place}
+			of := requestName{run: c.Args().First(), place: place}
 			return s.WithStore(ctx, func(store *timeline.Store) error {
 				return runCancelRequest(ctx, s, store, of, arg.ParseWho(c), false)
 			})

@@ -8,16 +8,18 @@ import (
 
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/peer/langgraph"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // A requestName names a human request as the command line does. run is a run's id or, if place is empty, the id of
-// a request, "human:<run>:<node>:<iteration>".
+// a request, "human:<run>:<node>:<iteration>". If interrupt is set, it is LangGraph's id of an interrupt of the run.
 type requestName struct {
-	run   string
-	place mailbox.Place
+	run       string
+	place     mailbox.Place
+	interrupt string
 }
 
 // open returns the tip of the run and the place of the human request in the run. It first reads n.run as the id of a
@@ -28,6 +30,10 @@ type requestName struct {
 // pruned. It is usage if n.run is the id of a request and n.place is not empty.
 func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, mailbox.Place, error) {
 	head, err := app.OpenRun(ctx, store, n.run)
+	if err == nil && n.interrupt != "" {
+		node, iteration, err := langgraph.Open(store).Request(ctx, head.Row().ID, n.interrupt)
+		return head, mailbox.Place{Node: node, Iteration: &iteration}, err
+	}
 	if fault.CodeOf(err) != fault.RunNotFound {
 		return head, n.place, err
 	}
@@ -97,7 +103,7 @@ func splitRequestID(id string) []requestName {
 	for i := 2; i < last; i++ {
 		run, node := strings.Join(parts[1:i], ":"), strings.Join(parts[i:last], ":")
 		if run != "" && node != "" {
-			names = append(names, requestName{run, mailbox.Place{Node: node, Iteration: &iteration}})
+			names = append(names, requestName{run: run, place: mailbox.Place{Node: node, Iteration: &iteration}})
 		}
 	}
 	return names

@@ -11,7 +11,7 @@ import (
 func TestARequestsIDNamesRunNodeAndIteration(t *testing.T) {
 	t.Parallel()
 	at := func(run, node string, iteration int) requestName {
-		return requestName{run, mailbox.Place{Node: node, Iteration: &iteration}}
+		return requestName{run: run, place: mailbox.Place{Node: node, Iteration: &iteration}}
 	}
 	tests := map[string]struct {
 		id   string

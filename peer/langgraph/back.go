@@ -21,6 +21,7 @@ type mark struct {
 	time     int          // of the writes; see writesAt
 	leftOut  []span       // never changed
 	requests []requestsAt // never changed; in history.now without the newest entry
+	put      *record      // the checkpoint that the frame put; nil for other frames
 }
 
 // requestsAt is an entry with a file of human requests, and the file's object. A reset restores the rows of the mailbox, but not the file.
@@ -47,12 +48,13 @@ type history struct {
 	ops        int               // the number of the newest op
 	resetTo    *record           // the target of the newest reset; nil if a put came after it
 	resetFrame int64             // the frame of that reset
-	wasReset   bool              // the thread has a reset, in this run or in a run from which it was forked
+	again      bool              // tasks of the thread run again, in this run or in a run from which it was forked
 }
 
-// noteFrame adds the mark of a frame. requests are the entries whose files of human requests count at the frame.
-func (h *history) noteFrame(frame int64, requests []requestsAt) {
-	h.marks = append(h.marks, mark{frame, h.now.puts, h.now.time, h.now.leftOut, requests})
+// noteFrame adds the mark of a frame. requests are the entries whose files of human requests count at the frame, and put is the checkpoint
+// that the frame put, or nil.
+func (h *history) noteFrame(frame int64, requests []requestsAt, put *record) {
+	h.marks = append(h.marks, mark{frame, h.now.puts, h.now.time, h.now.leftOut, requests, put})
 }
 
 // notePut takes in a put with the number n.
@@ -98,7 +100,7 @@ func (b *book) enterRun(run string) {
 		return
 	}
 	h.run, h.marks, h.undos, h.ops = run, nil, nil, 0
-	h.noteFrame(snapshot.NoFrame, b.requests())
+	h.noteFrame(snapshot.NoFrame, b.requests(), nil)
 }
 
 // requests returns the entries whose files of human requests count at the book's newest entry.
@@ -135,30 +137,67 @@ func (b *book) takeOps(entry *snapshot.Entry) error {
 	return nil
 }
 
-// reset takes in a reset, whose own frame is frame. LangGraph runs the next tasks of the target again, so the writes of these tasks after
-// the target do not count.
+// reset takes in a reset, whose own frame is frame. LangGraph runs the next tasks of the target again. So the writes of these tasks
+// after the target do not count, and none do if the target is the checkpoint's own frame.
 func (b *book) reset(op snapshot.Op, frame int64) {
 	h := &b.history
-	undo := resetUndo{mark{h.now.frame, h.now.puts, h.now.time, h.now.leftOut, b.requests()}, make(map[Key]objstore.ID)}
+	undo := resetUndo{mark{h.now.frame, h.now.puts, h.now.time, h.now.leftOut, b.requests(), nil}, make(map[Key]objstore.ID)}
 	to := h.before(*op.To)
 	h.goTo(to)
 	seen := make(map[string]bool)
-	h.resetTo, h.resetFrame, h.wasReset = nil, frame, true
+	h.resetTo, h.resetFrame, h.again = b.newestPut(), frame, true
 	for _, r := range slices.Backward(b.sorted) {
 		if seen[r.NS] || !h.counts(r) {
 			continue
 		}
 		seen[r.NS] = true
-		if h.resetTo == nil || r.N > h.resetTo.N {
-			h.resetTo = r
-		}
 		undo.writes[r.key()] = b.writesEntry(r.key(), h.now.time)
 		b.setWrites(r.key(), b.writesEntry(r.key(), to.time))
+	}
+	if to.put == h.resetTo {
+		b.runAgain(h.resetTo)
 	}
 	if h.undos == nil {
 		h.undos = make(map[int]resetUndo)
 	}
 	h.undos[op.Number] = undo
+}
+
+// newestPut returns the checkpoint that was put last of the latest ones of all namespaces, or nil if no checkpoint counts.
+func (b *book) newestPut() (newest *record) {
+	seen := make(map[string]bool)
+	for _, r := range slices.Backward(b.sorted) {
+		if !seen[r.NS] && b.history.counts(r) {
+			if seen[r.NS] = true; newest == nil || r.N > newest.N {
+				newest = r
+			}
+		}
+	}
+	return newest
+}
+
+// forked returns the checkpoint whose frame is the book's newest entry, or nil. A fork made by a command begins there.
+func (b *book) forked() *record {
+	if r := b.newestPut(); r != nil && r.commit == b.tip {
+		return r
+	}
+	return nil
+}
+
+// runAgain makes LangGraph run the tasks of a checkpoint again. LangGraph may store their writes, and the checkpoints of subgraphs that they
+// run, before the checkpoint itself. Neither counts from now on. If r is nil, runAgain does nothing.
+func (b *book) runAgain(r *record) {
+	if r == nil {
+		return
+	}
+	b.history.again = true
+	b.setWrites(r.key(), objstore.ID{})
+	left := &b.history.now.leftOut
+	for _, inner := range b.sorted {
+		if inner.NS != r.NS && inner.meta.Parents[r.NS] == r.ID && b.history.counts(inner) {
+			*left = append(slices.Clip(*left), span{inner.N - 1, inner.N})
+		}
+	}
 }
 
 // writesEntry returns the entry whose file had the writes of a checkpoint at a time, or zero if the checkpoint had no writes.

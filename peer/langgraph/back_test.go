@@ -94,6 +94,51 @@ func TestAThreadGoesOnFromTheFrameToWhichItWasReset(t *testing.T) {
 	assert.Equal(t, []string{"4", "3", "2", "1"}, d.ids())
 }
 
+// LangGraph stores the writes of a fast task, and the checkpoints of a subgraph, before the checkpoint whose task it runs.
+func TestAFrameHasItsCheckpointWithoutWhatItsTasksDid(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	inner := put("25", "", 1, `"inner"`)
+	inner.NS, inner.Metadata = "sub:task", []byte(`{"source":"loop","step":0,"parents":{"":"2"}}`)
+	d.store(put("1", "", 1, `"1"`))
+	require.NoError(t, d.PutWrites(t.Context(), "t", langgraph.Key{ID: "2"}, writeOf("2"), false))
+	d.store(inner)
+	d.store(put("2", "1", 2, `"2"`)) // frame 2
+	d.store(put("3", "2", 3, `"3"`))
+	for _, thread := range []struct {
+		id    string
+		make  func() error
+		inner bool
+	}{
+		{"fork", func() error {
+			_, err := d.Store().Fork(t.Context(), timeline.ForkRequest{From: "t:2", RunID: "fork"})
+			return err
+		}, false},
+		{"fork of fork", func() error {
+			_, err := d.Store().Fork(t.Context(), timeline.ForkRequest{From: "fork:0", RunID: "fork of fork"})
+			return err
+		}, false},
+		{"t", func() error { d.backTo("t:2"); return nil }, false},
+		{"copy of reset", func() error { return d.Copy(t.Context(), "t", "copy of reset", "") }, false},
+		{"t", func() error { d.undo(); return nil }, true},
+		{"copy", func() error { return d.Copy(t.Context(), "t", "copy", "") }, true},
+		{"copy of one", func() error {
+			d.store(put("4", "3", 4, `"4"`))
+			return d.Copy(t.Context(), "t", "copy of one", "2")
+		}, false},
+	} {
+		require.NoError(t, thread.make())
+		for _, at := range []*desk{d, deskIn(t, d.repo)} {
+			found, err := at.Get(t.Context(), thread.id, langgraph.Key{NS: inner.NS})
+			require.NoError(t, err)
+			assert.Equal(t, thread.inner, found != nil, thread.id)
+			tuple, err := at.Get(t.Context(), thread.id, langgraph.Key{ID: "2"})
+			require.NoError(t, err)
+			assert.Equal(t, thread.inner || thread.id == "copy of one", len(tuple.Writes) > 0, thread.id)
+		}
+	}
+}
+
 func TestResetsOfAThreadAreTakenBackOneByOne(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -268,9 +313,16 @@ func TestResetsAndUndosAtRandom(t *testing.T) {
 				switch random.IntN(5) {
 				case 0:
 					parent := now.ids[random.IntN(len(now.ids))]
+					early := random.IntN(2) == 0 // the task of the checkpoint is faster than its put
+					if early {
+						require.NoError(t, d.PutWrites(t.Context(), "t", langgraph.Key{ID: id}, writeOf("early"), false))
+					}
 					d.store(put(id, parent, step+2, `"`+id+`"`))
 					now.ids = append([]string{id}, now.ids...)
 					frames = append(frames, now.clone())
+					if early {
+						now.writes[id] = writeOf("early")
+					}
 				case 1, 2: // a task more, or a task that writes what one wrote before
 					w := langgraph.Write{Task: "task" + strconv.Itoa(random.IntN(3)), Channel: "a", Value: langgraph.Value{Type: "json", Data: []byte(`"w"`)}}
 					require.NoError(t, d.PutWrites(t.Context(), "t", langgraph.Key{ID: now.latest()}, []langgraph.Write{w}, false))

@@ -73,15 +73,18 @@ func (b *book) add(entry *snapshot.Entry) error {
 		b.fork = b.tip // the fork's first entry follows the frame that was forked
 		b.markFork()
 	}
+	unchanged := files == b.files // as in an entry that resets the run or undoes a reset, and in the first entry of a fork
+	if unchanged && entry.Run != b.history.run {
+		b.runAgain(b.forked())
+	}
 	b.enterRun(entry.Run)
-	unchanged := files == b.files // as in an entry that resets the run or undoes a reset
+	var r *record
 	if files.checkpoint != b.files.checkpoint && !files.checkpoint.IsZero() {
 		data, err := entry.ExtFile(EngineName, checkpointFile)
 		if err != nil {
 			return err
 		}
-		r, err := decodeRecord(entry, data)
-		if err != nil {
+		if r, err = decodeRecord(entry, data); err != nil {
 			return err
 		}
 		if entry.Run != b.run {
@@ -108,7 +111,7 @@ func (b *book) add(entry *snapshot.Entry) error {
 		}
 	}
 	if entry.Frame != snapshot.NoFrame {
-		b.history.noteFrame(entry.Frame, b.requests())
+		b.history.noteFrame(entry.Frame, b.requests(), r)
 	}
 	return nil
 }
@@ -182,7 +185,11 @@ func (b *book) base(r *record) *record {
 
 // pending returns the writes of a checkpoint. The result has no writes if the checkpoint has none.
 func (b *book) pending(key Key) (pending, error) {
-	at := b.writesEntry(key, b.history.now.time)
+	return b.pendingAt(key, b.writesEntry(key, b.history.now.time))
+}
+
+// pendingAt returns the writes of a checkpoint in the file of an entry. The result has no writes for a zero entry.
+func (b *book) pendingAt(key Key, at objstore.ID) (pending, error) {
 	if at.IsZero() {
 		return pending{Key: key}, nil
 	}

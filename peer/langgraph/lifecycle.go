@@ -34,7 +34,7 @@ func (t *Threads) Delete(ctx context.Context, id string) error {
 
 // Copy makes the thread to a fork of the thread from: at a checkpoint of the graph itself or, if at is "", at the newest
 // frame. The copy has all checkpoints up to there, and their writes. Codes: run_not_found; frame_not_found if there is no
-// such checkpoint; run_exists if there is a thread to.
+// such checkpoint; run_exists if there is a thread to. A fork by a command lacks the writes of its checkpoint; see runAgain.
 func (t *Threads) Copy(ctx context.Context, from, to, at string) error {
 	head, err := t.store.Head(ctx, from)
 	if err != nil {
@@ -48,7 +48,11 @@ func (t *Threads) Copy(ctx context.Context, from, to, at string) error {
 		return err
 	}
 	writes := make(map[Key]pending)
+	counted := make(map[Key]bool)
 	err = t.use(ctx, from, func(th *thread) error {
+		for _, r := range th.book.sorted {
+			counted[r.key()] = at == "" && th.book.history.counts(r)
+		}
 		for key := range th.book.writes {
 			p, err := th.book.pending(key)
 			if err != nil {
@@ -61,7 +65,30 @@ func (t *Threads) Copy(ctx context.Context, from, to, at string) error {
 	if err != nil {
 		return err
 	}
-	return t.use(ctx, to, func(th *thread) error { return th.addMissing(ctx, writes) })
+	return t.use(ctx, to, func(th *thread) error {
+		for _, r := range slices.Clone(th.book.sorted) {
+			if counted[r.key()] && !th.book.history.counts(r) {
+				if err := th.putAgain(ctx, r); err != nil {
+					return err
+				}
+			}
+		}
+		return th.addMissing(ctx, writes)
+	})
+}
+
+// putAgain appends a frame that has the checkpoint of another frame again. The checkpoint counts again if it did not.
+func (th *thread) putAgain(ctx context.Context, r *record) error {
+	_, err := th.update(ctx, func() (*snapshot.Draft, error) {
+		entry, err := th.threads.read(r.commit)
+		if err != nil {
+			return nil, err
+		}
+		again := *r
+		again.N = th.book.puts + 1
+		return repeat(entry, &again, th.book.base(&again), th.head.Row().Frame+1)
+	})
+	return err
 }
 
 // addMissing appends the writes that the thread lacks of checkpoints that it has: those that came after the frame at which
@@ -85,9 +112,13 @@ func (th *thread) addMissing(ctx context.Context, writes map[Key]pending) error 
 		if len(missing) == 0 {
 			return nil, nil //nolint:nilnil // nothing is missing
 		}
+		file, err := th.writesFile(missing)
+		if err != nil {
+			return nil, err
+		}
 		draft := &snapshot.Draft{
 			AtMs: th.threads.store.Now().UnixMilli(), Subject: "writes of the thread that was copied",
-			Ext: &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{writesFile: encodeWrites(missing)}},
+			Ext: &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{writesFile: file}},
 		}
 		return draft, th.mailOfCopy(draft, missing)
 	})
@@ -103,19 +134,20 @@ func (t *Threads) KeepLatest(ctx context.Context, id string) error {
 	})
 }
 
-// DeleteForRuns drops the checkpoints whose metadata have one of the run ids, from all threads. A thread that has no
-// checkpoint left is deleted.
-func (t *Threads) DeleteForRuns(ctx context.Context, runs []string) error {
+// DeleteForRuns drops the checkpoints whose metadata have one of the run ids, from all threads, and returns their number. A thread
+// that has no checkpoint left is deleted.
+func (t *Threads) DeleteForRuns(ctx context.Context, runs []string) (dropped int, err error) {
 	threads, err := t.All(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, id := range threads {
-		empty := false
+		empty, gone := false, 0
 		err := t.use(ctx, id, func(th *thread) error {
 			return th.keepOnly(ctx, func() (map[*record]bool, error) {
 				var kept map[*record]bool
 				kept, empty = th.without(runs)
+				gone = len(th.book.sorted) - len(kept)
 				return kept, nil
 			})
 		})
@@ -123,10 +155,11 @@ func (t *Threads) DeleteForRuns(ctx context.Context, runs []string) error {
 			err = t.Delete(ctx, id)
 		}
 		if err != nil {
-			return err
+			return dropped, err
 		}
+		dropped += gone
 	}
-	return nil
+	return dropped, nil
 }
 
 // without returns the checkpoints that remain without those of the given runs of LangGraph. empty reports whether no checkpoint

@@ -24,6 +24,7 @@ type Put struct {
 	Key
 
 	Parent     *string         // the id of the parent in the same namespace; nil for a root
+	Orphan     bool            // the parent may be missing, as in an import
 	Checkpoint json.RawMessage // an object without the values of the channels
 	Metadata   json.RawMessage // an object
 	Present    []string        // the channels that have a value; one without a version keeps the value of the parent
@@ -55,7 +56,7 @@ type PutResult struct {
 
 // Put stores a checkpoint of a thread as a frame. A put that is repeated stores nothing. A put with the id of another
 // checkpoint replaces it. If the thread was deleted, a put without a parent begins it again, and a put with a parent, which
-// comes too late, is dropped. Codes: invalid_input, invalid_run_id, limit_exceeded and those of a write.
+// comes too late, is dropped. Codes: invalid_input, invalid_run_id, limit_exceeded, frame_not_found for the parent, and those of a write.
 func (t *Threads) Put(ctx context.Context, id string, put Put) (result PutResult, err error) {
 	if err := put.check(); err != nil {
 		return result, err
@@ -121,6 +122,9 @@ func (p *putter) draft(ctx context.Context) (*snapshot.Draft, error) {
 		N: th.book.puts + 1, NS: p.put.NS, ID: p.put.ID, Parent: p.put.Parent, Checkpoint: p.put.Checkpoint, Metadata: p.put.Metadata,
 	}
 	_ = json.Unmarshal(p.put.Metadata, &p.record.meta) // what has another form does not count
+	if err := p.refuseStrayed(); err != nil {
+		return nil, err
+	}
 	base := th.book.base(p.record)
 	restore := snapshot.EmptyState()
 	if base != nil {
@@ -151,6 +155,17 @@ func (p *putter) draft(ctx context.Context) (*snapshot.Draft, error) {
 		return nil, err
 	}
 	return draft, p.addFiles(ctx, draft)
+}
+
+// refuseStrayed returns frame_not_found for the first checkpoint of an update or a run whose parent the thread does not have. The caller
+// has named an unknown checkpoint, so LangGraph began with no values at all, and the thread would seem empty.
+func (p *putter) refuseStrayed() error {
+	book, source := p.thread.book, p.record.meta.Source
+	if p.put.Parent == nil || p.put.Orphan || book.parent(p.record) != nil || source != "update" && source != "input" || book.latest(p.put.NS) == nil {
+		return nil
+	}
+	return fault.New(fault.FrameNotFound, "thread %q has no checkpoint %q", p.thread.id, *p.put.Parent).
+		Hint("`graph.getStateHistory(config)` lists the checkpoints; without checkpoint_id the thread goes on from the latest")
 }
 
 // changes returns the changes that make the table of the put's namespace out of that in the state base. It sets the

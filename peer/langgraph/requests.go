@@ -1,7 +1,11 @@
 package langgraph
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
@@ -9,6 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // requestsFile is the file in ext/langgraph/ with the human requests for the interrupts of the newest checkpoint. An
@@ -24,8 +30,11 @@ const resumeChannel = "__resume__"
 // maxPrompt is the largest size of a prompt in bytes.
 const maxPrompt = 4000
 
-// anyForm is the form of a request that takes any JSON value.
-const anyForm = "{}"
+// anyForm is the form of a request that takes any JSON value, and noForm that of a request that only the program can answer.
+const (
+	anyForm = "{}"
+	noForm  = `{"not":{},"description":"only the program can answer: its serializer hides the question"}`
+)
 
 // request is an interrupt that stands in the mailbox as a human request.
 type request struct {
@@ -33,8 +42,13 @@ type request struct {
 	Iteration int    `json:"iteration"`
 	ID        string `json:"id"` // of the checkpoint, in the namespace ""
 	Task      string `json:"task"`
-	Resumed   int    `json:"resumed"` // the number of the task's interrupts before this one
+	Interrupt string `json:"interrupt,omitempty"` // LangGraph's id of the interrupt; "" if LangGraph gave none, or the value is unreadable
+	Resumed   int    `json:"resumed"`             // the number of interrupts before this one of the task that asks
 }
+
+// question returns the text by which requests are the same question: the interrupt's id, or the task. LangGraph writes an interrupt for the
+// task that asks, and again for each task around it.
+func (r request) question() string { return cmp.Or(r.Interrupt, r.Task) }
 
 // requests returns the interrupts that stand in the mailbox at the newest entry. Resets and undos change the rows of the mailbox and not
 // the file. After one, the interrupts are in the file of the entry to which the run went, and newer ones in the newest entry's file.
@@ -75,6 +89,21 @@ func (th *thread) addRequests(all, more []request) []request {
 		}
 	}
 	return all
+}
+
+// Request returns the node and the iteration of the human request for an interrupt of a thread. The id is LangGraph's. Code:
+// request_not_found.
+func (t *Threads) Request(ctx context.Context, id, interrupt string) (node string, iteration int, err error) {
+	err = t.use(ctx, id, func(th *thread) error {
+		all, err := th.requests()
+		r, found := newest(all)[interrupt]
+		if err == nil && !found {
+			err = fault.New(fault.RequestNotFound, "thread %q has no open interrupt %q", id, interrupt).Hint("`git smithers inbox` lists the open questions")
+		}
+		node, iteration = r.Node, r.Iteration
+		return timeline.Explain(err)
+	})
+	return node, iteration, err
 }
 
 // requestsIn returns the interrupts in the file of an entry that stand in the mailbox at the newest entry.
@@ -133,7 +162,7 @@ func (th *thread) mail(draft *snapshot.Draft, key Key, writes []Write, all pendi
 	for _, w := range writes {
 		switch w.Idx {
 		case resumeIdx:
-			after, err = th.resumed(draft, after, key, w)
+			after, err = th.resumed(draft, after, key, w, all)
 		case interruptIdx:
 			var node string
 			if node, err = th.nodeAfter(at); err == nil {
@@ -151,13 +180,15 @@ func (th *thread) mail(draft *snapshot.Draft, key Key, writes []Write, all pendi
 }
 
 // resumed takes in a value with which a task is resumed. The value of Command({resume}) comes for no task, and answers the only
-// request that waits. A task's own list then has the values of all its interrupts so far: their requests are over.
-func (th *thread) resumed(draft *snapshot.Draft, all []request, key Key, w Write) ([]request, error) {
+// request that waits. If it is a map of ids, each value comes for an interrupt's id in place of a task. A task's own list then has the
+// values of all its interrupts so far: their requests are over.
+func (th *thread) resumed(draft *snapshot.Draft, all []request, key Key, w Write, writes pending) ([]request, error) {
 	value, _ := w.Value.stored()
 	ofTask, values := w.Task != nullTask, valuesIn(w)
 	var left []request
 	for _, r := range all {
-		over := r.ID == key.ID && ofTask && r.Task == w.Task && r.Resumed < len(values)
+		byID := r.Interrupt != "" && w.Task == r.Interrupt && len(values) > 0
+		over := r.ID == key.ID && (byID || ofTask && (r.Task == w.Task || writes.asks(w.Task, r.Interrupt)) && r.Resumed < len(values))
 		if !over {
 			left = append(left, r)
 		}
@@ -172,7 +203,9 @@ func (th *thread) resumed(draft *snapshot.Draft, all []request, key Key, w Write
 			continue // it was answered before
 		}
 		answer := value
-		if ofTask {
+		if byID {
+			answer = values[len(values)-1]
+		} else if ofTask {
 			answer = values[r.Resumed]
 		}
 		row.Status, row.Response, row.AnsweredAtMs = snapshot.HumanAnswered, answer, new(max(draft.AtMs, row.RequestedAtMs))
@@ -189,26 +222,49 @@ func valuesIn(w Write) (values []json.RawMessage) {
 	return values
 }
 
-// newest returns the newest request of each task.
+// newest returns the newest request of each question.
 func newest(all []request) map[string]request {
 	out := make(map[string]request)
 	for _, r := range all {
-		if had, found := out[r.Task]; !found || had.Resumed < r.Resumed {
-			out[r.Task] = r
+		if had, found := out[r.question()]; !found || had.Resumed < r.Resumed {
+			out[r.question()] = r
 		}
 	}
 	return out
 }
 
-// asked adds the request of a task that is interrupted. If the task's newest request still waits, the task asks it again;
-// otherwise this is the next one, although the value that resumed the task may come later.
+// asked adds the requests of a task that is interrupted. If a request for the same interrupt waits, the task asks it again; otherwise
+// this is the next one, although the value that resumed the task may come later. What the task asked before and does not ask any more is
+// over.
 func (th *thread) asked(draft *snapshot.Draft, all []request, node string, key Key, w Write, writes pending) ([]request, error) {
-	interrupts := interruptsOf(w.Value)
-	if len(interrupts) == 0 {
-		return all, nil
+	asks := interruptsOf(w.Value)
+	left, err := th.close(draft, all, func(r request) bool {
+		return r.ID == key.ID && r.Task == w.Task && r.Interrupt != "" && !slices.ContainsFunc(asks, func(i interrupted) bool { return i.ID == r.Interrupt })
+	})
+	if err != nil {
+		return nil, err
 	}
-	r := request{Node: node, ID: key.ID, Task: w.Task, Resumed: writes.resumes(w.Task)}
-	if had, found := newest(all)[w.Task]; found && had.ID == key.ID {
+	for _, ask := range asks {
+		if left, err = th.ask(draft, left, node, key, w, writes, ask); err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// ask adds the request of one interrupt of a task.
+func (th *thread) ask(draft *snapshot.Draft, all []request, node string, key Key, w Write, writes pending, ask interrupted) ([]request, error) {
+	r := request{Node: node, ID: key.ID, Task: w.Task, Interrupt: ask.ID, Resumed: writes.resumes(w.Task)}
+	if at, task, err := th.holder(r); err != nil {
+		return nil, err
+	} else if task != "" && at != key {
+		inner, err := th.book.pending(at)
+		if err != nil {
+			return nil, err
+		}
+		r.Resumed = inner.resumes(task)
+	}
+	if had, found := newest(all)[r.question()]; found && had.ID == key.ID {
 		row, found, err := th.row(had)
 		if err != nil || !found || row.Status == snapshot.HumanPending {
 			return all, err
@@ -227,29 +283,83 @@ func (th *thread) asked(draft *snapshot.Draft, all []request, node string, key K
 	}
 	row := snapshot.HumanRequest{
 		NodeID: node, Iteration: r.Iteration, Attempt: 1, Kind: snapshot.HumanJSON, Status: snapshot.HumanPending,
-		Prompt: promptOf(interrupts[0].Value), Form: json.RawMessage(anyForm), RequestedAtMs: draft.AtMs,
+		Prompt: promptOf(ask.Value), Form: json.RawMessage(anyForm), RequestedAtMs: draft.AtMs,
+	}
+	if ask.unreadable != "" {
+		row.Prompt, row.Form = ask.unreadable, json.RawMessage(noForm)
 	}
 	draft.Mailbox = append(draft.Mailbox, snapshot.SetRow(snapshot.CollectionHumanRequests, snapshot.EncodeHumanRequest(row)))
 	return append(all, r), nil
 }
 
-// interrupted is an interrupt as LangGraph writes it.
-type interrupted struct {
-	Value json.RawMessage `json:"value"`
+// holder returns the checkpoint and the task that asks a request's interrupt: the innermost of all tasks that have the interrupt, and in one
+// checkpoint the task that wrote it first. The value that answers reaches the others from there. If no task has the interrupt, the task is "".
+func (th *thread) holder(r request) (at Key, task string, err error) {
+	if r.Interrupt == "" {
+		return at, "", nil
+	}
+	for _, in := range th.book.sorted {
+		around := in.NS == "" && in.ID == r.ID || in.NS != "" && in.meta.Parents[""] == r.ID
+		if !around || !th.book.history.counts(in) || task != "" && len(in.NS) < len(at.NS) {
+			continue
+		}
+		first, err := th.book.firstAsking(in.key(), r.Interrupt)
+		if err != nil {
+			return at, "", err
+		}
+		if first != "" {
+			at, task = in.key(), first
+		}
+	}
+	return at, task, nil
 }
 
-// interruptsOf returns the interrupts in a write: one, or a list. It returns none for a value that cannot be read.
+// firstAsking returns the task that was the first to write an interrupt of a checkpoint, of those that still have it, or "".
+func (b *book) firstAsking(key Key, interrupt string) (string, error) {
+	now, err := b.pending(key)
+	if err != nil {
+		return "", err
+	}
+	for _, w := range b.writes[key] {
+		then, err := b.pendingAt(key, w.entry)
+		if err != nil {
+			return "", err
+		}
+		for _, w := range then.Writes {
+			if then.asks(w.Task, interrupt) && now.asks(w.Task, interrupt) {
+				return w.Task, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// asks reports whether a task has a write with an interrupt.
+func (p pending) asks(task, interrupt string) bool {
+	return interrupt != "" && slices.ContainsFunc(p.Writes, func(w Write) bool {
+		return w.Task == task && w.Idx == interruptIdx && slices.ContainsFunc(interruptsOf(w.Value), func(i interrupted) bool { return i.ID == interrupt })
+	})
+}
+
+// interrupted is an interrupt as LangGraph writes it.
+type interrupted struct {
+	ID    string          `json:"id"`
+	Value json.RawMessage `json:"value"`
+
+	unreadable string // what people read in place of the value; "" if the value can be read
+}
+
+// interruptsOf returns the interrupts in a write: one, or a list. If the program's serializer hides them, they are one unreadable interrupt.
 func interruptsOf(v Value) []interrupted {
 	var one interrupted
 	var list []interrupted
 	switch {
-	case v.Type != typeJSON:
-	case json.Unmarshal(v.Data, &list) == nil:
+	case v.Type == typeJSON && json.Unmarshal(v.Data, &list) == nil:
 		return list
-	case json.Unmarshal(v.Data, &one) == nil:
+	case v.Type == typeJSON && json.Unmarshal(v.Data, &one) == nil:
 		return []interrupted{one}
 	}
-	return nil
+	return []interrupted{{unreadable: fmt.Sprintf("unreadable: the program's serializer made it, with the type %q; answer it in the program", v.Type)}}
 }
 
 // isTaken reports whether a request in a list has the name.
@@ -329,20 +439,9 @@ func (th *thread) mailOfPut(draft *snapshot.Draft, key Key, present []string) er
 	if err != nil {
 		return err
 	}
-	var left []request
-	for _, r := range all {
-		if r.ID == key.ID { // the checkpoint is put again
-			left = append(left, r)
-			continue
-		}
-		row, found, err := th.row(r)
-		if err != nil {
-			return err
-		}
-		if found && row.Status == snapshot.HumanPending {
-			row.Status, row.AnsweredAtMs = snapshot.HumanCancelled, new(max(draft.AtMs, row.RequestedAtMs))
-			draft.Mailbox = append(draft.Mailbox, snapshot.SetRow(snapshot.CollectionHumanRequests, snapshot.EncodeHumanRequest(row)))
-		}
+	left, err := th.close(draft, all, func(r request) bool { return r.ID != key.ID }) // the same id: the checkpoint is put again
+	if err != nil {
+		return err
 	}
 	writes, err := th.book.pending(key)
 	if err != nil {
@@ -358,6 +457,25 @@ func (th *thread) mailOfPut(draft *snapshot.Draft, key Key, present []string) er
 		draft.Run = edit
 	}
 	return nil
+}
+
+// close cancels the requests that wait and are over, and returns the others.
+func (th *thread) close(draft *snapshot.Draft, all []request, over func(request) bool) (left []request, err error) {
+	for _, r := range all {
+		if !over(r) {
+			left = append(left, r)
+			continue
+		}
+		row, found, err := th.row(r)
+		if err != nil {
+			return nil, err
+		}
+		if found && row.Status == snapshot.HumanPending {
+			row.Status, row.AnsweredAtMs = snapshot.HumanCancelled, new(max(draft.AtMs, row.RequestedAtMs))
+			draft.Mailbox = append(draft.Mailbox, snapshot.SetRow(snapshot.CollectionHumanRequests, snapshot.EncodeHumanRequest(row)))
+		}
+	}
+	return left, nil
 }
 
 // askedAll adds the requests of all tasks of a checkpoint that are interrupted and were not resumed.
@@ -427,18 +545,16 @@ func (th *thread) mailboxSince(old *snapshot.State) ([]snapshot.Change, error) {
 	return changes, nil
 }
 
-// answers returns the writes of a checkpoint with the values that people have answered in the mailbox: what Command({resume})
-// would bring.
+// answers returns the writes of a checkpoint with the values that people have answered in the mailbox: what Command({resume}) with a map
+// of the interrupts' ids would bring. Only the task that asks gets the value: a value for no task would answer every question that waits.
 func (th *thread) answers(key Key, writes []Write) ([]Write, error) {
 	all, err := th.requests()
-	if err != nil || key.NS != "" {
+	if err != nil {
 		return writes, err
 	}
+	p := pending{key, writes}
 	tasks := newest(all)
 	for _, r := range tasks {
-		if r.ID != key.ID {
-			continue
-		}
 		row, found, err := th.row(r)
 		if err != nil {
 			return nil, err
@@ -446,16 +562,26 @@ func (th *thread) answers(key Key, writes []Write) ([]Write, error) {
 		if !found || row.Status != snapshot.HumanAnswered {
 			continue
 		}
-		said := json.RawMessage(redact.Unescape(row.Response, redact.JSON)) // only the mailbox has escapes
-		w := Write{Task: nullTask, Idx: resumeIdx, Channel: resumeChannel, Value: Value{typeJSON, said}}
-		if len(tasks) > 1 {
-			w.Task, w.Value.Data = r.Task, appended(writes, r.Task, said)
+		at, task, err := th.holder(r)
+		if err != nil {
+			return nil, err
 		}
-		p := pending{key, writes}
+		said := json.RawMessage(redact.Unescape(row.Response, redact.JSON)) // only the mailbox has escapes
+		w := Write{Task: task, Idx: resumeIdx, Channel: resumeChannel, Value: Value{typeJSON, appended(writes, task, said)}}
+		switch {
+		case task != "" && (at != key || p.resumes(task) > r.Resumed): // for another checkpoint, or in the list already
+			continue
+		case task != "":
+		case key != Key{ID: r.ID}, r.Interrupt != "" && slices.ContainsFunc(writes, func(w Write) bool { return w.Idx == interruptIdx }): // another question
+			continue
+		case len(tasks) > 1:
+			w.Task, w.Value.Data = r.Task, appended(writes, r.Task, said)
+		default: // the task's number is unknown, and it is the only one
+			w.Task, w.Value.Data = nullTask, said
+		}
 		p.add([]Write{w})
-		writes = p.Writes
 	}
-	return writes, nil
+	return p.Writes, nil
 }
 
 // appended returns the list of the values with which a task was resumed, and one more.

@@ -54,7 +54,7 @@ func (th *thread) draftWrites(ctx context.Context, key Key, writes []Write) (*sn
 	if !all.add(writes) {
 		return nil, nil //nolint:nilnil // the thread has the writes
 	}
-	file, err := th.writesFile(all)
+	file, err := th.writesFile([]pending{all})
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func (th *thread) draftWrites(ctx context.Context, key Key, writes []Write) (*sn
 	return draft, th.mail(draft, key, writes, all)
 }
 
-// writesFile returns the content of the file "writes" for the writes of a checkpoint. A file counts only if it differs from the
-// file of the entry before. After a reset, a task that runs again may write the same, so the file then ends with another newline.
-func (th *thread) writesFile(all pending) ([]byte, error) {
-	file := encodeWrites([]pending{all})
-	if th.head == nil || !th.book.history.wasReset {
+// writesFile returns the content of the file "writes" for the writes of checkpoints. A file counts only if it differs from the file of the
+// entry before. A task that runs again, after a reset or in a fork, may write the same, so the file then ends with another newline.
+func (th *thread) writesFile(all []pending) ([]byte, error) {
+	file := encodeWrites(all)
+	if th.head == nil || !th.book.history.again {
 		return file, nil
 	}
 	before, err := th.head.Entry().ExtFile(EngineName, writesFile)

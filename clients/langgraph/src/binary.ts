@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import * as path from "node:path";
 
@@ -9,6 +10,12 @@ import { here } from "./here.js";
  */
 export function findBinary(named: string | undefined, env: NodeJS.ProcessEnv = process.env): string {
   return named ?? (env.GIT_SMITHERS || undefined) ?? packaged() ?? "git-smithers";
+}
+
+/** Returns the path of a command as a shell finds it, or its name if it is nowhere. */
+export function locate(command: string, { PATH }: NodeJS.ProcessEnv = process.env): string {
+  if (path.basename(command) !== command) return path.resolve(command);
+  return (PATH ?? "").split(path.delimiter).map((folder) => path.join(folder, command)).find((file) => existsSync(file)) ?? command;
 }
 
 /**

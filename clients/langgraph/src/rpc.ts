@@ -1,10 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
+import { locate } from "./binary.js";
+
 /** The version of the protocol that this package speaks. */
 export const PROTOCOL = 1;
 
 /** The number of crashes of the server in a row after which calls are rejected. */
 const CRASHES = 3;
+
+/** The exit status of a git-smithers that does not know a command or an option. */
+const USAGE = 4;
 
 /** An error that git-smithers reports, with its stable code and what one can do. */
 export class GitSmithersError extends Error {
@@ -52,6 +57,7 @@ export class Client {
   private readonly calls = new Map<number, Call>();
   private nextId = 1;
   private crashes = 0;
+  private greeted = false; // the child has said that it speaks this protocol
   private talk = "";
   private closed = false;
   private ended: Promise<void> = Promise.resolve();
@@ -93,8 +99,15 @@ export class Client {
     });
     this.child = child;
     this.talk = "";
+    this.greeted = false;
     const reader = new Reader((header, blobs) => this.take(child, header, blobs));
-    child.stdout!.on("data", (chunk: Buffer) => reader.add(chunk));
+    child.stdout!.on("data", (chunk: Buffer) => {
+      try {
+        if (child === this.child) reader.add(chunk);
+      } catch (error) {
+        this.abandon(child, error as Error);
+      }
+    });
     child.stderr!.on("data", (chunk: Buffer) => {
       this.talk = (this.talk + chunk.toString()).slice(-4096);
       if (!this.talk.includes("git-smithers: error:")) process.stderr.write(chunk);
@@ -128,8 +141,10 @@ export class Client {
 
   private take(child: ChildProcess, header: Header, blobs: Uint8Array[]): void {
     if (child !== this.child) return;
-    if (header.id === 0) {
-      if (header.error) this.rejectAll(errorOf(header.error));
+    if (!this.greeted) {
+      const { protocol } = (header.result ?? {}) as { protocol?: unknown };
+      if (protocol !== PROTOCOL) throw new Error(header.error?.message ?? "it does not answer as git-smithers does");
+      this.greeted = true;
       return;
     }
     const call = header.id === null ? undefined : this.calls.get(header.id);
@@ -142,6 +157,21 @@ export class Client {
     if (header.error) call.reject(errorOf(header.error));
     else call.resolve({ result: header.result as never, blobs });
     if (this.calls.size === 0) release(child);
+  }
+
+  /** Rejects the calls and ends a child that does not speak the protocol. The next call starts another. */
+  private abandon(child: ChildProcess, why: Error): void {
+    this.rejectAll(this.unfit(why.message));
+    this.child = undefined;
+    child.kill();
+  }
+
+  /** Returns the error about a binary that this package cannot use. */
+  private unfit(why: string): GitSmithersError {
+    const { binary, env, version } = this.options;
+    return new GitSmithersError("server_failed", `${locate(binary, env)}: ${why}`, [
+      `this package needs git-smithers ${version} with protocol ${PROTOCOL}; the option binary or the variable GIT_SMITHERS says where it is`,
+    ]);
   }
 
   private end(child: ChildProcess, status: number | null | undefined, failed: Error | undefined, done: () => void): void {
@@ -165,11 +195,11 @@ export class Client {
     }
     const told = errorIn(this.talk);
     if (told !== undefined) {
-      this.rejectAll(told);
+      this.rejectAll(status === USAGE && !this.greeted ? this.unfit(told.message) : told);
       return;
     }
     if (++this.crashes >= CRASHES || this.closed) {
-      this.rejectAll(new GitSmithersError("server_failed", `git-smithers ended ${this.crashes} times in a row (status ${status}): ${this.talk.trim()}`));
+      this.rejectAll(this.unfit(`it ended ${this.crashes} times in a row (status ${status}): ${this.talk.trim()}`));
       this.crashes = 0;
       return;
     }
@@ -225,6 +255,17 @@ function errorIn(talk: string): GitSmithersError | undefined {
   return new GitSmithersError("server_failed", message, hints);
 }
 
+/** Returns the header in a line of output. */
+function headerOf(line: string): Header {
+  try {
+    const header = JSON.parse(line) as Header;
+    if (header.blobs.every((n) => Number.isSafeInteger(n) && n >= 0)) return header;
+  } catch {
+    // another program's words
+  }
+  throw new Error(`it printed a line that is no answer: ${JSON.stringify(line.slice(0, 200))}`);
+}
+
 /** Splits a stream into messages: a line of JSON, and the blobs that it announces. */
 export class Reader {
   private chunks: Buffer[] = [];
@@ -243,7 +284,7 @@ export class Reader {
         if (last === undefined || !this.chunks.some((part) => part.includes(10))) return;
         const all = this.joined();
         const end = all.indexOf(10);
-        this.header = JSON.parse(all.toString("utf8", 0, end)) as Header;
+        this.header = headerOf(all.toString("utf8", 0, end));
         this.body = this.header.blobs.reduce((sum, n) => sum + n, 0);
         this.keep(all.subarray(end + 1));
       }

@@ -21,6 +21,9 @@ import { VERSION } from "./version.js";
 /** The channel of tasks that a node sends. */
 const TASKS = "__pregel_tasks";
 
+/** What LangGraph's serializer writes in place of a value that has no JSON, such as a BigInt. */
+const LOST = "[unable to serialize, circular reference is too complex to analyze]";
+
 /** How a saver keeps its threads. */
 export interface GitSmithersOptions {
   /** A folder in the repository; the current folder by default. */
@@ -130,28 +133,34 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
     }
   }
 
-  override async put(
+  override put(config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, newVersions: ChannelVersions): Promise<RunnableConfig> {
+    return this.store(config, checkpoint, metadata, newVersions, false);
+  }
+
+  /** Stores a checkpoint. The parent of an orphan may be missing. */
+  private async store(
     config: RunnableConfig,
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
+    orphan: boolean,
   ): Promise<RunnableConfig> {
     const { thread, ns, id: parent } = place(config);
     if (thread === undefined) throw new GitSmithersError("invalid_input", 'put needs a "thread_id" in config.configurable');
     const { channel_values: values, ...rest } = checkpoint;
     const present = Object.keys(values ?? {});
     for (const channel of present) text("the name of a channel", channel);
-    const given = { thread, ns, id: text("the checkpoint's id", checkpoint.id), parent, checkpoint: rest, metadata, present, files: this.files === "checkpoint" };
+    const given = { thread, ns, id: text("the checkpoint's id", checkpoint.id), parent, orphan, checkpoint: rest, metadata, present, files: this.files === "checkpoint" };
     // Before LangGraph.js 1.4.21, an update beside an unfinished task applies what finished tasks wrote without a new version.
-    const send = new Set(present.filter((channel) => metadata?.source === "update" || Object.hasOwn(newVersions, channel)));
+    const all = metadata?.source === "update";
+    const send = new Set(present.filter((channel) => all || channel === TASKS || Object.hasOwn(newVersions, channel)));
     const unknown = new Set<string>(); // the server does not know their earlier values
     for (;;) {
       const blobs: Uint8Array[] = [];
       const sent = [];
       const full = new Map<string, { type: string; data: Uint8Array }>();
       for (const channel of send) {
-        const [type, bytes] = await this.serde.dumpsTyped(values[channel]);
-        const data = bytesOf(bytes);
+        const [type, data] = await this.dump(channel, values[channel]);
         full.set(channel, { type, data });
         const base = unknown.has(channel) ? undefined : this.sent.base(keyOf(thread, ns, channel), type, data);
         sent.push({ channel, type, base });
@@ -174,17 +183,34 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
     const { thread, ns, id } = place(config);
     if (thread === undefined) throw new GitSmithersError("invalid_input", 'putWrites needs a "thread_id" in config.configurable');
     if (id === undefined) throw new GitSmithersError("invalid_input", 'putWrites needs a "checkpoint_id" in config.configurable');
+    const interrupted = writes.some(([channel]) => channel === "__interrupt__");
+    await this.write({ thread, ns, id, task: taskId, path, files: this.files === "interrupt" && interrupted }, [...writes.entries()]);
+  }
+
+  /** Stores writes of a task, each with its position. */
+  private async write(given: { task: string; [member: string]: unknown }, writes: [number, PendingWrite][]): Promise<void> {
     const blobs: Uint8Array[] = [];
     const sent = [];
-    for (const [position, [channel, value]] of writes.entries()) {
-      const [type, bytes] = await this.serde.dumpsTyped(value);
+    for (const [position, [channel, value]] of writes) {
+      const [type, data] = await this.dump(channel, value);
       const idx = Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel]! : position;
       sent.push({ idx, channel: text("the name of a channel", channel), type });
-      blobs.push(bytesOf(bytes));
+      blobs.push(data);
     }
-    const interrupted = writes.some(([channel]) => channel === "__interrupt__");
-    const files = this.files === "interrupt" && interrupted;
-    await this.client.call("putWrites", { thread, ns, id, task: text("the task's id", taskId), path, writes: sent, files }, blobs);
+    await this.client.call("putWrites", { ...given, task: text("the task's id", given.task), writes: sent }, blobs);
+  }
+
+  /** Makes bytes of a channel's value, and refuses a value that would not come back. An error is stored as far as it can be. */
+  private async dump(channel: string, value: unknown): Promise<[string, Uint8Array]> {
+    const [type, bytes] = await this.serde.dumpsTyped(value);
+    const data = bytesOf(bytes);
+    const lost = data.length === 0 || (data.length === LOST.length + 2 && value !== LOST && Buffer.from(data).toString() === JSON.stringify(LOST));
+    if (type === "json" && lost && channel !== "__error__") {
+      throw new GitSmithersError("invalid_input", `the channel ${JSON.stringify(channel)} has a value that LangGraph's serializer cannot write, such as a BigInt or a function`, [
+        "return a text or a number in its place",
+      ]);
+    }
+    return [type, data];
   }
 
   override async getDeltaChannelHistory(options: { config: RunnableConfig; channels: string[] }): Promise<DeltaHistory> {
@@ -223,10 +249,15 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
     this.sent.clear();
   }
 
-  /** Drops the checkpoints whose metadata have one of the run ids, from all threads. */
-  async deleteForRuns(runIds: string[]): Promise<void> {
-    await this.client.call("deleteForRuns", { runs: runIds });
+  /**
+   * Drops the checkpoints whose metadata have one of the run ids, from all threads, and returns their number. LangGraph.js stores no
+   * run id in the metadata; a warning says when nothing matched.
+   */
+  async deleteForRuns(runIds: string[]): Promise<number> {
+    const { result } = await this.client.call<{ checkpoints: number }>("deleteForRuns", { runs: runIds });
     this.sent.clear();
+    if (result.checkpoints === 0) process.emitWarning("deleteForRuns deleted nothing: no checkpoint has one of the run ids as run_id in its metadata", "GitSmithersWarning");
+    return result.checkpoints;
   }
 
   /** Resolves when everything that was asked for before is answered. */
@@ -273,19 +304,20 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
     const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable ?? {};
     const parent = parentConfig?.configurable?.checkpoint_id;
     const at = { configurable: { thread_id, checkpoint_ns, ...(parent === undefined ? {} : { checkpoint_id: parent }) } };
-    await this.put(at, checkpoint, metadata ?? ({} as CheckpointMetadata), checkpoint.channel_versions);
-    const tasks = new Map<string, PendingWrite[]>();
+    await this.store(at, checkpoint, metadata ?? ({} as CheckpointMetadata), checkpoint.channel_versions, true);
+    // A tuple has no paths of tasks, and its order follows from them. If the tasks' ids alone do not give that order, places stand for paths.
+    const calls: { task: string; writes: [number, PendingWrite][] }[] = [];
+    const counts = new Map<string, number>();
     for (const [task, channel, value] of pendingWrites ?? []) {
-      const writes = tasks.get(task) ?? [];
-      writes.push([channel, value]);
-      tasks.set(task, writes);
+      const position = counts.get(task) ?? 0;
+      counts.set(task, position + 1);
+      if (calls.at(-1)?.task !== task) calls.push({ task, writes: [] });
+      calls.at(-1)!.writes.push([position, [channel, value]]);
     }
-    // A tuple has no paths of tasks, and its order follows from them. If the ids alone do not give that order, places stand for paths.
-    const ordered = [...tasks.keys()].every((task, i, all) => i === 0 || Buffer.compare(Buffer.from(all[i - 1]!), Buffer.from(task)) < 0);
-    let place = 0;
-    for (const [task, writes] of tasks) {
-      const path = ordered ? undefined : `${place++}`.padStart(8, "0");
-      await this.putWrites({ configurable: { thread_id, checkpoint_ns, checkpoint_id } }, writes, task, path);
+    const ordered = calls.every(({ task }, i) => i === 0 || Buffer.compare(Buffer.from(calls[i - 1]!.task), Buffer.from(task)) < 0);
+    for (const [place, { task, writes }] of calls.entries()) {
+      const path = ordered ? undefined : `${place}`.padStart(8, "0");
+      await this.write({ thread: thread_id, ns: checkpoint_ns ?? "", id: checkpoint_id, task, path, files: false }, writes);
     }
   }
 }

@@ -78,6 +78,38 @@ it("a reset to the frame that waits asks again", async () => {
   expect((await graph.invoke(null, config)).log).toEqual(["draft 1", "yes", "published"]);
 });
 
+it("a fork or reset to a frame runs its tasks, with every durability, and however fast they and their subgraphs are", async () => {
+  const State = Annotation.Root({ log: Annotation({ reducer: (a, b) => a.concat(b), default: () => [] }) });
+  const done = [];
+  const step = (name) => () => {
+    done.push(name);
+    return { log: [name] };
+  };
+  const inner = new StateGraph(State).addNode("x", step("x")).addNode("y", step("y")).addEdge(START, "x").addEdge("x", "y").compile();
+  const graph = new StateGraph(State)
+    .addNode("a", step("a"))
+    .addNode("b", step("b"))
+    .addNode("sub", inner)
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .addEdge("a", "sub")
+    .compile({ checkpointer: saver });
+  for (const durability of ["async", "sync"]) {
+    const of = (thread_id) => ({ configurable: { thread_id }, durability });
+    await graph.invoke({}, of(durability));
+    const { frames } = documents(dir, "timeline", durability, "--all")[0].timeline;
+    const frame = frames.find((at) => at.subject.includes("next b, sub")).frameNo;
+    smithers(dir, "fork", `${durability}:${frame}`, "--run-id", `${durability}2`);
+    smithers(dir, "reset", `${durability}:${frame}`);
+    for (const thread of [durability, `${durability}2`]) {
+      done.length = 0;
+      expect((await graph.getState(of(thread))).next.toSorted()).toEqual(["b", "sub"]);
+      expect((await graph.invoke(null, of(thread))).log.toSorted()).toEqual(["a", "a", "b", "x", "y"]);
+      expect(done.toSorted()).toEqual(["b", "x", "y"]);
+    }
+  }
+});
+
 it("with durability sync, a frame has the files of its moment", async () => {
   await build().invoke({}, config);
   expect(git(dir, "show", "refs/smithers/t/2:worktree/draft")).toBe("1\n");

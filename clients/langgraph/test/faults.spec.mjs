@@ -138,6 +138,46 @@ it("a server that cannot be started is a clear error", async () => {
   drop(dir);
 });
 
+it("a binary that is no git-smithers, or an old one, rejects the calls and is named", async () => {
+  const dir = makeRepository();
+  const binary = path.join(dir, ".git", "foreign");
+  const told = (found) => expect.objectContaining({ code: "server_failed", message: expect.stringMatching(new RegExp(`^${binary}: .*${found}.*needs git-smithers .* with protocol 1`, "s")) });
+  for (const [script, found] of [
+    ["echo Welcome; cat", "Welcome"],
+    ["exec cat", "does not answer"],
+    ["exec yes 0", "no answer"],
+    [`echo '{"id":0,"result":{"protocol":1}}'; cat`, "no answer"],
+    [`echo '{"id":0,"result":{"protocol":1},"blobs":[-1]}'; cat`, "no answer"],
+    [`echo '{"id":0,"result":{"protocol":7},"blobs":[]}'; cat`, "does not answer"],
+    [`echo '{"id":0,"error":{"code":"invalid_input","message":"this git-smithers speaks protocol 7","hints":[]},"blobs":[]}'; cat`, "speaks protocol 7"],
+    [`exec "${BINARY}" serves "$@"`, "is not a command"],
+    [`exec "${BINARY}" "$@" --of-old`, "has no flag"],
+    ["echo 'no such thing' >&2; exit 1", "ended 3 times in a row .status 1.: no such thing"],
+  ]) {
+    writeFileSync(binary, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    const saver = open(dir, { binary });
+    const calls = await Promise.allSettled([saver.getTuple(at("t")), put(saver, at("t"), 1)]);
+    for (const { reason } of calls) expect(reason, script).toEqual(told(found));
+    await saver.close();
+  }
+  // A line that comes later ends neither the program nor the saver.
+  writeFileSync(binary, `#!/bin/sh\n"${BINARY}" "$@" | while IFS= read -r line; do printf '%s\\n' "$line"; [ -e "${dir}/.git/noisy" ] && echo words; done\n`, { mode: 0o755 });
+  const saver = open(dir, { binary });
+  expect(await saver.getTuple(at("t"))).toBeUndefined();
+  writeFileSync(path.join(dir, ".git", "noisy"), "");
+  const flushes = async () => {
+    for (;;) await saver.flush();
+  };
+  await expect(flushes()).rejects.toThrow(/words/);
+  rmSync(path.join(dir, ".git", "noisy"));
+  expect(await saver.getTuple(at("t"))).toBeUndefined();
+  await saver.close();
+  const named = open(dir, { binary: "foreign", env: { ...ENV, PATH: `${path.dirname(binary)}:${ENV.PATH}` } });
+  writeFileSync(binary, "#!/bin/sh\necho words\n", { mode: 0o755 });
+  await expect(named.flush()).rejects.toEqual(told("words"));
+  drop(dir);
+});
+
 /** Returns a binary that runs as a user without rights to the files of this one, and true if the system has such a user. */
 function another() {
   if (process.getuid() !== 0) return [BINARY, false];

@@ -1,7 +1,7 @@
 // The rules that LangGraph expects of a saver, one test for each.
 import { existsSync, readFileSync } from "node:fs";
 
-import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, Command, END, START, Send, StateGraph, entrypoint, interrupt, task } from "@langchain/langgraph";
 import { MemorySaver, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 
 import { documents, drop, git, makeRepository, open, run, smithers } from "./repository.mjs";
@@ -172,10 +172,52 @@ it("R10: writes are in the order of path, task and position, by code point; thos
       imported.push(git(other, "rev-parse", "refs/smithers/_tip/t"));
     }
     expect(imported[1]).toBe(imported[0]);
+    // Another saver can have the writes of a task in two places.
+    const mixed = new MemorySaver();
+    mixed.list = async function* () {
+      yield { config };
+    };
+    mixed.getTuple = async () => ({ ...(await saver.getTuple(config)), config: at("mixed", "", config.configurable.checkpoint_id), pendingWrites: [["b", "log", 1], ["a", "log", 2], ["b", "log", 3], ["b", "other", 4]] });
+    await copy.importThreads(mixed);
+    expect((await copy.getTuple(at("mixed"))).pendingWrites.map(([, , value]) => value)).toEqual([1, 2, 3, 4]);
   } finally {
     await copy.close();
     drop(other);
   }
+});
+
+it("R12: the tasks that were sent come back as the checkpoint has them", async () => {
+  const root = await put(at("t"), { a: 1, __pregel_tasks: [new Send("w", 1)] });
+  const sends = async (given, versions) => {
+    const config = await put(root, { a: 1, __pregel_tasks: given }, { versions, changed: [] });
+    return (await values(config)).__pregel_tasks;
+  };
+  expect(await sends([], { a: 1, __pregel_tasks: 1 })).toEqual([]);
+  expect(await sends([], { a: 1 })).toEqual([]);
+  expect(await sends([new Send("w", 2)], { a: 1, __pregel_tasks: 1 })).toMatchObject([{ node: "w", args: 2 }]);
+});
+
+it("a value that the serializer destroys is refused by the channel's name", async () => {
+  for (const lost of [10n, { deep: [10n] }, () => {}, Symbol("s")]) {
+    await expect(put(at("t"), { a: 1, count: lost })).rejects.toThrow(/channel "count" .*serializer/);
+  }
+  const config = await put(at("t"), { a: "[unable to serialize, circular reference is too complex to analyze]" });
+  await expect(saver.putWrites(config, [["count", 10n]], "task")).rejects.toThrow(/channel "count"/);
+  for (const durability of ["async", "sync", "exit"]) {
+    const graph = new StateGraph(Annotation.Root({ n: Annotation(), x: Annotation() })).addNode("big", () => ({ n: 10n })).addEdge(START, "big").compile({ checkpointer: saver });
+    await expect(graph.invoke({ x: 1 }, { ...thread(durability), durability })).rejects.toThrow(/channel "n"/);
+  }
+});
+
+it("an unknown checkpoint is refused, and does not empty the thread", async () => {
+  const graph = new StateGraph(Annotation.Root({ a: Annotation(), b: Annotation() })).addNode("n", () => ({ b: 2 })).addEdge(START, "n").compile({ checkpointer: saver });
+  await graph.invoke({ a: 1 }, thread("t"));
+  const unknown = at("t", "", nextId());
+  await expect(graph.updateState(unknown, { b: 3 })).rejects.toMatchObject({ code: "frame_not_found" });
+  await expect(graph.invoke({ b: 3 }, unknown)).rejects.toMatchObject({ code: "frame_not_found" });
+  expect((await graph.getState(thread("t"))).values).toEqual({ a: 1, b: 2 });
+  expect((await graph.getState(unknown)).values).toEqual({});
+  await graph.updateState(at("new", "", nextId()), { b: 3 }, "n"); // nothing to empty
 });
 
 it("R12: an update beside a task that waits keeps what a finished task wrote", async () => {
@@ -350,8 +392,11 @@ it("deleteForRuns drops the checkpoints of runs", async () => {
   const keep = await put(at("t"), { a: 1 }, { meta: metadata({ run_id: "keep" }) });
   await put(keep, { a: 2 }, { version: 2, meta: metadata({ run_id: "drop" }) });
   await put(at("all"), { a: 2 }, { meta: metadata({ run_id: "drop" }) });
-  await saver.deleteForRuns(["drop"]);
+  expect(await saver.deleteForRuns(["drop"])).toBe(2);
   expect(await ids({})).toEqual([keep.configurable.checkpoint_id]);
+  const warned = new Promise((resolve) => process.once("warning", resolve));
+  expect(await saver.deleteForRuns(["drop"])).toBe(0);
+  expect((await warned).message).toMatch(/deleted nothing/);
 });
 
 it("threads are runs: the commands show, compare, fork and send them", async () => {
@@ -452,4 +497,59 @@ it("several tasks that wait are answered one by one in the inbox", async () => {
   expect(open.map((doc) => doc.prompt).sort()).toEqual(["a?", "b?"]);
   for (const doc of open) smithers(dir, "answer", "t", doc.nodeId, "--iteration", `${doc.iteration}`, "--value", JSON.stringify(`to ${doc.prompt}`));
   expect((await graph.invoke(null, thread("t"))).value.sort()).toEqual(["to a?", "to b?"]);
+});
+
+it("interrupts with one id are one request, whose answer reaches the task of a functional graph, and no other question", async () => {
+  const work = task("work", async (x) => `${interrupt(`work ${x}?`)}!`);
+  const flow = entrypoint({ name: "flow", checkpointer: saver }, async () => [await work(1), await work(2), interrupt("last?")]);
+  for (const durability of ["async", "sync"]) {
+    const config = { ...thread(durability), durability };
+    await flow.invoke("", config);
+    for (const prompt of ["work 1?", "work 2?", "last?"]) {
+      expect(documents(dir, "inbox")).toMatchObject([{ runId: durability, prompt }]);
+      smithers(dir, "answer", durability, "--text", prompt);
+      await flow.invoke(null, config);
+    }
+    expect((await flow.getState(config)).next).toEqual([]);
+    expect(documents(dir, "inbox", "--all").filter((doc) => doc.runId === durability).map((doc) => doc.status)).toEqual(["answered", "answered", "answered"]);
+    expect((await saver.getTuple(thread(durability))).checkpoint.channel_values.__end__).toEqual(["work 1?!", "work 2?!", "last?"]);
+  }
+});
+
+it("answer --interrupt answers one question of several, also of tasks in a subgraph and of a question that follows", async () => {
+  const State = Annotation.Root({ log: Annotation({ reducer: (a, b) => a.concat(b), default: () => [] }) });
+  const ask = (name) => () => ({ log: [[name, interrupt(`${name} first?`), interrupt(`${name} then?`)].join()] });
+  const inner = new StateGraph(State).addNode("x", ask("x")).addNode("y", ask("y")).addEdge(START, "x").addEdge(START, "y").compile();
+  const graph = new StateGraph(State).addNode("sub", inner).addNode("z", ask("z")).addEdge(START, "sub").addEdge(START, "z").compile({ checkpointer: saver });
+  let asked = (await graph.invoke({ log: [] }, thread("t"))).__interrupt__;
+  expect(documents(dir, "inbox").map((doc) => doc.prompt).sort()).toEqual(asked.map((one) => one.value).sort());
+  const said = [];
+  for (let rounds = 0; asked?.length && rounds < 10; rounds++) {
+    const [{ id, value }] = asked.sort((a, b) => (a.value < b.value ? 1 : -1)); // another one than LangGraph's first
+    said.push(value);
+    smithers(dir, "answer", "t", "--interrupt", id, "--text", value.toUpperCase());
+    asked = (await graph.invoke(null, thread("t"))).__interrupt__;
+    expect(documents(dir, "inbox").map((doc) => doc.prompt).sort()).toEqual((asked ?? []).map((one) => one.value).sort());
+  }
+  expect(said).toHaveLength(6);
+  expect((await graph.getState(thread("t"))).values.log.sort()).toEqual(["x", "y", "z"].map((name) => `${name},${name.toUpperCase()} FIRST?,${name.toUpperCase()} THEN?`));
+  expect(() => smithers(dir, "answer", "t", "--interrupt", "nothing", "--yes")).toThrow(/no open interrupt/);
+  expect(() => smithers(dir, "answer", "t", "z", "--interrupt", "nothing", "--yes")).toThrow(/already names/);
+});
+
+it("an interrupt that the serializer hides is listed as unreadable, and only the program can answer it", async () => {
+  const plain = new MemorySaver().serde;
+  const turned = (bytes) => Uint8Array.from(bytes, (byte) => byte ^ 255);
+  const serde = {
+    dumpsTyped: async (value) => ["turned", turned((await plain.dumpsTyped(value))[1])],
+    loadsTyped: async (type, bytes) => plain.loadsTyped("json", turned(bytes)),
+  };
+  const secret = open(dir, { serde });
+  const graph = new StateGraph(Annotation.Root({ a: Annotation() })).addNode("n", () => ({ a: interrupt("secret?") })).addEdge(START, "n").compile({ checkpointer: secret });
+  await graph.invoke({ a: 0 }, thread("t"));
+  expect(documents(dir, "inbox")).toMatchObject([{ runId: "t", nodeId: "n", prompt: expect.stringMatching(/^unreadable/) }]);
+  expect(() => smithers(dir, "answer", "t", "--yes")).toThrow(/only the program/);
+  expect((await graph.invoke(new Command({ resume: "yes" }), thread("t"))).a).toBe("yes");
+  expect(documents(dir, "inbox")).toEqual([]);
+  await secret.close();
 });

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -111,6 +112,26 @@ func RefusePruned(ctx context.Context, s *Store, id string) error {
 func CheckFree(ctx context.Context, s *Store, id string) error {
 	_, err := freeTip(ctx, s, id)
 	return err
+}
+
+// FreeID returns an id for a copy of a run: the run's id and the first number, from 2, with which neither a run here nor, as far as
+// is known, one at the remotes with the given ref components has it. If a hundred are taken, FreeID returns NEWID.
+func FreeID(ctx context.Context, s *Store, run string, remotes ...string) string {
+	const most = 100
+	for n := 2; n < most; n++ {
+		id := fmt.Sprintf("%s-%d", run, n)
+		isThere := func(remote string) bool {
+			name, err := refs.Remote(remote, id)
+			if err == nil {
+				_, err = s.refs.Resolve(ctx, name)
+			}
+			return err == nil
+		}
+		if CheckFree(ctx, s, id) == nil && !slices.ContainsFunc(remotes, isThere) {
+			return id
+		}
+	}
+	return "NEWID"
 }
 
 // freeTip returns the name of the tip of a new run with the given id. Codes: invalid_run_id, run_exists,

@@ -67,7 +67,7 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 		}
 		if k.toHold(h).IsZero() {
 			if len(runs) > 0 {
-				return nil, k.heldAlready(h)
+				return nil, k.heldAlready(ctx, h)
 			}
 			chosen[i].Kept = "another run with this id was pruned before, and is not collected"
 			continue
@@ -158,19 +158,19 @@ func (k *Keeper) toHold(h *runRefs) objstore.ID {
 
 // heldAlready returns the error that the run h cannot be pruned, because a different run with its id is
 // pruned and held.
-func (k *Keeper) heldAlready(h *runRefs) error {
+func (k *Keeper) heldAlready(ctx context.Context, h *runRefs) error {
 	return fault.New(fault.RunPruned, "another run %q was pruned before, and is not collected", h.id).
 		Hint("`git smithers prune --collect` deletes the pruned run for good").
-		Hint("%s", k.asAnother(h)).
+		Hint("%s", k.asAnother(ctx, h)).
 		Hint("after that copy, `git smithers prune --undo %s` replaces the existing run by the pruned run", fault.Word(h.id)).
 		Detail("runId", h.id)
 }
 
 // asAnother returns a hint with the command that copies the existing run h to another id, by a fetch from this
 // repository.
-func (k *Keeper) asAnother(h *runRefs) string {
-	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` copies the existing run to another id",
-		fault.Word(k.git.repo.CommonDir), fault.Word(h.id))
+func (k *Keeper) asAnother(ctx context.Context, h *runRefs) string {
+	return fmt.Sprintf("`git smithers fetch %s %s --as %s` copies the existing run to another id",
+		fault.Word(k.git.repo.CommonDir), fault.Word(h.id), fault.Word(timeline.FreeID(ctx, k.store, h.id)))
 }
 
 // isTip reports whether name is the ref of a tip.

@@ -24,7 +24,7 @@ func (k *Keeper) Recall(ctx context.Context, runs ...string) (*PruneResult, erro
 	}
 	all, _ := k.holdings(list)
 	chosen, err := named(runs, all, canComeBack, func(run string) *fault.Error {
-		return nothingPruned(run, all)
+		return k.nothingPruned(ctx, run, all)
 	})
 	if err != nil {
 		return nil, err
@@ -63,11 +63,11 @@ func canComeBack(h *runRefs) bool { return !h.held.IsZero() || !h.gone.IsZero() 
 
 // nothingPruned returns the error, with code nothing_pruned, that run cannot be recalled, because it is collected or
 // was never pruned. all is the first result of holdings.
-func nothingPruned(run string, all map[string]*runRefs) *fault.Error {
+func (k *Keeper) nothingPruned(ctx context.Context, run string, all map[string]*runRefs) *fault.Error {
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
 			return fault.New(fault.NothingPruned, "run %q was pruned and collected, so this repository no longer has the run", run).
-				Hint("if a remote still has the run, fetch it under another id: `git smithers fetch REMOTE %s --as NEWID`", fault.Word(run)).
+				Hint("if a remote still has the run, fetch it under another id: `git smithers fetch REMOTE %s --as %s`", fault.Word(run), fault.Word(timeline.FreeID(ctx, k.store, run))).
 				Detail("runId", run)
 		}
 	}
@@ -158,7 +158,7 @@ func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) 
 		}
 	}
 	return h.held, fault.New(fault.RunExists, "a different run %q exists", h.id).
-		Hint("%s", k.asAnother(h)).
+		Hint("%s", k.asAnother(ctx, h)).
 		Hint("after that copy, `git smithers prune --undo %s` replaces the existing run by the pruned run", fault.Word(h.id)).
 		Hint("`git smithers prune --collect` deletes the pruned run for good").Detail("runId", h.id)
 }

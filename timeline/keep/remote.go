@@ -89,7 +89,7 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 			return out, to.Explain(err)
 		}
 	}
-	return out, refusedThere(out)
+	return out, k.refusedThere(ctx, out, to.Component)
 }
 
 // prunedHere returns the pruned runs in runs, or all pruned runs if runs is empty. A run is pruned if list, the refs of
@@ -260,8 +260,8 @@ func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, ou
 }
 
 // refusedThere returns a push_refused error for the first run of out that is still at the remote, with the
-// results of all runs. It returns nil if the remote has deleted all runs, or did not have them.
-func refusedThere(out *PrunedAt) error {
+// results of all runs. component is the remote's. It returns nil if the remote has deleted all runs, or did not have them.
+func (k *Keeper) refusedThere(ctx context.Context, out *PrunedAt, component string) error {
 	i := slices.IndexFunc(out.Runs, func(r PrunedThere) bool { return r.State != ThereDeleted && r.State != ThereAbsent })
 	if i < 0 {
 		return nil
@@ -280,7 +280,7 @@ func refusedThere(out *PrunedAt) error {
 	if nameErr != nil {
 		return err
 	}
-	return err.Hint("`git smithers fetch %s %s --as NEWID` fetches the remote's run under another id",
-		fault.Word(out.Remote), fault.Word(run.RunID)).
+	return err.Hint("`git smithers fetch %s %s --as %s` fetches the remote's run under another id",
+		fault.Word(out.Remote), fault.Word(run.RunID), fault.Word(timeline.FreeID(ctx, k.store, run.RunID, component))).
 		Hint("`git push %s --delete %s` deletes the remote's run anyway", fault.Word(out.Remote), fault.Word(string(tip)))
 }

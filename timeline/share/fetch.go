@@ -98,7 +98,7 @@ func (s *Sharer) fetch(ctx context.Context, from place.Place, req FetchRequest) 
 	if err := f.run(ctx); err != nil {
 		return f.out, timeline.Explain(err)
 	}
-	return f.out, f.refusal()
+	return f.out, f.refusal(ctx)
 }
 
 // fetch is a fetch in progress.
@@ -248,7 +248,7 @@ func (f *fetch) listThere(ctx context.Context) (map[string]bool, error) {
 // the most serious first: invalid, broken, busy, unrelated, pruned and older. A run is busy if it must be split while a
 // process in this repository executes it. The last three states are an error only if the request names runs. If several
 // runs have the most serious state, the error is about the last such run.
-func (f *fetch) refusal() error {
+func (f *fetch) refusal(ctx context.Context) error {
 	var invalid, broken, busy, other, pruned, older *FetchedRun
 	for i := range f.out.Runs {
 		switch run := &f.out.Runs[i]; run.State {
@@ -279,9 +279,9 @@ func (f *fetch) refusal() error {
 			Hint("the run in this repository is unchanged; fetch again when the process has ended")
 	case other != nil && f.named():
 		err = fault.New(fault.RunExists, "run %q of %s has another history than the run with that id in this repository", other.RunID, f.from.Shown()).
-			Hint("%s", f.takeAs(other.RunID))
+			Hint("%s", f.takeAs(ctx, other.RunID))
 	case pruned != nil && f.named():
-		err = f.prunedRun(pruned)
+		err = f.prunedRun(ctx, pruned)
 	case older != nil && f.named():
 		err = f.olderRun(older)
 	default:
@@ -292,18 +292,19 @@ func (f *fetch) refusal() error {
 
 // prunedRun returns the error with code run_pruned for a named run that was pruned. Its hints are the commands that
 // bring the run back, as far as such commands exist.
-func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
+func (f *fetch) prunedRun(ctx context.Context, run *FetchedRun) *fault.Error {
 	err := fault.New(fault.RunPruned, "run %q was not fetched from %s: %s", run.RunID, f.from.Shown(), run.Reason)
 	if run.Reason == prunedHere {
 		err = err.Hint("`git smithers prune --undo %s` brings the run back, unless git has already collected its objects", fault.Word(run.RunID))
 	}
 	if component, _ := refs.EscapeRun(run.RunID); !f.after.tips[component].IsZero() {
-		err = err.Hint("%s", f.takeAs(run.RunID))
+		err = err.Hint("%s", f.takeAs(ctx, run.RunID))
 	}
 	return err
 }
 
 // takeAs returns the hint with the command that fetches run, a run id, under another id.
-func (f *fetch) takeAs(run string) string {
-	return fmt.Sprintf("`%s %s --as NEWID` fetches the run under another id", f.again(), fault.Word(run))
+func (f *fetch) takeAs(ctx context.Context, run string) string {
+	id := timeline.FreeID(ctx, f.store, run, f.from.Component)
+	return fmt.Sprintf("`%s %s --as %s` fetches the run under another id", f.again(), fault.Word(run), fault.Word(id))
 }

@@ -249,7 +249,7 @@ func TestWhatAClonePrunedStaysAway(t *testing.T) {
 	require.ErrorAs(t, err, &known)
 	assert.Equal(t, []string{
 		"`git smithers prune --undo one` brings the run back, unless git has already collected its objects",
-		"`git smithers fetch " + theirs.Dir + " one --as NEWID` fetches the run under another id",
+		"`git smithers fetch " + theirs.Dir + " one --as one-2` fetches the run under another id",
 	}, known.Hints)
 }
 

@@ -230,7 +230,7 @@ func (f *fetch) compare(ctx context.Context, run *incomingRun, theirTip objstore
 		run.end(StateAhead, "")
 		run.quiet = true
 	case unrelated:
-		run.end(StateUnrelated, "the run in this repository has another beginning; "+f.takeAs(run.RunID))
+		run.end(StateUnrelated, "the run in this repository has another beginning; "+f.takeAs(ctx, run.RunID))
 	case behind:
 		if sound, err := f.check(ctx, run, theirTip, run.local); err != nil || !sound {
 			return err

@@ -22,6 +22,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/notify"
+	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
 // statusShown is the largest number of lines in a part of the status. status also reads at most this many running
@@ -59,21 +60,24 @@ type statusDocument struct {
 	Newest  []runDocument        `json:"newest"`
 	Next    []suggestedCommand   `json:"next"`
 
-	resume string // what resume does to the newest run, if this run is pending or cancelled; "" if resume refuses it
+	asOf   map[string]*share.Seen // the runs with an AsOf
+	resume string                 // what resume does to the newest run, if this run is pending or cancelled; "" if resume refuses it
 }
 
 // waitingLine is something that a run waits for.
 type waitingLine struct {
 	mail.Document
-	Answer *string `json:"answer"` // the command that answers or, if the wait is ready, that resumes the run; nil for a timer
+	Answer *string     `json:"answer"` // the command that answers or, if the wait is ready, that resumes the run; nil for a timer
+	AsOf   *share.Seen `json:"asOf,omitempty"`
 }
 
 // runningRun is a run whose row says running, and its tasks in progress.
 type runningRun struct {
 	runDocument
-	Tasks   []string `json:"tasks"` // the tasks in progress
-	turn    string   // of a session: its open turn, with the prompt; "" for another run
-	foreign bool     // another engine runs the run
+	Tasks   []string    `json:"tasks"`          // the tasks in progress
+	AsOf    *share.Seen `json:"asOf,omitempty"` // the fetch that saw the run last; nil if the run is not known from a remote, or a process here runs it
+	turn    string      // of a session: its open turn, with the prompt; "" for another run
+	foreign bool        // another engine runs the run
 }
 
 // failedRun is a run that failed, and the reason.
@@ -102,7 +106,7 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 	if s.JSON {
 		return s.WriteJSON(doc)
 	}
-	view := statusView{p: display.NewPainter(ctx, s), now: s.Now()}
+	view := statusView{p: display.NewPainter(ctx, s), now: s.Now(), asOf: doc.asOf}
 	view.all(doc, waiting)
 	return s.Printf("%s", view.String())
 }
@@ -117,7 +121,7 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 		return nil, nil, err
 	}
 	doc := &statusDocument{
-		Kind: "status", Counts: overview.Counts, Running: []runningRun{}, Waiting: []waitingLine{}, Newest: []runDocument{},
+		Kind: "status", Counts: overview.Counts, Running: []runningRun{}, Waiting: []waitingLine{}, Newest: []runDocument{}, asOf: make(map[string]*share.Seen),
 	}
 	left, err := claim.FindLeft(ctx, store)
 	if err != nil {
@@ -137,6 +141,9 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 			if err != nil {
 				s.Warn(err)
 			}
+			if going.AsOf != nil {
+				doc.asOf[run.RunID] = going.AsOf
+			}
 			if waiting = append(waiting, lines...); status == snapshot.RunRunning {
 				doc.Running = append(doc.Running, going)
 			}
@@ -146,7 +153,7 @@ func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 	slices.SortStableFunc(waiting, func(a, b mail.Line) int { return cmp.Compare(a.RequestedAtMs, b.RequestedAtMs) })
 	for _, line := range waiting {
-		doc.Waiting = append(doc.Waiting, waitingLine{mail.Describe(line), display.OrNull(mail.Settle(line))})
+		doc.Waiting = append(doc.Waiting, waitingLine{mail.Describe(line), display.OrNull(mail.Settle(line)), doc.asOf[line.RunID]})
 	}
 	if failed != nil {
 		if doc.Failed, err = readFailed(store, *failed); err != nil {
@@ -208,6 +215,9 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 	}
 	if turn, prompt := agent.OpenTurn(head); turn > 0 {
 		out.turn = fmt.Sprintf("turn %d: %s", turn, plain.Words(prompt))
+	}
+	if !store.Owner(head.Row()).Live {
+		out.AsOf = share.LastSeen(ctx, store, run.RunID, run.Tip)
 	}
 	labels := make(map[string]*string)
 	for row, err := range head.State().Nodes().Rows() {

@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
 // statusWidth is how many columns the status has.
@@ -79,8 +80,9 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 // A statusView writes the status for people.
 type statusView struct {
 	strings.Builder
-	p   display.Painter
-	now time.Time
+	p    display.Painter
+	now  time.Time
+	asOf map[string]*share.Seen
 }
 
 // A statusRow is one line of a part of the status, and the lines under it.
@@ -273,6 +275,9 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 		pad := strings.Repeat(" ", status-len(row.status))
 		what := fmt.Sprintf("%-*s", room, plain.Shorten(plain.Text(row.what), room))
 		v.printf("  %-*s  %s%s%s  %s\n", id, plain.Text(row.run), v.p.Status(row.status), pad, what, v.p.Paint(term.Dim, display.Ago(v.now, row.atMs)))
+		if seen := v.asOf[row.run]; seen != nil && row.status == "" {
+			row.under = append(row.under, "as of the last fetch from "+seen.Remote+", "+display.Ago(v.now, seen.AtMs))
+		}
 		for _, line := range row.under {
 			v.printf("    %s\n", v.p.Paint(term.Dim, plain.Shorten(plain.Text(line), statusWidth-4)))
 		}

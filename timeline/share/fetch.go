@@ -148,6 +148,7 @@ func (f *fetch) run(ctx context.Context) (err error) {
 	// The path of a bundle is not stored.
 	if f.req.command == "" {
 		addressBook{f.store}.note(f.from)
+		noteFetch(f.store, f.from.Component, wanted)
 	}
 	if f.after, err = f.remembered(ctx, f.from.Component); err != nil {
 		return err

@@ -58,7 +58,7 @@ type ForgetResult struct {
 	Refs   int    `json:"refs"` // number of deleted tracking refs
 }
 
-// Forget deletes everything that this repository stores about a remote: its tracking refs, its address, and the
+// Forget deletes everything that this repository stores about a remote: its tracking refs, its address, the times of fetches, and the
 // permission to push untracked files. remote is the remote's name, URL or ref component. Forget does not contact the
 // remote. If this repository stores nothing about the remote, the error's code is remote_not_found.
 func (s *Sharer) Forget(ctx context.Context, remote string) (*ForgetResult, error) {
@@ -79,7 +79,7 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*ForgetResult, erro
 			return nil, timeline.Explain(err)
 		}
 		noted := false
-		for _, path := range []string{addressBook{s.store}.path(at.Component), pushAnswers{s.store}.path(at)} {
+		for _, path := range []string{addressBook{s.store}.path(at.Component), pushAnswers{s.store}.path(at), filepath.Join(fetchedFolder(s.store), at.Component)} {
 			err := os.Remove(path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, timeline.Explain(err)

@@ -30,6 +30,8 @@ type timelineNode struct {
 	list.RunTimeline
 	Frames   []timelineFrame `json:"frames"`
 	Children []timelineNode  `json:"children"`
+	// NotCaptured has the repositories and the submodules that the newest capture left out; see repositoriesLeft.
+	NotCaptured []snapshot.LeftOut `json:"notCaptured,omitempty"`
 }
 
 // timelineFrame is a frame in timeline --json.
@@ -67,6 +69,9 @@ func timelineCommand() *arg.Command {
 added and removed if the step changed files, and a description. The forks of a frame stand
 below it. Times are local, and the date stands above its first frame. <run> is a run's id or
 a unique prefix of it.
+
+Below the frames stand the repositories in the working copy and the changed submodules that the
+newest frame does not have.
 
 --long adds the date, the content hash, and the revision of the working copy to each frame:
 jj's change, or git's commit. Frames with the same content hash have the same state.
@@ -135,7 +140,14 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	}
 	text := timelineText{
 		p: display.NewPainter(ctx, s), zone: s.Now().Location(), long: opts.long, effects: effects, waits: make(map[string]string),
-		cancelled: make(map[string]string),
+		cancelled: make(map[string]string), left: make(map[string][]snapshot.LeftOut),
+	}
+	err = eachTimeline(t, func(run *list.RunTimeline) (err error) {
+		text.left[run.RunID], err = repositoriesLeft(store, run)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {
 		return err
@@ -232,10 +244,13 @@ func eachTimeline(t *list.Tree, f func(*list.RunTimeline) error) error {
 // true, the frames also have what they have changed in the state.
 func describeTimeline(ctx context.Context, store *timeline.Store, t *list.Tree, effects map[string][]list.Effect, changes bool) (timelineNode, error) {
 	run := &t.Timeline
-	node := timelineNode{*run, make([]timelineFrame, len(run.Frames)), make([]timelineNode, len(t.Children))}
+	left, err := repositoriesLeft(store, run)
+	node := timelineNode{*run, make([]timelineFrame, len(run.Frames)), make([]timelineNode, len(t.Children)), left}
+	if err != nil {
+		return node, err
+	}
 	var changed []*list.Changes
 	if changes {
-		var err error
 		if changed, err = list.ChangesOf(ctx, store, run); err != nil {
 			return node, err
 		}
@@ -255,7 +270,6 @@ func describeTimeline(ctx context.Context, store *timeline.Store, t *list.Tree, 
 		node.Frames[i] = doc
 	}
 	for i := range t.Children {
-		var err error
 		if node.Children[i], err = describeTimeline(ctx, store, &t.Children[i], effects, changes); err != nil {
 			return node, err
 		}

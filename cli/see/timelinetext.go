@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -27,11 +28,12 @@ const (
 type timelineText struct {
 	p         display.Painter
 	zone      *time.Location
-	long      bool                     // show content hashes and revisions, and the date in each line
-	waits     map[string]string        // by run id: what the run waits for, in words
-	cancelled map[string]string        // by the id of the run: who has cancelled it
-	names     map[string]*agent.Name   // by the id of the run: how people know it, if it is a session
-	effects   map[string][]list.Effect // by run id: the effects of its frames, in the order of the frames
+	long      bool                          // show content hashes and revisions, and the date in each line
+	waits     map[string]string             // by run id: what the run waits for, in words
+	cancelled map[string]string             // by the id of the run: who has cancelled it
+	names     map[string]*agent.Name        // by the id of the run: how people know it, if it is a session
+	effects   map[string][]list.Effect      // by run id: the effects of its frames, in the order of the frames
+	left      map[string][]snapshot.LeftOut // by run id: see repositoriesLeft
 
 	day  string       // the date that was written last
 	line bytes.Buffer // the line of the frame that is being written
@@ -82,6 +84,9 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 				b.WriteString(t.named(fork.RunID) + "\n")
 			}
 		}
+	}
+	if left := display.LeftOutNames(t.left[run.RunID]); len(left) > 0 {
+		b.WriteString(indent + "  not in the frames: " + display.List(left) + "\n")
 	}
 	if text := t.waits[run.RunID]; text != "" {
 		b.WriteString(indent + "  " + text + "\n")

@@ -43,10 +43,13 @@ func TestAPrefixOfAnIDIsForReading(t *testing.T) {
 			_, err := code.Revert(t.Context(), s, code.RevertRequest{Run: prefix, Node: "n"})
 			return err
 		},
-		"Seal":           func() error { _, err := timeline.Seal(t.Context(), s, prefix); return err },
-		"Unseal":         func() error { _, err := timeline.Unseal(t.Context(), s, prefix); return err },
-		"PruneWorktrees": func() error { _, err := code.PruneWorktrees(t.Context(), s, []string{prefix}, false); return err },
-		"Forget":         func() error { _, err := k.Forget(t.Context(), keep.Policy{}, false, prefix); return err },
+		"Seal":   func() error { _, err := timeline.Seal(t.Context(), s, prefix); return err },
+		"Unseal": func() error { _, err := timeline.Unseal(t.Context(), s, prefix); return err },
+		"PruneWorktrees": func() error {
+			_, err := code.PruneWorktrees(t.Context(), s, []string{prefix}, code.PruneOptions{})
+			return err
+		},
+		"Forget": func() error { _, err := k.Forget(t.Context(), keep.Policy{}, false, prefix); return err },
 	} {
 		var f *fault.Error
 		require.ErrorAs(t, change(), &f, name)

@@ -149,10 +149,10 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		}
 		require.NoError(t, os.RemoveAll(paths["gone"]))
 
-		kept, err := code.PruneWorktrees(t.Context(), s, nil, false)
+		kept, err := code.PruneWorktrees(t.Context(), s, nil, code.PruneOptions{})
 		require.NoError(t, err)
 		assert.Empty(t, kept, "the run is running")
-		would, err := code.PruneWorktrees(t.Context(), s, []string{"run"}, true)
+		would, err := code.PruneWorktrees(t.Context(), s, []string{"run"}, code.PruneOptions{DryRun: true})
 		require.NoError(t, err)
 		require.Len(t, would, 4)
 		for _, w := range would {
@@ -165,7 +165,7 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		}
 
 		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Run: func(r *snapshot.Run) { r.Status = snapshot.RunFinished }}))
-		pruned, err := code.PruneWorktrees(t.Context(), s, nil, false)
+		pruned, err := code.PruneWorktrees(t.Context(), s, nil, code.PruneOptions{})
 		require.NoError(t, err)
 		require.Len(t, pruned, 4)
 		for i, w := range pruned {

@@ -51,7 +51,7 @@ func TestAWorktreeThatIsMadeAnewHasTheFilesOfTheNewestFrame(t *testing.T) {
 			if kind.IsJJ() {
 				continue // it stands on the change of the one before, which jj goes on showing
 			}
-			pruned, err := code.PruneWorktrees(t.Context(), s, []string{run}, false)
+			pruned, err := code.PruneWorktrees(t.Context(), s, []string{run}, code.PruneOptions{})
 			require.NoError(t, err)
 			require.Len(t, pruned, 1)
 			assert.True(t, pruned[0].Removed, "its files are in a frame: %s", pruned[0].Unsaved)

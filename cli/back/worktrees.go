@@ -44,14 +44,17 @@ func worktreesPruneCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "prune",
 		Summary: "remove worktrees of runs",
-		Usage:   []string{"[<run>...] [--dry-run]"},
+		Usage:   []string{"[<run>...] [--branches] [--dry-run]"},
 		About: `Removes the worktrees of the named runs, or of all runs that are not running, including
 those made by restore --to and replay --restore-vcs. A worktree stays if it has work that is
-neither in a frame nor committed to a branch; the output shows the reason. Branches stay.
-Prints each worktree and the outcome.`,
+neither in a frame nor committed to a branch; the output shows the reason.
+
+Branches stay. With --branches, the branch that a run made for a removed worktree goes, too, unless
+it has commits that no other branch and no tag has. Prints each worktree and the outcome.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "dry-run", Usage: "list the worktrees without removing them"},
+			&urfave.BoolFlag{Name: "branches", Usage: "also delete the branches that runs made for these worktrees"},
 			desk.TrustFilesFlag(),
 		},
 		Changes:  true,
@@ -59,7 +62,7 @@ Prints each worktree and the outcome.`,
 		Examples: []arg.Example{{"see which worktrees prune would remove", "git smithers worktrees prune --dry-run"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			return s.WithStore(ctx, func(store *timeline.Store) error {
-				return runWorktreesPrune(ctx, s, store, c.Args().Slice(), c.Bool("dry-run"))
+				return runWorktreesPrune(ctx, s, store, c.Args().Slice(), code.PruneOptions{DryRun: c.Bool("dry-run"), Branches: c.Bool("branches")})
 			})
 		},
 	}
@@ -89,11 +92,11 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 }
 
 // runWorktreesPrune removes the worktrees of the given runs or, if runs is empty, of all runs that are not running. It
-// keeps worktrees with unsaved work. It prints a line for each worktree with the outcome. If dryRun is true, it removes
+// keeps worktrees with unsaved work. It prints a line for each worktree with the outcome. If opts.DryRun is true, it removes
 // nothing, and prints the outcome that the removal would have.
-func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.Store, runs []string, dryRun bool) error {
+func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.Store, runs []string, opts code.PruneOptions) error {
 	over := s.While("looking for unsaved work")
-	list, err := code.PruneWorktrees(ctx, store, runs, dryRun)
+	list, err := code.PruneWorktrees(ctx, store, runs, opts)
 	over()
 	if err != nil {
 		return err
@@ -105,15 +108,20 @@ func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.
 		s.Note("no worktree to remove")
 	}
 	return tableWorktrees(ctx, s, list, func(w code.RunWorktree) string {
+		text := "removed"
 		switch {
-		case w.Removed:
-			return "removed"
 		case w.Unsaved != "":
 			return "kept: " + w.Unsaved
-		case dryRun:
-			return "would be removed"
+		case opts.DryRun:
+			text = "would be removed"
 		}
-		return "kept"
+		switch {
+		case !opts.Branches || !w.Own:
+			return text
+		case w.Kept != "":
+			return text + "; its branch is kept: " + w.Kept
+		}
+		return text + ", with its branch"
 	})
 }
 

@@ -15,21 +15,29 @@ import (
 //   - The change is empty or in conflict, or has a description.
 //   - The change has a bookmark, a tag or a child, or another workspace builds on it.
 func abandonSaved(ctx context.Context, w *jjbridge.Workspace, info Info, savedTree objstore.ID) error {
-	if savedTree.IsZero() {
-		return nil
+	commit, err := savedChange(ctx, w, quote(info.Name)+"@", "bookmarks()", savedTree)
+	if err == nil && commit != "" {
+		_, _, err = w.RunJJ(ctx, "abandon", "--ignore-working-copy", "--quiet", "--", commit)
 	}
-	own := quote(info.Name) + "@"
+	return err
+}
+
+// savedChange returns the commit of the revset own, or "" in the cases in which abandonSaved does nothing. bookmarks is the revset of the
+// bookmarks that count.
+func savedChange(ctx context.Context, w *jjbridge.Workspace, own, bookmarks string, savedTree objstore.ID) (string, error) {
+	if savedTree.IsZero() {
+		return "", nil
+	}
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", `--template=if(!description && !empty && !conflict, commit_id)`,
 		// The revset leaves out the change if another commit or a name reaches the change.
-		"--revisions=present("+own+") ~ ::(bookmarks() | remote_bookmarks() | tags() | (visible_heads() ~ present("+own+"))"+
+		"--revisions=present("+own+") ~ ::("+bookmarks+" | remote_bookmarks() | tags() | (visible_heads() ~ present("+own+"))"+
 			" | (working_copies() ~ present("+own+")))")
 	commit := strings.TrimSpace(string(out))
 	if err != nil || commit == "" {
-		return err
+		return "", err
 	}
 	if tree, err := w.OneID(ctx, commit+"^{tree}"); err != nil || tree != savedTree.String() {
-		return err
+		return "", err
 	}
-	_, _, err = w.RunJJ(ctx, "abandon", "--ignore-working-copy", "--quiet", "--", commit)
-	return err
+	return commit, nil
 }

@@ -25,15 +25,16 @@ const madeFolder = "worktrees/made"
 // madeWorktree is the record of a worktree that a run made in this clone.
 type madeWorktree struct {
 	Run      string      `json:"runId"`
-	Name     string      `json:"name"`               // WorktreeSpec.Name or, for a checkout, the workspace's name
-	Path     string      `json:"path"`               // where git has the worktree; in the file, where it was made
-	Record   string      `json:"record,omitempty"`   // git's name of the worktree; "" for a jj workspace, and for worktrees of earlier versions
-	Beside   string      `json:"beside,omitempty"`   // Path relative to the repository's common directory, with slashes
-	Checkout bool        `json:"checkout,omitempty"` // Checkout made the worktree, of a frame of the run
-	Replay   bool        `json:"replay,omitempty"`   // a replay of the run made the worktree, for the files of a frame
-	Tree     objstore.ID `json:"treeId,omitzero"`    // the files with which the worktree began; zero means the files of its base
-	Begun    bool        `json:"begun,omitempty"`    // a process is making the worktree, or died while making the worktree
-	Branch   string      `json:"branch,omitempty"`   // the branch on which the worktree is made; "" if the worktree is on no branch
+	Name     string      `json:"name"`                // WorktreeSpec.Name or, for a checkout, the workspace's name
+	Path     string      `json:"path"`                // where git has the worktree; in the file, where it was made
+	Record   string      `json:"record,omitempty"`    // git's name of the worktree; "" for a jj workspace, and for worktrees of earlier versions
+	Beside   string      `json:"beside,omitempty"`    // Path relative to the repository's common directory, with slashes
+	Checkout bool        `json:"checkout,omitempty"`  // Checkout made the worktree, of a frame of the run
+	Replay   bool        `json:"replay,omitempty"`    // a replay of the run made the worktree, for the files of a frame
+	Tree     objstore.ID `json:"treeId,omitzero"`     // the files with which the worktree began; zero means the files of its base
+	Begun    bool        `json:"begun,omitempty"`     // a process is making the worktree, or died while making the worktree
+	Branch   string      `json:"branch,omitempty"`    // the branch on which the worktree is made; "" if the worktree is on no branch
+	Own      bool        `json:"ownBranch,omitempty"` // Branch did not exist before
 }
 
 // madeLock is a file that is locked while worktrees are pruned, and while a worktree is made, until the worktree's run

@@ -110,7 +110,7 @@ func TestAWorktreeWhoseMakingWasCutOffBeforeItHadAFileIsMadeAnew(t *testing.T) {
 			require.Len(t, list, 1)
 			assert.Empty(t, list[0].Unsaved)
 			assert.DirExists(t, top)
-			pruned, err := PruneWorktrees(t.Context(), s, nil, false)
+			pruned, err := PruneWorktrees(t.Context(), s, nil, PruneOptions{})
 			require.NoError(t, err)
 			require.Len(t, pruned, 1)
 			assert.True(t, pruned[0].Removed)

@@ -25,22 +25,31 @@ type RunWorktree struct {
 	Missing bool   `json:"missing"`  // the worktree's folder is missing
 	Unsaved string `json:"unsaved"`  // the reason why a prune keeps the worktree; "" if a prune removes the worktree
 	Removed bool   `json:"removed"`  // PruneWorktrees has removed the worktree
+	// Own reports whether the run made the branch, which [PruneOptions.Branches] deletes with the worktree unless Kept has a reason.
+	Own  bool   `json:"ownBranch,omitempty"`
+	Kept string `json:"branchKept,omitempty"`
+}
+
+// PruneOptions configure [PruneWorktrees].
+type PruneOptions struct {
+	DryRun   bool // remove nothing
+	Branches bool // also delete the branches that runs made for the removed worktrees, unless commits would be lost
 }
 
 // Worktrees lists the worktrees that runs made in this clone and that were not removed, sorted by run, name and
 // path. It includes worktrees whose folder is missing. Worktrees removes nothing.
 func Worktrees(ctx context.Context, s *timeline.Store) ([]RunWorktree, error) {
-	return pruneMade(ctx, s, true, func(string) (bool, error) { return true, nil })
+	return pruneMade(ctx, s, PruneOptions{DryRun: true}, func(string) (bool, error) { return true, nil })
 }
 
 // PruneWorktrees removes the worktrees of runs, except worktrees with unsaved work. It returns all worktrees of these
 // runs, the removed ones and the others. runs are whole ids. If runs is empty, PruneWorktrees takes all runs that are
 // not running and that no live process owns.
 //
-// If dryRun is true, PruneWorktrees removes nothing. Otherwise, it first waits until no other process makes or prunes
+// Unless opts.DryRun is true, PruneWorktrees first waits until no other process makes or prunes
 // worktrees. Codes: run_not_found and run_pruned if a given run does not exist; run_owned if a live process owns it.
-func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRun bool) (_ []RunWorktree, err error) {
-	if !dryRun {
+func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, opts PruneOptions) (_ []RunWorktree, err error) {
+	if !opts.DryRun {
 		lock, err := lockMade(ctx, s)
 		if err != nil {
 			return nil, err
@@ -48,7 +57,7 @@ func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRu
 		defer func() { err = errors.Join(err, lock.Close()) }()
 	}
 	if len(runs) == 0 {
-		return pruneMade(ctx, s, dryRun, func(run string) (bool, error) {
+		return pruneMade(ctx, s, opts, func(run string) (bool, error) {
 			running, err := isRunning(ctx, s, run)
 			return !running, err
 		})
@@ -68,7 +77,7 @@ func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRu
 		}
 		named[id] = true
 	}
-	return pruneMade(ctx, s, dryRun, func(run string) (bool, error) { return named[run], nil })
+	return pruneMade(ctx, s, opts, func(run string) (bool, error) { return named[run], nil })
 }
 
 // isRunning reports whether the row of a run says that the run is running, or a live process owns the run. If the
@@ -85,8 +94,8 @@ func isRunning(ctx context.Context, s *timeline.Store, run string) (bool, error)
 }
 
 // pruneMade returns the worktrees of the runs for which wanted returns true, sorted by run, name and path. Unless
-// dryRun is true, pruneMade removes the worktrees without unsaved work. An error of wanted ends pruneMade.
-func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(run string) (bool, error)) ([]RunWorktree, error) {
+// opts.DryRun is true, pruneMade removes the worktrees without unsaved work. An error of wanted ends pruneMade.
+func pruneMade(ctx context.Context, s *timeline.Store, opts PruneOptions, wanted func(run string) (bool, error)) ([]RunWorktree, error) {
 	all, err := allMade(s)
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -110,7 +119,7 @@ func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(
 		if !ok {
 			continue
 		}
-		one, err := pruneOne(ctx, s, made, list, dryRun)
+		one, err := pruneOne(ctx, s, made, list, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -119,24 +128,30 @@ func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(
 	return out, nil
 }
 
-// pruneOne returns the state of the worktree of a record. Unless dryRun is true, pruneOne removes the worktree and
+// pruneOne returns the state of the worktree of a record. Unless opts.DryRun is true, pruneOne removes the worktree and
 // its record if the worktree has no unsaved work. list has the worktrees that git or jj knows. If list does not
 // have the worktree, its folder is kept; if the folder is missing, only the record is removed.
-func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []worktrees.Info, dryRun bool) (RunWorktree, error) {
-	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path)}
+func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []worktrees.Info, opts PruneOptions) (RunWorktree, error) {
+	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path), Own: made.Own}
 	info, known := workspaceAt(list, made.Path)
 	out.Branch, out.Commit = info.Branch, info.CommitID
 	unborn := false
 	if made.Begun && !out.Missing {
 		var err error
-		if unborn, err = removeUnborn(ctx, s, made.Path, dryRun); err != nil {
+		if unborn, err = removeUnborn(ctx, s, made.Path, opts.DryRun); err != nil {
 			return out, timeline.Explain(err)
+		}
+	}
+	var saved objstore.ID // jj has the files in a change, which has the bookmark
+	if opts.Branches && made.Own && known && !out.Missing && s.Workspace().Type == snapshot.VCSJJ {
+		if tree, kept, err := keptTree(ctx, s, made); err == nil && kept {
+			saved = tree
 		}
 	}
 	switch {
 	case unborn:
 	case known:
-		reason, err := remove(ctx, s, made, info, dryRun)
+		reason, err := remove(ctx, s, made, info, opts.DryRun)
 		if err != nil {
 			return out, err
 		}
@@ -144,7 +159,16 @@ func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []
 	case !out.Missing:
 		out.Unsaved = "is no longer a worktree of this repository"
 	}
-	if dryRun || out.Unsaved != "" {
+	if out.Unsaved != "" {
+		return out, nil
+	}
+	if opts.Branches && made.Own {
+		var err error
+		if out.Kept, err = worktrees.DropBranch(ctx, s.Workspace(), made.Branch, made.Path, saved, opts.DryRun); err != nil {
+			return out, timeline.Explain(err)
+		}
+	}
+	if opts.DryRun {
 		return out, nil
 	}
 	out.Removed = true

@@ -243,6 +243,9 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	if files != nil {
 		made.Tree = files.Tree
 	}
+	if made.Own, err = ownsBranch(ctx, s, made); err != nil {
+		return nil, timeline.Explain(err)
+	}
 	if err := putMade(s, made); err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -262,6 +265,18 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 		return nil, timeline.Explain(err)
 	}
 	return out, timeline.Explain(putMade(s, made))
+}
+
+// ownsBranch reports whether the run makes the branch of a record: the branch does not exist, or an earlier worktree of the record made it.
+func ownsBranch(ctx context.Context, s *timeline.Store, made madeWorktree) (bool, error) {
+	if made.Branch == "" {
+		return false, nil
+	}
+	if before, err := findMade(s, made.Run, made.Name); err == nil && before != nil && before.Own && before.Branch == made.Branch {
+		return true, nil
+	}
+	commit, err := worktrees.BranchCommit(ctx, s.Workspace(), made.Branch)
+	return commit == "", err
 }
 
 // addRequest returns the request for the worktree of spec at spec.Path, and the files with which it is to be filled, or nil.

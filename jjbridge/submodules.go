@@ -88,6 +88,27 @@ func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstor
 	return append([]moduleMove{{dir, commit}}, moves...), append(found.refused, refused...), err
 }
 
+// UnsentModuleCommits returns those of the commits of the submodule at path that no remote of the submodule was seen to have. Commits
+// that the submodule lacks are left out, and so are all if it is not checked out.
+func (w *Workspace) UnsentModuleCommits(ctx context.Context, path string, commits []objstore.ID) (unsent []objstore.ID, err error) {
+	dir := w.full(path)
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || !filepath.IsLocal(filepath.FromSlash(path)) {
+		return nil, nil //nolint:nilerr // nothing is known of it
+	}
+	args := []string{"rev-list", "--ignore-missing"}
+	for _, id := range commits {
+		args = append(args, id.String())
+	}
+	git := moduleGit{dir: dir, env: append(w.gitEnv(), "GIT_NO_LAZY_FETCH=1"), config: w.Repo.Config}
+	out, err := git.run(ctx, append(args, "--not", "--remotes")...)
+	for _, id := range commits {
+		if strings.Contains(string(out), id.String()) {
+			unsent = append(unsent, id)
+		}
+	}
+	return unsent, err
+}
+
 // checkout moves the submodule to m.commit, with a detached HEAD. git does not change nested submodules, and fails if
 // it would overwrite an ignored file.
 func (m moduleMove) checkout(ctx context.Context, w *Workspace) error {

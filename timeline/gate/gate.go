@@ -58,7 +58,8 @@ type Report struct {
 	Objects  int       `json:"objects"`  // objects that were searched, without those that are remembered
 	Bytes    int64     `json:"bytes"`    // their size
 
-	LFS []LFSPointer `json:"-"` // the pointers of git-lfs among the objects
+	LFS     []LFSPointer             `json:"-"` // the pointers of git-lfs among the objects
+	Modules map[string][]objstore.ID `json:"-"` // the commits of submodules, by their paths in the working copy
 }
 
 // Scan searches runs for secrets. It finds each secret once in each object and place. A scan that cannot finish is an error, so
@@ -75,7 +76,7 @@ func Scan(ctx context.Context, s *timeline.Store, req Request) (*Report, error) 
 	}
 	j := &scan{
 		store: s, finder: finder, req: req, allowed: kept,
-		clean: openMemory(s, finder.Fingerprint()), out: &Report{Findings: []Finding{}, Allowed: []Finding{}},
+		clean: openMemory(s, finder.Fingerprint()), out: &Report{Findings: []Finding{}, Allowed: []Finding{}, Modules: make(map[string][]objstore.ID)},
 	}
 	if err := j.run(ctx); err != nil {
 		return nil, timeline.Explain(err)

@@ -150,6 +150,12 @@ func (s *nameSearch) tree(o object, data []byte) error {
 			h.id = e.ID
 			s.hits = append(s.hits, h)
 		}
+		if module := workingPath(at); e.Mode == objstore.ModeCommit && module != "" {
+			if ids := s.out.Modules[module]; !slices.Contains(ids, e.ID) {
+				s.out.Modules[module] = append(ids, e.ID)
+			}
+			s.again[o.id] = true // each scan reports it
+		}
 		if len(found) > 0 || s.finder.AllowsPath(workingPath(at)) {
 			s.again[o.id] = true
 		}

@@ -73,6 +73,8 @@ type PushResult struct {
 	Remote string      `json:"remote"`
 	Runs   []PushedRun `json:"runs"`
 	LFS    *LFSObjects `json:"lfs,omitempty"` // nil if the remote lacks none, or smithers.secrets is off
+	// Submodules have commits that none of the submodule's own remotes was seen to have, sorted by path; none if smithers.secrets is off.
+	Submodules []UnsentModule `json:"submodules,omitempty"`
 }
 
 // rounds is the maximum number of attempts if other processes keep moving the same refs.
@@ -126,6 +128,7 @@ type push struct {
 	searched  []gate.Run      // the tips that were searched for secrets
 	withheld  []UntrackedFile // the files that smithers.pushFiles does not allow
 	lfs       *LFSObjects     // those of the runs that were searched
+	modules   []UnsentModule
 }
 
 // outgoingRun is a run in a push, with its result so far.
@@ -267,7 +270,7 @@ func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) 
 // result returns the results of the runs that have a state. It leaves out a run that is current, was not named,
 // and got no new frame refs.
 func (p *push) result() *PushResult {
-	out := &PushResult{Remote: p.to.Shown(), Runs: []PushedRun{}, LFS: p.lfs}
+	out := &PushResult{Remote: p.to.Shown(), Runs: []PushedRun{}, LFS: p.lfs, Submodules: p.modules}
 	for _, run := range p.runs {
 		if run.State != "" && (run.named || run.State != StateCurrent || run.Frames > 0) {
 			out.Runs = append(out.Runs, run.PushedRun)

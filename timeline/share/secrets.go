@@ -28,6 +28,7 @@ func (p *push) searchSecrets(ctx context.Context, open []*outgoingRun) error {
 		return err
 	}
 	p.lookForLFS(report.LFS, runs)
+	p.lookForModules(ctx, report.Modules)
 	p.searched = runs
 	return nil
 }

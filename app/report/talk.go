@@ -90,13 +90,16 @@ func (r *runReader) turns(calls *callBook) error {
 	var part *Part
 	turn, first := 0, len(r.out.Parts)
 	for _, m := range chat.Messages {
-		if m.Role == "user" || part == nil {
+		if m.Within && part == nil {
+			continue
+		}
+		if m.Role == "user" && !m.Within || part == nil {
 			turn++
 			part = r.turn(turn)
 			r.out.Parts = append(r.out.Parts, part)
 		}
 		r.message(part, m, calls, results)
-		if !said && m.Role == "user" {
+		if !said && m.Role == "user" && !m.Within {
 			r.turnCalls(part, calls, turn)
 		}
 	}

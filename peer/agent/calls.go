@@ -136,7 +136,7 @@ func (d *drafter) takeTranscript(name, path string) error {
 		return nil
 	}
 	to := d.mem.Read[name]
-	lines, next, err := readLines(path, to.Offset, d.speaks, d.transcript)
+	lines, next, err := readLines(path, to.Offset, d.speaks, d.transcript, mostLines)
 	if _, unreadable := errors.AsType[*unreadableError](err); unreadable {
 		d.warn(err) // the next hook reads the lines, and the files are worth a frame without them
 		return nil
@@ -157,6 +157,11 @@ func (d *drafter) takeTranscript(name, path string) error {
 			return err
 		}
 		d.mem.spend(&to, l)
+		if name == d.mem.transcript() {
+			if err := d.hear(path, l); err != nil {
+				return err
+			}
+		}
 	}
 	if to.Offset = next; next > 0 {
 		d.mem.setRead(name, to)

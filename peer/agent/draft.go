@@ -45,11 +45,13 @@ type drafter struct {
 	files      *snapshot.VCS // the captured files; nil without files
 	atMs       int64
 	warn       func(error) // receives what does not harm the frame
+	store      *timeline.Store
 
 	out     snapshot.Draft
 	calls   map[string]snapshot.ToolCall // the changed rows, by key
 	missed  []dialect.Call               // calls of new lines that have ended, and that no hook has told of
 	todos   json.RawMessage              // the list of todos that a new line sets; nil if none does
+	row     map[string]string            // of the newest turn in the table of prompts, if new lines change it
 	notices []string                     // what the agent's program said in the model's name in new lines
 	changed bool                         // the draft has something that the newest entry does not have, besides files
 }
@@ -59,7 +61,7 @@ func (d *drafter) draft() (snapshot.Draft, error) {
 	d.out = snapshot.Draft{Frame: new(snapshot.FrameDraft), AtMs: d.atMs}
 	d.calls = make(map[string]snapshot.ToolCall)
 	// The new lines belong to the turn that is open before the event.
-	for _, step := range []func() error{d.takeTranscripts, d.takeEvent} {
+	for _, step := range []func() error{d.takeTranscripts, d.takeEvent, d.setRow} {
 		if err := step(); err != nil {
 			return d.out, err
 		}
@@ -148,6 +150,9 @@ func (d *drafter) takePrompt() error {
 	if _, err := d.endTurn(snapshot.NodeCancelled); err != nil { // the user has interrupted it
 		return err
 	}
+	if err := d.setRow(); err != nil {
+		return err
+	}
 	d.changed, d.mem.Cut, d.mem.Failed = true, false, false
 	d.mem.beginTurn()
 	d.node(snapshot.NodeInProgress)
@@ -167,6 +172,10 @@ func (d *drafter) takeAnswer() error {
 	ended, err := d.endTurn(snapshot.NodeFinished)
 	if err != nil || !ended || d.ev.Answer == "" || notice {
 		return err
+	}
+	if d.row != nil {
+		d.row["answer"] = strings.ToValidUTF8(d.ev.Answer, "\uFFFD")
+		return nil
 	}
 	row := make(map[string]json.RawMessage)
 	value, found, err := d.head.State().Outputs(promptsTable).Get(snapshot.Key(turnNode, d.mem.Turn))

@@ -153,9 +153,9 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 		j.hold(line)
 		return nil
 	}
-	heard := j.queue.take(line)
+	heard, _ := j.queue.take(line, queuedIn(line))
 	if prompt := promptIn(line); prompt != "" && j.series != nil && j.promptID != "" && j.promptID == messageOf(line) {
-		j.addPrompt(prompt)
+		j.prompt = withSaid(j.prompt, prompt)
 	} else if prompt != "" {
 		if err := j.beginTurn(ctx, line, prompt); err != nil {
 			return err
@@ -163,9 +163,7 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 	}
 	if j.series != nil {
 		for _, text := range append(besideOf(line), heard) {
-			if text != "" {
-				j.addPrompt(text)
-			}
+			j.prompt = withSaid(j.prompt, text)
 		}
 	}
 	return j.keep(line)
@@ -185,8 +183,11 @@ func promptIn(line dialect.Line) string {
 // refuseOther returns the error for a file that is not a conversation of the agent.
 func (j *importJob) refuseOther() error {
 	what := "has no prompt of a user"
-	if !j.understood {
+	switch {
+	case !j.understood:
 		what = "is not a transcript of " + j.speaks.Name
+	case j.origin != nil:
+		what = "has only what run " + j.origin.entry.Run + " has, too"
 	}
 	return fault.New(fault.InvalidInput, "%s %s", j.shown, what).Hint("nothing was imported from it")
 }

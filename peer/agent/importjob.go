@@ -15,7 +15,7 @@ import (
 
 // importJob makes the frames of one imported session. Lines come before the frame that has them: the next prompt, or the end.
 type importJob struct {
-	queue    queue
+	queue    queue[string]
 	store    *timeline.Store
 	speaks   *dialect.Dialect
 	shown    string
@@ -95,14 +95,6 @@ func (j *importJob) flush() {
 		j.d.out.Journal = append(j.d.out.Journal, snapshot.SetRow(snapshot.CollectionTranscript, row))
 	}
 	j.held, j.heldBytes = nil, 0
-}
-
-// addPrompt adds what another line says of the prompt of the open turn. Some agents write a line again.
-func (j *importJob) addPrompt(prompt string) {
-	prompt = strings.TrimSpace(strings.ToValidUTF8(prompt, "\uFFFD"))
-	if !slices.Contains(strings.Split(j.prompt, betweenTexts), prompt) && j.prompt != prompt {
-		j.prompt += betweenTexts + prompt
-	}
 }
 
 // beginTurn ends the open turn, and makes the frame of a prompt. The line of the prompt itself belongs to the next frame, as if a hook had

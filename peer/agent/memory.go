@@ -54,6 +54,8 @@ type memory struct {
 	Usage dialect.Usage     `json:"usage"` // of the turn
 	// Models has the tokens of the turn whose model is known, by the name of the model.
 	Models map[string]dialect.Usage `json:"models,omitempty"`
+	// Waiting has the offsets of the lines, in the newest transcript, with words that the user typed and the agent has not heard yet.
+	Waiting queue[int64] `json:"waiting,omitempty"`
 	// CopiedTo is the offset in the newest transcript before which all lines are copies: the agent has forked the session from another one.
 	CopiedTo int64 `json:"copiedTo,omitempty"`
 	// BeganMs is when the agent's file says that the session has begun, in milliseconds since 1970. Lines of before are copies. 0 if the file does not say it.
@@ -188,6 +190,7 @@ func newMemory(agent, session string) *memory {
 // enter makes session the newest session of the memory: the session goes on under another id.
 func (m *memory) enter(session string, offset int64) {
 	m.Sessions, m.Transcripts, m.Open = append(m.Sessions, session), append(m.Transcripts, session), nil
+	m.Waiting = nil
 	m.Named, m.Failed = nil, false // the agent has the calls in its new file
 	m.setRead(session, readTo{Offset: offset})
 }
@@ -210,7 +213,7 @@ func (m *memory) rewritten() {
 		name := fmt.Sprintf("%s~%d", m.session(), n)
 		if _, used := m.Read[name]; !used {
 			delete(m.Read, m.transcript())
-			m.Transcripts[len(m.Transcripts)-1] = name
+			m.Transcripts[len(m.Transcripts)-1], m.Waiting = name, nil
 			m.setRead(name, readTo{})
 			return
 		}

@@ -32,6 +32,7 @@ type Message struct {
 	Content *string    `json:"content"` // nil if the model has called tools and said nothing
 	Calls   []ChatCall `json:"tool_calls,omitempty"`
 	CallID  string     `json:"tool_call_id,omitempty"` // of a result
+	Within  bool       `json:"-"`                      // the user said it within a turn
 }
 
 // ChatCall is a tool call in a Message.
@@ -101,7 +102,7 @@ func promptMessages(state *snapshot.State, turns int) ([]Message, error) {
 type chatJob struct {
 	parts []*chatPart
 	of    map[string]*chatPart // by the ids of calls
-	queue queue
+	queue queue[string]
 	heard map[string]int // words that came out of the queue, and how often no line has said them
 }
 
@@ -109,6 +110,7 @@ type chatJob struct {
 // message, although agents write a result as soon as it is there.
 type chatPart struct {
 	role    string
+	within  bool   // it is of the user, and begins no turn
 	id      string // of the message; "" if unknown
 	texts   []string
 	calls   []dialect.Call
@@ -118,17 +120,20 @@ type chatPart struct {
 // take takes in a line.
 func (j *chatJob) take(line dialect.Line) {
 	var prompt *chatPart
-	if heard := j.queue.take(line); heard != "" {
+	if heard, ok := j.queue.take(line, queuedIn(line)); ok {
 		if j.heard == nil {
 			j.heard = make(map[string]int)
 		}
 		j.heard[heard]++
-		j.parts = append(j.parts, &chatPart{role: roleUser, texts: []string{heard}})
+		j.parts = append(j.parts, &chatPart{role: roleUser, texts: []string{heard}, within: true})
 	}
 	for _, said := range line.Said {
 		part := prompt
 		switch {
 		case said.Local:
+			if strings.HasPrefix(said.Text, "!") { // the model reads it with the next prompt
+				j.parts = append(j.parts, &chatPart{role: roleUser, texts: []string{said.Text}, within: true})
+			}
 			continue
 		case said.Beside && j.heard[said.Text] > 0:
 			j.heard[said.Text]--
@@ -137,7 +142,7 @@ func (j *chatJob) take(line dialect.Line) {
 			part = j.part(line)
 		case part == nil:
 			part = j.promptPart(line)
-			prompt = part
+			prompt, part.within = part, said.Beside
 		}
 		part.say(line, said.Text)
 	}
@@ -202,7 +207,7 @@ func (j *chatJob) messages() []Message {
 	messages := []Message{}
 	for _, part := range j.parts {
 		part.calls = slices.DeleteFunc(part.calls, func(c dialect.Call) bool { _, ended := part.results[c.ID]; return !ended })
-		message := Message{Role: part.role}
+		message := Message{Role: part.role, Within: part.within}
 		if len(part.texts) > 0 {
 			text := strings.Join(part.texts, betweenTexts)
 			message.Content = &text

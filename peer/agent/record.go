@@ -114,7 +114,7 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 	}
 	d := drafter{
 		head: head, mem: mem, transcript: r.store.Settings().Session.Transcript, speaks: r.speaks, ev: r.ev,
-		atMs: r.store.Now().UnixMilli(), warn: r.store.Warn,
+		atMs: r.store.Now().UnixMilli(), warn: r.store.Warn, store: r.store,
 	}
 	if r.files != nil {
 		d.files = &r.files.VCS

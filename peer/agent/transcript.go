@@ -32,9 +32,9 @@ const (
 
 // readLines returns the complete lines of the file at path from offset on, and the offset after the last of them. A
 // last line without a line feed is still being written, and left for the next hook. If the file does not exist,
-// readLines returns no lines. keep says what of the lines is returned. The error is errRewritten if the file is
+// readLines returns no lines. keep says what of the lines is returned, and most is the largest number of them. The error is errRewritten if the file is
 // shorter than offset, or no line begins at offset, and an unreadableError if the file cannot be read.
-func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline.Transcript) ([]dialect.Line, int64, error) {
+func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline.Transcript, most int) ([]dialect.Line, int64, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() { // to open a pipe waits for somebody who writes to it
 		return nil, offset, &unreadableError{fmt.Errorf("%s is not a file", path)}
@@ -55,7 +55,7 @@ func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline
 	}
 	var lines []dialect.Line
 	in := bufio.NewReaderSize(file, 1<<16)
-	for first := offset; offset-first < mostRead && len(lines) < mostLines; {
+	for first := offset; offset-first < mostRead && len(lines) < most; {
 		text, size, err := readLine(in)
 		if err != nil { // the end, or a line that is being written
 			return lines, offset, nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/git-smithers/git-smithers/internal/flock"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
 // manyLoose is the number of loose refs from which packing is worthwhile. Each loose ref takes 4 KB of disk
@@ -99,7 +100,9 @@ func (db *DB) pack(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if _, err = db.git.Run(ctx, append(db.native.options(), "pack-refs", "--all", "--prune")...); err != nil {
+	// Packing changes no ref, but git would run the user's reference-transaction hook for each packed ref.
+	options := append(db.native.options(), gitexec.NoHooks(db.opts.Repo.Config)...)
+	if _, err = db.git.Run(ctx, append(options, "pack-refs", "--all", "--prune")...); err != nil {
 		return err
 	}
 	db.touched.clear()

@@ -42,11 +42,16 @@ func TestPackIfManyPacksHundredsAndNotDozens(t *testing.T) {
 			last := refs.Update{Name: refstest.Frame(t, "run", int64(tt.frames)), New: id}
 			require.NoError(t, db.Apply(t.Context(), last))
 
+			hook := filepath.Join(repo.GitDir, "hooks", "reference-transaction")
+			require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o777))
+			require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\necho $1 >>\"$GIT_DIR\"/calls\n"), 0o777))
 			var packing sync.WaitGroup
 			for range 4 {
 				packing.Go(func() { assert.NoError(t, db.PackIfMany(t.Context())) })
 			}
 			packing.Wait()
+			assert.NoFileExists(t, filepath.Join(repo.GitDir, "calls"), "no ref has another value")
+			require.NoError(t, os.Remove(hook))
 
 			_, err := os.Stat(filepath.Join(repo.GitDir, "packed-refs"))
 			assert.Equal(t, tt.packed, err == nil)

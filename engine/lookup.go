@@ -92,8 +92,13 @@ func (r *runner) lookupOf(t *workflow.Task, given *taskContext, stdin []byte) (*
 	if s := r.wf.Schema(t.Output); s != nil {
 		l.key[cache.PartSchema] = cache.Digest(s.Text)
 	}
-	if t.Cache.Version != "" {
-		l.key[cache.PartVersion] = t.Cache.Version
+	// A part that the task does not name is not in the key, so that the keys of older versions stay.
+	for part, value := range map[string]string{
+		cache.PartVersion: t.Cache.Version, cache.PartModel: t.Model, cache.PartTools: strings.Join(t.Tools, ","),
+	} {
+		if value != "" {
+			l.key[part] = value
+		}
 	}
 	key := workflow.NodeKey{ID: t.ID, Iteration: given.Iteration}
 	if given.PreviousError != nil { // a scorer's gate may have refused a result of the cache, and would again

@@ -26,8 +26,8 @@ const (
 // The keys that a mapping of the file may have.
 var (
 	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "env", "defaults", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "shell", "cwd", "continue-on-error", "fail-fast", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
-	defaultKeys  = []string{"shell", "cwd", "timeout", "retries"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "model", "tools", "shell", "cwd", "continue-on-error", "fail-fast", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
+	defaultKeys  = []string{"model", "tools", "shell", "cwd", "timeout", "retries"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
@@ -315,6 +315,13 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 		if fields["matrix"] == nil {
 			p.fail(n, "remove it, or give the task a matrix", "task %s has fail-fast, but no matrix", t.ID)
 		}
+	})
+	p.key(fields, "model", func(n *yaml.Node) { t.Model = p.keyText(n, "model") })
+	p.key(fields, "tools", func(n *yaml.Node) {
+		for _, tool := range p.list(n, "tools") {
+			t.Tools = append(t.Tools, p.keyText(tool, "a tool"))
+		}
+		slices.Sort(t.Tools)
 	})
 	p.key(fields, "cwd", func(n *yaml.Node) { t.Cwd = p.cwd(n) })
 	p.key(fields, "worktree", func(n *yaml.Node) { t.Worktree = p.worktree(n, t.ID) })

@@ -69,6 +69,12 @@ func renderTask(t *Task) element {
 	if t.Retries > 0 {
 		props["retries"] = strconv.Itoa(t.Retries)
 	}
+	if t.Model != "" {
+		props["model"] = t.Model
+	}
+	if len(t.Tools) > 0 {
+		props["tools"] = strings.Join(t.Tools, ",")
+	}
 	renderBackoff(props, t.Backoff)
 	renderPatience(props, t.Timeout, "")
 	renderWorktree(props, t.Worktree)

@@ -13,8 +13,8 @@ import (
 
 // Keys of a task, and of the mappings of a wait.
 var (
-	taskKinds    = []string{"run", "workflow", "approval", "wait_for", "human", "timer"}                                        // a task has exactly one of these
-	commandKeys  = []string{"env", "timeout", "worktree", "cache", "scorers", "sandbox", "shell", "cwd", "fail-fast", "matrix"} // allowed only with run; timeout also with workflow
+	taskKinds    = []string{"run", "workflow", "approval", "wait_for", "human", "timer"}                                                          // a task has exactly one of these
+	commandKeys  = []string{"env", "timeout", "worktree", "cache", "scorers", "sandbox", "model", "tools", "shell", "cwd", "fail-fast", "matrix"} // allowed only with run; timeout also with workflow
 	approvalKeys = []string{"title", "summary", "on_deny"}
 	waitForKeys  = []string{"signal", "correlation", "timeout", "on_timeout"}
 	humanKeys    = []string{"prompt", "form", "timeout", "on_timeout"}

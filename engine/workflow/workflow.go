@@ -36,11 +36,13 @@ type Workflow struct {
 // Task is one task of a workflow. Exactly one of Run, Call, Approval, WaitFor, Human and Timer is set.
 type Task struct {
 	ID       string
-	Label    string // "" if the task has no label
-	Output   string // the table of the task's output; "" if the task has no output
-	Run      string // the command, as written; "" if the task calls a workflow or waits. ShellLine is what runs
-	Shell    Shell  // what runs it
-	Cwd      string // the folder it runs in, from the top of the working copy, with slashes; "" for the top
+	Label    string   // "" if the task has no label
+	Output   string   // the table of the task's output; "" if the task has no output
+	Run      string   // the command, as written; "" if the task calls a workflow or waits. ShellLine is what runs
+	Shell    Shell    // what runs it
+	Model    string   // the model that the command is to use; "" if the task names none
+	Tools    []string // the tools that the command may use, sorted; nil if the task names none
+	Cwd      string   // the folder it runs in, from the top of the working copy, with slashes; "" for the top
 	Call     *Call
 	Approval *Approval
 	WaitFor  *WaitFor

@@ -56,6 +56,14 @@ func (c *Cache) rows(tree objstore.ID) ([][]any, error) {
 	return rows, err
 }
 
+// part returns a part of the key, or nil if the key has no such part.
+func (e *Entry) part(name string) any {
+	if value, ok := e.Key[name]; ok {
+		return value
+	}
+	return nil
+}
+
 // row returns the entry as a row of the index.
 func (e *Entry) row() []any {
 	parts, _ := json.Marshal(e.Key) //nolint:errchkjson // texts encode always
@@ -64,7 +72,7 @@ func (e *Entry) row() []any {
 		payload = string(e.Output)
 	}
 	return []any{
-		e.Sum, e.CreatedAtMs, e.Workflow(), e.Node(), e.Table, e.SchemaSig, payload, nil, nil, nil,
+		e.Sum, e.CreatedAtMs, e.Workflow(), e.Node(), e.Table, e.SchemaSig, payload, e.part(PartModel), e.part(PartTools), nil,
 		e.Run, e.Frame, e.Iteration, e.Attempt, e.TookMs, e.Bytes, len(e.Files), string(parts),
 	}
 }

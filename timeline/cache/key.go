@@ -17,6 +17,8 @@ const (
 	PartSandbox  = "sandbox"
 	PartSchema   = "schema" // of the output
 	PartVersion  = "version"
+	PartModel    = "model"
+	PartTools    = "tools" // sorted, with commas between them
 	PartFiles    = "files" // the tree of the whole working copy
 
 	PrefixInput    = "input."    // a member of the run's input

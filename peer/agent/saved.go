@@ -81,3 +81,12 @@ func unsaved(ctx context.Context, s *timeline.Store, captured *jjbridge.Captured
 	return fault.New(fault.UnsavedWork, "%s", plain.Text(message)).
 		Hint("--force saves them as a frame of the session and goes on; --to DIR leaves them alone").Detail("files", names)
 }
+
+// pathsOf returns the paths of changes as JSON spells them. The result is never nil.
+func pathsOf(changes []jjbridge.PathChange) []string {
+	paths := make([]string, len(changes))
+	for i, change := range changes {
+		paths[i] = snapshot.EscapePath(change.Path)
+	}
+	return paths
+}

@@ -9,13 +9,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // maxSummary is the size of the longest summary of a checkpoint, in bytes.
@@ -36,11 +34,11 @@ type Checkpoint struct {
 	Summary   string     `json:"context_summary"` // the first sentence of the turn's last answer of the model; "" before there is one
 }
 
-// WorkState is how far an agent is with its work.
+// WorkState is how far an agent is with its todos. No list or map is nil.
 type WorkState struct {
-	Active  *string  `json:"active"`           // the todo that the agent works on
-	Touched []string `json:"touched"`          // the paths that differ from the session's first frame, sorted; never nil
-	Percent int      `json:"percent_complete"` // of the todos
+	Active  []string       `json:"active"`           // the todos that the agent works on
+	Touched []string       `json:"touched"`          // the todos that the agent has begun since the session began, the first begun first
+	Percent map[string]int `json:"percent_complete"` // 100 for a todo that is done, otherwise 0
 }
 
 // Checkpoints writes the frames of a session as records.
@@ -144,19 +142,20 @@ type seedJob struct {
 	session string
 	said    map[string][]answer
 
-	first, tree objstore.ID // the files of the first frame with files, and of the newest; zero if there is none
-	begun       bool
-	turn        int
-	turnIn      string // the transcript in which the turn began
-	turnAt      int64  // the offset after the lines of the turns before
-	todos       []Todo
+	tree    objstore.ID // the files of the newest frame with files; zero if there is none
+	begun   bool
+	turn    int
+	turnIn  string // the transcript in which the turn began
+	turnAt  int64  // the offset after the lines of the turns before
+	todos   []Todo
+	touched []string // see WorkState
 }
 
-// next returns the checkpoint of the next frame. If full is false, the checkpoint is not written, and lacks paths and patches.
+// next returns the checkpoint of the next frame. If full is false, the checkpoint is not written, and lacks patches.
 func (j *seedJob) next(ctx context.Context, frame *snapshot.Entry, number int64, full bool) (Checkpoint, error) {
 	c := Checkpoint{
 		Time: time.UnixMilli(frame.AtMs).UTC().Format("2006-01-02T15:04:05.000Z07:00"), Event: "checkpoint", Session: j.session,
-		ID: fmt.Sprintf("ckpt-%s-%d", j.run, number), Label: frame.Subject, Work: WorkState{Touched: []string{}}, Diffs: []FileDiff{},
+		ID: fmt.Sprintf("ckpt-%s-%d", j.run, number), Label: frame.Subject, Diffs: []FileDiff{},
 	}
 	if err := j.takeWork(frame, &c); err != nil {
 		return c, err
@@ -198,7 +197,7 @@ func (j *seedJob) takeWork(frame *snapshot.Entry, c *Checkpoint) error {
 		j.todos = todos
 	}
 	j.begun, j.turn = true, mem.Turn
-	c.Work.Active, c.Work.Percent = activeTodo(j.todos), percentDone(j.todos)
+	c.Work = j.work()
 	for _, a := range j.said[name] {
 		if a.offset >= j.turnAt && a.offset < mem.Read[name].Offset {
 			c.Summary = a.summary
@@ -209,6 +208,24 @@ func (j *seedJob) takeWork(frame *snapshot.Entry, c *Checkpoint) error {
 		c.Summary = firstSentence(told)
 	}
 	return err
+}
+
+// work returns how far the agent is with its todos, and notes those that it has begun.
+func (j *seedJob) work() WorkState {
+	w := WorkState{Active: []string{}, Percent: make(map[string]int, len(j.todos))}
+	for _, todo := range j.todos {
+		w.Percent[todo.Content] = 0
+		if todo.Done {
+			w.Percent[todo.Content] = 100
+		} else if todo.Active {
+			w.Active = append(w.Active, todo.Content)
+		}
+		if (todo.Done || todo.Active) && !slices.Contains(j.touched, todo.Content) {
+			j.touched = append(j.touched, todo.Content)
+		}
+	}
+	w.Touched = append([]string{}, j.touched...)
+	return w
 }
 
 // takeFiles sets what vcs.json says, and the changes of the files.
@@ -223,30 +240,13 @@ func (j *seedJob) takeFiles(ctx context.Context, frame *snapshot.Entry, c *Check
 	if vcs == nil || vcs.Tree.IsZero() {
 		return nil
 	}
-	if j.first.IsZero() {
-		j.first, j.tree = vcs.Tree, vcs.Tree
-	}
-	if full {
-		changes, err := code.ChangedFiles(ctx, j.store.Objects(), j.first, vcs.Tree, "")
-		if err != nil {
-			return timeline.Explain(err)
-		}
-		c.Work.Touched = pathsOf(changes)
+	if full && !j.tree.IsZero() {
 		if c.Diffs, err = filePatches(ctx, j.store, j.tree, vcs.Tree); err != nil {
 			return err
 		}
 	}
 	j.tree = vcs.Tree
 	return nil
-}
-
-// pathsOf returns the paths of changes as JSON spells them. The result is never nil.
-func pathsOf(changes []jjbridge.PathChange) []string {
-	paths := make([]string, len(changes))
-	for i, change := range changes {
-		paths[i] = snapshot.EscapePath(change.Path)
-	}
-	return paths
 }
 
 // firstSentence returns the first sentence of a text: up to a full stop, a question mark or an exclamation mark before a space, or up

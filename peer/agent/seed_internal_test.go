@@ -25,15 +25,21 @@ func TestASummaryIsTheFirstSentence(t *testing.T) {
 	}
 }
 
+func TestTheWorkOfASessionIsItsTodos(t *testing.T) {
+	t.Parallel()
+	j := &seedJob{}
+	assert.Equal(t, WorkState{[]string{}, []string{}, map[string]int{}}, j.work())
+	j.todos = []Todo{{"a", false, true}, {"b", false, true}, {"c", false, false}, {"d", true, false}}
+	assert.Equal(t, WorkState{[]string{"a", "b"}, []string{"a", "b", "d"}, map[string]int{"a": 0, "b": 0, "c": 0, "d": 100}}, j.work())
+	j.todos = []Todo{{"c", false, true}, {"a", true, false}}
+	assert.Equal(t, WorkState{[]string{"c"}, []string{"a", "b", "d", "c"}, map[string]int{"c": 0, "a": 100}}, j.work())
+}
+
 func TestTodosOfSeveralAgentsAreUnderstood(t *testing.T) {
 	t.Parallel()
 	todos := parseTodos([]byte(`[{"content":"a","status":"completed"},{"step":"b","status":"in_progress"},{"text":"c","completed":true},{"other":1}]`))
 	assert.Equal(t, []Todo{{"a", true, false}, {"b", false, true}, {"c", true, false}}, todos)
-	assert.Equal(t, 66, percentDone(todos))
-	assert.Equal(t, "b", *activeTodo(todos))
 	assert.Nil(t, parseTodos([]byte(`{"todos":[]}`)))
-	assert.Zero(t, percentDone(nil))
-	assert.Nil(t, activeTodo(nil))
 }
 
 func TestMessagesHaveResultsRightBehindTheirCalls(t *testing.T) {

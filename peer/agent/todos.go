@@ -59,24 +59,3 @@ func newestTodos(state *snapshot.State, turn int) ([]Todo, error) {
 	}
 	return nil, nil
 }
-
-// percentDone returns how many of the todos are done, in percent, rounded down. It is 0 without todos.
-func percentDone(todos []Todo) int {
-	done := 0
-	for _, todo := range todos {
-		if todo.Done {
-			done++
-		}
-	}
-	return done * 100 / max(1, len(todos)) //nolint:mnd // percent
-}
-
-// activeTodo returns the words of the first todo that the agent works on, or nil.
-func activeTodo(todos []Todo) *string {
-	for _, todo := range todos {
-		if todo.Active {
-			return &todo.Content
-		}
-	}
-	return nil
-}

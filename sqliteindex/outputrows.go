@@ -1,10 +1,14 @@
 package sqliteindex
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
@@ -52,6 +56,27 @@ func (e rowEncoder) values(output []byte) []any {
 		}
 	}
 	return values
+}
+
+// withoutBookkeeping returns an output without the members in which Smithers notes its own: their names begin with "__smithers".
+func withoutBookkeeping(output []byte) []byte {
+	var members jsontext.Members
+	if !bytes.Contains(output, []byte(`"__smithers`)) || json.Unmarshal(output, &members) != nil {
+		return output
+	}
+	own := func(m jsontext.Member) bool { return strings.HasPrefix(m.Name, "__smithers") }
+	if !slices.ContainsFunc(members, own) {
+		return output
+	}
+	kept := []byte("{")
+	for _, m := range slices.DeleteFunc(members, own) {
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		name, _ := jsontext.Encode(m.Name) //nolint:errchkjson // a text encodes always
+		kept = append(append(append(kept, name...), ':'), m.Value...)
+	}
+	return append(kept, '}')
 }
 
 // columnValue returns value, a JSON text, as a value for a column of type kind: a string, 1 or 0 for a boolean, an

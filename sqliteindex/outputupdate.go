@@ -197,7 +197,8 @@ func (u *outputUpdate) row(ctx context.Context, runID string, row rowEncoder, o 
 		return u.exec(ctx, "DELETE FROM "+quoted(row.table.name)+" WHERE run_id = ? AND node_id = ? AND iteration = ?",
 			runID, o.nodeID, o.iteration)
 	}
-	return u.exec(ctx, row.table.insert, append([]any{runID, o.nodeID, o.iteration, string(o.value)}, row.values(o.value)...)...)
+	value := withoutBookkeeping(o.value)
+	return u.exec(ctx, row.table.insert, append([]any{runID, o.nodeID, o.iteration, string(value)}, row.values(value)...)...)
 }
 
 // refill writes the outputs of all runs that declare the new table t, except runs in the batch and runs that

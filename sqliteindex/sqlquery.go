@@ -30,9 +30,9 @@ type Answer struct {
 var ErrQuery = errors.New("query")
 
 // Query runs one read-only SQL statement on the state of the last SyncDetails and returns its rows. A query
-// can name an output table by the table's name or by its schema key. The error wraps [ErrQuery] if the
+// can name an output table by the table's name or by its schema key, and finds the values of overlays. The error wraps [ErrQuery] if the
 // statement has a mistake or writes, or if query has several statements.
-func (x *Index) Query(ctx context.Context, query string) (*Answer, error) {
+func (x *Index) Query(ctx context.Context, query string, overlays ...Overlay) (*Answer, error) {
 	if err := checkQuery(query); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrQuery, err)
 	}
@@ -44,7 +44,7 @@ func (x *Index) Query(ctx context.Context, query string) (*Answer, error) {
 	var mistake error
 	err = d.answer(ctx, func(db *database) error {
 		answer, mistake = nil, nil
-		got, err := readOnlyQuery(ctx, db, query)
+		got, err := readOnlyQuery(ctx, db, query, overlays)
 		if isMistake(err) {
 			mistake = err
 			return nil
@@ -73,13 +73,24 @@ func isMistake(err error) bool {
 	return false
 }
 
-// readOnlyQuery runs a query on a connection that refuses writes until the query ends.
-func readOnlyQuery(ctx context.Context, db *database, query string) (answer *Answer, err error) {
+// readOnlyQuery runs a query on a connection that refuses writes, but for those of overlays, until the query ends.
+func readOnlyQuery(ctx context.Context, db *database, query string, overlays []Overlay) (answer *Answer, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+	for i := range overlays {
+		off, err := overlays[i].lay(ctx, conn)
+		defer func() {
+			if off() != nil {
+				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the next query must not find the values
+			}
+		}()
+		if err != nil {
+			return nil, err
+		}
+	}
 	if _, err := conn.ExecContext(ctx, "PRAGMA query_only = ON"); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,8 @@ type sqlOptions struct {
 	query  string // "-": read standard input
 	tables bool
 	header bool // print the header in a pipe, too
+
+	stateOf string // the run whose states the query finds; "" for none
 }
 
 // tableDocument is one line of sql --tables --json.
@@ -50,11 +52,13 @@ func sqlCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "sql",
 		Summary: "query runs, events, signals and outputs with SQL",
-		Usage:   []string{"<query> [--header]", "[--tables]"},
+		Usage:   []string{"<query> [--with-state RUN] [--header]", "[--tables]"},
 		About: `Brings the index up to date and runs one read-only SQL statement on it. There are tables of
 runs, frames, nodes, attempts, events, approvals, human requests and signals, and one table
 for the outputs of each schema, with a column for each field; "git smithers help tables"
-describes them. "-" reads the query from standard input.
+describes them. "-" reads the query from standard input. With --with-state, _smithers_snapshots has
+the state of each frame of a run as JSON, in Smithers' form: nodes_json, outputs_json,
+ralph_json and input_json. Nothing of it is stored.
 
 Without a query, or with --tables, sql lists the tables and their columns. At a terminal,
 the result begins with the names of the columns. In a pipe or file, it has one line per row,
@@ -62,6 +66,7 @@ with tabs between the values; --header adds the names. With --json, prints one o
 line with the columns as members, and "kind":"row" unless a column is called kind.`,
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "with-state", Usage: "add the state of each frame of `RUN` to _smithers_snapshots"},
 			&urfave.BoolFlag{Name: "tables", Usage: "list the tables and their columns"},
 			&urfave.BoolFlag{Name: "header", Usage: "print the names of the columns first, even to a pipe or file"},
 		},
@@ -74,9 +79,9 @@ line with the columns as members, and "kind":"row" unless a column is called kin
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-		opts := sqlOptions{c.Args().First(), c.Bool("tables") || c.NArg() == 0, c.Bool("header")}
-		if opts.tables && c.NArg() > 0 {
-			return cmd.Misused("--tables takes no query")
+		opts := sqlOptions{c.Args().First(), c.Bool("tables") || c.NArg() == 0, c.Bool("header"), c.String("with-state")}
+		if opts.tables && (c.NArg() > 0 || opts.stateOf != "") {
+			return cmd.Misused("--tables takes no query, and --with-state needs one")
 		}
 		if opts.query == "-" {
 			text, err := s.ReadStdin(maxQuery)
@@ -100,7 +105,11 @@ func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts
 	if opts.tables {
 		return printTables(ctx, s, index)
 	}
-	answer, err := index.Query(ctx, opts.query)
+	overlays, err := sqlOverlays(ctx, store, index, opts)
+	if err != nil {
+		return err
+	}
+	answer, err := index.Query(ctx, opts.query, overlays...)
 	if errors.Is(err, sqliteindex.ErrQuery) {
 		return fault.New(fault.InvalidQuery, "%w", err).
 			Hint("`%s sql --tables` lists the tables and their columns; `%s help tables` describes them", arg.Program, arg.Program)

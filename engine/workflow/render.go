@@ -57,23 +57,15 @@ func renderChildren(children []child, done func(loop string) bool) []element {
 // output, the label, the needs, the retries, the timeout, the worktree and the properties of the wait.
 func renderTask(t *Task) element {
 	props := map[string]string{"id": t.ID}
-	if t.Output != "" {
-		props["output"] = t.Output
-	}
-	if t.Label != "" {
-		props["label"] = t.Label
-	}
-	if len(t.Needs) > 0 {
-		props["needs"] = strings.Join(t.Needs, ",")
+	for name, value := range map[string]string{
+		"output": t.Output, "label": t.Label, "needs": strings.Join(t.Needs, ","), "model": t.Model, "tools": strings.Join(t.Tools, ","),
+	} {
+		if value != "" {
+			props[name] = value
+		}
 	}
 	if t.Retries > 0 {
 		props["retries"] = strconv.Itoa(t.Retries)
-	}
-	if t.Model != "" {
-		props["model"] = t.Model
-	}
-	if len(t.Tools) > 0 {
-		props["tools"] = strings.Join(t.Tools, ",")
 	}
 	renderBackoff(props, t.Backoff)
 	renderPatience(props, t.Timeout, "")

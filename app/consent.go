@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -28,13 +29,19 @@ type command struct {
 	Env     []string `json:"env,omitempty"`   // "NAME=value"
 }
 
-// A Consenter decides whether to run a workflow whose commands were never run or confirmed in this clone. input is the input that the commands
-// get, or nil. A Consenter returns nil if the workflow may run, else an error such as unconfirmed.
-type Consenter func(wf *workflow.Workflow, input json.RawMessage) error
+// Commands are the commands of a workflow that were never run or confirmed in this clone.
+type Commands struct {
+	Workflow *workflow.Workflow
+	Known    *workflow.Workflow // the workflow before a change, whose commands were run or confirmed; nil: none is known
+	Input    json.RawMessage    // what the commands get; nil: nothing
+}
+
+// A Consenter decides whether to run a workflow. It returns nil if the workflow may run, else an error such as unconfirmed.
+type Consenter func(Commands) error
 
 // Agreed always returns nil. It is the Consenter for a user who has already agreed to the commands, with a flag or by
 // naming the workflow file. A user who names a file agrees to the bytes that this request reads from the file.
-func Agreed(*workflow.Workflow, json.RawMessage) error { return nil }
+func Agreed(Commands) error { return nil }
 
 // askConsent asks for consent to run the commands of wf, and returns wf with this consent. If the commands were run or
 // confirmed in this clone before, askConsent does not call ask. Otherwise it calls ask. If ask returns nil, askConsent
@@ -42,19 +49,42 @@ func Agreed(*workflow.Workflow, json.RawMessage) error { return nil }
 // unconfirmed. named means that the user has named the workflow's file. input is the input that the commands get, or nil.
 func askConsent(store *timeline.Store, wf *workflow.Workflow, named bool, input json.RawMessage, ask Consenter) (consent.Workflow, error) {
 	return consent.Ask(store, wf.Snapshot(), named, func() error {
-		at := keptFrom(store, store.Env())
-		at.Dir = RealFolder(store.Workspace().Root)
-		wf.ResolveSandboxes(at)
-		return ask.decide(wf, input)
+		resolveSandboxes(store, wf)
+		return ask.decide(Commands{Workflow: wf, Input: input})
 	})
 }
 
+// resolveSandboxes prepares the sandboxes of a workflow to be shown.
+func resolveSandboxes(store *timeline.Store, wf *workflow.Workflow) {
+	at := keptFrom(store, store.Env())
+	at.Dir = RealFolder(store.Workspace().Root)
+	wf.ResolveSandboxes(at)
+}
+
 // decide calls c, or returns unconfirmed if c is nil.
-func (c Consenter) decide(wf *workflow.Workflow, input json.RawMessage) error {
+func (c Consenter) decide(of Commands) error {
 	if c == nil {
-		return Unconfirmed(wf, input)
+		return unconfirmed(of)
 	}
-	return c(wf, input)
+	return c(of)
+}
+
+// knownWorkflow returns the workflow that a run keeps at the entry, if its commands were run or confirmed in this clone; else nil.
+func knownWorkflow(store *timeline.Store, entry *snapshot.Entry) (*workflow.Workflow, error) {
+	kept, err := entry.Workflow()
+	if err != nil || kept == nil {
+		return nil, timeline.Explain(err)
+	}
+	knows, err := consent.Knows(store, kept.Hash())
+	if err != nil || !knows {
+		return nil, err
+	}
+	wf, err := workflow.Stored("the run's workflow", kept.Definition)
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // the workflow is another engine's
+	}
+	resolveSandboxes(store, wf)
+	return wf, nil
 }
 
 // agree asks for consent to run the commands of wf on the files of the run of head, see filesCheck.consent. head is the tip of the run that
@@ -68,13 +98,14 @@ func (d *Desk) agree(ctx context.Context, head *timeline.Head, wf *workflow.Work
 	return files.consent(ctx, wf, named, ask, func() error { return checkInput(d.Store, head, wf, set.Secrets, opts) })
 }
 
-// Unconfirmed returns the error unconfirmed for the workflow wf, whose commands get the input. The details of the error have the workflow's hash and
-// all of its commands. The hints have both ends of ConsentLines.
-func Unconfirmed(wf *workflow.Workflow, input json.RawMessage) *fault.Error {
+// unconfirmed returns the error unconfirmed. The details of the error have the workflow's hash and all of its commands. The hints have both ends
+// of the lines.
+func unconfirmed(of Commands) *fault.Error {
+	wf := of.Workflow
 	out := fault.New(fault.Unconfirmed, "the commands of workflow %s were never run or confirmed in this clone", wf.Name).
 		Hint("nothing was run; add --yes or name the workflow file to run them").
 		Detail("workflowHash", wf.Snapshot().Hash()).Detail("commands", commandsOf(wf))
-	for _, line := range bothEnds(ConsentLines(wf, input)) {
+	for _, line := range bothEnds(of.Lines()) {
 		out = out.Hint("%s", line)
 	}
 	return out
@@ -121,17 +152,38 @@ func ownCommands(wf *workflow.Workflow) []command {
 	return out
 }
 
-// ConsentLines returns the lines that a person reads before consenting to a workflow: the worktrees that the workflow
+// Lines returns the lines that a person reads before consenting to a workflow: the worktrees that the workflow
 // asks for, and the environment, the command and the scorers of each task with a command; then the same of the workflows that it calls; then the
-// input that the commands get. The lines have no control characters, and rows of blanks are counted.
-func ConsentLines(wf *workflow.Workflow, input json.RawMessage) []string {
-	lines := ownLines(wf)
-	for file, called := range wf.Called() {
-		for _, line := range ownLines(called) {
-			lines = append(lines, plain.Text(file)+": "+line)
+// input that the commands get. What c.Known has too is left out. The lines have no control characters, and rows of blanks are counted.
+func (c Commands) Lines() []string {
+	known := make(map[string]bool)
+	for _, task := range allLines(c.Known) {
+		known[strings.Join(task, "\n")] = true
+	}
+	var lines []string
+	for _, task := range allLines(c.Workflow) {
+		if !known[strings.Join(task, "\n")] {
+			lines = append(lines, task...)
 		}
 	}
-	return append(lines, inputLines(input)...)
+	return append(lines, inputLines(c.Input)...)
+}
+
+// allLines returns the lines of a workflow, which may be nil, and of those that it calls: first of the workflow itself, then of each task.
+func allLines(wf *workflow.Workflow) [][]string {
+	if wf == nil {
+		return nil
+	}
+	out := ownLines(wf)
+	for file, called := range wf.Called() {
+		for _, task := range ownLines(called) {
+			for i := range task {
+				task[i] = plain.Text(file) + ": " + task[i]
+			}
+			out = append(out, task)
+		}
+	}
+	return out
 }
 
 // inputLines returns the lines of the members of an input. Text is shown as a command that expands it would see it.
@@ -177,9 +229,9 @@ func shownLines(start, text string) []string {
 // shownLine returns a text from a workflow on one line.
 func shownLine(text string) string { return strings.Join(plain.Folded(text), `\n`) }
 
-// ownLines returns the lines of ConsentLines for wf alone, without the workflows that it calls.
-func ownLines(wf *workflow.Workflow) []string {
-	lines := append(worktreeLines("", wf.Worktree), scorerLines("", wf.Scorers)...)
+// ownLines returns the lines of allLines for wf alone, without the workflows that it calls.
+func ownLines(wf *workflow.Workflow) [][]string {
+	out := [][]string{append(worktreeLines("", wf.Worktree), scorerLines("", wf.Scorers)...)}
 	cells := make(map[string][]*workflow.Task)
 	for _, t := range wf.Tasks {
 		cells[t.CellOf] = append(cells[t.CellOf], t)
@@ -192,31 +244,35 @@ func ownLines(wf *workflow.Workflow) []string {
 			}
 			id = plain.Text(t.CellOf) + " (" + plain.Count(len(same), "cell") + ")"
 		}
-		lines = append(lines, worktreeLines(id+": ", t.Worktree)...)
+		lines := worktreeLines(id+": ", t.Worktree)
 		if t.Call != nil {
 			for _, with := range t.Call.With {
 				lines = append(lines, id+": with "+plain.Text(with.Name)+": "+shownLine(with.Text))
 			}
 		}
-		if t.Run == "" {
-			continue
+		if t.Run != "" {
+			lines = append(lines, commandLines(wf, t, same, id+": ")...)
 		}
-		if t.Sandbox != nil {
-			lines = append(lines, id+": in a sandbox: "+plain.Text(t.Sandbox.Shown()))
-		}
-		for _, env := range envOf(same) {
-			lines = append(lines, id+": "+shownLine(env))
-		}
-		if t.Shell.Name != "" {
-			lines = append(lines, id+": by the shell "+shownLine(t.Shell.Name))
-		}
-		if t.Cwd != "" {
-			lines = append(lines, id+": in the folder "+shownLine(t.Cwd))
-		}
-		lines = append(lines, shownLines(id+": ", t.Run)...)
-		lines = append(lines, scorerLines(id+": ", t.OwnScorers(wf))...)
+		out = append(out, lines)
 	}
-	return lines
+	return out
+}
+
+// commandLines returns the lines of the command of the task t. same are the cells of its matrix. Each line begins with start.
+func commandLines(wf *workflow.Workflow, t *workflow.Task, same []*workflow.Task, start string) (lines []string) {
+	if t.Sandbox != nil {
+		lines = append(lines, start+"in a sandbox: "+plain.Text(t.Sandbox.Shown()))
+	}
+	for _, env := range envOf(same) {
+		lines = append(lines, start+shownLine(env))
+	}
+	if t.Shell.Name != "" {
+		lines = append(lines, start+"by the shell "+shownLine(t.Shell.Name))
+	}
+	if t.Cwd != "" {
+		lines = append(lines, start+"in the folder "+shownLine(t.Cwd))
+	}
+	return slices.Concat(lines, shownLines(start, t.Run), scorerLines(start, t.OwnScorers(wf)))
 }
 
 // envOf returns the variables of tasks that are cells of one matrix, each once: of each axis, every value.

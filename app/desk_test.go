@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -170,9 +169,9 @@ func TestARunThatWaitsIsResumedWithConsent(t *testing.T) {
 	assert.Empty(t, rec.take())
 
 	asked := 0
-	req := app.ResumeRequest{Run: "a", Restore: true, Settings: app.Settings{Consent: func(wf *workflow.Workflow, input json.RawMessage) error {
+	req := app.ResumeRequest{Run: "a", Restore: true, Settings: app.Settings{Consent: func(of app.Commands) error {
 		asked++
-		assert.Equal(t, []string{"one: echo 1 >one; echo '{}'", "two: echo 2 >two; echo '{}'"}, app.ConsentLines(wf, input))
+		assert.Equal(t, []string{"one: echo 1 >one; echo '{}'", "two: echo 2 >two; echo '{}'"}, of.Lines())
 		return nil
 	}}}
 	repo.Write("one", "edited")

@@ -65,6 +65,7 @@ type execution struct {
 	file         string    // the workflow file that the request names; "" for none
 	scheduled    bool      // a schedule names the file, and not the user
 	acceptChange bool
+	change       ChangeConsenter // asked if the workflow differs from the run's own; nil refuses
 	force        bool              // take the run over from a process that is running it
 	input        json.RawMessage   // changes members of the run's input; nil: none
 	files        *code.WorkingCopy // nil: the working copy of the request
@@ -95,7 +96,7 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	agreed, held, err := e.claimIfLeft(ctx, opts)
+	agreed, held, err := e.claimIfLeft(ctx, &opts)
 	if e.resumes && err == nil {
 		e.Teller.Note(ctx, ContinuedNote{e.head})
 	}
@@ -153,11 +154,11 @@ const maxClaims = 32
 // writes an entry. It returns the workflow with the consent, and the claim. If the run has no work left, claimIfLeft
 // does not ask, and the claim is nil. With an error, the claim is nil too. If another process moves the run's tip
 // meanwhile, claimIfLeft tries the claim again, at most maxClaims times in all.
-func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed consent.Workflow, _ *claim.Claim, _ error) {
+func (e *execution) claimIfLeft(ctx context.Context, opts *engine.Options) (agreed consent.Workflow, _ *claim.Claim, _ error) {
 	for try := 1; ; try++ {
-		left, err := engine.Check(e.head, e.workflow, opts)
+		left, err := e.check(opts)
 		if err == nil && left && try == 1 { // a conflict does not change the commands
-			agreed, err = e.agreeTo(ctx, opts)
+			agreed, err = e.agreeTo(ctx, *opts)
 		}
 		if err != nil || !left {
 			return agreed, nil, err
@@ -173,6 +174,24 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 			return agreed, nil, err
 		}
 	}
+}
+
+// check does the work of engine.Check. If the workflow has changed, and the commands of the run's own are known in this clone, it asks e.change. If
+// the answer is yes, opts accept the change, and nobody is asked about the commands once more.
+func (e *execution) check(opts *engine.Options) (bool, error) {
+	left, err := engine.Check(e.head, e.workflow, *opts)
+	if e.change == nil || fault.CodeOf(err) != fault.WorkflowChanged {
+		return left, err
+	}
+	known, knownErr := knownWorkflow(e.Store, e.head.Entry())
+	if knownErr != nil {
+		return false, knownErr
+	}
+	if known == nil || !e.change(e.head.Row().ID, known.Snapshot().Definition, e.workflow.Snapshot().Definition) {
+		return false, err
+	}
+	opts.AcceptWorkflowChange, e.ask = true, Agreed
+	return engine.Check(e.head, e.workflow, *opts)
 }
 
 // agreeTo asks for consent to the workflow's commands and to the files, see Desk.agree.

@@ -14,12 +14,17 @@ type ResumeRequest struct {
 	Run          string              // the whole id of the run
 	Workflow     string              // the workflow file; "" for the file named in the run's row
 	AcceptChange bool                // continue although the workflow file has changed
+	Change       ChangeConsenter     // asked if the workflow file has changed; nil refuses
 	Force        bool                // take the run over from a process that is running it
 	Input        json.RawMessage     // changes members of the run's input; nil: none
 	Restore      bool                // restore the files of the newest frame first
 	Confirm      code.ConfirmRemoval // asked before Restore removes untracked files; nil: they are removed unasked
 	Settings
 }
+
+// A ChangeConsenter decides whether the run with the given id continues with the definition now. was is its own definition, whose commands were run
+// or confirmed in this clone. The one who decides has seen what changed, and so has agreed to the commands that are new.
+type ChangeConsenter func(run string, was, now []byte) bool
 
 // ResumeResult describes a run that was continued.
 type ResumeResult struct {
@@ -46,7 +51,7 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, er
 		return nil, err
 	}
 	file = file.AsStored(head.Row().WorkflowHash)
-	e := &execution{Desk: d, Settings: req.Settings, head: head, file: req.Workflow, acceptChange: req.AcceptChange, force: req.Force, input: req.Input}
+	e := &execution{Desk: d, Settings: req.Settings, head: head, file: req.Workflow, acceptChange: req.AcceptChange, change: req.Change, force: req.Force, input: req.Input}
 	if req.Restore {
 		if e.back, err = newFilesBack(d, head, req.Confirm); err != nil {
 			return nil, err

@@ -134,8 +134,11 @@ func (f *filesCheck) consent(ctx context.Context, wf *workflow.Workflow, named b
 	if err != nil {
 		return consent.Workflow{}, timeline.Explain(err)
 	}
-	agreed, err := askConsent(f.Store, wf, named, input, func(wf *workflow.Workflow, input json.RawMessage) error {
-		if err := ask.decide(wf, input); err != nil {
+	agreed, err := askConsent(f.Store, wf, named, input, func(of Commands) (err error) {
+		if of.Known, err = knownWorkflow(f.Store, f.entry); err == nil {
+			err = ask.decide(of)
+		}
+		if err != nil {
 			return err
 		}
 		return check()

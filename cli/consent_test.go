@@ -120,3 +120,48 @@ func TestNobodyIsAskedWhereScriptsRead(t *testing.T) {
 	assert.Contains(t, c.err.String(), `"code":"unconfirmed"`)
 	assert.Contains(t, c.err.String(), `"commands":[{"nodeId":"","scorer":"all","command":"echo 3"},{"nodeId":"look","command":"true"},{"nodeId":"look","scorer":"own","command":"echo 4"},{"nodeId":"ship","command":"echo 1 >>$FILE\necho 2","env":["MODE=fast\u001b[5m"]}]`)
 }
+
+func TestAPersonIsAskedOnceAboutTheirOwnEdit(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const before = "name: flow\ntasks:\n  - {id: one, run: \"true\"}\n  - {id: two, run: \"true\"}\n  - {id: three, run: \"true\"}\n" +
+		"  - {id: four, run: \"true\"}\n  - {id: ship, needs: [four], run: \"false\"}\n"
+	d.repo.Write("flow.yaml", before)
+	require.Equal(t, fault.ExitFailed, d.invoke(t, nil, "run", "flow.yaml", "--run-id", "flow", "--quiet").exit)
+	d.repo.Write("flow.yaml", strings.Replace(before, `"false"`, `"echo \e[5m"`, 1))
+	answering := func(typed string) func(*cli.Streams) {
+		return func(s *cli.Streams) {
+			s.In = strings.NewReader(typed)
+			atTerminal()(s)
+		}
+	}
+	const shown = "The workflow file differs from the definition stored in run flow:\n" +
+		"  ...\n" +
+		"      - {id: two, run: \"true\"}\n" +
+		"      - {id: three, run: \"true\"}\n" +
+		"      - {id: four, run: \"true\"}\n" +
+		"  -   - {id: ship, needs: [four], run: \"false\"}\n" +
+		"  +   - {id: ship, needs: [four], run: \"echo \\e[5m\"}\n" +
+		"Continue with the new definition? [y/N] "
+	c := d.invoke(t, answering("n\n"), "resume", "flow")
+	assert.Equal(t, fault.ExitUsage, c.exit)
+	assert.True(t, strings.HasPrefix(c.err.String(), shown), c.err.String())
+	assert.Contains(t, c.err.String(), "`git smithers resume flow.yaml flow --accept-workflow-change` continues with the new definition")
+
+	// With the flag, the difference is accepted, and the new command alone is asked about.
+	c = d.invoke(t, answering("n\n"), "resume", "flow", "--accept-workflow-change")
+	assert.Equal(t, fault.ExitUsage, c.exit)
+	assert.True(t, strings.HasPrefix(c.err.String(), "Workflow flow has changed since it ran in this clone. New is:\n"+
+		"  ship: echo \\x1b[5m\nRun them in this clone? [y/N] "), c.err.String())
+
+	c = d.invoke(t, answering("y\n"), "resume", "flow")
+	assert.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	assert.Equal(t, 1, strings.Count(c.err.String(), "[y/N]"), c.err.String())
+
+	// Where the run's own commands were not agreed to, the difference does not show all that would run.
+	require.NoError(t, os.RemoveAll(filepath.Join(d.repo.Dir, ".git", "smithers", "trusted")))
+	d.repo.Write("flow.yaml", before)
+	c = d.invoke(t, answering("y\ny\n"), "resume", "flow")
+	assert.Equal(t, fault.ExitUsage, c.exit)
+	assert.NotContains(t, c.err.String(), "[y/N]")
+}

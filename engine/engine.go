@@ -283,7 +283,7 @@ func workflowChanged(row snapshot.Run, wf *workflow.Workflow, file string) error
 	}
 	newest := timeline.Address{Run: row.ID, Frame: row.Frame}.String()
 	return out.Detail("file", file).
-		Hint("%s", AcceptChange(fmt.Sprintf("git smithers resume %s %s --accept-workflow-change", fault.Word(row.ID), fault.Word(file)))).
+		Hint("%s", AcceptChange(fmt.Sprintf("git smithers resume %s %s --accept-workflow-change", fault.Word(file), fault.Word(row.ID)))).
 		Hint("`git smithers replay %s %s` runs the new definition in a fork", fault.Word(file), fault.Word(newest))
 }
 

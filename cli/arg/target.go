@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A Target is the run or frame that travel, reset, revert or replay acts on, and the workflow file.
+// A Target is the run or frame that resume, travel, reset, revert or replay acts on, and the workflow file.
 type Target struct {
 	Workflow string // the workflow file; "" if the command line names none
 	Address  string // a run, or one of its frames
@@ -22,10 +22,12 @@ type Target struct {
 // TargetFlags returns the flags --run-id and --frame, which name a run and a frame. They mean the same as an argument
 // that is an address, and exist because Smithers has the same flags.
 func TargetFlags() []urfave.Flag {
-	return []urfave.Flag{
-		&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, in place of the argument"},
-		&urfave.Int64Flag{Name: "frame", Aliases: []string{"f"}, Usage: "the frame `N` of the run"},
-	}
+	return []urfave.Flag{RunIDFlag(), &urfave.Int64Flag{Name: "frame", Aliases: []string{"f"}, Usage: "the frame `N` of the run"}}
+}
+
+// RunIDFlag returns the flag --run-id of TargetFlags, for a command that acts on runs and not on their frames.
+func RunIDFlag() urfave.Flag {
+	return &urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, in place of the argument"}
 }
 
 // NodeFlag returns the flag --node for travel and revert, with the other name --node-id, which Smithers uses. usage is
@@ -38,7 +40,7 @@ func NodeFlag(usage string) urfave.Flag {
 //   - With --run-id, this flag names the run, and the only argument is the workflow file, if there is one.
 //   - A lone argument without --run-id is the run, even if a file has that name.
 //   - Of two arguments, the first is the workflow file and the second is the run. The other order is also allowed if
-//     the first is not a workflow file, and the second has the extension of a workflow file.
+//     only the second has the extension of a workflow file, or neither has and only the second is a file.
 //
 // The error is usage if the run is missing or named twice, or if a lone argument has the extension of a workflow file.
 // The error is workflow_not_found if there is no such workflow file, and invalid_address for a negative frame.
@@ -57,7 +59,7 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 			Hint("if the run's id looks like the name of a file, use --run-id")
 	case len(args) == 1:
 		out.Address = args[0]
-	case !meansWorkflow(s, args[0]) && IsWorkflowName(args[1]): // the order of the arguments of resume
+	case IsWorkflowName(args[1]) && !IsWorkflowName(args[0]), IsFile(s, args[1]) && !meansWorkflow(s, args[0]):
 		out.Address, out.Workflow = args[0], args[1]
 	default:
 		out.Workflow, out.Address = args[0], args[1]

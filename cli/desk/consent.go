@@ -1,13 +1,12 @@
 package desk
 
 import (
-	"encoding/json"
-
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
-	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/diff/align"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -27,22 +26,73 @@ func Consenter(s *session.Session, yes bool) app.Consenter {
 	if !s.CanAsk() {
 		return nil
 	}
-	return func(wf *workflow.Workflow, input json.RawMessage) error { return askForConsent(s, wf, input) }
+	return func(of app.Commands) error { return askForConsent(s, of) }
 }
 
-// askForConsent shows the commands of a workflow and asks whether to run them. It returns nil if the person says yes.
+// askForConsent shows the commands of a workflow that are new in this clone and asks whether to run them. It returns nil if the person says yes.
 // Otherwise, and if the answer cannot be read, it returns unconfirmed.
-func askForConsent(s *session.Session, wf *workflow.Workflow, input json.RawMessage) error {
-	s.Talk("Workflow %s has never run in this clone. It has these commands:\n", plain.Text(wf.Name))
-	for _, line := range app.ConsentLines(wf, input) {
+func askForConsent(s *session.Session, of app.Commands) error {
+	name, lines := plain.Text(of.Workflow.Name), of.Lines()
+	switch {
+	case of.Known == nil:
+		s.Talk("Workflow %s has never run in this clone. It has these commands:\n", name)
+	case len(lines) > 0:
+		s.Talk("Workflow %s has changed since it ran in this clone. New is:\n", name)
+	default:
+		s.Talk("Workflow %s has changed since it ran in this clone. It has no new commands.\n", name)
+	}
+	for _, line := range lines {
 		s.Talk("  %s\n", line)
 	}
 	yes, err := s.Ask("Run them in this clone?")
 	if err == nil && yes {
 		return nil
 	}
-	return fault.New(fault.Unconfirmed, "you did not confirm the commands of workflow %s", wf.Name).
+	return fault.New(fault.Unconfirmed, "you did not confirm the commands of workflow %s", of.Workflow.Name).
 		Hint("nothing was run; answer y, or add --yes, to run the commands")
+}
+
+// AskForChange returns the function that shows how a workflow has changed, and asks whether a run continues with it. If there is no terminal to ask
+// at, the result is nil, which refuses.
+func AskForChange(s *session.Session) app.ChangeConsenter {
+	if !s.CanAsk() {
+		return nil
+	}
+	return func(run string, was, now []byte) bool {
+		s.Talk("The workflow file differs from the definition stored in run %s:\n", plain.Text(run))
+		for _, line := range changedLines(plain.Folded(string(was)), plain.Folded(string(now)), display.GlyphsOf(s.Terminal).Dots) {
+			s.Talk("  %s\n", line)
+		}
+		yes, err := s.Ask("Continue with the new definition?")
+		return err == nil && yes
+	}
+}
+
+// changedLines returns the lines that two texts do not share, marked by - and +, with three lines around them. dots stands for lines left out.
+func changedLines(was, now []string, dots string) (out []string) {
+	const around = 3
+	pairs := align.Sequences(was, now)
+	last := 0 // the end of the lines shown
+	for i, p := range pairs {
+		if p.A != align.None && p.B != align.None {
+			continue
+		}
+		for ; last < min(len(pairs), i+around+1); last++ {
+			if last < i-around {
+				last = i - around
+				out = append(out, dots)
+			}
+			switch p := pairs[last]; {
+			case p.B == align.None:
+				out = append(out, "- "+was[p.A])
+			case p.A == align.None:
+				out = append(out, "+ "+now[p.B])
+			default:
+				out = append(out, "  "+was[p.A])
+			}
+		}
+	}
+	return out
 }
 
 // TrustFilesFlag returns the flag --trust-files, for a command that may run commands on the files of a run from elsewhere.

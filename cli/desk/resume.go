@@ -25,7 +25,7 @@ func ResumeAnswered(ctx context.Context, s *session.Session, store *timeline.Sto
 	}
 	NoteUnmasked(s, store)
 	settings := app.Settings{MaxParallel: defaultParallel, Consent: Consenter(s, false), FilesTrust: asksForFiles(s)}
-	done, err := Open(s, store).Resume(ctx, app.ResumeRequest{Run: run, Settings: settings})
+	done, err := Open(s, store).Resume(ctx, app.ResumeRequest{Run: run, Change: AskForChange(s), Settings: settings})
 	if done == nil {
 		return err
 	}

@@ -23,19 +23,20 @@ type resumeDocument struct {
 }
 
 func resumeCommand() *arg.Command {
-	return &arg.Command{
+	cmd := &arg.Command{
 		Name:    "resume",
 		Summary: "continue a run from its newest frame",
-		Usage:   []string{"<run> [<workflow>] [--restore-vcs] [--input JSON] [--wait] [--force] [--yes] [--trust-files RUN] [--accept-workflow-change] [--max-parallel N]"},
+		Usage:   []string{"[<workflow>] <run> [--restore-vcs] [--input JSON] [--wait] [--force] [--yes] [--trust-files RUN] [--accept-workflow-change] [--max-parallel N]"},
 		About: `Continues a run that was cancelled, failed or forked, that waits, or whose process died.
 Finished tasks do not run again; a task that was running when the process died is tried
 again. The run continues with the workflow file that it was started with, unless you name
-another one. If the content of the file has changed, resume refuses, unless you add
---accept-workflow-change. If the file does not exist, as for a run from another machine, the
+another one. If the content of the file has changed, resume shows the difference at a terminal and
+asks; elsewhere it refuses, unless you add --accept-workflow-change. If the file does not exist, as for a run from another machine, the
 run continues with the workflow stored in it.
 
 Commands that never ran in this clone are shown first, and run after you confirm them; --yes
-confirms them in scripts. Naming the workflow file also confirms its commands.
+confirms them in scripts. Naming the workflow file also confirms its commands. Of a workflow that
+has changed since it ran in this clone, only new commands are shown.
 
 If this clone has not recorded the run, resume asks before commands run on its files, in the run's
 worktree or with --restore-vcs, and refuses to continue it in your own files. --trust-files RUN
@@ -51,8 +52,9 @@ The run keeps its input. --input changes single members of it from then on.
 
 A run that another process is running is refused. --force takes it over: the other process
 ends its tasks when it notices, and writes nothing more.`,
-		MinArgs: 1, MaxArgs: 2,
+		MaxArgs: 2,
 		Flags: append([]urfave.Flag{
+			arg.RunIDFlag(),
 			&urfave.BoolFlag{Name: "accept-workflow-change", Usage: "continue even if the workflow file has changed"},
 			arg.InputFlag("change members of the run's input: `JSON`, @FILE, or - for standard input"),
 			&urfave.BoolFlag{Name: "restore-vcs", Usage: "restore the files of the run's newest frame first"},
@@ -68,26 +70,30 @@ ends its tasks when it notices, and writes nothing more.`,
 		Examples: []arg.Example{
 			{"continue after Ctrl-C", "git smithers resume triage-1"},
 			{"continue with the files of the run's newest frame", "git smithers resume triage-1 --restore-vcs"},
-			{"continue with a fixed workflow", "git smithers resume triage-1 triage.yaml --accept-workflow-change"},
+			{"continue with a fixed workflow", "git smithers resume triage.yaml triage-1 --accept-workflow-change"},
 			{"continue a fetched run, after a look at its commands", "git smithers resume triage-1"},
 		},
-		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			req, err := parseResume(s, c)
-			if err != nil {
-				return err
-			}
-			return s.WithLog(ctx, func(store *timeline.Store) error { return runResume(ctx, s, store, req) })
-		},
 	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		req, err := parseResume(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.WithLog(ctx, func(store *timeline.Store) error { return runResume(ctx, s, store, req) })
+	}
+	return cmd
 }
 
-// parseResume reads the request from the command line. The errors are those of desk.ParseSettings and arg.ReadInput.
-func parseResume(s *session.Session, c *urfave.Context) (app.ResumeRequest, error) {
-	req := app.ResumeRequest{
-		Run: c.Args().Get(0), Workflow: c.Args().Get(1), AcceptChange: c.Bool("accept-workflow-change"), Force: c.Bool("force"),
+// parseResume reads the request from the command line. The errors are those of arg.ParseTarget, desk.ParseSettings and arg.ReadInput.
+func parseResume(s *session.Session, cmd *arg.Command, c *urfave.Context) (req app.ResumeRequest, err error) {
+	of, err := arg.ParseTarget(s, cmd, c)
+	if err != nil {
+		return req, err
+	}
+	req = app.ResumeRequest{
+		Run: of.Address, Workflow: of.Workflow, Change: desk.AskForChange(s), AcceptChange: c.Bool("accept-workflow-change"), Force: c.Bool("force"),
 		Restore: c.Bool("restore-vcs"), Confirm: desk.ConfirmRemoval(s, c.Bool("yes"), desk.YesRemoves),
 	}
-	var err error
 	if req.Settings, err = desk.ParseSettings(s, c); err != nil {
 		return req, err
 	}
@@ -95,8 +101,8 @@ func parseResume(s *session.Session, c *urfave.Context) (app.ResumeRequest, erro
 	return req, err
 }
 
-// runResume continues a run, and prints how the run ended or why it waits. For two errors, the hint is the typed
-// command line with a correction, see hintOrder and acceptAsTyped.
+// runResume continues a run, and prints how the run ended or why it waits. For workflow_changed, the hint is the
+// typed command line with a correction, see acceptAsTyped.
 func runResume(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest) error {
 	desk.NoteUnmasked(s, store)
 	done, err := desk.Open(s, store).Resume(ctx, req)
@@ -104,25 +110,7 @@ func runResume(ctx context.Context, s *session.Session, store *timeline.Store, r
 		doc := resumeDocument{desk.DescribeResult("result", done.Result), desk.DescribeAll(done.Restored)}
 		err = desk.TellResult(s, done.Result, err, doc)
 	}
-	return acceptAsTyped(s, hintOrder(ctx, s, store, req, err), req.Workflow != "")
-}
-
-// hintOrder adds a hint to the error run_not_found if the user has typed the workflow file before the run. The hint is
-// the typed command line with the file and the run exchanged. In all other cases, hintOrder returns err unchanged. err
-// is the error of resuming the run, or nil.
-func hintOrder(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest, err error) error {
-	known, ok := errors.AsType[*fault.Error](err)
-	if !ok || known.Code != fault.RunNotFound || req.Workflow == "" || !arg.IsFile(s, req.Run) {
-		return err
-	}
-	run, notRun := store.ResolveRunToChange(ctx, req.Workflow)
-	file, id := slices.Index(s.Args, req.Run), slices.Index(s.Args, req.Workflow)
-	if notRun != nil || run != req.Workflow || file < 0 || id < 0 {
-		return err
-	}
-	words := slices.Clone(s.Args)
-	words[file], words[id] = words[id], words[file]
-	return known.Hint("type the run before the workflow: `%s`", fault.CommandLine(arg.Program, words...))
+	return acceptAsTyped(s, err, req.Workflow != "")
 }
 
 // acceptAsTyped changes the first hint of the error workflow_changed. The new hint is the typed command line with the
@@ -135,11 +123,15 @@ func acceptAsTyped(s *session.Session, err error, named bool) error {
 		return err
 	}
 	file, _ := known.Details["file"].(string)
-	more := []string{file, "--accept-workflow-change"}
-	if named {
-		more = more[1:]
+	at := slices.Index(s.Args, "resume") + 1
+	if file == "" || at == 0 {
+		return err
 	}
-	if command := s.TypedWith(more...); command != "" && file != "" {
+	retyped := *s
+	if !named {
+		retyped.Args = slices.Insert(slices.Clone(s.Args), at, file)
+	}
+	if command := retyped.TypedWith("--accept-workflow-change"); command != "" {
 		known.Hints[0] = engine.AcceptChange(command)
 	}
 	return err

@@ -78,6 +78,12 @@ func Ask(s *timeline.Store, workflow *snapshot.Workflow, named bool, ask func() 
 	return agreed, nil
 }
 
+// Knows reports whether Ask lets the workflow with the hash run without a question.
+func Knows(s *timeline.Store, hash string) (bool, error) {
+	noted, _, err := isTrusted(s, hash)
+	return noted, err
+}
+
 // hintElsewhere returns the error of a question with a hint if somebody agreed to the workflow with the hash where this repository came from.
 func hintElsewhere(s *timeline.Store, hash string, err error) error {
 	refused, ok := errors.AsType[*fault.Error](err)

@@ -58,18 +58,22 @@ say() {
 	printed=3
 }
 
-# show COMMAND... types a command line and runs it. A failure ends the demo. What runs a workflow writes
+# show COMMAND... types a command line and runs it. A failure ends the demo, and so does a command that prints nothing. What runs a workflow writes
 # to the terminal itself, so that its progress is seen.
 show() {
-	case $screen,$* in
-	0,* | *smithers\ run* | *smithers\ re[ps]* | *--resume*)
+	case $* in
+	*smithers\ run* | *smithers\ re[ps]* | *--resume*)
 		room 14
 		printf '$ %s\n' "$*"
 		eval "$*" </dev/null
 		;;
 	*)
 		{ printf '$ %s\n' "$*" && eval "$*"; } >"$scratch/shown" 2>&1 </dev/null || { cat "$scratch/shown"; exit 1; }
-		screens
+		case $(wc -l <"$scratch/shown"),$* in
+		*status* | *fsck* | *,sed*mv*) ;; # what these say is that there is nothing to say
+		1,*) echo "this should have shown something: $*" >&2 && exit 1 ;;
+		esac
+		if [ "$screen" -gt 0 ]; then screens; else cat "$scratch/shown"; fi
 		;;
 	esac
 }
@@ -124,12 +128,13 @@ show "git show refs/smithers/strict/$failed:journal/logs"
 
 say 'What did the failing step change? As git-smithers says it, and as plain git does.'
 show "git smithers diff strict:$started strict:$failed"
-show "git diff --unified=0 refs/smithers/strict/$started refs/smithers/strict/$failed -- state"
+show "git diff --unified=0 refs/smithers/strict/$started refs/smithers/strict/$failed -- nodes"
 
 say 'Each frame has the files of its moment. What had the patch done to the code, and which steps touched it?'
 patched=$(frame_of '^[0-9]* patch finished')
 show "git smithers diff --code strict:$((patched - 1)) strict:$patched"
 show 'git smithers frames --path slug.sh'
+say 'What would it take to go back to the files after the first step? Nothing is changed yet.'
 show 'git smithers revert strict --node reproduce --dry-run'
 
 say 'Why did it fail?'

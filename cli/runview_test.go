@@ -26,7 +26,7 @@ func TestRunShowsItsTasksAtATerminal(t *testing.T) {
 	d := newDesk(t)
 	require.NoError(t, os.WriteFile(filepath.Join(d.repo.Dir, "flow.yaml"), []byte(viewedFlow), 0o600))
 
-	c := d.invoke(t, atTerminal("NO_COLOR=1"), "run", "flow.yaml", "--run-id", "seen")
+	c := d.invoke(t, atTerminal("NO_COLOR=1", "LC_ALL=C.UTF-8"), "run", "flow.yaml", "--run-id", "seen")
 	require.Equal(t, fault.ExitWaiting, c.exit, c.err.String())
 	assert.Empty(t, c.out.String())
 	said := c.err.String()
@@ -36,6 +36,9 @@ func TestRunShowsItsTasksAtATerminal(t *testing.T) {
 	assert.NotContains(t, said, "frame ")
 	assert.NotContains(t, said, "error:")
 	assert.Contains(t, said, "● good  (0 of 4 done)", "the task at work is told in place")
+
+	c = d.invoke(t, atTerminal("LC_ALL=C"), "run", "flow.yaml", "--run-id", "plain")
+	assert.Contains(t, c.err.String(), "  \x1b[33m?\x1b[m gate ", "one colour for what waits, as in show, and signs that every terminal has")
 
 	require.Equal(t, fault.ExitOK, d.invoke(t, nil, "approve", "seen").exit)
 	c = d.invoke(t, atTerminal(), "resume", "seen")

@@ -30,6 +30,7 @@ const (
 type runView struct {
 	s     *session.Session
 	p     display.Painter
+	g     display.Glyphs
 	width int // the width of the column of tasks
 
 	mu      sync.Mutex
@@ -44,7 +45,7 @@ func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (vi
 	if !s.TalksToPerson() {
 		return nil, func() {}
 	}
-	view = &runView{s: s, p: display.NewPainter(ctx, s)}
+	view = &runView{s: s, p: display.NewPainter(ctx, s), g: display.GlyphsOf(s.Terminal)}
 	for _, t := range wf.Tasks {
 		view.width = min(max(view.width, utf8.RuneCountInString(t.ID)), widestTask)
 	}
@@ -97,7 +98,7 @@ func (v *runView) line(step engine.Step) string {
 	if step.EndedAtMs != 0 {
 		took = display.Duration(time.Duration(step.EndedAtMs-step.StartedAtMs) * time.Millisecond)
 	}
-	mark, style := stepMark(step.State)
+	mark, _, style := v.g.Node(step.State)
 	what := plain.Text(step.What)
 	if step.State == snapshot.NodeFailed {
 		what = v.p.Paint(term.Red, what)
@@ -122,27 +123,5 @@ func (v *runView) showRunning() {
 			parts[i] += " " + strings.Replace(display.Duration(took), ".0 s", " s", 1)
 		}
 	}
-	mark, _ := stepMark(snapshot.NodeInProgress)
-	v.s.TalkHalfway(plain.Shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
-}
-
-// stepMark returns the mark of a task in the given state, and the style of the mark. All waiting states have the same
-// mark. The style only repeats what the mark shows, so that nothing is lost without colours.
-func stepMark(state snapshot.NodeState) (mark, style string) {
-	switch state {
-	case snapshot.NodeFinished:
-		return "✓", term.Green
-	case snapshot.NodeFailed:
-		return "✗", term.Red
-	case snapshot.NodeInProgress:
-		return "●", term.Cyan
-	case snapshot.NodeSkipped:
-		return "–", term.Dim
-	case snapshot.NodeCancelled:
-		return "■", term.Yellow
-	case snapshot.NodePending:
-		return "○", term.Dim
-	case snapshot.NodeWaitingApproval, snapshot.NodeWaitingHuman, snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
-	}
-	return "◆", term.Magenta
+	v.s.TalkHalfway(plain.Shorten("  "+v.g.Running+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
 }

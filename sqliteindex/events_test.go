@@ -120,7 +120,7 @@ func TestSignalsAreFoundByWhatIsAskedOfThem(t *testing.T) {
 		{"by correlation id", sqliteindex.SignalQuery{Correlated: true, CorrelationID: new("c")}, []int64{0, 2}},
 		{"by the empty correlation id", sqliteindex.SignalQuery{Correlated: true, CorrelationID: new("")}, []int64{3}},
 		{"without a correlation id", sqliteindex.SignalQuery{Correlated: true}, []int64{1}},
-		{"received after a time", sqliteindex.SignalQuery{AfterMs: new(int64(20))}, []int64{1, 3}},
+		{"received at a time or later", sqliteindex.SignalQuery{AfterMs: new(int64(20))}, []int64{1, 2, 3}},
 		{"the first so many", sqliteindex.SignalQuery{Limit: 2}, []int64{0, 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

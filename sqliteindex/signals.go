@@ -14,7 +14,7 @@ type SignalQuery struct {
 	Name          string  // only signals with this name; "" means all names
 	Correlated    bool    // only signals whose correlation id is CorrelationID
 	CorrelationID *string // used if Correlated is true; nil means signals without a correlation id
-	AfterMs       *int64  // only signals received after this time, in Unix milliseconds; nil means all signals
+	AfterMs       *int64  // only signals received at this time or later, in Unix milliseconds; nil means all signals
 	Limit         int     // maximum number of signals; 0 or less means DefaultSignalLimit
 }
 
@@ -49,7 +49,7 @@ func (x *Index) Signals(ctx context.Context, q SignalQuery) ([]SignalRow, error)
 		and("correlation_id IS ?", q.CorrelationID)
 	}
 	if q.AfterMs != nil {
-		and("received_at_ms > ?", *q.AfterMs)
+		and("received_at_ms >= ?", *q.AfterMs)
 	}
 	limit := q.Limit
 	if limit <= 0 {

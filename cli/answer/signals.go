@@ -45,7 +45,7 @@ func signalListFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringFlag{Name: "name", Aliases: []string{"n"}, Usage: "list only signals called `N`"},
 		&urfave.BoolFlag{Name: "uncorrelated", Usage: "list only signals without a correlation id"},
-		&urfave.StringFlag{Name: "after", Usage: "list only signals received after `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
+		&urfave.StringFlag{Name: "after", Usage: "list only signals received at `TIME` or later: RFC 3339, milliseconds since 1970, or how long ago"},
 		arg.LimitFlag(sqliteindex.DefaultSignalLimit, "list at most `N` signals (default: 200)"),
 	}
 }

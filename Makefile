@@ -66,8 +66,8 @@ checks: build vet tidy fmt-check man-check demo-check lint ## everything that mu
 check: test ## the same as test
 
 build: ## build bin/git-smithers and bin/git-smithers-view
-	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers .
-	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers-view ./cmd/git-smithers-view
+	CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers .
+	CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers-view ./cmd/git-smithers-view
 
 vet: ## go vet
 	go vet -trimpath -tags $(TAGS) ./...

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +29,13 @@ func serveMetrics(ctx context.Context, s Streams, addr string) error {
 	}
 	asked := &scrapes{out: s.Out, answers: make(chan []byte)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", asked.answer)
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() && !names(r.Host, addr) {
+			http.Error(w, "this machine's own address is not read under another name; --metrics can name it", http.StatusForbidden)
+			return
+		}
+		asked.answer(w, r)
+	})
 	server := &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 2 * slowest, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10,
@@ -54,6 +61,16 @@ func serveMetrics(ctx context.Context, s Streams, addr string) error {
 		}
 		return errors.Join(err, closed, serveErr)
 	}
+}
+
+// names reports whether the Host of a request names the server that listens at addr: by an IP address, as localhost, or by the name in addr. A web
+// page can lead any other name to this address, to read in a browser what only this machine can reach.
+func names(host, addr string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	own, _, _ := net.SplitHostPort(addr)
+	return net.ParseIP(strings.Trim(host, "[]")) != nil || strings.EqualFold(host, "localhost") || strings.EqualFold(host, own)
 }
 
 // scrapes asks the supervisor for the metrics, one scrape after the other.

@@ -75,6 +75,23 @@ func TestAScrapeIsAnsweredByTheSupervisor(t *testing.T) {
 	assert.Equal(t, http.StatusInternalServerError, status, "the supervisor cannot read the metrics")
 	status, _ = get(t, strings.TrimSuffix(url, "metrics"))
 	assert.Equal(t, http.StatusNotFound, status)
+
+	// A web page whose name leads to this address gets nothing, and the supervisor is not asked.
+	for host, want := range map[string]int{"pages.example": http.StatusForbidden, "pages.example:80": http.StatusForbidden, "127.0.0.1.pages.example": http.StatusForbidden, "LOCALHOST": http.StatusOK, "127.0.0.1:9": http.StatusOK, "[::1]": http.StatusOK} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		require.NoError(t, err)
+		if req.Host = host; want == http.StatusOK {
+			go func() {
+				if _, err := block.Read(p.out); err == nil {
+					_ = block.Write(p.in, []byte("one 1\n"))
+				}
+			}()
+		}
+		answer, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		assert.Equal(t, want, answer.StatusCode, host)
+		require.NoError(t, answer.Body.Close())
+	}
 	require.NoError(t, p.in.Close())
 	assert.Zero(t, <-p.status, "it ends with the supervisor")
 }

@@ -57,18 +57,22 @@ func readUsage(state *snapshot.State) (*Usage, error) {
 		if sum == nil {
 			sum = new(Usage)
 		}
-		members := sum.add(row.Value)
-		var models map[string]json.RawMessage
-		if json.Unmarshal(members["models"], &models) != nil {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(models)) {
-			if of := sum.of(name); of != nil {
-				of.add(models[name])
-			}
-		}
+		sum.Add(row.Value)
 	}
 	return sum, nil
+}
+
+// Add adds what a row says, in all and of each model.
+func (u *Usage) Add(row json.RawMessage) {
+	var models map[string]json.RawMessage
+	if json.Unmarshal(u.add(row)["models"], &models) != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		if of := u.of(name); of != nil {
+			of.add(models[name])
+		}
+	}
 }
 
 // of returns what is of a model, or nil if there are too many models.

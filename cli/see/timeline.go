@@ -13,6 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -66,9 +68,9 @@ func timelineCommand() *arg.Command {
 		Summary: "list the frames and forks of a run",
 		Usage:   []string{"<run> [--tree] [--all] [--long] [--limit N] [--since TIME] [--changes --json]"},
 		About: `Lists the frames of a run in order: number, time, duration of the step, a mark and the lines
-added and removed if the step changed files, and a description. The forks of a frame stand
-below it. Times are local, and the date stands above its first frame. <run> is a run's id or
-a unique prefix of it.
+added and removed if the step changed files, and a description. The forks of a frame are named
+below it; with --tree, their timelines follow below the run's. Times are local, and the date stands
+above its first frame. <run> is a run's id or a unique prefix of it.
 
 Below the frames stand the repositories in the working copy and the changed submodules that the
 newest frame does not have.
@@ -76,15 +78,16 @@ newest frame does not have.
 --long adds the date, the content hash, and the revision of the working copy to each frame:
 jj's change, or git's commit. Frames with the same content hash have the same state.
 
-The list omits frames dropped by a travel, a reset or an undo, and forks that were undone.
---all shows them; their addresses, <run>:<frame>, stay valid in any case.
+The list omits frames in which steps start that end later, frames dropped by a travel, a reset or
+an undo, and forks that were undone. --all shows them; their addresses, <run>:<frame>, stay valid
+in any case. --json has the starts.
 
 With --json, --changes adds what each frame has changed in the state: nodes with their new
 states, output rows, loops, approvals, requests, waits, signals and the input.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "tree", Usage: "also show the timelines of the forks, and of their forks"},
-			&urfave.BoolFlag{Name: "all", Usage: "also show dropped frames and undone forks"},
+			&urfave.BoolFlag{Name: "all", Usage: "also show starts of ended steps, dropped frames and undone forks"},
 			&urfave.BoolFlag{Name: "long", Usage: "also show dates, content hashes and revisions"},
 			&urfave.BoolFlag{Name: "changes", Usage: "with --json: also print what each frame has changed in the state"},
 			arg.LimitFlag(0, "list only the newest `N` frames (default: all)"),
@@ -139,7 +142,7 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 		return s.WriteJSON(timelineDocument{"timeline", node})
 	}
 	text := timelineText{
-		p: display.NewPainter(ctx, s), zone: s.Now().Location(), long: opts.long, effects: effects, waits: make(map[string]string),
+		p: display.NewPainter(ctx, s), zone: s.Now().Location(), long: opts.long, effects: effects, all: opts.all, waits: make(map[string]string),
 		cancelled: make(map[string]string), left: make(map[string][]snapshot.LeftOut),
 	}
 	err = eachTimeline(t, func(run *list.RunTimeline) (err error) {
@@ -161,6 +164,9 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	return s.Paged(ctx, func() error {
 		var b strings.Builder
 		text.write(&b, t, "")
+		if text.folded > 0 {
+			b.WriteString(text.p.Paint(term.Dim, "left out: "+plain.Count(text.folded, "start")+" of steps; --all shows them") + "\n")
+		}
 		return s.Printf("%s", b.String())
 	})
 }

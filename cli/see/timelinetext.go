@@ -3,6 +3,7 @@ package see
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,9 +35,11 @@ type timelineText struct {
 	names     map[string]*agent.Name        // by the id of the run: how people know it, if it is a session
 	effects   map[string][]list.Effect      // by run id: the effects of its frames, in the order of the frames
 	left      map[string][]snapshot.LeftOut // by run id: see repositoriesLeft
+	all       bool                          // also show frames that only start steps that end later
 
-	day  string       // the date that was written last
-	line bytes.Buffer // the line of the frame that is being written
+	folded int          // the number of the steps whose starts were left out
+	day    string       // the date that was written last
+	line   bytes.Buffer // the line of the frame that is being written
 }
 
 // frameColumns has the widths of the columns in the timeline of a run: the frame number, the duration, and the changes
@@ -47,8 +50,8 @@ type frameColumns struct {
 }
 
 // write writes the timeline of a run to b: a header line, a line for each frame, and a line about everything the run
-// waits for. Below a frame, write adds a line for each fork that starts there. If tree has the timeline of the fork,
-// this timeline follows with a larger indent. Every line begins with indent.
+// waits for. Below a frame, write adds a line for each fork that starts there. The timelines of forks in tree follow
+// below, with a larger indent. Every line begins with indent.
 func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
 	run := tree.Timeline
 	b.WriteString(indent + t.p.Paint(term.Bold, plain.Text(run.RunID)))
@@ -61,15 +64,14 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 		b.WriteString(" by " + plain.Text(by))
 	}
 	b.WriteString(t.named(run.RunID) + "\n")
-	children := make(map[string]*list.Tree, len(tree.Children))
-	for i := range tree.Children {
-		children[tree.Children[i].Timeline.RunID] = &tree.Children[i]
-	}
 	if run.LeftOut > 0 {
 		b.WriteString(indent + t.p.Paint(term.Dim, "  … "+plain.Count(run.LeftOut, "frame")+" before") + "\n")
 	}
-	columns := t.columns(run)
+	columns, folded := t.columns(run), t.folds(run)
 	for i, f := range run.Frames {
+		if t.folded += folded[i]; folded[i] > 0 {
+			continue
+		}
 		at := time.UnixMilli(f.CreatedAtMs).In(t.zone)
 		if !t.long {
 			t.date(b, at, indent)
@@ -77,12 +79,10 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 		t.frame(b, f, at, t.effect(run, i), columns, indent)
 		for _, fork := range f.Forks {
 			fmt.Fprintf(b, "%s  |-- %s%s (%s)", indent, t.p.Paint(term.Bold, plain.Text(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
-			if child := children[fork.RunID]; child != nil {
-				b.WriteByte('\n')
-				t.write(b, child, indent+"    ")
-			} else {
-				b.WriteString(t.named(fork.RunID) + "\n")
+			if len(tree.Children) == 0 { // else its own timeline has the name
+				b.WriteString(t.named(fork.RunID))
 			}
+			b.WriteByte('\n')
 		}
 	}
 	if left := display.LeftOutNames(t.left[run.RunID]); len(left) > 0 {
@@ -91,6 +91,36 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 	if text := t.waits[run.RunID]; text != "" {
 		b.WriteString(indent + "  " + text + "\n")
 	}
+	for i := range tree.Children {
+		t.write(b, &tree.Children[i], indent+"    ")
+	}
+}
+
+// folds returns, by the index in run.Frames, how many steps a frame starts, if it does nothing else and later frames show their ends; else 0.
+func (t *timelineText) folds(run list.RunTimeline) []int {
+	out := make([]int, len(run.Frames))
+	if t.all {
+		return out
+	}
+	told := make(map[string]bool) // the steps that later frames name
+	for i, f := range slices.Backward(run.Frames) {
+		starts, try, ok := strings.Cut(f.Subject, " started")
+		if ok && (try == "" || strings.HasPrefix(try, " (attempt ")) && !strings.Contains(try, ";") {
+			names := strings.Split(starts, ", ")
+			if !t.effect(run, i).Changed && len(f.Forks) == 0 && !slices.ContainsFunc(names, func(name string) bool { return !told[name] }) {
+				out[i] = len(names)
+			}
+			continue
+		}
+		what, _, _ := strings.Cut(f.Subject, ": ") // the text of an error may have any words
+		for phrase := range strings.SplitSeq(what, "; ") {
+			for name := range strings.SplitSeq(phrase, ", ") {
+				name, _, _ = strings.Cut(name, " ")
+				told[name] = true
+			}
+		}
+	}
+	return out
 }
 
 // named returns the name of a session with spaces before it, or "".

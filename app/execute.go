@@ -65,7 +65,7 @@ type execution struct {
 	file         string    // the workflow file that the request names; "" for none
 	scheduled    bool      // a schedule names the file, and not the user
 	acceptChange bool
-	change       ChangeConsenter // asked if the workflow differs from the run's own; nil refuses
+	change       ChangeConsenter   // asked if the workflow differs from the run's own; nil refuses
 	force        bool              // take the run over from a process that is running it
 	input        json.RawMessage   // changes members of the run's input; nil: none
 	files        *code.WorkingCopy // nil: the working copy of the request

@@ -3,6 +3,7 @@ package diff
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // mark is the first character of a line: the sign of an added, a removed, a changed or an unmarked line. It is
@@ -103,12 +104,57 @@ func (p *printer) change(from, to json.RawMessage) {
 	p.lines(lines)
 }
 
+// sides adds the lines of a value with its two sides beside each other: what was removed is left of what was added in its place.
+func (p *printer) sides(lines []valueLine) {
+	for len(lines) > 0 {
+		minus := run(lines, removed)
+		plus := run(lines[minus:], added)
+		if minus+plus == 0 {
+			text := p.options.Side(printable(lines[0].text), 0)
+			p.line(plain, valueIndent+"  "+text+"   "+strings.TrimRight(text, " "))
+			lines = lines[1:]
+			continue
+		}
+		for i := range max(minus, plus) {
+			var left, right valueLine
+			m := changed
+			if i < minus {
+				left = lines[i]
+			} else {
+				m = added
+			}
+			if i < plus {
+				right = lines[minus+i]
+			} else {
+				m = removed
+			}
+			text := p.options.Side(printable(left.text), left.focus) + "   " + strings.TrimRight(p.options.Side(printable(right.text), right.focus), " ")
+			p.line(m, strings.TrimRight(valueIndent+string(m)+" "+text, " "))
+		}
+		lines = lines[minus+plus:]
+	}
+}
+
+// run returns the number of lines at the beginning of lines that have the mark m.
+func run(lines []valueLine, m mark) int {
+	n := 0
+	for n < len(lines) && lines[n].mark == m {
+		n++
+	}
+	return n
+}
+
 // lines adds the lines of a value. Unless RenderOptions.Full is set, it shortens long lines and stops after maxLines
 // lines. It then adds a line with the number and the size in bytes of the omitted lines.
 func (p *printer) lines(lines []valueLine) {
 	shown := len(lines)
 	if !p.options.Full && shown > maxLines {
 		shown = maxLines
+	}
+	left := lines[shown:]
+	if p.options.Side != nil {
+		p.sides(lines[:shown])
+		shown = 0
 	}
 	for _, l := range lines[:shown] {
 		text := l.text
@@ -117,7 +163,7 @@ func (p *printer) lines(lines []valueLine) {
 		}
 		p.line(l.mark, valueIndent+string(l.mark)+" "+printable(text))
 	}
-	if left := lines[shown:]; len(left) > 0 {
+	if len(left) > 0 {
 		size := 0
 		for _, l := range left {
 			size += len(l.text) + 1

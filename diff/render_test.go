@@ -143,6 +143,27 @@ func TestFullShowsValuesWhole(t *testing.T) {
 	assert.Contains(t, text, `"step 59"`)
 }
 
+func TestTheSidesOfAValueStandBesideEachOther(t *testing.T) {
+	t.Parallel()
+	side := func(text string, _ int) string {
+		runes := []rune(text + strings.Repeat(" ", 20))
+		return string(runes[:20])
+	}
+	for name, edit := range renderCases() {
+		text := render(t, edit, diff.RenderOptions{Side: side})
+		for _, r := range text {
+			require.True(t, r == '\n' || strconv.IsPrint(r), "%s: %q reaches the terminal", name, r)
+		}
+		if name == "loops-input" {
+			assert.Contains(t, text, "Input changed\n"+
+				"      {                      {\n"+
+				"    ~   \"ticket\": \"T-1\"        \"ticket\": \"T-2\"\n"+
+				"    +                          \"n\": 1.50\n"+
+				"      }                      }\n")
+		}
+	}
+}
+
 func TestRenderShowsTheVCSPointer(t *testing.T) {
 	t.Parallel()
 	result, err := diff.Snapshots(diff.Snapshot{State: snapshot.EmptyState()},

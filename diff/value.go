@@ -126,21 +126,13 @@ func lineMark(c byte) mark {
 // focusPairs sets the focus of removed lines, and of the added lines that replace them, to the offset of the first byte
 // that differs. It changes only a block of removed lines that is followed by as many added lines.
 func focusPairs(lines []valueLine) {
-	// count returns the number of successive lines with the mark m. The first of them is lines[from].
-	count := func(from int, m mark) int {
-		n := 0
-		for from+n < len(lines) && lines[from+n].mark == m {
-			n++
-		}
-		return n
-	}
 	for i := 0; i < len(lines); {
-		n := count(i, removed)
+		n := run(lines[i:], removed)
 		if n == 0 {
 			i++
 			continue
 		}
-		if count(i+n, added) == n {
+		if run(lines[i+n:], added) == n {
 			for k := i; k < i+n; k++ {
 				focus := commonPrefix(lines[k].text, lines[k+n].text)
 				lines[k].focus, lines[k+n].focus = focus, focus

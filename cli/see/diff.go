@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -25,7 +26,7 @@ func diffCommand() *arg.Command {
 		Name:    "diff",
 		Summary: "compare two frames, in state or in code",
 		Usage: []string{
-			"[<workflow>] <run>[:<frame>] [<run>[:<frame>]] [--full]",
+			"[<workflow>] <run>[:<frame>] [<run>[:<frame>]] [--full | --side-by-side]",
 			"--code [--stat] [--worktree TASK] [<workflow>] <run>[:<frame>] [<run>[:<frame>]] [[--] <path>...]",
 			"--align <run> <run> [--full]",
 		},
@@ -45,6 +46,7 @@ lines are equal; many equal lines are one line, unless --full is given.`,
 		MinArgs: 1, MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "full", Usage: "show long values in full"},
+			&urfave.BoolFlag{Name: "side-by-side", Aliases: []string{"y"}, Usage: "show the values before and after beside each other"},
 			&urfave.BoolFlag{Name: "align", Usage: "compare two runs step by step"},
 			&urfave.BoolFlag{Name: "code", Usage: "compare the files with git diff"},
 			&urfave.StringFlag{Name: "worktree", Usage: "with --code: compare the worktrees of `TASK`"},
@@ -72,6 +74,13 @@ lines are equal; many equal lines are one line, unless --full is given.`,
 				return cmd.Misused("diff --align needs two runs, got %s", plain.Count(len(args), "argument"))
 			}
 		}
+		options := diff.RenderOptions{Full: c.Bool("full")}
+		if c.Bool("side-by-side") {
+			if c.Bool("full") || c.Bool("align") || c.Bool("code") {
+				return cmd.Misused("--side-by-side goes with none of --full, --align and --code")
+			}
+			options.Side = sideOf(s)
+		}
 		if !c.Bool("code") {
 			switch {
 			case c.IsSet("worktree"):
@@ -97,7 +106,7 @@ lines are equal; many equal lines are one line, unless --full is given.`,
 			if err != nil {
 				return err
 			}
-			return runDiff(ctx, s, store, two, c.Bool("full"))
+			return runDiff(ctx, s, store, two, options)
 		})
 	}
 	return cmd
@@ -144,8 +153,9 @@ type diffDocument struct {
 }
 
 // runDiff prints how the states of two frames differ, and how many of their files and lines differ. If the files cannot
-// be compared, runDiff warns and prints only how the states differ. If full is true, it does not shorten long values.
-func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, full bool) error {
+// be compared, runDiff warns and prints only how the states differ. options say how values
+// are shown.
+func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, options diff.RenderOptions) error {
 	result, err := two.States()
 	if err != nil {
 		return err
@@ -174,7 +184,8 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 	}
 	return s.Paged(ctx, func() error {
 		if !result.Empty() || len(files) == 0 && journal.empty() { // if only files or journals differ, do not print that the states are equal
-			if err := result.Render(s.Out, diff.RenderOptions{Colors: display.NewPainter(ctx, s).On(), Full: full}); err != nil {
+			options.Colors = display.NewPainter(ctx, s).On()
+			if err := result.Render(s.Out, options); err != nil {
 				return err
 			}
 		}
@@ -183,6 +194,22 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 		}
 		return s.Printf("%s", journal.text(display.NewPainter(ctx, s)))
 	})
+}
+
+// sideOf returns the function that cuts or pads a text to the width of one side of the terminal.
+func sideOf(s *session.Session) func(text string, focus int) string {
+	const beside = 9 // what stands before the left and between the sides
+	width, dots := max((s.Columns()-beside)/2, 10), display.GlyphsOf(s.Terminal).Dots
+	return func(text string, focus int) string {
+		if start := focus - width/4; focus > width/2 && term.Width(text) > width && start < len(text) {
+			for start > 0 && !utf8.RuneStart(text[start]) {
+				start--
+			}
+			text = dots + text[start:]
+		}
+		text = term.CutEnd(text, width, dots)
+		return display.Padded(text, text, width)
+	}
 }
 
 // printFileChanges prints a line for each working copy that differs. The line has the number of files, the numbers of

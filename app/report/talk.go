@@ -90,21 +90,21 @@ func (r *runReader) turns(calls *callBook) error {
 	var part *Part
 	turn, first := 0, len(r.out.Parts)
 	for _, m := range chat.Messages {
-		if m.Within && part == nil {
-			continue
-		}
-		if m.Role == "user" && !m.Within || part == nil {
+		begins := m.Role == "user" && !m.Within
+		if begins {
 			turn++
+		}
+		if begins || part == nil {
 			part = r.turn(turn)
 			r.out.Parts = append(r.out.Parts, part)
 		}
 		r.message(part, m, calls, results)
-		if !said && m.Role == "user" && !m.Within {
+		if !said && begins {
 			r.turnCalls(part, calls, turn)
 		}
 	}
-	if most := r.share(4 * maxParts); turn > most { // the newest turns stay
-		r.out.MoreParts += turn - most
+	if most := r.share(4 * maxParts); len(r.out.Parts)-first > most { // the newest turns stay
+		r.out.MoreParts += len(r.out.Parts) - first - most
 		r.out.Parts = append(r.out.Parts[:first], r.out.Parts[len(r.out.Parts)-most:]...)
 	}
 	if part != nil {
@@ -116,6 +116,9 @@ func (r *runReader) turns(calls *callBook) error {
 // turn returns the part of a turn.
 func (r *runReader) turn(number int) *Part {
 	part := &Part{Kind: TalkPart, Title: fmt.Sprintf("Turn %d", number)}
+	if number == 0 {
+		part.Title = "Before the first prompt"
+	}
 	for i := range r.sum.Steps {
 		if step := &r.sum.Steps[i]; step.Iteration == number {
 			part.State = nodeState(step.State)

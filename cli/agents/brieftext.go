@@ -58,17 +58,24 @@ func writeWork(out *strings.Builder, b *agent.Brief) {
 		tools = append(tools, text)
 	}
 	fmt.Fprintf(out, "Tool calls so far: %s.\n", cmp.Or(strings.Join(tools, ", "), "none"))
-	if len(b.Files) == 0 {
+	switch {
+	case len(b.Files) > 0 && b.Bare:
+		out.WriteString("Files that calls have changed, as they name them (no files were captured):\n\n")
+	case b.Bare:
+		out.WriteString("Files changed so far: not known, because no files were captured.\n")
+	case len(b.Files) == 0:
 		out.WriteString("Files changed so far: none.\n")
-		return
+	default:
+		out.WriteString("Files changed so far:\n\n")
 	}
-	out.WriteString("Files changed so far:\n\n")
 	for _, file := range b.Files[:min(len(b.Files), shownFiles)] {
-		lines := "lines not counted"
-		if file.Added != nil && file.Removed != nil {
-			lines = fmt.Sprintf("+%d -%d", *file.Added, *file.Removed)
+		lines := " (lines not counted)"
+		if b.Bare {
+			lines = ""
+		} else if file.Added != nil && file.Removed != nil {
+			lines = fmt.Sprintf(" (+%d -%d)", *file.Added, *file.Removed)
 		}
-		fmt.Fprintf(out, "- %s (%s)\n", plain.Text(file.Path), lines)
+		fmt.Fprintf(out, "- %s%s\n", plain.Text(file.Path), lines)
 	}
 	if more := len(b.Files) - shownFiles; more > 0 {
 		fmt.Fprintf(out, "- and %d more\n", more)

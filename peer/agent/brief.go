@@ -29,7 +29,7 @@ type Brief struct {
 	Prompt  string // of the turn
 	Todos   []Todo
 	Tools   []ToolCount // since the session began, the most frequent first
-	Files   []FileCount // since the session's first frame, by path
+	Files   []FileCount // since the session's first frame, by path; of a bare frame, those that calls name
 	Git     GitState
 	Bare    bool   // no files were captured for the frame: an imported session has none
 	Summary string // the model's last message
@@ -156,7 +156,16 @@ func (b *Brief) takeFiles(ctx context.Context, s *timeline.Store, at *timeline.L
 		return timeline.Explain(err)
 	}
 	b.Bare = vcs == nil || vcs.Tree.IsZero()
-	if b.Git, err = gitStateOf(s.Objects(), vcs); err != nil || b.Bare {
+	if b.Git, err = gitStateOf(s.Objects(), vcs); err != nil {
+		return err
+	}
+	if b.Bare {
+		named, err := namedFiles(at, "")
+		for _, path := range slices.Sorted(maps.Keys(named)) {
+			if named[path] {
+				b.Files = append(b.Files, FileCount{Path: snapshot.EscapePath(path)})
+			}
+		}
 		return err
 	}
 	frames, err := framesUpTo(s, at)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -137,6 +138,10 @@ func (j *importJob) read(ctx context.Context, from io.Reader, progress func(int6
 
 // take takes in one line.
 func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
+	if session := dialect.Printed(text); session != "" && !j.understood {
+		return fault.New(fault.InvalidInput, "%s is what %s prints for programs (stream-json): it has no prompts, and is no transcript", j.shown, j.speaks.Name).
+			Hint("import the file that the agent itself keeps of the session %s", session)
+	}
 	facts := j.speaks.Read(text)
 	j.understood = j.understood || facts.Answers || facts.Said != nil || facts.Vendor || facts.Session != ""
 	if id := facts.Session; j.session == "" && dialect.IsSessionID(id) && (plain.IsUUID(id) || !j.speaks.UUIDs || j.fileName == "") {
@@ -160,6 +165,10 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 		if err := j.beginTurn(ctx, line, prompt); err != nil {
 			return err
 		}
+	} else if j.series == nil && j.origin == nil && isModels(line) {
+		if err := j.beginMiddle(ctx, line); err != nil {
+			return err
+		}
 	}
 	if j.series != nil {
 		for _, text := range append(besideOf(line), heard) {
@@ -167,6 +176,12 @@ func (j *importJob) take(ctx context.Context, text []byte, offset int64) error {
 		}
 	}
 	return j.keep(line)
+}
+
+// isModels reports whether a line is of the session's model: what it says, calls or uses.
+func isModels(line dialect.Line) bool {
+	says := func(s dialect.Saying) bool { return s.Role == dialect.Assistant }
+	return !line.Aside && (len(line.Begun) > 0 || line.Usage != dialect.Usage{} || slices.ContainsFunc(line.Said, says))
 }
 
 // promptIn returns the prompt in a line, or "" if the line is no prompt.
@@ -182,7 +197,7 @@ func promptIn(line dialect.Line) string {
 
 // refuseOther returns the error for a file that is not a conversation of the agent.
 func (j *importJob) refuseOther() error {
-	what := "has no prompt of a user"
+	what := "has neither a prompt of a user nor an answer"
 	switch {
 	case !j.understood:
 		what = "is not a transcript of " + j.speaks.Name

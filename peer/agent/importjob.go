@@ -34,7 +34,8 @@ type importJob struct {
 	book       redactor
 	d          drafter
 
-	prompt    string // of the open turn
+	open      bool   // a turn was begun
+	prompt    string // of the open turn; "" before the first prompt
 	promptID  string // of the message with the prompt; "" if unknown
 	model     string // that answers; "" if unknown
 	answer    string // the model's last words in the open turn; "" if it has called a tool since
@@ -109,17 +110,34 @@ func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt str
 	if err := j.endTurn(); err != nil {
 		return err
 	}
+	j.d.mem.beginTurn()
 	j.prompt, j.promptID, j.answer, j.startedMs = strings.ToValidUTF8(prompt, "\uFFFD"), messageOf(line), "", j.atMs
 	d := &j.d
 	d.mem.Failed, d.notices = false, nil
-	d.mem.beginTurn()
-	d.node(snapshot.NodeInProgress)
-	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: j.atMs})
 	d.out.Frame.IDs = []string{TurnID(d.mem.Turn)}
 	d.out.Subject = fmt.Sprintf("turn %d: %s", d.mem.Turn, j.prompt)
 	if err := d.output(promptsTable, map[string]string{"prompt": j.prompt}); err != nil {
 		return err
 	}
+	return j.openTurn(ctx, line)
+}
+
+// beginMiddle begins the run with turn 0: the file begins in the middle of a session, or with a summary, and the model goes on before it has a
+// prompt.
+func (j *importJob) beginMiddle(ctx context.Context, line dialect.Line) error {
+	j.tick(line)
+	if err := j.startRun(ctx); err != nil {
+		return err
+	}
+	j.startedMs, j.d.out.Subject = j.atMs, "the session goes on from before"
+	return j.openTurn(ctx, line)
+}
+
+// openTurn makes the first frame of a turn, which begins with a line.
+func (j *importJob) openTurn(ctx context.Context, line dialect.Line) error {
+	j.open = true
+	j.d.node(snapshot.NodeInProgress)
+	j.d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: j.atMs})
 	read := j.d.mem.Read[j.session]
 	read.Offset, read.Model = line.Offset, j.model
 	j.d.mem.setRead(j.session, read)
@@ -129,7 +147,7 @@ func (j *importJob) beginTurn(ctx context.Context, line dialect.Line, prompt str
 // endTurn sets the rows of the open turn, if there is one. The turn is finished if the model has had the last word.
 func (j *importJob) endTurn() error {
 	d := &j.d
-	if d.mem.Turn == 0 {
+	if !j.open {
 		return nil
 	}
 	state, row := snapshot.NodeCancelled, map[string]string{"prompt": j.prompt}
@@ -142,8 +160,10 @@ func (j *importJob) endTurn() error {
 	at := j.atMs
 	d.node(state)
 	d.attempt(snapshot.Attempt{State: string(state), StartedAtMs: j.startedMs, FinishedAtMs: &at})
-	if err := d.output(promptsTable, row); err != nil {
-		return err
+	if d.mem.Turn > 0 {
+		if err := d.output(promptsTable, row); err != nil {
+			return err
+		}
 	}
 	if d.mem.Usage != (dialect.Usage{}) {
 		if err := d.output(usageTable, usageRow{d.mem.Usage, d.mem.Models}); err != nil {

@@ -19,6 +19,13 @@ var (
 // changes. A path is relative to root, the top of the session's working copy. What commands of a shell change is not known.
 // Code: invalid_input if the run is not a session.
 func OwnPaths(at *timeline.LoadedEntry, root string) (func(path string) bool, error) {
+	own, err := namedFiles(at, root)
+	return func(path string) bool { return own[path] }, err
+}
+
+// namedFiles returns the paths that calls of the session name, and whether one of the calls may have changed the file: see OwnPaths. Without a root,
+// absolute paths stay.
+func namedFiles(at *timeline.LoadedEntry, root string) (map[string]bool, error) {
 	mem, _, err := sessionAt(at)
 	if err != nil {
 		return nil, err
@@ -41,15 +48,16 @@ func OwnPaths(at *timeline.LoadedEntry, root string) (func(path string) bool, er
 			return nil, err
 		}
 		for _, path := range namedPaths(asked.Input) {
-			if filepath.IsAbs(path) {
+			if root != "" && filepath.IsAbs(path) {
 				if path, err = filepath.Rel(root, path); err != nil {
 					continue
 				}
 			}
-			own[filepath.ToSlash(filepath.Clean(path))] = !asked.ReadOnly || own[path]
+			path = filepath.ToSlash(filepath.Clean(path))
+			own[path] = !asked.ReadOnly || own[path]
 		}
 	}
-	return func(path string) bool { return own[path] }, nil
+	return own, nil
 }
 
 // namedPaths returns the paths that the arguments of a call name, as they name them.

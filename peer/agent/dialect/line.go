@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strings"
@@ -47,6 +48,20 @@ type Facts struct {
 	ID       string          // what the line and its copies in forks have; "" if that is the ID of Link, or if nothing is known
 	Copied   bool            // the line is a copy of one of that session
 	LeftOut  bool            // only the Link of a line of the vendor was stored
+}
+
+// Printed returns the session that a line begins if it is of what an agent prints for programs, such as Claude Code's stream-json. Such output is no transcript: it
+// lacks the prompts. It returns "" for any other line.
+func Printed(text []byte) (session string) {
+	var line struct {
+		Type    string `json:"type"`
+		Session string `json:"session_id"`
+		Thread  string `json:"thread_id"`
+	}
+	if decode(text, &line) == nil && (line.Type == "system" || line.Type == "init" || line.Type == "thread.started") {
+		session = cmp.Or(line.Session, line.Thread)
+	}
+	return session
 }
 
 // Link is the place of a line in a conversation that is a tree: an agent that goes back goes on from an older line.

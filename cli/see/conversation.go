@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // argumentShown is how many characters are shown of the argument of a call.
@@ -26,28 +26,14 @@ type messageDocument struct {
 // printConversation prints the conversation of a session up to an entry: what the user said after "> ", what the agent said as it is, and a
 // line for each tool call. With --json, it prints a document for each message. Secrets stay placeholders.
 func printConversation(ctx context.Context, s *session.Session, at *timeline.LoadedEntry, opts logsOptions) error {
-	if opts.follow {
-		return fault.New(fault.Usage, "the conversation of a session cannot be followed").
-			Hint("`git smithers watch %s` shows its frames as they come", fault.Word(at.Address.Run))
-	}
 	chat, err := agent.Messages(at)
 	if err != nil {
 		return err
 	}
 	if s.JSON {
-		for _, m := range chat.Messages {
-			if err := s.WriteJSON(messageDocument{"message", m}); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeMessages(s, chat.Messages)
 	}
-	painter := s.Painter(ctx)
-	var out strings.Builder
-	for _, m := range chat.Messages {
-		writeMessage(&out, painter, m)
-	}
-	text, from, total := opts.lines.of(strings.TrimRight(out.String(), "\n"))
+	text, from, total := opts.lines.of(conversationText(ctx, s, chat))
 	if text == "" {
 		s.Note("the conversation has %s", plain.Count(total, "line"))
 		return nil
@@ -56,6 +42,71 @@ func printConversation(ctx context.Context, s *session.Session, at *timeline.Loa
 		s.Note("… %s before", plain.Count(before, "line"))
 	}
 	return s.Paged(ctx, func() error { return s.Printf("%s\n", strings.TrimRight(text, "\n")) })
+}
+
+// followConversation prints the conversation of a session, and what comes to it as soon as a hook has stored it, until the session has ended. With --json, a
+// message is printed when the next one has begun: until then, the agent may add to it.
+func followConversation(ctx context.Context, s *session.Session, head *timeline.Head, opts logsOptions) error {
+	var printed []string // lines
+	messages := 0        // that are printed
+	for first := true; ; first = false {
+		ended := head.Row().Status.Ended()
+		at := &timeline.LoadedEntry{Address: timeline.Address{Run: head.Row().ID, Frame: snapshot.NoFrame}, Entry: head.Entry(), Bare: true}
+		chat, err := agent.Messages(at)
+		if err != nil {
+			return err
+		}
+		if s.JSON {
+			settled := len(chat.Messages)
+			for settled > messages && !ended && chat.Messages[settled-1].Role != "user" {
+				settled--
+			}
+			err = writeMessages(s, chat.Messages[messages:settled])
+			messages = settled
+		} else {
+			lines := linesOf(conversationText(ctx, s, chat))
+			skip := sharedLines(printed, lines)
+			if first {
+				skip = opts.lines.skipped(len(lines))
+			}
+			err = s.Printf("%s", strings.Join(lines[skip:], ""))
+			printed = lines
+		}
+		if err != nil || ended {
+			return err
+		}
+		if err := waitForTip(ctx, head); err != nil {
+			return err
+		}
+	}
+}
+
+// sharedLines returns the number of lines with which both lists begin.
+func sharedLines(a, b []string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// writeMessages prints messages as JSON.
+func writeMessages(s *session.Session, messages []agent.Message) error {
+	for _, m := range messages {
+		if err := s.WriteJSON(messageDocument{"message", m}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conversationText returns a conversation for people. It ends with a line feed if it is not empty.
+func conversationText(ctx context.Context, s *session.Session, chat *agent.Chat) string {
+	painter := s.Painter(ctx)
+	var out strings.Builder
+	for _, m := range chat.Messages {
+		writeMessage(&out, painter, m)
+	}
+	return out.String()
 }
 
 // writeMessage writes a message of a conversation for people. The results of calls are left out.

@@ -33,7 +33,7 @@ func (f *eventFollower) follow(ctx context.Context) error {
 		if err != nil || enough || ended {
 			return err
 		}
-		if err := f.wait(ctx); err != nil {
+		if err := waitForTip(ctx, f.head); err != nil {
 			return err
 		}
 	}
@@ -89,18 +89,18 @@ func (f *eventFollower) printLines(list []sqliteindex.EventRow) error {
 	return f.s.Printf("%s", b.String())
 }
 
-// wait waits until the run has a new tip. It reads the tip every eventsEvery. It returns the error of ctx if ctx ends
+// waitForTip waits until a run has a new tip. It reads the tip every eventsEvery. It returns the error of ctx if ctx ends
 // first, or the error of reading the tip.
-func (f *eventFollower) wait(ctx context.Context) error {
+func waitForTip(ctx context.Context, head *timeline.Head) error {
 	ticker := time.NewTicker(eventsEvery)
 	defer ticker.Stop()
-	for tip := f.head.Entry(); f.head.Entry() == tip; {
+	for tip := head.Entry(); head.Entry() == tip; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
 		}
-		if err := f.head.Refresh(ctx); err != nil {
+		if err := head.Refresh(ctx); err != nil {
 			return err
 		}
 	}

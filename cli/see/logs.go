@@ -50,7 +50,8 @@ run that started last. If the attempt is running, logs prints the output so far;
 continues until the attempt ends. Without a node, --follow prints the logs of all tasks as
 they run, each line after its task, until nobody executes the run any more: also of a run
 that supervise or another terminal executes. --tail prints only the end of the log, and
---from begins at a line. Of a session, logs prints the conversation.
+--from begins at a line. Of a session, logs prints the conversation, and --follow continues until
+the session has ended.
 
 At a terminal, colours of the log stay, and nothing else that could control the terminal.
 --raw prints the bytes as they are, to a file or a program.
@@ -134,6 +135,9 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		talk, err := at.Entry.HasExt(agent.EngineName)
 		if err != nil {
 			return timeline.Explain(err)
+		}
+		if talk && opts.follow && log.head != nil {
+			return followConversation(ctx, s, log.head, opts)
 		}
 		if talk {
 			return printConversation(ctx, s, at, opts)

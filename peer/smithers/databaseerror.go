@@ -36,6 +36,10 @@ func explainDatabase(path string, err error) error {
 	case errors.Is(err, source.ErrIndex):
 		return out.Hint("`git smithers fetch` fetches the runs of another repository").
 			Hint("name the file in which Smithers keeps its runs: smithers.db")
+	case errors.Is(err, source.ErrLangGraph):
+		return out.Hint("its program moves them here: `saver.importThreads(SqliteSaver.fromConnString(PATH))`, see docs/langgraph.md")
+	case errors.Is(err, source.ErrPython):
+		return out.Hint("only Python reads their values: a script hands the tuples of SqliteSaver.list() to `%s serve --stdio`, see docs/serve.md", fault.Program)
 	case errors.Is(err, source.ErrNotDatabase):
 		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
 	case errors.Is(err, source.ErrNotSmithers):

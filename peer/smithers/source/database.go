@@ -225,9 +225,21 @@ func (db *DB) read(ctx context.Context, f file, how access, read func(*Tx) error
 		return err
 	}
 	if runs := tx.Table(runsTable); runs == nil || !runs.has("run_id", "created_at_ms") {
-		return ErrNotSmithers
+		return cmp.Or(langGraph(ctx, conn.Conn, tx), ErrNotSmithers)
 	}
 	return read(tx)
+}
+
+// langGraph returns the error for a database of a checkpointer of LangGraph, or nil for any other. Python's serializer writes msgpack.
+func langGraph(ctx context.Context, conn *sql.Conn, tx *Tx) error {
+	if t := tx.Table("checkpoints"); t == nil || !t.has("thread_id", "checkpoint_id", "type") {
+		return nil
+	}
+	var python bool
+	if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM checkpoints WHERE type = 'msgpack')").Scan(&python); err != nil || !python {
+		return ErrLangGraph
+	}
+	return ErrPython
 }
 
 // refuseIndex returns ErrIndex if the database is an index that package sqliteindex created.

@@ -316,3 +316,16 @@ func TestADatabaseThatIsLockedForLongIsWrittenToInTheEnd(t *testing.T) {
 	assert.Positive(t, retries)
 	read(t, path, func(tx *source.Tx) { assert.Len(t, rows(t, tx, "_smithers_runs", "r"), 1) })
 }
+
+func TestADatabaseOfLangGraphIsNamed(t *testing.T) {
+	t.Parallel()
+	const checkpoints = "CREATE TABLE checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)"
+	for kind, want := range map[string]error{"json": source.ErrLangGraph, "msgpack": source.ErrPython} {
+		db, err := source.Open(t.Context(), database(t, checkpoints, "INSERT INTO checkpoints (thread_id, type) VALUES ('a', '"+kind+"')"))
+		if err == nil {
+			err = db.Read(t.Context(), func(*source.Tx) error { return nil })
+		}
+		require.ErrorIs(t, err, want)
+		require.ErrorIs(t, err, source.ErrNotSmithers)
+	}
+}

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,36 +23,43 @@ import (
 type setupDocument struct {
 	Kind    string `json:"kind"`
 	Agent   string `json:"agent"`
-	File    string `json:"file"` // relative to the top of the working copy, with slashes
+	File    string `json:"file"` // relative to the top of the working copy, with slashes; the whole path with --user
 	Enabled bool   `json:"enabled"`
 	Changed bool   `json:"changed"`
 }
 
-// sharedFlag returns the flag --shared.
-func sharedFlag() urfave.Flag {
-	return &urfave.BoolFlag{Name: "shared", Usage: "use the settings that the project shares"}
+// placeFlags returns the flags --shared and --user.
+func placeFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.BoolFlag{Name: "shared", Usage: "use the settings that the project shares"},
+		&urfave.BoolFlag{Name: "user", Usage: "use your own settings, for all repositories"},
+	}
 }
 
 func enableCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "enable",
 		Summary: "record the sessions of coding agents from now on",
-		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared]"},
+		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared | --user]"},
 		About: `Adds hooks to the settings of the agents in this working copy. Without names, these are the agents
 that are installed, or claude if none is on PATH. What is in a file of settings stays. A colleague without git-smithers is not
 disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
 restarted. A file that enable makes for this clone alone is put into .git/info/exclude, so that
 git add does not take it.
 
+With --user, the hooks are in the agents' settings in your home folder, and each repository in which
+an agent works is recorded; what the working copy's own hooks record, they leave to these. An agent
+that starts above repositories, in none, is recorded in each of them.
+
 The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
 .gemini/settings.json; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts. Some agents
 ask whether you trust the hooks; session status says what is missing.`,
 		MaxArgs:  arg.AnyNumber,
-		Flags:    []urfave.Flag{sharedFlag()},
+		Flags:    placeFlags(),
 		Exits:    arg.Writes(),
 		Examples: []arg.Example{{"record Claude Code in this repository", "git smithers session enable claude"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			return withSetup(ctx, s, c, func(setup hooks.Setup) error {
+			return withSetup(ctx, s, c, func() []string { return installed(s, c.Bool("shared")) }, func(setup hooks.Setup) error {
 				changed, err := setup.Enable()
 				if err != nil {
 					return err
@@ -73,25 +81,26 @@ func disableCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "disable",
 		Summary: "record the sessions of coding agents no more",
-		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared]"},
+		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared | --user]"},
 		About: `Removes the hooks that session enable has added. If nobody has changed the settings since, they
 are byte for byte what they were. Recorded sessions stay. Without names, these are the hooks of all
-agents; hooks in settings that the project shares stay without --shared.`,
+agents; hooks in settings that the project shares stay without --shared, and those in your home folder
+without --user.`,
 		MaxArgs:  arg.AnyNumber,
-		Flags:    []urfave.Flag{sharedFlag()},
+		Flags:    placeFlags(),
 		Exits:    arg.Writes(),
 		Examples: []arg.Example{{"stop recording Claude Code in this repository", "git smithers session disable claude"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			if c.Args().Present() {
-				return withSetup(ctx, s, c, func(setup hooks.Setup) error { return disable(s, setup) })
+			if !c.Args().Present() && !c.Bool("user") {
+				return s.WithStore(ctx, func(store *timeline.Store) error { return disableAll(s, store, c.Bool("shared")) })
 			}
-			return s.WithStore(ctx, func(store *timeline.Store) error { return disableAll(s, store, c.Bool("shared")) })
+			return withSetup(ctx, s, c, withHooks, func(setup hooks.Setup) error { return disable(s, setup) })
 		},
 	}
 }
 
-// disableAll removes the hooks of all agents from the user's own settings or, if shared is true, from those that the project shares. Settings that
-// cannot be edited do not stop the others.
+// disableAll removes the hooks of all agents from the user's own settings for the project or, if shared is true, from those that the project shares.
+// Settings that cannot be edited do not stop the others.
 func disableAll(s *session.Session, store *timeline.Store, shared bool) error {
 	root, err := topOf(store)
 	if err != nil {
@@ -105,10 +114,10 @@ func disableAll(s *session.Session, store *timeline.Store, shared bool) error {
 			have, _, err := setup.InPlace()
 			found = found || len(have) > 0
 			switch {
-			case setup.Shared != shared && len(have) > 0:
-				sayHooks(s, setup)
-				continue
-			case setup.Shared != shared:
+			case setup.User != "" || setup.Shared != shared:
+				if len(have) > 0 {
+					sayHooks(s, setup)
+				}
 				continue
 			case err == nil && len(have) > 0:
 				err = disable(s, setup)
@@ -139,7 +148,7 @@ func disable(s *session.Session, setup hooks.Setup) error {
 		s.Note("sessions of %s are recorded no more: the hooks are gone from %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
 	default:
 		s.Note("nothing to do: %s has no hooks of git-smithers", filepath.ToSlash(setup.File()))
-		if setup.Agent.Hooks.Shared == "" {
+		if setup.Agent.Hooks.Shared == "" || setup.User != "" {
 			break
 		}
 		other := setup
@@ -154,7 +163,9 @@ func disable(s *session.Session, setup hooks.Setup) error {
 // sayHooks says how to remove the hooks that stay in a file of settings.
 func sayHooks(s *session.Session, setup hooks.Setup) {
 	command := []string{"disable", setup.Agent.Name}
-	if setup.Shared {
+	if setup.User != "" {
+		command = append(command, "--user")
+	} else if setup.Shared {
 		command = append(command, "--shared")
 	}
 	s.Note("hooks stay in %s: `%s` removes them", filepath.ToSlash(setup.File()), fault.CommandLine(fault.Program+" session", command...))
@@ -178,12 +189,15 @@ func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool) er
 	return s.WriteJSON(setupDocument{"session-hooks", setup.Agent.Name, filepath.ToSlash(setup.File()), enabled, changed})
 }
 
-// withSetup calls f with the setup of each agent that the command line names, or of those that are installed. Codes: usage for an unknown agent,
-// no_working_copy outside of any working copy.
-func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f func(hooks.Setup) error) error {
-	names := c.Args().Slice()
+// withSetup calls f with the setup of each agent that the command line names, or of those that others returns. Codes: usage for an unknown agent,
+// no_working_copy outside of any working copy, unless the settings are the user's.
+func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, others func() []string, f func(hooks.Setup) error) error {
+	names, shared, user := c.Args().Slice(), c.Bool("shared"), c.Bool("user")
+	if shared && user {
+		return fault.New(fault.Usage, "--shared and --user do not go together")
+	}
 	if len(names) == 0 {
-		names = installed(s, c.Bool("shared"))
+		names = others()
 	}
 	var speak []*dialect.Dialect
 	for _, name := range names {
@@ -191,20 +205,47 @@ func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, f fun
 		if !ok || d.Hooks == nil {
 			return fault.New(fault.Usage, "unknown agent %q", name).Hint("agents: %s", strings.Join(withHooks(), ", "))
 		}
-		if c.Bool("shared") && d.Hooks.Shared == "" {
+		if shared && d.Hooks.Shared == "" {
 			return fault.New(fault.Usage, "%s has no settings that a project shares", name)
 		}
 		speak = append(speak, d)
 	}
-	return s.WithStore(ctx, func(store *timeline.Store) error {
-		root, err := topOf(store)
+	each := func(setupOf func(*dialect.Dialect) (hooks.Setup, error)) error {
 		for _, d := range speak {
+			setup, err := setupOf(d)
 			if err == nil {
-				err = f(hooks.Setup{Agent: d, Root: root, Shared: c.Bool("shared"), Private: store.Private(), GitDir: store.Repo().CommonDir})
+				err = f(setup)
+			}
+			if err != nil {
+				return err
 			}
 		}
-		return err
+		return nil
+	}
+	if user {
+		return each(func(d *dialect.Dialect) (hooks.Setup, error) { return hooks.ForUser(d, s.Env, s.Now().UnixMilli()) })
+	}
+	return s.WithStore(ctx, func(store *timeline.Store) error {
+		root, err := topOf(store)
+		if err != nil {
+			return err
+		}
+		return each(func(d *dialect.Dialect) (hooks.Setup, error) { return setupOf(store, root, d, shared), nil })
 	})
+}
+
+// setupOf returns a setup in the working copy with the top root. In a linked worktree without hooks of its own it is that of the main checkout, if the agent
+// reads the settings there.
+func setupOf(store *timeline.Store, root string, d *dialect.Dialect, shared bool) hooks.Setup {
+	common := store.Repo().CommonDir
+	setup := hooks.Setup{Agent: d, Root: root, Shared: shared, Private: store.Private(), NowMs: store.Now().UnixMilli(), GitDir: common}
+	link, err := os.Lstat(filepath.Join(root, ".git"))
+	if err == nil && link.Mode().IsRegular() && d.Hooks.OwnInMain && !shared && filepath.Base(common) == ".git" {
+		if have, _, err := setup.InPlace(); err == nil && len(have) == 0 {
+			setup.Root = filepath.Dir(common)
+		}
+	}
+	return setup
 }
 
 // installed returns the names of the agents that are on PATH or, if shared is true, of those that have settings that a project shares. If there is none,
@@ -224,21 +265,23 @@ func installed(s *session.Session, shared bool) []string {
 	return []string{dialect.Claude}
 }
 
-// setupsOf returns the setups of an agent in the working copy with the top root: the user's own and, if the agent has one, the shared.
+// setupsOf returns the setups of an agent for the working copy with the top root: the user's own there, the shared if the agent has one, and the user's
+// for all projects if there is a home folder.
 func setupsOf(store *timeline.Store, root string, speaks *dialect.Dialect) []hooks.Setup {
-	own := hooks.Setup{Agent: speaks, Root: root, Private: store.Private(), GitDir: store.Repo().CommonDir}
-	if speaks.Hooks.Shared == "" {
-		return []hooks.Setup{own}
+	all := []hooks.Setup{setupOf(store, root, speaks, false)}
+	if speaks.Hooks.Shared != "" {
+		all = append(all, setupOf(store, root, speaks, true))
 	}
-	shared := own
-	shared.Shared = true
-	return []hooks.Setup{own, shared}
+	if user, err := hooks.ForUser(speaks, store.Env(), store.Now().UnixMilli()); err == nil {
+		all = append(all, user)
+	}
+	return all
 }
 
-// inPlace returns the setups of an agent that have hooks in the settings.
-func inPlace(store *timeline.Store, root string, speaks *dialect.Dialect) ([]hooks.Setup, error) {
+// inPlace returns those of the setups that have hooks in the settings.
+func inPlace(all []hooks.Setup) ([]hooks.Setup, error) {
 	var found []hooks.Setup
-	for _, setup := range setupsOf(store, root, speaks) {
+	for _, setup := range all {
 		have, _, err := setup.InPlace()
 		if err != nil {
 			return nil, err

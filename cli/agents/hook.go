@@ -30,13 +30,14 @@ func hookCommand() *arg.Command {
 session's run. It prints nothing and exits with 0, whatever happens: agents obey what hooks say.
 What went wrong is in git smithers session status.`,
 		MaxArgs:  arg.AnyNumber,
+		Flags:    []urfave.Flag{&urfave.BoolFlag{Name: "user", Usage: "the hook is in the user's settings for all repositories"}},
 		Exits:    nil,
 		Examples: []arg.Example{{"what Claude Code calls after each batch of tools", "git smithers session hook claude PostToolBatch"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			ctx, stop := context.WithTimeout(ctx, hookTime)
 			defer stop()
 			hook := agent.Hook{
-				Agent: c.Args().Get(0), Event: c.Args().Get(1), Input: s.In, Dir: s.Dir, Env: s.Env, Now: s.Now,
+				Agent: c.Args().Get(0), Event: c.Args().Get(1), User: c.Bool("user"), Input: s.In, Dir: s.Dir, Env: s.Env, Now: s.Now,
 				Recall: retention.Recall, Courier: desk.Courier(s), Retention: func(private string) { startRetention(s, private) },
 			}
 			if send := desk.Collector(s); send != nil {

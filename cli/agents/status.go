@@ -37,6 +37,7 @@ type settingsState struct {
 	Missing []string `json:"missing"`         // without one
 	Unheard []string `json:"unheard"`         // why the agent may not hear the hooks
 	Error   string   `json:"error,omitempty"` // why the file cannot be read
+	Heard   bool     `json:"heard"`           // a hook has come since the hooks were written
 }
 
 // agentState says how the hooks of an agent have run on this machine.
@@ -64,44 +65,79 @@ func statusCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "status",
 		Summary: "show which agents are recorded, and how their hooks fare",
+		Usage:   []string{"[--check]"},
 		About: `Shows which hooks are in place, when those of each agent last ran on this machine, how long they took,
 what an agent must be told before it runs them, what the newest call that failed or warned said, and
-which session is pruned by its age next.`,
+which session is pruned by its age next. With --check, it fails if hooks that are in place are not
+heard: none has come since they were written, some are missing, or the file cannot be read.`,
+		Flags:    []urfave.Flag{&urfave.BoolFlag{Name: "check", Usage: "fail if hooks that are in place are not heard"}},
 		Exits:    arg.Reads(),
 		Examples: []arg.Example{{"see whether sessions are recorded", "git smithers session status"}},
-		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store) })
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			err := s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store, c.Bool("check")) })
+			if fault.CodeOf(err) == fault.NoRepository {
+				return explainAbove(s, err)
+			}
+			return err
 		},
 	}
 }
 
 // runStatus prints which hooks are in place, how they have run, and how long sessions stay.
-func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) error {
+func runStatus(ctx context.Context, s *session.Session, store *timeline.Store, check bool) error {
 	doc := statusDocument{Kind: "session-status", Files: []settingsState{}, Agents: []agentState{}}
 	root, err := topOf(store)
 	if err != nil {
 		return err
 	}
-	for _, name := range withHooks() {
-		doc.Files = append(doc.Files, settingsOf(store, root, name)...)
-	}
 	calls, err := agent.Log(store.Private())
 	if err != nil {
 		return fault.New(fault.Internal, "%w", err)
+	}
+	for _, name := range withHooks() {
+		doc.Files = append(doc.Files, settingsOf(store, root, name, calls)...)
 	}
 	doc.Hooks, doc.Agents = stateOf(calls), agentsOf(doc.Files, calls)
 	if doc.Keep, err = retention.Plan(ctx, store); err != nil {
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(doc)
+		err = s.WriteJSON(doc)
+	} else {
+		_, err = fmt.Fprint(s.Out, statusText(doc))
 	}
-	_, err = fmt.Fprint(s.Out, statusText(doc))
-	return err
+	if err != nil || !check {
+		return err
+	}
+	return doc.check()
+}
+
+// check returns hooks_unheard if hooks that are in place are not heard.
+func (d *statusDocument) check() error {
+	for _, f := range d.Files {
+		if f.Error != "" || len(f.Events) > 0 && (len(f.Missing) > 0 || !f.Heard) {
+			return fault.New(fault.HooksUnheard, "hooks of %s in %s are not heard", f.Agent, f.File).
+				Hint("`%s session status` says why", fault.Program)
+		}
+	}
+	return nil
+}
+
+// explainAbove adds to err, that the folder is in no repository, what becomes of an agent that starts there.
+func explainAbove(s *session.Session, err error) error {
+	var names []string
+	for _, dir := range agent.ReposBelow(s.Dir, s.Env) {
+		names = append(names, plain.Text(filepath.Base(dir)))
+	}
+	if len(names) == 0 {
+		return err
+	}
+	return fault.New(fault.NoRepository, "%w", err).
+		Hint("an agent that starts here is recorded by `%s session enable --user` alone, in each of: %s", fault.Program, strings.Join(names, ", "))
 }
 
 // settingsOf returns the state of the files of settings of an agent.
-func settingsOf(store *timeline.Store, root, name string) []settingsState {
+func settingsOf(store *timeline.Store, root, name string, calls []agent.LogEntry) []settingsState {
 	speaks, _ := dialect.Of(name)
 	var files []settingsState
 	for _, setup := range setupsOf(store, root, speaks) {
@@ -113,6 +149,8 @@ func settingsOf(store *timeline.Store, root, name string) []settingsState {
 		state.Events = append(state.Events, have...)
 		if len(have) > 0 {
 			state.Unheard = append(state.Unheard, setup.Unheard()...)
+			since := setup.Written()
+			state.Heard = slices.ContainsFunc(calls, func(call agent.LogEntry) bool { return call.Agent == name && call.AtMs >= since })
 		}
 		for _, event := range want {
 			if !slices.Contains(have, event) {
@@ -167,11 +205,6 @@ func stateOf(calls []agent.LogEntry) hookState {
 	return state
 }
 
-// ran reports whether a hook of an agent has run on this machine.
-func (d *statusDocument) ran(name string) bool {
-	return slices.ContainsFunc(d.Agents, func(a agentState) bool { return a.Agent == name && a.Calls > 0 })
-}
-
 // statusText returns the status in words.
 func statusText(doc statusDocument) string {
 	var b strings.Builder
@@ -185,7 +218,7 @@ func statusText(doc statusDocument) string {
 			continue
 		case len(f.Missing) > 0:
 			fmt.Fprintf(&b, "%s is recorded in part: %s lacks hooks for %s\n", f.Agent, f.File, strings.Join(f.Missing, ", "))
-		case doc.ran(f.Agent):
+		case f.Heard:
 			fmt.Fprintf(&b, "%s is recorded: hooks are in %s\n", f.Agent, f.File)
 		default:
 			fmt.Fprintf(&b, "%s: hooks are written to %s, and none has come since\n", f.Agent, f.File)

@@ -104,11 +104,13 @@ func hookCourse(store *timeline.Store, c *agent.Course) error {
 	if !ok || speaks.Hooks == nil || root == "" || !c.Recorded {
 		return nil
 	}
-	here, err := inPlace(store, root, speaks)
-	if err != nil || len(here) == 0 {
-		return err
+	here, err := inPlace(setupsOf(store, root, speaks))
+	if err != nil || len(here) == 0 || here[0].User != "" {
+		return err // the user's settings hold for the course, too
 	}
-	there, err := inPlace(store, c.Dir, speaks)
+	all := setupsOf(store, c.Dir, speaks)
+	all[0].Root = c.Dir // an older version of the agent may not read the settings of the main checkout
+	there, err := inPlace(all)
 	if err != nil || len(there) > 0 {
 		return err
 	}

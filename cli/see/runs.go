@@ -174,8 +174,12 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 			return err
 		}
 	}
-	names := namesOf(store, runs)
-	if len(names) > 0 {
+	names := make([]string, len(runs))
+	for i, run := range runs {
+		names[i] = agent.NameOf(store, run).Text()
+	}
+	named := strings.Join(names, "") != ""
+	if named {
 		t.Header = append(t.Header, "PROMPT")
 	}
 	for i, run := range runs {
@@ -200,23 +204,12 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		if opts.wanted.Scores {
 			cells = append(cells, term.Cell{Text: scoresOf(facts[i].Scores)})
 		}
-		if len(names) > 0 {
-			cells = append(cells, term.Cell{Text: names[run.RunID].Text()})
+		if named {
+			cells = append(cells, term.Cell{Text: names[i]})
 		}
 		t.Add(cells...)
 	}
 	return t.Write(s.Terminal)
-}
-
-// namesOf returns the names of the sessions among runs, by their ids.
-func namesOf(store *timeline.Store, runs []list.RunInfo) map[string]*agent.Name {
-	names := make(map[string]*agent.Name)
-	for _, run := range runs {
-		if name := agent.NameOf(store, run); name != nil {
-			names[run.RunID] = name
-		}
-	}
-	return names
 }
 
 // leftCommands returns how many commands outlived the process that started them, by the ids of their runs.

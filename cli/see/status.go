@@ -213,9 +213,6 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 	if out.foreign = engine != ""; err != nil {
 		return out, nil, err
 	}
-	if turn, prompt := agent.OpenTurn(head); turn > 0 {
-		out.turn = fmt.Sprintf("turn %d: %s", turn, plain.Words(prompt))
-	}
 	if !store.Owner(head.Row()).Live {
 		out.AsOf = share.LastSeen(ctx, store, run.RunID, run.Tip)
 	}
@@ -231,6 +228,9 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 		labels[row.Key] = n.Label
 		if n.State == snapshot.NodeInProgress {
 			out.Tasks = append(out.Tasks, display.AttemptName(n.NodeID, n.Iteration))
+			if prompt, _, err := agent.PromptOf(head.State(), n.Iteration); err == nil && run.Name != nil {
+				out.turn = fmt.Sprintf("turn %d: %s", n.Iteration, plain.Words(prompt))
+			}
 		}
 	}
 	lines, err := mail.Open(ctx, store, head, engine, s.Now())

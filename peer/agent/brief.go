@@ -75,13 +75,13 @@ func BriefOf(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry) (
 
 // takeTurn sets what the rows of the turn say.
 func (b *Brief) takeTurn(state *snapshot.State) error {
-	first, _, err := promptOf(state, 1)
+	first, _, err := PromptOf(state, 1)
 	if err != nil {
 		return err
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(first), "\n")
 	b.Title = plain.Shorten(line, maxTitle)
-	if b.Prompt, _, err = promptOf(state, b.Turn); err != nil {
+	if b.Prompt, _, err = PromptOf(state, b.Turn); err != nil {
 		return err
 	}
 	node, found, err := rowOf(state.Nodes(), snapshot.Key(turnNode, b.Turn), snapshot.DecodeNode)
@@ -96,7 +96,7 @@ func (b *Brief) takeTurn(state *snapshot.State) error {
 
 // takeSummary sets the model's last message: the answer of the turn or, before there is one, what the model said last.
 func (b *Brief) takeSummary(entry *snapshot.Entry, state *snapshot.State, speaks *dialect.Dialect, mem *memory) error {
-	_, answer, err := promptOf(state, b.Turn)
+	_, answer, err := PromptOf(state, b.Turn)
 	if b.Summary = answer; err != nil || answer != "" {
 		return err
 	}
@@ -116,7 +116,7 @@ func (b *Brief) takeSummary(entry *snapshot.Entry, state *snapshot.State, speaks
 		}
 	}
 	for turn := b.Turn - 1; turn > 0 && b.Summary == ""; turn-- {
-		if _, b.Summary, err = promptOf(state, turn); err != nil {
+		if _, b.Summary, err = PromptOf(state, turn); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,7 @@ const maxInput = 64 << 20
 type Hook struct {
 	Agent string
 	Event string // the event for which the hook was set up, for the log
+	User  bool   // the hook is in the user's settings, for all repositories
 	Input io.Reader
 	Dir   string // the folder of the process
 	Env   []string
@@ -43,6 +44,24 @@ type Hook struct {
 // Run records the event that an agent hands to a hook. What goes wrong is in the log of hooks, if there is a repository
 // that has one; see Log. Run prints nothing and returns nothing, because an agent obeys what its hooks print and return.
 func (h Hook) Run(ctx context.Context) {
+	defer func() { _ = recover() }() // there is nowhere to report it
+	speaks, _ := dialect.Of(h.Agent)
+	ev, err := h.read(speaks)
+	var below []string
+	if h.User {
+		below = ReposBelow(h.home(), h.Env)
+	}
+	if len(below) == 0 {
+		h.record(ctx, speaks, ev, err)
+	}
+	for _, dir := range below {
+		h.Dir, ev.Folder = dir, dir
+		h.record(ctx, speaks, ev, err)
+	}
+}
+
+// record records an event, or what was wrong with it.
+func (h Hook) record(ctx context.Context, speaks *dialect.Dialect, ev dialect.Event, err error) {
 	began := h.Now()
 	entry := LogEntry{AtMs: began.UnixMilli(), Agent: h.Agent, Event: h.Event}
 	private := ""
@@ -55,8 +74,6 @@ func (h Hook) Run(ctx context.Context) {
 			_ = appendLog(private, entry) // there is nowhere to report it
 		}
 	}()
-	speaks, _ := dialect.Of(h.Agent)
-	ev, err := h.read(speaks)
 	entry.Session = ev.Session
 	store, openErr := h.open(ctx, ev, func(err error) { entry.Warning = err.Error() })
 	if openErr != nil {
@@ -65,6 +82,9 @@ func (h Hook) Run(ctx context.Context) {
 	private = store.Private()
 	note := notesOf(store, ev.Session)
 	note.keepFork(&ev)
+	if note.isOthers(ev, h.User, began.UnixMilli()) {
+		ev.Kind = dialect.Ignored
+	}
 	if err == nil && note.needsFrame(ev, store.Settings().Session.Every) {
 		entry.Frame, err = Record(ctx, store, speaks, ev)
 		if run := Run(cmp.Or(ev.Agent, speaks.Name), ev.Session); fault.CodeOf(err) == fault.RunPruned && h.Recall != nil {
@@ -95,12 +115,9 @@ func (h Hook) open(ctx context.Context, ev dialect.Event, warn func(error)) (*ti
 	at := func(dir string) (*timeline.Store, error) {
 		return timeline.Open(ctx, timeline.Options{Dir: dir, Env: h.Env, Now: h.Now, Warn: warn, Session: true, Failpoint: h.Failpoint})
 	}
-	folder, home := "", h.Dir
+	folder, home := "", h.home()
 	if info, err := os.Stat(ev.Folder); err == nil && info.IsDir() && filepath.IsAbs(ev.Folder) {
 		folder = ev.Folder
-	}
-	if project, ok := gitexec.LookupEnv(h.Env, "CLAUDE_PROJECT_DIR"); ok && h.Agent == dialect.Claude && filepath.IsAbs(project) {
-		home = project
 	}
 	if folder == "" || h.Agent == dialect.Generic {
 		return at(cmp.Or(folder, home))
@@ -122,14 +139,51 @@ func (h Hook) open(ctx context.Context, ev dialect.Event, warn func(error)) (*ti
 	return other, store.Close() //nolint:contextcheck // closing must finish
 }
 
+// home returns the folder in which the agent was started, as far as it is known.
+func (h Hook) home() string {
+	if project, ok := gitexec.LookupEnv(h.Env, "CLAUDE_PROJECT_DIR"); ok && h.Agent == dialect.Claude && filepath.IsAbs(project) {
+		return project
+	}
+	return h.Dir
+}
+
+// mostBelow is the largest number of repositories that are recorded at once.
+const mostBelow = 8
+
+// ReposBelow returns the repositories in a folder that is in none, or nil if there are more than mostBelow, or the folder is the user's home: an agent that
+// starts there works in each of them.
+func ReposBelow(dir string, env []string) (below []string) {
+	if home, _ := gitexec.LookupEnv(env, "HOME"); dir == home || hasCheckout(dir, "") {
+		return nil
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		if child := filepath.Join(dir, entry.Name()); entry.IsDir() && isCheckout(child) {
+			below = append(below, child)
+		}
+	}
+	if len(below) > mostBelow {
+		return nil
+	}
+	return below
+}
+
 // hasCheckout reports whether a folder below root, or a folder between them, is the top of a working copy: an agent makes its worktrees in the
 // working copy.
 func hasCheckout(folder, root string) bool {
-	for ; len(folder) > len(root); folder = filepath.Dir(folder) {
-		for _, name := range []string{".git", ".jj"} {
-			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
-				return true
-			}
+	for ; len(folder) > len(root) && folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		if isCheckout(folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCheckout reports whether a folder is the top of a working copy.
+func isCheckout(folder string) bool {
+	for _, name := range []string{".git", ".jj"} {
+		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+			return true
 		}
 	}
 	return false

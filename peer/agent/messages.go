@@ -84,7 +84,7 @@ func Messages(at *timeline.LoadedEntry) (*Chat, error) {
 func promptMessages(state *snapshot.State, turns int) ([]Message, error) {
 	messages := []Message{}
 	for turn := 1; turn <= turns; turn++ {
-		prompt, answer, err := promptOf(state, turn)
+		prompt, answer, err := PromptOf(state, turn)
 		if err != nil {
 			return nil, err
 		}

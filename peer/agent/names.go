@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -62,10 +61,7 @@ func NameAt(s *timeline.Store, entry *snapshot.Entry) *Name {
 	if err != nil {
 		return nil
 	}
-	n := &Name{turn: 1}
-	if n.Prompt, _, err = promptOf(state, 1); err != nil {
-		return nil
-	}
+	n := &Name{turn: 1, Prompt: promptAt(state, 1)}
 	if row, err := entry.RunRow(); err == nil && row.Parent != nil {
 		n.tell(s, state, row.Parent)
 	}
@@ -83,32 +79,17 @@ func (n *Name) tell(s *timeline.Store, state *snapshot.State, parent *snapshot.P
 		return
 	}
 	theirs, err := before.State()
-	if err != nil {
+	if err != nil || promptAt(theirs, 1) != n.Prompt && parent.Label != WhatIfLabel { // a fork of the agent's begins with its own turns
 		return
 	}
-	first, _, err1 := promptOf(theirs, 1)
-	old, _, err2 := promptOf(theirs, mem.Turn)
-	now, _, err3 := promptOf(state, mem.Turn)
-	next, _, err4 := promptOf(state, mem.Turn+1)
-	switch {
-	case cmp.Or(err1, err2, err3, err4) != nil, first != n.Prompt && parent.Label != WhatIfLabel: // a fork of the agent's begins with its own turns
-	case old == now:
-		n.turn, n.Prompt = mem.Turn+1, next
-	default:
-		n.turn, n.Prompt, n.InsteadOf = mem.Turn, now, old
+	n.turn, n.Prompt, n.InsteadOf = mem.Turn, promptAt(state, mem.Turn), promptAt(theirs, mem.Turn)
+	if n.Prompt == n.InsteadOf {
+		n.turn, n.Prompt, n.InsteadOf = mem.Turn+1, promptAt(state, mem.Turn+1), ""
 	}
 }
 
-// OpenTurn returns the turn of a session that has not ended, and its prompt, or 0 if there is none.
-func OpenTurn(head *timeline.Head) (turn int, prompt string) {
-	mem, err := memoryOf(head.Entry())
-	if err != nil {
-		return 0, ""
-	}
-	d := drafter{head: head, mem: mem}
-	if open, err := d.turnIsOpen(); err != nil || !open {
-		return 0, ""
-	}
-	prompt, _, _ = promptOf(head.State(), mem.Turn)
-	return mem.Turn, prompt
+// promptAt returns the prompt of a turn, or "" if there is none that can be read.
+func promptAt(state *snapshot.State, turn int) string {
+	prompt, _, _ := PromptOf(state, turn)
+	return prompt
 }

@@ -47,7 +47,26 @@ const (
 	batches  = "batches" // the number of batches since the newest frame
 	fileName = "file"    // the path of the agent's own file
 	forked   = "forked"  // the session was forked from another one
+	byCopy   = "copy"    // when hooks of the working copy heard that the session began or went on
+	byUser   = "user"    // when the user's hooks heard that
 )
+
+// together is the time in milliseconds within which all hooks hear that a session begins.
+const together = 30_000
+
+// isOthers reports whether a hook leaves an event to another one, so that it is recorded once: the user's hooks leave a session to those of the working
+// copy, if these have heard of its beginning, too.
+func (n notes) isOthers(ev dialect.Event, user bool, nowMs int64) bool {
+	if ev.Kind == dialect.Started {
+		n.write(map[bool]string{false: byCopy, true: byUser}[user], strconv.FormatInt(nowMs, 10))
+	}
+	if !user || ev.Kind == dialect.Started {
+		return false
+	}
+	theirs, err := strconv.ParseInt(n.read(byCopy), 10, 64)
+	own, _ := strconv.ParseInt(n.read(byUser), 10, 64)
+	return err == nil && theirs > own-together
+}
 
 // keepFork notes that a session was forked. Only its first event says so, and the agent's file comes later.
 func (n notes) keepFork(ev *dialect.Event) {

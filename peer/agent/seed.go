@@ -203,7 +203,7 @@ func (j *seedJob) takeWork(frame *snapshot.Entry, c *Checkpoint) error {
 			c.Summary = a.summary
 		}
 	}
-	_, told, err := promptOf(state, mem.Turn)
+	_, told, err := PromptOf(state, mem.Turn)
 	if told != "" {
 		c.Summary = firstSentence(told)
 	}

@@ -66,7 +66,10 @@ func PreviewOf(ctx context.Context, s *timeline.Store, run string) (*Preview, bo
 	if err != nil {
 		return nil, false, nil // not a session
 	}
-	out := &Preview{Agent: mem.Agent, Turns: mem.Turn, Prompt: firstPrompt(entry)}
+	out := &Preview{Agent: mem.Agent, Turns: mem.Turn}
+	if out.Prompt, _, err = PromptOf(head.State(), 1); err != nil {
+		return nil, true, err
+	}
 	for _, err := range entry.AllToolCalls() {
 		if err != nil {
 			return nil, true, timeline.Explain(err)
@@ -160,14 +163,4 @@ func sessionOf(s *timeline.Store, run list.RunInfo) (SessionInfo, bool) {
 	}
 	name := cmp.Or(NameAt(s, head.Entry()), new(Name))
 	return SessionInfo{RunInfo: run, Agent: mem.Agent, Turns: mem.Turn, Name: name, entry: head.Entry(), mem: mem}, true
-}
-
-// firstPrompt returns the first prompt of a session, or "".
-func firstPrompt(entry *snapshot.Entry) string {
-	state, err := entry.State()
-	if err != nil {
-		return ""
-	}
-	prompt, _, _ := promptOf(state, 1)
-	return prompt
 }

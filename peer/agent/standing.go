@@ -20,8 +20,8 @@ func sessionAt(at *timeline.LoadedEntry) (*memory, *dialect.Dialect, error) {
 	return mem, dialect.For(mem.Agent), nil
 }
 
-// promptOf returns the prompt and the answer of a turn. Both are "" if there is none.
-func promptOf(state *snapshot.State, turn int) (prompt, answer string, err error) {
+// PromptOf returns the prompt and the answer of a turn. Both are "" if there is none.
+func PromptOf(state *snapshot.State, turn int) (prompt, answer string, err error) {
 	value, found, err := state.Outputs(promptsTable).Get(snapshot.Key(turnNode, turn))
 	if err != nil || !found {
 		return "", "", timeline.Explain(err)

@@ -70,7 +70,7 @@ func DialogueAt(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry
 		}
 	}
 	for number := 1; number <= mem.Turn; number++ {
-		prompt, _, err := promptOf(state, number)
+		prompt, _, err := PromptOf(state, number)
 		if err != nil {
 			return nil, err
 		}

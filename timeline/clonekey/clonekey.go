@@ -31,7 +31,7 @@ const (
 // Of returns the key of the clone of a store, or nil if it has none yet, also if the user's folder cannot be read.
 func Of(s *timeline.Store) ([]byte, error) {
 	key, err := readKey(s.Private(), keyFile)
-	folder, stateErr := stateFolder(s.Env())
+	folder, stateErr := StateFolder(s.Env())
 	if key == nil || err != nil || stateErr != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -45,7 +45,7 @@ func Of(s *timeline.Store) ([]byte, error) {
 // Own returns the key as Of does, and makes each half that is missing or damaged. If two processes make a half, both get the same. It is
 // called when a person agrees to something. An error says why the clone can have no key, as where the user's folder cannot be written.
 func Own(s *timeline.Store) ([]byte, error) {
-	folder, err := stateFolder(s.Env())
+	folder, err := StateFolder(s.Env())
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func sealedTo(s *timeline.Store, key, token []byte) ([]byte, error) {
 	return code.Sum(nil), nil
 }
 
-// stateFolder returns the user's folder for what programs keep. It fails if the environment names none.
-func stateFolder(env []string) (string, error) {
+// StateFolder returns the user's folder for what programs keep. It fails if the environment names none.
+func StateFolder(env []string) (string, error) {
 	for _, from := range []struct{ variable, below string }{{"XDG_STATE_HOME", ""}, {"HOME", ".local/state"}, {"LOCALAPPDATA", ""}} {
 		if path, _ := gitexec.LookupEnv(env, from.variable); filepath.IsAbs(path) {
 			return filepath.Join(path, filepath.FromSlash(from.below), "git-smithers"), nil

@@ -57,6 +57,7 @@ const (
 	EngineMissing     Code = "engine_missing"
 	EngineFailed      Code = "engine_failed"
 	ProgramMissing    Code = "program_missing"
+	HooksUnheard      Code = "hooks_unheard"
 	ForeignRun        Code = "foreign_run"
 	WriteFailed       Code = "write_failed"
 	ReadOnly          Code = "read_only"
@@ -120,7 +121,8 @@ const (
 
 // exits maps every code to its exit status.
 var exits = map[Code]int{
-	RunFailed: ExitFailed, RunCancelled: ExitCancelled, WriteFailed: ExitFailed, ReadOnly: ExitFailed,
+	HooksUnheard: ExitFailed,
+	RunFailed:    ExitFailed, RunCancelled: ExitCancelled, WriteFailed: ExitFailed, ReadOnly: ExitFailed,
 	DiskFull: ExitFailed, GitFailed: ExitFailed, JJFailed: ExitFailed, WorktreeFailed: ExitFailed,
 	VerifyFailed: ExitCorrupt,
 	RunWaiting:   ExitWaiting,

@@ -19,7 +19,8 @@ const Claude = "claude"
 var claude = Dialect{
 	Name: Claude, Parse: parseClaude, Read: readClaude, SubagentFile: claudeSubagentFile, Resume: resumeClaude, NamesFiles: true, UUIDs: true, Variable: "CLAUDECODE", CoAuthor: "Claude <noreply@anthropic.com>",
 	Hooks: &Hooks{
-		File: ".claude/settings.local.json", Shared: ".claude/settings.json", Strict: true, SharedAtTop: true,
+		File: ".claude/settings.local.json", Shared: ".claude/settings.json", Strict: true, SharedAtTop: true, OwnInMain: true,
+		User:   UserFile{"CLAUDE_CONFIG_DIR", ".claude", "settings.json"},
 		Events: []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "SubagentStop", "PreCompact", "Stop", "StopFailure", "SessionEnd"},
 		Entry: func(_, command string) any {
 			return hookEntry{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: HookSeconds}}}

@@ -21,6 +21,7 @@ var codex = Dialect{
 	Name: Codex, Parse: parseCodex, Read: readCodex, Resume: resumeCodex, Variable: "CODEX_THREAD_ID", CoAuthor: "Codex <noreply@openai.com>",
 	Hooks: &Hooks{
 		File:   ".codex/hooks.json",
+		User:   UserFile{"CODEX_HOME", ".codex", "hooks.json"},
 		Events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "Stop", "SessionEnd"},
 		Entry: func(event, command string) any {
 			entry := hookEntry{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: HookSeconds}}}

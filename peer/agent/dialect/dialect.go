@@ -42,6 +42,7 @@ type Dialect struct {
 type Hooks struct {
 	File   string   // of the user alone; relative to the top of the working copy, with slashes
 	Shared string   // of the whole project, like File; "" if the agent has no such file
+	User   UserFile // of the user, for all projects
 	Events []string // the events for which hooks are set up
 	// Entry returns the entry for the list of an event: a value for encoding/json. The command is in it.
 	Entry func(event, command string) any
@@ -51,9 +52,14 @@ type Hooks struct {
 	Trust string
 	// Strict means that the agent ignores a file with comments or trailing commas.
 	Strict bool
+	// OwnInMain means that in a linked worktree the agent reads File of the main checkout.
+	OwnInMain bool
 	// OwnAtTop and SharedAtTop mean that only an agent that starts at the top of the working copy reads File, or Shared.
 	OwnAtTop, SharedAtTop bool
 }
+
+// UserFile is a file in a folder of the user's: the one that the environment variable Variable names, or Folder in the home folder.
+type UserFile struct{ Variable, Folder, Name string }
 
 // all lists the dialects, in the order in which people see them.
 var all = []*Dialect{&claude, &codex, &gemini, &opencode, &pi, &generic}

@@ -19,6 +19,7 @@ var gemini = Dialect{
 	Name: Gemini, Parse: parseGemini, Read: readGemini, Unfold: unfoldGemini, Resume: resumeGemini, Variable: "GEMINI_CLI",
 	Hooks: &Hooks{
 		File: ".gemini/settings.json", OwnAtTop: true,
+		User:   UserFile{"GEMINI_CLI_HOME", "", ".gemini/settings.json"},
 		Events: []string{"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"},
 		Entry: func(_, command string) any {
 			const seconds = 1000 // Gemini CLI counts milliseconds

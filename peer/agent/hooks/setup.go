@@ -16,7 +16,9 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/timeline/clonekey"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -25,21 +27,49 @@ const hookMark = "git-smithers session hook "
 
 // hookCommand returns the shell command of a hook. Where git-smithers is not installed, or does not know session hook, it does
 // nothing and succeeds.
-func hookCommand(agent, event string) string {
-	return fmt.Sprintf("command -v git-smithers >/dev/null 2>&1 && %s%s %s >/dev/null 2>&1 || exit 0", hookMark, agent, event)
+func (s Setup) hookCommand(event string) string {
+	if s.User != "" {
+		event += " --user"
+	}
+	return fmt.Sprintf("command -v git-smithers >/dev/null 2>&1 && %s%s %s >/dev/null 2>&1 || exit 0", hookMark, s.Agent.Name, event)
 }
 
 // Setup adds the hooks of git-smithers to the settings of an agent, and removes them again.
 type Setup struct {
 	Agent   *dialect.Dialect // with Hooks
-	Root    string           // the top of the working copy
+	Root    string           // the top of the working copy; "" with User
+	User    string           // the path of the user's settings for all projects; "" for settings of the working copy
 	Shared  bool             // the settings that the project shares, instead of the user's own for the project
 	Private string           // the store's private folder
+	NowMs   int64            // milliseconds since 1970
 	GitDir  string           // git's common folder, whose info/exclude gets the files that are for this clone alone; "" for none
 }
 
-// File returns the path of the settings, relative to the top of the working copy.
+// ForUser returns the setup of the user's own settings of an agent, for all projects. Code: usage if the environment names no home folder.
+func ForUser(agent *dialect.Dialect, env []string, nowMs int64) (Setup, error) {
+	folder, _ := gitexec.LookupEnv(env, agent.Hooks.User.Variable)
+	if !filepath.IsAbs(folder) {
+		home, _ := gitexec.LookupEnv(env, "HOME")
+		folder = filepath.Join(home, filepath.FromSlash(agent.Hooks.User.Folder))
+	}
+	if !filepath.IsAbs(folder) {
+		return Setup{}, fault.New(fault.Usage, "HOME is not set, so the folder of %s is unknown", agent.Name)
+	}
+	private, err := clonekey.StateFolder(env)
+	return Setup{Agent: agent, User: filepath.Join(folder, filepath.FromSlash(agent.Hooks.User.Name)), Private: private, NowMs: nowMs}, err
+}
+
+// Written returns when Enable wrote the hooks, in milliseconds since 1970, or 0 if that is unknown.
+func (s Setup) Written() int64 {
+	former, _ := s.readUndo()
+	return former.AtMs
+}
+
+// File returns the path of the settings: relative to the top of the working copy or, for the user's own, from the root.
 func (s Setup) File() string {
+	if s.User != "" {
+		return s.User
+	}
 	if s.Shared {
 		return filepath.FromSlash(s.Agent.Hooks.Shared)
 	}
@@ -53,6 +83,7 @@ const settingsDir = "sessions"
 type undo struct {
 	Before *[]byte  `json:"before"` // nil if there was no file
 	After  string   `json:"after"`  // the SHA-256 of the settings with the hooks
+	AtMs   int64    `json:"atMs"`   // when Enable wrote them, in milliseconds since 1970
 	Made   []string `json:"made"`   // folders that were made, deepest first, relative to the top of the working copy
 }
 
@@ -97,7 +128,7 @@ func (s Setup) Enable() (bool, error) {
 		if hasHook(settings, s.Agent.Name, event) {
 			continue
 		}
-		if err := addHook(settings, event, s.Agent.Hooks.Entry(event, hookCommand(s.Agent.Name, event))); err != nil {
+		if err := addHook(settings, event, s.Agent.Hooks.Entry(event, s.hookCommand(event))); err != nil {
 			return false, s.notSettings(err)
 		}
 		changed = true
@@ -155,7 +186,7 @@ func (s Setup) Unheard() []string {
 	if data, err := os.ReadFile(s.path()); err == nil && of.Strict && !json.Valid(bytes.TrimPrefix(data, byteOrderMark)) {
 		why = append(why, fmt.Sprintf("%s does not read %s, because the file has comments or trailing commas: nothing is recorded until they are out", s.Agent.Name, file))
 	}
-	if s.Shared && of.SharedAtTop || !s.Shared && of.OwnAtTop {
+	if s.User == "" && (s.Shared && of.SharedAtTop || !s.Shared && of.OwnAtTop) {
 		why = append(why, fmt.Sprintf("%s reads %s only if it starts at the top of the working copy", s.Agent.Name, file))
 	}
 	return why
@@ -214,6 +245,9 @@ func (s Setup) path() string {
 // checkPlace returns invalid_input if a symbolic link puts the settings outside of the working copy: a repository must not decide which other
 // files of the user are written, and hooks in settings of all repositories would record them all.
 func (s Setup) checkPlace() error {
+	if s.User != "" {
+		return nil // no repository decides where it is
+	}
 	root, err := filepath.EvalSymlinks(s.Root)
 	if err != nil {
 		return fault.New(fault.InvalidInput, "the working copy: %w", err)
@@ -240,7 +274,7 @@ func (s Setup) undoPath() string {
 
 // write keeps before for Disable, and then replaces the settings.
 func (s Setup) write(before, after []byte) error {
-	keep := undo{After: digest(after)}
+	keep := undo{After: digest(after), AtMs: s.NowMs}
 	earlier, err := s.readUndo()
 	switch {
 	case err == nil && earlier.After == digest(before):
@@ -251,7 +285,7 @@ func (s Setup) write(before, after []byte) error {
 	case before != nil:
 		keep.Before = &before
 	}
-	for dir := filepath.Dir(s.File()); dir != "."; dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(s.File()); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(s.Root, dir)); errors.Is(err, fs.ErrNotExist) {
 			keep.Made = append(keep.Made, dir)
 		}

@@ -118,6 +118,10 @@ class Transcript {
 /** GitSmithers is the plugin. */
 export const GitSmithers = async ({ client, directory }) => {
   if (!isInstalled()) return {}
+  // The same plugin can be in the user's own folder and in the repository: the first one records.
+  const first = (globalThis[Symbol.for("git-smithers session")] ??= {})
+  const own = import.meta.url.split("?")[0]
+  if ((first[directory] ??= own) !== own) return {}
   const parents = new Map() // the parent of each session that is known; undefined for a session of the user
   const transcripts = new Map()
   const open = new Set() // sessions that have a prompt without an answer

@@ -35,6 +35,9 @@ function textOf(content: any): string {
 }
 
 export default function (pi: any) {
+  // The same extension can be in the user's own folder and in the working copy: the first one records.
+  const own = import.meta.url.split("?")[0]
+  if (((globalThis as any)[Symbol.for("git-smithers session")] ??= own) !== own) return
   let last: Promise<void> = Promise.resolve() // the newest hook: hooks run one after the other
   let answered: Promise<void> = Promise.resolve() // all hooks up to the answer to the newest prompt
   let answer = () => {} // resolves answered

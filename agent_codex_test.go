@@ -91,4 +91,19 @@ func TestAgentCodexTakesAnotherCourse(t *testing.T) {
 	}
 	h.checkWhole("codex", ".codex/sessions/*/*/*/*.jsonl", func(prompt string) { codex(h, h.Dir, prompt) })
 	h.checkDisable("codex")
+	runs := strings.Fields(h.smithers("runs"))
+
+	// Hooks of the user record the repository, also if it has hooks of its own.
+	h.smithers("session", "enable", "codex", "--user")
+	for _, own := range []string{"enable", "disable"} {
+		h.smithers("session", own, "codex")
+		codex(h, h.Dir, "TASK-ONE")
+		run := strings.Fields(h.smithers("runs"))[0]
+		assert.NotContains(t, runs, run)
+		runs = append(runs, run)
+		said := h.Git("log", "--format=%s", "refs/smithers/_tip/"+run)
+		assert.Equal(t, 1, strings.Count(said, ": TASK-ONE"), said)
+		assert.Contains(t, said, "turn 1 finished")
+	}
+	h.smithers("session", "status", "--check")
 }

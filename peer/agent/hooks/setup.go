@@ -187,7 +187,8 @@ func (s Setup) Unheard() []string {
 		why = append(why, fmt.Sprintf("%s does not read %s, because the file has comments or trailing commas: nothing is recorded until they are out", s.Agent.Name, file))
 	}
 	if s.User == "" && (s.Shared && of.SharedAtTop || !s.Shared && of.OwnAtTop) {
-		why = append(why, fmt.Sprintf("%s reads %s only if it starts at the top of the working copy", s.Agent.Name, file))
+		why = append(why, fmt.Sprintf("%s reads %s only if it starts at the top of the working copy; hooks of `%s` are heard everywhere",
+			s.Agent.Name, file, fault.CommandLine(fault.Program+" session", "enable", s.Agent.Name, "--user")))
 	}
 	return why
 }

@@ -194,7 +194,7 @@ func (r importedRun) note() string {
 	case r.Rewound:
 		return "Smithers went back to an earlier frame"
 	case r.Rendered > 0:
-		return plain.Count(int(r.Rendered), "rendered frame") + " of an old Smithers stored; timeline does not list frames without a snapshot"
+		return plain.Count(int(r.Rendered), "rendered frame") + " of an old Smithers stored; its tasks and outputs are one frame, as imported"
 	}
 	return ""
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -17,7 +19,12 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	if err != nil || step == nil {
 		return err
 	}
-	return r.take(ctx, step)
+	if err := r.take(ctx, step); err != nil || step.draft.Frame == nil {
+		return err
+	}
+	r.out.Frames++
+	r.setFrameRow(r.entry.Frame, kept.FrameRow{PeerNo: new(int64(tables.NoNumber))})
+	return nil
 }
 
 // tail returns the step that appends the changes after the newest frame of line: events, attempts, files, mail and the
@@ -36,9 +43,23 @@ func (d *drafter) tail(line *runLine) (*lineStep, error) {
 		return nil, err
 	}
 	var w snapshot.Whole
+	if len(d.peer.Heads) == 0 {
+		w = d.peer.Imported(d.limits)
+	}
 	d.box.fill(&w, tables.Never, had)
-	if step.draft.Mailbox, err = mailChanges(state, &w); err != nil {
-		return nil, err
+	if w.Nodes != nil { // a run without snapshots has one frame with what its tables say
+		changes, err := snapshot.ChangesTo(state, w)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(changes, ofCore) {
+			step.draft.Frame, step.draft.Subject = &snapshot.FrameDraft{State: changes, Silent: true}, "as imported"
+		}
+	}
+	if step.draft.Frame == nil {
+		if step.draft.Mailbox, err = mailChanges(state, &w); err != nil {
+			return nil, err
+		}
 	}
 	row, err := line.entry.RunRow()
 	if err != nil {
@@ -48,7 +69,7 @@ func (d *drafter) tail(line *runLine) (*lineStep, error) {
 	d.addAttempts(line, step, tables.Never, d.attemptFiles(line, row.Frame, line.files))
 	after := row
 	d.peer.Ended(&after)
-	if len(step.draft.Mailbox)+len(step.draft.Events)+len(step.draft.Journal) == 0 && step.draft.VCS == nil && reflect.DeepEqual(row, after) {
+	if step.draft.Frame == nil && len(step.draft.Mailbox)+len(step.draft.Events)+len(step.draft.Journal) == 0 && step.draft.VCS == nil && reflect.DeepEqual(row, after) {
 		return nil, nil //nolint:nilnil // nothing has changed since the newest entry
 	}
 	step.draft.AtMs = d.newest(line, step.draft.Events)

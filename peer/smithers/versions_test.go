@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -102,6 +103,27 @@ func TestRunsOfSmithers050KeepAllTheirRowsThoughItHasNoSnapshots(t *testing.T) {
 	for _, run := range h.take(path) {
 		assert.Equal(t, smithers.OutcomeUnchanged, run.Outcome)
 	}
+	// what the tables say is one frame
+	assert.Equal(t, int64(1), runs["run-a"].Frames)
+	entry := h.entry("run-a:1")
+	assert.Equal(t, "as imported", entry.Subject)
+	state, err := entry.State()
+	require.NoError(t, err)
+	whole, err := contents.WholeOf(state)
+	require.NoError(t, err)
+	states := make(map[string]string)
+	for _, n := range whole.Nodes {
+		states[snapshot.Key(n.NodeID, n.Iteration)] = string(n.State)
+	}
+	assert.Equal(t, "finished", states["fetch::0"])
+	assert.Equal(t, "finished", states["write::2"])
+	assert.JSONEq(t, `{"payload":{"topic":"tea"}}`, string(whole.Input))
+	outputs := make(map[string]string)
+	for _, o := range whole.Outputs {
+		outputs[o.Table+" "+snapshot.Key(o.NodeID, o.Iteration)] = string(o.Value)
+	}
+	assert.JSONEq(t, `{"title":"On tea: “naïve” ✓","parts":["one","two"],"bold":1,"weight":5}`, outputs["outline outline::0"])
+	assert.Len(t, outputs, 8)
 
 	to := h.assertComesBackFrom(path, versionsRoot)
 	var shown []struct{ FrameNo, CreatedAtMs int64 }

@@ -23,10 +23,11 @@ func langGraphEnv(t *testing.T) []string {
 	return append(os.Environ(), "PATH="+node+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
-// langGraphClient builds the npm package of clients/langgraph in a folder of its own, and returns the folder.
-func langGraphClient(t *testing.T) string {
+// langGraphClient builds the npm package of clients/langgraph in a folder of its own, and returns the folder. tool names the
+// version of LangGraph.
+func langGraphClient(t *testing.T, tool string) string {
 	t.Helper()
-	modules := repotest.LangGraph(t)
+	modules := repotest.LangGraph(t, tool)
 	dir := t.TempDir()
 	list, err := exec.Command("git", "ls-files", "-z", "-co", "--exclude-standard", "clients/langgraph").Output()
 	require.NoError(t, err)
@@ -73,14 +74,19 @@ func langGraphTests(t *testing.T, client string, args ...string) {
 }
 
 // TestLangGraph runs LangGraph's own tests for savers, a test for each rule of the contract, what commands do to threads, and the
-// examples; uses the package as it would be published; and, in a soak, lets processes die, sends threads to a remote, where they are
-// joined, and imports threads of the SqliteSaver.
+// examples, also with the newest LangGraph; uses the package as it would be published; and, in a soak, lets processes die, sends threads
+// to a remote, where they are joined, and imports threads of the SqliteSaver.
 func TestLangGraph(t *testing.T) {
-	client := langGraphClient(t)
+	client := langGraphClient(t, "langgraph")
 	t.Run("suite", func(t *testing.T) { langGraphSpecs(t, client, "validation", "rules", "commands", "examples") })
 	t.Run("package", func(t *testing.T) { usesLangGraphPackage(t, client) })
-	t.Run("together", func(t *testing.T) { langGraphSpecs(t, client, "faults", "handoff") })
-	t.Run("import", func(t *testing.T) { // LONG of the Makefile leaves this part to a soak
+	newest := langGraphClient(t, "langgraph-newest")
+	t.Run("newest", func(t *testing.T) { langGraphSpecs(t, newest, "rules", "commands", "examples") })
+	t.Run("together", func(t *testing.T) { // LONG of the Makefile leaves this part and the next to a soak
+		langGraphSpecs(t, client, "faults", "handoff")
+		langGraphSpecs(t, newest, "validation", "faults", "handoff")
+	})
+	t.Run("import", func(t *testing.T) {
 		modules, err := filepath.Abs(filepath.Join(".tools", "langgraph-sqlite", "node_modules"))
 		require.NoError(t, err)
 		if _, err := os.Stat(modules); err != nil {
@@ -88,6 +94,7 @@ func TestLangGraph(t *testing.T) {
 		}
 		t.Setenv("SQLITE", modules)
 		langGraphSpecs(t, client, "import")
+		langGraphSpecs(t, newest, "import")
 	})
 	t.Run("upstream", func(t *testing.T) {
 		if os.Getenv("LANGGRAPHJS") == "" {

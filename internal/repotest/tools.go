@@ -81,11 +81,11 @@ func Smithers(t testing.TB) string {
 	return ""
 }
 
-// LangGraph returns the folder node_modules with LangGraph, its tests for savers, TypeScript and vitest. If the folder is
-// missing, LangGraph skips the test, or fails the test if CI=true.
-func LangGraph(t testing.TB) string {
+// LangGraph returns the folder node_modules with LangGraph, its tests for savers, TypeScript and vitest. tool is
+// "langgraph" or "langgraph-newest". If the folder is missing, LangGraph skips the test, or fails the test if CI=true.
+func LangGraph(t testing.TB, tool string) string {
 	t.Helper()
-	dir := filepath.Join(toolsDir(), "langgraph", "node_modules")
+	dir := filepath.Join(toolsDir(), tool, "node_modules")
 	if _, err := os.Stat(filepath.Join(dir, ".bin", "vitest")); err == nil {
 		return dir
 	}

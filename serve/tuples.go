@@ -145,6 +145,7 @@ func (l *list) run(ctx context.Context, s *Server) (outcome, error) {
 		return outcome{result: map[string]any{"tuples": tuples}}, nil
 	}
 	var next *langgraph.Cursor
+	q.Limit = most + 1
 	for t, err := range s.threads.List(ctx, q) {
 		if err != nil {
 			return outcome{}, err

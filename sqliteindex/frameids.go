@@ -21,11 +21,23 @@ CREATE TABLE _smithers_frame_ids (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX _smithers_frame_ids_id_idx ON _smithers_frame_ids (run_id, id);
+
+CREATE INDEX _smithers_frame_ids_all_idx ON _smithers_frame_ids (id);
 `
 
 const (
 	sqlInsertID  = `INSERT INTO _smithers_frame_ids (run_id, frame_no, id) VALUES (?, ?, ?)`
 	sqlDeleteIDs = `DELETE FROM _smithers_frame_ids WHERE run_id = ?`
+
+	// sqlNewestIDs selects the frames of a workflow's runs that are no forks, that with the greatest id first. CROSS JOIN
+	// keeps the order of the tables, so that the query ends after a few ids.
+	sqlNewestIDs = `SELECT DISTINCT i.id, i.run_id FROM _smithers_frame_ids AS i
+		CROSS JOIN _smithers_runs AS r USING (run_id) CROSS JOIN _smithers_snapshots AS s USING (run_id, frame_no)
+		WHERE i.id < ?2 AND r.workflow_name = ?1 AND r.parent_run_id IS NULL AND s.subject LIKE ?3
+		ORDER BY i.id DESC LIMIT ?4`
+
+	// sqlForkIDs selects the forks among a workflow's runs.
+	sqlForkIDs = `SELECT run_id FROM _smithers_runs WHERE parent_run_id > '' AND workflow_name = ?1`
 
 	// sqlIDsOfFrame joins the ids of the frame s with commas. The ids are in hexadecimal, because an id may contain a
 	// comma.
@@ -67,6 +79,36 @@ func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (
 		}
 	}
 	return snapshot.NoFrame, dropped, nil
+}
+
+// WithNewestIDs returns the runs of a workflow that have the greatest ids of frames, and all forks among its runs, sorted. It looks at the
+// given number of ids: those below an id, of frames whose subjects match the pattern of LIKE. All ids of other runs are below reached, which
+// is "" if there are no others.
+func (x *Index) WithNewestIDs(ctx context.Context, workflow, below, subject string, limit int) (runs []string, reached string, err error) {
+	rows, err := list(ctx, x, scanRunID, sqlNewestIDs, workflow, below, subject, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	if runs, err = list(ctx, x, scanString, sqlForkIDs, workflow); err != nil {
+		return nil, "", err
+	}
+	if len(rows) == limit {
+		reached = rows[limit-1].id + "\x00" // more runs can have the last id
+	}
+	for _, row := range rows {
+		runs = append(runs, row.run)
+	}
+	slices.Sort(runs)
+	return slices.Compact(runs), reached, nil
+}
+
+// runID is one row of sqlNewestIDs.
+type runID struct{ id, run string }
+
+// scanRunID converts the current row of sqlNewestIDs.
+func scanRunID(rows *sql.Rows) (r runID, err error) {
+	err = rows.Scan(&r.id, &r.run)
+	return r, err
 }
 
 // stepRow is one row of sqlWithID.

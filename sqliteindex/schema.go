@@ -23,7 +23,7 @@ type schema struct {
 // baseSchema returns the schema of the base database, which every command that lists runs opens. It has few tables,
 // because a database with fewer tables opens faster.
 func baseSchema() schema {
-	return schema{applicationID: smithersnames.IndexID, version: 10, tables: []string{baseTables, frameIDsTable, linesTable}}
+	return schema{applicationID: smithersnames.IndexID, version: 11, tables: []string{baseTables, frameIDsTable, linesTable}}
 }
 
 // detailSchema returns the schema of the database with details. It includes the base tables, so that one

@@ -154,8 +154,8 @@ func (b *book) reset(op snapshot.Op, frame int64) {
 		undo.writes[r.key()] = b.writesEntry(r.key(), h.now.time)
 		b.setWrites(r.key(), b.writesEntry(r.key(), to.time))
 	}
-	if to.put == h.resetTo {
-		b.runAgain(h.resetTo)
+	if to.put != nil && to.put == h.resetTo {
+		b.runAgain(to.put)
 	}
 	if h.undos == nil {
 		h.undos = make(map[int]resetUndo)
@@ -176,20 +176,9 @@ func (b *book) newestPut() (newest *record) {
 	return newest
 }
 
-// forked returns the checkpoint whose frame is the book's newest entry, or nil. A fork made by a command begins there.
-func (b *book) forked() *record {
-	if r := b.newestPut(); r != nil && r.commit == b.tip {
-		return r
-	}
-	return nil
-}
-
 // runAgain makes LangGraph run the tasks of a checkpoint again. LangGraph may store their writes, and the checkpoints of subgraphs that they
-// run, before the checkpoint itself. Neither counts from now on. If r is nil, runAgain does nothing.
+// run, before the checkpoint itself. Neither counts from now on.
 func (b *book) runAgain(r *record) {
-	if r == nil {
-		return
-	}
 	b.history.again = true
 	b.setWrites(r.key(), objstore.ID{})
 	left := &b.history.now.leftOut

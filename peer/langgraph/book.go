@@ -75,7 +75,9 @@ func (b *book) add(entry *snapshot.Entry) error {
 	}
 	unchanged := files == b.files // as in an entry that resets the run or undoes a reset, and in the first entry of a fork
 	if unchanged && entry.Run != b.history.run {
-		b.runAgain(b.forked())
+		if r := b.newestPut(); r != nil && r.commit == b.tip {
+			b.runAgain(r) // a command has forked the checkpoint's frame
+		}
 	}
 	b.enterRun(entry.Run)
 	var r *record

@@ -140,10 +140,7 @@ func (p *putter) draft(ctx context.Context) (*snapshot.Draft, error) {
 	if same, err := p.isStored(changes, restore); err != nil || same {
 		return nil, err
 	}
-	frame := &snapshot.FrameDraft{State: changes, Restore: restore, Based: p.based(base), Silent: true}
-	if id := p.put.ID; len(id) <= snapshot.MaxID {
-		frame.IDs = []string{id}
-	}
+	frame := &snapshot.FrameDraft{State: changes, Restore: restore, Based: p.based(base), Silent: true, IDs: []string{frameID(p.put.ID)}}
 	draft := &snapshot.Draft{
 		Frame: frame, AtMs: p.atMs(), Subject: p.subject(),
 		Ext: &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{checkpointFile: p.record.encode()}},
@@ -155,6 +152,14 @@ func (p *putter) draft(ctx context.Context) (*snapshot.Draft, error) {
 		return nil, err
 	}
 	return draft, p.addFiles(ctx, draft)
+}
+
+// frameID returns the id of the frame of a checkpoint: the checkpoint's own, or the beginning of one that is too long.
+func frameID(id string) string {
+	if len(id) <= snapshot.MaxID {
+		return id
+	}
+	return strings.ToValidUTF8(id[:snapshot.MaxID], "")
 }
 
 // refuseStrayed returns frame_not_found for the first checkpoint of an update or a run whose parent the thread does not have. The caller

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -202,23 +203,73 @@ func (t *Threads) List(ctx context.Context, q Query) iter.Seq2[*Tuple, error] {
 	}
 }
 
-// find returns the checkpoints that the query selects, that with the greatest id first.
+// find returns the checkpoints that the query selects, that with the greatest id first: at least q.Limit of them, if there are so many. For
+// a list of all threads, it reads those whose ids are the greatest by the index, and all forks, whose earlier checkpoints the index does
+// not have. If the index cannot help, it reads all threads.
 func (t *Threads) find(ctx context.Context, q Query) ([]listed, error) {
 	filter, err := parseFilter(q.Filter)
 	if err != nil {
 		return nil, err
 	}
-	threads := []string{}
 	if q.Thread != nil {
-		threads = append(threads, *q.Thread)
-	} else if threads, err = t.All(ctx); err != nil {
+		return t.selected(ctx, q, filter, []string{*q.Thread}, "")
+	}
+	subject, tells := filter.subject()
+	limit := cmp.Or(q.Limit, 255) + 1 // the last id does not count: other threads can have it
+	if !tells {
+		limit = math.MaxInt32 // any checkpoint can be the only one
+	}
+	t.store.PublishLogged(ctx)
+	index, err := t.store.Index(ctx)
+	for ; err == nil && index.Degraded() == nil; limit *= 4 {
+		threads, reached, err := index.WithNewestIDs(ctx, EngineName, q.below(), subject, limit)
+		if err != nil {
+			break
+		}
+		found, err := t.selected(ctx, q, filter, threads, reached)
+		if err != nil || reached == "" || q.Limit > 0 && len(found) >= q.Limit {
+			return found, err
+		}
+	}
+	threads, err := t.All(ctx)
+	if err != nil {
 		return nil, err
 	}
+	return t.selected(ctx, q, filter, threads, "")
+}
+
+// below returns an id that is greater than the ids of all frames whose checkpoints the query selects.
+func (q *Query) below() string {
+	below, limits := "\xff", []*string{q.Before, q.ID}
+	if q.After != nil {
+		limits = append(limits, &q.After.ID)
+	}
+	for _, id := range limits {
+		if id != nil {
+			below = min(below, frameID(*id)+"\x00")
+		}
+	}
+	return below
+}
+
+// subject returns a pattern of LIKE that matches the subjects of all frames that the filter can fit. tells reports whether most of them fit.
+func (f filter) subject() (pattern string, tells bool) {
+	source, _ := f["source"].(string)
+	if slices.Contains([]string{"input", "loop", "update", "fork"}, source) {
+		return "%" + source + "%", true
+	}
+	return "%", len(f) == 0
+}
+
+// selected returns the checkpoints of threads that the query selects, that with the greatest id first. The ids of their frames are not below
+// reached.
+func (t *Threads) selected(ctx context.Context, q Query, f filter, threads []string, reached string) ([]listed, error) {
 	found := []listed{}
 	for _, id := range threads {
 		err := t.use(ctx, id, func(th *thread) error {
 			for _, r := range th.book.sorted {
-				if at := (listed{id, r}); q.selects(at) && (q.ID != nil || th.book.history.counts(r)) && filter.fits(r.Metadata) {
+				at := listed{id, r}
+				if q.selects(at) && frameID(r.ID) >= reached && (q.ID != nil || th.book.history.counts(r)) && f.fits(r.Metadata) {
 					found = append(found, at)
 				}
 			}

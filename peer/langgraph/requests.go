@@ -257,12 +257,8 @@ func (th *thread) ask(draft *snapshot.Draft, all []request, node string, key Key
 	r := request{Node: node, ID: key.ID, Task: w.Task, Interrupt: ask.ID, Resumed: writes.resumes(w.Task)}
 	if at, task, err := th.holder(r); err != nil {
 		return nil, err
-	} else if task != "" && at != key {
-		inner, err := th.book.pending(at)
-		if err != nil {
-			return nil, err
-		}
-		r.Resumed = inner.resumes(task)
+	} else if task != "" && at.Key != key {
+		r.Resumed = at.resumes(task)
 	}
 	if had, found := newest(all)[r.question()]; found && had.ID == key.ID {
 		row, found, err := th.row(had)
@@ -292,36 +288,32 @@ func (th *thread) ask(draft *snapshot.Draft, all []request, node string, key Key
 	return append(all, r), nil
 }
 
-// holder returns the checkpoint and the task that asks a request's interrupt: the innermost of all tasks that have the interrupt, and in one
-// checkpoint the task that wrote it first. The value that answers reaches the others from there. If no task has the interrupt, the task is "".
-func (th *thread) holder(r request) (at Key, task string, err error) {
-	if r.Interrupt == "" {
-		return at, "", nil
-	}
+// holder returns the task that asks a request's interrupt, and the writes of its checkpoint: the innermost of all tasks that have the
+// interrupt, and in one checkpoint the task that wrote it first. The value that answers reaches the others from there. If no task has the
+// interrupt, the task is "".
+func (th *thread) holder(r request) (at pending, task string, err error) {
 	for _, in := range th.book.sorted {
 		around := in.NS == "" && in.ID == r.ID || in.NS != "" && in.meta.Parents[""] == r.ID
-		if !around || !th.book.history.counts(in) || task != "" && len(in.NS) < len(at.NS) {
+		if r.Interrupt == "" || !around || !th.book.history.counts(in) || task != "" && len(in.NS) < len(at.NS) {
 			continue
 		}
-		first, err := th.book.firstAsking(in.key(), r.Interrupt)
+		now, err := th.book.pending(in.key())
 		if err != nil {
 			return at, "", err
 		}
-		if first != "" {
-			at, task = in.key(), first
+		if first, err := th.book.firstAsking(now, r.Interrupt); err != nil {
+			return at, "", err
+		} else if first != "" {
+			at, task = now, first
 		}
 	}
 	return at, task, nil
 }
 
 // firstAsking returns the task that was the first to write an interrupt of a checkpoint, of those that still have it, or "".
-func (b *book) firstAsking(key Key, interrupt string) (string, error) {
-	now, err := b.pending(key)
-	if err != nil {
-		return "", err
-	}
-	for _, w := range b.writes[key] {
-		then, err := b.pendingAt(key, w.entry)
+func (b *book) firstAsking(now pending, interrupt string) (string, error) {
+	for _, at := range b.writes[now.Key] {
+		then, err := b.pendingAt(now.Key, at.entry)
 		if err != nil {
 			return "", err
 		}
@@ -569,7 +561,7 @@ func (th *thread) answers(key Key, writes []Write) ([]Write, error) {
 		said := json.RawMessage(redact.Unescape(row.Response, redact.JSON)) // only the mailbox has escapes
 		w := Write{Task: task, Idx: resumeIdx, Channel: resumeChannel, Value: Value{typeJSON, appended(writes, task, said)}}
 		switch {
-		case task != "" && (at != key || p.resumes(task) > r.Resumed): // for another checkpoint, or in the list already
+		case task != "" && (at.Key != key || at.resumes(task) > r.Resumed): // for another checkpoint, or in the list already
 			continue
 		case task != "":
 		case key != Key{ID: r.ID}, r.Interrupt != "" && slices.ContainsFunc(writes, func(w Write) bool { return w.Idx == interruptIdx }): // another question

@@ -150,7 +150,7 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
     const { channel_values: values, ...rest } = checkpoint;
     const present = Object.keys(values ?? {});
     for (const channel of present) text("the name of a channel", channel);
-    const given = { thread, ns, id: text("the checkpoint's id", checkpoint.id), parent, orphan, checkpoint: rest, metadata, present, files: this.files === "checkpoint" };
+    const given = { thread, ns, id: text("the checkpoint's id", checkpoint.id), parent, orphan: orphan || undefined, checkpoint: rest, metadata, present, files: this.files === "checkpoint" };
     // Before LangGraph.js 1.4.21, an update beside an unfinished task applies what finished tasks wrote without a new version.
     const all = metadata?.source === "update";
     const send = new Set(present.filter((channel) => all || channel === TASKS || Object.hasOwn(newVersions, channel)));

@@ -32,6 +32,8 @@ const (
 		UNION ALL
 		SELECT s.run_id, 0, s.created_at_ms, coalesce(s.tree_id, '')
 		FROM _smithers_snapshots AS s JOIN _smithers_runs AS r ON r.run_id = s.run_id AND r.latest_frame = s.frame_no`
+	sqlOwnCommits = `SELECT run_id, commit_id FROM _smithers_snapshots WHERE vcs_root <> '' AND commit_id IS NOT NULL
+		UNION SELECT run_id, commit_id FROM _index_attempts WHERE worktree <> '' AND commit_id IS NOT NULL`
 	// Each task counts once, by its newest attempt that the scorer has scored.
 	sqlScoreMeans = `SELECT run_id, scorer_id, count(*), avg(score) FROM (
 			SELECT run_id, scorer_id, score, row_number() OVER (PARTITION BY run_id, scorer_id, node_id, iteration ORDER BY attempt DESC, scored_at_ms DESC) AS nth
@@ -79,6 +81,16 @@ func (x *Index) detailsOf(ctx context.Context, runIDs []string) (d *details, ask
 	}
 	d, err = x.openDetails(ctx)
 	return d, string(text), err
+}
+
+// CommitRow is a commit on which a working copy of a run's or a task's own was when it was captured.
+type CommitRow struct{ RunID, Commit string }
+
+// OwnCommits returns the commits of the own working copies of every run, in no particular order.
+func (x *Index) OwnCommits(ctx context.Context) ([]CommitRow, error) {
+	return list(ctx, x, func(rows *sql.Rows) (r CommitRow, err error) {
+		return r, rows.Scan(&r.RunID, &r.Commit)
+	}, sqlOwnCommits)
 }
 
 // EndRow is the first or the newest frame of a run.

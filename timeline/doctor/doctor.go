@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Kinds of findings. All but Untidy, MissingFrames, MistakableID and LeftCommands are damage.
+// Kinds of findings. All but those of Finding.Harmless are damage.
 const (
 	StaleLock     = "stale-lock"
 	DamagedPack   = "damaged-pack"
@@ -37,6 +37,7 @@ const (
 	DamagedIndex  = "damaged-index"
 	LeftCommands  = "left-commands"
 	HalfWorktree  = "half-made-worktree"
+	UnheldCommits = "unheld-commits"
 	Untidy        = "untidy"
 )
 
@@ -58,7 +59,7 @@ type Finding struct {
 
 // Harmless reports whether no history is damaged.
 func (f Finding) Harmless() bool {
-	return f.Kind == Untidy || f.Kind == MissingFrames || f.Kind == MistakableID || f.Kind == LeftCommands
+	return f.Kind == Untidy || f.Kind == MissingFrames || f.Kind == MistakableID || f.Kind == LeftCommands || f.Kind == UnheldCommits
 }
 
 // Doctor finds and repairs damage in one store. Only one goroutine at a time may use a Doctor.
@@ -97,7 +98,7 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	// The order matters: runs and lostTips need the findings of objectFiles, and lostTips needs e.elsewhere from
 	// misplaced and e.dropped from lostRefs.
 	parts := []func(context.Context) error{
-		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.mistakable, e.lostTips, e.mirrors, e.index, e.leftCommands, e.tidiness,
+		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.mistakable, e.lostTips, e.mirrors, e.index, e.leftCommands, e.unheld, e.tidiness,
 	}
 	if len(e.found) > 0 {
 		parts = nil // refs are unreadable until packed-refs is repaired

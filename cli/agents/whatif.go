@@ -33,7 +33,7 @@ func whatIfCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "what-if",
 		Summary: "take another course from a step of a session",
-		Usage:   []string{"<session>[:<frame> | :turn:N | :CALL] [PROMPT] [--to DIR] [--no-start | --dry-run]"},
+		Usage:   []string{"<session>[:<frame> | :turn:N | :CALL] [PROMPT] [--to DIR] [--branch NAME] [--no-start | --dry-run]"},
 		About: `Puts the files of the frame into a new working copy, cuts the conversation there, and starts the agent
 on both. With --no-start, and where nobody is at a terminal, it prints the command that starts the
 agent. The session of before, its files and its conversation stay as they are. The new course is a
@@ -45,6 +45,7 @@ result). Processes, databases, and the agent's memory and permissions are not th
 		MinArgs: 1, MaxArgs: 2,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make the working copy in `DIR`"},
+			&urfave.StringFlag{Name: "branch", Usage: "put the working copy on the new branch `NAME`; otherwise it is on none"},
 			&urfave.BoolFlag{Name: "no-start", Usage: "print the command that starts the agent"},
 			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "start the agent on a session of somebody else without asking"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be kept, and make nothing"},
@@ -64,7 +65,7 @@ result). Processes, databases, and the agent's memory and permissions are not th
 				if err != nil {
 					return err
 				}
-				ask := agent.WhatIf{From: from, Prompt: c.Args().Get(1), Env: s.Env, Effects: desk.ConfirmEffects(s, c.Bool("force"), false, false)}
+				ask := agent.WhatIf{From: from, Branch: c.String("branch"), Prompt: c.Args().Get(1), Env: s.Env, Effects: desk.ConfirmEffects(s, c.Bool("force"), false, false)}
 				if to := c.String("to"); to != "" {
 					ask.Dir = s.Path(to)
 				}

@@ -20,6 +20,7 @@ import (
 // WhatIf asks for another course of a session from a frame on.
 type WhatIf struct {
 	From   string // the address of the frame
+	Branch string // the new branch on which the files are; "" for none
 	Dir    string // the absolute path of a missing or empty folder for the files; "" chooses one beside the working copy
 	Prompt string // the new prompt; may be ""
 	Env    []string
@@ -60,7 +61,7 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 	course.Session = newSession(kept.speaks)
 	course.Run = Run(kept.mem.Agent, course.Session)
 	made, err := code.Checkout(ctx, s, code.CheckoutRequest{
-		From: course.From.String(), Dir: w.Dir, Name: "what-if-" + shortName(course.Session), Run: course.Run,
+		From: course.From.String(), Dir: w.Dir, Branch: w.Branch, Name: "what-if-" + shortName(course.Session), Run: course.Run,
 	})
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ type CheckoutRequest struct {
 	Worktree string
 	Dir      string // the absolute path of a missing or empty folder; "" chooses a folder beside the working copy
 	Name     string // part of the folder's name, from which jj names the workspace; "" uses the address
+	Branch   string // the new branch, or bookmark of jj, that is checked out; "" checks out none
 	Run      string // the run with which the worktree is listed and pruned; "" means the run of From
 	Own      bool   // the working copy is the run's own worktree, in which the tasks of Run work
 }
@@ -90,14 +91,19 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	workspace, err := worktrees.Add(ctx, s.Workspace(), worktrees.AddRequest{Path: dir, Commit: commit})
+	made := madeWorktree{Run: cmp.Or(req.Run, from.Address.Run), Checkout: true, Tree: vcs.Tree, Branch: req.Branch}
+	if made.Own, err = ownsBranch(ctx, s, made); err == nil && made.Own != (req.Branch != "") {
+		err = &worktrees.Error{Path: dir, Reason: "there is a branch " + req.Branch + " already"}
+	}
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	workspace, err := worktrees.Add(ctx, s.Workspace(), worktrees.AddRequest{Path: dir, Commit: commit, Branch: req.Branch})
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
 	workspace.NoMonitor = stranger != ""
-	made := madeWorktree{
-		Run: cmp.Or(req.Run, from.Address.Run), Name: workspace.Name, Path: workspace.Root, Checkout: true, Tree: vcs.Tree,
-	}
+	made.Name, made.Path = workspace.Name, workspace.Root
 	if req.Own { // findMade finds the run's own worktree by an empty name, and not among the checkouts
 		made.Name, made.Checkout, made.Replay = "", false, true
 	}
@@ -255,7 +261,7 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// dropCheckout removes a new working copy, in which nothing has run, and its record. workspace is the working
+// dropCheckout removes a new working copy, in which nothing has run, its branch, if it has no commits of its own, and its record. workspace is the working
 // copy, and made is the record. dropCheckout stops at the first error, and returns an error that names the working
 // copy.
 func dropCheckout(ctx context.Context, s *timeline.Store, workspace *jjbridge.Workspace, made madeWorktree) error {
@@ -263,6 +269,9 @@ func dropCheckout(ctx context.Context, s *timeline.Store, workspace *jjbridge.Wo
 	if err == nil {
 		info := worktrees.Info{Name: workspace.Name, Path: workspace.Root, Missing: true}
 		err = worktrees.Forget(ctx, s.Workspace(), info, objstore.ID{})
+	}
+	if err == nil && made.Own {
+		_, err = worktrees.DropBranch(ctx, s.Workspace(), made.Branch, workspace.Root, objstore.ID{}, false)
 	}
 	if err == nil {
 		err = dropMade(s, made)

@@ -11,7 +11,7 @@
 //   - go back to a pointer: [Workspace.Plan] and [Workspace.Restore], and [RestoreConflict] for a conflict of jj
 //   - get a revision by name: [ResolveCommit]
 //   - list the working copies: worktrees.List
-//   - add a working copy at a revision: worktrees.Add with AddRequest.Base or AddRequest.Commit
+//   - add a working copy at a revision: worktrees.WorkspaceAdd; worktrees.Add makes a branch, too
 //   - remove a working copy: worktrees.Forget; worktrees.CheckRemoval returns Forget's refusal beforehand
 //
 // The package runs the commands git and jj, because git and jj decide which content of a file counts. The user's index,

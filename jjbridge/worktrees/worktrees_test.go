@@ -275,6 +275,34 @@ func TestACommitComesBeforeTheBase(t *testing.T) {
 	})
 }
 
+func TestAWorkspaceIsAddedByOneCall(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
+		commit := repo.Git("commit-tree", "-m", "on a branch", "-p", "main", "main^{tree}")
+		repo.Git("update-ref", "refs/heads/other", commit)
+		if kind.IsJJ() {
+			repo.JJ("git", "import")
+		}
+		for revision, want := range map[string]string{"other": commit, commit: commit, "": repo.Git("rev-parse", "main")} {
+			path := "../at-" + revision
+			added, err := worktrees.WorkspaceAdd(t.Context(), repo.Dir, repo.Env, "named-"+revision, path, revision)
+			require.NoError(t, err)
+			assert.Equal(t, want, start(t, kind, repo, added), revision)
+			assert.Equal(t, filepath.Base(path), filepath.Base(added.Root))
+			if kind.IsJJ() {
+				assert.Equal(t, "named-"+revision, added.Name)
+			}
+		}
+		for _, revision := range []string{"nowhere", "-x", "main other"} {
+			_, err := worktrees.WorkspaceAdd(t.Context(), repo.Dir, repo.Env, "n", "../nowhere", revision)
+			require.ErrorIs(t, err, worktrees.ErrWorktree, revision)
+			assert.NoDirExists(t, filepath.Join(repo.Dir, "../nowhere"))
+		}
+		_, err := worktrees.WorkspaceAdd(t.Context(), t.TempDir(), repo.Env, "n", "new", "")
+		require.Error(t, err)
+	})
+}
+
 func TestJJStartsFromTheNearestCommitThatItShows(t *testing.T) {
 	t.Parallel()
 	repo := repotest.NewKind(t, repotest.JJColocated)

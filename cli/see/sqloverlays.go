@@ -54,7 +54,8 @@ func sqlOverlays(ctx context.Context, store *timeline.Store, index *sqliteindex.
 
 // frameOverlay returns an overlay of a table of frames: for each frame of runs, what values returns of its run and entry.
 func frameOverlay(ctx context.Context, store *timeline.Store, index *sqliteindex.Index, runs []sqliteindex.RunRow, table string, columns []string,
-	values func(run string, e *snapshot.Entry) ([]any, error)) (sqliteindex.Overlay, error) {
+	values func(run string, e *snapshot.Entry) ([]any, error),
+) (sqliteindex.Overlay, error) {
 	var frames []sqliteindex.FrameRow
 	for _, run := range runs {
 		of, err := index.Frames(ctx, run.RunID)

@@ -29,7 +29,7 @@ func baseSchema() schema {
 // detailSchema returns the schema of the database with details. It includes the base tables, so that one
 // query can use both.
 func detailSchema() schema {
-	return schema{applicationID: smithersnames.DetailIndexID, version: 15, tables: []string{baseTables, frameIDsTable, detailTables}}
+	return schema{applicationID: smithersnames.DetailIndexID, version: 16, tables: []string{baseTables, frameIDsTable, detailTables}}
 }
 
 // create creates the tables of s in an empty database, and sets the id and version in the database's header.

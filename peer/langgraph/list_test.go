@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,8 +49,8 @@ func TestAListOfAllThreadsIsThatOfEach(t *testing.T) {
 		add(thread, inner)
 	}
 	for i := range 3 {
-		add("t01", put(long+fmt.Sprint(i), "", 3, `"long"`))
-		add("t02", put(long+fmt.Sprint(2-i), "", 3, `"long"`))
+		add("t01", put(long+strconv.Itoa(i), "", 3, `"long"`))
+		add("t02", put(long+strconv.Itoa(2-i), "", 3, `"long"`))
 	}
 	require.NoError(t, d.PutWrites(t.Context(), "early", langgraph.Key{ID: "1"}, writeOf("1"), false)) // begins without a checkpoint
 	add("early", put("1", "", 1, `"x"`))
@@ -62,7 +63,14 @@ func TestAListOfAllThreadsIsThatOfEach(t *testing.T) {
 	for round := range 2 {
 		for _, before := range []string{"", "015", "same", long, long + "1", "zzz"} {
 			for _, q := range []langgraph.Query{
-				{}, {Limit: 1}, {Limit: 7}, {Limit: 200}, {ID: new("same")}, {ID: new(long + "1")}, {ID: new("none")}, {NS: new("inner")},
+				{},
+				{Limit: 1},
+				{Limit: 7},
+				{Limit: 200},
+				{ID: new("same")},
+				{ID: new(long + "1")},
+				{ID: new("none")},
+				{NS: new("inner")},
 				{Filter: map[string]json.RawMessage{"source": json.RawMessage(`"update"`)}},
 				{Filter: map[string]json.RawMessage{"source": json.RawMessage(`"loop"`), "step": json.RawMessage(`2`)}},
 				{Filter: map[string]json.RawMessage{"step": json.RawMessage(`2`)}},

@@ -36,7 +36,7 @@ func LeftOutNames(list []snapshot.LeftOut) []string {
 		case f.Path == "":
 			names[i] = "untracked files (too many)"
 		case f.Bytes > 0:
-			names[i] = fmt.Sprintf("%s (%s, %d bytes)", f.Path, f.Reason, f.Bytes)
+			names[i] = fmt.Sprintf("%s (%s, %s)", f.Path, f.Reason, Size(f.Bytes))
 		default:
 			names[i] = fmt.Sprintf("%s (%s)", f.Path, f.Reason)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // Took formats a length of time for people, as Duration does. ms is in milliseconds.
@@ -43,27 +45,10 @@ func Moment(now time.Time, ms int64, clock string) string {
 	return at.Format("2006-01-02")
 }
 
-// Number formats a number for people: from 1,000 on, a space stands between the thousands.
-func Number(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + " " + text[i:]
-	}
-	return text
-}
-
-// Cost formats an amount of US dollars: with cents, or with a tenth of a cent below ten cents.
-func Cost(dollars float64) string {
-	if dollars < 0.1 {
-		return fmt.Sprintf("$%.3f", dollars)
-	}
-	return fmt.Sprintf("$%.2f", dollars)
-}
-
 // Tokens formats a number of tokens, such as "184k tokens".
 func Tokens(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10) + " tokens"
 	}
-	return Number(n/1000) + "k tokens"
+	return plain.Number(n/1000) + "k tokens"
 }

@@ -142,10 +142,10 @@ func (c *canvas) flow(label part, indent int, most int, words []part, gap string
 func (c *canvas) code(added, removed int64) string {
 	var sides []string
 	if added > 0 {
-		sides = append(sides, "+"+display.Number(added))
+		sides = append(sides, "+"+plain.Number(added))
 	}
 	if removed > 0 {
-		sides = append(sides, c.g.Minus+display.Number(removed))
+		sides = append(sides, c.g.Minus+plain.Number(removed))
 	}
 	return strings.Join(sides, " ")
 }

@@ -131,7 +131,7 @@ func (v *View) facts(c *canvas) {
 		add(display.Tokens(v.Usage.Tokens()) + modelsOf(v.Usage))
 	}
 	if v.Usage != nil && v.Usage.CostUSD > 0 {
-		add(display.Cost(v.Usage.CostUSD))
+		add(plain.Cost(v.Usage.CostUSD))
 	}
 	for _, scorer := range v.Scorers {
 		add(scorer.Name + " " + display.Score(scorer.Mean))
@@ -173,7 +173,7 @@ func (v *View) ownAttempts() (n int) {
 func count(n int, word string) string {
 	text := plain.Count(n, word)
 	_, word, _ = strings.Cut(text, " ")
-	return display.Number(int64(n)) + " " + word
+	return plain.Number(n) + " " + word
 }
 
 // failedOf returns words for the number of things that failed, or "" for none.
@@ -181,7 +181,7 @@ func failedOf(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return ", " + display.Number(int64(n)) + " failed"
+	return ", " + plain.Number(n) + " failed"
 }
 
 // The limits of the values of an input.
@@ -228,7 +228,7 @@ func modelsOf(u *summary.Usage) string {
 		if len(u.Models) > 1 {
 			name += " " + strings.TrimSuffix(display.Tokens(m.Tokens), " tokens")
 			if m.CostUSD > 0 {
-				name += " " + display.Cost(m.CostUSD)
+				name += " " + plain.Cost(m.CostUSD)
 			}
 		}
 		names = append(names, name)

@@ -207,7 +207,7 @@ func (v *View) loopRows(c *canvas, id string) []row {
 			first, last := steps[0].Iteration, steps[n-1].Iteration
 			name := strconv.Itoa(first)
 			if last > first {
-				name += " " + c.g.Dots + " " + display.Number(int64(last))
+				name += " " + c.g.Dots + " " + plain.Number(last)
 			}
 			rows = append(rows, v.foldedRow(c, steps[:n], name, c.g.Branch+" "))
 			steps = steps[n:]

@@ -70,7 +70,7 @@ func failedWord(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return display.Number(int64(n)) + " failed"
+	return plain.Number(n) + " failed"
 }
 
 // lineParts returns numbers of lines in their column.

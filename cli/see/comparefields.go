@@ -182,7 +182,7 @@ func tokens(r *comparison.Run) string {
 	if r.Usage == nil {
 		return ""
 	}
-	return display.Number(r.Usage.Tokens())
+	return plain.Number(r.Usage.Tokens())
 }
 
 // dollars returns the cost of a run, or "" if it is unknown.
@@ -190,17 +190,17 @@ func dollars(r *comparison.Run) string {
 	if r.Usage == nil || r.Usage.CostUSD == 0 {
 		return ""
 	}
-	return display.Cost(r.Usage.CostUSD)
+	return plain.Cost(r.Usage.CostUSD)
 }
 
 // changedLines returns the numbers of added and removed lines, or "" if none changed. A side that is 0 is left out.
 func changedLines(code summary.Code) string {
 	var sides []string
 	if code.Added > 0 {
-		sides = append(sides, "+"+display.Number(code.Added))
+		sides = append(sides, "+"+plain.Number(code.Added))
 	}
 	if code.Removed > 0 {
-		sides = append(sides, "−"+display.Number(code.Removed))
+		sides = append(sides, "−"+plain.Number(code.Removed))
 	}
 	return strings.Join(sides, " ")
 }
@@ -210,5 +210,5 @@ func changedFiles(code summary.Code) string {
 	if code.Files == 0 {
 		return ""
 	}
-	return display.Number(int64(code.Files))
+	return plain.Number(code.Files)
 }

@@ -222,7 +222,7 @@ func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides
 	var text strings.Builder
 	text.WriteString("Files changed:\n")
 	for _, f := range files {
-		text.WriteString(p.Paint(term.Yellow, fmt.Sprintf("  ~ %s, +%d -%d", plain.Count(f.Files, "file"), f.Added, f.Removed)))
+		text.WriteString(p.Paint(term.Yellow, fmt.Sprintf("  ~ %s, +%s -%s", plain.Count(f.Files, "file"), plain.Number(f.Added), plain.Number(f.Removed))))
 		text.WriteString(fileChangesOf(f, compare.AddressOf(two.From), compare.AddressOf(two.To)) + "\n")
 	}
 	return s.Printf("%s", text.String())

@@ -221,10 +221,10 @@ func codeText(p display.Painter, effect list.Effect) string {
 	}
 	text := p.Paint(term.Cyan, codeMark)
 	if lines := effect.Lines; lines != nil && lines.Added > 0 {
-		text += " " + p.Paint(term.Green, "+"+strconv.FormatInt(lines.Added, 10))
+		text += " " + p.Paint(term.Green, "+"+plain.Number(lines.Added))
 	}
 	if lines := effect.Lines; lines != nil && lines.Removed > 0 {
-		text += " " + p.Paint(term.Red, "−"+strconv.FormatInt(lines.Removed, 10))
+		text += " " + p.Paint(term.Red, "−"+plain.Number(lines.Removed))
 	}
 	return text
 }

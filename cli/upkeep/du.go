@@ -3,7 +3,6 @@ package upkeep
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -62,7 +61,7 @@ func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []strin
 	t := term.Table{Header: []string{"RUN", "TOTAL", "ALONE", "OBJECTS"}}
 	for _, run := range usage.Runs {
 		t.Add(term.Cell{Text: run.RunID}, term.Cell{Text: display.Size(run.Total.Bytes)}, term.Cell{Text: display.Size(run.Alone.Bytes)},
-			term.Cell{Text: strconv.FormatInt(run.Total.Objects, 10)})
+			term.Cell{Text: plain.Number(run.Total.Objects)})
 	}
 	t.Align(&b, "")
 	for _, part := range []struct {
@@ -71,7 +70,7 @@ func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []strin
 	}{{"COLLECTION", usage.Collections}, {"WORKTREE", usage.Worktrees}} {
 		t := term.Table{Header: []string{part.title, "TOTAL", "OBJECTS"}}
 		for _, one := range part.list {
-			t.Add(term.Cell{Text: usageName(part.title, one.Name)}, term.Cell{Text: display.Size(one.Bytes)}, term.Cell{Text: strconv.FormatInt(one.Objects, 10)})
+			t.Add(term.Cell{Text: usageName(part.title, one.Name)}, term.Cell{Text: display.Size(one.Bytes)}, term.Cell{Text: plain.Number(one.Objects)})
 		}
 		if len(t.Rows) > 0 {
 			b.WriteString("\n")
@@ -80,7 +79,7 @@ func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []strin
 	}
 	frames := term.Table{Header: []string{"RENDERED TREES", "TOTAL", "OBJECTS", "TO A WHOLE TREE"}}
 	for _, one := range usage.Frames {
-		frames.Add(term.Cell{Text: one.Encoding}, term.Cell{Text: display.Size(one.Bytes)}, term.Cell{Text: strconv.FormatInt(one.Objects, 10)},
+		frames.Add(term.Cell{Text: one.Encoding}, term.Cell{Text: display.Size(one.Bytes)}, term.Cell{Text: plain.Number(one.Objects)},
 			term.Cell{Text: fmt.Sprintf("%s, at most %d", display.Score(one.Distance), one.Farthest)})
 	}
 	if len(frames.Rows) > 0 {

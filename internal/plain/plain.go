@@ -3,6 +3,7 @@ package plain
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -143,12 +144,29 @@ func Shorten(s string, width int) string {
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// Count returns n and word, for example "1 run" or "2 runs". It adds an s to word unless n is 1.
+// Count returns n and word, for example "1 run" or "2 000 runs". It adds an s to word unless n is 1.
 func Count(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return Number(n) + " " + word + "s"
+}
+
+// Number formats a number for people: from 1,000 on, a space stands between the thousands.
+func Number[T int | int64](n T) string {
+	text := strconv.FormatInt(int64(n), 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + " " + text[i:]
+	}
+	return text
+}
+
+// Cost formats an amount of US dollars: with cents, or with a tenth of a cent below ten cents.
+func Cost(dollars float64) string {
+	if dollars < 0.1 {
+		return fmt.Sprintf("$%.3f", dollars)
+	}
+	return fmt.Sprintf("$%.2f", dollars)
 }
 
 // Cut returns s unchanged if s has at most n bytes. Otherwise it returns the whole characters in the first n bytes of

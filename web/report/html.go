@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/app/report"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -112,7 +113,7 @@ func newTable(r *report.Run, rows []report.Row) *table {
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"t": onPage, "look": lookOf, "num": number[int], "num64": number[int64], "count": count[int], "took": took, "worked": worked, "since": since, "forkNow": forkNow, "moment": moment,
-		"minute": minute, "short": short, "money": money, "times": times, "reason": reason, "waitWord": waitWord, "forksOf": forksOf, "scoresOf": scoresOf,
+		"minute": minute, "short": short, "money": plain.Cost, "times": times, "reason": reason, "waitWord": waitWord, "forksOf": forksOf, "scoresOf": scoresOf,
 		"leftOut": leftOut, "together": together, "body": body, "title": title, "done": done, "middle": middle,
 		"due":       func(ms *int64) string { return moment(*ms) },
 		"hint":      hintParts,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/app/report"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -103,12 +104,12 @@ func (m markdown) sentence(r *report.Run) {
 	if u := r.Usage; u != nil {
 		m.printf(" %s tokens", number(u.Tokens))
 		if u.CostUSD > 0 {
-			m.printf(", %s", money(u.CostUSD))
+			m.printf(", %s", plain.Cost(u.CostUSD))
 		}
 		for i, of := range u.Models {
 			m.printf("%s %s %s", []string{":", ","}[min(i, 1)], code(of.Name), number(of.Tokens))
 			if of.CostUSD > 0 {
-				m.printf(" (%s)", money(of.CostUSD))
+				m.printf(" (%s)", plain.Cost(of.CostUSD))
 			}
 		}
 		m.printf(".")

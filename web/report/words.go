@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/app/report"
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // moment returns a time in UTC, to the second.
@@ -66,13 +67,7 @@ func since(ms, total int64) string {
 }
 
 // number returns a number with a narrow space, at which no line breaks, between groups of three digits.
-func number[T int | int64](n T) string {
-	digits := strconv.FormatInt(int64(n), 10)
-	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
-		digits = digits[:at] + "\u202f" + digits[at:]
-	}
-	return digits
-}
+func number[T int | int64](n T) string { return strings.ReplaceAll(plain.Number(n), " ", "\u202f") }
 
 // count returns a number and a noun.
 func count[T int | int64](n T, noun string) string {
@@ -80,14 +75,6 @@ func count[T int | int64](n T, noun string) string {
 		noun += "s"
 	}
 	return number(n) + " " + noun
-}
-
-// money returns a cost in dollars.
-func money(usd float64) string {
-	if usd < 0.1 {
-		return fmt.Sprintf("$%.3f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
 }
 
 // scoresOf returns the scores of a run, such as "judge 0.9, size 8 (mean of 2)"; "" if it has none.

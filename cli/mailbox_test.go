@@ -39,7 +39,7 @@ func TestTheInboxSaysHowToAnswer(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.waiting(t)
-	c := d.invoke(t, atTerminal("NO_COLOR=1"), "inbox")
+	c := d.invoke(t, atTerminal("NO_COLOR=1", "COLUMNS=130"), "inbox")
 	require.Equal(t, fault.ExitOK, c.exit, c.err.String())
 	assert.Equal(t, ``+
 		"SINCE          RUN     WORKFLOW  RUN IS            TASK                     KIND      STATUS     PROMPT\n"+

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/cli"
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -324,4 +325,30 @@ func TestAReportAtATerminalIsAFileInTheFolder(t *testing.T) {
 	c = d.invoke(t, atTerminal(), "report", "triage", "-o", "-")
 	assert.Equal(t, fault.ExitOK, c.exit, c.err.String())
 	assert.Contains(t, c.out.String(), "<!DOCTYPE html>")
+}
+
+// Fifty columns are enough: only the commands to type are longer, because half a command is no use.
+func TestListsFitIntoANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.repo.Write("flow.yaml", "name: a-workflow-with-a-long-name\ntasks:\n  - {id: prepare-the-release, run: \"true\"}\n"+
+		"  - {id: publish-the-release, needs: [prepare-the-release], approval: \"Publish the release of this week, with all that is in it?\"}\n")
+	d.repo.Write("bad.yaml", "name: bad\ntasks: [{id: fails, run: \"echo a long line of a log that says what is wrong at length; exit 3\"}]\n")
+	for _, run := range []string{"short", "release-of-the-week-in-which-it-snowed"} {
+		require.Equal(t, fault.ExitWaiting, d.invoke(t, nil, "run", "flow.yaml", "--run-id", run).exit)
+	}
+	require.Equal(t, fault.ExitFailed, d.invoke(t, nil, "run", "bad.yaml", "--run-id", "b").exit)
+	require.Equal(t, fault.ExitOK, d.invoke(t, nil, "fork", "b:1", "--run-id", "forked").exit)
+	for _, line := range [][]string{{"status"}, {"runs"}, {"inbox"}, {"timeline", "short"}, {"timeline", "short", "--all"}, {"timeline", "b", "--tree"}} {
+		c := d.invoke(t, atTerminal("COLUMNS=50", "LC_ALL=C.UTF-8", "NO_COLOR=1"), line...)
+		require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+		require.NotEmpty(t, c.out.String())
+		for text := range strings.Lines(c.out.String()) {
+			if text = strings.TrimSuffix(text, "\n"); !strings.Contains(text, "git smithers ") {
+				assert.LessOrEqual(t, term.Width(text), 50, "%s: %s", line, text)
+			}
+		}
+	}
+	c := d.invoke(t, atTerminal("COLUMNS=50", "LC_ALL=C.UTF-8", "NO_COLOR=1"), "inbox", "short")
+	assert.Contains(t, c.out.String(), "short  publish-the-release  Publish the release o…")
 }

@@ -192,7 +192,7 @@ func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, q
 // commands that answer.
 func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error {
 	p := display.NewPainter(ctx, s)
-	t := term.Table{Header: []string{"SINCE", "RUN", "WORKFLOW", "RUN IS", "TASK", "KIND", "STATUS", "PROMPT"}}
+	t := term.Table{Header: []string{"SINCE", "RUN", "WORKFLOW", "RUN IS", "TASK", "KIND", "STATUS", "PROMPT"}, Spare: []string{"WORKFLOW", "RUN IS", "KIND", "SINCE", "STATUS"}}
 	for _, l := range list {
 		since, prompt := display.ClockTime(l.RequestedAtMs), mail.Prompt(l)
 		if s.IsTerminalOut() {

@@ -166,7 +166,7 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return err
 	}
 	p := display.NewPainter(ctx, s)
-	t := term.Table{Header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
+	t := term.Table{Header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}, Spare: []string{"FRAME", "FORKED FROM", "WORKFLOW", "CREATED"}}
 	var facts []list.Facts
 	if opts.wanted.Scores {
 		t.Header = append(t.Header, "SCORES")

@@ -106,7 +106,10 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 	if s.JSON {
 		return s.WriteJSON(doc)
 	}
-	view := statusView{p: display.NewPainter(ctx, s), now: s.Now(), asOf: doc.asOf}
+	view := statusView{p: display.NewPainter(ctx, s), now: s.Now(), width: statusWidth, asOf: doc.asOf}
+	if s.IsTerminalOut() {
+		view.width = max(min(statusWidth, s.Columns()), 40)
+	}
 	view.all(doc, waiting)
 	return s.Printf("%s", view.String())
 }

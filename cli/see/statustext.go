@@ -18,7 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
-// statusWidth is how many columns the status has.
+// statusWidth is how many columns the status has where a terminal is not narrower.
 const statusWidth = 80
 
 // suggest returns the commands to type next, the most urgent command first. The result is never empty. It has at most
@@ -80,9 +80,10 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 // A statusView writes the status for people.
 type statusView struct {
 	strings.Builder
-	p    display.Painter
-	now  time.Time
-	asOf map[string]*share.Seen
+	p     display.Painter
+	now   time.Time
+	width int // how many columns the status has
+	asOf  map[string]*share.Seen
 }
 
 // A statusRow is one line of a part of the status, and the lines under it.
@@ -114,8 +115,12 @@ func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 	for _, next := range doc.Next {
 		width = max(width, utf8.RuneCountInString(next.Command))
 	}
+	gap := "  "
+	if v.width < statusWidth {
+		width, gap = 0, "\n      "
+	}
 	for _, next := range doc.Next {
-		v.printf("  %-*s  %s\n", width, plain.Text(next.Command), v.p.Paint(term.Dim, plain.Text(next.Does)))
+		v.printf("  %-*s%s%s\n", width, plain.Text(next.Command), gap, v.p.Paint(term.Dim, plain.Shorten(plain.Text(next.Does), v.width-6)))
 	}
 }
 
@@ -269,17 +274,29 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 			status = max(status, len(row.status)+2)
 		}
 	}
-	// The column before the last gets the width that the other columns and the gaps leave, but at least 20 characters.
-	room := max(statusWidth-2-id-2-status-2-when, 20)
+	// The column before the last gets the width that the other columns and the gaps leave, but at least 20 characters. A narrow terminal has no last
+	// column, and only the beginnings of long ids.
+	room, narrow := max(v.width-2-id-2-status-2-when, 20), v.width < statusWidth
+	if narrow {
+		id = min(id, v.width/2-2)
+		room = max(v.width-2-id-2-status, 5)
+	}
 	for _, row := range rows {
 		pad := strings.Repeat(" ", status-len(row.status))
-		what := fmt.Sprintf("%-*s", room, plain.Shorten(plain.Text(row.what), room))
-		v.printf("  %-*s  %s%s%s  %s\n", id, plain.Text(row.run), v.p.Status(row.status), pad, what, v.p.Paint(term.Dim, display.Ago(v.now, row.atMs)))
+		v.printf("  %-*s  %s%s", id, plain.Shorten(plain.Text(row.run), id), v.p.Status(row.status), pad)
+		if what := plain.Shorten(plain.Text(row.what), room); narrow {
+			v.printf("%s\n", what)
+		} else {
+			v.printf("%-*s  %s\n", room, what, v.p.Paint(term.Dim, display.Ago(v.now, row.atMs)))
+		}
 		if seen := v.asOf[row.run]; seen != nil && row.status == "" {
 			row.under = append(row.under, "as of the last fetch from "+seen.Remote+", "+display.Ago(v.now, seen.AtMs))
 		}
 		for _, line := range row.under {
-			v.printf("    %s\n", v.p.Paint(term.Dim, plain.Shorten(plain.Text(line), statusWidth-4)))
+			if line = plain.Text(line); !narrow || !strings.HasPrefix(line, arg.Program) { // a command is whole, or it is no use
+				line = plain.Shorten(line, v.width-4)
+			}
+			v.printf("    %s\n", v.p.Paint(term.Dim, line))
 		}
 	}
 	if more > 0 {

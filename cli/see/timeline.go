@@ -152,6 +152,9 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	if err != nil {
 		return err
 	}
+	if s.IsTerminalOut() {
+		text.width = s.Columns()
+	}
 	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type timelineText struct {
 	names     map[string]*agent.Name        // by the id of the run: how people know it, if it is a session
 	effects   map[string][]list.Effect      // by run id: the effects of its frames, in the order of the frames
 	left      map[string][]snapshot.LeftOut // by run id: see repositoriesLeft
+	width     int                           // how many columns the terminal has; 0 if there is none
 	all       bool                          // also show frames that only start steps that end later
 
 	folded int          // the number of the steps whose starts were left out
@@ -123,6 +124,9 @@ func (t *timelineText) folds(run list.RunTimeline) []int {
 	return out
 }
 
+// narrow reports whether a terminal has no room for words that can be guessed.
+func (t *timelineText) narrow() bool { return t.width > 0 && t.width < 60 }
+
 // named returns the name of a session with spaces before it, or "".
 func (t *timelineText) named(run string) string {
 	if text := t.names[run].Text(); text != "" {
@@ -172,13 +176,16 @@ func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time,
 	if f.Dropped {
 		paint, mark = display.Painter{}, " (dropped)"
 	}
-	clock := at.Format(time.TimeOnly)
+	layout, word := time.TimeOnly, "Frame "
+	if t.narrow() {
+		layout, word = "15:04", ""
+	}
 	if t.long {
-		clock = at.Format(time.DateTime)
+		layout = time.DateTime
 	}
 	line := &t.line
 	line.Reset()
-	fmt.Fprintf(line, "Frame %*d  %s", columns.number, f.FrameNo, paint.Paint(term.Dim, clock))
+	fmt.Fprintf(line, "%s%*d  %s", word, columns.number, f.FrameNo, paint.Paint(term.Dim, at.Format(layout)))
 	if columns.took > 0 {
 		fmt.Fprintf(line, "  %*s", columns.took, tookText(effect))
 	}
@@ -192,6 +199,10 @@ func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time,
 		}
 	}
 	what := plain.Text(f.Subject)
+	if t.narrow() && !t.long {
+		before := len(indent) + columns.number + columns.took + columns.code + len("    15:04      "+mark)
+		what = term.CutEnd(what, max(t.width-before, 10), "…")
+	}
 	if effect.Failed {
 		what = paint.Paint(term.Red, what)
 	}

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -12,6 +13,9 @@ type Table struct {
 	Rows   [][]Cell
 
 	KeepsHeader bool // print the header without rows, too, and to a pipe or file
+
+	// Spare names the columns that a narrow terminal has no room for, the first to go first. A table with spare columns fits into the terminal.
+	Spare []string
 }
 
 // A Cell is a text and the function that paints it. Paint may be nil.
@@ -42,11 +46,47 @@ func (t *Table) Add(cells ...Cell) {
 func (t *Table) Write(s *Terminal) error {
 	var b strings.Builder
 	if s.IsTerminalOut() {
+		if len(t.Spare) > 0 {
+			t.fit(s.Columns())
+		}
 		t.Align(&b, "")
 	} else {
 		t.separate(&b)
 	}
 	return s.Printf("%s", b.String())
+}
+
+// fit makes the table as narrow as a terminal with so many columns, if it can: it cuts the last column, leaves out spare columns, and at last cuts the
+// first column, whose beginning is as good as the whole. Some characters of a cut column stay.
+func (t *Table) fit(columns int) {
+	const least = 12
+	spare, last := t.Spare, len(t.Header)-1
+	for ; len(spare) > 0; spare, last = spare[1:], last-1 {
+		if _, width := t.Lines(); width <= columns || !slices.Contains(spare, t.Header[last]) && t.width(last)-(width-columns) >= least {
+			break
+		}
+		at := slices.Index(t.Header, spare[0])
+		t.Header = slices.Delete(slices.Clone(t.Header), at, at+1)
+		for i := range t.Rows {
+			t.Rows[i] = slices.Delete(t.Rows[i], at, at+1)
+		}
+	}
+	for _, at := range []int{last, 0} {
+		_, width := t.Lines()
+		room := max(t.width(at)-max(width-columns, 0), least)
+		for _, row := range t.Rows {
+			row[at].Text = CutEnd(row[at].Text, room, "…")
+		}
+	}
+}
+
+// width returns the width of the widest cell of a column, without its title.
+func (t *Table) width(column int) int {
+	width := 0
+	for _, row := range t.Rows {
+		width = max(width, Width(row[column].Text))
+	}
+	return width
 }
 
 // Align writes the table to b in aligned columns below its header. Every line begins with indent. If the table has no

@@ -169,7 +169,7 @@ func (c *choices) addWithForks(ctx context.Context, s *timeline.Store, run choic
 // add adds a run to the comparison. base is the course of the base, or nil if the run is the base. add returns the
 // course of the base.
 func (c *Comparison) add(ctx context.Context, s *timeline.Store, sum *summary.Summary, depth int, base *course) (*course, error) {
-	run := &Run{Summary: sum, Depth: depth, Inputs: inputsOf(sum.Input), Outputs: make(map[string]json.RawMessage), Name: agent.NameAt(s, sum.Entry)}
+	run := &Run{Summary: sum, Depth: depth, Inputs: inputsOf(sum.Input), Outputs: make(map[string]json.RawMessage), Name: agent.NameAt(list.HeadAt(s, sum.Row.ID, sum.Entry.ID))}
 	for _, a := range sum.Attempts {
 		if a.State == snapshot.AttemptFailed {
 			run.Failed++

@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // What a run has at most, if the report is on one run.
@@ -81,9 +82,7 @@ func (r *runReader) facts(context.Context) error {
 		out.Name = r.name(*sum.Frames.Branch.BranchLabel)
 	}
 	if sum.Session && (out.Name == "" || out.Name == agent.WhatIfLabel) {
-		if err := r.title(); err != nil {
-			return err
-		}
+		r.title()
 	}
 	if sum.Origin != nil {
 		out.From = r.mask.text(sum.Origin.At.String())
@@ -138,28 +137,16 @@ func (r *runReader) absent() {
 	}
 }
 
-// title makes the beginning of the first prompt of a session its name. That of a course is the first prompt after the fork.
-func (r *runReader) title() error {
-	for i := range r.sum.Steps {
-		turn := &r.sum.Steps[i]
-		if len(turn.Attempts) > 0 && turn.Attempts[0].Earlier {
-			continue
-		}
-		prompt, _, err := r.sum.Prompt(turn)
-		if err != nil {
-			return err
-		}
-		first, _, _ := strings.Cut(strings.TrimSpace(r.mask.text(prompt)), "\n")
-		if first = oneLine(first, textShown); first == "" {
-			continue
-		}
-		if r.out.Name != "" {
-			r.out.Name += ": "
-		}
-		r.out.Name += first
-		return nil
+// title makes the beginning of the first prompt of a session's own its name.
+func (r *runReader) title() {
+	name := agent.NameAt(list.HeadAt(r.store, r.sum.Row.ID, r.sum.Entry.ID))
+	if name == nil {
+		return
 	}
-	return nil
+	first, _, _ := strings.Cut(strings.TrimSpace(r.mask.text(name.Prompt)), "\n")
+	if first = oneLine(first, textShown); first != "" {
+		r.out.Name = strings.TrimPrefix(r.out.Name+": "+first, ": ")
+	}
 }
 
 // runState returns the state of a run.

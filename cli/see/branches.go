@@ -62,7 +62,7 @@ func runBranches(ctx context.Context, s *session.Session, store *timeline.Store,
 	forks = arg.Last(window, forks, func(b list.Branch) int64 { return b.CreatedAtMs })
 	if s.JSON {
 		for _, branch := range forks {
-			if err := s.WriteJSON(branchDocument{"branch", branch, nameOfFork(store, branch)}); err != nil {
+			if err := s.WriteJSON(branchDocument{"branch", branch, agent.NameAt(branch.Head(store))}); err != nil {
 				return err
 			}
 		}
@@ -79,17 +79,8 @@ func runBranches(ctx context.Context, s *session.Session, store *timeline.Store,
 		}
 		t.Add(
 			term.Cell{Text: branch.RunID}, term.Cell{Text: strconv.FormatInt(branch.ParentFrameNo, 10)},
-			term.Cell{Text: display.OrEmpty(branch.BranchLabel)}, term.Cell{Text: created}, term.Cell{Text: cmp.Or(display.OrEmpty(branch.ForkDescription), nameOfFork(store, branch).Text())},
+			term.Cell{Text: display.OrEmpty(branch.BranchLabel)}, term.Cell{Text: created}, term.Cell{Text: cmp.Or(display.OrEmpty(branch.ForkDescription), agent.NameAt(branch.Head(store)).Text())},
 		)
 	}
 	return t.Write(s.Terminal)
-}
-
-// nameOfFork returns the name of a fork, or nil if the fork is not a session, or cannot be read.
-func nameOfFork(store *timeline.Store, fork list.Branch) *agent.Name {
-	head, err := fork.Head(store)
-	if err != nil {
-		return nil
-	}
-	return agent.NameAt(store, head.Entry())
 }

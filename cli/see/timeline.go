@@ -220,16 +220,10 @@ func namesIn(ctx context.Context, store *timeline.Store, t *list.Tree) (map[stri
 		if !slices.ContainsFunc(run.Frames, func(f list.FrameInfo) bool { return slices.ContainsFunc(f.IDs, agent.IsTurnID) }) {
 			return nil
 		}
-		head, err := run.Head(store)
-		if err != nil {
-			return err
-		}
-		if names[run.RunID] = agent.NameAt(store, head.Entry()); names[run.RunID] == nil {
-			return nil
-		}
+		names[run.RunID] = agent.NameAt(run.Head(store))
 		forks, err := list.Branches(ctx, store, run.RunID)
 		for _, fork := range forks {
-			names[fork.RunID] = nameOfFork(store, fork)
+			names[fork.RunID] = agent.NameAt(fork.Head(store))
 		}
 		return err
 	})

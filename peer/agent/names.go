@@ -45,32 +45,24 @@ func NameOf(s *timeline.Store, run list.RunInfo) *Name {
 	if run.ParentRunID == nil && !strings.HasPrefix(run.RunID, Run(run.WorkflowName, "")) {
 		return nil
 	}
-	head, err := list.HeadOf(s, run)
-	if err != nil {
-		return nil
-	}
-	return NameAt(s, head.Entry())
+	return NameAt(list.HeadOf(s, run))
 }
 
-// NameAt returns the name of a run at an entry, or nil if the run is not a session, or cannot be read.
-func NameAt(s *timeline.Store, entry *snapshot.Entry) *Name {
-	if !holdsSession(entry) {
+// NameAt returns the name of a run, or nil if the run is not a session, or cannot be read. It takes what the functions return that find a head.
+func NameAt(head *timeline.Head, err error) *Name {
+	if err != nil || !holdsSession(head.Entry()) {
 		return nil
 	}
-	state, err := entry.State()
-	if err != nil {
-		return nil
-	}
-	n := &Name{turn: 1, Prompt: promptAt(state, 1)}
-	if row, err := entry.RunRow(); err == nil && row.Parent != nil {
-		n.tell(s, state, row.Parent)
+	n := &Name{turn: 1, Prompt: promptAt(head.State(), 1)}
+	if parent := head.Row().Parent; parent != nil {
+		n.tell(head, parent)
 	}
 	return n
 }
 
 // tell makes the name that of a fork, if the fork has the turns of before and its parent can be read: the first prompt that the parent did not have.
-func (n *Name) tell(s *timeline.Store, state *snapshot.State, parent *snapshot.Parent) {
-	before, err := snapshot.ReadEntry(s.Objects(), parent.Commit)
+func (n *Name) tell(head *timeline.Head, parent *snapshot.Parent) {
+	before, err := snapshot.ReadEntry(head.Store().Objects(), parent.Commit)
 	if err != nil {
 		return
 	}
@@ -82,9 +74,9 @@ func (n *Name) tell(s *timeline.Store, state *snapshot.State, parent *snapshot.P
 	if err != nil || promptAt(theirs, 1) != n.Prompt && parent.Label != WhatIfLabel { // a fork of the agent's begins with its own turns
 		return
 	}
-	n.turn, n.Prompt, n.InsteadOf = mem.Turn, promptAt(state, mem.Turn), promptAt(theirs, mem.Turn)
+	n.turn, n.Prompt, n.InsteadOf = mem.Turn, promptAt(head.State(), mem.Turn), promptAt(theirs, mem.Turn)
 	if n.Prompt == n.InsteadOf {
-		n.turn, n.Prompt, n.InsteadOf = mem.Turn+1, promptAt(state, mem.Turn+1), ""
+		n.turn, n.Prompt, n.InsteadOf = mem.Turn+1, promptAt(head.State(), mem.Turn+1), ""
 	}
 }
 

@@ -161,6 +161,6 @@ func sessionOf(s *timeline.Store, run list.RunInfo) (SessionInfo, bool) {
 	if err != nil {
 		return SessionInfo{}, false
 	}
-	name := cmp.Or(NameAt(s, head.Entry()), new(Name))
+	name := cmp.Or(NameAt(head, nil), new(Name))
 	return SessionInfo{RunInfo: run, Agent: mem.Agent, Turns: mem.Turn, Name: name, entry: head.Entry(), mem: mem}, true
 }

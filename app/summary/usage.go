@@ -68,22 +68,17 @@ func (u *Usage) Add(row json.RawMessage) {
 	if json.Unmarshal(u.add(row)["models"], &models) != nil {
 		return
 	}
+	if u.Models == nil && len(models) > 0 {
+		u.Models = make(map[string]*Usage)
+	}
 	for _, name := range slices.Sorted(maps.Keys(models)) {
-		if of := u.of(name); of != nil {
+		if u.Models[name] == nil && len(u.Models) < maxModels {
+			u.Models[name] = new(Usage)
+		}
+		if of := u.Models[name]; of != nil {
 			of.add(models[name])
 		}
 	}
-}
-
-// of returns what is of a model, or nil if there are too many models.
-func (u *Usage) of(model string) *Usage {
-	if u.Models == nil {
-		u.Models = make(map[string]*Usage)
-	}
-	if u.Models[model] == nil && len(u.Models) < maxModels {
-		u.Models[model] = new(Usage)
-	}
-	return u.Models[model]
 }
 
 // add adds the numbers of a row, and returns the members of the row.

@@ -52,6 +52,7 @@ type drafter struct {
 	missed  []dialect.Call               // calls of new lines that have ended, and that no hook has told of
 	todos   json.RawMessage              // the list of todos that a new line sets; nil if none does
 	row     map[string]string            // of the newest turn in the table of prompts, if new lines change it
+	reveals bool                         // row has secrets, where it otherwise has what is stored
 	notices []string                     // what the agent's program said in the model's name in new lines
 	changed bool                         // the draft has something that the newest entry does not have, besides files
 }
@@ -173,27 +174,10 @@ func (d *drafter) takeAnswer() error {
 	if err != nil || !ended || d.ev.Answer == "" || notice {
 		return err
 	}
-	if d.row != nil {
-		d.row["answer"] = strings.ToValidUTF8(d.ev.Answer, "\uFFFD")
-		return nil
-	}
-	row := make(map[string]json.RawMessage)
-	value, found, err := d.head.State().Outputs(promptsTable).Get(snapshot.Key(turnNode, d.mem.Turn))
-	if err != nil || !found {
-		return timeline.Explain(err)
-	}
-	if err := json.Unmarshal(value, &row); err != nil {
-		return fmt.Errorf("the prompt of the turn: %w", err)
-	}
-	answer, err := json.Marshal(strings.ToValidUTF8(d.ev.Answer, "\uFFFD"))
-	if err != nil {
-		return fmt.Errorf("the agent's answer: %w", err)
-	}
-	row["answer"] = answer
-	if err := d.output(promptsTable, row); err != nil {
+	if err := d.readRow(false); err != nil || d.row == nil {
 		return err
 	}
-	d.out.Frame.State[len(d.out.Frame.State)-1].Amends = true
+	d.row["answer"] = strings.ToValidUTF8(d.ev.Answer, "\uFFFD")
 	return nil
 }
 

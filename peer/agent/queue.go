@@ -69,10 +69,8 @@ func (d *drafter) hear(path string, line dialect.Line) error {
 	if len(said) == 0 || d.mem.Turn == 0 || d.head == nil {
 		return nil
 	}
-	if d.row == nil {
-		if err := d.readRow(); err != nil || d.row == nil {
-			return err
-		}
+	if err := d.readRow(true); err != nil || d.row == nil {
+		return err
 	}
 	for _, text := range said {
 		d.row["prompt"] = withSaid(d.row["prompt"], text)
@@ -80,18 +78,23 @@ func (d *drafter) hear(path string, line dialect.Line) error {
 	return nil
 }
 
-// readRow sets row, with the secrets that this clone has taken out of it.
-func (d *drafter) readRow() error {
+// readRow sets row, unless it is set. reveal puts the secrets that this clone has taken out of it into it, so that it can be changed and stored; without them,
+// only another member can.
+func (d *drafter) readRow(reveal bool) error {
+	if d.row != nil {
+		return nil
+	}
 	at := snapshot.Place{Collection: "outputs/" + promptsTable, Key: snapshot.Key(turnNode, d.mem.Turn)}
 	value, found, err := d.head.State().Outputs(promptsTable).Get(at.Key)
+	if err == nil && found && reveal {
+		whole, lookErr := d.store.Secrets(d.head.Row()).Look(at, value)
+		value, found, err = whole.Text, len(whole.Missing) == 0, lookErr
+	}
 	if err != nil || !found {
 		return timeline.Explain(err)
 	}
-	whole, err := d.store.Secrets(d.head.Row()).Look(at, value)
-	if err != nil {
-		return timeline.Explain(err)
-	}
-	if err := json.Unmarshal(whole.Text, &d.row); err != nil {
+	d.reveals = reveal
+	if err := json.Unmarshal(value, &d.row); err != nil {
 		return fmt.Errorf("the prompt of the turn: %w", err)
 	}
 	return nil
@@ -103,6 +106,7 @@ func (d *drafter) setRow() error {
 		return nil
 	}
 	err := d.output(promptsTable, d.row)
+	d.out.Frame.State[len(d.out.Frame.State)-1].Amends = !d.reveals
 	d.row, d.changed = nil, true
 	return err
 }

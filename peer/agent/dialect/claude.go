@@ -191,7 +191,7 @@ func readClaude(text []byte) Facts {
 	}
 	var one string
 	if json.Unmarshal(line.Message.Content, &one) == nil {
-		facts.Said = claudeSaid(&line, one)
+		facts.Said = claudeSaid(&line, false, one)
 		return facts
 	}
 	var blocks []claudeBlock
@@ -209,14 +209,11 @@ func readClaude(text []byte) Facts {
 			facts.Ended, facts.Answers = append(facts.Ended, Result{ID: b.Of, Failed: b.IsError, Output: textOf(b.Content)}), true
 		}
 	}
-	switch {
-	case len(facts.Ended) > 0 && line.Type == User:
-		facts.Said = claudeBeside(&line, blocks)
-	case line.Type == User && !slices.ContainsFunc(blocks, func(b claudeBlock) bool { return b.Type != "image" }) && len(blocks) > 0:
-		facts.Said = claudeSaid(&line, imagesIn(blocks))
-	default:
-		facts.Said = claudeSaid(&line, textsOf(blocks)...)
+	texts := textsOf(blocks)
+	if line.Type == User && !slices.ContainsFunc(blocks, func(b claudeBlock) bool { return b.Type != "image" }) && len(blocks) > 0 {
+		texts = []string{imagesIn(blocks)}
 	}
+	facts.Said = claudeSaid(&line, len(facts.Ended) > 0 && line.Type == User, texts...)
 	return facts
 }
 

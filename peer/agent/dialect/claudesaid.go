@@ -20,18 +20,19 @@ func claudeOwn(text string) bool {
 }
 
 // claudeSaid returns what the texts of a line say, or nil if neither the user nor the model has said them: Claude Code writes
-// summaries, notifications and words to subagents in the same form.
-func claudeSaid(line *claudeLine, texts ...string) []Saying {
+// summaries, notifications and words to subagents in the same form. beside means that the line has the result of a call: Claude Code writes words
+// of its own there, too, in tags.
+func claudeSaid(line *claudeLine, beside bool, texts ...string) []Saying {
 	if line.Meta || line.Compact || line.Aside || line.Type != User && line.Type != Assistant {
 		return nil
 	}
 	var said []Saying
 	for _, text := range texts {
-		if text == "" || line.Type == User && claudeOwn(text) {
+		if strings.TrimSpace(text) == "" || line.Type == User && claudeOwn(text) || beside && strings.HasPrefix(text, "<") {
 			continue
 		}
-		saying := Saying{Role: line.Type, Text: text}
-		if line.Type == User {
+		saying := Saying{Role: line.Type, Text: text, Beside: beside}
+		if line.Type == User && !beside {
 			saying.Text, saying.Local = asTyped(text)
 		}
 		said = append(said, saying)
@@ -63,32 +64,14 @@ func tagged(text, tag string) (string, bool) {
 	return strings.TrimSpace(inside), found && ended
 }
 
-// claudeBeside returns what the user says in a line with the result of a call. Claude Code writes words of its own there, too, in tags.
-func claudeBeside(line *claudeLine, blocks []claudeBlock) []Saying {
-	if line.Meta || line.Compact || line.Aside || line.Type != User {
-		return nil
-	}
-	var said []Saying
-	for _, b := range blocks {
-		if text := strings.TrimSpace(b.Text); b.Type == "text" && text != "" && !strings.HasPrefix(text, "<") && !claudeOwn(text) {
-			said = append(said, Saying{Role: User, Text: text, Beside: true})
-		}
-	}
-	return said
-}
-
 // imagesIn says for a prompt without words how many images it has.
 func imagesIn(blocks []claudeBlock) string { return "[" + plain.Count(len(blocks), "image") + "]" }
 
-// textsOf returns the texts of a message's parts. The words beside the result of a tool are Claude Code's own, so that a message with
-// a result has no texts.
+// textsOf returns the texts of a message's parts.
 func textsOf(blocks []claudeBlock) []string {
 	var texts []string
 	for _, b := range blocks {
-		switch b.Type {
-		case "tool_result":
-			return nil
-		case "text":
+		if b.Type == "text" {
 			texts = append(texts, b.Text)
 		}
 	}

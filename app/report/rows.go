@@ -166,22 +166,18 @@ func (r *runReader) attemptRow(step *summary.Step, a *summary.Attempt) Row {
 
 // said returns the output of a step on one line: of a turn the prompt.
 func (r *runReader) said(state *snapshot.State, step *summary.Step) (string, error) {
-	table := step.OutputTable
 	if r.sum.Session {
-		table = promptsTable
+		prompt, _, err := r.sum.Prompt(step)
+		return r.line(prompt, textShown), err
 	}
-	if table == "" {
+	if step.OutputTable == "" {
 		return "", nil
 	}
-	value, ok, err := state.Outputs(table).Get(snapshot.Key(step.NodeID, step.Iteration))
+	value, ok, err := state.Outputs(step.OutputTable).Get(snapshot.Key(step.NodeID, step.Iteration))
 	if err != nil || !ok {
 		return "", err
 	}
-	text := r.mask.text(string(value))
-	if r.sum.Session {
-		text = memberOf(text, "prompt")
-	}
-	return oneLine(words(text), textShown), nil
+	return oneLine(words(r.mask.text(string(value))), textShown), nil
 }
 
 // foldRows leaves out rows beyond the limit.

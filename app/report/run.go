@@ -195,7 +195,7 @@ func (r *runReader) values(context.Context) error {
 	}
 	tables := map[string]bool{summary.UsageTable: true}
 	if r.sum.Session {
-		tables[promptsTable], tables["todos"] = true, true // the conversation has them
+		tables["prompts"], tables["todos"] = true, true // the conversation has them
 	}
 	for _, step := range slices.Backward(r.sum.Steps) {
 		if step.OutputTable == "" || tables[step.OutputTable] || step.State != snapshot.NodeFinished {

@@ -11,9 +11,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// promptsTable is the output table of a session that has the prompts and answers of its turns.
-const promptsTable = "prompts"
-
 const (
 	saidShown   = 4000 // characters of a prompt or an answer
 	argShown    = 160  // characters of the argument of a call
@@ -200,14 +197,4 @@ func (r *runReader) output(part *Part, text string) {
 			part.Lines = append(part.Lines, Line{Kind: OutputLine, Text: shown, Cut: left})
 		}
 	}
-}
-
-// memberOf returns a text in a JSON object, or "" if it has none.
-func memberOf(object, name string) string {
-	var members map[string]json.RawMessage
-	var text string
-	if json.Unmarshal([]byte(object), &members) != nil || json.Unmarshal(members[name], &text) != nil {
-		return ""
-	}
-	return text
 }

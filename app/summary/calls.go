@@ -104,17 +104,8 @@ func (sum *Summary) Prompt(turn *Step) (prompt, answer string, err error) {
 	if err != nil {
 		return "", "", timeline.Explain(err)
 	}
-	value, ok, err := state.Outputs(promptsTable).Get(snapshot.Key(turn.NodeID, turn.Iteration))
-	if err != nil || !ok {
-		return "", "", timeline.Explain(err)
-	}
-	var row struct{ Prompt, Answer string }
-	_ = json.Unmarshal(value, &row) // another writer's row may have another form
-	return row.Prompt, row.Answer, nil
+	return agent.PromptOf(state, turn.Iteration)
 }
-
-// promptsTable is the output table of a session whose rows have the prompt and the answer of each turn.
-const promptsTable = "prompts"
 
 // Output returns the output of a step, or nil if it has none.
 func (sum *Summary) Output(step *Step) (json.RawMessage, error) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -68,17 +67,8 @@ func frameOfCall(ctx context.Context, s *timeline.Store, run, id string) (int64,
 // lineOfCall returns the place of the line with a call, and the call's alias. The alias is "" if the session has no such call, or the agent
 // hands ids to its hooks.
 func lineOfCall(s *timeline.Store, head *timeline.Head, id string) (at snapshot.TranscriptRange, alias string, err error) {
-	entry := head.Entry()
-	calls, err := entry.ToolCalls()
-	if err != nil {
-		return at, "", timeline.Explain(err)
-	}
 	found := false
-	for row, err := range calls.Rows() {
-		if err != nil {
-			return at, "", timeline.Explain(err)
-		}
-		call, err := snapshot.DecodeToolCall(row)
+	for call, err := range head.Entry().AllToolCalls() {
 		if err != nil {
 			return at, "", timeline.Explain(err)
 		}
@@ -89,29 +79,11 @@ func lineOfCall(s *timeline.Store, head *timeline.Head, id string) (at snapshot.
 	if !found {
 		return at, "", nil
 	}
-	transcript, err := entry.Transcript()
-	if err != nil {
-		return at, "", timeline.Explain(err)
-	}
-	key := snapshot.TranscriptKey(at.Transcript, at.Offset)
-	value, found, err := transcript.Get(key)
-	if err != nil || !found {
-		return at, "", timeline.Explain(err)
-	}
-	whole, err := s.Secrets(head.Row()).Look(snapshot.Place{Collection: snapshot.CollectionTranscript, Key: key}, value)
-	if err != nil {
-		return at, "", timeline.Explain(err)
-	}
-	lines, err := snapshot.DecodeTranscript(page.Row{Key: key, Value: whole.Text})
-	if err != nil {
-		return at, "", timeline.Explain(err)
-	}
-	for _, c := range dialect.For(head.Row().Workflow).Read(lines[0]).Begun {
-		if c.ID == id {
-			return at, c.Alias, nil
-		}
-	}
-	return at, "", nil
+	call, err := callAt(head.Entry(), head.Row().Workflow, at, id, func(key string, stored []byte) ([]byte, error) {
+		whole, err := s.Secrets(head.Row()).Look(snapshot.Place{Collection: snapshot.CollectionTranscript, Key: key}, stored)
+		return whole.Text, err
+	})
+	return at, call.Alias, err
 }
 
 // Session returns the id of the run that name names: a run or a unique prefix, the agent's own id of a session, or "@" or "" for the newest

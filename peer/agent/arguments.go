@@ -23,25 +23,35 @@ func askedFor(entry *snapshot.Entry, workflow string, call snapshot.ToolCall) (d
 		asked.Input = call.Input
 		return asked, nil
 	}
+	made, err := callAt(entry, workflow, *call.InputAt, call.CallToken, func(_ string, stored []byte) ([]byte, error) { return stored, nil })
+	if made.ID != "" {
+		return made, nil
+	}
+	return asked, err
+}
+
+// callAt returns the call with an id that begins at a place in the conversation, or the zero call. look returns the text of a row with a key, for what is stored.
+func callAt(entry *snapshot.Entry, workflow string, at snapshot.TranscriptRange, id string, look func(key string, stored []byte) ([]byte, error)) (none dialect.Call, err error) {
 	rows, err := entry.Transcript()
 	if err != nil {
-		return asked, timeline.Explain(err)
+		return none, timeline.Explain(err)
 	}
-	key := snapshot.TranscriptKey(call.InputAt.Transcript, call.InputAt.Offset)
+	key := snapshot.TranscriptKey(at.Transcript, at.Offset)
 	value, found, err := rows.Get(key)
+	if err == nil && found {
+		value, err = look(key, value)
+	}
 	if err != nil || !found {
-		return asked, timeline.Explain(err)
+		return none, timeline.Explain(err)
 	}
 	lines, err := snapshot.DecodeTranscript(page.Row{Key: key, Value: value})
 	if err != nil {
-		return asked, timeline.Explain(err)
+		return none, timeline.Explain(err)
 	}
-	for _, line := range lines {
-		for _, c := range dialect.For(workflow).Read(line).Begun {
-			if c.ID == call.CallToken {
-				return c, nil
-			}
+	for _, c := range dialect.For(workflow).Read(lines[0]).Begun { // a row begins with the line of the call
+		if c.ID == id {
+			return c, nil
 		}
 	}
-	return asked, nil
+	return none, nil
 }

@@ -3,11 +3,9 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/notify"
 )
@@ -66,14 +64,10 @@ func waitFor(head *timeline.Head) (notify.Wait, error) {
 		return notify.Wait{}, err
 	}
 	wait := notify.Wait{NodeID: turnNode, Iteration: mem.Turn, Attempt: 1, For: "prompt"}
-	value, found, err := head.State().Outputs(promptsTable).Get(snapshot.Key(turnNode, mem.Turn))
-	if err != nil || !found {
-		return wait, timeline.Explain(err)
+	prompt, answer, err := PromptOf(head.State(), mem.Turn)
+	if err != nil {
+		return wait, err
 	}
-	var said struct{ Prompt, Answer string }
-	if json.Unmarshal(value, &said) == nil {
-		wait.What = cmp.Or(said.Answer, said.Prompt)
-	}
-	wait.What = plain.Cut(wait.What, maxSaid)
+	wait.What = plain.Cut(cmp.Or(answer, prompt), maxSaid)
 	return wait, nil
 }

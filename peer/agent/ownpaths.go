@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -30,16 +29,8 @@ func namedFiles(at *timeline.LoadedEntry, root string) (map[string]bool, error) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := at.Entry.ToolCalls()
-	if err != nil {
-		return nil, timeline.Explain(err)
-	}
 	own := make(map[string]bool)
-	for row, err := range rows.Rows() {
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		call, err := snapshot.DecodeToolCall(row)
+	for call, err := range at.Entry.AllToolCalls() {
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}

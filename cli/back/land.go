@@ -31,7 +31,7 @@ func landCommand() *arg.Command {
 that is checked out, as git merge does. A fork lands the changes of its parent before the
 fork, too. Without --commit or --branch, the changes are in the files and staged, and git
 commit has a message prepared. --commit commits them; --branch makes a branch with the
-commit, and leaves the files alone. No hook runs, and nothing is signed.
+commit, and leaves the files alone. No hook runs; commits are signed if commit.gpgSign says so.
 
 Changes of yours that are not committed stay so: they are merged in the files alone, and
 saved as a frame of the landing first. A conflict leaves conflict markers and git's unmerged
@@ -39,7 +39,8 @@ paths: resolve them, git add, git commit; or --abort. undo takes a landing back.
 workspace, the changes are a new change on @, with jj's own conflicts.
 
 Nothing is landed while a merge, rebase, cherry-pick or revert is under way, if the same files
-have staged changes, or if a submodule changed. Files that a capture left out are not landed.
+have staged changes, or if a submodule that the run moved has changes or lacks the commit. Files
+that a capture left out are not landed.
 While another run or session was at work in the same folder, nobody knows which changes are
 whose: they are landed with --shared, and with --own those that a session's calls name.
 

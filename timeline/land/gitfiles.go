@@ -3,6 +3,7 @@ package land
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -128,8 +129,9 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 		}
 	}
 	want.Tree = files.Tree
+	modules := slices.ContainsFunc(l.all, func(c change) bool { return len(c.Modules) > 0 }) // a switch does not check them out
 	// The index was compared with the commit that the capture found.
-	if l.clean = have.VCS.Tree == l.headTree && have.VCS.CommitID == l.head && !have.IsStaged(); l.clean {
+	if l.clean = have.VCS.Tree == l.headTree && have.VCS.CommitID == l.head && !have.IsStaged() && !modules; l.clean {
 		return &want, nil
 	}
 	return &want, refused(l.w.CheckStage(ctx, l.headTree, l.merged.Tree))

@@ -109,7 +109,7 @@ type change struct {
 }
 
 // changesOf returns the changes of the steps. left has the paths that are not landed. Code: land_refused for changed
-// submodules.
+// submodules with jj.
 func changesOf(ctx context.Context, s *timeline.Store, c *jjbridge.CapturedFiles, steps []Step) (all []change, left []string, err error) {
 	for _, step := range steps {
 		for _, files := range []Files{step.From, step.To} {
@@ -124,9 +124,9 @@ func changesOf(ctx context.Context, s *timeline.Store, c *jjbridge.CapturedFiles
 		if err != nil {
 			return nil, nil, missing(s, err)
 		}
-		if len(found.Modules) > 0 {
+		if len(found.Modules) > 0 && s.Workspace().Type == snapshot.VCSJJ {
 			return nil, nil, fault.New(fault.LandRefused, "submodule %s differs between %s and %s", found.Modules[0], step.From.Address, step.To.Address).
-				Hint("land does not change submodules: check the commit out in the submodule, and commit it").
+				Hint("jj does not change submodules: check the commit out in the submodule, and commit it with git").
 				Detail("submodules", found.Modules)
 		}
 		all, left = append(all, change{step, found}), append(left, found.LeftOut...)

@@ -38,6 +38,8 @@ const (
 	LeftCommands  = "left-commands"
 	HalfWorktree  = "half-made-worktree"
 	UnheldCommits = "unheld-commits"
+	RewrittenRun  = "rewritten-run"
+	Replaced      = "replaced-commits"
 	Untidy        = "untidy"
 )
 
@@ -59,7 +61,7 @@ type Finding struct {
 
 // Harmless reports whether no history is damaged.
 func (f Finding) Harmless() bool {
-	return f.Kind == Untidy || f.Kind == MissingFrames || f.Kind == MistakableID || f.Kind == LeftCommands || f.Kind == UnheldCommits
+	return f.Kind == Untidy || f.Kind == MissingFrames || f.Kind == MistakableID || f.Kind == LeftCommands || f.Kind == UnheldCommits || f.Kind == Replaced
 }
 
 // Doctor finds and repairs damage in one store. Only one goroutine at a time may use a Doctor.
@@ -98,7 +100,7 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	// The order matters: runs and lostTips need the findings of objectFiles, and lostTips needs e.elsewhere from
 	// misplaced and e.dropped from lostRefs.
 	parts := []func(context.Context) error{
-		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.mistakable, e.lostTips, e.mirrors, e.index, e.leftCommands, e.unheld, e.tidiness,
+		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.mistakable, e.rewritten, e.lostTips, e.mirrors, e.index, e.leftCommands, e.unheld, e.tidiness,
 	}
 	if len(e.found) > 0 {
 		parts = nil // refs are unreadable until packed-refs is repaired

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -114,20 +113,14 @@ func CheckFree(ctx context.Context, s *Store, id string) error {
 	return err
 }
 
-// FreeID returns an id for a copy of a run: the run's id and the first number, from 2, with which neither a run here nor, as far as
-// is known, one at the remotes with the given ref components has it. If a hundred are taken, FreeID returns NEWID.
-func FreeID(ctx context.Context, s *Store, run string, remotes ...string) string {
+// FreeID returns an id for a copy of a run: the run's id and the first number, from 2, with which no run here has it nor, as far as is
+// known, one at the remote with the given ref component. If a hundred are taken, FreeID returns NEWID.
+func FreeID(ctx context.Context, s *Store, run, remote string) string {
 	const most = 100
 	for n := 2; n < most; n++ {
 		id := fmt.Sprintf("%s-%d", run, n)
-		isThere := func(remote string) bool {
-			name, err := refs.Remote(remote, id)
-			if err == nil {
-				_, err = s.refs.Resolve(ctx, name)
-			}
-			return err == nil
-		}
-		if CheckFree(ctx, s, id) == nil && !slices.ContainsFunc(remotes, isThere) {
+		name, err := refs.Remote(remote, id)
+		if _, there := s.refs.Resolve(ctx, name); err == nil && there != nil && CheckFree(ctx, s, id) == nil {
 			return id
 		}
 	}

@@ -1,11 +1,9 @@
 package doctor
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,21 +32,14 @@ func (e *examination) rewritten(ctx context.Context) error {
 			}
 		}
 	}
-	err := e.filterRepoMap("ref-map", func(old, now, ref string) {
-		if isIn(refs.Name(ref), refs.TipsFolder) && old != now {
-			e.noteRewritten(ctx, refs.Name(ref), tips[refs.Name(ref)], now)
+	for f := range e.filterRepoMap("ref-map") {
+		if name := refs.Name(f[2]); isIn(name, refs.TipsFolder) && tips[name].String() == f[1] {
+			e.noteRewritten(ctx, name, tips[name])
 		}
-	})
-	var holding []string
-	if err == nil {
-		err = e.filterRepoMap("commit-map", func(old, now, _ string) {
-			if old != now {
-				holding = append(holding, bases[old]...)
-			}
-		})
 	}
-	if err != nil {
-		return err
+	var holding []string
+	for f := range e.filterRepoMap("commit-map") {
+		holding = append(holding, bases[f[0]]...)
 	}
 	out, err := e.git.run(ctx, "for-each-ref", "--format=%(refname)", "refs/original/", "refs/replace/")
 	if err != nil {
@@ -77,13 +68,9 @@ func (e *examination) rewritten(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// noteRewritten notes the run of a tip that git filter-repo changed to now, or deleted if now is zeros, unless the run has another tip
-// or a tombstone since. tip is its value here.
-func (e *examination) noteRewritten(ctx context.Context, name refs.Name, tip objstore.ID, now string) {
+// noteRewritten notes the run of a tip that git filter-repo rewrote to tip, or deleted if tip is zero.
+func (e *examination) noteRewritten(ctx context.Context, name refs.Name, tip objstore.ID) {
 	run, remote := runOf(name), "REMOTE"
-	if tip.String() != now {
-		return
-	}
 	if having := e.remotesOf(name); len(having) > 0 {
 		remote = having[0]
 	}
@@ -91,26 +78,20 @@ func (e *examination) noteRewritten(ctx context.Context, name refs.Name, tip obj
 	what := "git filter-repo deleted the run: `" + fetch + "` fetches it from a remote or clone that has it; if it may go, delete .git/filter-repo/ref-map"
 	if !tip.IsZero() {
 		what = fmt.Sprintf("git filter-repo rewrote the run, so it is not the run that other clones have: `%s --as %s` fetches it as it was, "+
-			"and `%s` drops this one", fetch, fault.Word(timeline.FreeID(ctx, e.store, run)), fault.CommandLine("git smithers prune", run))
+			"and `%s` drops this one", fetch, fault.Word(timeline.FreeID(ctx, e.store, run, "")), fault.CommandLine("git smithers prune", run))
 	}
 	e.note(Finding{Kind: RewrittenRun, Where: run, What: what}, nil)
 }
 
-// filterRepoMap calls take with the columns of each line of a map of git filter-repo; the third is "" if the map has two.
-func (e *examination) filterRepoMap(name string, take func(old, now, ref string)) error {
-	file, err := os.Open(filepath.Join(e.git.repo.CommonDir, "filter-repo", name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		if f := append(strings.Fields(lines.Text()), ""); len(f) > 2 {
-			take(f[0], f[1], f[2])
+// filterRepoMap yields the columns of the lines of a map of git filter-repo in which old and new differ: old, new and, in ref-map, the ref.
+func (e *examination) filterRepoMap(name string) iter.Seq[[3]string] {
+	data, _ := os.ReadFile(filepath.Join(e.git.repo.CommonDir, "filter-repo", name)) // missing if it never ran
+	return func(yield func([3]string) bool) {
+		for line := range strings.Lines(string(data)) {
+			var f [3]string
+			if n := copy(f[:], strings.Fields(line)); n > 1 && f[0] != f[1] && !yield(f) {
+				return
+			}
 		}
 	}
-	return lines.Err()
 }

@@ -170,7 +170,7 @@ func (k *Keeper) heldAlready(ctx context.Context, h *runRefs) error {
 // repository.
 func (k *Keeper) asAnother(ctx context.Context, h *runRefs) string {
 	return fmt.Sprintf("`git smithers fetch %s %s --as %s` copies the existing run to another id",
-		fault.Word(k.git.repo.CommonDir), fault.Word(h.id), fault.Word(timeline.FreeID(ctx, k.store, h.id)))
+		fault.Word(k.git.repo.CommonDir), fault.Word(h.id), fault.Word(timeline.FreeID(ctx, k.store, h.id, "")))
 }
 
 // isTip reports whether name is the ref of a tip.

@@ -67,7 +67,7 @@ func (k *Keeper) nothingPruned(ctx context.Context, run string, all map[string]*
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
 			return fault.New(fault.NothingPruned, "run %q was pruned and collected, so this repository no longer has the run", run).
-				Hint("if a remote still has the run, fetch it under another id: `git smithers fetch REMOTE %s --as %s`", fault.Word(run), fault.Word(timeline.FreeID(ctx, k.store, run))).
+				Hint("if a remote still has the run, fetch it under another id: `git smithers fetch REMOTE %s --as %s`", fault.Word(run), fault.Word(timeline.FreeID(ctx, k.store, run, ""))).
 				Detail("runId", run)
 		}
 	}

@@ -78,8 +78,9 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*ForgetResult, erro
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
+		_ = os.RemoveAll(filepath.Join(fetchedFolder(s.store), at.Component)) // of no use without the refs
 		noted := false
-		for _, path := range []string{addressBook{s.store}.path(at.Component), pushAnswers{s.store}.path(at), filepath.Join(fetchedFolder(s.store), at.Component)} {
+		for _, path := range []string{addressBook{s.store}.path(at.Component), pushAnswers{s.store}.path(at)} {
 			err := os.Remove(path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, timeline.Explain(err)

@@ -3,12 +3,11 @@ package share
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/place"
@@ -20,40 +19,26 @@ type Seen struct {
 	AtMs   int64  `json:"atMs"`
 }
 
-// fetchTimes has the times of the last fetches from a remote, in milliseconds since 1970: under "" that of the last fetch of all runs,
-// and under ref components those of later fetches of named runs. It is a file of this clone, without which only less is said.
-type fetchTimes map[string]int64
-
-// fetchedFolder is the folder of the files with fetchTimes, each named by its remote's ref component.
+// fetchedFolder is the folder in which each remote has a folder, named by its ref component. There, allFetched has the time of the last
+// fetch of all runs, and a file with the name of a run's ref component that of a later fetch of the run. The times are those of the files.
+// Without them, only less is said.
 func fetchedFolder(s *timeline.Store) string { return filepath.Join(s.Private(), "fetched") }
 
-// readFetchTimes returns the times of a remote; it is empty if no fetch has noted a readable file.
-func readFetchTimes(s *timeline.Store, remote string) fetchTimes {
-	times := make(fetchTimes)
-	if data, err := os.ReadFile(filepath.Join(fetchedFolder(s), remote)); err != nil || json.Unmarshal(data, &times) != nil {
-		return make(fetchTimes)
-	}
-	return times
-}
+// allFetched is no ref component of a run.
+const allFetched = "_all"
 
 // noteFetch notes that the runs with the given ref components were fetched from a remote just now; nil means all runs. A failure is a
 // warning.
 func noteFetch(s *timeline.Store, remote string, runs []string) {
-	now, times := s.Now().UnixMilli(), fetchTimes{}
+	folder := filepath.Join(fetchedFolder(s), remote)
 	if runs == nil {
-		times[""] = now
-	} else {
-		times = readFetchTimes(s, remote)
+		runs = []string{allFetched}
+		_ = os.RemoveAll(folder) // an older time that stays is not used
 	}
+	err := os.MkdirAll(folder, 0o777)
 	for _, run := range runs {
-		times[run] = now
-	}
-	data, err := json.Marshal(times)
-	if err == nil {
-		err = os.MkdirAll(fetchedFolder(s), 0o777)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(fetchedFolder(s), remote), append(data, '\n'), 0o666)
+		path := filepath.Join(folder, run)
+		err = errors.Join(err, os.WriteFile(path, nil, 0o666), os.Chtimes(path, s.Now(), s.Now()))
 	}
 	if err != nil {
 		s.Warn(fmt.Errorf("the time of the fetch was not noted: %w", err))
@@ -64,21 +49,18 @@ func noteFetch(s *timeline.Store, remote string, runs []string) {
 // other entries here than its remotes had then.
 func LastSeen(ctx context.Context, s *timeline.Store, run, tip string) *Seen {
 	remotes, _ := os.ReadDir(fetchedFolder(s)) // missing if nothing was ever fetched
+	component, _ := refs.EscapeRun(run)
 	var last *Seen
 	for _, remote := range remotes {
-		name, err := refs.Remote(remote.Name(), run)
-		var there objstore.ID
-		if err == nil {
-			there, err = s.Refs().Resolve(ctx, name)
-		}
+		there, err := s.Refs().Resolve(ctx, refs.Name(refs.RemoteFolder(remote.Name())+component))
 		if err != nil || there.String() != tip {
 			continue
 		}
-		times := readFetchTimes(s, remote.Name())
-		component, _ := refs.EscapeRun(run)
-		if at := max(times[component], times[""]); at > 0 && (last == nil || at > last.AtMs) {
-			from := cmp.Or(place.Configured(s)[remote.Name()], addressBook{s}.place(remote.Name()))
-			last = &Seen{from.Shown(), at}
+		for _, name := range []string{component, allFetched} {
+			info, err := os.Stat(filepath.Join(fetchedFolder(s), remote.Name(), name))
+			if err == nil && (last == nil || info.ModTime().UnixMilli() > last.AtMs) {
+				last = &Seen{cmp.Or(place.Configured(s)[remote.Name()], addressBook{s}.place(remote.Name())).Shown(), info.ModTime().UnixMilli()}
+			}
 		}
 	}
 	return last

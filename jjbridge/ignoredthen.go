@@ -17,7 +17,9 @@ import (
 const ignoreFile = ".gitignore"
 
 // ignored returns the files that p would remove and that the .gitignore files of p.To ignore. The capture of p.To may
-// have left these files out, so p must not remove them. Unless even is true, ignored does not return files in git's index,
+// have left these files out, so p must not remove them. They stay even if the frame that is saved first has them with the same bytes:
+// `git rm --cached f` with an ignore rule for f keeps the file for the programs that need it, and the capture of p.To cannot tell this
+// from `git rm f`. A file that is too many does less harm than one that is missing. Unless even is true, ignored does not return files in git's index,
 // because a capture takes such a file even if it is ignored. If p writes no .gitignore file, the result is nil.
 func (p *Plan) ignored(ctx context.Context, w *Workspace, even bool) ([]snapshot.LeftOut, error) {
 	var ask bytes.Buffer

@@ -22,6 +22,7 @@ class Count:
     """What a session has: prompts, calls, calls with a result, and tokens by model, as in, out, read from and written to the cache."""
 
     def __init__(self):
+        self.ids = set()  # of lines; a file whose lines are all in another one is not counted
         self.session, self.prompts, self.calls, self.results, self.answers = None, [], set(), set(), {}
 
     def answer(self, key, model, tokens):
@@ -63,6 +64,7 @@ def words(content, kind="text"):
 def claude(path, c):
     for line in lines(path):
         c.session = c.session or line.get("sessionId")
+        c.ids.add(line.get("uuid"))
         if line.get("type") == "progress":
             line = (line.get("data") or {}).get("message") or {}
             line["isSidechain"] = True
@@ -88,7 +90,7 @@ def claude(path, c):
 
 
 def codex(path, c):
-    model, before = None, None
+    model, before, said, records = None, None, [], {}
     for number, line in enumerate(lines(path)):
         payload = line.get("payload") if isinstance(line.get("payload"), dict) else {}
         kind = payload.get("type")
@@ -98,6 +100,11 @@ def codex(path, c):
             model = payload.get("model") or model
         elif kind == "user_message" and payload.get("message"):
             c.prompts.append(payload["message"])
+        elif kind == "message" and payload.get("role") == "user":
+            said += [t for t in words(payload.get("content"), "input_text") if not t.startswith(("<", "# AGENTS.md"))]
+        elif line.get("type") == "token_usage_record":
+            u = payload["usage"]
+            records[payload["response_id"]] = model, [u["input_tokens"] - u["cached_input_tokens"], u["output_tokens"], u["cached_input_tokens"], 0]
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
             c.calls.add(payload.get("call_id"))
         elif kind == "web_search_call":
@@ -111,6 +118,7 @@ def codex(path, c):
             if now != before:
                 c.answer(number, model, [a - b for a, b in zip(now, before or [0] * 4)])
             before = now
+    c.prompts, c.answers = c.prompts or said, records or c.answers
 
 
 def gemini(path, c):
@@ -186,13 +194,19 @@ def differences(wanted, got):
 
 def main(folder, agent="claude"):
     files = sorted((p for p in pathlib.Path(folder).rglob("*.json*") if p.suffix == ".jsonl" or agent == "gemini"), key=lambda p: -p.stat().st_size)
-    wanted, chosen = {}, []
+    wanted, chosen, others = {}, [], []
     for path in files:
         c = Count()
         {"claude": claude, "codex": codex, "gemini": gemini, "pi": pi}[agent](path, c)
+        c.ids.discard(None)
+        if c.ids and any(c.ids <= ids for ids in others):
+            continue
         if c.prompts and f"{agent}-{c.session}" not in wanted:
             wanted[f"{agent}-{c.session}"] = c.result()
             chosen.append(str(path.resolve()))
+            others.append(c.ids)
+    if not chosen:
+        sys.exit("no session is there")
     with tempfile.TemporaryDirectory() as repo:
         for command in (["git", "init", "-q"], ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "one"]):
             subprocess.run(command, cwd=repo, check=True)

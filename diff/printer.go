@@ -116,8 +116,7 @@ func (p *printer) sides(lines []valueLine) {
 			continue
 		}
 		for i := range max(minus, plus) {
-			var left, right valueLine
-			m := changed
+			m, left, right := changed, valueLine{}, valueLine{}
 			if i < minus {
 				left = lines[i]
 			} else {

@@ -70,8 +70,6 @@ const (
 	sqlFrame          = sqlFrames + ` AND frame_no = ?`
 	sqlFrameCounts    = `SELECT count(*), coalesce(sum(dropped), 0), coalesce(min(frame_no), 0), coalesce(max(frame_no), 0) FROM _smithers_snapshots WHERE run_id = ?`
 	sqlFramesAmong    = sqlFrames + ` AND frame_no IN (SELECT value FROM json_each(?)) ORDER BY frame_no`
-	sqlPrefix         = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?`
-	sqlPrefixOpen     = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? ORDER BY run_id LIMIT ?`
 	sqlCounts         = `SELECT (SELECT count(*) FROM _smithers_runs),
 		(SELECT count(*) FROM _smithers_branches),
 		(SELECT count(*) FROM _smithers_snapshots)`
@@ -93,18 +91,6 @@ func (x *Index) Run(ctx context.Context, runID string) (row RunRow, ok bool, err
 // Lookup returns the run with a ref component (see refs.EscapeRun). ok is false if the index has no such run.
 func (x *Index) Lookup(ctx context.Context, component string) (row RunRow, ok bool, err error) {
 	return first(list(ctx, x, scanRun, sqlLookup, component))
-}
-
-// RunsWithPrefix returns the run ids that begin with prefix, sorted. It returns at most limit ids, or all if limit is 0
-// or less. No character of prefix is a wildcard.
-func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([]string, error) {
-	if limit <= 0 {
-		limit = -1
-	}
-	if end, ok := prefixEnd(prefix); ok {
-		return list(ctx, x, scanString, sqlPrefix, prefix, end, limit)
-	}
-	return list(ctx, x, scanString, sqlPrefixOpen, prefix, limit)
 }
 
 // Frames returns the frames of a run, sorted by number, including dropped frames. It returns no rows for an

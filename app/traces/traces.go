@@ -97,7 +97,8 @@ func spansOf(head *timeline.Head, m maker) ([]Span, error) {
 	}
 	run := Span{
 		TraceID: own.Trace, SpanID: own.Span, ParentSpanID: parent, Name: otlp.Cut("run " + m.hide(row.Workflow)), Kind: server, Start: otlp.Nanos(*row.StartedAtMs), End: otlp.Nanos(max(end, *row.StartedAtMs)),
-		Attributes: []otlp.Attribute{m.text(prefix+"run_id", row.ID), m.text(prefix+"workflow_name", row.Workflow), m.text(prefix+"status", string(row.Status)),
+		Attributes: []otlp.Attribute{
+			m.text(prefix+"run_id", row.ID), m.text(prefix+"workflow_name", row.Workflow), m.text(prefix+"status", string(row.Status)),
 			otlp.Text(pipeline+"action.name", "RUN"), m.text(pipeline+"name", row.Workflow), m.text(pipeline+"run.id", row.ID),
 		},
 	}

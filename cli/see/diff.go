@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -202,10 +201,7 @@ func sideOf(s *session.Session) func(text string, focus int) string {
 	width, dots := max((s.Columns()-beside)/2, 10), display.GlyphsOf(s.Terminal).Dots
 	return func(text string, focus int) string {
 		if start := focus - width/4; focus > width/2 && term.Width(text) > width && start < len(text) {
-			for start > 0 && !utf8.RuneStart(text[start]) {
-				start--
-			}
-			text = dots + text[start:]
+			text = dots + strings.ToValidUTF8(text[start:], "")
 		}
 		text = term.CutEnd(text, width, dots)
 		return display.Padded(text, text, width)

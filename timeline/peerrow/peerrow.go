@@ -33,9 +33,6 @@ func Float(f float64) json.Number {
 	return json.Number(text)
 }
 
-// IsFloat reports whether a number of a row is a float.
-func IsFloat(n json.Number) bool { return strings.ContainsAny(string(n), ".eE") }
-
 // Text returns the text in a column; "" if the column has none.
 func (r Row) Text(column string) string {
 	text, _ := r[column].(string)

@@ -55,11 +55,13 @@ func TestAPersonIsAskedForWhatTheFormWants(t *testing.T) {
 		},
 		"required fields are asked first": {
 			snapshot.HumanJSON, `{"type":"object","required":["z","m"],"properties":{"a":{"type":"string"},"z":{"type":"string"},"m":{"type":"string"}}}`,
-			"1\n2\n\n", `{"z":"1","m":"2"}`, []string{"z > ", "m > ", "a (or nothing)> "},
+			"1\n2\n\n", `{"z":"1","m":"2"}`,
+			[]string{"z > ", "m > ", "a (or nothing)> "},
 		},
 		"what the schema refuses is asked again": {
 			snapshot.HumanJSON, `{"type":"object","required":["day"],"properties":{"day":{"type":"string","format":"date"},"n":{"type":"integer","maximum":3}}}`,
-			"tomorrow\n2026-11-30\n4\n1.5\n3\n", `{"day":"2026-11-30","n":3}`, []string{`"tomorrow" is no date`, "day > ", "the value: ", "n (number) (or nothing)> "},
+			"tomorrow\n2026-11-30\n4\n1.5\n3\n", `{"day":"2026-11-30","n":3}`,
+			[]string{`"tomorrow" is no date`, "day > ", "the value: ", "n (number) (or nothing)> "},
 		},
 		"a form of nothing that is required": {
 			snapshot.HumanJSON, `{"type":"object","properties":{"a":{"type":"string"}}}`, "\n", `{}`, nil,

@@ -174,9 +174,11 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 			return err
 		}
 	}
-	names := make([]string, len(runs))
+	names := make([]string, len(runs)) // for people alone: programs that read the text know its columns
 	for i, run := range runs {
-		names[i] = agent.NameOf(store, run).Text()
+		if s.IsTerminalOut() {
+			names[i] = agent.NameOf(store, run).Text()
+		}
 	}
 	named := strings.Join(names, "") != ""
 	if named {

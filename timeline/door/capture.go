@@ -163,7 +163,14 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFil
 	if err := c.checkExpect(ctx, req); err != nil {
 		return Answer{}, err
 	}
-	draft, err := c.draft(req)
+	events, had, err := c.newEvents(req.Events)
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(events) == 0 && had != nil && req.onlyEvents() {
+		return answerFor(had), c.head.Settle(ctx)
+	}
+	draft, err := c.draft(req, events)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -316,7 +323,7 @@ func answerFor(entry *snapshot.Entry) Answer {
 	return out
 }
 
-// draft returns the draft of the next entry for req, without the files of the working copy. The error is
+// draft returns the draft of the next entry for req with those of its events that are new, without the files of the working copy. The error is
 // invalid_input if req is invalid.
 //   - If req has State, Changes or Frame, the entry is a frame. Only a frame may have IDs.
 //   - draft puts changes of the engine's journal into the draft's Journal, and all other changes into the
@@ -324,7 +331,7 @@ func answerFor(entry *snapshot.Entry) Answer {
 //   - State replaces the whole state of the tip. With Changes, a changed node without needs keeps its needs.
 //   - An event without a time gets the time of the draft.
 //   - If req has no subject, draft makes one from the changes; see captureSubject.
-func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
+func (c *Capturer) draft(req *Capture, events []givenEvent) (snapshot.Draft, error) {
 	at := c.store.Now().UnixMilli()
 	draft := snapshot.Draft{
 		Operation: req.ID, VCS: req.VCS, AtMs: at, Subject: req.Subject,
@@ -357,7 +364,7 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 			draft.Frame.State[i].Amends = true // an engine that changes a member repeats the others as it has read them
 		}
 	}
-	for i, e := range req.Events {
+	for i, e := range events {
 		if e.Type == "" {
 			return snapshot.Draft{}, fault.New(fault.InvalidInput, "event %d of the capture has no type", i+1)
 		}

@@ -23,12 +23,7 @@ func taskEnv(base []string, t *workflow.Task, runID string, key workflow.NodeKey
 	env := withoutRepository(base)
 	env = append(append(env, t.Env...), claim.AttemptEnv(runID, key.ID, key.Iteration, attempt)...)
 	env = append(env, files.env(t.Output)...)
-	if t.Model != "" {
-		env = append(env, "SMITHERS_MODEL="+t.Model)
-	}
-	if t.Tools != nil {
-		env = append(env, "SMITHERS_TOOLS="+strings.Join(t.Tools, ","))
-	}
+	env = append(env, "SMITHERS_MODEL="+t.Model, "SMITHERS_TOOLS="+strings.Join(t.Tools, ",")) // "" without: those of a run around this one are not its own
 	if callFile != "" {
 		env = append(env, callsVariable+"="+callFile)
 	}

@@ -44,14 +44,10 @@ const (
 
 // Spans returns the times of the attempts of the given runs, in no particular order. It needs the details of these runs.
 func (x *Index) Spans(ctx context.Context, runIDs []string) ([]SpanRow, error) {
-	d, asked, err := x.detailsOf(ctx, runIDs)
-	if err != nil {
-		return nil, err
-	}
-	return list(ctx, d.Index, func(rows *sql.Rows) (r SpanRow, err error) {
+	return listOf(ctx, x, runIDs, func(rows *sql.Rows) (r SpanRow, err error) {
 		err = rows.Scan(&r.RunID, &r.StartedAtMs, &r.FinishedAtMs, &r.Wait)
 		return r, err
-	}, sqlSpans, asked)
+	}, sqlSpans)
 }
 
 // ScoreMeanRow is the mean of the scores that a scorer gave the tasks of a run.
@@ -63,22 +59,24 @@ type ScoreMeanRow struct {
 
 // ScoreMeans returns the means of the scores of the given runs, sorted by run and scorer. It needs the details of these runs.
 func (x *Index) ScoreMeans(ctx context.Context, runIDs []string) ([]ScoreMeanRow, error) {
+	return listOf(ctx, x, runIDs, func(rows *sql.Rows) (r ScoreMeanRow, err error) {
+		err = rows.Scan(&r.RunID, &r.Scorer, &r.Count, &r.Mean)
+		return r, err
+	}, sqlScoreMeans)
+}
+
+// listOf is list of the details of the given runs, whose ids are the first parameter of the query.
+func listOf[T any](ctx context.Context, x *Index, runIDs []string, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	d, asked, err := x.detailsOf(ctx, runIDs)
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, d.Index, func(rows *sql.Rows) (r ScoreMeanRow, err error) {
-		err = rows.Scan(&r.RunID, &r.Scorer, &r.Count, &r.Mean)
-		return r, err
-	}, sqlScoreMeans, asked)
+	return list(ctx, d.Index, scan, query, append([]any{asked}, args...)...)
 }
 
 // detailsOf returns the details of the index, and the run ids as a JSON array.
 func (x *Index) detailsOf(ctx context.Context, runIDs []string) (d *details, asked string, err error) {
-	text, err := json.Marshal(runIDs)
-	if err != nil {
-		return nil, "", err
-	}
+	text, _ := json.Marshal(runIDs) //nolint:errchkjson // texts encode always
 	d, err = x.openDetails(ctx)
 	return d, string(text), err
 }
@@ -129,11 +127,7 @@ func scanValue(rows *sql.Rows) (r ValueRow, err error) {
 // Inputs returns the inputs of the given runs, in no particular order. It leaves out inputs above limit characters. It needs the
 // details of these runs.
 func (x *Index) Inputs(ctx context.Context, runIDs []string, limit int) ([]ValueRow, error) {
-	d, asked, err := x.detailsOf(ctx, runIDs)
-	if err != nil {
-		return nil, err
-	}
-	return list(ctx, d.Index, scanValue, sqlInputs, asked, limit)
+	return listOf(ctx, x, runIDs, scanValue, sqlInputs, limit)
 }
 
 // OutputKeys returns the schema keys of all output tables, sorted by the name of the table. A key can occur more than once.

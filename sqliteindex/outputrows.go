@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -64,19 +63,17 @@ func withoutBookkeeping(output []byte) []byte {
 	if !bytes.Contains(output, []byte(`"__smithers`)) || json.Unmarshal(output, &members) != nil {
 		return output
 	}
-	own := func(m jsontext.Member) bool { return strings.HasPrefix(m.Name, "__smithers") }
-	if !slices.ContainsFunc(members, own) {
+	var kept []string
+	for _, m := range members {
+		if !strings.HasPrefix(m.Name, "__smithers") {
+			name, _ := jsontext.Encode(m.Name) // a text encodes always
+			kept = append(kept, string(name)+":"+string(m.Value))
+		}
+	}
+	if len(kept) == len(members) {
 		return output
 	}
-	kept := []byte("{")
-	for _, m := range slices.DeleteFunc(members, own) {
-		if len(kept) > 1 {
-			kept = append(kept, ',')
-		}
-		name, _ := jsontext.Encode(m.Name) // a text encodes always
-		kept = append(append(append(kept, name...), ':'), m.Value...)
-	}
-	return append(kept, '}')
+	return []byte("{" + strings.Join(kept, ",") + "}")
 }
 
 // columnValue returns value, a JSON text, as a value for a column of type kind: a string, 1 or 0 for a boolean, an

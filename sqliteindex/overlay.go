@@ -3,6 +3,7 @@ package sqliteindex
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"slices"
 	"strings"
 
@@ -22,39 +23,41 @@ type Overlay struct {
 // Names reports whether a query has the given word, such as the name of a column, anywhere.
 func Names(query, word string) bool { return queryWords(query)[columns.FoldCase(word)] }
 
-// lay fills the temporary table of o, and makes a temporary view that hides o.Table. off removes both.
-func (o *Overlay) lay(ctx context.Context, conn *sql.Conn) (off func() error, err error) {
-	values, table := "temp."+quoted("_overlay"+o.Table), quoted(o.Table)
-	off = func() error {
-		_, err := conn.ExecContext(context.WithoutCancel(ctx), "DROP VIEW IF EXISTS temp."+table+"; DROP TABLE IF EXISTS "+values)
-		return err
-	}
-	key, all := strings.Join(o.Key, ", "), slices.Concat(o.Key, o.Columns)
-	_, err = conn.ExecContext(ctx, "CREATE TABLE "+values+" ("+strings.Join(all, ", ")+", PRIMARY KEY ("+key+"))")
+// lay fills the temporary table of o, and makes a temporary view that hides o.Table.
+func (o *Overlay) lay(ctx context.Context, conn *sql.Conn) error {
+	values, key, all := "temp."+quoted("_overlay"+o.Table), strings.Join(o.Key, ", "), slices.Concat(o.Key, o.Columns)
+	_, err := conn.ExecContext(ctx, "CREATE TABLE "+values+" ("+strings.Join(all, ", ")+", PRIMARY KEY ("+key+"))")
 	for i := 0; i < o.Count && err == nil; i++ {
-		var row []any
-		if row, err = o.Row(i); err == nil {
+		row, failed := o.Row(i)
+		if err = failed; err == nil {
 			_, err = conn.ExecContext(ctx, "INSERT INTO "+values+" VALUES (?"+strings.Repeat(", ?", len(all)-1)+")", row...)
 		}
 	}
 	if err != nil {
-		return off, err
+		return err
 	}
 	names, err := collect(ctx, conn, func(rows *sql.Rows) (name string, err error) {
-		return name, rows.Scan(&name)
-	}, "SELECT name FROM pragma_table_xinfo(?, 'main')", o.Table)
-	if err != nil {
-		return off, err
-	}
-	names = append(names, slices.DeleteFunc(slices.Clone(o.Columns), func(name string) bool { return slices.Contains(names, name) })...)
-	for i, name := range names {
-		of := "t."
+		err = rows.Scan(&name)
 		if slices.Contains(o.Columns, name) {
-			of = "o."
+			return "o." + name, err
 		}
-		names[i] = of + name
+		return "t." + name, err
+	}, "SELECT name FROM pragma_table_xinfo(?, 'main')", o.Table)
+	for _, name := range o.Columns {
+		if !slices.Contains(names, "o."+name) {
+			names = append(names, "o."+name)
+		}
 	}
-	_, err = conn.ExecContext(ctx, "CREATE TEMP VIEW "+table+" AS SELECT "+strings.Join(names, ", ")+
-		" FROM main."+table+" AS t LEFT JOIN "+values+" AS o USING ("+key+")")
-	return off, err
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "CREATE TEMP VIEW "+quoted(o.Table)+" AS SELECT "+strings.Join(names, ", ")+
+			" FROM main."+quoted(o.Table)+" AS t LEFT JOIN "+values+" AS o USING ("+key+")")
+	}
+	return err
+}
+
+// remove removes what lay has made. The next query must not find it, so otherwise the connection goes.
+func (o *Overlay) remove(ctx context.Context, conn *sql.Conn) {
+	if _, err := conn.ExecContext(ctx, "DROP VIEW IF EXISTS temp."+quoted(o.Table)+"; DROP TABLE IF EXISTS temp."+quoted("_overlay"+o.Table)); err != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
 }

@@ -81,13 +81,8 @@ func readOnlyQuery(ctx context.Context, db *database, query string, overlays []O
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	for i := range overlays {
-		off, err := overlays[i].lay(ctx, conn)
-		defer func() {
-			if off() != nil {
-				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the next query must not find the values
-			}
-		}()
-		if err != nil {
+		defer overlays[i].remove(context.WithoutCancel(ctx), conn)
+		if err := overlays[i].lay(ctx, conn); err != nil {
 			return nil, err
 		}
 	}

@@ -19,7 +19,7 @@ func sqlOverlays(ctx context.Context, store *timeline.Store, index *sqliteindex.
 	}
 	var trees []sqliteindex.RunRow // the runs whose trees the query finds
 	if sqliteindex.Names(opts.query, "xml_json") {
-		trees = slices.Clone(runs)
+		trees = runs
 	}
 	if opts.stateOf != "" {
 		at, err := store.Load(ctx, opts.stateOf)
@@ -39,16 +39,15 @@ func sqlOverlays(ctx context.Context, store *timeline.Store, index *sqliteindex.
 		tree, err := store.Rendered(e)
 		return []any{string(tree)}, err // "null" without one, as in Smithers
 	})
-	owned := slices.DeleteFunc(runs, func(run sqliteindex.RunRow) bool { return run.Owner == "" })
-	beats := func(i int) ([]any, error) {
-		at := store.Owner(snapshot.Run{ID: owned[i].RunID, Owner: owned[i].Owner}).BeatAt
-		if at.IsZero() { // claimed elsewhere
-			return []any{owned[i].RunID, nil}, nil
+	var beats [][]any
+	for _, run := range runs {
+		if at := store.Owner(snapshot.Run{ID: run.RunID, Owner: run.Owner}).BeatAt; !at.IsZero() {
+			beats = append(beats, []any{run.RunID, at.UnixMilli()})
 		}
-		return []any{owned[i].RunID, at.UnixMilli()}, nil
 	}
 	return append(overlays, overlay, sqliteindex.Overlay{
-		Table: "_smithers_runs", Key: []string{"run_id"}, Columns: []string{"heartbeat_at_ms"}, Count: len(owned), Row: beats,
+		Table: "_smithers_runs", Key: []string{"run_id"}, Columns: []string{"heartbeat_at_ms"}, Count: len(beats),
+		Row: func(i int) ([]any, error) { return beats[i], nil },
 	}), err
 }
 

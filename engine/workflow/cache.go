@@ -18,7 +18,7 @@ import (
 const (
 	maxBy         = 100   // expressions
 	maxCachePaths = 1000  // paths
-	maxVersion    = 10000 // bytes of a version, a model or a tool
+	maxVersion    = 10000 // bytes of the version
 )
 
 var cacheKeys = []string{"by", "version", "ttl", "files", "paths"}
@@ -61,7 +61,11 @@ func (p *parser) cache(n *yaml.Node) *Cache {
 	_, fields := p.mapping(n, "cache", cacheKeys)
 	c := &Cache{}
 	p.key(fields, "by", func(n *yaml.Node) { c.By = p.values(n) })
-	p.key(fields, "version", func(n *yaml.Node) { c.Version = p.keyText(n, "version") })
+	p.key(fields, "version", func(n *yaml.Node) {
+		if c.Version = p.text(n, "version"); len(c.Version) > maxVersion {
+			p.fail(n, "", "version is longer than %d bytes", maxVersion)
+		}
+	})
 	p.key(fields, "ttl", func(n *yaml.Node) { c.TTL = p.duration(n, "ttl") })
 	p.key(fields, "files", func(n *yaml.Node) {
 		switch text := p.text(n, "files"); {
@@ -79,15 +83,6 @@ func (p *parser) cache(n *yaml.Node) *Cache {
 		c.Paths = p.cachePaths(n)
 	})
 	return c
-}
-
-// keyText reads a text that stands for itself in the key of the cache.
-func (p *parser) keyText(n *yaml.Node, what string) string {
-	text := p.text(n, what)
-	if len(text) > maxVersion {
-		p.fail(n, "", "%s is longer than %d bytes", what, maxVersion)
-	}
-	return text
 }
 
 // values reads a list of expressions.

@@ -316,10 +316,10 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 			p.fail(n, "remove it, or give the task a matrix", "task %s has fail-fast, but no matrix", t.ID)
 		}
 	})
-	p.key(fields, "model", func(n *yaml.Node) { t.Model = p.keyText(n, "model") })
+	p.key(fields, "model", func(n *yaml.Node) { t.Model = p.text(n, "model") })
 	p.key(fields, "tools", func(n *yaml.Node) {
 		for _, tool := range p.list(n, "tools") {
-			t.Tools = append(t.Tools, p.keyText(tool, "a tool"))
+			t.Tools = append(t.Tools, p.text(tool, "a tool"))
 		}
 		slices.Sort(t.Tools)
 	})

@@ -284,7 +284,7 @@ func TestAWorkspaceIsAddedByOneCall(t *testing.T) {
 			repo.JJ("git", "import")
 		}
 		for revision, want := range map[string]string{"other": commit, commit: commit, "": repo.Git("rev-parse", "main")} {
-			path := "../at-" + revision
+			path := beside(repo, "at-"+revision)
 			added, err := worktrees.WorkspaceAdd(t.Context(), repo.Dir, repo.Env, "named-"+revision, path, revision)
 			require.NoError(t, err)
 			assert.Equal(t, want, start(t, kind, repo, added), revision)
@@ -294,11 +294,11 @@ func TestAWorkspaceIsAddedByOneCall(t *testing.T) {
 			}
 		}
 		for _, revision := range []string{"nowhere", "-x", "main other"} {
-			_, err := worktrees.WorkspaceAdd(t.Context(), repo.Dir, repo.Env, "n", "../nowhere", revision)
+			_, err := worktrees.WorkspaceAdd(t.Context(), repo.Dir, repo.Env, "n", beside(repo, "nowhere"), revision)
 			require.ErrorIs(t, err, worktrees.ErrWorktree, revision)
-			assert.NoDirExists(t, filepath.Join(repo.Dir, "../nowhere"))
+			assert.NoDirExists(t, beside(repo, "nowhere"))
 		}
-		_, err := worktrees.WorkspaceAdd(t.Context(), t.TempDir(), repo.Env, "n", "new", "")
+		_, err := worktrees.WorkspaceAdd(t.Context(), t.TempDir(), repo.Env, "n", beside(repo, "new"), "")
 		require.Error(t, err)
 	})
 }

@@ -64,11 +64,14 @@ func CheckSaved(ctx context.Context, s *timeline.Store, at timeline.Address) (er
 // unsaved returns the error that names the captured files that differ from the tree.
 func unsaved(ctx context.Context, s *timeline.Store, captured *jjbridge.CapturedFiles, tree objstore.ID) error {
 	objects := s.Objects().Begin() // reads what was captured, and is never committed
-	var names []string
+	names := []string{}
 	err := captured.Objects(objects)
 	if err == nil && !tree.IsZero() {
-		changes, failed := code.ChangedFiles(ctx, objects, tree, captured.VCS.Tree, "")
-		names, err = pathsOf(changes), failed
+		var changes []jjbridge.PathChange
+		changes, err = code.ChangedFiles(ctx, objects, tree, captured.VCS.Tree, "")
+		for _, change := range changes {
+			names = append(names, snapshot.EscapePath(change.Path)) // as JSON spells it
+		}
 	}
 	if err != nil {
 		return timeline.Explain(err)
@@ -80,13 +83,4 @@ func unsaved(ctx context.Context, s *timeline.Store, captured *jjbridge.Captured
 	}
 	return fault.New(fault.UnsavedWork, "%s", plain.Text(message)).
 		Hint("--force saves them as a frame of the session and goes on; --to DIR leaves them alone").Detail("files", names)
-}
-
-// pathsOf returns the paths of changes as JSON spells them. The result is never nil.
-func pathsOf(changes []jjbridge.PathChange) []string {
-	paths := make([]string, len(changes))
-	for i, change := range changes {
-		paths[i] = snapshot.EscapePath(change.Path)
-	}
-	return paths
 }

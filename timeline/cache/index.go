@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 
@@ -56,13 +57,8 @@ func (c *Cache) rows(tree objstore.ID) ([][]any, error) {
 	return rows, err
 }
 
-// part returns a part of the key, or nil if the key has no such part.
-func (e *Entry) part(name string) any {
-	if value, ok := e.Key[name]; ok {
-		return value
-	}
-	return nil
-}
+// optional returns a text that is NULL if it is "".
+func optional(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
 
 // row returns the entry as a row of the index.
 func (e *Entry) row() []any {
@@ -72,7 +68,7 @@ func (e *Entry) row() []any {
 		payload = string(e.Output)
 	}
 	return []any{
-		e.Sum, e.CreatedAtMs, e.Workflow(), e.Node(), e.Table, e.SchemaSig, payload, e.part(PartModel), e.part(PartTools), nil,
+		e.Sum, e.CreatedAtMs, e.Workflow(), e.Node(), e.Table, e.SchemaSig, payload, optional(e.Key[PartModel]), optional(e.Key[PartTools]), nil,
 		e.Run, e.Frame, e.Iteration, e.Attempt, e.TookMs, e.Bytes, len(e.Files), string(parts),
 	}
 }

@@ -3,12 +3,10 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
-	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -36,18 +34,15 @@ func (e *examination) unheld(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	commits := make(map[string][]string) // of each run, the newest first
+	told := make(map[string]bool) // the runs
 	for id := range strings.FieldsSeq(string(out)) {
 		for _, c := range own {
-			if c.Commit == id {
-				commits[c.RunID] = append(commits[c.RunID], id)
+			if c.Commit == id && !told[c.RunID] {
+				told[c.RunID] = true
+				e.note(Finding{Kind: UnheldCommits, Where: c.RunID, What: fmt.Sprintf(
+					"git will collect commits of the run's own worktree, since no branch or tag has them: `git branch %s %s` keeps them", fault.Word(c.RunID), id[:12])}, nil)
 			}
 		}
-	}
-	for _, run := range slices.Sorted(maps.Keys(commits)) {
-		e.note(Finding{Kind: UnheldCommits, Where: run, What: fmt.Sprintf(
-			"git will collect %s that the run made, since no branch or tag has them: `git branch %s %s` keeps them",
-			plain.Count(len(commits[run]), "commit"), fault.Word(run), commits[run][0][:12])}, nil)
 	}
 	return nil
 }

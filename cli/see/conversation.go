@@ -58,6 +58,7 @@ func followConversation(ctx context.Context, s *session.Session, head *timeline.
 		}
 		if s.JSON {
 			settled := len(chat.Messages)
+			messages = min(messages, settled) // the agent's own file, once there is one, may have fewer
 			for settled > messages && !ended && chat.Messages[settled-1].Role != "user" {
 				settled--
 			}

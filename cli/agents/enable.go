@@ -48,8 +48,8 @@ restarted. A file that enable makes for this clone alone is put into .git/info/e
 git add does not take it.
 
 With --user, the hooks are in the agents' settings in your home folder, and each repository in which
-an agent works is recorded; what the working copy's own hooks record, they leave to these. An agent
-that starts above repositories, in none, is recorded in each of them.
+an agent works is recorded: once, if the working copy has hooks of its own, too. An agent that starts
+above repositories, in none, is recorded in each of them.
 
 The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
 .gemini/settings.json; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts. Some agents

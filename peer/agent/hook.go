@@ -82,7 +82,7 @@ func (h Hook) record(ctx context.Context, speaks *dialect.Dialect, ev dialect.Ev
 	private = store.Private()
 	note := notesOf(store, ev.Session)
 	note.keepFork(&ev)
-	if note.isOthers(ev, h.User, began.UnixMilli()) {
+	if err == nil && note.isOthers(ctx, ev, h.User, began.UnixMilli()) {
 		ev.Kind = dialect.Ignored
 	}
 	if err == nil && note.needsFrame(ev, store.Settings().Session.Every) {

@@ -1,10 +1,17 @@
 package agent
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"time"
 
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -47,25 +54,47 @@ const (
 	batches  = "batches" // the number of batches since the newest frame
 	fileName = "file"    // the path of the agent's own file
 	forked   = "forked"  // the session was forked from another one
-	byCopy   = "copy"    // when hooks of the working copy heard that the session began or went on
-	byUser   = "user"    // when the user's hooks heard that
+	heard    = "heard"   // the events that were heard a moment ago, by one side; see isOthers
 )
 
-// together is the time in milliseconds within which all hooks hear that a session begins.
+// together is the time in milliseconds within which all hooks hear of an event, also where an agent calls one after the other.
 const together = 30_000
 
-// isOthers reports whether a hook leaves an event to another one, so that it is recorded once: the user's hooks leave a session to those of the working
-// copy, if these have heard of its beginning, too.
-func (n notes) isOthers(ev dialect.Event, user bool, nowMs int64) bool {
-	if ev.Kind == dialect.Started {
-		n.write(map[bool]string{false: byCopy, true: byUser}[user], strconv.FormatInt(nowMs, 10))
-	}
-	if !user || ev.Kind == dialect.Started {
+// mostHeard is the largest number of events in a note.
+const mostHeard = 64
+
+// heardEvent is an event that a hook of the user, or one of the working copy, has heard, and the other has not.
+type heardEvent struct {
+	Sum  uint64
+	User bool
+	AtMs int64
+}
+
+// isOthers reports whether a hook leaves an event to another one, so that it is recorded once: if the user has hooks and the working copy has, too, the
+// first to hear an event records it. Which of them the agent knows is open: it may have read its settings before.
+func (n notes) isOthers(ctx context.Context, ev dialect.Event, user bool, nowMs int64) bool {
+	data, err := json.Marshal(ev)
+	if err != nil || ev.Kind == dialect.Ignored || os.MkdirAll(n.dir, 0o700) != nil {
 		return false
 	}
-	theirs, err := strconv.ParseInt(n.read(byCopy), 10, 64)
-	own, _ := strconv.ParseInt(n.read(byUser), 10, 64)
-	return err == nil && theirs > own-together
+	lock := flock.New(n.path(heard), flock.SetPermissions(0o600))
+	defer func() { _ = lock.Close() }()
+	if locked, _ := lock.TryLockContext(ctx, time.Millisecond); !locked {
+		return false
+	}
+	event := heardEvent{xxhash.Sum64(data), user, nowMs}
+	var events []heardEvent
+	_ = json.Unmarshal([]byte(n.read(heard)), &events)
+	events = slices.DeleteFunc(events, func(e heardEvent) bool { return max(nowMs-e.AtMs, e.AtMs-nowMs) > together })
+	before := slices.IndexFunc(events, func(e heardEvent) bool { return e.Sum == event.Sum && e.User != user })
+	if before >= 0 {
+		events = slices.Delete(events, before, before+1)
+	} else {
+		events = append(events, event)
+	}
+	data, _ = json.Marshal(events[max(0, len(events)-mostHeard):])
+	n.write(heard, string(data))
+	return before >= 0
 }
 
 // keepFork notes that a session was forked. Only its first event says so, and the agent's file comes later.

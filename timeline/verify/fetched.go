@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -12,7 +15,7 @@ import (
 
 // Entries checks the entries of a run from tip back to the entry with the id oldID. This entry is known to be
 // valid and is not checked. If oldID is zero, all entries are checked. Entries makes the checks of [Runs], without
-// the checks of refs and of the bytes of captured files, because git checks these bytes during a fetch. It also
+// the checks of refs and, if git has checked them during a fetch, of the bytes of captured files. It also
 // checks the frame from which the run was forked. If met is not nil, Entries calls it for each entry.
 //
 // Entries stops at the first invalid entry, so it returns at most one problem. The error is not nil only if ctx
@@ -28,12 +31,30 @@ type EntryVerifier struct {
 	files *fileVerifier
 }
 
-// NewEntryVerifier returns an EntryVerifier for s that has read nothing yet. It reads the trees of captured files,
-// but not the files.
+// NewEntryVerifier returns an EntryVerifier for s that has read nothing yet. It reads the trees of captured files, and
+// the files only if the repository may have objects that came without git's checks.
 func NewEntryVerifier(s *timeline.Store) *EntryVerifier {
 	files := newFileVerifier(s.Objects())
-	files.onlyTrees = true
+	files.onlyTrees = !sharesObjects(filepath.Join(s.Repo().CommonDir, "objects"))
 	return &EntryVerifier{s, files}
+}
+
+// sharesObjects reports whether a folder of objects borrows from another, or shares files with one by hard links, as a
+// local clone does. Git fetches no object that is already there, and so does not check its bytes.
+func sharesObjects(dir string) bool {
+	if lenders, err := objstore.Alternates(dir); err != nil || len(lenders) > 0 {
+		return true
+	}
+	shared := errors.New("shared")
+	return errors.Is(filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil //nolint:nilerr // what cannot be read fails where it is needed
+		}
+		if info, err := entry.Info(); err == nil && fsx.Links(info) > 1 {
+			return shared
+		}
+		return nil
+	}), shared)
 }
 
 // Verify checks the entries of one run from tip back to the entry oldID, as [Entries] does. It skips captured

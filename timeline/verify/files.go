@@ -16,7 +16,7 @@ type fileVerifier struct {
 	objects objstore.Reader
 	checked map[objstore.ID]*fileDamage       // the checked objects; nil for a sound object
 	sizes   map[objstore.ID]objstore.TreeSize // the sizes of the sound trees
-	// onlyTrees makes the verifier leave blobs unread.
+	// onlyTrees makes the verifier leave blobs unread, because git has checked their bytes.
 	onlyTrees bool
 	// absent collects the missing objects that a remote may promise. It is nil if the repository is not a
 	// partial clone. lost has the missing objects that no remote promises.

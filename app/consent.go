@@ -144,7 +144,7 @@ func ownCommands(wf *workflow.Workflow) []command {
 		if t.Run == "" {
 			continue
 		}
-		out = append(out, command{NodeID: t.ID, Command: t.Run, Shell: t.Shell.Name, Cwd: t.Cwd, Env: t.Env})
+		out = append(out, command{NodeID: t.ID, Command: t.Run, Shell: t.Shell.Name, Cwd: t.Cwd, Env: t.Given()})
 		for _, s := range t.OwnScorers(wf) {
 			out = append(out, command{NodeID: t.ID, Scorer: s.Name, Command: s.Run})
 		}
@@ -280,7 +280,7 @@ func envOf(cells []*workflow.Task) []string {
 	var out []string
 	seen := make(map[string]bool)
 	for _, t := range cells {
-		for _, env := range t.Env {
+		for _, env := range t.Given() {
 			if !seen[env] {
 				seen[env] = true
 				out = append(out, env)

@@ -64,7 +64,7 @@ func missingProgram(ctx context.Context, name string, env []string) (MissingProg
 		return MissingProgram{Name: name, Install: installing(name, env)}, true
 	}
 	if name == bubblewrap {
-		err = sandbox.Works(ctx, path, env)
+		err = sandbox.Works(ctx, path)
 	}
 	if err != nil {
 		return MissingProgram{Name: name, Why: err.Error()}, true

@@ -12,9 +12,8 @@ import (
 
 // Variables with which a command is told where its result goes.
 const (
-	outputVariable = "SMITHERS_OUTPUT"       // a file for the result, in place of stdout
-	tableVariable  = "SMITHERS_OUTPUT_TABLE" // the table of the result
-	usageVariable  = "SMITHERS_USAGE"        // a file for what the command used
+	outputVariable = "SMITHERS_OUTPUT" // a file for the result, in place of stdout
+	usageVariable  = "SMITHERS_USAGE"  // a file for what the command used
 )
 
 // usageTable is the table of the rows that say what attempts used.
@@ -49,9 +48,9 @@ func (j *job) newResultFiles() (resultFiles, error) {
 	return f, nil
 }
 
-// env returns the variables that name the files, and the table of the task.
-func (f resultFiles) env(table string) []string {
-	return []string{outputVariable + "=" + f.output, usageVariable + "=" + f.usage, tableVariable + "=" + table}
+// env returns the variables that name the files.
+func (f resultFiles) env() []string {
+	return []string{outputVariable + "=" + f.output, usageVariable + "=" + f.usage}
 }
 
 // remove removes the files. Errors are ignored: the end of the run removes their folder.

@@ -22,8 +22,7 @@ var repositoryVariables = []string{
 func taskEnv(base []string, t *workflow.Task, runID string, key workflow.NodeKey, attempt int, callFile string, files resultFiles) []string {
 	env := withoutRepository(base)
 	env = append(append(env, t.Env...), claim.AttemptEnv(runID, key.ID, key.Iteration, attempt)...)
-	env = append(env, files.env(t.Output)...)
-	env = append(env, "SMITHERS_MODEL="+t.Model, "SMITHERS_TOOLS="+strings.Join(t.Tools, ",")) // "" without: those of a run around this one are not its own
+	env = append(append(env, files.env()...), t.Told()...)
 	if callFile != "" {
 		env = append(env, callsVariable+"="+callFile)
 	}

@@ -149,7 +149,9 @@ func (s *Spec) limitSystemd(ctx context.Context) (*limits, error) {
 	}
 	prefix = append(prefix, "--")
 	// A user's instance may lack controllers, and would then leave the limit out.
-	if out, err := exec.CommandContext(ctx, prefix[0], append(prefix[1:len(prefix):len(prefix)], "sh", "-c", s.held())...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(ctx, prefix[0], append(prefix[1:len(prefix):len(prefix)], "/bin/sh", "-c", s.held())...)
+	cmd.Dir = "/" // a PATH may lead to a stranger's files, from there
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("systemd: %s", lastLine(out, err))
 	}
 	return &limits{prefix: prefix}, nil

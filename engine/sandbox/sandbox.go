@@ -89,7 +89,7 @@ func (s *Spec) New(ctx context.Context, line string, at Place, env, given []stri
 	}
 	kept := s.environment(env, given)
 	args = append([]string{bwrap}, args...)
-	if err := try(ctx, args, kept); err != nil {
+	if err := try(ctx, args); err != nil {
 		return nil, err
 	}
 	limits, err := s.limit(ctx)
@@ -104,17 +104,18 @@ func (s *Spec) New(ctx context.Context, line string, at Place, env, given []stri
 }
 
 // Works tries whether the program at path, which is bubblewrap, makes a sandbox on this machine. The error is an *Error if it does not.
-func Works(ctx context.Context, path string, env []string) error {
-	return try(ctx, append([]string{path, "--ro-bind", "/", "/"}, isolation...), env)
+func Works(ctx context.Context, path string) error {
+	return try(ctx, append([]string{path, "--ro-bind", "/", "/"}, isolation...))
 }
 
 // isolation are the arguments of bubblewrap that every sandbox has.
 var isolation = []string{"--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL"}
 
-// try makes the sandbox of the arguments around a command that does nothing.
-func try(ctx context.Context, args, env []string) error {
-	cmd := exec.CommandContext(ctx, args[0], append(slices.Clone(args[1:]), "--", "sh", "-c", "exit 0")...)
-	cmd.Env = env
+// try makes the sandbox of the arguments around a command that does nothing. It is the system's sh: nobody was asked about a PATH that leads to one of
+// a stranger's files.
+func try(ctx context.Context, args []string) error {
+	cmd := exec.CommandContext(ctx, args[0], append(slices.Clone(args[1:]), "--", "/bin/sh", "-c", "exit 0")...)
+	cmd.Dir, cmd.Env = "/", []string{}
 	out, err := cmd.CombinedOutput()
 	switch {
 	case ctx.Err() != nil:

@@ -3,6 +3,7 @@ package workflow
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine/sandbox"
@@ -144,6 +145,16 @@ func (w *Workflow) Schema(table string) *schema.Schema { return w.outputs[table]
 
 // AfterFailure reports whether the task's condition calls failed or always, so that the task runs although others have failed.
 func (t *Task) AfterFailure() bool { return t.when != nil && t.when.afterFailure }
+
+// Told returns the variables that tell the command what the file says of its task. All are set: those of a run around this one are not its own.
+func (t *Task) Told() []string {
+	return []string{"SMITHERS_MODEL=" + t.Model, "SMITHERS_TOOLS=" + strings.Join(t.Tools, ","), "SMITHERS_OUTPUT_TABLE=" + t.Output}
+}
+
+// Given returns the variables that the command gets from the file: its own, and those of Told that are not empty.
+func (t *Task) Given() []string {
+	return slices.Concat(t.Env, slices.DeleteFunc(t.Told(), func(entry string) bool { return strings.Index(entry, "=") == len(entry)-1 }))
+}
 
 // Condition returns the condition of the task, or nil if the task always runs.
 func (t *Task) Condition() *Condition { return t.when }

@@ -50,7 +50,8 @@ those made by restore --to and replay --restore-vcs. A worktree stays if it has 
 neither in a frame nor committed to a branch; the output shows the reason.
 
 Branches stay. With --branches, the branch that a run made for a removed worktree goes, too, unless
-it has commits that no other branch and no tag has. Prints each worktree and the outcome.`,
+it has commits that no other branch and no tag has, or is in use: checked out, rebased or bisected
+elsewhere, or part of a symbolic ref. Prints each worktree and the outcome.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "dry-run", Usage: "list the worktrees without removing them"},

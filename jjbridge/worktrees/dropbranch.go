@@ -2,7 +2,10 @@ package worktrees
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -20,11 +23,14 @@ func BranchCommit(ctx context.Context, w *jjbridge.Workspace, name string) (stri
 	return jjCommit(ctx, w, bookmark(name))
 }
 
-// DropBranch deletes the branch or bookmark of a worktree that was removed from path. If the branch is checked out elsewhere, or has
-// commits that no other branch, bookmark, tag or remote has, it stays, and DropBranch returns the reason. With jj, a change that has
-// exactly the files of the tree saved, which a frame has, and nothing else that a user gave it, goes with its bookmark. With dryRun,
-// DropBranch deletes nothing, and the worktree may still be there.
-func DropBranch(ctx context.Context, w *jjbridge.Workspace, name, path string, saved objstore.ID, dryRun bool) (reason string, err error) {
+// Removed are the worktrees and, in git, the branches that were removed so far or, with a dry run, would be.
+type Removed struct{ Paths, Branches []string }
+
+// DropBranch deletes the branch or bookmark of a removed worktree, and adds a branch to removed. If it is checked out, rebased or bisected
+// elsewhere, is or has a symbolic ref, or has commits that no other branch, bookmark, tag or remote has, it stays, and DropBranch returns the
+// reason. With jj, a change that has exactly the files of the tree saved, which a frame has, and nothing else that a user gave it, goes with
+// its bookmark. With dryRun, DropBranch deletes nothing, and what is removed may still be there.
+func DropBranch(ctx context.Context, w *jjbridge.Workspace, name string, removed *Removed, saved objstore.ID, dryRun bool) (reason string, err error) {
 	commit, err := BranchCommit(ctx, w, name)
 	if err != nil || commit == "" {
 		return "", err
@@ -32,21 +38,61 @@ func DropBranch(ctx context.Context, w *jjbridge.Workspace, name, path string, s
 	if w.Type == snapshot.VCSJJ {
 		return dropBookmark(ctx, w, name, saved, dryRun)
 	}
+	if reason, err = branchNeeded(ctx, w, name, commit, removed); err != nil || reason != "" {
+		return reason, err
+	}
+	removed.Branches = append(removed.Branches, name)
+	if !dryRun {
+		_, err = w.RunGit(ctx, "update-ref", "--no-deref", "-d", "refs/heads/"+name, commit)
+	}
+	return "", err
+}
+
+// branchNeeded returns the reason why a branch at commit must stay, or "".
+func branchNeeded(ctx context.Context, w *jjbridge.Workspace, name, commit string, removed *Removed) (string, error) {
 	list, err := List(ctx, w)
 	if err != nil {
 		return "", err
 	}
-	if at := slices.IndexFunc(list, func(i Info) bool { return i.Branch == name && i.Path != path }); at >= 0 {
-		return "is checked out at " + list[at].Path, nil
+	for _, at := range list {
+		switch {
+		case slices.Contains(removed.Paths, at.Path):
+		case at.Branch == name:
+			return "is checked out at " + at.Path, nil
+		case isReturnedTo(w, at, name):
+			return "is being rebased or bisected at " + at.Path, nil
+		}
 	}
-	out, err := w.RunGit(ctx, "rev-list", "--max-count=1", commit, "--not", "--exclude="+name, "--branches", "--tags", "--remotes")
-	if err != nil || len(out) > 0 {
+	symbolic, err := w.RunGit(ctx, "for-each-ref", "--format=%(refname) %(symref)", "refs/heads/", "refs/remotes/", "refs/tags/")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(symbolic)) {
+		if from, to, _ := strings.Cut(strings.TrimSpace(line), " "); to != "" && slices.Contains([]string{from, to}, "refs/heads/"+name) {
+			return from + " is a symbolic ref to " + to, nil
+		}
+	}
+	args := []string{"rev-list", "--max-count=1", commit, "--not"}
+	for _, gone := range append([]string{name}, removed.Branches...) {
+		args = append(args, "--exclude="+gone)
+	}
+	if out, err := w.RunGit(ctx, append(args, "--branches", "--tags", "--remotes")...); err != nil || len(out) > 0 {
 		return reasonOnlyBranch, err
 	}
-	if !dryRun {
-		_, err = w.RunGit(ctx, "update-ref", "-d", "refs/heads/"+name, commit)
+	return "", nil
+}
+
+// isReturnedTo reports whether a rebase or bisect in a worktree ends at a branch, or moves it.
+func isReturnedTo(w *jjbridge.Workspace, at Info, branch string) bool {
+	admin := w.Repo.CommonDir
+	if at.Name != "" {
+		admin = adminDir(w, at)
 	}
-	return "", err
+	return slices.ContainsFunc([]string{"rebase-merge/head-name", "rebase-merge/update-refs", "rebase-apply/head-name", "BISECT_START"}, func(file string) bool {
+		data, _ := os.ReadFile(filepath.Join(admin, filepath.FromSlash(file))) // missing if there is none
+		names := strings.Fields(string(data))
+		return slices.Contains(names, branch) || slices.Contains(names, "refs/heads/"+branch)
+	})
 }
 
 // bookmark returns the revset of a bookmark's commits.

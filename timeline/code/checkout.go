@@ -271,7 +271,7 @@ func dropCheckout(ctx context.Context, s *timeline.Store, workspace *jjbridge.Wo
 		err = worktrees.Forget(ctx, s.Workspace(), info, objstore.ID{})
 	}
 	if err == nil && made.Own {
-		_, err = worktrees.DropBranch(ctx, s.Workspace(), made.Branch, workspace.Root, objstore.ID{}, false)
+		_, err = worktrees.DropBranch(ctx, s.Workspace(), made.Branch, &worktrees.Removed{Paths: []string{workspace.Root}}, objstore.ID{}, false)
 	}
 	if err == nil {
 		err = dropMade(s, made)

@@ -111,6 +111,7 @@ func pruneMade(ctx context.Context, s *timeline.Store, opts PruneOptions, wanted
 	slices.SortFunc(all, func(a, b madeWorktree) int {
 		return cmp.Or(strings.Compare(a.Run, b.Run), strings.Compare(a.Name, b.Name), strings.Compare(a.Path, b.Path))
 	})
+	var removed worktrees.Removed
 	for _, made := range all {
 		ok, err := wanted(made.Run)
 		if err != nil {
@@ -119,7 +120,7 @@ func pruneMade(ctx context.Context, s *timeline.Store, opts PruneOptions, wanted
 		if !ok {
 			continue
 		}
-		one, err := pruneOne(ctx, s, made, list, opts)
+		one, err := pruneOne(ctx, s, made, list, &removed, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -130,8 +131,8 @@ func pruneMade(ctx context.Context, s *timeline.Store, opts PruneOptions, wanted
 
 // pruneOne returns the state of the worktree of a record. Unless opts.DryRun is true, pruneOne removes the worktree and
 // its record if the worktree has no unsaved work. list has the worktrees that git or jj knows. If list does not
-// have the worktree, its folder is kept; if the folder is missing, only the record is removed.
-func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []worktrees.Info, opts PruneOptions) (RunWorktree, error) {
+// have the worktree, its folder is kept; if the folder is missing, only the record is removed. What goes is added to removed.
+func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []worktrees.Info, removed *worktrees.Removed, opts PruneOptions) (RunWorktree, error) {
 	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path), Own: made.Own}
 	info, known := workspaceAt(list, made.Path)
 	out.Branch, out.Commit = info.Branch, info.CommitID
@@ -162,9 +163,10 @@ func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []
 	if out.Unsaved != "" {
 		return out, nil
 	}
+	removed.Paths = append(removed.Paths, made.Path)
 	if opts.Branches && made.Own {
 		var err error
-		if out.Kept, err = worktrees.DropBranch(ctx, s.Workspace(), made.Branch, made.Path, saved, opts.DryRun); err != nil {
+		if out.Kept, err = worktrees.DropBranch(ctx, s.Workspace(), made.Branch, removed, saved, opts.DryRun); err != nil {
 			return out, timeline.Explain(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"iter"
@@ -40,6 +41,7 @@ func (e *examination) rewritten(ctx context.Context) error {
 	var holding []string
 	for f := range e.filterRepoMap("commit-map") {
 		holding = append(holding, bases[f[0]]...)
+		delete(bases, f[0]) // the other tool may have rewritten it, too
 	}
 	out, err := e.git.run(ctx, "for-each-ref", "--format=%(refname)", "refs/original/", "refs/replace/")
 	if err != nil {
@@ -85,11 +87,16 @@ func (e *examination) noteRewritten(ctx context.Context, name refs.Name, tip obj
 
 // filterRepoMap yields the columns of the lines of a map of git filter-repo in which old and new differ: old, new and, in ref-map, the ref.
 func (e *examination) filterRepoMap(name string) iter.Seq[[3]string] {
-	data, _ := os.ReadFile(filepath.Join(e.git.repo.CommonDir, "filter-repo", name)) // missing if it never ran
 	return func(yield func([3]string) bool) {
-		for line := range strings.Lines(string(data)) {
+		file, err := os.Open(filepath.Join(e.git.repo.CommonDir, "filter-repo", name))
+		if err != nil {
+			return // it never ran
+		}
+		defer file.Close()                     //nolint:errcheck // only read
+		in := bufio.NewReaderSize(file, 1<<16) // of a longer line, which has no ref, the parts count
+		for line, _, err := in.ReadLine(); err == nil; line, _, err = in.ReadLine() {
 			var f [3]string
-			if n := copy(f[:], strings.Fields(line)); n > 1 && f[0] != f[1] && !yield(f) {
+			if n := copy(f[:], strings.Fields(string(line))); n > 1 && f[0] != f[1] && !yield(f) {
 				return
 			}
 		}

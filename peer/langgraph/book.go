@@ -19,6 +19,7 @@ type book struct {
 	records map[Key]*record
 	sorted  []*record          // by id, and by namespace for equal ids
 	writes  map[Key][]writesAt // by time
+	asked   map[Key]*asking
 	history history
 	fork    objstore.ID // the frame from which the run was forked, which is its frame 0; zero for others
 	read    func(objstore.ID) (*snapshot.Entry, error)
@@ -29,7 +30,7 @@ type extFiles struct{ checkpoint, writes, requests objstore.ID }
 
 // newBook returns an empty book of a run.
 func newBook(run string, read func(objstore.ID) (*snapshot.Entry, error)) *book {
-	return &book{run: run, read: read, records: make(map[Key]*record), writes: make(map[Key][]writesAt)}
+	return &book{run: run, read: read, records: make(map[Key]*record), writes: make(map[Key][]writesAt), asked: make(map[Key]*asking)}
 }
 
 // filesOf returns the objects of the files in an entry.

@@ -237,7 +237,7 @@ func newest(all []request) map[string]request {
 // this is the next one, although the value that resumed the task may come later. What the task asked before and does not ask any more is
 // over.
 func (th *thread) asked(draft *snapshot.Draft, all []request, node string, key Key, w Write, writes pending) ([]request, error) {
-	asks := interruptsOf(w.Value)
+	asks := interruptsOf(w)
 	left, err := th.close(draft, all, func(r request) bool {
 		return r.ID == key.ID && r.Task == w.Task && r.Interrupt != "" && !slices.ContainsFunc(asks, func(i interrupted) bool { return i.ID == r.Interrupt })
 	})
@@ -310,17 +310,35 @@ func (th *thread) holder(r request) (at pending, task string, err error) {
 	return at, task, nil
 }
 
+// asking has the tasks by the interrupts that they wrote for a checkpoint, each list in the order of the writes.
+type asking struct {
+	read  int // the number of the checkpoint's writes that were read, of those in the book
+	tasks map[string][]string
+}
+
 // firstAsking returns the task that was the first to write an interrupt of a checkpoint, of those that still have it, or "".
 func (b *book) firstAsking(now pending, interrupt string) (string, error) {
-	for _, at := range b.writes[now.Key] {
-		then, err := b.pendingAt(now.Key, at.entry)
+	in := b.asked[now.Key]
+	if in == nil {
+		in = &asking{tasks: make(map[string][]string)}
+		b.asked[now.Key] = in
+	}
+	for ; in.read < len(b.writes[now.Key]); in.read++ {
+		then, err := b.pendingAt(now.Key, b.writes[now.Key][in.read].entry)
 		if err != nil {
 			return "", err
 		}
 		for _, w := range then.Writes {
-			if then.asks(w.Task, interrupt) && now.asks(w.Task, interrupt) {
-				return w.Task, nil
+			for _, i := range interruptsOf(w) {
+				if !slices.Contains(in.tasks[i.ID], w.Task) {
+					in.tasks[i.ID] = append(in.tasks[i.ID], w.Task)
+				}
 			}
+		}
+	}
+	for _, task := range in.tasks[interrupt] {
+		if now.asks(task, interrupt) {
+			return task, nil
 		}
 	}
 	return "", nil
@@ -329,7 +347,7 @@ func (b *book) firstAsking(now pending, interrupt string) (string, error) {
 // asks reports whether a task has a write with an interrupt.
 func (p pending) asks(task, interrupt string) bool {
 	return interrupt != "" && slices.ContainsFunc(p.Writes, func(w Write) bool {
-		return w.Task == task && w.Idx == interruptIdx && slices.ContainsFunc(interruptsOf(w.Value), func(i interrupted) bool { return i.ID == interrupt })
+		return w.Task == task && slices.ContainsFunc(interruptsOf(w), func(i interrupted) bool { return i.ID == interrupt })
 	})
 }
 
@@ -342,10 +360,13 @@ type interrupted struct {
 }
 
 // interruptsOf returns the interrupts in a write: one, or a list. If the program's serializer hides them, they are one unreadable interrupt.
-func interruptsOf(v Value) []interrupted {
+func interruptsOf(w Write) []interrupted {
+	v := w.Value
 	var one interrupted
 	var list []interrupted
 	switch {
+	case w.Idx != interruptIdx:
+		return nil
 	case v.Type == typeJSON && json.Unmarshal(v.Data, &list) == nil:
 		return list
 	case v.Type == typeJSON && json.Unmarshal(v.Data, &one) == nil:

@@ -26,18 +26,18 @@ import (
 type desk struct {
 	*langgraph.Threads
 
-	t    *testing.T
+	t    testing.TB
 	repo *repotest.Repo
 }
 
 // newDesk returns an empty repository, which is verified when the test ends.
-func newDesk(t *testing.T) *desk {
+func newDesk(t testing.TB) *desk {
 	t.Helper()
 	return deskIn(t, repotest.New(t, repotest.Commit))
 }
 
 // deskIn returns the threads of a repository, as another process has them.
-func deskIn(t *testing.T, repo *repotest.Repo) *desk {
+func deskIn(t testing.TB, repo *repotest.Repo) *desk {
 	t.Helper()
 	s, err := timeline.Open(t.Context(), timeline.Options{Dir: repo.Dir, Env: append(repo.Env, "GIT_SMITHERS_FSYNC=0"), Now: time.Now, Warn: func(err error) { t.Log(err) }})
 	require.NoError(t, err)

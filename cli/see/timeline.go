@@ -30,8 +30,9 @@ type timelineDocument struct {
 // timelineNode has the timeline of a run, and the timelines of its forks. Frames replaces the member of RunTimeline.
 type timelineNode struct {
 	list.RunTimeline
-	Frames   []timelineFrame `json:"frames"`
-	Children []timelineNode  `json:"children"`
+	*agent.Name                 // nil if the run is not a session
+	Frames      []timelineFrame `json:"frames"`
+	Children    []timelineNode  `json:"children"`
 	// NotCaptured has the repositories and the submodules that the newest capture left out; see repositoriesLeft.
 	NotCaptured []snapshot.LeftOut `json:"notCaptured,omitempty"`
 }
@@ -212,21 +213,28 @@ func cancelledOf(ctx context.Context, store *timeline.Store, t *list.Tree, names
 	})
 }
 
-// namesIn returns the names of the sessions in the timeline t and of the forks that it lists, by the ids of the runs. It reads nothing if no frame has the id
-// of a turn.
+// namesIn returns the names of the sessions in the timeline t and of the forks that it lists, by the ids of the runs.
 func namesIn(ctx context.Context, store *timeline.Store, t *list.Tree) (map[string]*agent.Name, error) {
 	names := make(map[string]*agent.Name)
 	return names, eachTimeline(t, func(run *list.RunTimeline) error {
-		if !slices.ContainsFunc(run.Frames, func(f list.FrameInfo) bool { return slices.ContainsFunc(f.IDs, agent.IsTurnID) }) {
+		if names[run.RunID] = nameOf(store, run); names[run.RunID] == nil {
 			return nil
 		}
-		names[run.RunID] = agent.NameAt(run.Head(store))
 		forks, err := list.Branches(ctx, store, run.RunID)
 		for _, fork := range forks {
 			names[fork.RunID] = agent.NameAt(fork.Head(store))
 		}
 		return err
 	})
+}
+
+// nameOf returns the name of a run, or nil if it is not a session. It reads nothing if all frames of the run are here, and none has the id of a turn.
+func nameOf(store *timeline.Store, run *list.RunTimeline) *agent.Name {
+	hasTurn := func(f list.FrameInfo) bool { return slices.ContainsFunc(f.IDs, agent.IsTurnID) }
+	if run.Branch == nil && run.LeftOut == 0 && !slices.ContainsFunc(run.Frames, hasTurn) {
+		return nil
+	}
+	return agent.NameAt(run.Head(store))
 }
 
 // eachTimeline calls f for the timeline of a run, and then for the timelines of all forks below the run. It stops at
@@ -248,7 +256,7 @@ func eachTimeline(t *list.Tree, f func(*list.RunTimeline) error) error {
 func describeTimeline(ctx context.Context, store *timeline.Store, t *list.Tree, effects map[string][]list.Effect, changes bool) (timelineNode, error) {
 	run := &t.Timeline
 	left, err := repositoriesLeft(store, run)
-	node := timelineNode{*run, make([]timelineFrame, len(run.Frames)), make([]timelineNode, len(t.Children)), left}
+	node := timelineNode{*run, nameOf(store, run), make([]timelineFrame, len(run.Frames)), make([]timelineNode, len(t.Children)), left}
 	if err != nil {
 		return node, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // Name is how people know a session: by the first prompt of its own. Prompts can be of any length.
 type Name struct {
-	Prompt string `json:"prompt"` // "" if the session has none yet
+	Prompt string `json:"prompt,omitempty"` // "" if the session has none yet
 	// InsteadOf is the prompt in whose place a course was taken; "" if the course replaces none.
 	InsteadOf string `json:"insteadOf,omitempty"`
 

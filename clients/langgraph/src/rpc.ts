@@ -28,6 +28,7 @@ export class GitSmithersError extends Error {
 export interface Answer<R> {
   result: R;
   blobs: Uint8Array[];
+  repeated: boolean; // a server that ended before its answer may have done all of it
 }
 
 /** How a server is started. */
@@ -43,6 +44,7 @@ interface Call {
   id: number;
   method: string;
   message: Buffer[];
+  repeated: boolean;
   resolve(answer: Answer<never>): void;
   reject(error: Error): void;
 }
@@ -68,7 +70,7 @@ export class Client {
     if (this.closed) return Promise.reject(new GitSmithersError("closed", "the saver is closed"));
     return new Promise<Answer<R>>((resolve, reject) => {
       const id = this.nextId++;
-      const call: Call = { id, method, message: encode(id, method, params, blobs), resolve: resolve as Call["resolve"], reject };
+      const call: Call = { id, method, message: encode(id, method, params, blobs), repeated: false, resolve: resolve as Call["resolve"], reject };
       this.calls.set(id, call);
       if (this.child === undefined) this.start();
       else this.send(call);
@@ -155,7 +157,7 @@ export class Client {
     this.crashes = 0;
     this.calls.delete(call.id);
     if (header.error) call.reject(errorOf(header.error));
-    else call.resolve({ result: header.result as never, blobs });
+    else call.resolve({ result: header.result as never, blobs, repeated: call.repeated });
     if (this.calls.size === 0) release(child);
   }
 
@@ -203,6 +205,7 @@ export class Client {
       this.crashes = 0;
       return;
     }
+    for (const call of this.calls.values()) call.repeated = true;
     this.start();
   }
 

@@ -51,6 +51,20 @@ func TestTheInboxSaysHowToAnswer(t *testing.T) {
 	assert.Empty(t, c.err.String(), "nobody reads it")
 }
 
+func TestOneResumeIsNamedOnceForARun(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.repo.Write("two.yaml", "name: two\ntasks: [{id: a, approval: A?}, {id: b, approval: B?}]\n")
+	require.Equal(t, fault.ExitWaiting, d.invoke(t, nil, "run", "two.yaml", "--run-id", "w").exit)
+	for _, task := range []string{"a", "b"} {
+		require.Equal(t, fault.ExitOK, d.invoke(t, nil, "approve", "w", task).exit)
+	}
+	c := d.invoke(t, atTerminal("NO_COLOR=1"), "inbox", "w")
+	assert.Equal(t, 1, strings.Count(c.err.String(), "git smithers resume w"), c.err.String())
+	c = d.invoke(t, atTerminal("NO_COLOR=1"), "status")
+	assert.Equal(t, 2, strings.Count(c.out.String(), "git smithers resume w"), "under the first task, and as what to type next: %s", c.out.String())
+}
+
 // A hook calls do when it is written to for the first time.
 type hook struct{ do func() }
 

@@ -333,13 +333,17 @@ func TestListsFitIntoANarrowTerminal(t *testing.T) {
 	d := newDesk(t)
 	d.repo.Write("flow.yaml", "name: a-workflow-with-a-long-name\ntasks:\n  - {id: prepare-the-release, run: \"true\"}\n"+
 		"  - {id: publish-the-release, needs: [prepare-the-release], approval: \"Publish the release of this week, with all that is in it?\"}\n")
+	d.repo.Write("wide.yaml", "name: wide\ntasks:\n  - {id: deploy, label: \"Deploy the whole thing to the cluster in the east\", approval: \"本番環境にデプロイしてもよろしいですか。今週の変更がすべて含まれています。\"}\n")
 	d.repo.Write("bad.yaml", "name: bad\ntasks: [{id: fails, run: \"echo a long line of a log that says what is wrong at length; exit 3\"}]\n")
 	for _, run := range []string{"short", "release-of-the-week-in-which-it-snowed"} {
 		require.Equal(t, fault.ExitWaiting, d.invoke(t, nil, "run", "flow.yaml", "--run-id", run).exit)
 	}
+	require.Equal(t, fault.ExitWaiting, d.invoke(t, nil, "run", "wide.yaml", "--run-id", "wide").exit)
 	require.Equal(t, fault.ExitFailed, d.invoke(t, nil, "run", "bad.yaml", "--run-id", "b").exit)
 	require.Equal(t, fault.ExitOK, d.invoke(t, nil, "fork", "b:1", "--run-id", "forked").exit)
-	for _, line := range [][]string{{"status"}, {"runs"}, {"inbox"}, {"timeline", "short"}, {"timeline", "short", "--all"}, {"timeline", "b", "--tree"}} {
+	require.Equal(t, fault.ExitOK, d.invoke(t, nil, "fork", "b:1", "--run-id", "forked-in-the-week-in-which-it-snowed", "--label", "snow").exit)
+	for _, line := range [][]string{{"status"}, {"runs"}, {"inbox"}, {"timeline", "short"}, {"timeline", "short", "--all"}, {"timeline", "b"}, {"timeline", "b", "--tree"},
+		{"timeline", "release-of-the-week-in-which-it-snowed"}, {"inbox", "wide"}} {
 		c := d.invoke(t, atTerminal("COLUMNS=50", "LC_ALL=C.UTF-8", "NO_COLOR=1"), line...)
 		require.Equal(t, fault.ExitOK, c.exit, c.err.String())
 		require.NotEmpty(t, c.out.String())

@@ -206,8 +206,10 @@ func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error
 	if err := t.Write(s.Terminal); err != nil || !s.IsTerminalOut() {
 		return err
 	}
+	told := make(map[string]bool) // one resume is enough for a run
 	for _, l := range list {
-		if how := mail.HowToSettle(l); how != "" {
+		if how := mail.HowToSettle(l); how != "" && !told[how] {
+			told[how] = true
 			s.Note("  %s", how)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/session"
@@ -47,7 +46,7 @@ func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (vi
 	}
 	view = &runView{s: s, p: display.NewPainter(ctx, s), g: display.GlyphsOf(s.Terminal)}
 	for _, t := range wf.Tasks {
-		view.width = min(max(view.width, utf8.RuneCountInString(t.ID)), widestTask)
+		view.width = min(max(view.width, term.Width(t.ID)), widestTask)
 	}
 	over := make(chan struct{})
 	var ticking sync.WaitGroup
@@ -123,5 +122,5 @@ func (v *runView) showRunning() {
 			parts[i] += " " + strings.Replace(display.Duration(took), ".0 s", " s", 1)
 		}
 	}
-	v.s.TalkHalfway(plain.Shorten("  "+v.g.Running+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
+	v.s.TalkHalfway(term.CutEnd("  "+v.g.Running+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine, "…"))
 }

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -27,18 +28,27 @@ func ListUpTo(limit int, names []string) string {
 	return strings.Join(shown, ", ")
 }
 
+// leftOutWords has the reasons why a capture leaves out a file, as people say them. Other reasons are their own words.
+var leftOutWords = map[string]string{
+	snapshot.LeftTooLarge: "too large",
+	snapshot.LeftEmbedded: "a repository of its own",
+	snapshot.LeftByJJ:     "left out by jj",
+	snapshot.LeftDirty:    "a submodule with changes",
+}
+
 // LeftOutNames returns the paths of the files that a capture left out, each with the reason and, if it is known, the
 // size. An entry without a path becomes a text that says that too many files were untracked.
 func LeftOutNames(list []snapshot.LeftOut) []string {
 	names := make([]string, len(list))
 	for i, f := range list {
+		why := cmp.Or(leftOutWords[f.Reason], f.Reason)
 		switch {
 		case f.Path == "":
 			names[i] = "untracked files (too many)"
 		case f.Bytes > 0:
-			names[i] = fmt.Sprintf("%s (%s, %s)", f.Path, f.Reason, Size(f.Bytes))
+			names[i] = fmt.Sprintf("%s (%s, %s)", f.Path, why, Size(f.Bytes))
 		default:
-			names[i] = fmt.Sprintf("%s (%s)", f.Path, f.Reason)
+			names[i] = fmt.Sprintf("%s (%s)", f.Path, why)
 		}
 	}
 	return names

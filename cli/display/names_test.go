@@ -16,7 +16,7 @@ func TestALongListOfNamesIsCut(t *testing.T) {
 
 func TestWhatIsLeftOutIsNamedWithItsReason(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []string{"big (too-large, 9 bytes)", "sub/ (embedded-repository)", "untracked files (too many)"},
+	assert.Equal(t, []string{"big (too large, 9 bytes)", "sub/ (a repository of its own)", "untracked files (too many)"},
 		LeftOutNames([]snapshot.LeftOut{
 			{Path: "big", Reason: snapshot.LeftTooLarge, Bytes: 9},
 			{Path: "sub/", Reason: snapshot.LeftEmbedded},

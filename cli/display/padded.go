@@ -2,11 +2,12 @@ package display
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/cli/term"
 )
 
 // Padded adds spaces to the end of painted, up to a width of width columns. text must be the same text without colours:
 // Padded measures text, because colours have no width. If text is wider than width, Padded returns painted unchanged.
 func Padded(painted, text string, width int) string {
-	return painted + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+	return painted + strings.Repeat(" ", max(0, width-term.Width(text)))
 }

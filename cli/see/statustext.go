@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/cli/display"
@@ -113,14 +112,15 @@ func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 	v.title("Next")
 	width := 0
 	for _, next := range doc.Next {
-		width = max(width, utf8.RuneCountInString(next.Command))
+		width = max(width, term.Width(next.Command))
 	}
 	gap := "  "
 	if v.width < statusWidth {
 		width, gap = 0, "\n      "
 	}
 	for _, next := range doc.Next {
-		v.printf("  %-*s%s%s\n", width, plain.Text(next.Command), gap, v.p.Paint(term.Dim, plain.Shorten(plain.Text(next.Does), v.width-6)))
+		command := plain.Text(next.Command)
+		v.printf("  %s%s%s\n", display.Padded(command, command, width), gap, v.p.Paint(term.Dim, term.CutEnd(plain.Text(next.Does), v.width-6, "…")))
 	}
 }
 
@@ -207,7 +207,7 @@ func splitReady(list []mail.Line) (ready, open []mail.Line) {
 
 // waitingRows returns a row for each line of the inbox, with the command that answers under it.
 func waitingRows(list []mail.Line) []statusRow {
-	rows := make([]statusRow, len(list))
+	rows, told := make([]statusRow, len(list)), make(map[string]bool) // one resume is enough for a run
 	for i, l := range list {
 		prompt := mail.Prompt(l)
 		if l.Kind == snapshot.WaitTimer || l.Kind == snapshot.WaitSignal {
@@ -218,7 +218,8 @@ func waitingRows(list []mail.Line) []statusRow {
 			what = display.AttemptName(l.NodeID, l.Iteration) + " " + l.Status + ": " + prompt
 		}
 		rows[i] = statusRow{run: l.RunID, what: what, atMs: l.RequestedAtMs}
-		if how := mail.HowToSettle(l); how != "" {
+		if how := mail.HowToSettle(l); how != "" && !told[how] {
+			told[how] = true
 			rows[i].under = []string{how}
 		}
 	}
@@ -269,12 +270,12 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 	rows = rows[:min(statusShown, len(rows))]
 	id, status, when := 0, 0, 0
 	for _, row := range rows {
-		id, when = max(id, utf8.RuneCountInString(plain.Text(row.run))), max(when, len(display.Ago(v.now, row.atMs)))
+		id, when = max(id, term.Width(plain.Text(row.run))), max(when, len(display.Ago(v.now, row.atMs)))
 		if row.status != "" {
 			status = max(status, len(row.status)+2)
 		}
 	}
-	// The column before the last gets the width that the other columns and the gaps leave, but at least 20 characters. A narrow terminal has no last
+	// The column before the last gets the width that the other columns and the gaps leave, but at least 20. A narrow terminal has no last
 	// column, and only the beginnings of long ids.
 	room, narrow := max(v.width-2-id-2-status-2-when, 20), v.width < statusWidth
 	if narrow {
@@ -283,18 +284,19 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 	}
 	for _, row := range rows {
 		pad := strings.Repeat(" ", status-len(row.status))
-		v.printf("  %-*s  %s%s", id, plain.Shorten(plain.Text(row.run), id), v.p.Status(row.status), pad)
-		if what := plain.Shorten(plain.Text(row.what), room); narrow {
+		run, what := term.CutEnd(plain.Text(row.run), id, "…"), term.CutEnd(plain.Text(row.what), room, "…")
+		v.printf("  %s  %s%s", display.Padded(run, run, id), v.p.Status(row.status), pad)
+		if narrow {
 			v.printf("%s\n", what)
 		} else {
-			v.printf("%-*s  %s\n", room, what, v.p.Paint(term.Dim, display.Ago(v.now, row.atMs)))
+			v.printf("%s  %s\n", display.Padded(what, what, room), v.p.Paint(term.Dim, display.Ago(v.now, row.atMs)))
 		}
 		if seen := v.asOf[row.run]; seen != nil && row.status == "" {
 			row.under = append(row.under, "as of the last fetch from "+seen.Remote+", "+display.Ago(v.now, seen.AtMs))
 		}
 		for _, line := range row.under {
 			if line = plain.Text(line); !narrow || !strings.HasPrefix(line, arg.Program) { // a command is whole, or it is no use
-				line = plain.Shorten(line, v.width-4)
+				line = term.CutEnd(line, v.width-4, "…")
 			}
 			v.printf("    %s\n", v.p.Paint(term.Dim, line))
 		}

@@ -267,6 +267,11 @@ func describeTimeline(ctx context.Context, store *timeline.Store, t *list.Tree, 
 		}
 	}
 	for i, f := range run.Frames {
+		if i == 0 { // a program finds the forks of older frames here: parentFrameNo says where they start
+			for _, older := range slices.Backward(run.Older()) {
+				f.Forks = slices.Concat(older.Forks, f.Forks)
+			}
+		}
 		effect := effects[run.RunID][i]
 		doc := timelineFrame{FrameInfo: f, Failed: effect.Failed, CodeChanged: effect.Changed}
 		if effect.Ended {

@@ -3,6 +3,7 @@ package see
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,18 +56,23 @@ type frameColumns struct {
 // below, with a larger indent. Every line begins with indent.
 func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
 	run := tree.Timeline
-	b.WriteString(indent + t.p.Paint(term.Bold, plain.Text(run.RunID)))
+	status := plain.Text(run.Status)
+	room := t.room(indent + "  " + status)
+	b.WriteString(indent + t.p.Paint(term.Bold, fit(plain.Text(run.RunID), &room)))
 	if branch := run.Branch; branch != nil {
 		from := timeline.Address{Run: branch.ParentRunID, Frame: branch.ParentFrameNo}
-		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain.Text(from.String()))
+		b.WriteString(fit(fmt.Sprintf("%s (forked from %s)", label(branch.BranchLabel), plain.Text(from.String())), &room))
 	}
-	fmt.Fprintf(b, "  %s", t.p.Status(plain.Text(run.Status)))
+	b.WriteString("  " + t.p.Status(status))
 	if by := t.cancelled[run.RunID]; by != "" {
-		b.WriteString(" by " + plain.Text(by))
+		b.WriteString(fit(" by "+plain.Text(by), &room))
 	}
-	b.WriteString(t.named(run.RunID) + "\n")
+	b.WriteString(fit(t.named(run.RunID), &room) + "\n")
 	if run.LeftOut > 0 {
 		b.WriteString(indent + t.p.Paint(term.Dim, "  … "+plain.Count(run.LeftOut, "frame")+" before") + "\n")
+		for _, f := range run.Older() {
+			t.forks(b, f, tree, indent)
+		}
 	}
 	columns, folded := t.columns(run), t.folds(run)
 	for i, f := range run.Frames {
@@ -78,23 +84,52 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 			t.date(b, at, indent)
 		}
 		t.frame(b, f, at, t.effect(run, i), columns, indent)
-		for _, fork := range f.Forks {
-			fmt.Fprintf(b, "%s  |-- %s%s (%s)", indent, t.p.Paint(term.Bold, plain.Text(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
-			if len(tree.Children) == 0 { // else its own timeline has the name
-				b.WriteString(t.named(fork.RunID))
-			}
-			b.WriteByte('\n')
-		}
+		t.forks(b, f, tree, indent)
+	}
+	below := func(text string) {
+		room := t.room(indent)
+		b.WriteString(indent + fit("  "+text, &room) + "\n")
 	}
 	if left := display.LeftOutNames(t.left[run.RunID]); len(left) > 0 {
-		b.WriteString(indent + "  not in the frames: " + display.List(left) + "\n")
+		below("not in the frames: " + display.List(left))
 	}
 	if text := t.waits[run.RunID]; text != "" {
-		b.WriteString(indent + "  " + text + "\n")
+		below(text)
 	}
 	for i := range tree.Children {
 		t.write(b, &tree.Children[i], indent+"    ")
 	}
+}
+
+// forks writes a line for each fork of the frame f.
+func (t *timelineText) forks(b *strings.Builder, f list.FrameInfo, tree *list.Tree, indent string) {
+	for _, fork := range f.Forks {
+		indent := indent + "  |-- "
+		room := t.room(indent)
+		text := label(fork.BranchLabel) + " (" + forkedAt(f, fork) + ")"
+		if len(tree.Children) == 0 { // else its own timeline has the name
+			text += t.named(fork.RunID)
+		}
+		b.WriteString(indent + t.p.Paint(term.Bold, fit(plain.Text(fork.RunID), &room)) + fit(text, &room) + "\n")
+	}
+}
+
+// room returns how many columns a line has besides what is taken. A line is cut only on a narrow terminal.
+func (t *timelineText) room(taken string) int {
+	if !t.narrow() {
+		return math.MaxInt
+	}
+	return t.width - term.Width(taken)
+}
+
+// fit cuts text to the columns in room, and takes its width from room.
+func fit(text string, room *int) string {
+	if *room < 1 {
+		return ""
+	}
+	text = term.CutEnd(text, *room, "…")
+	*room -= term.Width(text)
+	return text
 }
 
 // folds returns, by the index in run.Frames, how many steps a frame starts, if it does nothing else and later frames show their ends; else 0.

@@ -56,8 +56,8 @@ func (t *Table) Write(s *Terminal) error {
 	return s.Printf("%s", b.String())
 }
 
-// fit makes the table as narrow as a terminal with so many columns, if it can: it cuts the last column, leaves out spare columns, and at last cuts the
-// first column, whose beginning is as good as the whole. Some characters of a cut column stay.
+// fit makes the table as narrow as a terminal with so many columns, if it can: it cuts the last column, leaves out spare columns, then cuts the
+// first column, whose beginning is as good as the whole, and at last the columns between. Some characters of a cut column stay.
 func (t *Table) fit(columns int) {
 	const least = 12
 	spare, last := t.Spare, len(t.Header)-1
@@ -71,7 +71,11 @@ func (t *Table) fit(columns int) {
 			t.Rows[i] = slices.Delete(t.Rows[i], at, at+1)
 		}
 	}
-	for _, at := range []int{last, 0} {
+	for i := range last + 1 {
+		at := max(i-1, 0)
+		if i == 0 {
+			at = last
+		}
 		_, width := t.Lines()
 		room := max(t.width(at)-max(width-columns, 0), least)
 		for _, row := range t.Rows {

@@ -62,7 +62,7 @@ type RunTimeline struct {
 	// LeftOut is the number of older frames that TreeOptions.Limit and TreeOptions.SinceMs leave out.
 	LeftOut int `json:"framesLeftOut,omitempty"`
 
-	older []FrameInfo        // these frames
+	older []FrameInfo        // these frames; see Older
 	index *sqliteindex.Index // the index from which the timeline was read
 	tip   objstore.ID        // the newest entry of the run that the index knows
 }
@@ -71,6 +71,9 @@ type RunTimeline struct {
 func (run *RunTimeline) Head(s *timeline.Store) (*timeline.Head, error) {
 	return HeadAt(s, run.RunID, run.tip)
 }
+
+// Older returns the frames that TreeOptions.Limit and TreeOptions.SinceMs leave out, with their forks.
+func (run *RunTimeline) Older() []FrameInfo { return run.older }
 
 // frameBefore returns the frame with the given number if it is before the frame with the index i in Frames, also if it was
 // left out. Otherwise it returns nil.
@@ -199,8 +202,8 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 		Children: []Tree{},
 	}
 	out.Timeline.All = len(out.Timeline.Frames)
-	out.Timeline.cut(r.opts.Limit, r.opts.SinceMs)
 	addForks(out.Timeline.Frames, children)
+	out.Timeline.cut(r.opts.Limit, r.opts.SinceMs)
 	if !r.opts.Tree {
 		return out, nil
 	}

@@ -355,4 +355,8 @@ func TestListsFitIntoANarrowTerminal(t *testing.T) {
 	}
 	c := d.invoke(t, atTerminal("COLUMNS=50", "LC_ALL=C.UTF-8", "NO_COLOR=1"), "inbox", "short")
 	assert.Contains(t, c.out.String(), "short  publish-the-release  Publish the release o…")
+	d.repo.Write("edit.yaml", "name: edit\ntasks: [{id: edit, run: \"echo a >edited\"}]\n")
+	require.Equal(t, fault.ExitOK, d.invoke(t, atTerminal("GIT_SMITHERS_WORKTREE=all"), "run", "edit.yaml", "--run-id", "edit").exit)
+	c = d.invoke(t, atTerminal("LC_ALL=C.UTF-8", "NO_COLOR=1"), "diff", "edit:0", "edit")
+	assert.Contains(t, c.out.String(), "file, +1 −0; ", "the same sign as in timeline")
 }

@@ -110,8 +110,7 @@ func (p *printer) sides(lines []valueLine) {
 		minus := run(lines, removed)
 		plus := run(lines[minus:], added)
 		if minus+plus == 0 {
-			text := p.options.Side(printable(lines[0].text), 0)
-			p.line(plain, valueIndent+"  "+text+"   "+strings.TrimRight(text, " "))
+			p.pair(plain, lines[0], lines[0])
 			lines = lines[1:]
 			continue
 		}
@@ -127,10 +126,24 @@ func (p *printer) sides(lines []valueLine) {
 			} else {
 				m = removed
 			}
-			text := p.options.Side(printable(left.text), left.focus) + "   " + strings.TrimRight(p.options.Side(printable(right.text), right.focus), " ")
-			p.line(m, strings.TrimRight(valueIndent+string(m)+" "+text, " "))
+			p.pair(m, left, right)
 		}
 		lines = lines[minus+plus:]
+	}
+}
+
+// pair adds a text left of another.
+func (p *printer) pair(m mark, left, right valueLine) {
+	side := func(l valueLine) []string { return p.options.Side(printable(l.text), len(printable(l.text[:l.focus]))) }
+	lefts, rights, blank := side(left), side(right), side(valueLine{})
+	for len(lefts) < len(rights) {
+		lefts = append(lefts, blank...)
+	}
+	for i, text := range lefts {
+		if i < len(rights) {
+			text += "   " + rights[i]
+		}
+		p.line(m, strings.TrimRight(valueIndent+string(m)+" "+text, " "))
 	}
 }
 

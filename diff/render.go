@@ -17,9 +17,9 @@ type RenderOptions struct {
 	// Full shows values completely. Otherwise long lines and long values are shortened, and the size of the
 	// omitted part is shown.
 	Full bool
-	// Side, if not nil, puts the two sides of a changed value beside each other. It cuts or pads a printable text to the width of one side; the byte
-	// at the offset focus stays visible.
-	Side func(text string, focus int) string
+	// Side, if not nil, puts the two sides of a changed value beside each other. It cuts or breaks a printable text into lines that are padded to the
+	// width of one side; the byte at the offset focus stays visible.
+	Side func(text string, focus int) []string
 }
 
 // Render writes the result to w as text for people. The text has the same sections as the text of Smithers, and also

@@ -145,9 +145,9 @@ func TestFullShowsValuesWhole(t *testing.T) {
 
 func TestTheSidesOfAValueStandBesideEachOther(t *testing.T) {
 	t.Parallel()
-	side := func(text string, _ int) string {
+	side := func(text string, _ int) []string {
 		runes := []rune(text + strings.Repeat(" ", 20))
-		return string(runes[:20])
+		return []string{string(runes[:20])}
 	}
 	for name, edit := range renderCases() {
 		text := render(t, edit, diff.RenderOptions{Side: side})

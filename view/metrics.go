@@ -31,7 +31,7 @@ func serveMetrics(ctx context.Context, s Streams, addr string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() && !names(r.Host, addr) {
-			http.Error(w, "this machine's own address is not read under another name; --metrics can name it", http.StatusForbidden)
+			http.Error(w, "the metrics of this machine are read at localhost or an IP address; to read them under another name, give that name to --metrics", http.StatusForbidden)
 			return
 		}
 		asked.answer(w, r)

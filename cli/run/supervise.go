@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
@@ -89,9 +90,13 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 	req := app.SuperviseRequest{
 		Runs: c.Args().Slice(), Once: c.Bool("once"), Interval: c.Duration("interval"), MaxRuns: c.Int("max-runs"), Settings: settings,
 	}
+	addr := c.String("metrics")
+	_, _, noAddr := net.SplitHostPort(addr)
 	switch {
 	case err != nil:
 		return req, err
+	case addr != "" && noAddr != nil:
+		return req, fault.New(fault.Usage, "--metrics %s is no address with a port", addr).Hint("name a free address, such as localhost:9464")
 	case req.Interval < minInterval:
 		return req, fault.New(fault.Usage, "--interval cannot be %s", req.Interval).
 			Hint("use a duration such as 30s, at least %s", minInterval)

@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -25,7 +26,7 @@ func diffCommand() *arg.Command {
 		Name:    "diff",
 		Summary: "compare two frames, in state or in code",
 		Usage: []string{
-			"[<workflow>] <run>[:<frame>] [<run>[:<frame>]] [--full | --side-by-side]",
+			"[<workflow>] <run>[:<frame>] [<run>[:<frame>]] [--full] [--side-by-side]",
 			"--code [--stat] [--worktree TASK] [<workflow>] <run>[:<frame>] [<run>[:<frame>]] [[--] <path>...]",
 			"--align <run> <run> [--full]",
 		},
@@ -75,10 +76,10 @@ lines are equal; many equal lines are one line, unless --full is given.`,
 		}
 		options := diff.RenderOptions{Full: c.Bool("full")}
 		if c.Bool("side-by-side") {
-			if c.Bool("full") || c.Bool("align") || c.Bool("code") {
-				return cmd.Misused("--side-by-side goes with none of --full, --align and --code")
+			if c.Bool("align") || c.Bool("code") {
+				return cmd.Misused("--side-by-side goes with neither --align nor --code")
 			}
-			options.Side = sideOf(s)
+			options.Side = sideOf(s.Columns(), display.GlyphsOf(s.Terminal).Dots, options.Full)
 		}
 		if !c.Bool("code") {
 			switch {
@@ -195,16 +196,32 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 	})
 }
 
-// sideOf returns the function that cuts or pads a text to the width of one side of the terminal.
-func sideOf(s *session.Session) func(text string, focus int) string {
+// jsonKey is the key of a member at the beginning of a line of JSON.
+var jsonKey = lazyregexp.New(`^ *"(?:[^"\\]|\\.)*": `)
+
+// sideOf returns the function that cuts a text to the width of one side of a terminal, or breaks it into lines of this width if full is true. Of a
+// member whose beginning is cut, the key stays.
+func sideOf(columns int, dots string, full bool) func(text string, focus int) []string {
 	const beside = 9 // what stands before the left and between the sides
-	width, dots := max((s.Columns()-beside)/2, 10), display.GlyphsOf(s.Terminal).Dots
-	return func(text string, focus int) string {
-		if start := focus - width/4; focus > width/2 && term.Width(text) > width && start < len(text) {
-			text = dots + strings.ToValidUTF8(text[start:], "")
+	width := max((columns-beside)/2, 10)
+	return func(text string, focus int) (lines []string) {
+		add := func(line string) { lines = append(lines, display.Padded(line, line, width)) }
+		for full && term.Width(text) > width {
+			line := term.CutEnd(text, width, "")
+			add(line)
+			text = text[len(line):]
 		}
-		text = term.CutEnd(text, width, dots)
-		return display.Padded(text, text, width)
+		if focus > width/2 && term.Width(text) > width {
+			key := jsonKey.FindString(text)
+			name, cut := term.CutMiddle(strings.TrimLeft(key, " "), width/2, dots), dots
+			start := max(focus-(width-term.Width(name))/4, len(key))
+			if start == len(key) {
+				cut = ""
+			}
+			text = name + cut + strings.ToValidUTF8(text[start:], "")
+		}
+		add(term.CutEnd(text, width, dots))
+		return lines
 	}
 }
 
@@ -214,11 +231,14 @@ func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides
 	if len(files) == 0 {
 		return nil
 	}
-	p := display.NewPainter(ctx, s)
+	p, minus := display.NewPainter(ctx, s), "-"
+	if s.IsTerminalOut() {
+		minus = display.GlyphsOf(s.Terminal).Minus
+	}
 	var text strings.Builder
 	text.WriteString("Files changed:\n")
 	for _, f := range files {
-		text.WriteString(p.Paint(term.Yellow, fmt.Sprintf("  ~ %s, +%s -%s", plain.Count(f.Files, "file"), plain.Number(f.Added), plain.Number(f.Removed))))
+		text.WriteString(p.Paint(term.Yellow, fmt.Sprintf("  ~ %s, +%s %s%s", plain.Count(f.Files, "file"), plain.Number(f.Added), minus, plain.Number(f.Removed))))
 		text.WriteString(fileChangesOf(f, compare.AddressOf(two.From), compare.AddressOf(two.To)) + "\n")
 	}
 	return s.Printf("%s", text.String())

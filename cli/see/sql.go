@@ -26,6 +26,9 @@ import (
 // maxQuery is the longest query on standard input, in bytes.
 const maxQuery = 1 << 20
 
+// withState is the flag that adds the states of a run.
+const withState = "--with-state"
+
 // sqlOptions has the options of sql.
 type sqlOptions struct {
 	query  string // "-": read standard input
@@ -46,6 +49,7 @@ type tableDocument struct {
 type columnDocument struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
+	With string `json:"with,omitempty"` // the flag that a query needs for the column
 }
 
 func sqlCommand() *arg.Command {
@@ -111,7 +115,13 @@ func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts
 	}
 	answer, err := index.Query(ctx, opts.query, overlays...)
 	if errors.Is(err, sqliteindex.ErrQuery) {
-		return fault.New(fault.InvalidQuery, "%w", err).
+		refused := fault.New(fault.InvalidQuery, "%w", err)
+		for _, column := range stateColumns() {
+			if opts.stateOf == "" && strings.Contains(err.Error(), column) {
+				refused = refused.Hint("%s has the column %s with %s RUN, which reads the states of the run", stateTable, column, withState)
+			}
+		}
+		return refused.
 			Hint("`%s sql --tables` lists the tables and their columns; `%s help tables` describes them", arg.Program, arg.Program)
 	}
 	if err != nil {

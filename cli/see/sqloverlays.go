@@ -10,6 +10,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
+// stateTable is the table to which --with-state adds stateColumns.
+const stateTable = "_smithers_snapshots"
+
+func stateColumns() []string {
+	return []string{"nodes_json", "outputs_json", "ralph_json", "input_json"}
+}
+
 // sqlOverlays returns what a query finds beyond the index: heartbeats; rendered trees, if it asks for them or opts name a run; and the states
 // of that run.
 func sqlOverlays(ctx context.Context, store *timeline.Store, index *sqliteindex.Index, opts sqlOptions) (overlays []sqliteindex.Overlay, err error) {
@@ -22,12 +29,12 @@ func sqlOverlays(ctx context.Context, store *timeline.Store, index *sqliteindex.
 		trees = runs
 	}
 	if opts.stateOf != "" {
-		at, err := store.Load(ctx, opts.stateOf)
+		run, err := store.ResolveRun(ctx, opts.stateOf)
 		if err != nil {
 			return nil, err
 		}
-		of := []sqliteindex.RunRow{{RunID: at.Address.Run}}
-		overlay, err := frameOverlay(ctx, store, index, of, "_smithers_snapshots", []string{"nodes_json", "outputs_json", "ralph_json", "input_json"}, stateTexts)
+		of := []sqliteindex.RunRow{{RunID: run}}
+		overlay, err := frameOverlay(ctx, store, index, of, stateTable, stateColumns(), stateTexts)
 		if err != nil {
 			return nil, err
 		}

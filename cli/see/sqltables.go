@@ -25,12 +25,19 @@ func printTables(ctx context.Context, s *session.Session, index *sqliteindex.Ind
 	}
 	var tables []tableDocument
 	for _, row := range answer.Rows {
-		name, column := sqlText(row[0]), columnDocument{sqlText(row[1]), columnType(sqlText(row[2]))}
+		name, column := sqlText(row[0]), columnDocument{Name: sqlText(row[1]), Type: columnType(sqlText(row[2]))}
 		if n := len(tables); n > 0 && tables[n-1].Name == name {
 			tables[n-1].Columns = append(tables[n-1].Columns, column)
 			continue
 		}
 		tables = append(tables, tableDocument{"table", name, []columnDocument{column}})
+	}
+	for i := range tables {
+		if tables[i].Name == stateTable {
+			for _, name := range stateColumns() {
+				tables[i].Columns = append(tables[i].Columns, columnDocument{name, "JSON", withState})
+			}
+		}
 	}
 	if s.JSON {
 		for _, doc := range tables {
@@ -56,7 +63,9 @@ func printTableNames(s *session.Session, tables []tableDocument) error {
 	for _, doc := range tables {
 		names := make([]string, len(doc.Columns))
 		for i, column := range doc.Columns {
-			names[i] = column.Name
+			if names[i] = column.Name; column.With != "" {
+				names[i] += " (" + column.With + ")"
+			}
 		}
 		t.Add(term.Cell{Text: doc.Name}, term.Cell{Text: strings.Join(names, ", ")})
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // reasonOnlyBranch is why a branch or bookmark stays.
-const reasonOnlyBranch = "has commits that no other branch and no tag has"
+const reasonOnlyBranch = "it has commits that no other branch and no tag has"
 
 // BranchCommit returns the commit of a branch or, with jj, of a bookmark; "" if there is none.
 func BranchCommit(ctx context.Context, w *jjbridge.Workspace, name string) (string, error) {
@@ -58,9 +58,9 @@ func branchNeeded(ctx context.Context, w *jjbridge.Workspace, name, commit strin
 		switch {
 		case slices.Contains(removed.Paths, at.Path):
 		case at.Branch == name:
-			return "is checked out at " + at.Path, nil
+			return "it is checked out at " + at.Path, nil
 		case isReturnedTo(w, at, name):
-			return "is being rebased or bisected at " + at.Path, nil
+			return "it is being rebased or bisected at " + at.Path, nil
 		}
 	}
 	symbolic, err := w.RunGit(ctx, "for-each-ref", "--format=%(refname) %(symref)", "refs/heads/", "refs/remotes/", "refs/tags/")

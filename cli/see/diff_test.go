@@ -26,11 +26,11 @@ func TestASideKeepsTheKeyAndItsWidth(t *testing.T) {
 			assert.True(t, strings.HasPrefix(got[0], key), got[0])
 			assert.Contains(t, got[0], "26777")
 		}
-		whole := ""
+		var whole strings.Builder
 		for _, line := range sideOf(columns, "…", true)(`"本文": "`+strings.Repeat("今日は", 90)+`"`, 200) {
 			assert.Equal(t, width, term.Width(line), line)
-			whole += strings.TrimRight(line, " ")
+			whole.WriteString(strings.TrimRight(line, " "))
 		}
-		assert.Equal(t, `"本文":"`+strings.Repeat("今日は", 90)+`"`, strings.Replace(whole, `: "`, `:"`, 1))
+		assert.Equal(t, `"本文":"`+strings.Repeat("今日は", 90)+`"`, strings.Replace(whole.String(), `: "`, `:"`, 1))
 	}
 }

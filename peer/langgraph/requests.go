@@ -377,12 +377,7 @@ func interruptsOf(w Write) []interrupted {
 
 // isTaken reports whether a request in a list has the name.
 func isTaken(all []request, node string, iteration int) bool {
-	for _, had := range all {
-		if had.Node == node && had.Iteration == iteration {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(had request) bool { return had.Node == node && had.Iteration == iteration })
 }
 
 // resumes returns the number of values with which a task was resumed so far.

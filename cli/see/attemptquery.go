@@ -53,6 +53,10 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 			return a, nil
 		}
 	}
+	if node, at, err := snapshot.SplitKey(q.node); err == nil && q.iteration == nil {
+		q.node, q.iteration = node, &at
+		return q.find(run, entry)
+	}
 	return snapshot.Attempt{}, q.notFound(run, all)
 }
 

@@ -35,7 +35,7 @@ type Recorder interface {
 
 // Place identifies the node of an approval or human request.
 type Place struct {
-	Node      string // the node's id; "" means the only node with a pending request
+	Node      string // the node's id or, without Iteration, its key; "" means the only node with a pending request
 	Iteration *int   // nil means the newest iteration
 }
 
@@ -91,7 +91,9 @@ func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Pl
 			best = &got
 		}
 	}
-	switch {
+	switch node, iteration, notKey := snapshot.SplitKey(p.Node); {
+	case best == nil && notKey == nil && p.Iteration == nil:
+		return find(rows, seen, Place{node, &iteration}, run, what)
 	case best == nil:
 		return row, noRequest(p, run, what, pending)
 	case several:

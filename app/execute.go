@@ -180,14 +180,19 @@ func (e *execution) claimIfLeft(ctx context.Context, opts *engine.Options) (agre
 // the answer is yes, opts accept the change, and nobody is asked about the commands once more.
 func (e *execution) check(opts *engine.Options) (bool, error) {
 	left, err := engine.Check(e.head, e.workflow, *opts)
-	if e.change == nil || fault.CodeOf(err) != fault.WorkflowChanged {
+	if fault.CodeOf(err) != fault.WorkflowChanged {
 		return left, err
 	}
+	origin, originErr := e.Store.Origin(e.head.Entry())
 	known, knownErr := knownWorkflow(e.Store, e.head.Entry())
-	if knownErr != nil {
-		return false, knownErr
+	if failed := errors.Join(originErr, knownErr); failed != nil {
+		return false, failed
 	}
-	if known == nil || !e.change(e.head.Row().ID, known.Snapshot().Definition, e.workflow.Snapshot().Definition) {
+	if origin == timeline.Stranger && !slices.Contains(e.TrustFiles, e.head.Row().ID) {
+		opts.Untrusted = true
+		_, err = engine.Check(e.head, e.workflow, *opts) // with another hint
+	}
+	if e.change == nil || known == nil || !e.change(e.head.Row().ID, known.Snapshot().Definition, e.workflow.Snapshot().Definition) {
 		return false, err
 	}
 	opts.AcceptWorkflowChange, e.ask = true, Agreed

@@ -67,8 +67,10 @@ type Options struct {
 	BringFiles string
 	// WorkflowFile is the path of the workflow file for hints; "" if only the run has the workflow.
 	WorkflowFile string
-	Warn         func(error)    // called from Run's goroutine for problems that do not harm the run; may be nil
-	Progress     func(Progress) // called after every frame, from Run's goroutine; may be nil
+	// Untrusted means that the command of a hint needs --trust-files, because this clone has not recorded the run.
+	Untrusted bool
+	Warn      func(error)    // called from Run's goroutine for problems that do not harm the run; may be nil
+	Progress  func(Progress) // called after every frame, from Run's goroutine; may be nil
 	// Wait makes Run wait for people, signals and timers; otherwise Run returns run_waiting.
 	Wait bool
 	// Input, if not nil, is merged over the run's input, member by member.
@@ -275,16 +277,27 @@ func run(ctx context.Context, rec Recorder, wf *workflow.Workflow, opts Options)
 }
 
 // workflowChanged returns the workflow_changed error for a workflow that differs from the run's own definition.
-// file is Options.WorkflowFile. If file is "", the error has no hint that names a file.
-func workflowChanged(row snapshot.Run, wf *workflow.Workflow, file string) error {
+// If opts.WorkflowFile is "", the error has no hint that names a file.
+func workflowChanged(row snapshot.Run, wf *workflow.Workflow, opts Options) error {
 	out := fault.New(fault.WorkflowChanged, "workflow %s differs from the definition stored in run %s", wf.Name, row.ID)
-	if file == "" {
-		return out.Hint("add --accept-workflow-change to continue with the new definition")
+	flags := []string{"--accept-workflow-change"}
+	if opts.Untrusted {
+		flags = append(flags, "--trust-files", row.ID)
+	}
+	if opts.WorkflowFile == "" {
+		return out.Hint("%s to continue with the new definition", fault.CommandLine("add", flags...))
 	}
 	newest := timeline.Address{Run: row.ID, Frame: row.Frame}.String()
-	return out.Detail("file", file).
-		Hint("%s", AcceptChange(fmt.Sprintf("git smithers resume %s %s --accept-workflow-change", fault.Word(file), fault.Word(row.ID)))).
-		Hint("`git smithers replay %s %s` runs the new definition in a fork", fault.Word(file), fault.Word(newest))
+	command := func(of, run string, flags []string) string {
+		return fault.CommandLine(fault.Program, append([]string{of, opts.WorkflowFile, run}, flags...)...)
+	}
+	out = out.Detail("file", opts.WorkflowFile).Detail("flags", flags).
+		Hint("%s", AcceptChange(command("resume", row.ID, flags))).
+		Hint("`%s` runs the new definition in a fork", command("replay", newest, flags[1:]))
+	if opts.Untrusted {
+		return out.Hint("this clone has not recorded run %s; --trust-files lets commands run on its files, or on yours in its place", row.ID)
+	}
+	return out
 }
 
 // AcceptChange returns the hint to continue a run with a changed definition. command is the command to type.
@@ -313,7 +326,7 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 		return false, err
 	}
 	if changed && !opts.AcceptWorkflowChange {
-		return false, workflowChanged(row, wf, opts.WorkflowFile)
+		return false, workflowChanged(row, wf, opts)
 	}
 	if !row.Status.Waiting() || changed || opts.Wait || opts.Input != nil {
 		return true, nil

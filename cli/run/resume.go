@@ -30,9 +30,12 @@ func resumeCommand() *arg.Command {
 		About: `Continues a run that was cancelled, failed or forked, that waits, or whose process died.
 Finished tasks do not run again; a task that was running when the process died is tried
 again. The run continues with the workflow file that it was started with, unless you name
-another one. If the content of the file has changed, resume shows the difference at a terminal and
-asks; elsewhere it refuses, unless you add --accept-workflow-change. If the file does not exist, as for a run from another machine, the
-run continues with the workflow stored in it.
+another one. If the file does not exist, as for a run from another machine, the run continues
+with the workflow stored in it.
+
+If the content of the file has changed, resume shows the difference at a terminal and asks.
+Elsewhere, and if the run's own commands never ran in this clone, as those of a fetched run,
+resume refuses, unless you add --accept-workflow-change.
 
 Commands that never ran in this clone are shown first, and run after you confirm them; --yes
 confirms them in scripts. Naming the workflow file also confirms its commands. Of a workflow that
@@ -114,7 +117,7 @@ func runResume(ctx context.Context, s *session.Session, store *timeline.Store, r
 }
 
 // acceptAsTyped changes the first hint of the error workflow_changed. The new hint is the typed command line with the
-// flag --accept-workflow-change. named reports whether the command line names a workflow file. If named is false, the
+// flags of the error. named reports whether the command line names a workflow file. If named is false, the
 // new hint also names the changed file. For any other error, or if the typed command line is unknown, acceptAsTyped
 // returns err unchanged.
 func acceptAsTyped(s *session.Session, err error, named bool) error {
@@ -123,6 +126,7 @@ func acceptAsTyped(s *session.Session, err error, named bool) error {
 		return err
 	}
 	file, _ := known.Details["file"].(string)
+	flags, _ := known.Details["flags"].([]string)
 	at := slices.Index(s.Args, "resume") + 1
 	if file == "" || at == 0 {
 		return err
@@ -131,7 +135,7 @@ func acceptAsTyped(s *session.Session, err error, named bool) error {
 	if !named {
 		retyped.Args = slices.Insert(slices.Clone(s.Args), at, file)
 	}
-	if command := retyped.TypedWith("--accept-workflow-change"); command != "" {
+	if command := retyped.TypedWith(flags...); command != "" {
 		known.Hints[0] = engine.AcceptChange(command)
 	}
 	return err

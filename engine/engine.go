@@ -288,12 +288,9 @@ func workflowChanged(row snapshot.Run, wf *workflow.Workflow, opts Options) erro
 		return out.Hint("%s to continue with the new definition", fault.CommandLine("add", flags...))
 	}
 	newest := timeline.Address{Run: row.ID, Frame: row.Frame}.String()
-	command := func(of, run string, flags []string) string {
-		return fault.CommandLine(fault.Program, append([]string{of, opts.WorkflowFile, run}, flags...)...)
-	}
 	out = out.Detail("file", opts.WorkflowFile).Detail("flags", flags).
-		Hint("%s", AcceptChange(command("resume", row.ID, flags))).
-		Hint("`%s` runs the new definition in a fork", command("replay", newest, flags[1:]))
+		Hint("%s", AcceptChange(fault.CommandLine(fault.Program, append([]string{"resume", opts.WorkflowFile, row.ID}, flags...)...))).
+		Hint("`%s` runs the new definition in a fork", fault.CommandLine(fault.Program, append([]string{"replay", opts.WorkflowFile, newest}, flags[1:]...)...))
 	if opts.Untrusted {
 		return out.Hint("this clone has not recorded run %s; --trust-files lets commands run on its files, or on yours in its place", row.ID)
 	}

@@ -122,7 +122,7 @@ func (a asker) answer(f form) (json.RawMessage, error) {
 
 // value asks for the value v until the person types a line that fits v, and returns this line as JSON. It first prints
 // the text about v and the choices, if there are any. name is the name of the field, or "" for a form of one value.
-// given is false with an error, or if v is optional and the person types nothing.
+// If the person types nothing, the value is the default. given is false with an error, or if there is no default and v is optional.
 func (a asker) value(name string, v formValue) (value json.RawMessage, given bool, err error) {
 	if v.about != "" {
 		a.s.Talk("%s\n", strings.Join(plain.Lines(v.about), "\n"))
@@ -135,8 +135,8 @@ func (a asker) value(name string, v formValue) (value json.RawMessage, given boo
 		if err != nil {
 			return nil, false, err
 		}
-		if strings.TrimSpace(line) == "" && !v.required {
-			return nil, false, nil
+		if strings.TrimSpace(line) == "" && (v.preset != nil || !v.required) {
+			return v.preset, v.preset != nil, nil
 		}
 		value, err := v.read(line)
 		if err == nil {
@@ -153,10 +153,7 @@ func (a asker) value(name string, v formValue) (value json.RawMessage, given boo
 // line prints the prompt for the value v, reads a line, and returns the line without its line end. name is the name of
 // the field, or "" for a form of one value. The error is usage if the input has ended.
 func (a asker) line(name string, v formValue) (string, error) {
-	if name != "" {
-		name = plain.Text(name) + " "
-	}
-	a.s.Talk("%s%s> ", name, v.expects())
+	a.s.Talk("%s> ", strings.TrimSpace(plain.Text(name)+" "+v.expects()))
 	line, err := a.in.ReadString('\n')
 	if errors.Is(err, io.EOF) {
 		return "", fault.New(fault.Usage, "the input ended before the answer").Hint("nothing was changed; type the command again to answer")
@@ -180,7 +177,7 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 			return json.RawMessage("false"), nil
 		}
 		return nil, againError{"type y or n"}
-	case formNumber:
+	case formNumber, formInteger:
 		var number json.Number
 		if json.Unmarshal([]byte(word), &number) != nil || word[0] == '"' { // a json.Number also accepts a string
 			return nil, againError{"type a number"}

@@ -51,17 +51,26 @@ func TestAPersonIsAskedForWhatTheFormWants(t *testing.T) {
 		"a number":                           {snapshot.HumanJSON, `{"type":"number"}`, "\"1\"\nlots\n1.50\n", `1.50`, []string{"type a number", "type a number"}},
 		"the fields of a form, in its order": {
 			snapshot.HumanJSON, flat, "3\n2\n\nsay \"hi\"\n", `{"days":3,"risk":"high","note":"say \"hi\""}`,
-			[]string{"working days\n", "days (number)> ", "risk (1 to 2, or a value)> ", "tested [y/n] (or nothing)> ", "note (or nothing)> "},
+			[]string{"working days\n", "days (whole number)> ", "risk (1 to 2, or a value)> ", "tested [y/n] (or nothing)> ", "note (or nothing)> "},
 		},
 		"required fields are asked first": {
 			snapshot.HumanJSON, `{"type":"object","required":["z","m"],"properties":{"a":{"type":"string"},"z":{"type":"string"},"m":{"type":"string"}}}`,
 			"1\n2\n\n", `{"z":"1","m":"2"}`,
-			[]string{"z > ", "m > ", "a (or nothing)> "},
+			[]string{"z> ", "m> ", "a (or nothing)> "},
 		},
 		"what the schema refuses is asked again": {
 			snapshot.HumanJSON, `{"type":"object","required":["day"],"properties":{"day":{"type":"string","format":"date"},"n":{"type":"integer","maximum":3}}}`,
 			"tomorrow\n2026-11-30\n4\n1.5\n3\n", `{"day":"2026-11-30","n":3}`,
-			[]string{`"tomorrow" is no date`, "day > ", "the value: ", "n (number) (or nothing)> "},
+			[]string{`"tomorrow" is no date; write it like 2026-12-01`, "day> ", "the value: must be at most 3, not 4", "the value: must be of type integer, not number"},
+		},
+		"Enter takes the default": {
+			snapshot.HumanJSON, `{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean","default":true},"name":{"type":"string","default":"a\u001b[m"},
+				"n":{"type":"integer","default":2},"risk":{"enum":["low","high"],"default":"low"},"none":{"type":"string"}}}`,
+			"\n\n5\n\n\n", `{"ok":true,"name":"a\u001b[m","n":5,"risk":"low"}`,
+			[]string{"ok [y/n] (Enter: true)> ", `name (Enter: a\x1b[m)> `, "n (whole number) (Enter: 2)> ", "risk (1 to 2, or a value) (Enter: low)> ", "none (or nothing)> "},
+		},
+		"Enter takes the default of a single value": {
+			snapshot.HumanConfirm, `{"type":"boolean","default":false}`, "\n", `false`, []string{"[y/n] (Enter: false)> "},
 		},
 		"a form of nothing that is required": {
 			snapshot.HumanJSON, `{"type":"object","properties":{"a":{"type":"string"}}}`, "\n", `{}`, nil,

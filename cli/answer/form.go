@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/mail"
 	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -20,6 +21,7 @@ const (
 	formText formKind = iota
 	formBoolean
 	formNumber
+	formInteger
 	formChoice
 )
 
@@ -29,8 +31,12 @@ type formValue struct {
 	about    string            // the title and description of the schema
 	choices  []json.RawMessage // the values to choose from, for formChoice
 	required bool
+	preset   json.RawMessage // the value of an empty line; nil: none
 	schema   json.RawMessage // the schema of the value; nil accepts each
 }
+
+// maxPreset is the length of the longest default that a prompt shows whole.
+const maxPreset = 60
 
 // A form describes an answer that a person can type line by line. The answer is one value, or an object whose fields
 // are in the order of the schema, the required ones first.
@@ -52,6 +58,7 @@ type formSchema struct {
 	Enum        []json.RawMessage `json:"enum"`
 	Title       string            `json:"title"`
 	Description string            `json:"description"`
+	Default     json.RawMessage   `json:"default"`
 	Properties  json.RawMessage   `json:"properties"`
 	Required    []string          `json:"required"`
 }
@@ -112,7 +119,7 @@ func (f formSchema) typeName() string {
 // value returns the formValue for the schema. The caller must set its field required. ok is false if the schema
 // describes no choice, text, number or boolean. A schema with an enum is a choice, whatever its type.
 func (f formSchema) value() (v formValue, ok bool) {
-	v.about = strings.TrimSpace(strings.TrimSpace(f.Title) + "\n" + f.Description)
+	v.about, v.preset = strings.TrimSpace(strings.TrimSpace(f.Title)+"\n"+f.Description), f.Default
 	switch name := f.typeName(); {
 	case len(f.Enum) > 0:
 		v.kind, v.choices = formChoice, f.Enum
@@ -120,15 +127,17 @@ func (f formSchema) value() (v formValue, ok bool) {
 		v.kind = formText
 	case name == "boolean":
 		v.kind = formBoolean
-	case name == "number", name == "integer":
+	case name == "number":
 		v.kind = formNumber
+	case name == "integer":
+		v.kind = formInteger
 	default:
 		return v, false
 	}
 	return v, true
 }
 
-// expects returns the end of the prompt for v, which tells the person what to type. It is "" for a required text.
+// expects returns the end of the prompt for v, which tells the person what to type. It is "" for a required text without a default.
 func (v formValue) expects() string {
 	var what string
 	switch v.kind {
@@ -136,12 +145,17 @@ func (v formValue) expects() string {
 		what = "[y/n]"
 	case formNumber:
 		what = "(number)"
+	case formInteger:
+		what = "(whole number)"
 	case formChoice:
 		what = "(1 to " + strconv.Itoa(len(v.choices)) + ", or a value)"
 	case formText:
 	}
-	if !v.required {
-		what = strings.TrimSpace(what + " (or nothing)")
+	switch {
+	case v.preset != nil:
+		what += " (Enter: " + plain.Text(plain.Cut(mail.ChoiceText(v.preset), maxPreset)) + ")"
+	case !v.required:
+		what += " (or nothing)"
 	}
-	return what
+	return strings.TrimSpace(what)
 }

@@ -53,7 +53,7 @@ func TestFormatsAreAsserted(t *testing.T) {
 	}
 	for bad, why := range map[string]string{
 		`{"at":"yesterday"}`:                 `input.at: "yesterday" is no date-time`,
-		`{"day":"2026-02-29"}`:               `input.day: "2026-02-29" is no date`,
+		`{"day":"2026-02-29"}`:               `input.day: "2026-02-29" is no date; write it like 2026-12-01`,
 		`{"mail":"Anna <a@example.org>"}`:    `is no email`,
 		`{"page":"/x"}`:                      `is no uri`,
 		`{"id":"f81d4fae"}`:                  `is no uuid`,
@@ -65,6 +65,30 @@ func TestFormatsAreAsserted(t *testing.T) {
 		`{"both":"now"}`:                     `input.both: "now" is no date`,
 	} {
 		assert.ErrorContains(t, check(bad), why, bad)
+	}
+}
+
+func TestReasonsAreInPlainWords(t *testing.T) {
+	t.Parallel()
+	s := compile(t, `{"properties":{"min":{"minimum":10},"max":{"maximum":5},"over":{"exclusiveMinimum":0},"under":{"exclusiveMaximum":2.5},
+		"tens":{"multipleOf":10},"long":{"minLength":3},"short":{"maxLength":2},"some":{"minItems":1},"few":{"maxItems":1},
+		"n":{"type":"integer"},"m":{"type":["string","null"]}}}`)
+	for bad, why := range map[string]string{
+		`{"min":9.5}`:       `a.min: must be at least 10, not 9.5`,
+		`{"max":9}`:         `a.max: must be at most 5, not 9`,
+		`{"over":0}`:        `a.over: must be more than 0, not 0`,
+		`{"under":2500000}`: `a.under: must be less than 2.5, not 2500000`,
+		`{"tens":15}`:       `a.tens: must be a multiple of 10, not 15`,
+		`{"long":"a\n"}`:    `a.long: must have at least 3 characters, not 2`,
+		`{"short":"äöü"}`:   `a.short: must have at most 2 characters, not 3`,
+		`{"some":[]}`:       `a.some: must have at least 1 items, not 0`,
+		`{"few":[1,2]}`:     `a.few: must have at most 1 items, not 2`,
+		`{"n":"x"}`:         `a.n: must be of type integer, not string`,
+		`{"m":true}`:        `a.m: must be of type string, null, not boolean`,
+	} {
+		_, v, err := schema.DecodeValue([]byte(bad))
+		require.NoError(t, err)
+		assert.EqualError(t, s.Check("a", v), why)
 	}
 }
 

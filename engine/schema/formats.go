@@ -39,6 +39,12 @@ var formats = map[string]func(text string) bool{
 	"regex": func(text string) bool { _, err := regexp.Compile(text); return err == nil },
 }
 
+// likeFormats has a text of each format that is not plain from its name.
+var likeFormats = map[string]string{
+	"date-time": "2026-12-01T09:30:00Z", "date": "2026-12-01", "time": "09:30:00Z", "email": "ann@example.org", "uri": "https://example.org/page",
+	"uuid": "123e4567-e89b-12d3-a456-426614174000", "hostname": "host.example.org", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1",
+}
+
 // maxFormatSteps is the number of steps after which formats are not looked at any more: schemas of strangers refer to each other.
 const maxFormatSteps = 100_000
 
@@ -67,7 +73,11 @@ func (c *formatCheck) value(path string, schema, value any) error {
 	}
 	name, _ := s["format"].(string)
 	if text, ok := value.(string); ok && formats[name] != nil && !formats[name](text) {
-		return fmt.Errorf("%s: %s is no %s", path, plain.Cut(strconv.Quote(text), maxError), name)
+		err := fmt.Errorf("%s: %s is no %s", path, plain.Cut(strconv.Quote(text), maxError), name)
+		if like := likeFormats[name]; like != "" {
+			err = fmt.Errorf("%w; write it like %s", err, like)
+		}
+		return err
 	}
 	if ref, ok := s["$ref"].(string); ok {
 		if err := c.value(path, c.at(ref), value); err != nil {

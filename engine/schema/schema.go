@@ -106,7 +106,7 @@ func (s *Schema) Validate(root string, value any, left *float64) error {
 	path, reason := locate(err)
 	reason = strings.ReplaceAll(reason, "<invalid reflect.Value>", "null")
 	reason = strings.ReplaceAll(reason, "\n", "; ")
-	return errors.New(root + path + ": " + plain.Cut(reason, maxError))
+	return errors.New(root + path + ": " + plain.Cut(plainly(reason), maxError))
 }
 
 // Check is Validate and CheckFormats, with at most MaxWork steps.

@@ -101,7 +101,7 @@ func TestAPersonAtATerminalIsAsked(t *testing.T) {
 	}
 	c := d.invoke(t, typing("five\n"), "answer", "triage")
 	assert.Equal(t, fault.ExitUsage, c.exit, "the input ends")
-	assert.Contains(t, c.err.String(), "How was it?\nBe honest.\nstars (number)> type a number\n")
+	assert.Contains(t, c.err.String(), "How was it?\nBe honest.\nstars (whole number)> type a number\n")
 
 	c = d.invoke(t, typing("5\ny\n"), "answer", "triage", "--by", "Ada", "--json")
 	require.Equal(t, fault.ExitOK, c.exit, c.err.String())

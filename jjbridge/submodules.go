@@ -89,11 +89,11 @@ func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstor
 }
 
 // UnsentModuleCommits returns those of the commits of the submodule at path that no remote of the submodule was seen to have. Commits
-// that the submodule lacks are left out, and so are all if it is not checked out.
-func (w *Workspace) UnsentModuleCommits(ctx context.Context, path string, commits []objstore.ID) (unsent []objstore.ID, err error) {
+// that the submodule lacks are left out, and so are all if it is not checked out. If there are such commits, remotes has the submodule's.
+func (w *Workspace) UnsentModuleCommits(ctx context.Context, path string, commits []objstore.ID) (unsent []objstore.ID, remotes []string, err error) {
 	dir := w.full(path)
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || !filepath.IsLocal(filepath.FromSlash(path)) {
-		return nil, nil //nolint:nilerr // nothing is known of it
+		return nil, nil, nil //nolint:nilerr // nothing is known of it
 	}
 	args := []string{"rev-list", "--ignore-missing"}
 	for _, id := range commits {
@@ -106,7 +106,11 @@ func (w *Workspace) UnsentModuleCommits(ctx context.Context, path string, commit
 			unsent = append(unsent, id)
 		}
 	}
-	return unsent, err
+	if len(unsent) > 0 && err == nil {
+		out, err = git.run(ctx, "remote")
+		remotes = strings.Fields(string(out))
+	}
+	return unsent, remotes, err
 }
 
 // checkout moves the submodule to m.commit, with a detached HEAD. git does not change nested submodules, and fails if

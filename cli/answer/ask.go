@@ -182,6 +182,9 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 		if json.Unmarshal([]byte(word), &number) != nil || word[0] == '"' { // a json.Number also accepts a string
 			return nil, againError{"type a number"}
 		}
+		if v.kind == formInteger && strings.ContainsAny(word, ".eE") {
+			return nil, againError{"type a whole number"}
+		}
 		return json.RawMessage(word), nil
 	case formText:
 		if word == "" {

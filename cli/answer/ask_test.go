@@ -61,7 +61,7 @@ func TestAPersonIsAskedForWhatTheFormWants(t *testing.T) {
 		"what the schema refuses is asked again": {
 			snapshot.HumanJSON, `{"type":"object","required":["day"],"properties":{"day":{"type":"string","format":"date"},"n":{"type":"integer","maximum":3}}}`,
 			"tomorrow\n2026-11-30\n4\n1.5\n3\n", `{"day":"2026-11-30","n":3}`,
-			[]string{`"tomorrow" is no date; write it like 2026-12-01`, "day> ", "the value: must be at most 3, not 4", "the value: must be of type integer, not number"},
+			[]string{`"tomorrow" is no date; write it like 2026-12-01`, "day> ", "the value: must be at most 3, not 4", "type a whole number"},
 		},
 		"Enter takes the default": {
 			snapshot.HumanJSON, `{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean","default":true},"name":{"type":"string","default":"a\u001b[m"},

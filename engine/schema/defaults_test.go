@@ -71,8 +71,7 @@ func TestFormatsAreAsserted(t *testing.T) {
 func TestReasonsAreInPlainWords(t *testing.T) {
 	t.Parallel()
 	s := compile(t, `{"properties":{"min":{"minimum":10},"max":{"maximum":5},"over":{"exclusiveMinimum":0},"under":{"exclusiveMaximum":2.5},
-		"tens":{"multipleOf":10},"long":{"minLength":3},"short":{"maxLength":2},"some":{"minItems":1},"few":{"maxItems":1},
-		"n":{"type":"integer"},"m":{"type":["string","null"]}}}`)
+		"tens":{"multipleOf":10},"long":{"minLength":3},"short":{"maxLength":2},"some":{"minItems":1},"few":{"maxItems":1}}}`)
 	for bad, why := range map[string]string{
 		`{"min":9.5}`:       `a.min: must be at least 10, not 9.5`,
 		`{"max":9}`:         `a.max: must be at most 5, not 9`,
@@ -83,8 +82,6 @@ func TestReasonsAreInPlainWords(t *testing.T) {
 		`{"short":"äöü"}`:   `a.short: must have at most 2 characters, not 3`,
 		`{"some":[]}`:       `a.some: must have at least 1 items, not 0`,
 		`{"few":[1,2]}`:     `a.few: must have at most 1 items, not 2`,
-		`{"n":"x"}`:         `a.n: must be of type integer, not string`,
-		`{"m":true}`:        `a.m: must be of type string, null, not boolean`,
 	} {
 		_, v, err := schema.DecodeValue([]byte(bad))
 		require.NoError(t, err)

@@ -13,7 +13,6 @@ var plainReasons = []struct {
 	form  *lazyregexp.Regexp
 	words string // %[1]s is the first group of form
 }{
-	{lazyregexp.New(`(?s)^type: .* has type "(\w+)", want (?:one of )?"([\w, ]+)"$`), "must be of type %[2]s, not %[1]s"},
 	{lazyregexp.New(`^minimum: (\S+) is less than (\S+)$`), "must be at least %[2]s, not %[1]s"},
 	{lazyregexp.New(`^maximum: (\S+) is greater than (\S+)$`), "must be at most %[2]s, not %[1]s"},
 	{lazyregexp.New(`^exclusiveMinimum: (\S+) is less than or equal to (\S+)$`), "must be more than %[2]s, not %[1]s"},

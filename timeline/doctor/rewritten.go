@@ -64,7 +64,7 @@ func (e *examination) rewritten(ctx context.Context) error {
 		id, err := objstore.ParseID(strings.TrimSpace(strings.TrimPrefix(name, "refs/replace/")))
 		if _, readErr := snapshot.ReadEntry(e.store.Objects(), id); err == nil && readErr == nil {
 			e.note(Finding{Kind: Replaced, Where: id.String(), What: "git shows another commit in place of this entry of a run, and git smithers does not: " +
-				"`git replace -d " + id.String() + "` ends that"}, nil)
+				"`" + fault.CommandLine("git replace", "-d", id.String()) + "` ends that"}, nil)
 		}
 	}
 	return ctx.Err()
@@ -76,11 +76,11 @@ func (e *examination) noteRewritten(ctx context.Context, name refs.Name, tip obj
 	if having := e.remotesOf(name); len(having) > 0 {
 		remote = having[0]
 	}
-	fetch := fault.CommandLine("git smithers fetch", remote, run)
-	what := "git filter-repo deleted the run: `" + fetch + "` fetches it from a remote or clone that has it; if it may go, delete .git/filter-repo/ref-map"
+	command := fault.CommandLine("git smithers fetch", remote, run)
+	what := "git filter-repo deleted the run: `" + command + "` fetches it from a remote or clone that has it; if it may go, delete .git/filter-repo/ref-map"
 	if !tip.IsZero() {
 		what = fmt.Sprintf("git filter-repo rewrote the run, so it is not the run that other clones have: `%s --as %s` fetches it as it was, "+
-			"and `%s` drops this one", fetch, fault.Word(timeline.FreeID(ctx, e.store, run, "")), fault.CommandLine("git smithers prune", run))
+			"and `%s` drops this one", command, fault.Word(timeline.FreeID(ctx, e.store, run, "")), fault.CommandLine("git smithers prune", run))
 	}
 	e.note(Finding{Kind: RewrittenRun, Where: run, What: what}, nil)
 }

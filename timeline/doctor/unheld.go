@@ -40,7 +40,7 @@ func (e *examination) unheld(ctx context.Context) error {
 			if c.Commit == id && !told[c.RunID] {
 				told[c.RunID] = true
 				e.note(Finding{Kind: UnheldCommits, Where: c.RunID, What: fmt.Sprintf(
-					"git will collect commits of the run's own worktree, since no branch or tag has them: `git branch %s %s` keeps them", fault.Word(c.RunID), id[:12])}, nil)
+					"git will collect commits of the run's own worktree, since no branch or tag has them: `git branch %s %s` keeps them", fault.Word(c.RunID), fault.Word(id[:12]))}, nil)
 			}
 		}
 	}

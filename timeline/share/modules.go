@@ -24,7 +24,7 @@ func (p *push) lookForModules(ctx context.Context, modules map[string][]objstore
 	p.modules = nil
 	for _, path := range slices.Sorted(maps.Keys(modules)) {
 		ids := modules[path]
-		unsent, err := p.store.Workspace().UnsentModuleCommits(ctx, path, ids[:min(most, len(ids))])
+		unsent, remotes, err := p.store.Workspace().UnsentModuleCommits(ctx, path, ids[:min(most, len(ids))])
 		if err != nil {
 			p.store.Warn(fmt.Errorf("submodule %s cannot be read: %w", plain.Text(path), err))
 		}
@@ -32,7 +32,12 @@ func (p *push) lookForModules(ctx context.Context, modules map[string][]objstore
 			continue
 		}
 		p.modules = append(p.modules, UnsentModule{path, unsent})
-		p.store.Warn(fmt.Errorf("whoever fetches the runs lacks %s of submodule %s, such as %s: `git -C %s push REMOTE %s:refs/heads/BRANCH` sends it",
-			plain.Count(len(unsent), "commit"), plain.Text(path), unsent[0], fault.Word(path), unsent[0]))
+		remote, id := "REMOTE", unsent[0].String()
+		if len(remotes) == 1 {
+			remote = remotes[0]
+		}
+		command := fault.CommandLine("git", "-C", path, "push", remote, id+":refs/heads/run-"+id[:12])
+		p.store.Warn(fmt.Errorf("whoever fetches the runs lacks %s of submodule %s, such as %s: `%s` sends it",
+			plain.Count(len(unsent), "commit"), plain.Text(path), id, command))
 	}
 }

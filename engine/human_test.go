@@ -32,7 +32,7 @@ tasks:
 	assert.Equal(t, []string{created}, s.payloads("NodeWaitingHuman"))
 
 	_, err := s.answer("", `"x"`)
-	assert.Equal(t, `answer: minLength: "x" contains 1 Unicode code points, fewer than 2`, fails(t, fault.InvalidInput, err))
+	assert.Equal(t, `answer: must have at least 2 characters, not 1`, fails(t, fault.InvalidInput, err))
 	answered, err := s.answer("", ` "Tool" `)
 	require.NoError(t, err)
 	assert.Equal(t, `"Tool"`, string(answered.Response))

@@ -45,6 +45,7 @@ var explanations = []explanation{
 	{jjbridge.ErrBackend, fault.UnsupportedFormat, "use a jj repository with a git store: run history is stored as git objects"},
 	{worktrees.ErrUnsaved, fault.UnsavedWork, "commit the work in the worktree, or remove the worktree by hand"},
 	{worktrees.ErrNoCommit, fault.WorktreeFailed, "make a first commit: `git commit --allow-empty`"},
+	{worktrees.ErrBranch, fault.WorktreeFailed, "choose another name for the branch"},
 	{worktrees.ErrWorktree, fault.WorktreeFailed, "choose a new or empty folder, a branch without another worktree, and a commit to start from"},
 	{jjbridge.ErrStale, fault.JJFailed, "run `jj workspace update-stale`"},
 	{gitexec.ErrNoGit, fault.GitMissing, "install git and put it on PATH"},

@@ -36,6 +36,9 @@ type Report struct {
 	Secrets  int // placeholders in what was read for the report, each counted once a run
 }
 
+// Sharing says who was at work in the same folder, and which files they may have changed.
+type Sharing struct{ Who, Files string }
+
 // Run is what a report shows of a run.
 type Run struct {
 	ID       string
@@ -63,9 +66,9 @@ type Run struct {
 	Forks            []Fork
 	MoreForks        int
 	Rows             []Row
-	MoreRows         int    // attempts and steps that have no row
-	Together         *Code  // changes made while several steps ran in one working copy, which no row has; nil if there are none
-	Shared           string // who was at work in the same folder, and whose changes these may be, too; "" if nobody was
+	MoreRows         int      // attempts and steps that have no row
+	Together         *Code    // changes made while several steps ran in one working copy, which no row has; nil if there are none
+	Shared           *Sharing // nil if nobody else was at work in the same folder
 	Axis             Axis
 	Parts            []*Part
 	MoreParts        int      // parts that are left out whole

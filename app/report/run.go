@@ -114,7 +114,8 @@ func (r *runReader) facts(context.Context) error {
 func (r *runReader) sharing(ctx context.Context) error {
 	shared, err := code.SharedSince(ctx, r.store, objstore.ID{}, r.sum.Entry.ID)
 	if shared != nil {
-		r.out.Shared = r.line(shared.String(), valueShown)
+		who, files := shared.Names()
+		r.out.Shared = &Sharing{r.line(who, valueShown), r.line(files, valueShown)}
 	}
 	return err
 }

@@ -194,7 +194,8 @@ func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool) er
 func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, others func() []string, f func(hooks.Setup) error) error {
 	names, shared, user := c.Args().Slice(), c.Bool("shared"), c.Bool("user")
 	if shared && user {
-		return fault.New(fault.Usage, "--shared and --user do not go together")
+		return fault.New(fault.Usage, "--shared and --user do not go together").
+			Hint("--shared is for the settings of one project, and --user for your own: call the command once with each")
 	}
 	if len(names) == 0 {
 		names = others()

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -68,23 +69,24 @@ func statusCommand() *arg.Command {
 		Usage:   []string{"[--check]"},
 		About: `Shows which hooks are in place, when those of each agent last ran on this machine, how long they took,
 what an agent must be told before it runs them, what the newest call that failed or warned said, and
-which session is pruned by its age next. With --check, it fails if hooks that are in place are not
-heard: none has come since they were written, some are missing, or the file cannot be read.`,
-		Flags:    []urfave.Flag{&urfave.BoolFlag{Name: "check", Usage: "fail if hooks that are in place are not heard"}},
+which session is pruned by its age next. With --check, it fails if no hooks are in place, or if they
+are not heard: none has come since they were written, some are missing, or the file cannot be read.
+Above repositories, it tells of the hooks of enable --user, in each of them.`,
+		Flags:    []urfave.Flag{&urfave.BoolFlag{Name: "check", Usage: "fail if no hooks are in place, or if they are not heard"}},
 		Exits:    arg.Reads(),
 		Examples: []arg.Example{{"see whether sessions are recorded", "git smithers session status"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			err := s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store, c.Bool("check")) })
+			err := s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store, c.Bool("check"), false) })
 			if fault.CodeOf(err) == fault.NoRepository {
-				return explainAbove(s, err)
+				return statusAbove(ctx, s, c.Bool("check"), err)
 			}
 			return err
 		},
 	}
 }
 
-// runStatus prints which hooks are in place, how they have run, and how long sessions stay.
-func runStatus(ctx context.Context, s *session.Session, store *timeline.Store, check bool) error {
+// runStatus prints which hooks are in place, how they have run, and how long sessions stay. With user, it knows the user's own settings alone.
+func runStatus(ctx context.Context, s *session.Session, store *timeline.Store, check, user bool) error {
 	doc := statusDocument{Kind: "session-status", Files: []settingsState{}, Agents: []agentState{}}
 	root, err := topOf(store)
 	if err != nil {
@@ -95,7 +97,7 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store, c
 		return fault.New(fault.Internal, "%w", err)
 	}
 	for _, name := range withHooks() {
-		doc.Files = append(doc.Files, settingsOf(store, root, name, calls)...)
+		doc.Files = append(doc.Files, settingsOf(store, root, name, calls, user)...)
 	}
 	doc.Hooks, doc.Agents = stateOf(calls), agentsOf(doc.Files, calls)
 	if doc.Keep, err = retention.Plan(ctx, store); err != nil {
@@ -112,35 +114,53 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store, c
 	return doc.check()
 }
 
-// check returns hooks_unheard if hooks that are in place are not heard.
+// check returns hooks_unheard if there are no hooks in place, or they are not heard.
 func (d *statusDocument) check() error {
+	var err error = fault.New(fault.HooksUnheard, "no agent is recorded in this working copy").
+		Hint("`%s session enable` records the agents that are installed", fault.Program)
 	for _, f := range d.Files {
 		if f.Error != "" || len(f.Events) > 0 && (len(f.Missing) > 0 || !f.Heard) {
 			return fault.New(fault.HooksUnheard, "hooks of %s in %s are not heard", f.Agent, f.File).
 				Hint("`%s session status` says why", fault.Program)
 		}
+		if len(f.Events) > 0 {
+			err = nil
+		}
+	}
+	return err
+}
+
+// statusAbove prints the status of each repository in a folder that is in none, as far as hooks of the user record an agent that starts there. If there is none,
+// it returns err, that the folder is in no repository.
+func statusAbove(ctx context.Context, s *session.Session, check bool, err error) error {
+	below := agent.ReposBelow(s.Dir, s.Env)
+	if len(below) == 0 {
+		return err
+	}
+	s.Note("an agent that starts here is recorded by `%s session enable --user` alone, in each repository below", fault.Program)
+	for _, dir := range below {
+		if !s.JSON {
+			fmt.Fprintf(s.Out, "in %s:\n", plain.Text(filepath.Base(dir)))
+		}
+		store, err := timeline.Open(ctx, timeline.Options{Dir: dir, Env: s.Env, Now: s.Now, Warn: s.Warn})
+		if err != nil {
+			return err
+		}
+		if err = errors.Join(runStatus(ctx, s, store, check, true), store.Close()); err != nil { //nolint:contextcheck // closing must finish
+			return err
+		}
 	}
 	return nil
 }
 
-// explainAbove adds to err, that the folder is in no repository, what becomes of an agent that starts there.
-func explainAbove(s *session.Session, err error) error {
-	var names []string
-	for _, dir := range agent.ReposBelow(s.Dir, s.Env) {
-		names = append(names, plain.Text(filepath.Base(dir)))
-	}
-	if len(names) == 0 {
-		return err
-	}
-	return fault.New(fault.NoRepository, "%w", err).
-		Hint("an agent that starts here is recorded by `%s session enable --user` alone, in each of: %s", fault.Program, strings.Join(names, ", "))
-}
-
-// settingsOf returns the state of the files of settings of an agent.
-func settingsOf(store *timeline.Store, root, name string, calls []agent.LogEntry) []settingsState {
+// settingsOf returns the state of the files of settings of an agent; with user, of the user's own alone.
+func settingsOf(store *timeline.Store, root, name string, calls []agent.LogEntry, user bool) []settingsState {
 	speaks, _ := dialect.Of(name)
 	var files []settingsState
 	for _, setup := range setupsOf(store, root, speaks) {
+		if user && setup.User == "" {
+			continue
+		}
 		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}, Unheard: []string{}}
 		have, want, err := setup.InPlace()
 		if err != nil {
@@ -221,7 +241,7 @@ func statusText(doc statusDocument) string {
 		case f.Heard:
 			fmt.Fprintf(&b, "%s is recorded: hooks are in %s\n", f.Agent, f.File)
 		default:
-			fmt.Fprintf(&b, "%s: hooks are written to %s, and none has come since\n", f.Agent, f.File)
+			fmt.Fprintf(&b, "%s: hooks are written to %s, and none has come since: restart %[1]s if it runs, and ask it something\n", f.Agent, f.File)
 		}
 		for _, why := range f.Unheard {
 			fmt.Fprintf(&b, "  %s\n", plain.Text(why))

@@ -132,7 +132,7 @@ func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 		if ctx.Err() != nil {
 			return "", err
 		}
-		return "", &Error{Path: req.Path, Reason: req.Branch + " is not a valid name for a branch"}
+		return "", &Error{Path: req.Path, Reason: req.Branch + " is not a valid name for a branch", Err: ErrBranch}
 	}
 	ref := "refs/heads/" + req.Branch
 	before, err := w.CommitOf(ctx, ref)
@@ -158,7 +158,7 @@ func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 		case !here && !onBranch:
 			continue
 		case !here && !info.Missing:
-			return &Error{Path: req.Path, Reason: "branch " + req.Branch + " is checked out at " + info.Path}
+			return &Error{Path: req.Path, Reason: "branch " + req.Branch + " is checked out at " + info.Path, Err: ErrBranch}
 		}
 		info.Missing = true
 		if here && info.CommitID == startID {

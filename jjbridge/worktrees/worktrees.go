@@ -46,16 +46,22 @@ var ErrWorktree = errors.New("worktree")
 // ErrNoCommit is wrapped by the error about a working copy in a repository without a commit. This error also wraps ErrWorktree.
 var ErrNoCommit = errors.New("no commit")
 
+// ErrBranch is wrapped by the errors about a branch that cannot be made or checked out. They also wrap ErrWorktree, and name no folder.
+var ErrBranch = errors.New("branch")
+
 // Error is the reason why a working copy cannot be added, removed or rebased. Unless Reason says otherwise, nothing was
 // changed.
 type Error struct {
 	Path   string // the path of the working copy, or its intended path
 	Reason string // in words
-	Err    error  // the error of git or jj, or ErrNoCommit; may be nil
+	Err    error  // the error of git or jj, ErrBranch or ErrNoCommit; may be nil
 }
 
-// Error returns the path, the reason and, if Err is an error of git or jj, the text of Err.
+// Error returns the path, unless Err is ErrBranch, the reason and, if Err is an error of git or jj, the text of Err.
 func (e *Error) Error() string {
+	if errors.Is(e.Err, ErrBranch) {
+		return e.Reason
+	}
 	if e.Err != nil && !errors.Is(e.Err, ErrNoCommit) {
 		return fmt.Sprintf("%s: %s: %v", e.Path, e.Reason, e.Err)
 	}

@@ -82,15 +82,15 @@ func (n notes) isOthers(ctx context.Context, ev dialect.Event, user bool, nowMs 
 	if locked, _ := lock.TryLockContext(ctx, time.Millisecond); !locked {
 		return false
 	}
-	event := heardEvent{xxhash.Sum64(data), user, nowMs}
+	sum := xxhash.Sum64(data)
 	var events []heardEvent
 	_ = json.Unmarshal([]byte(n.read(heard)), &events)
 	events = slices.DeleteFunc(events, func(e heardEvent) bool { return max(nowMs-e.AtMs, e.AtMs-nowMs) > together })
-	before := slices.IndexFunc(events, func(e heardEvent) bool { return e.Sum == event.Sum && e.User != user })
+	before := slices.IndexFunc(events, func(e heardEvent) bool { return e.Sum == sum && e.User != user })
 	if before >= 0 {
 		events = slices.Delete(events, before, before+1)
 	} else {
-		events = append(events, event)
+		events = append(events, heardEvent{sum, user, nowMs})
 	}
 	data, _ = json.Marshal(events[max(0, len(events)-mostHeard):])
 	n.write(heard, string(data))

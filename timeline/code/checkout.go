@@ -93,7 +93,7 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	}
 	made := madeWorktree{Run: cmp.Or(req.Run, from.Address.Run), Checkout: true, Tree: vcs.Tree, Branch: req.Branch}
 	if made.Own, err = ownsBranch(ctx, s, made); err == nil && made.Own != (req.Branch != "") {
-		err = &worktrees.Error{Path: dir, Reason: "there is a branch " + req.Branch + " already"}
+		err = &worktrees.Error{Path: dir, Reason: "there is a branch " + req.Branch + " already", Err: worktrees.ErrBranch}
 	}
 	if err != nil {
 		return nil, timeline.Explain(err)

@@ -124,8 +124,12 @@ func AttemptSharedWith(ctx context.Context, s *timeline.Store, run string, a sna
 
 // String says whose work the changes may be.
 func (sh *Shared) String() string {
-	return fmt.Sprintf("%s %s at work in the same folder, so these changes may be theirs: %s", strings.Join(sh.With, ", "), was(len(sh.With)), someOf(sh.Paths))
+	who, files := sh.Names()
+	return fmt.Sprintf("%s %s at work in the same folder, so these changes may be theirs: %s", who, was(len(sh.With)), files)
 }
+
+// Names returns the names of the others and of the files, each in a list for people.
+func (sh *Shared) Names() (who, files string) { return strings.Join(sh.With, ", "), someOf(sh.Paths) }
 
 // Refusal returns an error with the code about shared changes, and how to get them all the same. doing says what is
 // refused, in the past tense.

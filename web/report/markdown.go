@@ -61,8 +61,8 @@ func (m markdown) run(r *report.Run) {
 	if r.Together != nil {
 		m.printf("\n%s by steps that ran at the same time.\n", together(r.Together))
 	}
-	if r.Shared != "" {
-		m.printf("\n%s\n", code(r.Shared))
+	if sh := r.Shared; sh != nil {
+		m.printf("\n%s worked in the same folder, so these changes may be theirs: %s\n", code(sh.Who), code(sh.Files))
 	}
 	if f := r.Failure; f != nil && f.Log != nil {
 		m.log(f.Log)

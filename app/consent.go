@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/consent"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -154,7 +155,8 @@ func ownCommands(wf *workflow.Workflow) []command {
 
 // Lines returns the lines that a person reads before consenting to a workflow: the worktrees that the workflow
 // asks for, and the environment, the command and the scorers of each task with a command; then the same of the workflows that it calls; then the
-// input that the commands get. What c.Known has too is left out. The lines have no control characters, and rows of blanks are counted.
+// input that the commands get. What c.Known has too is left out, and what its commands waited for and do not wait for any more is added. If that leaves
+// nothing new, there are no lines. The lines have no control characters, and rows of blanks are counted.
 func (c Commands) Lines() []string {
 	known := make(map[string]bool)
 	for _, task := range allLines(c.Known) {
@@ -166,7 +168,10 @@ func (c Commands) Lines() []string {
 			lines = append(lines, task...)
 		}
 	}
-	return append(lines, inputLines(c.Input)...)
+	if lines = append(lines, c.ungatedLines()...); c.Known != nil && len(lines) == 0 {
+		return nil
+	}
+	return append(lines, inputLines(c.Workflow.FillInput(c.Input))...)
 }
 
 // allLines returns the lines of a workflow, which may be nil, and of those that it calls: first of the workflow itself, then of each task.
@@ -176,7 +181,7 @@ func allLines(wf *workflow.Workflow) [][]string {
 	}
 	out := ownLines(wf)
 	for file, called := range wf.Called() {
-		for _, task := range ownLines(called) {
+		for _, task := range append(ownLines(called), defaultLines("input ", called.Defaults())) {
 			for i := range task {
 				task[i] = plain.Text(file) + ": " + task[i]
 			}
@@ -203,11 +208,7 @@ func inputLines(input json.RawMessage) []string {
 		if err != nil || decoder.Decode(&value) != nil {
 			return shownLines("input: ", string(input))
 		}
-		text := string(value)
-		if json.Unmarshal(value, &text) != nil {
-			text = string(value)
-		}
-		members = append(members, member{fmt.Sprint(name), text})
+		members = append(members, member{fmt.Sprint(name), textOf(value)})
 	}
 	slices.SortStableFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	var lines []string
@@ -215,6 +216,23 @@ func inputLines(input json.RawMessage) []string {
 		lines = append(lines, shownLines("input "+plain.Text(m.name)+": ", m.text)...)
 	}
 	return lines
+}
+
+// defaultLines returns the lines of defaults of a schema. Each begins with start.
+func defaultLines(start string, defaults []schema.Default) (lines []string) {
+	for _, d := range defaults {
+		lines = append(lines, shownLines(start+"default "+plain.Text(d.Path)+": ", textOf(d.Value))...)
+	}
+	return lines
+}
+
+// textOf returns a JSON value as a command that expands it sees it: a text without its quotes.
+func textOf(value json.RawMessage) string {
+	text := string(value)
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	return text
 }
 
 // shownLines returns the lines of a text from a workflow or a run, each after start.
@@ -249,6 +267,9 @@ func ownLines(wf *workflow.Workflow) [][]string {
 			for _, with := range t.Call.With {
 				lines = append(lines, id+": with "+plain.Text(with.Name)+": "+shownLine(with.Text))
 			}
+		}
+		if t.Human != nil {
+			lines = append(lines, defaultLines(id+": form ", schema.Defaults(t.Human.Form))...)
 		}
 		if t.Run != "" {
 			lines = append(lines, commandLines(wf, t, same, id+": ")...)

@@ -185,14 +185,16 @@ func (e *execution) check(opts *engine.Options) (bool, error) {
 	}
 	origin, originErr := e.Store.Origin(e.head.Entry())
 	known, knownErr := knownWorkflow(e.Store, e.head.Entry())
-	if failed := errors.Join(originErr, knownErr); failed != nil {
+	input, inputErr := (&filesCheck{entry: e.head.Entry()}).input()
+	if failed := errors.Join(originErr, knownErr, timeline.Explain(inputErr)); failed != nil {
 		return false, failed
 	}
 	if origin == timeline.Stranger && !slices.Contains(e.TrustFiles, e.head.Row().ID) {
 		opts.Untrusted = true
 		_, err = engine.Check(e.head, e.workflow, *opts) // with another hint
 	}
-	if e.change == nil || known == nil || !e.change(e.head.Row().ID, known.Snapshot().Definition, e.workflow.Snapshot().Definition) {
+	resolveSandboxes(e.Store, e.workflow)
+	if e.change == nil || known == nil || !e.change(e.head.Row().ID, Commands{Workflow: e.workflow, Known: known, Input: input}) {
 		return false, err
 	}
 	opts.AcceptWorkflowChange, e.ask = true, Agreed

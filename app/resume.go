@@ -22,9 +22,9 @@ type ResumeRequest struct {
 	Settings
 }
 
-// A ChangeConsenter decides whether the run with the given id continues with the definition now. was is its own definition, whose commands were run
-// or confirmed in this clone. The one who decides has seen what changed, and so has agreed to the commands that are new.
-type ChangeConsenter func(run string, was, now []byte) bool
+// A ChangeConsenter decides whether the run with the given id continues with of.Workflow. of.Known is its own definition, whose commands were
+// run or confirmed in this clone. The one who decides has seen what changed, and the lines of what is new, and so has agreed to the new commands.
+type ChangeConsenter func(run string, of Commands) bool
 
 // ResumeResult describes a run that was continued.
 type ResumeResult struct {

@@ -142,6 +142,8 @@ func TestAPersonIsAskedOnceAboutTheirOwnEdit(t *testing.T) {
 		"      - {id: four, run: \"true\"}\n" +
 		"  -   - {id: ship, needs: [four], run: \"false\"}\n" +
 		"  +   - {id: ship, needs: [four], run: \"echo \\e[5m\"}\n" +
+		"New is:\n" +
+		"  ship: echo \\x1b[5m\n" +
 		"Continue with the new definition? [y/N] "
 	c := d.invoke(t, answering("n\n"), "resume", "flow")
 	assert.Equal(t, fault.ExitUsage, c.exit)
@@ -164,4 +166,35 @@ func TestAPersonIsAskedOnceAboutTheirOwnEdit(t *testing.T) {
 	c = d.invoke(t, answering("y\ny\n"), "resume", "flow")
 	assert.Equal(t, fault.ExitUsage, c.exit)
 	assert.NotContains(t, c.err.String(), "[y/N]")
+}
+
+func TestTheQuestionAboutOnesOwnEditShowsWhatTheDifferenceDoesNot(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const before = "name: flow\ntasks:\n  - {id: ask, approval: \"Go?\"}\n  - {id: ship, needs: [ask], run: \"true\\ntrue\"}\n"
+	d.repo.Write("flow.yaml", before)
+	require.Equal(t, fault.ExitWaiting, d.invoke(t, nil, "run", "flow.yaml", "--run-id", "flow", "--quiet").exit)
+	for after, want := range map[string]string{
+		// The rule of sh stands behind the definitions of commands of several lines alone.
+		"name: flow\ntasks:\n  - {id: ask, approval: \"Go?\"}\n  - {id: ship, run: \"true\"}\n": "" +
+			"    name: flow\n    tasks:\n      - {id: ask, approval: \"Go?\"}\n" +
+			"  -   - {id: ship, needs: [ask], run: \"true\\ntrue\"}\n" +
+			"  +   - {id: ship, run: \"true\"}\n" +
+			"New is:\n  ship: true\n  ship: no longer waits for ask (approval)\n",
+		// Where paths lead is no part of the file.
+		before + "  - {id: box, sandbox: {write: [none]}, run: \"true\"}\n": "" +
+			"  +   - {id: box, sandbox: {write: [none]}, run: \"true\"}\n" +
+			"New is:\n  box: in a sandbox: no network, writes none (refused: none does not exist)\n  box: true\n",
+		strings.Replace(before, "{id: ship", "{id: ship, model: small", 1): "" +
+			"  +   - {id: ship, model: small, needs: [ask], run: \"true\\ntrue\"}\n" +
+			"New is:\n  ship: SMITHERS_MODEL=small\n  ship: true\n  ship: true\n",
+	} {
+		d.repo.Write("flow.yaml", after)
+		c := d.invoke(t, func(s *cli.Streams) {
+			s.In = strings.NewReader("n\n")
+			atTerminal()(s)
+		}, "resume", "flow")
+		assert.Contains(t, c.err.String(), want+"Continue with the new definition? [y/N] ")
+		assert.NotContains(t, c.err.String(), "# workflow")
+	}
 }

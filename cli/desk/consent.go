@@ -41,9 +41,7 @@ func askForConsent(s *session.Session, of app.Commands) error {
 	default:
 		s.Talk("Workflow %s has changed since it ran in this clone. It has no new commands.\n", name)
 	}
-	for _, line := range lines {
-		s.Talk("  %s\n", line)
-	}
+	talkLines(s, lines)
 	yes, err := s.Ask("Run them in this clone?")
 	if err == nil && yes {
 		return nil
@@ -52,16 +50,25 @@ func askForConsent(s *session.Session, of app.Commands) error {
 		Hint("nothing was run; answer y, or add --yes, to run the commands")
 }
 
+// talkLines shows lines, indented.
+func talkLines(s *session.Session, lines []string) {
+	for _, line := range lines {
+		s.Talk("  %s\n", line)
+	}
+}
+
 // AskForChange returns the function that shows how a workflow has changed, and asks whether a run continues with it. If there is no terminal to ask
 // at, the result is nil, which refuses.
 func AskForChange(s *session.Session) app.ChangeConsenter {
 	if !s.CanAsk() {
 		return nil
 	}
-	return func(run string, was, now []byte) bool {
+	return func(run string, of app.Commands) bool {
 		s.Talk("The workflow file differs from the definition stored in run %s:\n", plain.Text(run))
-		for _, line := range changedLines(plain.Folded(string(was)), plain.Folded(string(now)), display.GlyphsOf(s.Terminal).Dots) {
-			s.Talk("  %s\n", line)
+		talkLines(s, changedLines(plain.Folded(string(of.Known.Text())), plain.Folded(string(of.Workflow.Text())), display.GlyphsOf(s.Terminal).Dots))
+		if lines := of.Lines(); len(lines) > 0 {
+			s.Talk("New is:\n")
+			talkLines(s, lines)
 		}
 		yes, err := s.Ask("Continue with the new definition?")
 		return err == nil && yes
@@ -122,9 +129,7 @@ func askForFiles(s *session.Session, files app.StrangersFiles) error {
 	if len(files.Named) > 0 {
 		s.Talk("The commands name these of the files: %s\n", files.NamedText())
 	}
-	for _, line := range files.Input {
-		s.Talk("  %s\n", line)
-	}
+	talkLines(s, files.Input)
 	yes, err := s.Ask("Run the commands on these files?")
 	if err == nil && yes {
 		return nil

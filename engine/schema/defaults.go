@@ -7,6 +7,35 @@ import (
 	"slices"
 )
 
+// Default is the default of a member of an object.
+type Default struct {
+	Path  string // the names of the members that lead to it, with dots between them
+	Value json.RawMessage
+}
+
+// Defaults returns the defaults that Fill uses for a schema with the given text, which may be nil, each before those in it.
+func Defaults(text json.RawMessage) []Default { return defaults(text, "", maxFillDepth) }
+
+// defaults returns the defaults of members, whose names stand behind start.
+func defaults(text json.RawMessage, start string, depth int) (all []Default) {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if depth == 0 || json.Unmarshal(text, &s) != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		var p struct {
+			Default json.RawMessage `json:"default"`
+		}
+		if json.Unmarshal(s.Properties[name], &p) == nil && p.Default != nil {
+			all = append(all, Default{start + name, p.Default})
+		}
+		all = append(all, defaults(s.Properties[name], start+name+".", depth-1)...)
+	}
+	return all
+}
+
 // Fill returns a JSON object with the defaults of the members that it lacks, as the keyword properties says, also in objects in it. What the
 // object has stays as it is, byte for byte; the defaults follow, by name. A value that is no object is returned unchanged.
 func (s *Schema) Fill(value json.RawMessage) json.RawMessage {

@@ -98,6 +98,11 @@ func (w *Workflow) bundle(own []byte) []byte {
 	return out
 }
 
+// Text returns the definition for people, without the rule of sh at its end.
+func (w *Workflow) Text() []byte {
+	return bytes.TrimSuffix(w.definition, []byte(bundleMark+strictName+"\n"))
+}
+
 // addCalled adds the workflows that w calls, directly or through others, by their paths. folder is the folder of the file of w.
 func (w *Workflow) addCalled(folder string, all map[string]*Workflow) {
 	for _, t := range w.Tasks {

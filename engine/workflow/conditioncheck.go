@@ -22,7 +22,7 @@ func (p *parser) compileConditions() {
 		if l.Until == "" { // parser.loop reports a missing until
 			continue
 		}
-		p.part(func() { l.until = p.condition(l.line, "until of loop "+l.ID, l.Until, true, p.wf.before(l.ID)) })
+		p.part(func() { l.until = p.condition(l.line, "until of loop "+l.ID, l.Until, true, p.wf.Before(l.ID)) })
 	}
 }
 
@@ -31,7 +31,7 @@ func (p *parser) compileConditions() {
 // done before t. readable sets t.Before.
 func (p *parser) readable(t *Task) map[string]bool {
 	if t.Before == nil {
-		t.Before = p.wf.before(t.ID)
+		t.Before = p.wf.Before(t.ID)
 	}
 	readable := maps.Clone(t.Before)
 	if t.Loop != "" { // a loop's tasks also read the previous iteration

@@ -129,10 +129,10 @@ func (p *parser) findCycle() {
 	}
 }
 
-// before returns the ids of all tasks and loops that must be done before the task with the given id starts. For the id
+// Before returns the ids of all tasks and loops that must be done before the task with the given id starts. For the id
 // of a loop, it returns the ids of all tasks and loops that must be done before the loop ends, including the loop's own
 // tasks.
-func (w *Workflow) before(id string) map[string]bool {
+func (w *Workflow) Before(id string) map[string]bool {
 	seen := make(map[string]bool)
 	queue := slices.Clone(w.edges(id))
 	for len(queue) > 0 {

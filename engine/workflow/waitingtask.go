@@ -64,6 +64,19 @@ func (t *Task) WaitState() snapshot.NodeState {
 	return ""
 }
 
+// Otherwise returns the effect of a denial or of a timeout of the task that waits. What has neither fails at worst.
+func (t *Task) Otherwise() Otherwise {
+	switch {
+	case t.Approval != nil:
+		return t.Approval.OnDeny
+	case t.Human != nil && t.Human.Timeout > 0:
+		return t.Human.OnTimeout
+	case t.WaitFor != nil && t.WaitFor.Timeout > 0:
+		return t.WaitFor.OnTimeout
+	}
+	return OtherwiseFail
+}
+
 // Templates returns the texts with placeholders that the task shows or uses while it waits. where has the key of each
 // text in the file, such as "approval.title". A task with a command or a timer has no such texts.
 func (t *Task) Templates() (all []*Template, where []string) {

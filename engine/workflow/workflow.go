@@ -113,6 +113,14 @@ func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	return nil
 }
 
+// Defaults returns the defaults of members of a run's input.
+func (w *Workflow) Defaults() []schema.Default {
+	if w.input == nil {
+		return nil
+	}
+	return schema.Defaults(w.input.Text)
+}
+
 // FillInput returns a run's input with the defaults of the workflow's schema for the members that it lacks. Without a member, a nil input stays nil.
 func (w *Workflow) FillInput(input json.RawMessage) json.RawMessage {
 	if w.input == nil {

@@ -49,7 +49,7 @@ git add does not take it.
 
 With --user, the hooks are in the agents' settings in your home folder, and each repository in which
 an agent works is recorded: once, if the working copy has hooks of its own, too. An agent that starts
-above repositories, in none, is recorded in each of them.
+above repositories, in none, is not recorded.
 
 The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
 .gemini/settings.json; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts. Some agents

@@ -2,8 +2,8 @@ package agents
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,23 +70,22 @@ func statusCommand() *arg.Command {
 		About: `Shows which hooks are in place, when those of each agent last ran on this machine, how long they took,
 what an agent must be told before it runs them, what the newest call that failed or warned said, and
 which session is pruned by its age next. With --check, it fails if no hooks are in place, or if they
-are not heard: none has come since they were written, some are missing, or the file cannot be read.
-Above repositories, it tells of the hooks of enable --user, in each of them.`,
+are not heard: none has come since they were written, some are missing, or the file cannot be read.`,
 		Flags:    []urfave.Flag{&urfave.BoolFlag{Name: "check", Usage: "fail if no hooks are in place, or if they are not heard"}},
 		Exits:    arg.Reads(),
 		Examples: []arg.Example{{"see whether sessions are recorded", "git smithers session status"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			err := s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store, c.Bool("check"), false) })
+			err := s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store, c.Bool("check")) })
 			if fault.CodeOf(err) == fault.NoRepository {
-				return statusAbove(ctx, s, c.Bool("check"), err)
+				return explainAbove(s, err)
 			}
 			return err
 		},
 	}
 }
 
-// runStatus prints which hooks are in place, how they have run, and how long sessions stay. With user, it knows the user's own settings alone.
-func runStatus(ctx context.Context, s *session.Session, store *timeline.Store, check, user bool) error {
+// runStatus prints which hooks are in place, how they have run, and how long sessions stay.
+func runStatus(ctx context.Context, s *session.Session, store *timeline.Store, check bool) error {
 	doc := statusDocument{Kind: "session-status", Files: []settingsState{}, Agents: []agentState{}}
 	root, err := topOf(store)
 	if err != nil {
@@ -97,7 +96,7 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store, c
 		return fault.New(fault.Internal, "%w", err)
 	}
 	for _, name := range withHooks() {
-		doc.Files = append(doc.Files, settingsOf(store, root, name, calls, user)...)
+		doc.Files = append(doc.Files, settingsOf(store, root, name, calls)...)
 	}
 	doc.Hooks, doc.Agents = stateOf(calls), agentsOf(doc.Files, calls)
 	if doc.Keep, err = retention.Plan(ctx, store); err != nil {
@@ -130,37 +129,22 @@ func (d *statusDocument) check() error {
 	return err
 }
 
-// statusAbove prints the status of each repository in a folder that is in none, as far as hooks of the user record an agent that starts there. If there is none,
-// it returns err, that the folder is in no repository.
-func statusAbove(ctx context.Context, s *session.Session, check bool, err error) error {
-	below := agent.ReposBelow(s.Dir, s.Env)
-	if len(below) == 0 {
+// explainAbove adds to err, that the folder is in no repository, that an agent which starts there is not recorded. A folder below may be a stranger's,
+// whose configuration would be obeyed, so none is recorded unasked.
+func explainAbove(s *session.Session, err error) error {
+	entries, readErr := os.ReadDir(s.Dir)
+	if readErr != nil || !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return agent.IsCheckout(filepath.Join(s.Dir, e.Name())) }) {
 		return err
 	}
-	s.Note("an agent that starts here is recorded by `%s session enable --user` alone, in each repository below", fault.Program)
-	for _, dir := range below {
-		if !s.JSON {
-			fmt.Fprintf(s.Out, "in %s:\n", plain.Text(filepath.Base(dir)))
-		}
-		store, err := timeline.Open(ctx, timeline.Options{Dir: dir, Env: s.Env, Now: s.Now, Warn: s.Warn})
-		if err != nil {
-			return err
-		}
-		if err = errors.Join(runStatus(ctx, s, store, check, true), store.Close()); err != nil { //nolint:contextcheck // closing must finish
-			return err
-		}
-	}
-	return nil
+	return fault.New(fault.NoRepository, "%w", err).
+		Hint("an agent that starts here is not recorded, also where it works in repositories below: start it in one of them")
 }
 
-// settingsOf returns the state of the files of settings of an agent; with user, of the user's own alone.
-func settingsOf(store *timeline.Store, root, name string, calls []agent.LogEntry, user bool) []settingsState {
+// settingsOf returns the state of the files of settings of an agent.
+func settingsOf(store *timeline.Store, root, name string, calls []agent.LogEntry) []settingsState {
 	speaks, _ := dialect.Of(name)
 	var files []settingsState
 	for _, setup := range setupsOf(store, root, speaks) {
-		if user && setup.User == "" {
-			continue
-		}
 		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}, Unheard: []string{}}
 		have, want, err := setup.InPlace()
 		if err != nil {

@@ -47,21 +47,6 @@ func (h Hook) Run(ctx context.Context) {
 	defer func() { _ = recover() }() // there is nowhere to report it
 	speaks, _ := dialect.Of(h.Agent)
 	ev, err := h.read(speaks)
-	var below []string
-	if h.User {
-		below = ReposBelow(h.home(), h.Env)
-	}
-	if len(below) == 0 {
-		h.record(ctx, speaks, ev, err)
-	}
-	for _, dir := range below {
-		h.Dir, ev.Folder = dir, dir
-		h.record(ctx, speaks, ev, err)
-	}
-}
-
-// record records an event, or what was wrong with it.
-func (h Hook) record(ctx context.Context, speaks *dialect.Dialect, ev dialect.Event, err error) {
 	began := h.Now()
 	entry := LogEntry{AtMs: began.UnixMilli(), Agent: h.Agent, Event: h.Event}
 	private := ""
@@ -147,40 +132,19 @@ func (h Hook) home() string {
 	return h.Dir
 }
 
-// mostBelow is the largest number of repositories that are recorded at once.
-const mostBelow = 8
-
-// ReposBelow returns the repositories in a folder that is in none, or nil if there are more than mostBelow, or the folder is the user's home: an agent that
-// starts there works in each of them.
-func ReposBelow(dir string, env []string) (below []string) {
-	if home, _ := gitexec.LookupEnv(env, "HOME"); dir == home || hasCheckout(dir, "") {
-		return nil
-	}
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		if child := filepath.Join(dir, entry.Name()); entry.IsDir() && isCheckout(child) {
-			below = append(below, child)
-		}
-	}
-	if len(below) > mostBelow {
-		return nil
-	}
-	return below
-}
-
 // hasCheckout reports whether a folder below root, or a folder between them, is the top of a working copy: an agent makes its worktrees in the
 // working copy.
 func hasCheckout(folder, root string) bool {
 	for ; len(folder) > len(root) && folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-		if isCheckout(folder) {
+		if IsCheckout(folder) {
 			return true
 		}
 	}
 	return false
 }
 
-// isCheckout reports whether a folder is the top of a working copy.
-func isCheckout(folder string) bool {
+// IsCheckout reports whether a folder is the top of a working copy.
+func IsCheckout(folder string) bool {
 	for _, name := range []string{".git", ".jj"} {
 		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
 			return true

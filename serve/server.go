@@ -89,7 +89,7 @@ func (c *connection) take(ctx context.Context, req *request) error {
 	case req.ID == nil:
 		return fault.New(fault.InvalidInput, "the call has no id")
 	case !found:
-		return fault.New(fault.InvalidInput, "there is no method %q", req.Method).Hint("docs/serve.md has the methods of protocol %d", Protocol)
+		return fault.New(fault.InvalidInput, "there is no method %q", req.Method).Hint("`%s help protocol` has the methods of protocol %d", fault.Program, Protocol)
 	case !c.hello && req.Method != "hello":
 		return fault.New(fault.InvalidInput, "the first call must be hello, not %q", req.Method)
 	}

@@ -32,7 +32,7 @@ func serveCommand() *arg.Command {
 		Summary: "answer a program that keeps its threads here, such as LangGraph",
 		Usage:   []string{"--stdio [--durability process|durable]"},
 		About: `Reads calls from standard input and answers them on standard output until the input ends. The npm
-package @git-smithers/langgraph starts this command; docs/serve.md has the protocol.
+package @git-smithers/langgraph starts this command; git smithers help protocol shows its page.
 
 --durability process (the default) answers when a write outlives the program. After a power
 cut, threads are whole, and may lack their last moments. --durability durable answers when the

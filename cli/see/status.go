@@ -78,6 +78,7 @@ type runningRun struct {
 	AsOf    *share.Seen `json:"asOf,omitempty"` // the fetch that saw the run last; nil if the run is not known from a remote, or a process here runs it
 	turn    string      // of a session: its open turn, with the prompt; "" for another run
 	foreign bool        // another engine runs the run
+	there   bool        // no process here runs the run, and one in another clone may
 }
 
 // failedRun is a run that failed, and the reason.
@@ -216,7 +217,8 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 	if out.foreign = engine != ""; err != nil {
 		return out, nil, err
 	}
-	if !store.Owner(head.Row()).Live {
+	if row := head.Row(); !store.Owner(row).Live {
+		out.there = row.Epoch > 0 && !out.Stale
 		out.AsOf = share.LastSeen(ctx, store, run.RunID, run.Tip)
 	}
 	labels := make(map[string]*string)

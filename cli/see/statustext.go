@@ -24,7 +24,7 @@ const statusWidth = 80
 // one command of each kind:
 //   - resume for a run that was answered and that nobody executes
 //   - a command that answers the oldest waiting request that has such a command
-//   - resume for a stale run, and logs for a run with running tasks
+//   - resume for a stale run, and logs for a run with running tasks, or fetch if another clone runs it
 //   - resume and show for the run that failed last
 //   - if there are no runs at all: run, session enable and help
 //   - if none of these commands applies: timeline for the newest run, and resume if it starts or continues this run
@@ -51,6 +51,14 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 		}
 	}
 	for _, run := range doc.Running {
+		if run.there {
+			args := []string{"fetch"}
+			if run.AsOf != nil {
+				args = append(args, run.AsOf.Remote, run.RunID)
+			}
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, args...), "fetches what the run does in another clone"})
+			break
+		}
 		if !run.Stale && !run.foreign && len(run.Tasks) > 0 {
 			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "logs", run.RunID, "--follow"), "follows the run's log"})
 			break

@@ -83,3 +83,11 @@ func TestParseStopsAfterManyFlaws(t *testing.T) {
 	flaws := flawsOf(t, "name: w\ntasks:\n"+strings.Repeat("  - {id: a b, run: x}\n", 5000))
 	assert.Len(t, flaws, 100)
 }
+
+func TestAToolIsOneName(t *testing.T) {
+	t.Parallel()
+	for _, tools := range []string{`["a,b"]`, `[""]`} {
+		flaws := flawsOf(t, "name: w\ntasks: [{id: x, run: a, tools: "+tools+"}]\n")
+		assert.Contains(t, flaws[0].Message, "a name cannot be empty or have a comma")
+	}
+}

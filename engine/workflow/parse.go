@@ -319,7 +319,11 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "model", func(n *yaml.Node) { t.Model = p.text(n, "model") })
 	p.key(fields, "tools", func(n *yaml.Node) {
 		for _, tool := range p.list(n, "tools") {
-			t.Tools = append(t.Tools, p.text(tool, "a tool"))
+			name := p.text(tool, "a tool")
+			if name == "" || strings.Contains(name, ",") {
+				p.fail(tool, "name each tool on its own", "task %s has the tool %q: a name cannot be empty or have a comma", t.ID, name)
+			}
+			t.Tools = append(t.Tools, name)
 		}
 		slices.Sort(t.Tools)
 	})

@@ -98,7 +98,7 @@ func (t *Threads) Request(ctx context.Context, id, interrupt string) (node strin
 		all, err := th.requests()
 		r, found := newest(all)[interrupt]
 		if err == nil && !found {
-			err = fault.New(fault.RequestNotFound, "thread %q has no open interrupt %q", id, interrupt).Hint("`git smithers inbox` lists the open questions")
+			err = fault.New(fault.RequestNotFound, "run %q has no open interrupt %q of LangGraph", id, interrupt).Hint("`git smithers inbox` lists the open questions")
 		}
 		node, iteration = r.Node, r.Iteration
 		return timeline.Explain(err)

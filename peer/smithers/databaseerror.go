@@ -37,9 +37,11 @@ func explainDatabase(path string, err error) error {
 		return out.Hint("`git smithers fetch` fetches the runs of another repository").
 			Hint("name the file in which Smithers keeps its runs: smithers.db")
 	case errors.Is(err, source.ErrLangGraph):
-		return out.Hint("its program moves them here: `saver.importThreads(SqliteSaver.fromConnString(PATH))`, see docs/langgraph.md")
+		return out.Hint("its program moves them here: `saver.importThreads(SqliteSaver.fromConnString(PATH))`").
+			Hint("`%s help langgraph` is the page about it", fault.Program)
 	case errors.Is(err, source.ErrPython):
-		return out.Hint("only Python reads their values: a script hands the tuples of SqliteSaver.list() to `%s serve --stdio`, see docs/serve.md", fault.Program)
+		return out.Hint("only Python reads their values: a script hands the tuples of SqliteSaver.list() to `%s serve --stdio`", fault.Program).
+			Hint("`%s help protocol` is the page about it", fault.Program)
 	case errors.Is(err, source.ErrNotDatabase):
 		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
 	case errors.Is(err, source.ErrNotSmithers):

@@ -19,8 +19,8 @@ var (
 	// ErrIndex is an ErrNotSmithers: the database is an index of git-smithers, which has tables of the same names.
 	ErrIndex = fmt.Errorf("%w: the file is an index of git-smithers", ErrNotSmithers)
 	// ErrLangGraph and ErrPython are ErrNotSmithers: the database is one of LangGraph's SqliteSaver, in JavaScript or in Python.
-	ErrLangGraph = fmt.Errorf("%w: the file has threads of LangGraph", ErrNotSmithers)
-	ErrPython    = fmt.Errorf("%w: the file has threads of LangGraph in Python", ErrNotSmithers)
+	ErrLangGraph = fmt.Errorf("%w: the file is a database of LangGraph", ErrNotSmithers)
+	ErrPython    = fmt.Errorf("%w: the file is a database of LangGraph in Python", ErrNotSmithers)
 	// ErrIncomplete is an ErrDamaged: the file is shorter than its header says, as during a copy.
 	ErrIncomplete = fmt.Errorf("%w: the end of the file is missing", ErrDamaged)
 	// ErrInterrupted means that a process was killed during a transaction. A reader cannot roll the transaction back.

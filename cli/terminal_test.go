@@ -342,8 +342,17 @@ func TestListsFitIntoANarrowTerminal(t *testing.T) {
 	require.Equal(t, fault.ExitFailed, d.invoke(t, nil, "run", "bad.yaml", "--run-id", "b").exit)
 	require.Equal(t, fault.ExitOK, d.invoke(t, nil, "fork", "b:1", "--run-id", "forked").exit)
 	require.Equal(t, fault.ExitOK, d.invoke(t, nil, "fork", "b:1", "--run-id", "forked-in-the-week-in-which-it-snowed", "--label", "snow").exit)
-	for _, line := range [][]string{{"status"}, {"runs"}, {"inbox"}, {"timeline", "short"}, {"timeline", "short", "--all"}, {"timeline", "b"}, {"timeline", "b", "--tree"},
-		{"timeline", "release-of-the-week-in-which-it-snowed"}, {"inbox", "wide"}} {
+	for _, line := range [][]string{
+		{"status"},
+		{"runs"},
+		{"inbox"},
+		{"timeline", "short"},
+		{"timeline", "short", "--all"},
+		{"timeline", "b"},
+		{"timeline", "b", "--tree"},
+		{"timeline", "release-of-the-week-in-which-it-snowed"},
+		{"inbox", "wide"},
+	} {
 		c := d.invoke(t, atTerminal("COLUMNS=50", "LC_ALL=C.UTF-8", "NO_COLOR=1"), line...)
 		require.Equal(t, fault.ExitOK, c.exit, c.err.String())
 		require.NotEmpty(t, c.out.String())

@@ -92,7 +92,7 @@ func (n notes) isOthers(ctx context.Context, ev dialect.Event, user bool, nowMs 
 	} else {
 		events = append(events, heardEvent{sum, user, nowMs})
 	}
-	data, _ = json.Marshal(events[max(0, len(events)-mostHeard):])
+	data, _ = json.Marshal(events[max(0, len(events)-mostHeard):]) //nolint:errchkjson // numbers encode always
 	n.write(heard, string(data))
 	return before >= 0
 }

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 
@@ -58,7 +57,12 @@ func (c *Cache) rows(tree objstore.ID) ([][]any, error) {
 }
 
 // optional returns a text that is NULL if it is "".
-func optional(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
+func optional(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
 
 // row returns the entry as a row of the index.
 func (e *Entry) row() []any {

@@ -320,8 +320,8 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "tools", func(n *yaml.Node) {
 		for _, tool := range p.list(n, "tools") {
 			name := p.text(tool, "a tool")
-			if name == "" || strings.Contains(name, ",") {
-				p.fail(tool, "name each tool on its own", "task %s has the tool %q: a name cannot be empty or have a comma", t.ID, name)
+			if strings.Contains(name, ",") {
+				p.fail(tool, "name each tool on its own", "task %s has the tool %q: a name cannot have a comma", t.ID, name)
 			}
 			t.Tools = append(t.Tools, name)
 		}

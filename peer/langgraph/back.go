@@ -126,6 +126,7 @@ func (b *book) takeOps(entry *snapshot.Entry) error {
 		was, undone := b.history.undos[op.Undoes]
 		switch {
 		case op.Kind == snapshot.OpUndo && undone:
+			b.taken = nil
 			b.history.goTo(was.mark)
 			for key, at := range was.writes {
 				b.setWrites(key, at)
@@ -145,7 +146,7 @@ func (b *book) reset(op snapshot.Op, frame int64) {
 	to := h.before(*op.To)
 	h.goTo(to)
 	seen := make(map[string]bool)
-	h.resetTo, h.resetFrame, h.again = b.newestPut(), frame, true
+	h.resetTo, h.resetFrame, h.again, b.taken = b.newestPut(), frame, true, nil
 	for _, r := range slices.Backward(b.sorted) {
 		if seen[r.NS] || !h.counts(r) {
 			continue
@@ -180,12 +181,33 @@ func (b *book) newestPut() (newest *record) {
 // run, before the checkpoint itself. Neither counts from now on.
 func (b *book) runAgain(r *record) {
 	b.history.again = true
+	b.taken = &takenAway{r.key(), b.writesEntry(r.key(), b.history.now.time), b.history.now.leftOut}
 	b.setWrites(r.key(), objstore.ID{})
 	left := &b.history.now.leftOut
 	for _, inner := range b.sorted {
 		if inner.NS != r.NS && inner.meta.Parents[r.NS] == r.ID && b.history.counts(inner) {
 			*left = append(slices.Clip(*left), span{inner.N - 1, inner.N})
 		}
+	}
+}
+
+// takenAway is what runAgain took away from a checkpoint.
+type takenAway struct {
+	key     Key
+	writes  objstore.ID // the entry with the writes
+	leftOut []span      // before
+}
+
+// giveBack takes runAgain back in a thread that went on from what the tasks had done, as LangGraph did with git-smithers up to 0.1.2: the thread
+// puts r, and its tasks have written nothing for the parent of r since.
+func (b *book) giveBack(r *record) {
+	taken := b.taken
+	if taken == nil || r.Parent == nil || (Key{NS: r.NS, ID: *r.Parent}) != taken.key {
+		return
+	}
+	if b.taken = nil; b.writesEntry(taken.key, b.history.now.time).IsZero() && !taken.writes.IsZero() {
+		b.setWrites(taken.key, taken.writes)
+		b.history.now.leftOut = taken.leftOut
 	}
 }
 

@@ -139,6 +139,28 @@ func TestAFrameHasItsCheckpointWithoutWhatItsTasksDid(t *testing.T) {
 	}
 }
 
+// Up to 0.1.2, a fork or reset to a frame counted what the tasks had done before it, and LangGraph went on from there.
+func TestAThreadThatWentOnFromWhatItsTasksHadDoneKeepsIt(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.store(put("1", "", 1, `"1"`))
+	require.NoError(t, d.PutWrites(t.Context(), "t", langgraph.Key{ID: "2"}, writeOf("2"), false))
+	d.store(put("2", "1", 2, `"2"`)) // frame 1
+	_, err := d.Store().Fork(t.Context(), timeline.ForkRequest{From: "t:1", RunID: "fork"})
+	require.NoError(t, err)
+	d.store(put("3", "2", 3, `"3"`))
+	d.backTo("t:1")
+	for _, thread := range []string{"fork", "t"} {
+		_, err := d.Put(t.Context(), thread, put("4", "2", 4, `"4"`))
+		require.NoError(t, err)
+		for _, at := range []*desk{d, deskIn(t, d.repo)} {
+			tuple, err := at.Get(t.Context(), thread, langgraph.Key{ID: "2"})
+			require.NoError(t, err)
+			assert.Len(t, tuple.Writes, 1, thread)
+		}
+	}
+}
+
 func TestResetsOfAThreadAreTakenBackOneByOne(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -22,6 +22,7 @@ type book struct {
 	asked   map[Key]*asking
 	history history
 	fork    objstore.ID // the frame from which the run was forked, which is its frame 0; zero for others
+	taken   *takenAway  // what runAgain took away, until the next put of the graph; nil for nothing
 	read    func(objstore.ID) (*snapshot.Entry, error)
 }
 
@@ -93,6 +94,7 @@ func (b *book) add(entry *snapshot.Entry) error {
 		if entry.Run != b.run {
 			r.frame = snapshot.NoFrame
 		}
+		b.giveBack(r)
 		b.put(r)
 	}
 	if files.writes != b.files.writes && !files.writes.IsZero() {

@@ -273,6 +273,9 @@ func ownLines(wf *workflow.Workflow) [][]string {
 		}
 		if t.Run != "" {
 			lines = append(lines, commandLines(wf, t, same, id+": ")...)
+			if t.Shell.GoesOn(t.Run) {
+				out = append(out, []string{id + ": goes on after a line that fails"})
+			}
 		}
 		out = append(out, lines)
 	}

@@ -102,5 +102,8 @@ tasks:
 		`sub.yaml: input default in.: [1]`, `sub.yaml: input default in.de.ep: {"x":1}`, `sub.yaml: input default in.de.ep.y: \x1b`, "sub.yaml: input default run: touch run",
 		"input a: x", "input b: touch b",
 	}, changed(t, was, now))
+	wf, err := workflow.Stored("flow.yaml", []byte("name: flow\ntasks: [{id: one, run: \"false\\ntouch on\"}]\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"one: goes on after a line that fails", "one: false", "one: touch on"}, Commands{Workflow: wf}.Lines())
 	assert.Contains(t, changed(t, now, strings.Replace(now, "touch run", "touch other", 1)), "sub.yaml: input default run: touch other")
 }

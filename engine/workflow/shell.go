@@ -43,6 +43,9 @@ func (s Shell) line(run string) string {
 		strings.ReplaceAll(s.Name, scriptPlace, `"$f"`)
 }
 
+// GoesOn reports whether sh runs the command's further lines after one that fails, as it did when the definition was stored.
+func (s Shell) GoesOn(run string) bool { return s.Name == "" && !s.strict && stopsEarlier(run) }
+
 // quote returns text as one word of sh.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 

@@ -137,7 +137,7 @@ func TestAgentPiTakesAnotherCourse(t *testing.T) {
 	}
 	assert.FileExists(t, filepath.Join(first.Dir, "other.txt"))
 	assert.NoFileExists(t, filepath.Join(first.Dir, "hello.txt"))
-	assert.Contains(t, h.smithers("timeline", first.Run), "turn 2: WHAT-IF at once")
+	assert.Contains(t, h.smithers("timeline", first.Run), "turn 1: WHAT-IF at once")
 
 	again := h.whatIf(first.Run, "WHAT-IF again") // a course of a course
 	asked = len(h.asked())

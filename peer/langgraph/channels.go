@@ -5,9 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/lazyregexp"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -106,4 +108,43 @@ func next(present []string, tasks bool) (nodes []string, ends bool) {
 		}
 	}
 	return nodes, ends
+}
+
+// everStored reports whether a checkpoint of the namespace has a stored value of the channel with the version.
+func (th *thread) everStored(ns, channel string, version json.RawMessage) (bool, error) {
+	for _, r := range slices.Backward(th.book.sorted) {
+		if r.NS != ns || string(r.versions()[channel]) != string(version) {
+			continue
+		}
+		state, err := th.state(r)
+		if err != nil {
+			return false, err
+		}
+		if found, err := state.Outputs(tableOf(ns)).Has(rowKey(channel)); err != nil || found {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// valueAt returns the value that a channel has in the frame with the commit, or nil if the thread has no such value.
+func (th *thread) valueAt(ns, channel string, commit objstore.ID) (*Value, error) {
+	for _, r := range slices.Backward(th.book.sorted) {
+		if r.commit != commit {
+			continue
+		}
+		if value, found := th.threads.grown.Get(valueKey{commit, channel}); found && r.NS == ns {
+			return &value, nil
+		}
+		state, err := th.state(r)
+		if err != nil {
+			return nil, err
+		}
+		value, found, err := r.get(state.Outputs(tableOf(ns)), channel)
+		if err != nil || !found || r.NS != ns {
+			return nil, err
+		}
+		return &value, nil
+	}
+	return nil, nil //nolint:nilnil // not one of this thread
 }

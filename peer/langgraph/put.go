@@ -154,7 +154,7 @@ func (p *putter) draft(ctx context.Context) (*snapshot.Draft, error) {
 	return draft, p.addFiles(ctx, draft)
 }
 
-// frameID returns the id of the frame of a checkpoint: the checkpoint's own, or the beginning of one that is too long.
+// frameID returns the id of the frame of a checkpoint: the checkpoint's id, cut if it is too long for a frame.
 func frameID(id string) string {
 	if len(id) <= snapshot.MaxID {
 		return id
@@ -442,45 +442,6 @@ func (th *thread) pruned(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	return false, err
-}
-
-// everStored reports whether a checkpoint of the namespace has a stored value of the channel with the version.
-func (th *thread) everStored(ns, channel string, version json.RawMessage) (bool, error) {
-	for _, r := range slices.Backward(th.book.sorted) {
-		if r.NS != ns || string(r.versions()[channel]) != string(version) {
-			continue
-		}
-		state, err := th.state(r)
-		if err != nil {
-			return false, err
-		}
-		if found, err := state.Outputs(tableOf(ns)).Has(rowKey(channel)); err != nil || found {
-			return found, err
-		}
-	}
-	return false, nil
-}
-
-// valueAt returns the value that a channel has in the frame with the commit, or nil if the thread has no such value.
-func (th *thread) valueAt(ns, channel string, commit objstore.ID) (*Value, error) {
-	for _, r := range slices.Backward(th.book.sorted) {
-		if r.commit != commit {
-			continue
-		}
-		if value, found := th.threads.grown.Get(valueKey{commit, channel}); found && r.NS == ns {
-			return &value, nil
-		}
-		state, err := th.state(r)
-		if err != nil {
-			return nil, err
-		}
-		value, found, err := r.get(state.Outputs(tableOf(ns)), channel)
-		if err != nil || !found || r.NS != ns {
-			return nil, err
-		}
-		return &value, nil
-	}
-	return nil, nil //nolint:nilnil // not one of this thread
 }
 
 // errNoFiles says that the server has no working copy whose files a frame could get.

@@ -20,12 +20,14 @@ func stateColumns() []string {
 // sqlOverlays returns what a query finds beyond the index: heartbeats; rendered trees, if it asks for them or opts name a run; and the states
 // of that run.
 func sqlOverlays(ctx context.Context, store *timeline.Store, index *sqliteindex.Index, opts sqlOptions) (overlays []sqliteindex.Overlay, err error) {
-	runs, err := index.Runs(ctx)
-	if err != nil {
-		return nil, err
+	var runs, trees []sqliteindex.RunRow // trees are the runs whose trees the query finds
+	asksTrees := sqliteindex.Names(opts.query, "xml_json")
+	if asksTrees || sqliteindex.Names(opts.query, "_smithers_runs") { // other queries do not pay for it
+		if runs, err = index.Runs(ctx); err != nil {
+			return nil, err
+		}
 	}
-	var trees []sqliteindex.RunRow // the runs whose trees the query finds
-	if sqliteindex.Names(opts.query, "xml_json") {
+	if asksTrees {
 		trees = runs
 	}
 	if opts.stateOf != "" {

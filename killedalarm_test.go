@@ -17,7 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// grim has a task that fails, and one that is started by the failure.
+// grim has a task that fails, and a task that the failure starts.
 const grim = `
 name: grim
 outputs: {alarm: {}}

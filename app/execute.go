@@ -177,7 +177,7 @@ func (e *execution) claimIfLeft(ctx context.Context, opts *engine.Options) (agre
 }
 
 // check does the work of engine.Check. If the workflow has changed, and the commands of the run's own are known in this clone, it asks e.change. If
-// the answer is yes, opts accept the change, and nobody is asked about the commands once more.
+// the answer is yes, opts accept the change, and the commands are not asked about again.
 func (e *execution) check(opts *engine.Options) (bool, error) {
 	left, err := engine.Check(e.head, e.workflow, *opts)
 	if fault.CodeOf(err) != fault.WorkflowChanged {

@@ -457,8 +457,8 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *cla
 	return executionEnd{head.Row(), err, taken}
 }
 
-// tellSkipped warns of runs that go on or wait and that the supervisor does not take up, because nobody has executed them here. It does so once,
-// for a supervisor without named runs.
+// tellSkipped warns once about running and waiting runs that the supervisor skips, because this clone has never executed them. A supervisor of
+// named runs does not warn.
 func (v *supervisor) tellSkipped(ctx context.Context) error {
 	if len(v.req.Runs) > 0 {
 		return nil

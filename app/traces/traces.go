@@ -177,7 +177,7 @@ func reasonOf(text string) string {
 	return code
 }
 
-// addUsage adds what nodes say that they used to the spans of their newest finished attempts, of which newest has the indexes.
+// addUsage adds the usage of each node to the span of its newest finished attempt. newest has the index of this attempt by node.
 func (m maker) addUsage(entry *snapshot.Entry, attempts []timed, newest map[string]int) error {
 	state, err := entry.State()
 	if err != nil {

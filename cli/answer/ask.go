@@ -194,8 +194,8 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 	return term.EncodeValue(line)
 }
 
-// check returns an againError if the value does not fit the schema of v. A schema that is none without the whole form fits each value: the engine
-// checks the whole answer.
+// check returns an againError if the value does not fit the schema of v. If the schema is not valid without the rest of the form, every
+// value fits: the engine checks the whole answer.
 func (v formValue) check(value json.RawMessage) error {
 	compiled, err := schema.Compile(v.schema, new(schema.Bounds))
 	if err != nil {

@@ -111,8 +111,8 @@ func Works(ctx context.Context, path string) error {
 // isolation are the arguments of bubblewrap that every sandbox has.
 var isolation = []string{"--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL"}
 
-// try makes the sandbox of the arguments around a command that does nothing. It is the system's sh: nobody was asked about a PATH that leads to one of
-// a stranger's files.
+// try makes the sandbox of the arguments around a command that does nothing. The command is the system's sh, because the user's PATH
+// may lead to a stranger's.
 func try(ctx context.Context, args []string) error {
 	cmd := exec.CommandContext(ctx, args[0], append(slices.Clone(args[1:]), "--", "/bin/sh", "-c", "exit 0")...)
 	cmd.Dir, cmd.Env = "/", []string{}

@@ -16,7 +16,7 @@ type Name struct {
 	// InsteadOf is the prompt in whose place a course was taken; "" if the course replaces none.
 	InsteadOf string `json:"insteadOf,omitempty"`
 
-	turn int // of the prompt, or of the one that is to come
+	turn int // the turn of the prompt, or the next turn
 }
 
 // nameShown is the number of characters of each prompt in a text.

@@ -50,8 +50,8 @@ type Facts struct {
 	LeftOut  bool            // only the Link of a line of the vendor was stored
 }
 
-// Printed returns the session that a line begins if it is of what an agent prints for programs, such as Claude Code's stream-json. Such output is no transcript: it
-// lacks the prompts. It returns "" for any other line.
+// Printed returns the id of the session that begins with a line of output for programs, such as Claude Code's stream-json. Such output lacks the
+// prompts. Printed returns "" for any other line.
 func Printed(text []byte) (session string) {
 	var line struct {
 		Type    string `json:"type"`

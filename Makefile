@@ -27,7 +27,7 @@ RACED     := CGO_ENABLED=$(if $(RACE),1,0) tools/gotest.sh
 
 # Where goroutines or processes meet, the race detector watches every day; everywhere else, in a soak.
 MEET     := SideBySide|AtOnce|Beside|Meanwhile
-MEETINGS := ./engine ./objstore ./refs/... ./internal/...
+MEETINGS := ./internal/engine ./objstore ./refs ./internal/refs/... $(patsubst %,./internal/%/...,flock fsx gitexec jsontext lazyregexp lru patience plain procgroup repotest smithersnames)
 
 # Tests of objstore in which nothing runs side by side. With the race detector, which a soak runs them with, they take
 # minutes.
@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test check checks build vet cross tidy fmt-check lint vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
+.PHONY: help demo repositories test check checks build vet cross tidy fmt-check lint house vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -86,10 +86,13 @@ tidy: ## go.mod and go.sum say what is imported
 fmt-check: ## every file is gofmt'ed
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); [ -z "$$files" ] || { printf 'not gofmt-ed, run make fmt:\n%s\n' "$$files"; exit 1; }
 
-lint: ## golangci-lint, with the layer rules of docs/architecture.md
+lint: house ## golangci-lint, and the shape of the house
 	@tools/lint.sh
 	GOFLAGS=-trimpath $(LINT) run --allow-parallel-runners ./...
 	cd tools/release && GOFLAGS=-trimpath ../../$(LINT) run --allow-parallel-runners --config ../../.golangci.yml --disable forbidigo,noctx ./...
+
+house: ## how large the packages are, and what they import, against testdata/house.txt; HOUSE=-update writes the table anew
+	@go run -C tools ./house $(HOUSE)
 
 findings: ## what other programs do, by hand: it needs the network
 	@for script in findings/*.sh; do echo "== $$script" && sh $$script || exit 1; done
@@ -114,7 +117,7 @@ everyday: tools ## tests without the race detector, temporary files in memory
 
 race: cc tools ## tests of what runs side by side, with the race detector
 	@$(RACED) race -memory $(TESTFLAGS) $(RACE) -skip '$(ALONE)' $(MEETINGS)
-	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run '$(MEET)' $$(git grep -lE --untracked '^func Test[A-Za-z]*($(MEET))' -- 'timeline/*_test.go' 'peer/*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
+	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run '$(MEET)' $$(git grep -lE --untracked '^func Test[A-Za-z]*($(MEET))' -- 'timeline/*_test.go' 'internal/peer/*_test.go' 'internal/share/*_test.go' 'internal/upkeep/*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 newer-git: tools ## tests of how git and jj are run, once more with the newer git
 	@if [ -x $(NEWER_GIT)/git ]; then \
@@ -136,7 +139,7 @@ test-agents: ## real coding agents, in a network of their own with a fake model
 
 look: ## reports in Chromium, on paper and in html-validate; .tests/report has the pages and pictures
 	@tools/chromium.sh && tools/html-validate.sh
-	@BROWSER=1 $(EVERYDAY) look $(TESTFLAGS) -count=1 -run Browser ./web/report
+	@BROWSER=1 $(EVERYDAY) look $(TESTFLAGS) -count=1 -run Browser ./internal/web/report
 
 unit: ## every test but the end-to-end scripts, without the race detector
 	$(GOTEST) -skip '^Test(Script|Smithers|LangGraph)' ./...
@@ -151,7 +154,7 @@ soak: cc tools ## everything, at length: see docs/testing.md
 	@tools/soak.sh $(TESTFLAGS)
 
 crash: ## kill the process at named points, and find nothing lost
-	EVERY_CUT=1 MAINTENANCE_TEST_FOR=1m $(GOTEST) -count=1 -v -run 'Crash|Killed|DeadProcess|Maintenance|CutOfPower' ./objstore ./refs ./engine ./timeline ./peer/agent .
+	EVERY_CUT=1 MAINTENANCE_TEST_FOR=1m $(GOTEST) -count=1 -v -run 'Crash|Killed|DeadProcess|Maintenance|CutOfPower' ./objstore ./refs ./internal/engine ./timeline ./internal/peer/agent .
 
 cover: ## test coverage as cover.out, and its total
 	$(GOTEST) -coverpkg=./... -coverprofile=cover.out ./... && go tool cover -func=cover.out | tail -n 1

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/git-smithers/git-smithers/cli"
+	"github.com/git-smithers/git-smithers/internal/cli"
 )
 
 func main() { os.Exit(run(time.Now)) }

@@ -18,9 +18,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
-	"github.com/git-smithers/git-smithers/view"
+	"github.com/git-smithers/git-smithers/internal/view"
 )
 
 var update = flag.Bool("update", false, "rewrite golden sections in testdata/script")

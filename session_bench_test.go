@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
+	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/peer/agent"
-	"github.com/git-smithers/git-smithers/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
 )
 
 // TestSmithersFeaturesComeInAndGoBack has the real Smithers do all that it does without a model or a network: agents with

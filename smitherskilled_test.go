@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 // doomed is a repository whose commands about Smithers' databases are killed, each time in a copy of it.

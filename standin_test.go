@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
 )
 
 // standIn is what scripts have in the place of Smithers: it resumes a run in ./smithers.db as Smithers does,

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 // What an engine's commit takes, alone and while a watch captures what it commits. The engine rests

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
 )
 
 // engine begins to write smithers.db in the working copy, from what Smithers has written elsewhere.

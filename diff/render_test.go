@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/diff"
-	"github.com/git-smithers/git-smithers/objstore/objstoretest"
+	"github.com/git-smithers/git-smithers/internal/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 

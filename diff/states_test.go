@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/internal/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 

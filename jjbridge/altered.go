@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
-	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
+	"github.com/git-smithers/git-smithers/internal/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )

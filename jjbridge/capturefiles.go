@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
+	"github.com/git-smithers/git-smithers/internal/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )

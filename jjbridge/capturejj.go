@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/internal/lazyregexp"
-	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
+	"github.com/git-smithers/git-smithers/internal/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )

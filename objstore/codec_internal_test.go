@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/git-smithers/git-smithers/objstore/delta"
+	"github.com/git-smithers/git-smithers/internal/objstore/delta"
 )
 
 func someID(i int) ID { return Hash(Blob, []byte(strconv.Itoa(i))) }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/objstore/delta"
+	"github.com/git-smithers/git-smithers/internal/objstore/delta"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
-	"github.com/git-smithers/git-smithers/objstore/delta"
+	"github.com/git-smithers/git-smithers/internal/objstore/delta"
 )
 
 const (

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/refs/refstest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/refs/refstest"
 )
 
 // shortPatience is enough for those who are alive to let go of a lock, mostly.

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/refs/refstest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/refs/refstest"
 )
 
 // TestNothingIsWrittenAfterAMigration moves the refs of a repository into a reftable beside a DB that is open. What the DB has written

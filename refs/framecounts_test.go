@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/refs/refstest"
+	"github.com/git-smithers/git-smithers/internal/refs/refstest"
 )
 
 func TestFrameRefsAreCountedByRunOnceEach(t *testing.T) {

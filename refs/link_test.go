@@ -14,10 +14,10 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/fsx/fsxtest"
+	"github.com/git-smithers/git-smithers/internal/refs/refstest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/refs/refstest"
 )
 
 // isOneFile reports whether two refs are names of one file.

@@ -17,10 +17,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/refs/refstest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/refs/refstest"
 )
 
 // The test binary becomes another process of ours when asked for in its

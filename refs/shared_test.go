@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/git-smithers/git-smithers/internal/refs/refstest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/refs/refstest"
 )
 
 // sharedNames are the names of a run beside its tip and frames.

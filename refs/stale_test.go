@@ -11,8 +11,8 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/internal/refs/refstest"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/refs/refstest"
 )
 
 func TestStaleLocks(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // Chain yields the entries of a run, newest first. It begins with the entry that the parameter from points to. It

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 )
 
 // The values of Change.Op.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/snapshot/row"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 )
 
 // checkRaw returns an error if value is not a single JSON value in UTF-8, or exceeds the bounds of the format. value

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // Edit returns a copy of s with the changes applied. It writes new objects to w, and the result reads through w, so w

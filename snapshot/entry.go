@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // The names in an entry's tree.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // ErrInvalid is wrapped by the error about a caller's data that cannot be stored in an entry.

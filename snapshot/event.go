@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // Event is one thing that happened in a run. Payload is a JSON object without the keys seq, type and

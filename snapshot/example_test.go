@@ -3,7 +3,7 @@ package snapshot_test
 import (
 	"fmt"
 
-	"github.com/git-smithers/git-smithers/objstore/objstoretest"
+	"github.com/git-smithers/git-smithers/internal/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // extName is the folder of an entry for the data of other engines.

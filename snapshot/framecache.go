@@ -3,8 +3,8 @@ package snapshot
 import (
 	"encoding/json"
 
+	"github.com/git-smithers/git-smithers/internal/snapshot/rendered"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/snapshot/rendered"
 )
 
 // FrameCache reconstructs rendered trees and caches the most recently used trees. A FrameCache is safe for

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/snapshot/rendered"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/snapshot/rendered"
 )
 
 // intake validates and converts all bytes from outside before Append hashes them: rows, values, events,

@@ -1,8 +1,8 @@
 package snapshot
 
 import (
-	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/snapshot/row"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 )
 
 // IsEngineJournal reports whether collection is a collection of the journal to which engines add rows: "attempts",

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/snapshot/row"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 )
 
 // keySeparator separates the parts of a row's key.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
-	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 )
 
 // The default limits of callers' data; see Limits.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // EncodeLog returns the row of an attempt's log in the collection "logs": the text as one JSON string. Bytes that

@@ -3,8 +3,8 @@ package snapshot
 import (
 	"errors"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/snapshot/row"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 )
 
 // Loop is the state of a loop, which Smithers calls a ralph.

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 )
 
 // Approvals returns the collection of approvals. DecodeApproval decodes its rows.

@@ -5,9 +5,9 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // place is the part of an entry that a collection belongs to.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
-	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 )
 
 // Redactor takes secrets out of texts from outside. The results depend on the texts alone, as long as the run is the same,

@@ -11,8 +11,8 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/snapshot/row"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 )
 
 // Signal is a message that a run has received. The key of its row in the collection "signals" is its Digest, so

@@ -3,8 +3,8 @@ package snapshot
 import (
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // Sound remembers valid collections, so that verifying a new version of a collection reads only its changes.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // The names of a state's parts besides those of registered collections.

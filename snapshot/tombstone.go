@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // tombstoneSubject is the subject of a tombstone's commit.

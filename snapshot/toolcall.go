@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/snapshot/row"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 )
 
 // The statuses of a tool call.

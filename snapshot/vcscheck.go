@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/snapshot/row"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 )
 
 // check returns an error if the working copy, or one of its Worktrees, cannot be stored. The type and the scope must

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/snapshot/row"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 )
 
 // Output is one output row. Value is the user's JSON, byte for byte.

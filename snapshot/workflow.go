@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // The names in a workflow's tree.

@@ -1,8 +1,8 @@
 package sqliteindex
 
 import (
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 // detail holds the detail rows of one run that the index lacks: the changes after the indexed entry. If the

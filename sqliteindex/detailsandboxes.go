@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 

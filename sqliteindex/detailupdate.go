@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 // batchRows is the approximate number of detail rows in one transaction.

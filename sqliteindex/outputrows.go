@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
-	"github.com/git-smithers/git-smithers/sqliteindex/columns"
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 )
 
 // rowEncoder encodes outputs of one run as rows of a table. A column that only the schemas of other runs

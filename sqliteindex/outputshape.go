@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/sqliteindex/columns"
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 )
 
 const (

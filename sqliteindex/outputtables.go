@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/sqliteindex/columns"
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 )
 
 // maxColumns is the maximum number of columns for properties in one output table. SQLite allows 2,000

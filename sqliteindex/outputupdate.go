@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/sqliteindex/columns"
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 )
 
 // Overlay gives a query values that the index does not store. They are in a temporary table, which ends with the query.

@@ -12,7 +12,7 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/git-smithers/git-smithers/sqliteindex/columns"
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 )
 
 // Column is a column of an [Answer]. Kind is string, number, boolean or json for a column of an output table,

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/owner"
+	"github.com/git-smithers/git-smithers/internal/writeahead"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/owner"
-	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
 
 // The accessors below return the parts of a store, for packages that use the store. The parts stay valid until the

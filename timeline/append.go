@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/internal/writeahead"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
 
 // Append adds an entry to the run, on exactly the tip that h knows, and makes the entry the tip that h knows. If

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // publish gives a repository the remote origin, which has its commits.
@@ -140,7 +140,7 @@ func TestRunsThatAreStartedAtOnceShareOneChainOfBases(t *testing.T) {
 	s := open(t, repo)
 	for i := range drafts {
 		repo.Write("README.md", strings.Repeat("#", i+1))
-		drafts[i] = shot(t, code.WorkingCopyOf(s), "started")
+		drafts[i] = shot(t, files.WorkingCopyOf(s), "started")
 	}
 	heads := make([]*timeline.Head, runs)
 	errs := make([]error, runs)

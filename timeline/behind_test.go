@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
-	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // ends appends a frame in which an attempt ends, without its files.
@@ -25,11 +25,11 @@ func ends(t *testing.T, head *timeline.Head, node string) {
 	}))
 }
 
-func behind(t *testing.T, s *timeline.Store, address string) *code.Behind {
+func behind(t *testing.T, s *timeline.Store, address string) *files.Behind {
 	t.Helper()
 	at, err := s.Load(t.Context(), address)
 	require.NoError(t, err)
-	b, err := code.FilesBehind(t.Context(), s, at, "")
+	b, err := files.FilesBehind(t.Context(), s, at, "")
 	require.NoError(t, err)
 	return b
 }
@@ -49,8 +49,8 @@ func TestFilesAreOlderThanTheStateFromWhenAnAttemptEndsUncapturedToTheNextCaptur
 
 	assert.Nil(t, behind(t, s, "run:0"))
 	assert.Nil(t, behind(t, s, "run:1"), "nothing has ended")
-	assert.Equal(t, &code.Behind{Frame: 0, Attempts: []string{"a::0::1"}}, behind(t, s, "run:2"))
-	assert.Equal(t, &code.Behind{Frame: 0, Attempts: []string{"a::0::1", "b::0::1"}}, behind(t, s, "run:3"))
+	assert.Equal(t, &files.Behind{Frame: 0, Attempts: []string{"a::0::1"}}, behind(t, s, "run:2"))
+	assert.Equal(t, &files.Behind{Frame: 0, Attempts: []string{"a::0::1", "b::0::1"}}, behind(t, s, "run:3"))
 	assert.Nil(t, behind(t, s, "run:4"), "it has what was there")
 
 	found, err := list.FramesOf(t.Context(), s, list.FrameQuery{Path: "one.txt", Run: "run"})

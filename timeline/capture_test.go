@@ -8,26 +8,26 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/captures"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // capture gives a line to a capturer.
-func capture(t *testing.T, c *door.Capturer, line string) (door.Answer, error) {
+func capture(t *testing.T, c *captures.Capturer, line string) (captures.Answer, error) {
 	t.Helper()
-	req, err := door.ParseCapture([]byte(line))
+	req, err := captures.ParseCapture([]byte(line))
 	if err != nil {
-		return door.Answer{}, err
+		return captures.Answer{}, err
 	}
 	return c.Capture(t.Context(), req)
 }
 
-func capturer(t *testing.T, s *timeline.Store) *door.Capturer {
+func capturer(t *testing.T, s *timeline.Store) *captures.Capturer {
 	t.Helper()
-	c, err := door.Open(t.Context(), s, "run")
+	c, err := captures.Open(t.Context(), s, "run")
 	require.NoError(t, err)
 	return c
 }
@@ -61,7 +61,7 @@ func TestAWholeStateAndItsChangesMeetInTheSameObjects(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	whole, err := capture(t, capturer(t, s), `{"state":`+wholeState+`}`)
 	require.NoError(t, err)
-	other, err := door.Open(t.Context(), s, "other")
+	other, err := captures.Open(t.Context(), s, "other")
 	require.NoError(t, err)
 	_, err = capture(t, other, `{"state":{"nodes":[{"nodeId":"z","iteration":3,"state":"pending"}]}}`)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestARepeatedIDGetsTheFirstAnswerAgain(t *testing.T) {
 	answer, err := capture(t, behind, removal)
 	require.NoError(t, err, "from a process that has not read the tip since")
 	assert.Equal(t, second, answer)
-	for name, again := range map[string]*door.Capturer{"from the same process": c, "from another process": capturer(t, s)} {
+	for name, again := range map[string]*captures.Capturer{"from the same process": c, "from another process": capturer(t, s)} {
 		answer, err := capture(t, again, `{"id":"one","state":`+wholeState+`}`)
 		require.NoError(t, err, name)
 		assert.Equal(t, first, answer, name)

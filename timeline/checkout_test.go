@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/claim"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/claim"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -27,17 +27,17 @@ func TestCheckoutMakesAWorkingCopyWithTheFilesOfAFrame(t *testing.T) {
 		s := open(t, repo)
 		head := startRun(t, s, "Run")
 		work(t, repo)
-		files := filesIn(t, repo.Dir)
+		before := filesIn(t, repo.Dir)
 		shoot(t, s, head, "worked")
 		repo.Write("src/main.go", "package main // later\n")
 		shoot(t, s, head, "worked on")
 		untouched := filesIn(t, repo.Dir)
 
-		made, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "Run:1"})
+		made, err := files.Checkout(t.Context(), s, files.CheckoutRequest{From: "Run:1"})
 		require.NoError(t, err)
 		assert.Equal(t, repo.Dir+"-%52un-1", made.WorkingCopy.Root())
 		assert.Equal(t, timeline.Address{Run: "Run", Frame: 1}, made.From)
-		assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()))
+		assert.Equal(t, before, filesIn(t, made.WorkingCopy.Root()))
 		assert.Equal(t, untouched, filesIn(t, repo.Dir))
 		captured, err := made.WorkingCopy.Capture(t.Context())
 		require.NoError(t, err)
@@ -49,15 +49,15 @@ func TestCheckoutMakesAWorkingCopyWithTheFilesOfAFrame(t *testing.T) {
 			assert.Equal(t, made.VCS.CommitID, there)
 		}
 
-		list, err := code.Worktrees(t.Context(), s)
+		list, err := files.Worktrees(t.Context(), s)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		assert.Equal(t, "Run", list[0].RunID)
 		assert.Equal(t, made.WorkingCopy.Root(), list[0].Path)
 		assert.Empty(t, list[0].Unsaved, "a frame has its files")
-		_, err = code.Checkout(t.Context(), s, code.CheckoutRequest{From: "Run:1"})
+		_, err = files.Checkout(t.Context(), s, files.CheckoutRequest{From: "Run:1"})
 		assert.Equal(t, fault.WorktreeFailed, fault.CodeOf(err), "the folder is taken: %v", err)
-		assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()))
+		assert.Equal(t, before, filesIn(t, made.WorkingCopy.Root()))
 	})
 }
 
@@ -66,10 +66,10 @@ func TestACheckoutGoesWhereItIsTold(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	startRun(t, s, "run")
-	named, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run", Name: "../try 2"})
+	named, err := files.Checkout(t.Context(), s, files.CheckoutRequest{From: "run", Name: "../try 2"})
 	require.NoError(t, err)
 	assert.Equal(t, repo.Dir+"-%2e%2e%2ftry%202", named.WorkingCopy.Root())
-	placed, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run", Dir: filepath.Join(repo.Home, "placed")})
+	placed, err := files.Checkout(t.Context(), s, files.CheckoutRequest{From: "run", Dir: filepath.Join(repo.Home, "placed")})
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(repo.Home, "placed"), placed.WorkingCopy.Root())
 }
@@ -98,7 +98,7 @@ func TestACheckoutThatFailsLeavesNothingBehind(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(made), 0o777))
 			require.NoError(t, os.WriteFile(made, []byte("in the way"), 0o666))
 
-			_, err = code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run:1"})
+			_, err = files.Checkout(t.Context(), s, files.CheckoutRequest{From: "run:1"})
 			require.Error(t, err)
 			assert.Equal(t, before, listing())
 			now, err := os.ReadDir(filepath.Dir(repo.Dir))
@@ -113,7 +113,7 @@ func TestACheckoutOfAFrameWithoutCodeIsRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	triage(t, s, "run")
-	_, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run:1"})
+	_, err := files.Checkout(t.Context(), s, files.CheckoutRequest{From: "run:1"})
 	assert.Equal(t, fault.NoCode, fault.CodeOf(err))
 }
 
@@ -136,14 +136,14 @@ func TestAFreshCloneRestoresAnyFrame(t *testing.T) {
 			there := open(t, clone)
 			_, err := clone.GitErr("cat-file", "-e", vcsAt(t, there, "run:2").CommitID)
 			require.Error(t, err, "nobody pushed the commit")
-			for frame, files := range want {
+			for frame, found := range want {
 				address := timeline.Address{Run: "run", Frame: int64(frame)}.String()
-				made, err := code.Checkout(t.Context(), there, code.CheckoutRequest{From: address})
+				made, err := files.Checkout(t.Context(), there, files.CheckoutRequest{From: address})
 				require.NoError(t, err, address)
-				assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()), address)
-				_, err = code.Restore(t.Context(), there, code.RestoreRequest{From: address})
+				assert.Equal(t, found, filesIn(t, made.WorkingCopy.Root()), address)
+				_, err = files.Restore(t.Context(), there, files.RestoreRequest{From: address})
 				require.NoError(t, err, address)
-				assert.Equal(t, files, filesIn(t, clone.Dir), address)
+				assert.Equal(t, found, filesIn(t, clone.Dir), address)
 			}
 		})
 	}
@@ -176,16 +176,16 @@ func TestACheckoutOfABareRepositoryIsToldWhereToGo(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	work(t, repo)
-	files := filesIn(t, repo.Dir)
+	before := filesIn(t, repo.Dir)
 	startRun(t, s, "run")
 	bare := repotest.New(t, repotest.Bare, repotest.Commit)
 	bare.Git("fetch", "--quiet", repo.Dir, "refs/smithers/*:refs/smithers/*")
 	there := open(t, bare)
-	_, err := code.Checkout(t.Context(), there, code.CheckoutRequest{From: "run"})
+	_, err := files.Checkout(t.Context(), there, files.CheckoutRequest{From: "run"})
 	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
-	made, err := code.Checkout(t.Context(), there, code.CheckoutRequest{From: "run", Dir: filepath.Join(bare.Home, "out")})
+	made, err := files.Checkout(t.Context(), there, files.CheckoutRequest{From: "run", Dir: filepath.Join(bare.Home, "out")})
 	require.NoError(t, err)
-	assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()))
+	assert.Equal(t, before, filesIn(t, made.WorkingCopy.Root()))
 }
 
 // A stranger's commit may have a folder .jj among its files: jj would take its configuration from there.
@@ -205,7 +205,7 @@ func TestACommitWithFilesOfJJsIsNotCheckedOut(t *testing.T) {
 	}})
 	require.NoError(t, err)
 
-	made, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run:0"})
+	made, err := files.Checkout(t.Context(), s, files.CheckoutRequest{From: "run:0"})
 	require.NoError(t, err)
 	assert.Equal(t, repo.Git("rev-parse", "HEAD"), repo.Git("-C", made.WorkingCopy.Root(), "rev-parse", "HEAD"))
 	assert.NoDirExists(t, filepath.Join(made.WorkingCopy.Root(), ".JJ"))
@@ -216,13 +216,13 @@ func TestAWorktreeIsNotPrunedWhileItsRunIsBeingMade(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	head, err := s.Create(t.Context(), snapshot.Run{ID: "run", Status: snapshot.RunFinished}, shot(t, code.WorkingCopyOf(s), "made"))
+	head, err := s.Create(t.Context(), snapshot.Run{ID: "run", Status: snapshot.RunFinished}, shot(t, files.WorkingCopyOf(s), "made"))
 	require.NoError(t, err)
-	made, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run:0", Run: "fork", Own: true})
+	made, err := files.Checkout(t.Context(), s, files.CheckoutRequest{From: "run:0", Run: "fork", Own: true})
 	require.NoError(t, err)
 	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	_, err = code.PruneWorktrees(short, s, nil, code.PruneOptions{})
+	_, err = files.PruneWorktrees(short, s, nil, files.PruneOptions{})
 	require.ErrorIs(t, err, context.DeadlineExceeded, "it waits")
 	assert.DirExists(t, made.WorkingCopy.Root())
 
@@ -231,15 +231,15 @@ func TestAWorktreeIsNotPrunedWhileItsRunIsBeingMade(t *testing.T) {
 	takeClaim, err := claim.Take(t.Context(), fork, claim.Request{})
 	require.NoError(t, err)
 	require.NoError(t, made.Settle())
-	pruned, err := code.PruneWorktrees(t.Context(), s, nil, code.PruneOptions{})
+	pruned, err := files.PruneWorktrees(t.Context(), s, nil, files.PruneOptions{})
 	require.NoError(t, err)
 	assert.Empty(t, pruned, "a live process owns the fork")
-	_, err = code.PruneWorktrees(t.Context(), s, []string{"fork"}, code.PruneOptions{})
+	_, err = files.PruneWorktrees(t.Context(), s, []string{"fork"}, files.PruneOptions{})
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err), "%v", err)
 	assert.DirExists(t, made.WorkingCopy.Root())
 
 	require.NoError(t, takeClaim.Release(t.Context()))
-	pruned, err = code.PruneWorktrees(t.Context(), s, []string{"fork"}, code.PruneOptions{})
+	pruned, err = files.PruneWorktrees(t.Context(), s, []string{"fork"}, files.PruneOptions{})
 	require.NoError(t, err)
 	require.Len(t, pruned, 1)
 	assert.True(t, pruned[0].Removed, pruned[0].Unsaved)
@@ -251,8 +251,8 @@ func TestTheWorktreeOfANewRunIsThereBeforeTheRun(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
 		t.Helper()
 		s := open(t, repo)
-		first := func() *code.CheckoutResult {
-			opened, err := code.OpenFirstWorktree(t.Context(), s, "run", code.WorktreeSpec{})
+		first := func() *files.CheckoutResult {
+			opened, err := files.OpenFirstWorktree(t.Context(), s, "run", files.WorktreeSpec{})
 			require.NoError(t, err)
 			return opened
 		}
@@ -263,7 +263,7 @@ func TestTheWorktreeOfANewRunIsThereBeforeTheRun(t *testing.T) {
 		// Its process dies before the run is made.
 		left := first()
 		require.NoError(t, left.Settle())
-		looked, err := code.PruneWorktrees(t.Context(), s, nil, code.PruneOptions{DryRun: true})
+		looked, err := files.PruneWorktrees(t.Context(), s, nil, files.PruneOptions{DryRun: true})
 		require.NoError(t, err)
 		require.Len(t, looked, 1)
 		assert.Empty(t, looked[0].Unsaved)
@@ -272,14 +272,14 @@ func TestTheWorktreeOfANewRunIsThereBeforeTheRun(t *testing.T) {
 		assert.Equal(t, left.WorkingCopy.Root(), again.WorkingCopy.Root())
 		require.NoError(t, again.Discard(t.Context()))
 		assert.DirExists(t, left.WorkingCopy.Root(), "it was there before")
-		pruned, err := code.PruneWorktrees(t.Context(), s, nil, code.PruneOptions{})
+		pruned, err := files.PruneWorktrees(t.Context(), s, nil, files.PruneOptions{})
 		require.NoError(t, err)
 		require.Len(t, pruned, 1)
 		assert.True(t, pruned[0].Removed, pruned[0].Unsaved)
 		assert.NoDirExists(t, left.WorkingCopy.Root())
 
 		startRun(t, s, "run")
-		_, err = code.OpenFirstWorktree(t.Context(), s, "run", code.WorktreeSpec{})
+		_, err = files.OpenFirstWorktree(t.Context(), s, "run", files.WorktreeSpec{})
 		assert.Equal(t, fault.RunExists, fault.CodeOf(err), "%v", err)
 	})
 }
@@ -288,7 +288,7 @@ func TestADryRunOfPruningWritesNothing(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	_, err := code.PruneWorktrees(t.Context(), s, nil, code.PruneOptions{DryRun: true})
+	_, err := files.PruneWorktrees(t.Context(), s, nil, files.PruneOptions{DryRun: true})
 	require.NoError(t, err)
 	assert.NoDirExists(t, filepath.Join(repo.GitDir, "smithers", "worktrees"))
 }

@@ -9,15 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // shot is the draft of a frame with the files of a working copy as they are now.
-func shot(t testing.TB, files *code.WorkingCopy, subject string) snapshot.Draft {
+func shot(t testing.TB, files *files.WorkingCopy, subject string) snapshot.Draft {
 	t.Helper()
 	captured, err := files.Capture(context.Background())
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func shot(t testing.TB, files *code.WorkingCopy, subject string) snapshot.Draft 
 func startRun(t testing.TB, s *timeline.Store, id string) *timeline.Head {
 	t.Helper()
 	row := snapshot.Run{ID: id, Workflow: "triage", Status: snapshot.RunRunning}
-	head, err := s.Create(context.Background(), row, shot(t, code.WorkingCopyOf(s), "started"))
+	head, err := s.Create(context.Background(), row, shot(t, files.WorkingCopyOf(s), "started"))
 	require.NoError(t, err)
 	return head
 }
@@ -38,7 +38,7 @@ func startRun(t testing.TB, s *timeline.Store, id string) *timeline.Head {
 // shoot appends a frame with the files of the working copy.
 func shoot(t testing.TB, s *timeline.Store, head *timeline.Head, subject string) {
 	t.Helper()
-	require.NoError(t, head.Append(context.Background(), shot(t, code.WorkingCopyOf(s), subject)))
+	require.NoError(t, head.Append(context.Background(), shot(t, files.WorkingCopyOf(s), subject)))
 }
 
 // ended is the change of the journal that ends an attempt of the node "a".
@@ -52,7 +52,7 @@ func ended(attempt snapshot.Attempt) snapshot.Change {
 // finish appends the frame at which an attempt of the node "a" ended.
 func finish(t testing.TB, s *timeline.Store, head *timeline.Head, attempt int) {
 	t.Helper()
-	draft := shot(t, code.WorkingCopyOf(s), "a finished")
+	draft := shot(t, files.WorkingCopyOf(s), "a finished")
 	draft.Journal = []snapshot.Change{ended(snapshot.Attempt{Attempt: attempt, CommitID: draft.VCS.CommitID, Tree: draft.VCS.Tree, Frame: new(head.Row().Frame + 1)})}
 	require.NoError(t, head.Append(context.Background(), draft))
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/clonekey"
+	"github.com/git-smithers/git-smithers/internal/consent"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/clonekey"
-	"github.com/git-smithers/git-smithers/timeline/consent"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 

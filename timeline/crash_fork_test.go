@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/captures"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // points are the named points of a write at which a process is killed.
@@ -118,12 +118,12 @@ func TestAKilledForkIsThereWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// captures is how many captures a batch has.
-const captures = 100
+// batch is how many captures a batch has.
+const batch = 100
 
 // captureLine is the ith capture of a batch.
-func captureLine(i int) *door.Capture {
-	req, err := door.ParseCapture(fmt.Appendf(nil,
+func captureLine(i int) *captures.Capture {
+	req, err := captures.ParseCapture(fmt.Appendf(nil,
 		`{"id":"c%d","changes":[{"op":"set","collection":"outputs/results","key":"n::%d","value":%d}]}`, i, i, i))
 	must(err)
 	return req
@@ -131,9 +131,9 @@ func captureLine(i int) *door.Capture {
 
 // captureUntilKilled captures a batch, and prints each answer.
 func captureUntilKilled() {
-	c, err := door.Open(context.Background(), openHere(killAt(3)), "run")
+	c, err := captures.Open(context.Background(), openHere(killAt(3)), "run")
 	must(err)
-	for i := range captures {
+	for i := range batch {
 		answer, err := c.Capture(context.Background(), captureLine(i))
 		must(err)
 		fmt.Println(answer.ID, *answer.Frame, answer.Commit)
@@ -151,7 +151,7 @@ func TestABatchThatWasKilledIsSentAgainWithoutLossOrDoubling(t *testing.T) {
 			s := open(t, repo)
 			c := capturer(t, s)
 			var answers []string
-			for i := range captures {
+			for i := range batch {
 				answer, err := c.Capture(t.Context(), captureLine(i))
 				require.NoError(t, err)
 				require.NotNil(t, answer.Frame)
@@ -162,9 +162,9 @@ func TestABatchThatWasKilledIsSentAgainWithoutLossOrDoubling(t *testing.T) {
 				"what was acknowledged gets its answer again")
 			head, err := s.Head(t.Context(), "run")
 			require.NoError(t, err)
-			assert.EqualValues(t, captures-1, head.Row().Frame)
-			assert.Equal(t, captures, head.State().Outputs("results").Len())
-			assert.Equal(t, strconv.Itoa(captures), repo.Git("rev-list", "--count", "refs/smithers/_tip/run"))
+			assert.EqualValues(t, batch-1, head.Row().Frame)
+			assert.Equal(t, batch, head.State().Outputs("results").Len())
+			assert.Equal(t, strconv.Itoa(batch), repo.Git("rev-list", "--count", "refs/smithers/_tip/run"))
 		})
 	}
 }

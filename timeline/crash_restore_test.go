@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // restoreUntilKilled restores frame 0, and kills itself at the time told by the
@@ -20,7 +20,7 @@ func restoreUntilKilled() {
 	nth, err := strconv.Atoi(os.Getenv(countVariable))
 	must(err)
 	s := openHere(killAt(nth))
-	_, err = code.Restore(context.Background(), s, code.RestoreRequest{From: "run:0"})
+	_, err = files.Restore(context.Background(), s, files.RestoreRequest{From: "run:0"})
 	must(err)
 }
 
@@ -46,10 +46,10 @@ func TestAKilledRestoreLosesNoWork(t *testing.T) {
 				} else {
 					assert.Equal(t, original, filesIn(t, repo.Dir))
 				}
-				_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+				_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 				require.NoError(t, err)
 				assert.Equal(t, original, filesIn(t, repo.Dir))
-				_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
+				_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1"})
 				require.NoError(t, err)
 				assert.Equal(t, worked, filesIn(t, repo.Dir))
 			})

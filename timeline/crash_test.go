@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/git-smithers/git-smithers/internal/captures"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/door"
 )
 
 // The test binary runs itself again as a process that can be killed. These
@@ -140,13 +140,13 @@ func appendFrames() {
 	count, err := strconv.Atoi(os.Getenv(countVariable))
 	must(err)
 	s := openHere(nil)
-	c, err := door.Open(context.Background(), s, "run")
+	c, err := captures.Open(context.Background(), s, "run")
 	must(err)
 	out := bufio.NewWriter(os.Stdout)
 	for i := range count {
 		line := fmt.Sprintf(`{"id":"%d-%d","changes":[{"op":"set","collection":"outputs/results","key":"p%d::%d","value":%d}]}`,
 			os.Getpid(), i, os.Getpid(), i, i)
-		req, err := door.ParseCapture([]byte(line))
+		req, err := captures.ParseCapture([]byte(line))
 		must(err)
 		answer, err := c.Capture(context.Background(), req)
 		must(err)

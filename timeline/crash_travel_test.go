@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/back/travel"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/code"
-	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // travelUntilKilled travels with files, and kills itself at the time told by the
@@ -74,7 +74,7 @@ func TestAKilledTravelLeavesTheRunAsItWasOrAsItIsToBe(t *testing.T) {
 				assert.Equal(t, afterA, filesIn(t, repo.Dir))
 				assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
 				assert.Empty(t, rowAt(t, s, "run").Owner)
-				_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:7"})
+				_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:7"})
 				require.NoError(t, err)
 				assert.Equal(t, unsaved, filesIn(t, repo.Dir))
 			})
@@ -115,7 +115,7 @@ func TestATravelThatIsKilledBetweenTwoFilesCanBeDoneAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 	assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:7"})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:7"})
 	require.NoError(t, err)
 	assert.Equal(t, unsaved, filesIn(t, repo.Dir))
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/captures"
 	"github.com/git-smithers/git-smithers/internal/fsx/fsxtest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -141,11 +141,11 @@ func (r *recording) appendWith(t *testing.T, dir string, d diskFault, at int) (m
 // again appends what may have been appended before.
 func (r *recording) again(t *testing.T, s *timeline.Store, draft snapshot.Draft) error {
 	t.Helper()
-	c, err := door.Open(t.Context(), s, "run")
+	c, err := captures.Open(t.Context(), s, "run")
 	if err != nil {
 		return err
 	}
-	answer, err := c.Capture(t.Context(), &door.Capture{ID: draft.Operation, Changes: draft.StateChanges()})
+	answer, err := c.Capture(t.Context(), &captures.Capture{ID: draft.Operation, Changes: draft.StateChanges()})
 	if err != nil {
 		return err
 	}

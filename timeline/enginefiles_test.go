@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-smithers/git-smithers/internal/files"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -96,7 +97,7 @@ func TestAttemptsOfOtherEnginesGetTheirPointer(t *testing.T) {
 	_, err := capture(t, c, `{"changes":[`+setNode("a", "in-progress", 1)+`,`+setNode("b", "in-progress", 3)+`]}`)
 	require.NoError(t, err)
 	repo.Write("README.md", "# Of the attempt\n")
-	files := filesIn(t, repo.Dir)
+	found := filesIn(t, repo.Dir)
 	attempt := func(key, more string) string {
 		return `{"op":"set","collection":"attempts","key":"` + key + `","value":{"state":"finished","startedAtMs":1,"finishedAtMs":2` + more + `}}`
 	}
@@ -125,9 +126,9 @@ func TestAttemptsOfOtherEnginesGetTheirPointer(t *testing.T) {
 	assert.True(t, got["x::0::1"].Tree.IsZero())
 
 	repo.Write("README.md", "# Later\n")
-	done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+	done, err := files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 	require.NoError(t, err)
-	assert.Equal(t, files, filesIn(t, repo.Dir))
+	assert.Equal(t, found, filesIn(t, repo.Dir))
 	assert.Equal(t, []string{"b::0::3"}, done.Beside)
 }
 

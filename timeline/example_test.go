@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
-	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // An engine that embeds git-smithers opens a repository, captures a frame after
@@ -80,7 +80,7 @@ func ExampleWorkingCopy_Append() {
 	must(err)
 	defer store.Close()
 
-	files := code.WorkingCopyOf(store)
+	files := files.WorkingCopyOf(store)
 	task := snapshot.NewNode("code", snapshot.NodePending)
 	head, err := files.Create(ctx, snapshot.Run{ID: "demo", Status: snapshot.RunRunning}, snapshot.Draft{
 		Subject: "started", Frame: &snapshot.FrameDraft{State: []snapshot.Change{snapshot.SetNode(task)}},

@@ -8,17 +8,17 @@ import (
 	"syscall"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/refs/wal"
+	"github.com/git-smithers/git-smithers/internal/snapshot/reset"
+	"github.com/git-smithers/git-smithers/internal/writeahead"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/refs/wal"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/snapshot/reset"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
 
 // explanation maps an error of a package that timeline imports to a code and a hint.

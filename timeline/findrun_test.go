@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/back/travel"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/upkeep/prune"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/keep"
-	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 func TestAPrefixOfAnIDIsForReading(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAPrefixOfAnIDIsForReading(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "triage-10", id)
 
-	k := keep.New(s, keep.Options{})
+	k := prune.New(s, prune.Options{})
 	const prefix = "triage-1"
 	for name, change := range map[string]func() error{
 		"ResolveRunToChange": func() error { _, err := s.ResolveRunToChange(t.Context(), prefix); return err },
@@ -36,20 +36,20 @@ func TestAPrefixOfAnIDIsForReading(t *testing.T) {
 		"Reset": func() error { _, err := travel.Reset(t.Context(), s, travel.ResetRequest{Run: prefix}); return err },
 		"Undo":  func() error { _, err := travel.Undo(t.Context(), s, travel.UndoRequest{Run: prefix}); return err },
 		"Restore": func() error {
-			_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: prefix + ":1"})
+			_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: prefix + ":1"})
 			return err
 		},
 		"Revert": func() error {
-			_, err := code.Revert(t.Context(), s, code.RevertRequest{Run: prefix, Node: "n"})
+			_, err := files.Revert(t.Context(), s, files.RevertRequest{Run: prefix, Node: "n"})
 			return err
 		},
 		"Seal":   func() error { _, err := timeline.Seal(t.Context(), s, prefix); return err },
 		"Unseal": func() error { _, err := timeline.Unseal(t.Context(), s, prefix); return err },
 		"PruneWorktrees": func() error {
-			_, err := code.PruneWorktrees(t.Context(), s, []string{prefix}, code.PruneOptions{})
+			_, err := files.PruneWorktrees(t.Context(), s, []string{prefix}, files.PruneOptions{})
 			return err
 		},
-		"Forget": func() error { _, err := k.Forget(t.Context(), keep.Policy{}, false, prefix); return err },
+		"Forget": func() error { _, err := k.Forget(t.Context(), prune.Policy{}, false, prefix); return err },
 	} {
 		var f *fault.Error
 		require.ErrorAs(t, change(), &f, name)

@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/snapshot/reset"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/snapshot/reset"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 

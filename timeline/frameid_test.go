@@ -15,10 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/upkeep/prune"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
 // withIDs appends a frame with ids that goes on from the frame based.
@@ -163,7 +163,7 @@ func TestAnIDIsFoundInTheRunThatAForkWasMadeFrom(t *testing.T) {
 	_, _, err = s.OpenToChange(t.Context(), "new@start")
 	assert.Equal(t, fault.FrameNotFound, fault.CodeOf(err))
 
-	_, err = keep.New(s, keep.Options{}).Forget(t.Context(), keep.Policy{}, false, "old")
+	_, err = prune.New(s, prune.Options{}).Forget(t.Context(), prune.Policy{}, false, "old")
 	require.NoError(t, err)
 	_, err = s.Load(t.Context(), "new@start")
 	require.ErrorAs(t, err, &f)

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/claim"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/claim"
-	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 func TestWhatIsKeptHereOfARunIsHandedOver(t *testing.T) {
@@ -27,26 +27,26 @@ func TestWhatIsKeptHereOfARunIsHandedOver(t *testing.T) {
 	_, err = log.Write([]byte("said"))
 	require.NoError(t, err)
 	require.NoError(t, log.Close())
-	spec := code.WorktreeSpec{Name: "a", Path: filepath.Join(filepath.Dir(repo.Dir), "side")}
-	made, err := code.OpenWorktree(t.Context(), s, "from", spec, false)
+	spec := files.WorktreeSpec{Name: "a", Path: filepath.Join(filepath.Dir(repo.Dir), "side")}
+	made, err := files.OpenWorktree(t.Context(), s, "from", spec, false)
 	require.NoError(t, err)
 
 	claim.HandOver(t.Context(), s, "from", "to")
-	code.HandOver(s, "from", "to")
+	files.HandOver(s, "from", "to")
 	assert.Equal(t, "said", claim.LiveLogsOf(s, "to").Last("a::0::1"))
 	assert.Empty(t, claim.LiveLogsOf(s, "from").Last("a::0::1"))
-	again, err := code.OpenWorktree(t.Context(), s, "to", spec, false)
+	again, err := files.OpenWorktree(t.Context(), s, "to", spec, false)
 	require.NoError(t, err)
 	assert.Equal(t, made.Root(), again.Root())
-	_, err = code.OpenWorktree(t.Context(), s, "from", spec, false)
+	_, err = files.OpenWorktree(t.Context(), s, "from", spec, false)
 	require.Error(t, err, "it is the other run's")
 
 	list, err := claim.FindUnattended(t.Context(), s)
 	require.NoError(t, err)
 	assert.Equal(t, []claim.UnattendedRun{{Run: "to", Status: snapshot.RunRunning}}, list)
 	claim.HandOver(t.Context(), s, "from", "to")
-	code.HandOver(s, "from", "to")
-	again, err = code.OpenWorktree(t.Context(), s, "to", spec, false)
+	files.HandOver(s, "from", "to")
+	again, err = files.OpenWorktree(t.Context(), s, "to", spec, false)
 	require.NoError(t, err)
 	assert.Equal(t, made.Root(), again.Root(), "nothing is left to hand over")
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/redact"
+	"github.com/git-smithers/git-smithers/internal/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )

@@ -3,7 +3,7 @@ package timeline
 import (
 	"bytes"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
 // liveLogs are those of a run in a repository of its own, and the folder in which they are.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/captures"
 	"github.com/git-smithers/git-smithers/internal/fsx/fsxtest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -81,11 +81,11 @@ func (r *recording) logWith(t *testing.T, dir string, d diskFault, at int) (met 
 			return false, err
 		}
 	}
-	c, err := door.Open(t.Context(), s, "run")
+	c, err := captures.Open(t.Context(), s, "run")
 	if err != nil {
 		return false, err
 	}
-	answer, err := c.Capture(t.Context(), &door.Capture{ID: draft.Operation, Changes: draft.StateChanges()})
+	answer, err := c.Capture(t.Context(), &captures.Capture{ID: draft.Operation, Changes: draft.StateChanges()})
 	if err != nil {
 		return false, fmt.Errorf("again, after %w: %w", failed, err)
 	}

@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/upkeep/prune"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
 // written is a repository to which a process writes, with a log or without, and now and then another process without one.
@@ -96,7 +96,7 @@ func (w *written) deed(kind, run string, n int) {
 		if len(w.forks) == 0 {
 			return
 		}
-		_, err := keep.New(w.store, keep.Options{}).Forget(w.t.Context(), keep.Policy{}, false, w.forks[0])
+		_, err := prune.New(w.store, prune.Options{}).Forget(w.t.Context(), prune.Policy{}, false, w.forks[0])
 		require.NoError(w.t, err)
 		delete(w.heads, w.forks[0])
 		w.forks = w.forks[1:]

@@ -17,14 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/upkeep/doctor"
+	"github.com/git-smithers/git-smithers/internal/upkeep/prune"
+	"github.com/git-smithers/git-smithers/internal/upkeep/verify"
+	"github.com/git-smithers/git-smithers/internal/writeahead"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/doctor"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/keep"
-	"github.com/git-smithers/git-smithers/timeline/verify"
-	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
 
 // logPoints are the failpoints of logged entries and of their publication.
@@ -338,7 +338,7 @@ func TestALogOfARunThatWasPrunedIsRemoved(t *testing.T) {
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Run: func(row *snapshot.Run) { row.Status = snapshot.RunFinished }}))
 	require.NoError(t, s.Close())
 	pruner := open(t, repo)
-	_, err = keep.New(pruner, keep.Options{}).Forget(t.Context(), keep.Policy{}, false, "run")
+	_, err = prune.New(pruner, prune.Options{}).Forget(t.Context(), prune.Policy{}, false, "run")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, left, 0o600))
 

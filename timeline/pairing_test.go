@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // addressesOf are the frames that a query finds, in order.
@@ -124,10 +124,10 @@ func TestWhatATaskChangesInItsOwnWorktreeIsFoundToo(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := startRun(t, s, "run")
-	own, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "a"}, false)
+	own, err := files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{Name: "a"}, false)
 	require.NoError(t, err)
 	capture := func() {
-		main, mine := shot(t, code.WorkingCopyOf(s), "worked"), shot(t, own, "")
+		main, mine := shot(t, files.WorkingCopyOf(s), "worked"), shot(t, own, "")
 		main.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
 		main.Objects = mine.Objects
 		require.NoError(t, head.Append(t.Context(), main))

@@ -12,13 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/back/travel"
+	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
-	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // play is a run that a test makes step by step, as an engine does. Every step is a frame.
@@ -26,14 +26,14 @@ type play struct {
 	t     testing.TB
 	store *timeline.Store
 	head  *timeline.Head
-	files *code.WorkingCopy   // captured for every frame; nil: none is
+	files *files.WorkingCopy  // captured for every frame; nil: none is
 	needs map[string][]string // by node id
 	loops map[string]string   // by node id
 	steps int64
 }
 
 // newPlay makes a run with nodes that are pending, each "id" or "id<need,need".
-func newPlay(t testing.TB, s *timeline.Store, id string, files *code.WorkingCopy, nodes ...string) *play {
+func newPlay(t testing.TB, s *timeline.Store, id string, files *files.WorkingCopy, nodes ...string) *play {
 	t.Helper()
 	p := &play{t: t, store: s, files: files, needs: make(map[string][]string), loops: make(map[string]string)}
 	changes := []snapshot.Change{input(`{"ticket":"T-1"}`)}

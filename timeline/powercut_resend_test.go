@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/captures"
 	"github.com/git-smithers/git-smithers/internal/fsx/fsxtest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -62,7 +62,7 @@ func captureTwice(t *testing.T, dir string, env []string, files *fsxtest.FS) (ac
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	c, err := door.Open(t.Context(), s, "run")
+	c, err := captures.Open(t.Context(), s, "run")
 	if err != nil {
 		return nil, err
 	}

@@ -21,11 +21,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx/fsxtest"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/upkeep/verify"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // witness sees what is acknowledged while history is written.

@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/back/travel"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
-	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 func reset(t testing.TB, s *timeline.Store, run string) *travel.Result {
@@ -58,7 +58,7 @@ func TestAResetEmptiesTheMailboxAndLeavesFilesAlone(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	p := gated(t, s)
-	p.files = code.WorkingCopyOf(s)
+	p.files = files.WorkingCopyOf(s)
 	p.step("deploy finished", p.finishes("deploy::0::1", `1`))
 	repo.Write("README.md", "# Mine\n")
 	files := filesIn(t, repo.Dir)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // BenchmarkRestore restores a frame in a working copy of 10,000 files of which one has
@@ -40,7 +40,7 @@ func BenchmarkRestore(b *testing.B) {
 		}
 		ctx := context.Background()
 		s := benchStore(b, dir, append(env, fsync))
-		captured, err := code.WorkingCopyOf(s).Capture(ctx)
+		captured, err := files.WorkingCopyOf(s).Capture(ctx)
 		require.NoError(b, err)
 		_, err = s.Create(ctx, snapshot.Run{ID: "run", Workflow: "w", Status: snapshot.RunFinished, CreatedAtMs: 1},
 			snapshot.Draft{VCS: &captured.VCS, Objects: captured.Objects, Subject: "started"})
@@ -50,7 +50,7 @@ func BenchmarkRestore(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			write("pkg01/part1/file001.go", fmt.Sprintf("package part\n\nvar V = %d\n", i))
 			start := time.Now()
-			restored, err := code.Restore(ctx, s, code.RestoreRequest{From: "run:0"})
+			restored, err := files.Restore(ctx, s, files.RestoreRequest{From: "run:0"})
 			require.NoError(b, err)
 			require.Len(b, restored.Changes, 1)
 			samples = append(samples, time.Since(start))

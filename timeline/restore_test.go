@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -29,7 +29,7 @@ func TestRestoreGivesBackTheFilesOfAFrameAndKeepsTheWorkDoneSince(t *testing.T) 
 		repo.Write("src/main.go", "package main // not in any frame\n")
 		unsaved := filesIn(t, repo.Dir)
 
-		done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+		done, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 		require.NoError(t, err)
 		assert.Equal(t, before, filesIn(t, repo.Dir))
 		assert.Equal(t, timeline.Address{Run: "run", Frame: 0}, done.From)
@@ -42,7 +42,7 @@ func TestRestoreGivesBackTheFilesOfAFrameAndKeepsTheWorkDoneSince(t *testing.T) 
 		assert.Equal(t, "working copy restored to run:0", repo.Git("log", "-1", "--format=%s", "refs/smithers/run/3"))
 		assert.Equal(t, "working copy saved; before: working copy restored to run:0", repo.Git("log", "-1", "--format=%s", "refs/smithers/run/2"))
 
-		done, err = code.Restore(t.Context(), s, code.RestoreRequest{From: done.Saved.String()})
+		done, err = files.Restore(t.Context(), s, files.RestoreRequest{From: done.Saved.String()})
 		require.NoError(t, err)
 		assert.Equal(t, unsaved, filesIn(t, repo.Dir))
 		assert.Nil(t, done.Saved, "the newest frame had the files already")
@@ -64,7 +64,7 @@ func TestRestoreLeavesWhatIsTheUsersAlone(t *testing.T) {
 			repo.Git("add", "src/deep")
 			shoot(t, s, head, "worked")
 			index, head2, refs := repo.Git("ls-files", "--stage"), repo.Git("rev-parse", "HEAD"), repo.Git("reflog", "--format=%H")
-			_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+			_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 			require.NoError(t, err)
 			assert.Equal(t, index, repo.Git("ls-files", "--stage"))
 			assert.Equal(t, head2, repo.Git("rev-parse", "HEAD"))
@@ -86,7 +86,7 @@ func TestARestoreIsOneOperationOfJJThatItUndoes(t *testing.T) {
 		return len(strings.Split(repo.JJ("op", "log", "--no-graph", `--template=id ++ "\n"`), "\n"))
 	}
 	before := operations()
-	_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+	_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 	require.NoError(t, err)
 	assert.Equal(t, before+1, operations())
 	repo.JJ("undo", "--quiet")
@@ -100,13 +100,13 @@ func TestADryRunSaysWhatWouldChangeAndChangesNothing(t *testing.T) {
 		s := open(t, repo)
 		startRun(t, s, "run")
 		work(t, repo)
-		files, refs := filesIn(t, repo.Dir), repo.Git("for-each-ref", "refs/smithers")
-		would, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0", DryRun: true})
+		found, refs := filesIn(t, repo.Dir), repo.Git("for-each-ref", "refs/smithers")
+		would, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0", DryRun: true})
 		require.NoError(t, err)
 		assert.Len(t, would.Changes, 5)
 		assert.Nil(t, would.Saved)
 		assert.Nil(t, would.Frame)
-		assert.Equal(t, files, filesIn(t, repo.Dir))
+		assert.Equal(t, found, filesIn(t, repo.Dir))
 		assert.Equal(t, refs, repo.Git("for-each-ref", "refs/smithers"))
 	})
 }
@@ -117,7 +117,7 @@ func TestARestoreOfWhatIsThereAlreadyAppendsNothing(t *testing.T) {
 	s := open(t, repo)
 	startRun(t, s, "run")
 	tip := repo.Git("rev-parse", "refs/smithers/_tip/run")
-	done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run"})
+	done, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run"})
 	require.NoError(t, err)
 	assert.Empty(t, done.Changes)
 	assert.NotNil(t, done.Changes)
@@ -140,17 +140,17 @@ func TestARestoreIsRefusedWhereAnIgnoredFileIsInTheWay(t *testing.T) {
 		repo.Write("src/main.go", "package main\n")
 		shoot(t, s, head, "cleaned")
 		repo.Write("out/report", "of the user, and ignored\n")
-		files, refs := filesIn(t, repo.Dir), repo.Git("for-each-ref", "refs/smithers")
+		found, refs := filesIn(t, repo.Dir), repo.Git("for-each-ref", "refs/smithers")
 
 		for _, dryRun := range []bool{true, false} {
-			_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0", DryRun: dryRun})
+			_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0", DryRun: dryRun})
 			var f *fault.Error
 			require.ErrorAs(t, err, &f)
 			assert.Equal(t, fault.RestoreRefused, f.Code)
 			assert.Contains(t, f.Details, "refused")
 			assert.Contains(t, f.Msg, "out/report")
 		}
-		assert.Equal(t, files, filesIn(t, repo.Dir))
+		assert.Equal(t, found, filesIn(t, repo.Dir))
 		assert.Equal(t, refs, repo.Git("for-each-ref", "refs/smithers"))
 	})
 }
@@ -168,12 +168,12 @@ func TestWithTheScopeOffTheFilesAreSavedAllTheSame(t *testing.T) {
 	shoot(t, s, head, "worked, unseen")
 	assert.True(t, vcsAt(t, s, "run:1").Tree.IsZero())
 
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1"})
 	assert.Equal(t, fault.NoCode, fault.CodeOf(err))
-	done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+	done, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 	require.NoError(t, err)
 	require.NotNil(t, done.Saved)
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: done.Saved.String()})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: done.Saved.String()})
 	require.NoError(t, err)
 	assert.Equal(t, worked, filesIn(t, repo.Dir))
 }
@@ -186,7 +186,7 @@ func TestARestoreOfTrackedFilesLeavesUntrackedOnesAlone(t *testing.T) {
 	startRun(t, s, "run")
 	repo.Write("README.md", "# Changed\n")
 	repo.Write("mine.txt", "not tracked\n")
-	done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+	done, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"README.md": "modify"}, opsOf(done.Changes))
 	assert.FileExists(t, filepath.Join(repo.Dir, "mine.txt"))
@@ -199,11 +199,11 @@ func TestWithoutAWorkingCopyThereIsNothingToRestoreInto(t *testing.T) {
 	repo := repotest.New(t, repotest.Bare, repotest.Commit)
 	pushRun(t, repotest.New(t, repotest.Commit), repotest.Git, repo)
 	s := open(t, repo)
-	assert.Empty(t, code.WorkingCopyOf(s).Root())
-	captured, err := code.WorkingCopyOf(s).Capture(t.Context())
+	assert.Empty(t, files.WorkingCopyOf(s).Root())
+	captured, err := files.WorkingCopyOf(s).Capture(t.Context())
 	require.NoError(t, err)
 	assert.Nil(t, captured)
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
 }
 
@@ -240,7 +240,7 @@ func TestARestoreGoesOnWhereTheTipMovesMeanwhile(t *testing.T) {
 	startRun(t, s, "run")
 	work(t, repo)
 	armed = true
-	done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+	done, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 	require.NoError(t, err)
 	assert.False(t, armed)
 	assert.Equal(t, before, filesIn(t, repo.Dir))
@@ -269,10 +269,10 @@ func TestARestoreThatCannotBeRecordedHasKeptTheFilesFirst(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 	require.ErrorContains(t, err, "the files were restored, but the restore was not recorded in the run: ")
 	packs = 10
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1"})
 	require.NoError(t, err)
 	assert.Equal(t, worked, filesIn(t, repo.Dir))
 }
@@ -284,14 +284,14 @@ func TestARestoreNamesTheAttemptsThatHaveNotEnded(t *testing.T) {
 	head := startRun(t, s, "run")
 	running := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: "b", Attempt: 1, State: snapshot.AttemptInProgress, StartedAtMs: 1})
 	elsewhere := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: "c", Attempt: 1, State: snapshot.AttemptInProgress, StartedAtMs: 1, Worktree: "c"})
-	draft := shot(t, code.WorkingCopyOf(s), "b, c started")
+	draft := shot(t, files.WorkingCopyOf(s), "b, c started")
 	draft.Journal = []snapshot.Change{
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: running.Key, Value: running.Value},
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: elsewhere.Key, Value: elsewhere.Value},
 	}
 	require.NoError(t, head.Append(t.Context(), draft))
 	for _, dryRun := range []bool{true, false} {
-		done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0", DryRun: dryRun})
+		done, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0", DryRun: dryRun})
 		require.NoError(t, err)
 		assert.Equal(t, []string{"b::0::1"}, done.Running)
 	}

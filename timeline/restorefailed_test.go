@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -24,7 +24,7 @@ func TestARestoreThatCameOnlyHalfWaySaysWhereTheFilesAreThatWereThere(t *testing
 	startRun(t, s, "run")
 	repo.Write("a.half", "now\n")
 
-	_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+	_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 	require.Equal(t, fault.GitFailed, fault.CodeOf(err))
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
@@ -32,7 +32,7 @@ func TestARestoreThatCameOnlyHalfWaySaysWhereTheFilesAreThatWereThere(t *testing
 	assert.NotContains(t, f.Hints[0], "deprecated")
 
 	repo.Git("config", "filter.half.smudge", "cat")
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1"})
 	require.NoError(t, err)
 	assert.Contains(t, filesIn(t, repo.Dir)["a.half"], "now\n")
 }

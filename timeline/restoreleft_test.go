@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 func TestWhatWasLeftOutOfAFrameStaysAlsoWhereItCouldBeCapturedByNow(t *testing.T) {
@@ -49,12 +49,12 @@ func TestWhatAFrameIgnoredStaysWhereItIsNotIgnoredAnyMore(t *testing.T) {
 		shoot(t, s, head, "worked")
 		there := filesIn(t, repo.Dir)
 
-		_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+		_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 		require.NoError(t, err)
 		require.Contains(t, filesIn(t, repo.Dir), "deep/.env")
 		repo.Write("deep/new", "not there then\n")
 		for _, dryRun := range []bool{true, false} {
-			done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1", DryRun: dryRun})
+			done, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1", DryRun: dryRun})
 			require.NoError(t, err)
 			assert.Equal(t, map[string]string{"deep/.gitignore": jjbridge.OpAdd, "deep/new": jjbridge.OpRemove}, opsOf(done.Changes))
 		}
@@ -76,7 +76,7 @@ func TestWhatIsIgnoredDoesNotGetIntoHistoryByARestore(t *testing.T) {
 		repo.Write(".env", "secret of mine\n")
 		shoot(t, s, head, "worked")
 
-		done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+		done, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 
 		require.NoError(t, err)
 		require.Contains(t, filesIn(t, repo.Dir), ".env")
@@ -106,7 +106,7 @@ func requireStays(t *testing.T, repo *repotest.Repo, left string, change func())
 	before := filesIn(t, repo.Dir)
 
 	for _, dryRun := range []bool{true, false} {
-		done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0", DryRun: dryRun})
+		done, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0", DryRun: dryRun})
 		require.NoError(t, err)
 		assert.Equal(t, map[string]string{"src/main.go": jjbridge.OpModify, "inner/new": jjbridge.OpRemove}, opsOf(done.Changes))
 	}
@@ -115,7 +115,7 @@ func requireStays(t *testing.T, repo *repotest.Repo, left string, change func())
 	assert.NotContains(t, after, "inner/new")
 	assert.Empty(t, warned)
 
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1"})
 	require.NoError(t, err)
 	assert.Equal(t, before, filesIn(t, repo.Dir))
 }

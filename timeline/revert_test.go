@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -58,7 +58,7 @@ func TestRevertGivesBackTheFilesAsAnAttemptLeftThem(t *testing.T) {
 		finish(t, s, head, 2)
 		repo.Write("more.txt", "of nobody\n")
 
-		done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a", Attempt: 1})
+		done, err := files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a", Attempt: 1})
 		require.NoError(t, err)
 		assert.Equal(t, first, filesIn(t, repo.Dir))
 		assert.Equal(t, timeline.Address{Run: "run", Frame: 1}, done.From)
@@ -79,7 +79,7 @@ func TestRevertGivesBackTheFilesAsAnAttemptLeftThem(t *testing.T) {
 		want["success"] = true
 		assert.Equal(t, want, payloads[1])
 
-		_, err = code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+		_, err = files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 		require.NoError(t, err)
 		assert.Equal(t, second, filesIn(t, repo.Dir), "without a number it is the newest attempt")
 	})
@@ -90,7 +90,7 @@ func TestARevertWithoutAnythingToDoStillSaysSo(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	finish(t, s, startRun(t, s, "run"), 1)
-	done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+	done, err := files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 	require.NoError(t, err)
 	assert.Empty(t, done.Changes)
 	assert.Nil(t, done.Saved)
@@ -112,17 +112,17 @@ func TestARevertOfWhatIsNotThereNamesWhatIs(t *testing.T) {
 	refs := repo.Git("for-each-ref")
 	for _, c := range []struct {
 		name string
-		req  code.RevertRequest
+		req  files.RevertRequest
 		code fault.Code
 		hint string
 	}{
-		{"another number", code.RevertRequest{Run: "run", Node: "a", Attempt: 2}, fault.AttemptNotFound, "a::0::1"},
-		{"another iteration", code.RevertRequest{Run: "run", Node: "a", Iteration: 1}, fault.AttemptNotFound, "a::0::1"},
-		{"another node", code.RevertRequest{Run: "run", Node: "z"}, fault.AttemptNotFound, "--attempts"},
-		{"one that has not ended", code.RevertRequest{Run: "run", Node: "b"}, fault.NoCode, "in-progress"},
-		{"another run", code.RevertRequest{Run: "gone", Node: "a"}, fault.RunNotFound, "git smithers runs"},
+		{"another number", files.RevertRequest{Run: "run", Node: "a", Attempt: 2}, fault.AttemptNotFound, "a::0::1"},
+		{"another iteration", files.RevertRequest{Run: "run", Node: "a", Iteration: 1}, fault.AttemptNotFound, "a::0::1"},
+		{"another node", files.RevertRequest{Run: "run", Node: "z"}, fault.AttemptNotFound, "--attempts"},
+		{"one that has not ended", files.RevertRequest{Run: "run", Node: "b"}, fault.NoCode, "in-progress"},
+		{"another run", files.RevertRequest{Run: "gone", Node: "a"}, fault.RunNotFound, "git smithers runs"},
 	} {
-		_, err := code.Revert(t.Context(), s, c.req)
+		_, err := files.Revert(t.Context(), s, c.req)
 		var f *fault.Error
 		require.ErrorAs(t, err, &f, c.name)
 		assert.Equal(t, c.code, f.Code, c.name)
@@ -140,7 +140,7 @@ func TestAForkRevertsToAnAttemptOfItsParent(t *testing.T) {
 	parent := startRun(t, s, "parent")
 	shoot(t, s, parent, "still nothing")
 	repo.Write("src/main.go", "package main // of the parent\n")
-	files := filesIn(t, repo.Dir)
+	found := filesIn(t, repo.Dir)
 	finish(t, s, parent, 1)
 	child, err := s.Fork(t.Context(), timeline.ForkRequest{From: "parent:2", RunID: "child"})
 	require.NoError(t, err)
@@ -148,10 +148,10 @@ func TestAForkRevertsToAnAttemptOfItsParent(t *testing.T) {
 	shoot(t, s, child, "worked")
 	shoot(t, s, child, "worked on")
 
-	done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "child", Node: "a"})
+	done, err := files.Revert(t.Context(), s, files.RevertRequest{Run: "child", Node: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, timeline.Address{Run: "parent", Frame: 2}, done.From)
-	assert.Equal(t, files, filesIn(t, repo.Dir))
+	assert.Equal(t, found, filesIn(t, repo.Dir))
 	assert.Equal(t, "child", done.Frame.Run, "it is recorded in the run that was asked about")
 }
 
@@ -160,12 +160,12 @@ func TestARevertNamesTheAttemptsThatRanBesideIt(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := startRun(t, s, "run")
-	draft := shot(t, code.WorkingCopyOf(s), "a finished")
+	draft := shot(t, files.WorkingCopyOf(s), "a finished")
 	draft.Journal = []snapshot.Change{ended(snapshot.Attempt{
 		Attempt: 1, CommitID: draft.VCS.CommitID, Tree: draft.VCS.Tree, Frame: new(int64(1)), Beside: []string{"b::0::1", "c::0::2"},
 	})}
 	require.NoError(t, head.Append(t.Context(), draft))
-	would, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a", DryRun: true})
+	would, err := files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a", DryRun: true})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"b::0::1", "c::0::2"}, would.Beside)
 }
@@ -191,12 +191,12 @@ func TestARevertThatFailsSaysSo(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	files := filesIn(t, repo.Dir)
-	_, err = code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+	found := filesIn(t, repo.Dir)
+	_, err = files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 	assert.Equal(t, fault.RestoreRefused, fault.CodeOf(err), "%v", err)
 	require.True(t, meddled)
-	files["src/main.go"] = files["src/main.go"][:2] + "package main // of the user, at the worst moment\n"
-	assert.Equal(t, files, filesIn(t, repo.Dir))
+	found["src/main.go"] = found["src/main.go"][:2] + "package main // of the user, at the worst moment\n"
+	assert.Equal(t, found, filesIn(t, repo.Dir))
 	kinds, payloads := eventsOf(t, repo, "run")
 	assert.Equal(t, []string{"RevertStarted", "RevertFinished"}, kinds)
 	assert.Equal(t, false, payloads[1]["success"])

@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/claim"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/upkeep/verify"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/list"
-	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // sealRepo is a repository whose history is written without fsync.

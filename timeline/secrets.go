@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/redact"
+	"github.com/git-smithers/git-smithers/internal/vault"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/vault"
 )
 
 // vaultFolder is the folder in the store's private folder that has the vault's files.

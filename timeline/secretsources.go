@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/redact"
+	"github.com/git-smithers/git-smithers/internal/vault"
 	"github.com/git-smithers/git-smithers/jjbridge"
-	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/vault"
 )
 
 // secretSources says where a store learns what counts as a secret.

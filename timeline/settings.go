@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/vault"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/vault"
 )
 
 // Settings has the settings of git-smithers for one store. The environment overrides git's configuration, which

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/claim"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/claim"
-	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 func TestAClaimedRunIsStaleUnlessALiveProcessOwnsIt(t *testing.T) {

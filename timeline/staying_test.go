@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/back/travel"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
-	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // travelWith takes the run back to before b, with a workflow file.
@@ -57,7 +57,7 @@ func TestATravelThatWouldChangeTheWorkflowFileAloneKeepsItInItsFrame(t *testing.
 	afterA["src/flow.yaml"] = "- mine\n"
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 	repo.Write("src/flow.yaml", "overwritten\n")
-	_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:8"})
+	_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:8"})
 	require.NoError(t, err)
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 }

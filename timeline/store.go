@@ -16,16 +16,16 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/redact"
+	"github.com/git-smithers/git-smithers/internal/snapshot/rendered"
+	"github.com/git-smithers/git-smithers/internal/vault"
+	"github.com/git-smithers/git-smithers/internal/writeahead"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/redact"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/snapshot/rendered"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/vault"
-	"github.com/git-smithers/git-smithers/timeline/writeahead"
 )
 
 const (

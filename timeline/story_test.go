@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // scene is a working copy with all that makes files hard to bring back.
@@ -193,7 +193,7 @@ func TestTheFilesOfAnAttemptComeBackWhateverIsDoneToThem(t *testing.T) {
 		}
 		repo.Write("mine.txt", "work of the user's\n")
 		mine := filesIn(t, repo.Dir)
-		done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a", Attempt: 1})
+		done, err := files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a", Attempt: 1})
 		require.NoError(t, err)
 		now := filesIn(t, repo.Dir)
 		assert.Equal(t, set.checkout("1"), recorded(now), "what checkout gives")
@@ -203,10 +203,10 @@ func TestTheFilesOfAnAttemptComeBackWhateverIsDoneToThem(t *testing.T) {
 		assert.Equal(t, want, now)
 		assert.Equal(t, vcsAt(t, s, "run:1").Tree, vcsAt(t, s, done.Frame.String()).Tree)
 
-		_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: done.Saved.String()})
+		_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: done.Saved.String()})
 		require.NoError(t, err)
 		assert.Equal(t, mine, filesIn(t, repo.Dir))
-		_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+		_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 		require.NoError(t, err)
 		assert.Equal(t, set.checkout("0"), recorded(filesIn(t, repo.Dir)), "what checkout gives")
 	})
@@ -246,10 +246,10 @@ func TestTenThousandFilesComeBack(t *testing.T) {
 			shoot(t, s, head, "worked")
 			changed := filesIn(t, repo.Dir)
 
-			_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+			_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 			require.NoError(t, err)
 			assert.True(t, maps.Equal(want, filesIn(t, repo.Dir)), "the files of frame 0")
-			_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
+			_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1"})
 			require.NoError(t, err)
 			assert.True(t, maps.Equal(changed, filesIn(t, repo.Dir)), "the files of frame 1")
 		})

@@ -6,16 +6,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/back/travel"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // threeInARow is a run of a, b and c that has ended: frames 0 to 6.
-func threeInARow(t testing.TB, s *timeline.Store, files *code.WorkingCopy) *play {
+func threeInARow(t testing.TB, s *timeline.Store, files *files.WorkingCopy) *play {
 	t.Helper()
 	p := newPlay(t, s, "run", files, "a", "b<a", "c<b")
 	p.run("a::0::1", "b::0::1", "c::0::1")
@@ -109,7 +109,7 @@ func TestATravelToAnAttemptThatIsNotThereChangesNothing(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	p := threeInARow(t, s, code.WorkingCopyOf(s))
+	p := threeInARow(t, s, files.WorkingCopyOf(s))
 	first := newPlay(t, s, "first", nil)
 	require.NoError(t, first.head.Append(t.Context(), snapshot.Draft{}))
 	repo.Write("README.md", "# Mine\n")
@@ -239,7 +239,7 @@ func TestWithNoDepsTheNodeAloneIsPendingInTheStateAsItIs(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	threeInARow(t, s, code.WorkingCopyOf(s))
+	threeInARow(t, s, files.WorkingCopyOf(s))
 	repo.Write("README.md", "# Mine\n")
 	files := filesIn(t, repo.Dir)
 	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a", NoDeps: true})

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/back/travel"
+	"github.com/git-smithers/git-smithers/internal/claim"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/claim"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // meddling opens a store that calls meddle when it has moved refs for the nth time: the
@@ -96,12 +96,12 @@ func TestWhereOneWorkingCopyCannotBeRestoredTheOthersAreAsTheyWere(t *testing.T)
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	plain := open(t, repo)
-	p := newPlay(t, plain, "run", code.WorkingCopyOf(plain), "a")
-	own, err := code.OpenWorktree(t.Context(), plain, "run", code.WorktreeSpec{Name: "a"}, false)
+	p := newPlay(t, plain, "run", files.WorkingCopyOf(plain), "a")
+	own, err := files.OpenWorktree(t.Context(), plain, "run", files.WorktreeSpec{Name: "a"}, false)
 	require.NoError(t, err)
 	text := filepath.Join(own.Root(), "work.txt")
 	require.NoError(t, os.WriteFile(text, []byte("first\n"), 0o666))
-	draft, mine := shot(t, code.WorkingCopyOf(plain), "ready"), shot(t, own, "")
+	draft, mine := shot(t, files.WorkingCopyOf(plain), "ready"), shot(t, own, "")
 	draft.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
 	draft.Objects = mine.Objects
 	require.NoError(t, p.head.Append(t.Context(), draft))

@@ -10,19 +10,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/back/travel"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // worked is a run of a, b and c whose attempts change the working copy, and that has ended.
 // The files are those after a, after b, and after c.
 func worked(t testing.TB, s *timeline.Store, repo *repotest.Repo) (afterA, afterB, afterC map[string]string) {
 	t.Helper()
-	p := newPlay(t, s, "run", code.WorkingCopyOf(s), "a", "b<a", "c<b")
+	p := newPlay(t, s, "run", files.WorkingCopyOf(s), "a", "b<a", "c<b")
 	p.step("a started", p.starts("a::0::1"))
 	repo.Write("a.txt", "of a\n")
 	p.step("a finished", p.finishes("a::0::1", `1`))
@@ -147,7 +147,7 @@ func TestATravelIsRefusedWhereFilesAreInTheWay(t *testing.T) {
 		t.Helper()
 		s := open(t, repo)
 		repo.Write("out/report", "of the task\n")
-		p := newPlay(t, s, "run", code.WorkingCopyOf(s), "a", "b<a")
+		p := newPlay(t, s, "run", files.WorkingCopyOf(s), "a", "b<a")
 		p.run("a::0::1")
 		require.NoError(t, os.RemoveAll(filepath.Join(repo.Dir, "out")))
 		repo.Write(".gitignore", "out\n")
@@ -186,8 +186,8 @@ func TestATravelBringsBackTheTasksOwnWorktreesThatAreHere(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
 		t.Helper()
 		s := open(t, repo)
-		p := newPlay(t, s, "run", code.WorkingCopyOf(s), "a", "b")
-		own, texts := make(map[string]*code.WorkingCopy), make(map[string]string)
+		p := newPlay(t, s, "run", files.WorkingCopyOf(s), "a", "b")
+		own, texts := make(map[string]*files.WorkingCopy), make(map[string]string)
 		write := func(name, text string) {
 			texts[name] = text
 			require.NoError(t, os.WriteFile(filepath.Join(own[name].Root(), "work.txt"), []byte(text), 0o666))
@@ -215,7 +215,7 @@ func TestATravelBringsBackTheTasksOwnWorktreesThatAreHere(t *testing.T) {
 		}
 		for _, name := range []string{"a", "b"} {
 			var err error
-			own[name], err = code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: name}, false)
+			own[name], err = files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{Name: name}, false)
 			require.NoError(t, err)
 			write(name, "first of "+name)
 		}
@@ -255,10 +255,10 @@ func TestATravelIsRefusedInTheWorktreeOfATask(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	p := newPlay(t, s, "run", code.WorkingCopyOf(s), "a")
-	own, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "a"}, false)
+	p := newPlay(t, s, "run", files.WorkingCopyOf(s), "a")
+	own, err := files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{Name: "a"}, false)
 	require.NoError(t, err)
-	draft, mine := shot(t, code.WorkingCopyOf(s), "ready"), shot(t, own, "")
+	draft, mine := shot(t, files.WorkingCopyOf(s), "ready"), shot(t, own, "")
 	draft.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
 	draft.Objects = mine.Objects
 	require.NoError(t, p.head.Append(t.Context(), draft))
@@ -285,7 +285,7 @@ func TestARevertIsTakenBackWithTheFilesAlone(t *testing.T) {
 		finish(t, s, head, 1)
 		repo.Write("mine.txt", "in no frame\n")
 		before := filesIn(t, repo.Dir)
-		_, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+		_, err := files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 		require.NoError(t, err)
 		require.NotEqual(t, before, filesIn(t, repo.Dir))
 		head, err = s.Head(t.Context(), "run")
@@ -312,7 +312,7 @@ func TestARestoreIsTakenBackWithTheFilesAlone(t *testing.T) {
 	startRun(t, s, "run")
 	work(t, repo)
 	before := filesIn(t, repo.Dir)
-	_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
+	_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:0"})
 	require.NoError(t, err)
 	repo.Write("later.txt", "in no frame\n")
 	later := filesIn(t, repo.Dir)
@@ -321,7 +321,7 @@ func TestARestoreIsTakenBackWithTheFilesAlone(t *testing.T) {
 	assert.Equal(t, snapshot.OpRestore, done.Undone.Kind)
 	assert.Equal(t, before, filesIn(t, repo.Dir))
 	require.NotNil(t, done.Files.Saved)
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: done.Files.Saved.String()})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: done.Files.Saved.String()})
 	require.NoError(t, err)
 	assert.Equal(t, later, filesIn(t, repo.Dir), "what was there meanwhile was saved first")
 }
@@ -331,16 +331,16 @@ func TestARestoreOfATasksOwnWorktreeIsTakenBackThereAlone(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := startRun(t, s, "run")
-	own, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "a"}, false)
+	own, err := files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{Name: "a"}, false)
 	require.NoError(t, err)
 	text := filepath.Join(own.Root(), "work.txt")
 	require.NoError(t, os.WriteFile(text, []byte("first\n"), 0o666))
-	main, mine := shot(t, code.WorkingCopyOf(s), "worked"), shot(t, own, "")
+	main, mine := shot(t, files.WorkingCopyOf(s), "worked"), shot(t, own, "")
 	main.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
 	main.Objects = mine.Objects
 	require.NoError(t, head.Append(t.Context(), main))
 	require.NoError(t, os.WriteFile(text, []byte("second\n"), 0o666))
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1", Worktree: "a"})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1", Worktree: "a"})
 	require.NoError(t, err)
 	repo.Write("README.md", "# Mine\n")
 
@@ -357,7 +357,7 @@ func TestARestoreThatChangesNothingIsNothingToTakeBack(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	startRun(t, s, "run")
-	_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run"})
+	_, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run"})
 	require.NoError(t, err)
 	ops, err := timeline.OpsOf(t.Context(), s, "run")
 	require.NoError(t, err)
@@ -432,7 +432,7 @@ func TestATravelThatCannotBeRecordedHasKeptTheFilesFirst(t *testing.T) {
 	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	require.NoError(t, err)
 	assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
-	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:7"})
+	_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:7"})
 	require.NoError(t, err)
 	assert.Equal(t, unsaved, filesIn(t, repo.Dir))
 }

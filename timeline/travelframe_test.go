@@ -6,19 +6,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/back/travel"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 func TestATravelToAFrameTakesTheStateAndFilesOfIt(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	threeInARow(t, s, code.WorkingCopyOf(s))
+	threeInARow(t, s, files.WorkingCopyOf(s))
 	repo.Write("README.md", "# Mine\n")
 	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run:2"})
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestAResetToAFrameLeavesTheFiles(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	threeInARow(t, s, code.WorkingCopyOf(s))
+	threeInARow(t, s, files.WorkingCopyOf(s))
 	repo.Write("README.md", "# Mine\n")
 	before := filesIn(t, repo.Dir)
 	done, err := travel.Reset(t.Context(), s, travel.ResetRequest{Run: "run:4"})
@@ -90,7 +90,7 @@ func TestAFrameOfTheBeginningOfARunsIDIsNotThatRuns(t *testing.T) {
 	before := repo.Git("for-each-ref")
 	_, traveled := travel.Travel(t.Context(), s, travel.Request{Run: "ru:2"})
 	_, reset := travel.Reset(t.Context(), s, travel.ResetRequest{Run: "ru:2"})
-	_, revert := code.Revert(t.Context(), s, code.RevertRequest{Run: "ru:2", Node: "a"})
+	_, revert := files.Revert(t.Context(), s, files.RevertRequest{Run: "ru:2", Node: "a"})
 	for _, err := range []error{traveled, reset, revert} {
 		assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
 	}
@@ -114,7 +114,7 @@ func TestTheFrameBeforeIsTheOneThatAFrameGoesOnFrom(t *testing.T) {
 	} {
 		at, err := s.Load(t.Context(), address)
 		require.NoError(t, err)
-		before, err := code.Before(t.Context(), s, at)
+		before, err := files.Before(t.Context(), s, at)
 		require.NoError(t, err)
 		if want == "" {
 			assert.Nil(t, before, address)

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/upkeep/verify"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // captured is a frame whose working copy is a tree that the repository has.

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -21,7 +21,7 @@ func TestACaptureIsPairedWithTheRun(t *testing.T) {
 		t.Helper()
 		work(t, repo)
 		s := open(t, repo)
-		assert.Equal(t, repo.Dir, code.WorkingCopyOf(s).Root())
+		assert.Equal(t, repo.Dir, files.WorkingCopyOf(s).Root())
 		head := startRun(t, s, "run")
 		vcs := vcsAt(t, s, "run:0")
 		assert.Equal(t, repo.Git("rev-parse", "refs/smithers/run/0:worktree"), vcs.Tree.String())
@@ -75,7 +75,7 @@ func TestFilesThatCannotBeReadLeaveTheRevision(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	captured, err := code.WorkingCopyOf(s).Capture(t.Context())
+	captured, err := files.WorkingCopyOf(s).Capture(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, captured.Close()) })
 	assert.Equal(t, repo.Git("rev-parse", "HEAD"), captured.VCS.CommitID)
@@ -91,17 +91,17 @@ func TestAnotherWorkingCopyMustBeOfThisRepository(t *testing.T) {
 	linked := filepath.Join(repo.Home, "linked")
 	repo.Git("worktree", "add", "--quiet", "--detach", linked)
 	s := open(t, repo)
-	files, err := code.WorkingCopyAt(t.Context(), s, filepath.Join(linked, "src"))
+	found, err := files.WorkingCopyAt(t.Context(), s, filepath.Join(linked, "src"))
 	require.NoError(t, err)
-	assert.Equal(t, linked, files.Root())
+	assert.Equal(t, linked, found.Root())
 
 	other := repotest.New(t, repotest.Commit)
-	_, err = code.WorkingCopyAt(t.Context(), s, other.Dir)
+	_, err = files.WorkingCopyAt(t.Context(), s, other.Dir)
 	assert.Equal(t, fault.WorktreeFailed, fault.CodeOf(err))
 	none := filepath.Join(repo.Home, "none")
 	require.NoError(t, os.Mkdir(none, 0o777))
 	for _, dir := range []string{none, filepath.Join(none, "missing"), repo.GitDir} {
-		_, err = code.WorkingCopyAt(t.Context(), s, dir)
+		_, err = files.WorkingCopyAt(t.Context(), s, dir)
 		assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err), dir)
 	}
 }
@@ -116,14 +116,14 @@ func TestNothingThatIsStoredNamesAFolderOfTheMachine(t *testing.T) {
 		head := startRun(t, s, "run")
 		work(t, repo)
 		finish(t, s, head, 1)
-		own, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "a", Path: filepath.Join(repo.Home, "far")}, false)
+		own, err := files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{Name: "a", Path: filepath.Join(repo.Home, "far")}, false)
 		require.NoError(t, err)
-		draft, apart := shot(t, code.WorkingCopyOf(s), "in a worktree"), shot(t, own, "")
+		draft, apart := shot(t, files.WorkingCopyOf(s), "in a worktree"), shot(t, own, "")
 		draft.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *apart.VCS}}
 		draft.Objects = apart.Objects
 		require.NoError(t, head.Append(t.Context(), draft))
 		repo.Write("src/main.go", "package main // later\n")
-		_, err = code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+		_, err = files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 		require.NoError(t, err)
 
 		row := head.Row()

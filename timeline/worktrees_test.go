@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -21,13 +21,13 @@ func TestAWorktreeIsMadeOnceAndFoundAgain(t *testing.T) {
 		t.Helper()
 		s := open(t, repo)
 		triage(t, s, "run")
-		made, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "fix it"}, false)
+		made, err := files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{Name: "fix it"}, false)
 		require.NoError(t, err)
 		assert.Equal(t, repo.Dir+"-run-fix%20it", made.Root())
 		assert.Equal(t, filesIn(t, repo.Dir), filesIn(t, made.Root()))
 		require.NoError(t, os.WriteFile(filepath.Join(made.Root(), "work.txt"), []byte("in progress\n"), 0o666))
 
-		found, err := code.OpenWorktree(t.Context(), open(t, repo), "run", code.WorktreeSpec{Name: "fix it"}, true)
+		found, err := files.OpenWorktree(t.Context(), open(t, repo), "run", files.WorktreeSpec{Name: "fix it"}, true)
 		require.NoError(t, err)
 		assert.Equal(t, made.Root(), found.Root())
 		assert.FileExists(t, filepath.Join(found.Root(), "work.txt"))
@@ -37,7 +37,7 @@ func TestAWorktreeIsMadeOnceAndFoundAgain(t *testing.T) {
 		assert.NotEmpty(t, captured.VCS.Root)
 
 		require.NoError(t, os.RemoveAll(found.Root()))
-		anew, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "fix it"}, true)
+		anew, err := files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{Name: "fix it"}, true)
 		require.NoError(t, err)
 		assert.Equal(t, made.Root(), anew.Root())
 		assert.Equal(t, filesIn(t, repo.Dir), filesIn(t, anew.Root()))
@@ -51,21 +51,21 @@ func TestAWorktreeHasItsPlaceAndItsBranch(t *testing.T) {
 	s := open(t, repo)
 	triage(t, s, "run")
 	for _, c := range []struct {
-		spec code.WorktreeSpec
+		spec files.WorktreeSpec
 		want string
 	}{
-		{code.WorktreeSpec{}, repo.Dir + "-run"},
-		{code.WorktreeSpec{Name: "a", Path: "../beside"}, filepath.Join(repo.Dir, "..", "beside")},
-		{code.WorktreeSpec{Name: "b", Path: filepath.Join(repo.Home, "far"), Branch: "work/b", Base: "topic"}, filepath.Join(repo.Home, "far")},
+		{files.WorktreeSpec{}, repo.Dir + "-run"},
+		{files.WorktreeSpec{Name: "a", Path: "../beside"}, filepath.Join(repo.Dir, "..", "beside")},
+		{files.WorktreeSpec{Name: "b", Path: filepath.Join(repo.Home, "far"), Branch: "work/b", Base: "topic"}, filepath.Join(repo.Home, "far")},
 	} {
-		made, err := code.OpenWorktree(t.Context(), s, "run", c.spec, false)
+		made, err := files.OpenWorktree(t.Context(), s, "run", c.spec, false)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, made.Root())
 		branch, err := repo.GitIn(made.Root(), "branch", "--show-current")
 		require.NoError(t, err)
 		assert.Equal(t, c.spec.Branch, branch)
 	}
-	list, err := code.Worktrees(t.Context(), s)
+	list, err := files.Worktrees(t.Context(), s)
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	assert.Equal(t, []string{"", "a", "b"}, []string{list[0].Name, list[1].Name, list[2].Name})
@@ -79,20 +79,20 @@ func TestAFolderThatIsTakenMakesNoWorktree(t *testing.T) {
 	s := open(t, repo)
 	triage(t, s, "one")
 	triage(t, s, "two")
-	spec := code.WorktreeSpec{Name: "a", Path: "../shared"}
-	_, err := code.OpenWorktree(t.Context(), s, "one", spec, false)
+	spec := files.WorktreeSpec{Name: "a", Path: "../shared"}
+	_, err := files.OpenWorktree(t.Context(), s, "one", spec, false)
 	require.NoError(t, err)
-	_, err = code.OpenWorktree(t.Context(), s, "two", spec, false)
+	_, err = files.OpenWorktree(t.Context(), s, "two", spec, false)
 	assert.Equal(t, fault.WorktreeFailed, fault.CodeOf(err))
 	assert.ErrorContains(t, err, `run "one"`)
 
 	full := filepath.Join(repo.Dir, "..", "full")
 	require.NoError(t, os.Mkdir(full, 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(full, "mine"), nil, 0o666))
-	_, err = code.OpenWorktree(t.Context(), s, "two", code.WorktreeSpec{Name: "a", Path: "../full"}, false)
+	_, err = files.OpenWorktree(t.Context(), s, "two", files.WorktreeSpec{Name: "a", Path: "../full"}, false)
 	assert.Equal(t, fault.WorktreeFailed, fault.CodeOf(err), "%v", err)
 	assert.FileExists(t, filepath.Join(full, "mine"))
-	list, err := code.Worktrees(t.Context(), s)
+	list, err := files.Worktrees(t.Context(), s)
 	require.NoError(t, err)
 	assert.Len(t, list, 1, "what could not be made is not listed")
 }
@@ -108,8 +108,8 @@ func TestARebaseThatFailsIsAWarning(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	triage(t, s, "run")
-	spec := code.WorktreeSpec{Name: "a", Branch: "side"}
-	made, err := code.OpenWorktree(t.Context(), s, "run", spec, false)
+	spec := files.WorktreeSpec{Name: "a", Branch: "side"}
+	made, err := files.OpenWorktree(t.Context(), s, "run", spec, false)
 	require.NoError(t, err)
 	commit := func(dir, content string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte(content), 0o666))
@@ -120,7 +120,7 @@ func TestARebaseThatFailsIsAWarning(t *testing.T) {
 	commit(repo.Dir, "ours")
 	before := repo.Git("rev-parse", "side")
 
-	_, err = code.OpenWorktree(t.Context(), s, "run", spec, true)
+	_, err = files.OpenWorktree(t.Context(), s, "run", spec, true)
 	require.NoError(t, err)
 	require.NotEmpty(t, warnings)
 	assert.Contains(t, warnings[len(warnings)-1], " was not rebased: ")
@@ -135,7 +135,7 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		head := triage(t, s, "run")
 		paths := make(map[string]string)
 		for _, name := range []string{"clean", "captured", "unsaved", "gone"} {
-			made, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: name}, false)
+			made, err := files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{Name: name}, false)
 			require.NoError(t, err)
 			paths[name] = made.Root()
 			if name == "captured" || name == "unsaved" {
@@ -149,10 +149,10 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		}
 		require.NoError(t, os.RemoveAll(paths["gone"]))
 
-		kept, err := code.PruneWorktrees(t.Context(), s, nil, code.PruneOptions{})
+		kept, err := files.PruneWorktrees(t.Context(), s, nil, files.PruneOptions{})
 		require.NoError(t, err)
 		assert.Empty(t, kept, "the run is running")
-		would, err := code.PruneWorktrees(t.Context(), s, []string{"run"}, code.PruneOptions{DryRun: true})
+		would, err := files.PruneWorktrees(t.Context(), s, []string{"run"}, files.PruneOptions{DryRun: true})
 		require.NoError(t, err)
 		require.Len(t, would, 4)
 		for _, w := range would {
@@ -165,7 +165,7 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		}
 
 		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Run: func(r *snapshot.Run) { r.Status = snapshot.RunFinished }}))
-		pruned, err := code.PruneWorktrees(t.Context(), s, nil, code.PruneOptions{})
+		pruned, err := files.PruneWorktrees(t.Context(), s, nil, files.PruneOptions{})
 		require.NoError(t, err)
 		require.Len(t, pruned, 4)
 		for i, w := range pruned {
@@ -176,7 +176,7 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		assert.NoDirExists(t, paths["clean"])
 		assert.NoDirExists(t, paths["captured"])
 		assert.FileExists(t, filepath.Join(paths["unsaved"], "work.txt"))
-		left, err := code.Worktrees(t.Context(), s)
+		left, err := files.Worktrees(t.Context(), s)
 		require.NoError(t, err)
 		require.Len(t, left, 1)
 		assert.NotEmpty(t, left[0].Unsaved)
@@ -188,11 +188,11 @@ func TestAWorktreeOfATaskIsWhereItIsReverted(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := startRun(t, s, "run")
-	own, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "a"}, false)
+	own, err := files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{Name: "a"}, false)
 	require.NoError(t, err)
 	work := filepath.Join(own.Root(), "work.txt")
 	require.NoError(t, os.WriteFile(work, []byte("first\n"), 0o666))
-	main, mine := shot(t, code.WorkingCopyOf(s), "a finished"), shot(t, own, "")
+	main, mine := shot(t, files.WorkingCopyOf(s), "a finished"), shot(t, own, "")
 	main.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
 	main.Objects = mine.Objects
 	main.Journal = []snapshot.Change{ended(snapshot.Attempt{
@@ -200,21 +200,21 @@ func TestAWorktreeOfATaskIsWhereItIsReverted(t *testing.T) {
 	})}
 	require.NoError(t, head.Append(t.Context(), main))
 	require.NoError(t, os.WriteFile(work, []byte("second\n"), 0o666))
-	files := filesIn(t, repo.Dir)
+	found := filesIn(t, repo.Dir)
 
-	done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+	done, err := files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"work.txt": "modify"}, opsOf(done.Changes))
 	text, err := os.ReadFile(work)
 	require.NoError(t, err)
 	assert.Equal(t, "first\n", string(text))
-	assert.Equal(t, files, filesIn(t, repo.Dir), "the run's own files are others")
+	assert.Equal(t, found, filesIn(t, repo.Dir), "the run's own files are others")
 	assert.Equal(t, "second", repo.Git("show", "refs/smithers/run/2:worktrees/a/work.txt"))
 	assert.Equal(t, "first", repo.Git("show", "refs/smithers/run/3:worktrees/a/work.txt"))
 	assert.Equal(t, vcsAt(t, s, "run:0").Tree, vcsAt(t, s, "run:3").Tree)
 
 	require.NoError(t, os.RemoveAll(own.Root()))
-	_, err = code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+	_, err = files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
 	assert.NoDirExists(t, own.Root())
 }
@@ -228,7 +228,7 @@ func TestTheOwnWorktreeOfARunIsWhereItIsRestored(t *testing.T) {
 		row := snapshot.Run{ID: "run", Status: snapshot.RunRunning}
 		head, err := s.Create(t.Context(), row, snapshot.Draft{})
 		require.NoError(t, err)
-		own, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{}, false)
+		own, err := files.OpenWorktree(t.Context(), s, "run", files.WorktreeSpec{}, false)
 		require.NoError(t, err)
 		write := func(content string) {
 			require.NoError(t, os.WriteFile(filepath.Join(own.Root(), "work.txt"), []byte(content), 0o666))
@@ -244,21 +244,21 @@ func TestTheOwnWorktreeOfARunIsWhereItIsRestored(t *testing.T) {
 		mine := filesIn(t, repo.Dir)
 
 		write("second\n")
-		reverted, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+		reverted, err := files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 		require.NoError(t, err)
 		assert.Equal(t, own.Root(), reverted.Root)
 		assert.Equal(t, first, filesIn(t, own.Root()))
 		write("third\n")
-		restored, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
+		restored, err := files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1"})
 		require.NoError(t, err)
 		assert.Equal(t, own.Root(), restored.Root)
 		assert.Equal(t, first, filesIn(t, own.Root()))
 		assert.Equal(t, mine, filesIn(t, repo.Dir))
 
 		require.NoError(t, os.RemoveAll(own.Root()))
-		_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
+		_, err = files.Restore(t.Context(), s, files.RestoreRequest{From: "run:1"})
 		assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
-		_, err = code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
+		_, err = files.Revert(t.Context(), s, files.RevertRequest{Run: "run", Node: "a"})
 		assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
 		assert.Equal(t, mine, filesIn(t, repo.Dir))
 	})

@@ -9,19 +9,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // workedIn is a run whose newest frame has the files of a worktree that the run made for a task, or for itself.
-func workedIn(t *testing.T, s *timeline.Store, run, name string) (own *code.WorkingCopy, files map[string]string) {
+func workedIn(t *testing.T, s *timeline.Store, run, name string) (own *files.WorkingCopy, found map[string]string) {
 	t.Helper()
 	head, err := s.Create(t.Context(), snapshot.Run{ID: run, Status: snapshot.RunRunning}, snapshot.Draft{})
 	require.NoError(t, err)
-	own, err = code.OpenWorktree(t.Context(), s, run, code.WorktreeSpec{Name: name, Fill: true}, false)
+	own, err = files.OpenWorktree(t.Context(), s, run, files.WorktreeSpec{Name: name, Fill: true}, false)
 	require.NoError(t, err)
 	assert.Nil(t, own.FilledWith(), "no frame has files of it yet")
 	require.NoError(t, os.WriteFile(filepath.Join(own.Root(), "work.txt"), []byte("work\n"), 0o666))
@@ -40,22 +40,22 @@ func TestAWorktreeThatIsMadeAnewHasTheFilesOfTheNewestFrame(t *testing.T) {
 		t.Helper()
 		s := open(t, repo)
 		for run, name := range map[string]string{"of the run": "", "of a task": "task"} {
-			own, files := workedIn(t, s, run, name)
+			own, found := workedIn(t, s, run, name)
 			base := filesIn(t, repo.Dir)
 			require.NoError(t, os.RemoveAll(own.Root()))
-			anew, err := code.OpenWorktree(t.Context(), s, run, code.WorktreeSpec{Name: name, Fill: true}, true)
+			anew, err := files.OpenWorktree(t.Context(), s, run, files.WorktreeSpec{Name: name, Fill: true}, true)
 			require.NoError(t, err)
 			assert.Equal(t, own.Root(), anew.Root())
-			assert.Equal(t, files, filesIn(t, anew.Root()))
+			assert.Equal(t, found, filesIn(t, anew.Root()))
 			assert.NotNil(t, anew.FilledWith())
 			if kind.IsJJ() {
 				continue // it stands on the change of the one before, which jj goes on showing
 			}
-			pruned, err := code.PruneWorktrees(t.Context(), s, []string{run}, code.PruneOptions{})
+			pruned, err := files.PruneWorktrees(t.Context(), s, []string{run}, files.PruneOptions{})
 			require.NoError(t, err)
 			require.Len(t, pruned, 1)
 			assert.True(t, pruned[0].Removed, "its files are in a frame: %s", pruned[0].Unsaved)
-			plain, err := code.OpenWorktree(t.Context(), s, run, code.WorktreeSpec{Name: name}, true)
+			plain, err := files.OpenWorktree(t.Context(), s, run, files.WorktreeSpec{Name: name}, true)
 			require.NoError(t, err)
 			assert.Equal(t, base, filesIn(t, plain.Root()), "nobody asked for the frame's files")
 		}
@@ -67,10 +67,10 @@ func TestAWorktreeThatWasHalfFilledIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	own, files := workedIn(t, s, "run", "")
+	own, found := workedIn(t, s, "run", "")
 	require.NoError(t, os.RemoveAll(own.Root()))
-	spec := code.WorktreeSpec{Fill: true}
-	anew, err := code.OpenWorktree(t.Context(), s, "run", spec, false)
+	spec := files.WorktreeSpec{Fill: true}
+	anew, err := files.OpenWorktree(t.Context(), s, "run", spec, false)
 	require.NoError(t, err)
 	halfway := func() {
 		notes, err := filepath.Glob(filepath.Join(repo.GitDir, "smithers", "worktrees", "made", "*.json"))
@@ -83,14 +83,14 @@ func TestAWorktreeThatWasHalfFilledIsMadeAnew(t *testing.T) {
 		require.NoError(t, os.Remove(filepath.Join(anew.Root(), "work.txt")))
 	}
 	halfway()
-	anew, err = code.OpenWorktree(t.Context(), s, "run", spec, false)
+	anew, err = files.OpenWorktree(t.Context(), s, "run", spec, false)
 	require.NoError(t, err)
-	assert.Equal(t, files, filesIn(t, anew.Root()))
+	assert.Equal(t, found, filesIn(t, anew.Root()))
 
 	halfway()
 	mine := filepath.Join(anew.Root(), "mine.txt")
 	require.NoError(t, os.WriteFile(mine, []byte("precious\n"), 0o666))
-	_, err = code.OpenWorktree(t.Context(), s, "run", spec, false)
+	_, err = files.OpenWorktree(t.Context(), s, "run", spec, false)
 	assert.Equal(t, fault.UnsavedWork, fault.CodeOf(err), "%v", err)
 	assert.FileExists(t, mine)
 }

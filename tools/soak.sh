@@ -53,11 +53,11 @@ fuzzers() { CGO_ENABLED=0 part fuzz tools/fuzz.sh 1m "$@"; }
 tests() {
 	part langgraph-sqlite tools/langgraph-sqlite.sh
 	CGO_ENABLED=1 part race tools/gotest.sh race "$@" $race -timeout 60m -skip "$engines" ./...
-	CGO_ENABLED=0 part engines tools/gotest.sh engines "$@" -count=1 -timeout 60m -run "$engines" . ./app
+	CGO_ENABLED=0 part engines tools/gotest.sh engines "$@" -count=1 -timeout 60m -run "$engines" . ./internal/app
 	PATH=$newer CGO_ENABLED=0 part newer-git tools/gotest.sh newer-git "$@" -timeout 60m -run '^TestScript' .
 	PATH=$newer CGO_ENABLED=0 part newer-git-jj tools/gotest.sh newer-git-jj "$@" -timeout 60m ./internal/gitexec ./jjbridge
 	EVERY_CUT=1 CGO_ENABLED=0 part crash tools/gotest.sh crash "$@" -count=1 -timeout 60m \
-		-run 'Crash|Killed|DeadProcess|CutOfPower' ./objstore ./refs ./engine ./timeline ./peer/agent ./serve .
+		-run 'Crash|Killed|DeadProcess|CutOfPower' ./objstore ./refs ./internal/engine ./timeline ./internal/peer/agent ./internal/serve .
 	MAINTENANCE_TEST_FOR=10m CGO_ENABLED=0 part maintenance tools/gotest.sh maintenance "$@" -count=1 -timeout 60m \
 		-run 'Maintenance' .
 	part agents make --no-print-directory test-agents

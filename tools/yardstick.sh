@@ -20,4 +20,4 @@ cp tools/yardstick/validate.go.txt "$work/scanner/cmd/generate/config/utils/vali
 # Its samples have random values. A fixed seed makes them the same each time.
 sed -i 's/return g.Generate(1)/seed++; g.SetSeed(seed); return g.Generate(1)/; $a var seed int64' "$work/scanner/cmd/generate/secrets/regen.go"
 (cd "$work/scanner/cmd/generate/config" && GOFLAGS=-mod=mod CGO_ENABLED=0 go run . "$work/config.toml" >"$work/samples")
-YARDSTICK="$work/samples" go test "$@" -count=1 -v -run '^TestYardstick$' ./redact
+YARDSTICK="$work/samples" go test "$@" -count=1 -v -run '^TestYardstick$' ./internal/redact

@@ -5,7 +5,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/git-smithers/git-smithers/view"
+	"github.com/git-smithers/git-smithers/internal/view"
 )
 
 func main() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # make.sh BINARY FILE [IMPORTED] makes a small repository with a binary of git-smithers, and writes its runs to FILE as a
 # git bundle. Every version of the format leaves a bundle here, which later versions open: testdata/script/format-<n>.txtar.
-# With IMPORTED, it also writes a bundle of all runs of a database of Smithers, for peer/smithers/exportcheck_test.go.
+# With IMPORTED, it also writes a bundle of all runs of a database of Smithers, for internal/peer/smithers/exportcheck_test.go.
 set -eu
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 file=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")

@@ -1,0 +1,158 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/back/land"
+	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// landSteps returns the steps of a landing, one for each working copy, and the address of the landed frame. For the purpose
+// ToChange, req.Run must have the whole id of the run.
+func (d *Desk) landSteps(ctx context.Context, req LandRequest, purpose timeline.Purpose) ([]land.Step, timeline.Address, error) {
+	names := req.Worktrees
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	run := req.Run
+	if strings.HasPrefix(run, "@") { // the newest session of the working copy
+		var err error
+		if run, err = agent.Address(ctx, d.Store, run); err != nil {
+			return nil, timeline.Address{}, err
+		}
+	}
+	at, err := d.Store.LoadFor(ctx, run, purpose) // once: all worktrees are those of one frame
+	if err != nil {
+		return nil, timeline.Address{}, err
+	}
+	var steps []land.Step
+	for _, name := range names {
+		to, err := land.FilesAt(at, name)
+		if err != nil {
+			return nil, timeline.Address{}, err
+		}
+		from, err := d.landFrom(ctx, req.From, to.Address.Run, name)
+		if err == nil && req.From != "" {
+			err = land.Since(ctx, d.Store, from, to)
+		}
+		if err != nil {
+			return nil, timeline.Address{}, err
+		}
+		step := land.Step{From: from, To: to}
+		if name == "" {
+			err = d.checkShared(ctx, req, &step)
+		}
+		if err != nil {
+			return nil, timeline.Address{}, err
+		}
+		steps = append(steps, step)
+	}
+	return steps, at.Address, nil
+}
+
+// checkShared refuses to land what others may have changed, or leaves it out of the step with req.Own.
+func (d *Desk) checkShared(ctx context.Context, req LandRequest, step *land.Step) error {
+	if req.Own {
+		own, err := d.ownPaths(ctx, step.To.Address.String())
+		if err != nil {
+			return err
+		}
+		return step.Only(ctx, d.Store, own)
+	}
+	if req.Shared {
+		return nil
+	}
+	shared, err := files.SharedSince(ctx, d.Store, step.From.Commit, step.To.Commit)
+	if err != nil || shared == nil {
+		return err
+	}
+	return shared.Refusal(fault.LandRefused, step.To.Address.String()+" was not landed")
+}
+
+// ownPaths returns a function that reports whether a call of the session at an address names a file.
+func (d *Desk) ownPaths(ctx context.Context, address string) (func(path string) bool, error) {
+	at, err := d.Store.Load(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return agent.OwnPaths(at, d.Store.Workspace().Root)
+}
+
+// landFrom returns the files since which changes are landed. text is an address or the number of a frame of the run, or ""
+// for the first frame of the run with files.
+func (d *Desk) landFrom(ctx context.Context, text, run, worktree string) (land.Files, error) {
+	switch {
+	case text == "":
+		return land.FirstFiles(ctx, d.Store, run, worktree)
+	case strings.Trim(text, "0123456789") == "":
+		text = run + ":" + text
+	}
+	return d.filesAt(ctx, text, worktree)
+}
+
+// filesAt returns the files of the frame at an address.
+func (d *Desk) filesAt(ctx context.Context, address, worktree string) (land.Files, error) {
+	at, err := d.Store.Load(ctx, address)
+	if err != nil {
+		return land.Files{}, err
+	}
+	return land.FilesAt(at, worktree)
+}
+
+// turnSteps splits a step of a session into the steps of its turns.
+func (d *Desk) turnSteps(ctx context.Context, summary *summary, whole land.Step) ([]land.Step, error) {
+	if summary.dialogue == nil {
+		return nil, errNoTurns(whole.To.Address.Run)
+	}
+	at, err := d.Store.Load(ctx, whole.To.Address.String())
+	if err != nil {
+		return nil, err
+	}
+	dialogue, err := agent.DialogueAt(ctx, d.Store, at, whole.From.Commit)
+	if err != nil {
+		return nil, err
+	}
+	for i, turn := range dialogue.Turns {
+		dialogue.Turns[i].Prompt = summary.hide(turn.Prompt)
+	}
+	var steps []land.Step
+	from := whole.From
+	for _, turn := range dialogue.Turns {
+		if turn.Frame == snapshot.NoFrame {
+			continue
+		}
+		at := timeline.Address{Run: turn.Run, Frame: turn.Frame}
+		to, err := d.filesAt(ctx, at.String(), "")
+		if code := fault.CodeOf(err); err != nil && (code == fault.NoCode || code == fault.RunNotFound) {
+			continue // the next turn brings what this one changed
+		}
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, land.Step{From: from, To: to, Message: summary.turnMessage(turn, at)})
+		from = to
+	}
+	if len(steps) == 0 {
+		return nil, fault.New(fault.NoCode, "no turn of %s has files", whole.To.Address).Hint("land it without --each-turn")
+	}
+	return steps, nil
+}
+
+// trailers are the lines at the end of a commit's message by which the commit leads back to the frame.
+func trailers(at timeline.Address, worktrees []string, coAuthor string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "Smithers-Run: %s\nSmithers-Frame: %s\n", oneLine(at.Run), oneLine(at.String()))
+	for _, name := range worktrees {
+		out.WriteString("Smithers-Worktree: " + oneLine(name) + "\n")
+	}
+	if coAuthor != "" {
+		out.WriteString("Co-authored-by: " + coAuthor + "\n")
+	}
+	return out.String()
+}

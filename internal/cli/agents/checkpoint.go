@@ -1,0 +1,53 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// checkpointDocument is the document of session checkpoint --json.
+type checkpointDocument struct {
+	Kind  string `json:"kind"`
+	Run   string `json:"run"`
+	Frame int64  `json:"frame"`
+	Label string `json:"label,omitempty"`
+}
+
+func checkpointCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "checkpoint",
+		Summary: "keep this moment of a session",
+		Usage:   []string{"[<session>] [-m LABEL]"},
+		About: `Appends a frame with the files of now to the session. <session> is a run, the agent's own id, or @,
+the default: the newest session of this working copy. A session with a checkpoint is not pruned by
+age. git smithers sql 'SELECT * FROM checkpoints' lists all.`,
+		MaxArgs:  1,
+		Flags:    []urfave.Flag{&urfave.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "call the checkpoint `LABEL`"}},
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"keep the moment before something bold", "git smithers session checkpoint -m 'before the rewrite'"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				run, err := agent.SessionToChange(ctx, store, c.Args().First())
+				if err != nil {
+					return err
+				}
+				at, err := agent.MakeCheckpoint(ctx, store, run, c.String("message"))
+				if err != nil {
+					return err
+				}
+				if s.JSON {
+					return s.WriteJSON(checkpointDocument{"session-checkpoint", at.Run, at.Frame, c.String("message")})
+				}
+				_, err = fmt.Fprintln(s.Out, at)
+				return err
+			})
+		},
+	}
+}

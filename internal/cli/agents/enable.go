@@ -1,0 +1,313 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/internal/peer/agent/hooks"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// setupDocument is the document of session enable --json and session disable --json.
+type setupDocument struct {
+	Kind    string `json:"kind"`
+	Agent   string `json:"agent"`
+	File    string `json:"file"` // relative to the top of the working copy, with slashes; the whole path with --user
+	Enabled bool   `json:"enabled"`
+	Changed bool   `json:"changed"`
+}
+
+// placeFlags returns the flags --shared and --user.
+func placeFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.BoolFlag{Name: "shared", Usage: "use the settings that the project shares"},
+		&urfave.BoolFlag{Name: "user", Usage: "use your own settings, for all repositories"},
+	}
+}
+
+func enableCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "enable",
+		Summary: "record the sessions of coding agents from now on",
+		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared | --user]"},
+		About: `Adds hooks to the settings of the agents in this working copy. Without names, these are the agents
+that are installed, or claude if none is on PATH. What is in a file of settings stays. A colleague without git-smithers is not
+disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
+restarted. A file that enable makes for this clone alone is put into .git/info/exclude, so that
+git add does not take it.
+
+With --user, the hooks are in the agents' settings in your home folder, and each repository in which
+an agent works is recorded: once, if the working copy has hooks of its own, too. An agent that starts
+above repositories, in none, is not recorded.
+
+The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
+.gemini/settings.json; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts. Some agents
+ask whether you trust the hooks; session status says what is missing.`,
+		MaxArgs:  arg.AnyNumber,
+		Flags:    placeFlags(),
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"record Claude Code in this repository", "git smithers session enable claude"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return withSetup(ctx, s, c, func() []string { return installed(s, c.Bool("shared")) }, func(setup hooks.Setup) error {
+				changed, err := setup.Enable()
+				if err != nil {
+					return err
+				}
+				if !s.JSON {
+					s.Note("hooks of %s are in %s; `%s session status` says when the first has come", setup.Agent.Name, filepath.ToSlash(setup.File()), fault.Program)
+					sayUnheard(s, setup)
+					if trust := setup.Agent.Hooks.Trust; trust != "" {
+						s.Note("%s", trust)
+					}
+				}
+				return writeSetup(s, setup, true, changed)
+			})
+		},
+	}
+}
+
+func disableCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "disable",
+		Summary: "record the sessions of coding agents no more",
+		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared | --user]"},
+		About: `Removes the hooks that session enable has added. If nobody has changed the settings since, they
+are byte for byte what they were. Recorded sessions stay. Without names, these are the hooks of all
+agents; hooks in settings that the project shares stay without --shared, and those in your home folder
+without --user.`,
+		MaxArgs:  arg.AnyNumber,
+		Flags:    placeFlags(),
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"stop recording Claude Code in this repository", "git smithers session disable claude"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			if !c.Args().Present() && !c.Bool("user") {
+				return s.WithStore(ctx, func(store *timeline.Store) error { return disableAll(s, store, c.Bool("shared")) })
+			}
+			return withSetup(ctx, s, c, withHooks, func(setup hooks.Setup) error { return disable(s, setup) })
+		},
+	}
+}
+
+// disableAll removes the hooks of all agents from the user's own settings for the project or, if shared is true, from those that the project shares.
+// Settings that cannot be edited do not stop the others.
+func disableAll(s *session.Session, store *timeline.Store, shared bool) error {
+	root, err := topOf(store)
+	if err != nil {
+		return err
+	}
+	found := false
+	var first error
+	for _, name := range withHooks() {
+		speaks, _ := dialect.Of(name)
+		for _, setup := range setupsOf(store, root, speaks) {
+			have, _, err := setup.InPlace()
+			found = found || len(have) > 0
+			switch {
+			case setup.User != "" || setup.Shared != shared:
+				if len(have) > 0 {
+					sayHooks(s, setup)
+				}
+				continue
+			case err == nil && len(have) > 0:
+				err = disable(s, setup)
+			}
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	if first != nil {
+		return first
+	}
+	if !found {
+		s.Note("nothing to do: no agent is recorded in this working copy")
+	}
+	return nil
+}
+
+// disable removes the hooks of one agent.
+func disable(s *session.Session, setup hooks.Setup) error {
+	changed, err := setup.Disable()
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.JSON:
+	case changed:
+		s.Note("sessions of %s are recorded no more: the hooks are gone from %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
+	default:
+		s.Note("nothing to do: %s has no hooks of git-smithers", filepath.ToSlash(setup.File()))
+		if setup.Agent.Hooks.Shared == "" || setup.User != "" {
+			break
+		}
+		other := setup
+		other.Shared = !setup.Shared
+		if have, _, err := other.InPlace(); err == nil && len(have) > 0 {
+			sayHooks(s, other)
+		}
+	}
+	return writeSetup(s, setup, false, changed)
+}
+
+// sayHooks says how to remove the hooks that stay in a file of settings.
+func sayHooks(s *session.Session, setup hooks.Setup) {
+	command := []string{"disable", setup.Agent.Name}
+	if setup.User != "" {
+		command = append(command, "--user")
+	} else if setup.Shared {
+		command = append(command, "--shared")
+	}
+	s.Note("hooks stay in %s: `%s` removes them", filepath.ToSlash(setup.File()), fault.CommandLine(fault.Program+" session", command...))
+}
+
+// sayUnheard warns of what keeps the agent from hearing its hooks, or the hooks from finding git-smithers.
+func sayUnheard(s *session.Session, setup hooks.Setup) {
+	for _, why := range setup.Unheard() {
+		s.Warn(errors.New(why))
+	}
+	if _, err := gitexec.Find(s.Env, "git-smithers"); err != nil {
+		s.Warn(errors.New("git-smithers is not on PATH, and a hook that does not find it does nothing"))
+	}
+}
+
+// writeSetup prints the document of enable and disable, if a script reads.
+func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool) error {
+	if !s.JSON {
+		return nil
+	}
+	return s.WriteJSON(setupDocument{"session-hooks", setup.Agent.Name, filepath.ToSlash(setup.File()), enabled, changed})
+}
+
+// withSetup calls f with the setup of each agent that the command line names, or of those that others returns. Codes: usage for an unknown agent,
+// no_working_copy outside of any working copy, unless the settings are the user's.
+func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, others func() []string, f func(hooks.Setup) error) error {
+	names, shared, user := c.Args().Slice(), c.Bool("shared"), c.Bool("user")
+	if shared && user {
+		return fault.New(fault.Usage, "--shared and --user do not go together").
+			Hint("--shared is for the settings of one project, and --user for your own: call the command once with each")
+	}
+	if len(names) == 0 {
+		names = others()
+	}
+	var speak []*dialect.Dialect
+	for _, name := range names {
+		d, ok := dialect.Of(name)
+		if !ok || d.Hooks == nil {
+			return fault.New(fault.Usage, "unknown agent %q", name).Hint("agents: %s", strings.Join(withHooks(), ", "))
+		}
+		if shared && d.Hooks.Shared == "" {
+			return fault.New(fault.Usage, "%s has no settings that a project shares", name)
+		}
+		speak = append(speak, d)
+	}
+	each := func(setupOf func(*dialect.Dialect) (hooks.Setup, error)) error {
+		for _, d := range speak {
+			setup, err := setupOf(d)
+			if err == nil {
+				err = f(setup)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if user {
+		return each(func(d *dialect.Dialect) (hooks.Setup, error) { return hooks.ForUser(d, s.Env, s.Now().UnixMilli()) })
+	}
+	return s.WithStore(ctx, func(store *timeline.Store) error {
+		root, err := topOf(store)
+		if err != nil {
+			return err
+		}
+		return each(func(d *dialect.Dialect) (hooks.Setup, error) { return setupOf(store, root, d, shared), nil })
+	})
+}
+
+// setupOf returns a setup in the working copy with the top root. In a linked worktree without hooks of its own it is that of the main checkout, if the agent
+// reads the settings there.
+func setupOf(store *timeline.Store, root string, d *dialect.Dialect, shared bool) hooks.Setup {
+	common := store.Repo().CommonDir
+	setup := hooks.Setup{Agent: d, Root: root, Shared: shared, Private: store.Private(), NowMs: store.Now().UnixMilli(), GitDir: common}
+	link, err := os.Lstat(filepath.Join(root, ".git"))
+	if err == nil && link.Mode().IsRegular() && d.Hooks.OwnInMain && !shared && filepath.Base(common) == ".git" {
+		if have, _, err := setup.InPlace(); err == nil && len(have) == 0 {
+			setup.Root = filepath.Dir(common)
+		}
+	}
+	return setup
+}
+
+// installed returns the names of the agents that are on PATH or, if shared is true, of those that have settings that a project shares. If there is none,
+// it says so and returns Claude Code.
+func installed(s *session.Session, shared bool) []string {
+	found := slices.DeleteFunc(withHooks(), func(name string) bool {
+		d, _ := dialect.Of(name)
+		_, err := gitexec.Find(s.Env, name)
+		return err != nil || shared && d.Hooks.Shared == ""
+	})
+	if len(found) > 0 {
+		return found
+	}
+	if !shared {
+		s.Note("no agent is on PATH: %s is the default", dialect.Claude)
+	}
+	return []string{dialect.Claude}
+}
+
+// setupsOf returns the setups of an agent for the working copy with the top root: the user's own there, the shared if the agent has one, and the user's
+// for all projects if there is a home folder.
+func setupsOf(store *timeline.Store, root string, speaks *dialect.Dialect) []hooks.Setup {
+	all := []hooks.Setup{setupOf(store, root, speaks, false)}
+	if speaks.Hooks.Shared != "" {
+		all = append(all, setupOf(store, root, speaks, true))
+	}
+	if user, err := hooks.ForUser(speaks, store.Env(), store.Now().UnixMilli()); err == nil {
+		all = append(all, user)
+	}
+	return all
+}
+
+// inPlace returns those of the setups that have hooks in the settings.
+func inPlace(all []hooks.Setup) ([]hooks.Setup, error) {
+	var found []hooks.Setup
+	for _, setup := range all {
+		have, _, err := setup.InPlace()
+		if err != nil {
+			return nil, err
+		}
+		if len(have) > 0 {
+			found = append(found, setup)
+		}
+	}
+	return found, nil
+}
+
+// withHooks returns the names of the agents whose hooks git-smithers can set up.
+func withHooks() []string {
+	return slices.DeleteFunc(dialect.Names(), func(name string) bool {
+		d, _ := dialect.Of(name)
+		return d.Hooks == nil
+	})
+}
+
+// topOf returns the top of the working copy in which the command was called. Code: no_working_copy.
+func topOf(store *timeline.Store) (string, error) {
+	root := store.Workspace().Root
+	if root == "" {
+		return "", fault.New(fault.NoWorkingCopy, "the current folder is not in a working copy").
+			Hint("call the command in the folder in which the agent works")
+	}
+	return root, nil
+}

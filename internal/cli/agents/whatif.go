@@ -1,0 +1,148 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/cli/requests"
+	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
+	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// whatIfDocument is the document of session what-if --json.
+type whatIfDocument struct {
+	Kind           string   `json:"kind"`
+	From           string   `json:"from"`
+	Run            string   `json:"run,omitempty"`
+	Session        string   `json:"session,omitempty"`
+	Dir            string   `json:"dir,omitempty"`
+	File           string   `json:"file,omitempty"`
+	Kept           int      `json:"kept"`
+	Of             int      `json:"of"`
+	MissingSecrets int      `json:"missingSecrets"`
+	Command        []string `json:"command,omitempty"`
+}
+
+func whatIfCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "what-if",
+		Summary: "take another course from a step of a session",
+		Usage:   []string{"<session>[:<frame> | :turn:N | :CALL] [PROMPT] [--to DIR] [--branch NAME] [--no-start | --dry-run]"},
+		About: `Puts the files of the frame into a new working copy, cuts the conversation there, and starts the agent
+on both. With --no-start, and where nobody is at a terminal, it prints the command that starts the
+agent. The session of before, its files and its conversation stay as they are. The new course is a
+fork of the run: branches shows it.
+
+<session> is a run, the agent's own id, or @ for the newest session. The frame is a number, turn:7
+(before the seventh prompt, so that you can say something else), or the id of a tool call (after its
+result). Processes, databases, and the agent's memory and permissions are not those of then.`,
+		MinArgs: 1, MaxArgs: 2,
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "to", Usage: "make the working copy in `DIR`"},
+			&urfave.StringFlag{Name: "branch", Usage: "put the working copy on the new branch `NAME`; otherwise it is on none"},
+			&urfave.BoolFlag{Name: "no-start", Usage: "print the command that starts the agent"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "start the agent on a session of somebody else without asking"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be kept, and make nothing"},
+			requests.ForceFlag(), requests.TrustFilesFlag(),
+		},
+		Exits: arg.Writes(),
+		Examples: []arg.Example{
+			{"say something else at the third prompt of the newest session", "git smithers session what-if @:turn:3 'Write the tests first.'"},
+			{"go on from a frame", "git smithers session what-if claude-1c5e0d9e:12 'Do not touch the parser.'"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			var course *agent.Course
+			var required bool
+			err := s.WithStore(ctx, func(store *timeline.Store) error { // closed before the agent begins
+				required = store.Settings().SandboxRequired
+				from, err := agent.Address(ctx, store, c.Args().First())
+				if err != nil {
+					return err
+				}
+				ask := agent.WhatIf{From: from, Branch: c.String("branch"), Prompt: c.Args().Get(1), Env: s.Env, Effects: requests.ConfirmEffects(s, c.Bool("force"), false, false)}
+				if to := c.String("to"); to != "" {
+					ask.Dir = s.Path(to)
+				}
+				take := ask.Make
+				if c.Bool("dry-run") {
+					take = ask.Plan
+				}
+				if course, err = take(ctx, store); err != nil || course.Dir == "" {
+					return err
+				}
+				if err := hookCourse(store, course); err != nil {
+					s.Warn(fmt.Errorf("the course is not recorded: %w", err))
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if course.Dir == "" || c.Bool("no-start") || !s.CanAsk() || !s.OutTTY {
+				return writeCourse(s, course)
+			}
+			sayCourse(s, course)
+			if err := mayStart(s, course, c.Bool("yes"), required); err != nil {
+				return err
+			}
+			return start(ctx, s, course)
+		},
+	}
+}
+
+// hookCourse adds the agent's hooks to the settings of the course, if this working copy has the hooks and the course has none. The files of a frame
+// lack settings that git ignores, and a course without hooks is not recorded. hookCourse leaves the course of a stranger's session alone, because
+// the settings may be a link to another folder.
+func hookCourse(store *timeline.Store, c *agent.Course) error {
+	speaks, ok := dialect.Of(c.Agent)
+	root := store.Workspace().Root
+	if !ok || speaks.Hooks == nil || root == "" || !c.Recorded {
+		return nil
+	}
+	here, err := inPlace(setupsOf(store, root, speaks))
+	if err != nil || len(here) == 0 || here[0].User != "" {
+		return err // the user's settings hold for the course, too
+	}
+	all := setupsOf(store, c.Dir, speaks)
+	all[0].Root = c.Dir // an older version of the agent may not read the settings of the main checkout
+	there, err := inPlace(all)
+	if err != nil || len(there) > 0 {
+		return err
+	}
+	here[0].Root = c.Dir
+	_, err = here[0].Enable()
+	return err
+}
+
+// writeCourse prints what a course keeps and, if it was made, the commands that start the agent.
+func writeCourse(s *session.Session, c *agent.Course) error {
+	if s.JSON {
+		return s.WriteJSON(whatIfDocument{"what-if", c.From.String(), c.Run, c.Session, c.Dir, c.File, c.Kept, c.Of, c.Missing, c.Command})
+	}
+	sayCourse(s, c)
+	if c.Dir == "" {
+		return nil
+	}
+	if !c.Recorded {
+		s.Note("%s was not recorded in this clone: the agent will obey its conversation, and run what settings in its files say", plain.Text(c.From.Run))
+	}
+	_, err := fmt.Fprintln(s.Out, startLine(c))
+	return err
+}
+
+// sayCourse says what a course keeps.
+func sayCourse(s *session.Session, c *agent.Course) {
+	s.Note("from %s: %d of %d lines of the conversation are kept", c.From, c.Kept, c.Of)
+	if c.Missing > 0 {
+		s.Note("not in this clone: %s of the conversation; placeholders stay there", plain.Count(c.Missing, "secret"))
+	}
+	if c.Dir != "" {
+		s.Note("the new course is run %s, in %s", c.Run, plain.Text(c.Dir))
+	}
+}

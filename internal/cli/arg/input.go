@@ -1,0 +1,108 @@
+package arg
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// InputFlag returns the flag --input for a command that takes an input. usage is the text that help shows for the flag.
+func InputFlag(usage string) urfave.Flag {
+	return &urfave.StringFlag{Name: "input", Aliases: []string{"i"}, Usage: usage}
+}
+
+// ReadInput returns the JSON value of the flag --input, or nil if the flag was not given. The errors are those of
+// ReadValue.
+func ReadInput(s *session.Session, c *urfave.Context) (json.RawMessage, error) {
+	if !c.IsSet("input") {
+		return nil, nil
+	}
+	return ReadValue(c.Context, s, Value{Name: "--input", Text: c.String("input"), Example: `--input '{"ticket":"T-12"}'`})
+}
+
+// A Value is a JSON value as the command line gives it: JSON, "@" and a file, or "-" for standard input.
+type Value struct {
+	Name    string // the name of the value in messages
+	Text    string // the value as it was typed
+	Example string // how to type the value, for a hint
+}
+
+// hint returns a sentence that says how to type the value.
+func (v Value) hint() string {
+	return v.Name + " takes JSON, @<file>, or - for standard input, for example " + v.Example
+}
+
+// ReadValue returns the JSON value that v describes, without the white space around it and otherwise unchanged. The
+// error is invalid_input if the value is not JSON or cannot be read. The error is limit_exceeded if the value is too
+// long.
+func ReadValue(ctx context.Context, s *session.Session, v Value) (json.RawMessage, error) {
+	data, source, err := valueBytes(ctx, s, v)
+	if err != nil {
+		return nil, err
+	}
+	data = bytes.TrimSpace(data)
+	// The depth has no limit here: the store checks its own limits when it stores the value.
+	deepest := snapshot.Limits{Depth: math.MaxInt}
+	if err := deepest.CheckSize(data); err != nil {
+		return nil, fault.New(fault.LimitExceeded, "%s: %w", source, err).Hint("`git smithers help format` lists the limits")
+	}
+	var probe json.RawMessage
+	if err := json.Unmarshal(data, &probe); err != nil {
+		return nil, notJSON(source, err).Hint("%s", v.hint())
+	}
+	return data, nil
+}
+
+// notJSON returns invalid_input for a value that is not JSON. source names where the value was read. err is the error
+// of the json package; for a syntax error, its offset becomes a detail.
+func notJSON(source string, err error) *fault.Error {
+	out := fault.New(fault.InvalidInput, "%s is not JSON: %w", source, err)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		out = out.Detail("offset", syntax.Offset)
+	}
+	return out
+}
+
+// valueBytes reads the bytes of the value that v describes. source names where the bytes were read, for messages. The
+// error is invalid_input if a file cannot be read, and limit_exceeded if a file is too long.
+func valueBytes(ctx context.Context, s *session.Session, v Value) (data []byte, source string, err error) {
+	if v.Text == "-" {
+		data, err := s.ReadStdin(snapshot.DefaultValue)
+		return data, "standard input", err
+	}
+	name, ok := strings.CutPrefix(v.Text, "@")
+	if !ok {
+		return []byte(v.Text), v.Name, nil
+	}
+	data, err = s.Folder().ReadFile(ctx, name, snapshot.DefaultValue)
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
+	if err != nil {
+		return nil, "", fault.New(fault.InvalidInput, "read %s: %w", v.Name, err).Hint("%s", v.hint())
+	}
+	if len(data) > snapshot.DefaultValue {
+		return nil, "", fault.New(fault.LimitExceeded, "%s is longer than %d bytes", name, snapshot.DefaultValue).
+			Hint("`git smithers help format` lists the limits")
+	}
+	return data, name, nil
+}
+
+// NewRunID returns the value of --run-id, for a command that creates a run. It returns "" if the flag was not given.
+// The error is invalid_run_id if the flag was given with an empty value.
+func NewRunID(c *urfave.Context) (string, error) {
+	id := c.String("run-id")
+	if id == "" && c.IsSet("run-id") {
+		return "", fault.New(fault.InvalidRunID, "the run id is empty").Hint("leave out --run-id to get a generated id")
+	}
+	return id, nil
+}

@@ -1,0 +1,260 @@
+package back
+
+import (
+	"context"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/internal/app"
+	"github.com/git-smithers/git-smithers/internal/back/land"
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/cli/requests"
+	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func landCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "land",
+		Summary: "merge what a run changed onto the commit that is checked out",
+		Usage: []string{
+			"<run>[:<frame>] [--from FRAME] [--worktree TASK]… [--apply | --commit | --branch NAME] [--each-turn] [-m TEXT]",
+			"<run>[:<frame>] [--from FRAME] [--worktree TASK]… --pr",
+			"--abort",
+		},
+		About: `Merges the changes between the run's first frame and the frame, three ways, onto the commit
+that is checked out, as git merge does. A fork lands the changes of its parent before the
+fork, too. Without --commit or --branch, the changes are in the files and staged, and git
+commit has a message prepared. --commit commits them; --branch makes a branch with the
+commit, and leaves the files alone. No hook runs; commits are signed if commit.gpgSign says so.
+
+Changes of yours that are not committed stay so: they are merged in the files alone, and
+saved as a frame of the landing first. A conflict leaves conflict markers and git's unmerged
+paths: resolve them, git add, git commit; or --abort. undo takes a landing back. In a jj
+workspace, the changes are a new change on @, with jj's own conflicts.
+
+Nothing is landed while a merge, rebase, cherry-pick or revert is under way, if the same files
+have staged changes, or if a submodule that the run moved has changes or lacks the commit. Files
+that a capture left out are not landed.
+While another run or session was at work in the same folder, nobody knows which changes are
+whose: they are landed with --shared, and with --own those that a session's calls name.
+
+Prints the run of the landing; with --branch the branch. --pr prints a title and a body for a
+pull request in Markdown, and changes nothing.`,
+		MaxArgs: 1,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "apply", Usage: "change files and index, without a commit (the default)"},
+			&urfave.BoolFlag{Name: "commit", Usage: "make a commit on the current branch"},
+			&urfave.StringFlag{Name: "branch", Usage: "make a commit on a new branch `NAME`"},
+			&urfave.StringFlag{Name: "from", Usage: "land the changes since `FRAME`, a number or an address"},
+			&urfave.StringSliceFlag{Name: "worktree", Usage: "land the worktree of `TASK`; several are landed in order"},
+			&urfave.BoolFlag{Name: "each-turn", Usage: "make a commit for each turn of a session"},
+			&urfave.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "begin the message of the commit with `TEXT`"},
+			&urfave.BoolFlag{Name: "abort", Usage: "take back a landing with conflicts"},
+			&urfave.BoolFlag{Name: "shared", Usage: "land changes that may be those of another run or session"},
+			&urfave.BoolFlag{Name: "own", Usage: "land the files that a session's own calls of tools name"},
+			&urfave.BoolFlag{Name: "pr", Usage: "print a title and a body for a pull request"},
+			requests.RemovalFlag(), requests.TrustFilesFlag(),
+		},
+		Changes: true,
+		Exits:   arg.Writes(),
+		Examples: []arg.Example{
+			{"land what a run changed, and look at it before you commit", "git smithers land triage-1"},
+			{"commit it, with a message that leads back to the run", "git smithers land triage-1:6 --commit"},
+			{"open a pull request with it", "git smithers land triage-1 --branch fix-login"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		req, err := parseLand(cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error {
+			switch {
+			case c.Bool("abort"):
+				return runAbort(ctx, s, store, c.Bool("yes"))
+			case c.Bool("pr"):
+				return runPullRequest(ctx, s, store, req)
+			}
+			req.Confirm = requests.ConfirmRemoval(s, c.Bool("yes"), requests.YesRemoves)
+			return runLand(ctx, s, store, req)
+		})
+	}
+	return cmd
+}
+
+// parseLand reads the arguments and flags of land.
+func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
+	req := app.LandRequest{
+		Run: c.Args().First(), From: c.String("from"), Worktrees: c.StringSlice("worktree"), Mode: land.Apply,
+		Branch: c.String("branch"), Message: c.String("message"), EachTurn: c.Bool("each-turn"),
+		Shared: c.Bool("shared"), Own: c.Bool("own"),
+	}
+	var modes []string
+	for _, name := range []string{"apply", "commit", "branch", "abort", "pr"} {
+		if c.IsSet(name) {
+			modes = append(modes, "--"+name)
+		}
+	}
+	for _, name := range []string{"branch", "from", "message"} {
+		if c.IsSet(name) && c.String(name) == "" {
+			return req, cmd.Misused("--%s is empty", name)
+		}
+	}
+	switch {
+	case len(modes) > 1:
+		return req, cmd.Misused("%s do not go together", strings.Join(modes, " and "))
+	case c.Bool("abort") != (req.Run == ""):
+		return req, cmd.Misused("land needs a run, or --abort alone")
+	case c.Bool("commit"):
+		req.Mode = land.Commit
+	case req.Branch != "":
+		req.Mode = land.Branch
+	}
+	switch {
+	case req.EachTurn && req.Mode == land.Apply:
+		return req, cmd.Misused("--each-turn needs --commit or --branch")
+	case req.Own && (req.EachTurn || req.Shared || len(req.Worktrees) > 0):
+		return req, cmd.Misused("--own does not go together with --each-turn, --shared or --worktree")
+	case req.EachTurn && (len(req.Worktrees) > 0 || req.Message != ""):
+		return req, cmd.Misused("--each-turn does not go together with --worktree or --message")
+	}
+	return req, nil
+}
+
+// landDocument is the document of land --json.
+type landDocument struct {
+	Kind      string                `json:"kind"`
+	Run       *string               `json:"run"`
+	Mode      land.Mode             `json:"mode"`
+	Path      string                `json:"path"`
+	Changes   []jjbridge.PathChange `json:"changes"`
+	LeftOut   []string              `json:"leftOut"`
+	Worktrees []string              `json:"worktrees"`
+	Conflicts []string              `json:"conflicts"`
+	Commit    *string               `json:"commit"`
+	Change    *string               `json:"changeId"`
+	Branch    *string               `json:"branch"`
+	Saved     *string               `json:"saved"`
+}
+
+// runLand lands a run, and prints the run of the landing or, for a branch, the branch.
+func runLand(ctx context.Context, s *session.Session, store *timeline.Store, req app.LandRequest) error {
+	done, err := requests.Open(s, store).Land(ctx, req)
+	if done == nil {
+		return err
+	}
+	noteLanded(ctx, s, done, req.Own)
+	if s.JSON {
+		if printed := s.WriteJSON(describeLanded(done)); printed != nil {
+			return printed
+		}
+		return err
+	}
+	out := done.Run
+	if done.Mode == land.Branch && done.Run != "" {
+		out = done.Branch
+	}
+	if out != "" && err == nil {
+		err = s.Printf("%s\n", plain.Text(out))
+	}
+	return err
+}
+
+// describeLanded returns the JSON document of a landing.
+func describeLanded(done *land.Result) landDocument {
+	text := func(value string) *string {
+		if value == "" {
+			return nil
+		}
+		return &value
+	}
+	doc := landDocument{
+		Kind: "land", Run: text(done.Run), Mode: done.Mode, Path: done.Root, Changes: done.Changes,
+		LeftOut: append([]string{}, done.LeftOut...), Worktrees: append([]string{}, done.Worktrees...), Conflicts: append([]string{}, done.Conflicts...),
+		Commit: text(done.Commit), Change: text(done.Change), Branch: text(done.Branch),
+	}
+	if done.Saved != nil {
+		doc.Saved = text(done.Saved.String())
+	}
+	return doc
+}
+
+// noteLanded notes what a landing changed. own is true if only the files that a session's calls name were to be landed.
+func noteLanded(ctx context.Context, s *session.Session, done *land.Result, own bool) {
+	why := "a capture left them out"
+	if own {
+		why = "no call of the session names them, or " + why
+	}
+	if len(done.LeftOut) > 0 {
+		s.Note("not landed, because %s: %s", why, display.List(done.LeftOut))
+	}
+	if len(done.Worktrees) > 0 {
+		s.Note("not landed: the tasks' own worktrees: %s; --worktree lands them", display.List(done.Worktrees))
+	}
+	if done.Run == "" {
+		s.Note("nothing to land: the changes are here already")
+		return
+	}
+	p := display.NewPainter(ctx, s)
+	for _, change := range done.Changes[:min(len(done.Changes), mostChanges)] {
+		s.Note("%s %s", p.Change(change.Op), plain.Text(change.Path))
+	}
+	if more := len(done.Changes) - mostChanges; more > 0 {
+		s.Note("and %d more", more)
+	}
+	switch {
+	case len(done.Conflicts) > 0:
+	case done.Change != "":
+		s.Note("%s landed as jj's change %s", plain.Count(len(done.Changes), "change"), plain.Text(done.Change))
+	case done.Mode == land.Branch:
+		s.Note("%s landed on the new branch %s", plain.Count(len(done.Changes), "change"), plain.Text(done.Branch))
+	case done.Mode == land.Commit:
+		s.Note("%s landed as commit %s", plain.Count(len(done.Changes), "change"), plain.Text(done.Commit[:min(len(done.Commit), 12)]))
+	default:
+		s.Note("%s landed and staged: `git commit` has a message prepared", plain.Count(len(done.Changes), "change"))
+	}
+	if len(done.Conflicts) == 0 {
+		s.Note("`%s` takes this back", fault.CommandLine(arg.Program, "undo", done.Run))
+	}
+}
+
+// mostChanges is how many changed files noteLanded names.
+const mostChanges = 20
+
+// runAbort takes back the landing that has conflicts, and prints the frame that records this.
+func runAbort(ctx context.Context, s *session.Session, store *timeline.Store, yes bool) error {
+	done, err := requests.Open(s, store).AbortLand(ctx, requests.ConfirmRemoval(s, yes, requests.YesRemoves))
+	if err != nil {
+		return err
+	}
+	s.Note("taken back: the landing %s", plain.Text(done.Run))
+	requests.TellTraveled(ctx, s, store, done, "")
+	return requests.PrintTraveled(s, done, undoDocument{
+		Kind: "undo", Undone: opDocument{done.Run, *done.Undone}, TraveledDocument: requests.DescribeTraveled(done),
+	})
+}
+
+// pullRequestDocument is the document of land --pr --json.
+type pullRequestDocument struct {
+	Kind  string `json:"kind"`
+	Title string `json:"title"`
+	Body  string `json:"body"`
+}
+
+// runPullRequest prints a title and a body for a pull request.
+func runPullRequest(ctx context.Context, s *session.Session, store *timeline.Store, req app.LandRequest) error {
+	pr, err := requests.Open(s, store).PullRequest(ctx, req)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(pullRequestDocument{"pull-request", pr.Title, pr.Body})
+	}
+	return s.Printf("%s\n\n%s", pr.Title, pr.Body)
+}

@@ -1,0 +1,110 @@
+package inspect
+
+import (
+	"context"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/internal/app/comparison"
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func compareCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "compare",
+		Summary: "compare what came of runs, and what they cost",
+		Usage: []string{
+			"<run> <run>... [--by OUTPUT] [--outputs OUTPUT,...] [--csv]",
+			"--forks-of <run> [<run>...] [--by OUTPUT] [--outputs OUTPUT,...] [--csv]",
+		},
+		About: `Puts runs side by side: from where they were forked, where they first differ, their input,
+chosen outputs, failed attempts, time, tokens, cost, and changed lines and files. The first
+run is the base: values that are equal to its values are faint.
+
+The best run is the one with the highest value of --by. Of equal runs, a run that has
+finished is better than one that waits, then the one with fewer changed lines, then the
+shorter one. A line below the table says what decided.
+
+OUTPUT is TABLE.MEMBER, with or without "outputs." in front: the member of the newest row of
+an output table. scores.NAME is the mean of what the scorer NAME gave. Without --outputs, the short values of the last steps are shown. Tokens and
+cost are those of the output table usage: ` + "`git smithers help workflow`" + ` describes it.
+
+At a terminal, up to eight runs are columns if they fit, and otherwise each run is a line.
+With --json, prints one document. With --csv, prints a header and one line per run.`,
+		MaxArgs: arg.AnyNumber,
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "forks-of", Usage: "compare `RUN`, its forks, and their forks"},
+			&urfave.StringFlag{Name: "by", Usage: "the run with the highest `OUTPUT` is best"},
+			&urfave.StringFlag{Name: "outputs", Usage: "show these outputs: `TABLE.MEMBER,...`"},
+			&urfave.BoolFlag{Name: "only-differences", Usage: "leave out of the table what is equal in all runs"},
+			&urfave.BoolFlag{Name: "csv", Usage: "print comma-separated values, one line per run"},
+		},
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"compare two runs", "git smithers compare triage-1 triage-2"},
+			{"find the best fork of a run", "git smithers compare --forks-of triage-1 --by outputs.verdict.score"},
+			{"compare the newest session with its other courses", "git smithers compare --forks-of @"},
+			{"see only what differs", "git smithers compare --forks-of triage-1 --only-differences"},
+			{"open the numbers in a spreadsheet", "git smithers compare --forks-of triage-1 --csv >runs.csv"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		options := comparison.Options{ForksOf: c.String("forks-of"), By: c.String("by"), Now: s.Now()}
+		switch {
+		case c.NArg() == 0 && options.ForksOf == "":
+			return cmd.Misused("compare needs runs, or --forks-of")
+		case c.Bool("csv") && s.JSON:
+			return cmd.Misused("--csv and --json do not go together")
+		case c.Bool("only-differences") && (c.Bool("csv") || s.JSON):
+			return cmd.Misused("--only-differences is for the table: --csv and --json have all values")
+		}
+		for name := range strings.SplitSeq(c.String("outputs"), ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				options.Outputs = append(options.Outputs, name)
+			}
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error {
+			runs, err := withSessions(ctx, store, append(c.Args().Slice(), options.ForksOf)...)
+			if err != nil {
+				return err
+			}
+			runs, options.ForksOf = runs[:len(runs)-1], runs[len(runs)-1]
+			progress := s.Progress("reading runs")
+			options.Progress = progress.Update
+			compared, err := comparison.Runs(ctx, store, runs, options)
+			progress.Finish()
+			if err != nil {
+				return err
+			}
+			if len(compared.Runs) == 1 && options.ForksOf == "" {
+				return cmd.Misused("compare needs two or more runs, got one: %s", plain.Text(compared.Runs[0].Row.ID))
+			}
+			return printComparison(ctx, s, compared, c.Bool("csv"), c.Bool("only-differences"))
+		})
+	}
+	return cmd
+}
+
+// printComparison prints a comparison as JSON, as CSV if csv is set, or as a table. With onlyDifferences, the table
+// leaves out what is equal in all runs.
+func printComparison(ctx context.Context, s *session.Session, compared *comparison.Comparison, csv, onlyDifferences bool) error {
+	switch {
+	case s.JSON:
+		return s.WriteJSON(newComparisonDocument(compared))
+	case csv:
+		return writeComparisonCSV(s.Out, compared)
+	case len(compared.Runs) == 1:
+		s.Note("run %s has no forks", plain.Text(compared.Runs[0].Row.ID))
+	}
+	v := newComparisonView(compared, display.NewPainter(ctx, s), onlyDifferences)
+	if !s.IsTerminalOut() {
+		return v.allColumns().Write(s.Terminal)
+	}
+	v.width = s.Columns()
+	return s.Paged(ctx, func() error { return s.Printf("%s", v.text()) })
+}

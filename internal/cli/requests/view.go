@@ -1,0 +1,116 @@
+package requests
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/internal/view/block"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// viewProgram is the program that has what needs a network library.
+const viewProgram = "git-smithers-view"
+
+// View is a running git-smithers-view, which this process talks to in blocks.
+type View struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	err *strings.Builder
+
+	once  sync.Once
+	ended error
+}
+
+// StartView starts git-smithers-view, which is beside this program or on PATH. Code: view_missing if it is not.
+func StartView(s *session.Session, args ...string) (*View, error) {
+	path, err := findView()
+	if err != nil {
+		return nil, err
+	}
+	v := &View{cmd: exec.Command(path, args...), err: new(strings.Builder)} //nolint:gosec,noctx // our own program; it ends when its input does
+	v.cmd.Dir, v.cmd.Env, v.cmd.Stderr = s.Dir, s.Env, v.err
+	out, err := v.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	v.out = bufio.NewReader(out)
+	if v.in, err = v.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	return v, v.cmd.Start()
+}
+
+// findView returns the path of git-smithers-view.
+func findView() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		if self, err = filepath.EvalSymlinks(self); err == nil {
+			beside := filepath.Join(filepath.Dir(self), viewProgram)
+			if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+				return beside, nil
+			}
+		}
+	}
+	path, err := exec.LookPath(viewProgram)
+	if err != nil {
+		return "", fault.New(fault.ViewMissing, "there is no %s beside git-smithers or on PATH", viewProgram).
+			Hint("`make install` and the releases of git-smithers have both programs: put %s beside git-smithers", viewProgram)
+	}
+	return path, nil
+}
+
+// Read returns the next block that the program says. If the program has ended, the error is what it said about why.
+func (v *View) Read() ([]byte, error) {
+	text, err := block.Read(v.out)
+	if err != nil {
+		return nil, v.why()
+	}
+	return text, nil
+}
+
+// why waits for the end of the program, and returns why it has ended.
+func (v *View) why() error {
+	err := v.Close()
+	if said := strings.TrimSpace(strings.TrimPrefix(v.err.String(), viewProgram+": ")); said != "" {
+		return errors.New(said)
+	}
+	if err == nil {
+		err = errors.New("it has ended")
+	}
+	return err
+}
+
+// Write sends a block to the program.
+func (v *View) Write(text []byte) error { return block.Write(v.in, text) }
+
+// Post has the program of a signal send a request. The error says why the collector does not have it.
+func (v *View) Post(body []byte) error {
+	if err := v.Write(body); err != nil {
+		return err
+	}
+	why, err := v.Read()
+	if err == nil && len(why) > 0 {
+		err = errors.New(plain.Text(string(why)))
+	}
+	return err
+}
+
+// Hang tells the program to end, and does not wait for it: a Read that waits then returns an error.
+func (v *View) Hang() { _ = v.in.Close() }
+
+// Close ends the program and waits for it. It returns the same at each call.
+func (v *View) Close() error {
+	v.once.Do(func() {
+		v.Hang()
+		v.ended = v.cmd.Wait()
+	})
+	return v.ended
+}

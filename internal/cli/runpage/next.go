@@ -1,0 +1,147 @@
+package runpage
+
+import (
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A Command is a command to type next.
+type Command struct {
+	Line string `json:"command"`
+	Does string `json:"does"`
+}
+
+// command returns a command of git smithers.
+func command(does string, args ...string) Command {
+	return Command{fault.CommandLine(arg.Program, args...), does}
+}
+
+// frame returns the address of a frame of the run.
+func (v *View) frame(no int64) string { return timeline.Address{Run: v.Row.ID, Frame: no}.String() }
+
+// next returns the commands to type next.
+func (v *View) next() []Command {
+	list := v.nextByStatus()
+	if len(list) == 0 {
+		list = []Command{command("its frames", "timeline", v.Row.ID)}
+	}
+	return list
+}
+
+// nextByStatus returns the commands that the status of the run asks for.
+func (v *View) nextByStatus() []Command {
+	run := v.Row.ID
+	switch status := v.Row.Status; {
+	case v.Session:
+		return v.nextOfSession()
+	case status.Waiting():
+		return v.nextOfWaits()
+	case status == snapshot.RunFailed:
+		return v.nextOfFailure()
+	case status == snapshot.RunRunning && v.Stale && v.ours:
+		return []Command{command("goes on where it stopped", "resume", run), command("what its steps wrote", "logs", run)}
+	case status == snapshot.RunRunning && v.ours:
+		return []Command{command("what its steps write now", "logs", run, "--follow"), command("stops it", "cancel", run)}
+	case status == snapshot.RunPending && v.ours:
+		return []Command{command("starts its steps", "resume", run)}
+	case status == snapshot.RunCancelled && v.ours:
+		return []Command{command("goes on where it stopped", "resume", run)}
+	case status == snapshot.RunFinished && !v.Code.IsZero():
+		return []Command{
+			command("what it changed", "diff", "--code", v.frame(0), run),
+			command("brings its changes here", "land", run),
+		}
+	}
+	return nil
+}
+
+// nextOfWaits returns the commands of a run that waits.
+func (v *View) nextOfWaits() []Command {
+	var list []Command
+	ready := false // a resume can go on
+	for _, w := range v.Waits {
+		ready = ready || w.Ready
+		if !w.Ready && w.For == "human" && fieldsOf(w.Form) != nil && v.engine == "" && len(list) == 0 {
+			does := "asks each value in turn"
+			if len(fieldsOf(w.Form)) == 1 {
+				does = "asks for the answer"
+			}
+			list = append(list, command(does, "answer", v.Row.ID, w.NodeID))
+		}
+	}
+	if v.ours {
+		does := "goes on, once it is answered"
+		switch {
+		case ready || len(v.Waits) == 0:
+			does = "goes on"
+		case v.Waits[0].For == "signal": // those for people come first
+			does = "goes on, once the signal has come"
+		case v.Waits[0].For == "timer":
+			does = "goes on, once its time has come"
+		}
+		list = append(list, command(does, "resume", v.Row.ID))
+	}
+	return list
+}
+
+// nextOfFailure returns the commands of a run that failed.
+func (v *View) nextOfFailure() []Command {
+	var list []Command
+	if v.cut > 0 {
+		list = append(list, command("the whole output of the failed step", v.logArguments()...))
+	}
+	if retry := v.Failure.Retry; retry != nil && retry.Denied {
+		if !v.Code.IsZero() {
+			list = append(list, command("what it changed", "diff", "--code", v.frame(0), v.Row.ID))
+		}
+		return append(list, command("asks for the approval again", "resume", v.Row.ID))
+	}
+	if c := v.Failure.Change; c != nil {
+		list = append(list, command("the change before it", "diff", "--code", v.frame(c.Before), v.frame(c.Frame)))
+	}
+	if !v.ours {
+		return list
+	}
+	if args := v.RetryArguments(); args != nil {
+		list = append(list, command("a fork "+v.Failure.Retry.Does(), args...))
+	}
+	return append(list, command("tries it again in the run", "resume", v.Row.ID))
+}
+
+// logArguments returns the arguments of the command that prints the log of the failed attempt.
+func (v *View) logArguments() []string {
+	a := v.Failure.Attempt
+	args := []string{"logs", v.Row.ID, a.NodeID}
+	if a.Iteration > 0 {
+		args = append(args, "--iteration", strconv.Itoa(a.Iteration))
+	}
+	return args
+}
+
+// nextOfSession returns the commands of a session.
+func (v *View) nextOfSession() []Command {
+	run := v.Row.ID
+	var list []Command
+	switch n := len(v.turns); {
+	case !agent.CanGoOn(v.Entry) && (v.VCS == nil || v.VCS.Tree.IsZero()):
+		list = append(list, command("a brief for another agent", "session", "replay", run, "--dry-run"))
+	case !agent.CanGoOn(v.Entry):
+		list = append(list, command("its files, and a brief", "session", "replay", run, "--to", "DIR"))
+	case n > 0:
+		list = append(list, command("what if you had said here …", "session", "what-if", run+":turn:"+strconv.Itoa(v.turns[n-1].step.Iteration), "PROMPT"))
+	default:
+		list = append(list, command("goes on elsewhere from the last prompt, with other words", "session", "what-if", run))
+	}
+	if !v.Code.IsZero() {
+		list = append(list, command("what it changed", "diff", "--code", v.frame(0), run))
+		if v.Row.Status.Ended() || v.AwaitsPrompt() {
+			list = append(list, command("brings its changes here", "land", run))
+		}
+	}
+	return append(list, command("its frames", "timeline", run))
+}

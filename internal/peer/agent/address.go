@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Address returns the address of a frame of a session for what people type: SESSION, SESSION:N, RUN@ID or @ID. SESSION is a run, the agent's own
+// id, "@", or "": the newest session of the working copy. N is the number of a frame, "turn:7", or the id of a tool call. @ID is a frame of the
+// newest session, as RUN@ID is one of a run.
+func Address(ctx context.Context, s *timeline.Store, text string) (string, error) {
+	if id, ok := strings.CutPrefix(text, "@"); ok && id != "" && id[0] != ':' {
+		text = "@:" + strings.TrimPrefix(id, "@")
+	}
+	name, at, _ := strings.Cut(text, ":")
+	if strings.Contains(strings.TrimPrefix(name, "@"), "@") {
+		return text, nil
+	}
+	run, err := Session(ctx, s, name)
+	switch {
+	case err != nil || at == "":
+		return run, err
+	case strings.Trim(at, "0123456789") == "":
+		return run + ":" + at, nil
+	}
+	frame, err := frameOfCall(ctx, s, run, at)
+	if err != nil || frame == snapshot.NoFrame {
+		return run + "@" + at, err
+	}
+	return fmt.Sprintf("%s:%d", run, frame), nil
+}
+
+// frameOfCall returns the frame of a session's tool call by the agent's own id, if the frame does not have the id: the agent's hooks name
+// calls by aliases. Otherwise it returns snapshot.NoFrame.
+func frameOfCall(ctx context.Context, s *timeline.Store, run, id string) (int64, error) {
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return snapshot.NoFrame, err
+	}
+	at, alias, err := lineOfCall(s, head, id)
+	if err != nil || alias == "" {
+		return snapshot.NoFrame, err
+	}
+	for entry, err := range s.Chain(head.Entry()) {
+		if err != nil {
+			return snapshot.NoFrame, err
+		}
+		if entry.Frame == snapshot.NoFrame || !slices.Contains(entry.IDs, alias) {
+			continue
+		}
+		// A later call can have the same alias. The hook of this call came before its line.
+		mem, err := memoryOf(entry)
+		if err != nil || mem.Read[at.Transcript].Offset <= at.Offset {
+			return entry.Frame, err
+		}
+	}
+	return snapshot.NoFrame, nil
+}
+
+// lineOfCall returns the place of the line with a call, and the call's alias. The alias is "" if the session has no such call, or the agent
+// hands ids to its hooks.
+func lineOfCall(s *timeline.Store, head *timeline.Head, id string) (at snapshot.TranscriptRange, alias string, err error) {
+	found := false
+	for call, err := range head.Entry().AllToolCalls() {
+		if err != nil {
+			return at, "", timeline.Explain(err)
+		}
+		if call.CallToken == id && call.InputAt != nil {
+			at, found = *call.InputAt, true
+		}
+	}
+	if !found {
+		return at, "", nil
+	}
+	call, err := callAt(head.Entry(), head.Row().Workflow, at, id, func(key string, stored []byte) ([]byte, error) {
+		whole, err := s.Secrets(head.Row()).Look(snapshot.Place{Collection: snapshot.CollectionTranscript, Key: key}, stored)
+		return whole.Text, err
+	})
+	return at, call.Alias, err
+}
+
+// Session returns the id of the run that name names: a run or a unique prefix, the agent's own id of a session, or "@" or "" for the newest
+// session.
+func Session(ctx context.Context, s *timeline.Store, name string) (string, error) {
+	return resolveSession(ctx, s, name, s.ResolveRun)
+}
+
+// SessionToChange is Session for a command that changes the session: it takes no prefix.
+func SessionToChange(ctx context.Context, s *timeline.Store, name string) (string, error) {
+	return resolveSession(ctx, s, name, s.ResolveRunToChange)
+}
+
+// resolveSession returns the id of the run that name names. resolve finds a run.
+func resolveSession(ctx context.Context, s *timeline.Store, name string, resolve func(context.Context, string) (string, error)) (string, error) {
+	if name == "@" || name == "" {
+		return newestSession(ctx, s)
+	}
+	if name[0] == '@' {
+		return "", fault.New(fault.InvalidAddress, "%q is not a session", name).Hint("type @ for the newest session of this working copy")
+	}
+	run, err := resolve(ctx, name)
+	if fault.CodeOf(err) != fault.RunNotFound {
+		return run, err
+	}
+	for _, agent := range dialect.Names() {
+		if of, other := resolve(ctx, Run(agent, name)); other == nil {
+			return of, nil
+		}
+	}
+	return "", err
+}
+
+// newestSession returns the id of the newest session of the working copy or, if none was recorded there, of the repository.
+func newestSession(ctx context.Context, s *timeline.Store) (string, error) {
+	if here := sessionHere(ctx, s); here != "" {
+		return here, nil
+	}
+	sessions, err := Sessions(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	for _, run := range sessions {
+		// A fork is pending until its agent has started. "@" skips such a fork.
+		if run.Status != string(snapshot.RunPending) {
+			return run.RunID, nil
+		}
+	}
+	return "", fault.New(fault.RunNotFound, "no session of a coding agent was recorded in this repository").
+		Hint("`git smithers session enable` records sessions from then on")
+}

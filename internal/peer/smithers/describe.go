@@ -1,0 +1,64 @@
+package smithers
+
+import (
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/contents"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/stored"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
+)
+
+// The values of kept.Mark.What. markContent and markXML name the column whose hash is wrong. markFrame means that the
+// rendered tree cannot be used.
+const (
+	markContent = "content_hash"
+	markXML     = "xml_hash"
+	markFrame   = "frame"
+)
+
+// describe returns a note about one frame: how the frame's rows differ from the predicted rows, and the marks
+// of the frame. A mark says that a hash in a row does not match the data, or that the tree cannot be used. s is
+// the frame's snapshot, and one has the frame's facts. differs has the differences of the snapshot's texts from
+// the predicted texts. wrong is the reason why the frame does not have Smithers' tree, or nil.
+//
+// end has the frame's tree and the earlier rows. If the frame has a row in _smithers_frames, describe sets
+// end.lastRow and end.lastTree.
+func (d *drafter) describe(end *lineEnd, s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) (note frameNote, err error) {
+	row := &note.row
+	mark := func(what, kept, found string) {
+		note.marks = append(note.marks, stored.Mark{Frame: one.Frame, PeerNo: one.PeerNo, What: what, Stored: kept, Found: found})
+	}
+	if one.PeerNo != one.Frame {
+		row.PeerNo = &one.PeerNo
+	}
+	if s.Layout != source.Compact {
+		row.Layout = s.Layout
+	}
+	if !differs.IsZero() {
+		row.Shape = &differs
+	}
+	if one.ContentHash != s.ContentHash {
+		mark(markContent, s.ContentHash, one.ContentHash)
+	}
+	if row.Snapshot, err = dbrow.DifferenceOfOne(tables.WithoutContents(*d.peer.Tx.Table(tables.Snapshots)), tables.PredictSnapshot(one, end.last), s.Row, d.peer.At); err != nil {
+		return note, err
+	}
+	table := d.peer.Tx.Table(tables.Frames)
+	if table == nil {
+		return note, nil
+	}
+	actual, has := d.peer.Trees.Rows[one.PeerNo]
+	if row.Frame, err = dbrow.DifferenceOfOne(*table, tables.PredictFrame(one, end.lastRow, end.lastTree), actual, d.peer.At); err != nil || !has {
+		return note, err
+	}
+	// A tree that cannot be used has no hash to compare.
+	if kept := dbrow.TextOf(actual, "xml_hash"); wrong != nil {
+		mark(markFrame, kept, strings.ReplaceAll(wrong.Error(), source.ErrDamaged.Error()+": ", ""))
+	} else if found := source.XMLHash(end.tree); kept != found {
+		mark(markXML, kept, found)
+	}
+	end.lastRow, end.lastTree = actual, one.Tree
+	return note, nil
+}

@@ -1,0 +1,135 @@
+package smithers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrun"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/stored"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/workcopy"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// captureFirst captures the working copies of the runs in im.filesOf, which probably have new frames. It sets
+// im.copies. It runs before the pass reads the database, so that the read transaction is short. If im.filesOf is
+// empty, captureFirst does nothing.
+func (im *importJob) captureFirst(ctx context.Context) (err error) {
+	if len(im.filesOf) == 0 {
+		return nil
+	}
+	if im.copies, err = workcopy.NewFinder(ctx, im.store); err != nil {
+		return timeline.Explain(err)
+	}
+	im.copies.Database = im.path
+	for _, row := range im.filesOf {
+		root, _ := workcopy.RootsOf(row)
+		if _, err := im.copies.Capture(ctx, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// letGo closes the working copies of a pass and sets im.copies to nil. If im.copies is nil, letGo does nothing.
+func (im *importJob) letGo() error {
+	if im.copies == nil {
+		return nil
+	}
+	err := im.copies.Close()
+	im.copies = nil
+	return err
+}
+
+// framesFirst imports the frames of one run up to the frame upTo, and leaves the run's other rows to a later pass.
+// from has the run's row. upTo is the newest frame that a watch found. framesFirst must be fast, because the
+// captured files must still belong to this frame.
+//
+// If the watch knows the run's earlier rows, framesFirst first reads only the new rows. If these rows are not
+// enough, or the watch does not know the earlier rows, it reads all rows that frames need.
+//
+// done is true if the repository then has the frames. If done is false and err is nil, the run is unchanged and
+// needs a pass over all rows.
+func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.RunRow, upTo source.Head) (out ImportedRun, done bool, err error) {
+	r := im.runPass(tx, from)
+	enough := false
+	if known := im.memory.runs[from.ID]; known != nil && known.rows != nil {
+		enough, err = r.ReadLater(&known.rows.SeenRows)
+	}
+	if enough && err == nil {
+		if done, err = r.appendFrames(ctx, upTo); done || err != nil {
+			return r.out, done, err
+		}
+	}
+	if err != nil {
+		return r.out, false, err
+	}
+	r = im.runPass(tx, from)
+	if err := r.ReadForFrames(); err != nil {
+		return r.out, false, err
+	}
+	done, err = r.appendFrames(ctx, upTo)
+	return r.out, done, err
+}
+
+// appendFrames appends the frames up to upTo in a live pass that has read its rows. done is true if the repository
+// then has the frames, even if another process has imported them. In these cases, done is false and nothing is
+// appended:
+//
+//   - The rows lack the frame upTo.
+//   - The run was never imported.
+//   - Smithers' frames do not continue from the run's newest frame.
+//   - The repository has other frames than the watch knows.
+func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool, err error) {
+	at := slices.Index(r.Heads, upTo)
+	if at < 0 {
+		return false, nil
+	}
+	r.Heads, r.live = r.Heads[:at+1], true
+	if _, err := r.open(ctx); err != nil || r.head == nil || !r.imported {
+		return false, err
+	}
+	row := r.head.Row()
+	met := stored.Meet(r.frames, r.now, row.Parent != nil, r.Heads)
+	switch {
+	case met.End != row.Frame || met.End < r.was.Pass.Frame:
+		return false, nil // Smithers' frames do not continue from the run's newest frame
+	case r.Had != nil && (r.recalled == nil || r.Had != &r.recalled.SeenRows || met.Count != len(r.Had.Heads)):
+		return false, nil // the repository's frames are not the ones that the watch knew
+	case met.Count == len(r.Heads):
+		if err := r.Tx.Check(); err != nil {
+			return false, err
+		}
+		return true, r.im.memory.keep(r, r.head.Entry().ID) // another watch has imported the frames
+	}
+	first, err := r.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer r.series.Close()
+	before := r.entry
+	for i := first; i < len(r.Heads); i++ {
+		if err := r.appendFrame(ctx, i); err != nil {
+			return false, fmt.Errorf("frame %d: %w", r.Heads[i].Frame, err)
+		}
+	}
+	_, err = r.commit(ctx, before)
+	return err == nil, err
+}
+
+// addPass adds the progress of the import to step, the last frame of a live pass, with the ext/smithers rows of the new
+// frames. line is the line before step. The progress has no digest of the rows, because a live pass does not read most
+// rows.
+func (d *drafter) addPass(line *runLine, step *lineStep) (err error) {
+	frame := step.frame
+	frame.pass = &stored.Pass{
+		Number: line.ext.Pass.Number + 1, Frame: frame.facts.Frame, Events: int64(step.upTo), Predictions: stored.Predictions,
+	}
+	described := append(slices.Clone(line.described), frame.facts.Frame)
+	now := line.now.OfFrames(described)
+	now.Pass, now.Marks = *frame.pass, slices.Concat(now.Marks, frame.note.marks)
+	now.Frames[frame.facts.Frame] = frame.note.row
+	step.draft.Ext, err = stored.Changes(line.ext.OfFrames(described), now)
+	return err
+}

@@ -1,4 +1,4 @@
-# Needs Go and git. `make help` lists the targets, `make test` is what CI runs.
+# Needs Go and git. `make help` lists the targets; `make test` and then `make ci` are what CI runs.
 
 TAGS     := urfave_cli_no_docs
 PREFIX   ?= /usr/local
@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test check checks build vet cross tidy fmt-check lint house vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
+.PHONY: help demo repositories test ci check checks build vet cross tidy fmt-check lint house vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -51,19 +51,23 @@ help: ## list the targets
 demo: build ## run the main job on a scratch repository, and show it
 	@PATH="$(CURDIR)/bin:$$PATH" sh testdata/demo/demo.sh
 
-# Two lanes run side by side: much of a test is waiting, and more take turns of the processor.
 # All five at once took 6:50 where one after the other took 5:23, on two cores.
 LANES := $(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 repositories: build ## make the test repository of this version of the format anew; versions before it stay as they are
 	sh testdata/repositories/make.sh bin/git-smithers testdata/repositories/format-2.bundle testdata/smithers/imported.bundle
 
-test: tools ## everything that must pass every day
-	@rm -rf .tests && $(LANES) checks everyday race newer-git test-smithers test-langgraph
+test: ## the tests of the program: needs Go and git, and fetches jj with npm if npm is there
+	@rm -rf .tests && tools/jj.sh
+	@$(MAKE) --no-print-directory everyday
+
+# Two lanes run side by side: much of a test is waiting, and more take turns of the processor.
+ci: tools ## everything else that must pass at every commit: linters, the race detector, a newer git, Codex CLI, Smithers, LangGraph
+	@$(LANES) checks race newer-git test-smithers test-langgraph
 
 checks: build vet tidy fmt-check man-check demo-check lint ## everything that must pass but the tests
 
-check: test ## the same as test
+check: test ci ## everything that must pass at every commit
 
 build: ## build bin/git-smithers and bin/git-smithers-view
 	CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers .
@@ -110,10 +114,9 @@ fmt: ## rewrite every file as the linter wants it
 tools: ## fetch and build what the tests run: jj, a newer git, Smithers, Codex CLI, LangGraph
 	@{ tools/smithers.sh && tools/agents.sh codex && tools/langgraph.sh; } & fetched=$$!; tools/jj.sh && tools/newer-git.sh && wait $$fetched
 
-everyday: tools ## tests without the race detector, temporary files in memory
-	@$(EVERYDAY) everyday -memory $(TESTFLAGS) -skip '^TestSmithers|^TestLangGraph|$(LONG)' $$(go list ./... | grep -vxF "$$(go list $(MEETINGS))")
-	@$(EVERYDAY) everyday-alone -memory $(TESTFLAGS) -run '$(ALONE)' ./objstore
+everyday: ## the tests that `make test` runs: without the race detector, temporary files in memory
 	@go test -C tools/release -trimpath ./...
+	@$(EVERYDAY) everyday -memory $(TESTFLAGS) -skip '^TestSmithers|^TestLangGraph|^TestAgent|$(LONG)' ./...
 
 race: cc tools ## tests of what runs side by side, with the race detector
 	@$(RACED) race -memory $(TESTFLAGS) $(RACE) -skip '$(ALONE)' $(MEETINGS)

@@ -12,21 +12,13 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/hooks"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// setupDocument is the document of session enable --json and session disable --json.
-type setupDocument struct {
-	Kind    string `json:"kind"`
-	Agent   string `json:"agent"`
-	File    string `json:"file"` // relative to the top of the working copy, with slashes; the whole path with --user
-	Enabled bool   `json:"enabled"`
-	Changed bool   `json:"changed"`
-}
 
 // placeFlags returns the flags --shared and --user.
 func placeFlags() []urfave.Flag {
@@ -186,7 +178,8 @@ func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool) er
 	if !s.JSON {
 		return nil
 	}
-	return s.WriteJSON(setupDocument{"session-hooks", setup.Agent.Name, filepath.ToSlash(setup.File()), enabled, changed})
+	return s.WriteJSON(term.Document("session-hooks", term.Member("agent", setup.Agent.Name), term.Member("file", filepath.ToSlash(setup.File())),
+		term.Member("enabled", enabled), term.Member("changed", changed)))
 }
 
 // withSetup calls f with the setup of each agent that the command line names, or of those that others returns. Codes: usage for an unknown agent,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/share/secretscan"
@@ -28,15 +29,6 @@ const (
 	formatSeed     = "seed"
 	formatMessages = "messages"
 )
-
-// exportDocument is the document of session export -o FILE --json.
-type exportDocument struct {
-	Kind   string `json:"kind"`
-	Run    string `json:"run"`
-	Format string `json:"format"`
-	File   string `json:"file"`
-	Lines  int    `json:"lines"`
-}
 
 func exportCommand() *arg.Command {
 	cmd := &arg.Command{
@@ -149,7 +141,8 @@ func runExport(ctx context.Context, s *session.Session, j exportJob, file string
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(exportDocument{"session-export", j.at.Address.Run, j.format, file, lines})
+		return s.WriteJSON(term.Document("session-export", term.Member("run", j.at.Address.Run), term.Member("format", j.format), term.Member("file", file),
+			term.Member("lines", lines)))
 	}
 	s.Note("wrote %s of %s to %s", plain.Count(lines, "line"), plain.Text(j.at.Address.Run), plain.Text(file))
 	return nil

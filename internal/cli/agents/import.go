@@ -10,20 +10,13 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// importDocument is the document of session import --json for one file.
-type importDocument struct {
-	Kind  string `json:"kind"`
-	Agent string `json:"agent"`
-	File  string `json:"file"`
-	*agent.Imported
-}
 
 func importCommand() *arg.Command {
 	return &arg.Command{
@@ -105,7 +98,7 @@ func importFile(ctx context.Context, s *session.Session, store *timeline.Store, 
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(importDocument{"session-import", speaks.Name, file, done})
+		return s.WriteJSON(term.Document("session-import", term.Member("agent", speaks.Name), term.Member("file", file), done))
 	}
 	if done.TooLong > 0 {
 		s.Warn(fmt.Errorf("%s of %s are left out: they have more than 8 MB", plain.Count(done.TooLong, "line"), file))

@@ -14,12 +14,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// tagDocument is one line of session tags --json.
-type tagDocument struct {
-	Kind string `json:"kind"`
-	agent.Tag
-}
-
 func tagsCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "tags",
@@ -82,14 +76,11 @@ func runTags(ctx context.Context, s *session.Session, store *timeline.Store, c *
 
 // writeTags prints a line for each tag.
 func writeTags(s *session.Session, tags []agent.Tag) error {
+	if s.JSON {
+		return term.WriteAll(s.Terminal, "session-tag", tags)
+	}
 	t := term.Table{Header: []string{"TAG", "COMMIT"}}
 	for _, tag := range tags {
-		if s.JSON {
-			if err := s.WriteJSON(tagDocument{"session-tag", tag}); err != nil {
-				return err
-			}
-			continue
-		}
 		t.Add(term.Cell{Text: tag.Name}, term.Cell{Text: tag.Commit})
 	}
 	if s.JSON {

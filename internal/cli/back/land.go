@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -240,13 +241,6 @@ func runAbort(ctx context.Context, s *session.Session, store *timeline.Store, ye
 	})
 }
 
-// pullRequestDocument is the document of land --pr --json.
-type pullRequestDocument struct {
-	Kind  string `json:"kind"`
-	Title string `json:"title"`
-	Body  string `json:"body"`
-}
-
 // runPullRequest prints a title and a body for a pull request.
 func runPullRequest(ctx context.Context, s *session.Session, store *timeline.Store, req app.LandRequest) error {
 	pr, err := requests.Open(s, store).PullRequest(ctx, req)
@@ -254,7 +248,7 @@ func runPullRequest(ctx context.Context, s *session.Session, store *timeline.Sto
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(pullRequestDocument{"pull-request", pr.Title, pr.Body})
+		return s.WriteJSON(term.Document("pull-request", term.Member("title", pr.Title), term.Member("body", pr.Body)))
 	}
 	return s.Printf("%s\n\n%s", pr.Title, pr.Body)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -105,17 +106,9 @@ func runRestore(ctx context.Context, s *session.Session, store *timeline.Store, 
 	}
 	ctx = context.WithoutCancel(ctx) // the files are restored, so print the changes, even after Ctrl-C
 	if s.JSON {
-		return s.WriteJSON(restoreDocument{kind, requests.DescribeRestored(done, opts.dryRun)})
+		return s.WriteJSON(term.Document(kind, requests.DescribeRestored(done, opts.dryRun)))
 	}
 	return requests.TellRestored(ctx, s, store, done, opts.dryRun)
-}
-
-// checkoutDocument is the document of restore --to --json.
-type checkoutDocument struct {
-	Kind string `json:"kind"`
-	From string `json:"from"`
-	Path string `json:"path"`
-	requests.RestoredCode
 }
 
 // runCheckout makes a new working copy with the files of a frame, and prints the path of the working copy. opts.to is
@@ -127,15 +120,9 @@ func runCheckout(ctx context.Context, s *session.Session, store *timeline.Store,
 	}
 	path := made.WorkingCopy.Root()
 	if s.JSON {
-		return s.WriteJSON(checkoutDocument{"checkout", made.From.String(), path, requests.CodeOf(made.VCS)})
+		return s.WriteJSON(term.Document("checkout", term.Member("from", made.From.String()), term.Member("path", path), requests.CodeOf(made.VCS)))
 	}
 	s.Note("made a new working copy with the files of %s", plain.Text(made.From.String()))
 	requests.NoteIncomplete(s, made.VCS)
 	return s.Printf("%s\n", plain.Text(path))
-}
-
-// restoreDocument is the document of restore --json, and of revert --json without a node.
-type restoreDocument struct {
-	Kind string `json:"kind"`
-	requests.RestoredDocument
 }

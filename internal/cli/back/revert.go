@@ -8,19 +8,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// revertDocument is the document of revert --json with a node.
-type revertDocument struct {
-	Kind      string `json:"kind"`
-	NodeID    string `json:"nodeId"`
-	Iteration int    `json:"iteration"`
-	Attempt   int    `json:"attempt"`
-	requests.RestoredDocument
-}
 
 func revertCommand() *arg.Command {
 	cmd := &arg.Command{
@@ -106,7 +98,8 @@ func runRevert(ctx context.Context, s *session.Session, store *timeline.Store, r
 	}
 	ctx = context.WithoutCancel(ctx) // the files are restored, so print the changes, even after Ctrl-C
 	if s.JSON {
-		return s.WriteJSON(revertDocument{"revert", req.Node, req.Iteration, done.Attempt, requests.DescribeRestored(done, req.DryRun)})
+		return s.WriteJSON(term.Document("revert", term.Member("nodeId", req.Node), term.Member("iteration", req.Iteration), term.Member("attempt", done.Attempt),
+			requests.DescribeRestored(done, req.DryRun)))
 	}
 	return requests.TellRestored(ctx, s, store, done, req.DryRun)
 }

@@ -14,12 +14,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// worktreeDocument is one line of worktrees --json and of worktrees prune --json.
-type worktreeDocument struct {
-	Kind string `json:"kind"`
-	files.RunWorktree
-}
-
 func worktreesCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "worktrees",
@@ -76,7 +70,7 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 		return err
 	}
 	if s.JSON {
-		return writeWorktrees(s, list)
+		return term.WriteAll(s.Terminal, "worktree", list)
 	}
 	if len(list) == 0 && s.OutTTY {
 		s.Note("no run has a worktree in this clone")
@@ -103,7 +97,7 @@ func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.
 		return err
 	}
 	if s.JSON {
-		return writeWorktrees(s, list)
+		return term.WriteAll(s.Terminal, "worktree", list)
 	}
 	if len(list) == 0 && s.OutTTY {
 		s.Note("no worktree to remove")
@@ -124,16 +118,6 @@ func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.
 		}
 		return text + ", with its branch"
 	})
-}
-
-// writeWorktrees prints a JSON document for each worktree of list.
-func writeWorktrees(s *session.Session, list []files.RunWorktree) error {
-	for _, worktree := range list {
-		if err := s.WriteJSON(worktreeDocument{"worktree", worktree}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // tableWorktrees prints a line for each worktree of list. state returns the text of the column STATE.

@@ -17,13 +17,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// branchDocument is one line of branches --json.
-type branchDocument struct {
-	Kind string `json:"kind"`
-	list.Branch
-	*agent.Name // nil if the fork is not a session
-}
-
 func branchesCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "branches",
@@ -62,7 +55,7 @@ func runBranches(ctx context.Context, s *session.Session, store *timeline.Store,
 	forks = arg.Last(window, forks, func(b list.Branch) int64 { return b.CreatedAtMs })
 	if s.JSON {
 		for _, branch := range forks {
-			if err := s.WriteJSON(branchDocument{"branch", branch, agent.NameAt(branch.Head(store))}); err != nil {
+			if err := s.WriteJSON(term.Document("branch", branch, agent.NameAt(branch.Head(store)))); err != nil {
 				return err
 			}
 		}

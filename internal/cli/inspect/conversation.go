@@ -17,12 +17,6 @@ import (
 // argumentShown is how many characters are shown of the argument of a call.
 const argumentShown = 160
 
-// messageDocument is one message of a conversation in logs --json.
-type messageDocument struct {
-	Kind string `json:"kind"`
-	agent.Message
-}
-
 // printConversation prints the conversation of a session up to an entry: what the user said after "> ", what the agent said as it is, and a
 // line for each tool call. With --json, it prints a document for each message. Secrets stay placeholders.
 func printConversation(ctx context.Context, s *session.Session, at *timeline.LoadedEntry, opts logsOptions) error {
@@ -31,7 +25,7 @@ func printConversation(ctx context.Context, s *session.Session, at *timeline.Loa
 		return err
 	}
 	if s.JSON {
-		return writeMessages(s, chat.Messages)
+		return term.WriteAll(s.Terminal, "message", chat.Messages)
 	}
 	text, from, total := opts.lines.of(conversationText(ctx, s, chat))
 	if text == "" {
@@ -62,7 +56,7 @@ func followConversation(ctx context.Context, s *session.Session, head *timeline.
 			for settled > messages && !ended && chat.Messages[settled-1].Role != "user" {
 				settled--
 			}
-			err = writeMessages(s, chat.Messages[messages:settled])
+			err = term.WriteAll(s.Terminal, "message", chat.Messages[messages:settled])
 			messages = settled
 		} else {
 			lines := linesOf(conversationText(ctx, s, chat))
@@ -88,16 +82,6 @@ func sharedLines(a, b []string) (n int) {
 		n++
 	}
 	return n
-}
-
-// writeMessages prints messages as JSON.
-func writeMessages(s *session.Session, messages []agent.Message) error {
-	for _, m := range messages {
-		if err := s.WriteJSON(messageDocument{"message", m}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // conversationText returns a conversation for people. It ends with a line feed if it is not empty.

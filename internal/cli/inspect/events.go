@@ -20,13 +20,6 @@ type eventsOptions struct {
 	count  bool
 }
 
-// eventCountDocument is the document of events --count --json.
-type eventCountDocument struct {
-	Kind  string `json:"kind"`
-	RunID string `json:"runId"`
-	Count int64  `json:"count"`
-}
-
 func eventsCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "events",
@@ -121,7 +114,7 @@ func runEvents(ctx context.Context, s *session.Session, store *timeline.Store, o
 			return err
 		}
 		if s.JSON {
-			return s.WriteJSON(eventCountDocument{"events", opts.query.RunID, n})
+			return s.WriteJSON(term.Document("events", term.Member("runId", opts.query.RunID), term.Member("count", n)))
 		}
 		return s.Printf("%d\n", n)
 	}

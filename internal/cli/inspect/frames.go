@@ -20,12 +20,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// frameDocument is one line of frames --json.
-type frameDocument struct {
-	Kind string `json:"kind"`
-	list.FrameMatch
-}
-
 func framesCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "frames",
@@ -111,12 +105,7 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 	}
 	matches = arg.First(window, matches, func(match list.FrameMatch) int64 { return match.CreatedAtMs })
 	if s.JSON {
-		for _, match := range matches {
-			if err := s.WriteJSON(frameDocument{"frame", match}); err != nil {
-				return err
-			}
-		}
-		return nil
+		return term.WriteAll(s.Terminal, "frame", matches)
 	}
 	if len(matches) == 0 {
 		s.Note("no frame was found")

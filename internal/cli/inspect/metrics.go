@@ -9,14 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
 )
-
-// metricsDocument is the document of metrics --json.
-type metricsDocument struct {
-	Kind    string           `json:"kind"`
-	Metrics []metrics.Family `json:"metrics"`
-}
 
 func metricsCommand() *arg.Command {
 	return &arg.Command{
@@ -47,7 +42,7 @@ func runMetrics(ctx context.Context, s *session.Session, store *timeline.Store) 
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(metricsDocument{"metrics", families})
+		return s.WriteJSON(term.Document("metrics", term.Member("metrics", families)))
 	}
 	return metrics.Write(s.Out, families)
 }

@@ -28,14 +28,6 @@ type scoresOptions struct {
 	limit   int    // 0 for all
 }
 
-// scoreLineDocument is one line of scores --json.
-type scoreLineDocument struct {
-	Kind  string `json:"kind"`
-	RunID string `json:"runId"`
-	ID    string `json:"id"` // Smithers' id of the score
-	snapshot.Score
-}
-
 func scoresCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "scores",
@@ -80,7 +72,7 @@ func runScores(ctx context.Context, s *session.Session, store *timeline.Store, o
 	}
 	if s.JSON {
 		for _, score := range scores {
-			if err := s.WriteJSON(scoreLineDocument{"score", run, score.ID(run), score}); err != nil {
+			if err := s.WriteJSON(term.Document("score", term.Member("runId", run), term.Member("id", score.ID(run)), score)); err != nil {
 				return err
 			}
 		}

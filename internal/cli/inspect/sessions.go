@@ -12,12 +12,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// sessionDocument is one line of runs --sessions --json.
-type sessionDocument struct {
-	Kind string `json:"kind"`
-	agent.SessionInfo
-}
-
 // runSessions prints a line for each session of a coding agent, that with the newest frame first.
 func runSessions(ctx context.Context, s *session.Session, store *timeline.Store, window arg.Window) error {
 	sessions, err := agent.Sessions(ctx, store)
@@ -26,12 +20,7 @@ func runSessions(ctx context.Context, s *session.Session, store *timeline.Store,
 	}
 	sessions = arg.First(window, sessions, func(run agent.SessionInfo) int64 { return run.UpdatedAtMs })
 	if s.JSON {
-		for _, run := range sessions {
-			if err := s.WriteJSON(sessionDocument{"session", run}); err != nil {
-				return err
-			}
-		}
-		return nil
+		return term.WriteAll(s.Terminal, "session", sessions)
 	}
 	if len(sessions) == 0 && s.OutTTY {
 		s.Note("no sessions yet: `git smithers session enable` records coding agents")

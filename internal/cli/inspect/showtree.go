@@ -16,14 +16,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// treeDocument is the document of show --tree --json.
-type treeDocument struct {
-	Kind  string          `json:"kind"`
-	RunID string          `json:"runId"`
-	Frame int64           `json:"frame"`
-	Tree  json.RawMessage `json:"tree"` // as it was rendered; null if the frame has no tree
-}
-
 // A treeElement is an element of a rendered tree, or a text.
 type treeElement struct {
 	Tag      string            `json:"tag"`
@@ -39,7 +31,7 @@ func showTree(ctx context.Context, s *session.Session, store *timeline.Store, at
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(treeDocument{"tree", at.Address.Run, at.Address.Frame, text})
+		return s.WriteJSON(term.Document("tree", term.Member("runId", at.Address.Run), term.Member("frame", at.Address.Frame), term.Member("tree", text)))
 	}
 	state, err := at.Entry.State()
 	if err != nil {

@@ -38,15 +38,14 @@ type sqlOptions struct {
 	stateOf string // the run whose states the query finds; "" for none
 }
 
-// tableDocument is one line of sql --tables --json.
-type tableDocument struct {
-	Kind    string           `json:"kind"`
-	Name    string           `json:"name"`
-	Columns []columnDocument `json:"columns"`
+// A sqlTable is a table of the index, as sql --tables lists it.
+type sqlTable struct {
+	Name    string      `json:"name"`
+	Columns []sqlColumn `json:"columns"`
 }
 
-// columnDocument describes one column of a table.
-type columnDocument struct {
+// A sqlColumn is a column of a table.
+type sqlColumn struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	With string `json:"with,omitempty"` // the flag that a query needs for the column

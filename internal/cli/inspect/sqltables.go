@@ -23,29 +23,24 @@ func printTables(ctx context.Context, s *session.Session, index *sqliteindex.Ind
 	if err != nil {
 		return err
 	}
-	var tables []tableDocument
+	var tables []sqlTable
 	for _, row := range answer.Rows {
-		name, column := sqlText(row[0]), columnDocument{Name: sqlText(row[1]), Type: columnType(sqlText(row[2]))}
+		name, column := sqlText(row[0]), sqlColumn{Name: sqlText(row[1]), Type: columnType(sqlText(row[2]))}
 		if n := len(tables); n > 0 && tables[n-1].Name == name {
 			tables[n-1].Columns = append(tables[n-1].Columns, column)
 			continue
 		}
-		tables = append(tables, tableDocument{"table", name, []columnDocument{column}})
+		tables = append(tables, sqlTable{name, []sqlColumn{column}})
 	}
 	for i := range tables {
 		if tables[i].Name == stateTable {
 			for _, name := range stateColumns() {
-				tables[i].Columns = append(tables[i].Columns, columnDocument{name, "JSON", withState})
+				tables[i].Columns = append(tables[i].Columns, sqlColumn{name, "JSON", withState})
 			}
 		}
 	}
 	if s.JSON {
-		for _, doc := range tables {
-			if err := s.WriteJSON(doc); err != nil {
-				return err
-			}
-		}
-		return nil
+		return term.WriteAll(s.Terminal, "table", tables)
 	}
 	return s.Paged(ctx, func() error { return printTableNames(s, tables) })
 }
@@ -58,7 +53,7 @@ func columnType(declared string) string {
 }
 
 // printTableNames prints a line for each table: its name, and the names of its columns.
-func printTableNames(s *session.Session, tables []tableDocument) error {
+func printTableNames(s *session.Session, tables []sqlTable) error {
 	t := term.Table{Header: []string{"TABLE", "COLUMNS"}}
 	for _, doc := range tables {
 		names := make([]string, len(doc.Columns))

@@ -21,12 +21,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// timelineDocument is the document of timeline --json. It has the members of Smithers' document, and the member kind.
-type timelineDocument struct {
-	Kind     string       `json:"kind"`
-	Timeline timelineNode `json:"timeline"`
-}
-
 // timelineNode has the timeline of a run, and the timelines of its forks. Frames replaces the member of RunTimeline.
 type timelineNode struct {
 	list.RunTimeline
@@ -140,7 +134,7 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 		if err != nil {
 			return err
 		}
-		return s.WriteJSON(timelineDocument{"timeline", node})
+		return s.WriteJSON(term.Document("timeline", term.Member("timeline", node)))
 	}
 	text := timelineText{
 		p: display.NewPainter(ctx, s), zone: s.Now().Location(), long: opts.long, effects: effects, all: opts.all, waits: make(map[string]string),

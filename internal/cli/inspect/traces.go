@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -22,14 +23,6 @@ import (
 type tracesOptions struct {
 	runs []string // whole ids, or their beginnings
 	send bool
-}
-
-// sentDocument is one line of traces --send --json.
-type sentDocument struct {
-	Kind  string  `json:"kind"`
-	RunID string  `json:"runId"`
-	Sent  bool    `json:"sent"`
-	Error *string `json:"error"` // why it was not sent; null if it was
 }
 
 func tracesCommand() *arg.Command {
@@ -187,11 +180,11 @@ func sendTrace(ctx context.Context, s *session.Session, store *timeline.Store, v
 // toldTrace prints what became of the trace of a run. why is the reason why it was not sent, or nil.
 func toldTrace(s *session.Session, run string, why error) error {
 	if s.JSON {
-		doc := sentDocument{Kind: "trace", RunID: run, Sent: why == nil}
+		var reason *string
 		if why != nil {
-			doc.Error = new(why.Error())
+			reason = new(why.Error())
 		}
-		return s.WriteJSON(doc)
+		return s.WriteJSON(term.Document("trace", term.Member("runId", run), term.Member("sent", why == nil), term.Member("error", reason)))
 	}
 	if why != nil {
 		s.Warn(fmt.Errorf("the trace of run %s was not sent: %w", plain.Text(run), why))

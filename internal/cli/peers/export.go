@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
-	"github.com/git-smithers/git-smithers/internal/peer/smithers"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -22,13 +22,6 @@ type exportOptions struct {
 	to       string
 	root     string // the folder in which the runs continue; "" for a default folder
 	workflow string // the workflow file; "" for the files of the runs
-}
-
-// exportDocument is the document of export --json.
-type exportDocument struct {
-	Kind string                 `json:"kind"`
-	To   string                 `json:"to"`
-	Runs []smithers.ExportedRun `json:"runs"`
 }
 
 func exportCommand() *arg.Command {
@@ -88,7 +81,7 @@ func runExport(ctx context.Context, s *session.Session, store *timeline.Store, o
 		s.Note("an engine had the database locked: written at try %d", exported.Retries+1)
 	}
 	if s.JSON {
-		return s.WriteJSON(exportDocument{"export", opts.to, exported.Runs})
+		return s.WriteJSON(term.Document("export", term.Member("to", opts.to), term.Member("runs", exported.Runs)))
 	}
 	var b strings.Builder
 	for _, run := range exported.Runs {

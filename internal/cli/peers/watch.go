@@ -14,23 +14,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
-
-// watchDocument is the document of watch --json for a run that watch imported or refused.
-type watchDocument struct {
-	Kind string `json:"kind"`
-	importedRun
-}
-
-// watchingDocument is the document that watch --json prints when all runs in the database are imported, or if the
-// database does not exist yet.
-type watchingDocument struct {
-	Kind     string `json:"kind"`
-	Database string `json:"database"` // as it was typed
-}
 
 func watchCommand() *arg.Command {
 	return &arg.Command{
@@ -120,7 +108,7 @@ func notifyOfWatched(ctx context.Context, s *session.Session, store *timeline.St
 // database file.
 func tellWatching(s *session.Session, name string) error {
 	if s.JSON {
-		return s.WriteJSON(watchingDocument{"watching", name})
+		return s.WriteJSON(term.Document("watching", term.Member("database", name)))
 	}
 	if _, err := os.Stat(s.Path(name)); errors.Is(err, fs.ErrNotExist) {
 		s.Note("waiting for the database %s, which does not exist yet", plain.Text(name))
@@ -137,7 +125,7 @@ func tellWatched(s *session.Session, imported *smithers.ImportResult) error {
 	for _, run := range imported.Runs {
 		doc := describeImported(s, run)
 		if s.JSON {
-			if err := s.WriteJSON(watchDocument{"watch", doc}); err != nil {
+			if err := s.WriteJSON(term.Document("watch", doc)); err != nil {
 				return err
 			}
 			continue

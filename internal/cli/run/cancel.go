@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -39,16 +40,6 @@ Prints the run's id.`,
 	}
 }
 
-// cancelDocument is the document of cancel --json.
-type cancelDocument struct {
-	Kind   string `json:"kind"`
-	RunID  string `json:"runId"`
-	Status string `json:"status"`
-	Tip    string `json:"tip"`
-
-	Cancelled *list.Cancelled `json:"cancelled"`
-}
-
 // runCancel sets the status of a run to cancelled, prints the run's id, and notes the command that continues the run.
 // With --json, it prints only a document. run is the whole id of the run. by is the name of the person who cancels the run, or
 // "".
@@ -63,7 +54,8 @@ func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, r
 		if err != nil {
 			return err
 		}
-		return s.WriteJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String(), cancelled})
+		return s.WriteJSON(term.Document("cancel", term.Member("runId", row.ID), term.Member("status", row.Status), term.Member("tip", head.Entry().ID.String()),
+			term.Member("cancelled", cancelled)))
 	}
 	next, err := app.NextCommand(head, " continues the run")
 	if err != nil {

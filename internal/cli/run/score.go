@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -94,16 +95,6 @@ func parseScorer(cmd *arg.Command, c *urfave.Context) (*workflow.Scorer, error) 
 	return scorer, nil
 }
 
-// scoreDocument is the document of score --json.
-type scoreDocument struct {
-	Kind   string           `json:"kind"`
-	RunID  string           `json:"runId"`
-	Scorer string           `json:"scorer"`
-	Scores []snapshot.Score `json:"scores"`
-	Failed int              `json:"failed"` // tasks for which the scorer gave no score
-	Had    int              `json:"had"`    // tasks that it had scored before
-}
-
 // runScore runs the scorer and prints its scores.
 func runScore(ctx context.Context, s *session.Session, store *timeline.Store, req app.ScoreRequest) error {
 	done, err := requests.Open(s, store).Score(ctx, req)
@@ -111,8 +102,8 @@ func runScore(ctx context.Context, s *session.Session, store *timeline.Store, re
 		return err
 	}
 	if s.JSON {
-		doc := scoreDocument{"score", done.Run, req.Scorer.Name, append([]snapshot.Score{}, done.Scores...), done.Failed, done.Had}
-		return cmp.Or(err, s.WriteJSON(doc))
+		return cmp.Or(err, s.WriteJSON(term.Document("score", term.Member("runId", done.Run), term.Member("scorer", req.Scorer.Name),
+			term.Member("scores", append([]snapshot.Score{}, done.Scores...)), term.Member("failed", done.Failed), term.Member("had", done.Had))))
 	}
 	for _, score := range done.Scores {
 		name := display.AttemptName(plain.Text(score.NodeID), score.Iteration)

@@ -9,19 +9,12 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/share"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// bundleDocument is the document of bundle --json.
-type bundleDocument struct {
-	Kind  string   `json:"kind"`
-	Runs  []string `json:"runs"`
-	File  string   `json:"file"`
-	Bytes int64    `json:"bytes"`
-}
 
 func bundleCommand() *arg.Command {
 	return &arg.Command{
@@ -63,7 +56,7 @@ func pipeBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, r
 		return err
 	}
 	if s.JSON {
-		s.TalkJSON(bundleDocument{"bundle", ids, "-", int64(written)})
+		s.TalkJSON(bundleDocument(ids, "-", int64(written)))
 	}
 	for _, id := range ids {
 		s.Note("%s", plain.Text(id))
@@ -100,7 +93,7 @@ func runBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, fi
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(bundleDocument{"bundle", ids, file, size})
+		return s.WriteJSON(bundleDocument(ids, file, size))
 	}
 	s.Note("wrote %s to %s: %s", plain.Count(len(ids), "run"), plain.Text(file), display.Size(size))
 	for _, id := range ids {
@@ -109,4 +102,9 @@ func runBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, fi
 		}
 	}
 	return nil
+}
+
+// bundleDocument returns the document of bundle --json. file is "-" for standard output.
+func bundleDocument(runs []string, file string, bytes int64) any {
+	return term.Document("bundle", term.Member("runs", runs), term.Member("file", file), term.Member("bytes", bytes))
 }

@@ -17,12 +17,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// fetchDocument is the document of fetch --json and unbundle --json.
-type fetchDocument struct {
-	Kind string `json:"kind"`
-	*share.FetchResult
-}
-
 func fetchCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "fetch",
@@ -110,7 +104,7 @@ func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *
 // it prints a note with the reason.
 func writeFetched(ctx context.Context, s *session.Session, kind string, fetched *share.FetchResult) error {
 	if s.JSON {
-		return s.WriteJSON(fetchDocument{kind, fetched})
+		return s.WriteJSON(term.Document(kind, fetched))
 	}
 	switch {
 	case fetched.None:

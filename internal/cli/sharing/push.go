@@ -16,13 +16,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// pushDocument is the document of push --json.
-type pushDocument struct {
-	Kind   string `json:"kind"`
-	DryRun bool   `json:"dryRun"`
-	*share.PushResult
-}
-
 func pushCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "push",
@@ -114,7 +107,7 @@ func runPush(ctx context.Context, s *session.Session, sharer *share.Sharer, req 
 // The table of a dry run says that the runs would be pushed.
 func writePushed(ctx context.Context, s *session.Session, pushed *share.PushResult, req share.PushRequest) error {
 	if s.JSON {
-		return s.WriteJSON(pushDocument{"push", req.DryRun, pushed})
+		return s.WriteJSON(term.Document("push", term.Member("dryRun", req.DryRun), pushed))
 	}
 	switch {
 	case len(pushed.Runs) > 0:

@@ -18,18 +18,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// remoteDocument is one line of remote --json.
-type remoteDocument struct {
-	Kind string `json:"kind"`
-	share.RemoteState
-}
-
-// forgetDocument is the document of remote --forget --json.
-type forgetDocument struct {
-	Kind string `json:"kind"`
-	*share.ForgetResult
-}
-
 func remoteCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "remote",
@@ -81,7 +69,7 @@ func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(forgetDocument{"forget", forgotten})
+		return s.WriteJSON(term.Document("forget", forgotten))
 	}
 	s.Note("forgot the last known state of %s: removed %s", plain.Text(forgotten.Remote), plain.Count(forgotten.Refs, "ref"))
 	return nil
@@ -100,7 +88,7 @@ func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	}
 	if s.JSON {
 		for _, state := range states {
-			if err := s.WriteJSON(remoteDocument{"remote", state}); err != nil {
+			if err := s.WriteJSON(term.Document("remote", state)); err != nil {
 				return err
 			}
 		}

@@ -21,18 +21,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// scanDocument is the document of scan --json.
-type scanDocument struct {
-	Kind string `json:"kind"`
-	*secretscan.Report
-}
-
-// allowedDocument is the document of scan --allowed --json, and of scan --allow --json.
-type allowedDocument struct {
-	Kind    string                 `json:"kind"`
-	Allowed []secretscan.Allowance `json:"allowed"`
-}
-
 // allowFlag returns the flag --allow of push and bundle.
 func allowFlag() urfave.Flag {
 	return &urfave.StringSliceFlag{Name: "allow", Usage: "let the finding with this `DIGEST` through once"}
@@ -92,7 +80,7 @@ func runScan(ctx context.Context, s *session.Session, store *timeline.Store, nam
 		return err
 	}
 	if s.JSON {
-		if err := s.WriteJSON(scanDocument{"scan", report}); err != nil {
+		if err := s.WriteJSON(term.Document("scan", report)); err != nil {
 			return err
 		}
 	} else if err := writeFindings(s, report); err != nil {
@@ -201,7 +189,7 @@ func listAllowed(s *session.Session, store *timeline.Store) error {
 		return err
 	}
 	if s.JSON {
-		return s.WriteJSON(allowedDocument{"allowed", append([]secretscan.Allowance{}, list...)})
+		return s.WriteJSON(term.Document("allowed", term.Member("allowed", append([]secretscan.Allowance{}, list...))))
 	}
 	t := term.Table{Header: []string{"DIGEST", "SINCE", "REASON"}}
 	for _, a := range list {

@@ -45,12 +45,6 @@ func (s *Terminal) TalksToPerson() bool { return !s.Quiet && !s.JSON && s.AtTerm
 // input, and --json is not given.
 func (s *Terminal) CanAsk() bool { return !s.JSON && s.InTTY && s.AtTerminal(s.Err) }
 
-// A warningDocument is the JSON document of a warning.
-type warningDocument struct {
-	Kind    string `json:"kind"`
-	Message string `json:"message"`
-}
-
 // Warn prints err on standard error as a warning. The command continues. If the same message was printed before, Warn
 // prints nothing.
 func (s *Terminal) Warn(err error) {
@@ -59,7 +53,7 @@ func (s *Terminal) Warn(err error) {
 		return
 	}
 	if s.JSON {
-		s.TalkJSON(warningDocument{"warning", text})
+		s.TalkJSON(Document("warning", Member("message", text)))
 		return
 	}
 	s.Talk("git-smithers: warning: %s\n", plain.Text(text))

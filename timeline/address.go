@@ -73,6 +73,19 @@ func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loade
 	return loadTip(ctx, s, at.Run, tip)
 }
 
+// At reads the entry at an address. The address has a run's whole id, and the number of a frame or snapshot.NoFrame for the run's tip.
+// Codes: invalid_run_id, run_not_found, run_pruned and frame_not_found.
+func (s *Store) At(ctx context.Context, at Address) (*LoadedEntry, error) {
+	run, tip, err := s.FindRun(ctx, at.Run, ToChange)
+	switch {
+	case err != nil:
+		return nil, err
+	case at.Frame == snapshot.NoFrame:
+		return loadTip(ctx, s, run, tip)
+	}
+	return s.LoadFrame(ctx, at, tip)
+}
+
 // Newest returns the entry at the tip of the run with exactly the given id, as Load does for an id that is not an address. Code:
 // run_not_found.
 func (s *Store) Newest(ctx context.Context, run string) (*LoadedEntry, error) {

@@ -149,7 +149,7 @@ func (j forkJob) point(ctx context.Context) (*LoadedEntry, error) {
 	if err != nil || from.Entry.Frame != snapshot.NoFrame {
 		return from, err
 	}
-	return j.store.Load(ctx, from.Address.String())
+	return j.store.At(ctx, from.Address)
 }
 
 // changes returns the changes of the child's state, in the order in which they are made: the changes of Prepare, the

@@ -59,7 +59,11 @@ func (d *Desk) landSteps(ctx context.Context, req LandRequest, purpose timeline.
 // checkShared refuses to land what others may have changed, or leaves it out of the step with req.Own.
 func (d *Desk) checkShared(ctx context.Context, req LandRequest, step *land.Step) error {
 	if req.Own {
-		own, err := d.ownPaths(ctx, step.To.Address.String())
+		at, err := d.Store.At(ctx, step.To.Address)
+		if err != nil {
+			return err
+		}
+		own, err := agent.OwnPaths(at, d.Store.Workspace().Root)
 		if err != nil {
 			return err
 		}
@@ -75,15 +79,6 @@ func (d *Desk) checkShared(ctx context.Context, req LandRequest, step *land.Step
 	return shared.Refusal(fault.LandRefused, step.To.Address.String()+" was not landed")
 }
 
-// ownPaths returns a function that reports whether a call of the session at an address names a file.
-func (d *Desk) ownPaths(ctx context.Context, address string) (func(path string) bool, error) {
-	at, err := d.Store.Load(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	return agent.OwnPaths(at, d.Store.Workspace().Root)
-}
-
 // landFrom returns the files since which changes are landed. text is an address or the number of a frame of the run, or ""
 // for the first frame of the run with files.
 func (d *Desk) landFrom(ctx context.Context, text, run, worktree string) (land.Files, error) {
@@ -93,16 +88,20 @@ func (d *Desk) landFrom(ctx context.Context, text, run, worktree string) (land.F
 	case strings.Trim(text, "0123456789") == "":
 		text = run + ":" + text
 	}
-	return d.filesAt(ctx, text, worktree)
-}
-
-// filesAt returns the files of the frame at an address.
-func (d *Desk) filesAt(ctx context.Context, address, worktree string) (land.Files, error) {
-	at, err := d.Store.Load(ctx, address)
+	at, err := d.Store.Load(ctx, text)
 	if err != nil {
 		return land.Files{}, err
 	}
 	return land.FilesAt(at, worktree)
+}
+
+// filesOf returns the files of the frame at an address.
+func (d *Desk) filesOf(ctx context.Context, address timeline.Address) (land.Files, error) {
+	at, err := d.Store.At(ctx, address)
+	if err != nil {
+		return land.Files{}, err
+	}
+	return land.FilesAt(at, "")
 }
 
 // turnSteps splits a step of a session into the steps of its turns.
@@ -110,7 +109,7 @@ func (d *Desk) turnSteps(ctx context.Context, summary *summary, whole land.Step)
 	if summary.dialogue == nil {
 		return nil, errNoTurns(whole.To.Address.Run)
 	}
-	at, err := d.Store.Load(ctx, whole.To.Address.String())
+	at, err := d.Store.At(ctx, whole.To.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +127,7 @@ func (d *Desk) turnSteps(ctx context.Context, summary *summary, whole land.Step)
 			continue
 		}
 		at := timeline.Address{Run: turn.Run, Frame: turn.Frame}
-		to, err := d.filesAt(ctx, at.String(), "")
+		to, err := d.filesOf(ctx, at)
 		if code := fault.CodeOf(err); err != nil && (code == fault.NoCode || code == fault.RunNotFound) {
 			continue // the next turn brings what this one changed
 		}

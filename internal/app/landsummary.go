@@ -39,7 +39,7 @@ type taskLine struct {
 
 // summaryOf returns the summary of a run at a frame.
 func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summary, error) {
-	at, err := d.Store.Load(ctx, address.String())
+	at, err := d.Store.At(ctx, address)
 	if err != nil {
 		return nil, err
 	}

@@ -3,13 +3,15 @@ package app
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
+
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // Restore restores the files of a frame in place, and returns the changes. With req.DryRun, it only returns the
 // changes. If the run's newest state lacks the current files, Restore saves the current files as a frame before it
-// changes them. See code.Restore for the codes of errors.
+// changes them. See files.Restore for the codes of errors.
 func (d *Desk) Restore(ctx context.Context, req files.RestoreRequest) (*files.RestoreResult, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -18,8 +20,12 @@ func (d *Desk) Restore(ctx context.Context, req files.RestoreRequest) (*files.Re
 }
 
 // RestoreOwn restores as Restore does, but only the files that the calls of tools of a session name.
-func (d *Desk) RestoreOwn(ctx context.Context, req files.RestoreRequest) (_ *files.RestoreResult, err error) {
-	if req.Only, err = d.ownPaths(ctx, req.From); err != nil {
+func (d *Desk) RestoreOwn(ctx context.Context, req files.RestoreRequest) (*files.RestoreResult, error) {
+	at, err := d.Store.Load(ctx, req.From)
+	if err != nil {
+		return nil, err
+	}
+	if req.Only, err = agent.OwnPaths(at, d.Store.Workspace().Root); err != nil {
 		return nil, err
 	}
 	return d.Restore(ctx, req)
@@ -27,7 +33,7 @@ func (d *Desk) RestoreOwn(ctx context.Context, req files.RestoreRequest) (_ *fil
 
 // Revert restores the files in place as they were after an attempt, and returns the changes. With req.DryRun, it only
 // returns the changes. If the run's newest state lacks the current files, Revert saves the current files as a frame
-// before it changes them. See code.Revert for the codes of errors.
+// before it changes them. See files.Revert for the codes of errors.
 func (d *Desk) Revert(ctx context.Context, req files.RevertRequest) (*files.RestoreResult, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
@@ -36,7 +42,7 @@ func (d *Desk) Revert(ctx context.Context, req files.RevertRequest) (*files.Rest
 }
 
 // CheckOut makes a new working copy with the files of a frame. req.Dir may be relative to the desk's folder, or "" for
-// a default folder. See code.Checkout for the codes of errors.
+// a default folder. See files.Checkout for the codes of errors.
 func (d *Desk) CheckOut(ctx context.Context, req files.CheckoutRequest) (*files.CheckoutResult, error) {
 	if req.Dir != "" {
 		req.Dir = d.Folder.Path(req.Dir)

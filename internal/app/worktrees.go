@@ -9,7 +9,7 @@ import (
 )
 
 // worktree opens the worktree of a run that spec describes, and makes it if it does not exist. If rebase is true, an
-// existing worktree is rebased, as code.OpenWorktree says. If a new worktree gets the files of a frame, worktree passes a
+// existing worktree is rebased, as files.OpenWorktree says. If a new worktree gets the files of a frame, worktree passes a
 // note to the teller. Tasks call worktree while the engine moves e.head, so worktree does not read e.head.
 //
 // If e.baseFiles is true, a new worktree gets the files of its base, even if spec asks for the files of the frame. If

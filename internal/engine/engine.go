@@ -109,7 +109,7 @@ type Options struct {
 	named bool // a user of the clone named the workflow's file
 }
 
-// WorkingCopy is the files that tasks work on. *code.WorkingCopy is a WorkingCopy.
+// WorkingCopy is the files that tasks work on. *files.WorkingCopy is a WorkingCopy.
 type WorkingCopy interface {
 	// Root returns the folder in which commands run; "" means Options.WorkDir.
 	Root() string

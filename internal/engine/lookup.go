@@ -296,7 +296,7 @@ func (l *lookup) find(ctx context.Context, j *job) (output []byte, err error) {
 	return output, nil
 }
 
-// Applier is a working copy whose files can be changed as an earlier attempt changed them. *code.WorkingCopy is an Applier.
+// Applier is a working copy whose files can be changed as an earlier attempt changed them. *files.WorkingCopy is an Applier.
 type Applier interface {
 	// Apply makes the edits if they fit, and reports whether they do. It changes no file if they do not.
 	Apply(ctx context.Context, edits []jjbridge.FileEdit) (fits bool, err error)

@@ -58,7 +58,7 @@ func (c *workingCopies) openShared(ctx context.Context) error {
 	return nil
 }
 
-// visited is a working copy that is told when a command is at work in it. *code.WorkingCopy is one.
+// visited is a working copy that is told when a command is at work in it. *files.WorkingCopy is one.
 type visited interface {
 	Enter()
 	Leave()

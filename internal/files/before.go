@@ -18,7 +18,7 @@ func Before(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry) (*
 	}
 	entry := at.Entry
 	if entry.Frame == snapshot.NoFrame {
-		newest, err := s.Load(ctx, at.Address.String())
+		newest, err := s.At(ctx, at.Address)
 		if err != nil {
 			return nil, err
 		}
@@ -28,7 +28,7 @@ func Before(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry) (*
 	if entry.Based != nil && *entry.Based != snapshot.NoFrame {
 		before = *entry.Based
 	}
-	return s.Load(ctx, timeline.Address{Run: run, Frame: before}.String())
+	return s.At(ctx, timeline.Address{Run: run, Frame: before})
 }
 
 // forkedFrom loads the frame from which a run was forked. It returns nil if the run is not a fork.

@@ -33,7 +33,7 @@ func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntr
 	if own == nil || own.Tree.IsZero() || own.Frame >= at.Address.Frame {
 		return nil, nil //nolint:nilnil // the files are as new as the frame's state
 	}
-	captured, err := s.Load(ctx, timeline.Address{Run: at.Address.Run, Frame: own.Frame}.String())
+	captured, err := s.At(ctx, timeline.Address{Run: at.Address.Run, Frame: own.Frame})
 	if fault.CodeOf(err) == fault.FrameNotFound {
 		return nil, nil //nolint:nilnil // the number belongs to the parent run
 	}

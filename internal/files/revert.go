@@ -67,7 +67,7 @@ func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restore
 	}
 	r.setConfirm(req.Confirm, req.DryRun)
 	if !req.DryRun && !req.Shared && attempt.Worktree == "" {
-		made, err := s.Load(ctx, at.String())
+		made, err := s.At(ctx, at)
 		if err != nil {
 			return nil, err
 		}

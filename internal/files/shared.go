@@ -87,7 +87,7 @@ func SharedWith(ctx context.Context, s *timeline.Store, entry *snapshot.Entry) (
 		return nil, timeline.Explain(err)
 	}
 	if entry.Frame != vcs.Frame {
-		made, err := s.Load(ctx, timeline.Address{Run: entry.Run, Frame: vcs.Frame}.String())
+		made, err := s.At(ctx, timeline.Address{Run: entry.Run, Frame: vcs.Frame})
 		if code := fault.CodeOf(err); code == fault.FrameNotFound || code == fault.RunNotFound || code == fault.RunPruned {
 			return nil, nil // the number is one of a run that this one was forked from
 		}
@@ -109,7 +109,7 @@ func AttemptSharedWith(ctx context.Context, s *timeline.Store, run string, a sna
 	if a.Frame == nil || a.Worktree != "" {
 		return nil, nil
 	}
-	at, err := s.Load(ctx, timeline.Address{Run: run, Frame: *a.Frame}.String())
+	at, err := s.At(ctx, timeline.Address{Run: run, Frame: *a.Frame})
 	if fault.CodeOf(err) == fault.FrameNotFound {
 		return nil, nil // the number is one of a run that this one was forked from
 	}

@@ -131,7 +131,7 @@ func (r *stateReader) before(ctx context.Context, run *RunTimeline, i int) (*sna
 		if based := run.frameBefore(i, *f.BasedOn); based != nil {
 			return r.state(*based)
 		}
-		at, err := r.store.Load(ctx, timeline.Address{Run: run.RunID, Frame: *f.BasedOn}.String()) // the frame is not shown
+		at, err := r.store.At(ctx, timeline.Address{Run: run.RunID, Frame: *f.BasedOn}) // the frame is not shown
 		if err != nil {
 			return nil, err
 		}

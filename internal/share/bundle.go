@@ -22,7 +22,7 @@ import (
 // BundleRequest says what a bundle has.
 type BundleRequest struct {
 	Runs  []string // ids or unique prefixes
-	Allow []string // digests of secrets that the bundle may have; see gate.Finding
+	Allow []string // digests of secrets that the bundle may have; see secretscan.Finding
 }
 
 // Bundle writes the runs of a request, the runs that they have called, and all objects that they reach to w. The format is a git

@@ -27,7 +27,7 @@ type PushRequest struct {
 	Frames bool     // also push frame refs, up to smithers.remoteFrameRefs
 	Revive bool     // delete the remote's tombstones of the named runs
 	DryRun bool     // report the runs that a push would send, and change nothing at the remote
-	Allow  []string // digests of secrets that may go to the remote this time; see gate.Finding
+	Allow  []string // digests of secrets that may go to the remote this time; see secretscan.Finding
 	// Confirm reports whether the untracked files of captured working copies may be pushed to a remote. A push calls
 	// Confirm if there are files at paths that no stored answer for the remote permits. nil means no. A dry run does not
 	// call Confirm.

@@ -92,7 +92,7 @@ func (r *runReader) tree(ctx context.Context, part *Part, from, to objstore.ID) 
 }
 
 // git returns what git diff-tree prints, at most most bytes. It reads no settings and attributes of the working copy, fetches
-// nothing, and takes a file above 1 MiB for binary, as code.Numstat does.
+// nothing, and takes a file above 1 MiB for binary, as files.Numstat does.
 func (r *runReader) git(ctx context.Context, most int64, args ...string) (out []byte, err error) {
 	git := gitexec.New(r.store.Repo(), append(slices.Clone(r.store.Env()), "GIT_NO_LAZY_FETCH=1"))
 	enough := errors.New("enough was read")

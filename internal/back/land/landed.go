@@ -11,7 +11,7 @@ import (
 
 // Files returns the files after the undo: those of have, in which the paths that the landing changed are as before it.
 // Other files stay as they are. before is the record of the files before the landing. Files has the signature of
-// code.RestoreJob.Merge, apart from before.
+// files.RestoreJob.Merge, apart from before.
 func (t *TakeBack) Files(ctx context.Context, have *jjbridge.CapturedFiles, before *snapshot.VCS) (*snapshot.VCS, error) {
 	paths, err := t.landedPaths(ctx, before.Tree)
 	if err != nil {
@@ -30,7 +30,7 @@ func (t *TakeBack) Files(ctx context.Context, have *jjbridge.CapturedFiles, befo
 func (t *TakeBack) landedPaths(ctx context.Context, before objstore.ID) ([]string, error) {
 	w := t.s.Workspace()
 	if t.op.Frame != nil {
-		after, err := t.s.Load(ctx, timeline.Address{Run: t.run, Frame: *t.op.Frame}.String())
+		after, err := t.s.At(ctx, timeline.Address{Run: t.run, Frame: *t.op.Frame})
 		if err != nil {
 			return nil, err
 		}

@@ -81,7 +81,7 @@ type Result struct {
 //
 // Error codes: invalid_address if the request names neither a frame nor a node; attempt_not_found; frame_not_found
 // if no frame precedes the attempt; run_owned; conflict if another process has changed the run; and every code of
-// code.Restore. With these errors, the state of the run and all files are unchanged.
+// files.Restore. With these errors, the state of the run and all files are unchanged.
 func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
 	head, frame, err := unownedAt(ctx, s, req.Run, req.Force)
 	if err != nil {

@@ -41,7 +41,7 @@ type UndoRequest struct {
 //
 // Error codes: nothing_to_undo if no op can be taken back; undo_refused for a fork that has run or that a
 // fetch made, for another engine's op and, without a run, for a prune; run_owned; and every code of
-// code.Restore; land_refused for a landing while another process lands in the working copy. With these errors, the state of
+// files.Restore; land_refused for a landing while another process lands in the working copy. With these errors, the state of
 // the run and all files are unchanged.
 func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
 	if err := land.RecordInterrupted(ctx, s, req.Run); err != nil {

@@ -15,7 +15,7 @@ import (
 // have them. If there are no such answers and signals, it notes nothing. tip is the newest entry of the run. at is the
 // address of the forked frame.
 func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.Store, tip *snapshot.Entry, at timeline.Address) error {
-	frame, err := store.Load(ctx, at.String())
+	frame, err := store.At(ctx, at)
 	if err != nil || frame.Entry.ID == tip.ID {
 		return err
 	}

@@ -93,7 +93,7 @@ Prints the new run's id.`,
 }
 
 // parseReplay reads the request from the command line. The error is usage if --to is empty or given without
-// --restore-vcs. The other errors are those of arg.ParseTarget, desk.ParseSettings and parseResets.
+// --restore-vcs. The other errors are those of arg.ParseTarget, requests.ParseSettings and parseResets.
 func parseReplay(s *session.Session, cmd *arg.Command, c *urfave.Context) (req app.ReplayRequest, err error) {
 	of, err := arg.ParseTarget(s, cmd, c)
 	if err != nil {

@@ -26,7 +26,7 @@ type FileDocument struct {
 	HunksLeft    int            `json:"hunksLeft,omitempty"`
 }
 
-// HunkDocument is a hunk in a JSON document, see code.Hunk.
+// HunkDocument is a hunk in a JSON document, see files.Hunk.
 type HunkDocument struct {
 	From      int64    `json:"from"`
 	FromLines int64    `json:"fromLines"`

@@ -26,7 +26,7 @@ func (t Trees) Arguments(args []string) []string {
 
 // Trees returns the trees with the files of From and To. From and To must not be nil. worktree is the name of the task
 // whose own worktree is compared, or "" for the files that tasks share. The error is no_code if From or To has no such
-// files. Trees also returns an error if code.CheckChanges finds that the comparison is too large.
+// files. Trees also returns an error if files.CheckChanges finds that the comparison is too large.
 func (c Sides) Trees(ctx context.Context, store *timeline.Store, worktree string) (out Trees, err error) {
 	if out.From, err = codeTree(c.From, worktree); err != nil {
 		return out, err

@@ -100,7 +100,7 @@ func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, 
 }
 
 // captureOne captures the frame that data describes, and returns the answer for the caller. The error is limit_exceeded
-// if data is too long, or an error of door.ParseCapture or of the capture.
+// if data is too long, or an error of captures.ParseCapture or of the capture.
 func captureOne(ctx context.Context, capturer *captures.Capturer, data []byte) (captures.Answer, error) {
 	if len(data) > term.MaxDocument {
 		return captures.Answer{}, fault.New(fault.LimitExceeded, "the capture is longer than %d bytes", term.MaxDocument)

@@ -13,7 +13,7 @@ import (
 )
 
 // notifyCommand returns the hidden command that runs the user's command for the notices that wait. This program starts
-// it, see desk.Courier.
+// it, see requests.Courier.
 func notifyCommand() *arg.Command {
 	return &arg.Command{
 		Name:    requests.NotifyCommand,

@@ -86,7 +86,7 @@ func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, 
 // there is no frame before done.Saved, or if that frame has no files, editedPaths returns no paths and the zero
 // address.
 func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store, done *files.RestoreResult) (since timeline.Address, paths []string, err error) {
-	saved, err := store.Load(ctx, done.Saved.String())
+	saved, err := store.At(ctx, *done.Saved)
 	if err != nil {
 		return since, nil, err
 	}

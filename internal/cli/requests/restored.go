@@ -194,7 +194,7 @@ func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Stor
 	if done.Frame == nil || done.VCS == nil {
 		return nil
 	}
-	at, err := store.Load(ctx, done.Frame.String())
+	at, err := store.At(ctx, *done.Frame)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ ends its tasks when it notices, and writes nothing more.`,
 	return cmd
 }
 
-// parseResume reads the request from the command line. The errors are those of arg.ParseTarget, desk.ParseSettings and arg.ReadInput.
+// parseResume reads the request from the command line. The errors are those of arg.ParseTarget, requests.ParseSettings and arg.ReadInput.
 func parseResume(s *session.Session, cmd *arg.Command, c *urfave.Context) (req app.ResumeRequest, err error) {
 	of, err := arg.ParseTarget(s, cmd, c)
 	if err != nil {

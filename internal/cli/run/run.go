@@ -47,7 +47,7 @@ tasks at once. Prints the run's id.`,
 	}
 }
 
-// parseRun reads the request from the command line. The errors are those of desk.ParseSettings, arg.NewRunID and
+// parseRun reads the request from the command line. The errors are those of requests.ParseSettings, arg.NewRunID and
 // arg.ReadInput.
 func parseRun(s *session.Session, c *urfave.Context) (app.RunRequest, error) {
 	req := app.RunRequest{Workflow: c.Args().First()}

@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
 )
 
-// The values of kept.Mark.What. markContent and markXML name the column whose hash is wrong. markFrame means that the
+// The values of stored.Mark.What. markContent and markXML name the column whose hash is wrong. markFrame means that the
 // rendered tree cannot be used.
 const (
 	markContent = "content_hash"

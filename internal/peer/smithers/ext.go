@@ -28,7 +28,7 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	if err != nil {
 		return err
 	}
-	// The new Pass must differ from the parent's Pass: see kept.ReadTip.
+	// The new Pass must differ from the parent's Pass: see stored.ReadTip.
 	first := &stored.Peer{Layout: r.now.Layout, Schema: r.Schema(r.Knows), Tables: map[string][]dbrow.Override{}, Pass: stored.Pass{Number: had.Pass.Number + 1, Predictions: stored.Predictions}}
 	if len(over) > 0 {
 		first.Tables[tables.Runs] = over

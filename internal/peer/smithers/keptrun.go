@@ -9,7 +9,7 @@ import (
 // on, the pass does not change the keptRun.
 type keptRun struct {
 	head     *timeline.Head // nil if the repository does not have the run
-	frames   []stored.Frame // all frames by number: see kept.FramesOf
+	frames   []stored.Frame // all frames by number: see stored.FramesOf
 	was      *stored.Peer   // the stored ext/smithers
 	imported bool           // an earlier import made some of the run's own entries
 	hidden   bool           // the result of hidesImported

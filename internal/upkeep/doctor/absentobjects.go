@@ -107,7 +107,7 @@ func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.
 }
 
 // explainFetch adds a code to err, the error of a fetch from remote. The code is missing_object if the remote does not
-// have the run, and otherwise the code that place.Explain gives err. If the remote is unknown, explainFetch returns the
+// have the run, and otherwise the code that remotes.Explain gives err. If the remote is unknown, explainFetch returns the
 // error about this instead of err.
 func (a *absentObjects) explainFetch(remote string, err error) error {
 	if errors.Is(err, refs.ErrNotFound) {

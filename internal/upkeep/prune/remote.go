@@ -40,7 +40,7 @@ type PrunedAt struct {
 
 // PruneRemote deletes pruned runs at a remote, and pushes their tombstones. runs are ids of runs that were pruned
 // in this repository. If runs is empty, PruneRemote takes all such runs. remote "" means the default remote, see
-// place.FindForPush. With dryRun, PruneRemote only returns the expected results.
+// remotes.FindForPush. With dryRun, PruneRemote only returns the expected results.
 //
 // Error codes: nothing_pruned if a run in runs was not pruned in this repository, older_format if its tombstone is
 // in an older format; remote_not_found; remote_failed; push_refused, with the result for each run, if the remote

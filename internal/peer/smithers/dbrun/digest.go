@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
 )
 
-// RowsDigest returns the digest, in hex, of all rows that allRows returns: see kept.Rows.Digest.
+// RowsDigest returns the digest, in hex, of all rows that allRows returns: see stored.Rows.Digest.
 func (p *Run) RowsDigest() string { return p.allRows().Digest() }
 
 // MovableDigest returns the digest of the rows of allRows with dbrow.RootMark in place of the root's path. Two

@@ -29,7 +29,7 @@ func (p *Run) LonelyFrames() []source.Row {
 	return rows
 }
 
-// Schema returns one kept.SchemaLine for each table of the database for which wanted returns true, sorted by name.
+// Schema returns one stored.SchemaLine for each table of the database for which wanted returns true, sorted by name.
 // The line of an output table has the kinds of the table's columns. Schema leaves out tables that Smithers 0.32.0
 // creates with the same columns.
 func (p *Run) Schema(wanted func(source.Table) bool) []stored.SchemaLine {

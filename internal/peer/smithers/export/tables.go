@@ -17,7 +17,7 @@ import (
 // errTaken means that the database already has another row with the same key, which may belong to another run.
 var errTaken = errors.New("the database already has a row with this key")
 
-// readTables parses the lines of x.Peer.Schema and sets x.schema to the parsed tables, by name. See [kept.SchemaLine]
+// readTables parses the lines of x.Peer.Schema and sets x.schema to the parsed tables, by name. See [stored.SchemaLine]
 // for these tables. If a line cannot be parsed, the error's code is export_refused.
 func (x *exportedRun) readTables(ctx context.Context) error {
 	x.schema = make(map[string]source.Table)

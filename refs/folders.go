@@ -1,14 +1,13 @@
 package refs
 
 // The folders of this package's refs, for patterns and lists. The names in these folders come from Tip, Frame, Gone,
-// Held, Older, Remote and RemoteGone, or consist of a folder and a component.
+// Held, Remote and RemoteGone, or consist of a folder and a component.
 const (
 	// Folder has all refs of runs. git may push these refs. RemotesFolder has one folder for each remote.
 	Folder        = prefix
 	TipsFolder    = tipPrefix
 	GoneFolder    = gonePrefix
 	HeldFolder    = heldPrefix
-	OlderFolder   = olderPrefix
 	RemotesFolder = remotePrefix
 )
 

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	allPrefix = "refs/"
-	prefix    = allPrefix + "smithers/"
+	prefix    = "refs/smithers/"
 	tipFolder = "_tip"
 	tipPrefix = prefix + tipFolder + "/"
 	// gonePrefix is the folder of tombstones. heldPrefix is the folder of the tips of pruned runs whose objects are
@@ -18,8 +17,6 @@ const (
 	goneFolder = "_gone"
 	gonePrefix = prefix + goneFolder + "/"
 	heldPrefix = prefix + "_held/"
-	// olderPrefix is the folder of refs in an older format, which Older renames.
-	olderPrefix = prefix + "_older/"
 	// remotePrefix is the folder of tracking refs. It has a folder for each remote. A remote's folder has the tips and,
 	// in the folder goneFolder, the tombstones.
 	remotePrefix = "refs/smithers-remote/"

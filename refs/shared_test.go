@@ -29,34 +29,6 @@ func sharedNames(t require.TestingT, remote, run string) []refs.Name {
 	return names
 }
 
-func TestARefOfAnOlderFormatIsHeldUnderItsOwnName(t *testing.T) {
-	t.Parallel()
-	for _, run := range []string{"run", "_older", strings.Repeat("long", 60)} {
-		for _, name := range append(sharedNames(t, "origin", run), refstest.Tip(t, run), refstest.Frame(t, run, 0)) {
-			older, err := refs.Older(name)
-			require.NoError(t, err)
-			assert.Equal(t, "refs/smithers/_older/"+strings.TrimPrefix(string(name), "refs/"), string(older))
-			assert.True(t, older.IsOurs())
-			before, ok := older.BeforeOlder()
-			assert.True(t, ok)
-			assert.Equal(t, name, before)
-			_, _, err = older.Split()
-			require.ErrorIs(t, err, refs.ErrMalformed, "it is neither a tip nor a frame")
-			_, err = refs.Older(older)
-			require.ErrorIs(t, err, refs.ErrMalformed)
-		}
-	}
-	for _, name := range []refs.Name{
-		refs.Base, "refs/heads/main", "refs/smithers/_older/heads/main", "refs/smithers/_older/smithers/_base", "refs/smithers/_older/",
-		"refs/smithers/_older/smithers/_older/smithers/_tip/run",
-	} {
-		_, err := refs.Older(name)
-		require.ErrorIs(t, err, refs.ErrMalformed, name)
-		_, ok := name.BeforeOlder()
-		assert.False(t, ok, name)
-	}
-}
-
 func TestSharedNamesSayWhatTheyAreOf(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []refs.Name{

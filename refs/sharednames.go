@@ -3,7 +3,6 @@ package refs
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strings"
 )
 
@@ -46,48 +45,12 @@ func RemoteComponent(remote string, configured bool) string {
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-// Older returns the name of the ref that keeps a ref of an older format: the old ref's name below
-// refs/smithers/_older/. No push sends this ref. If name is not the name of a run's ref (see ofRun), the error wraps
-// ErrMalformed.
-func Older(name Name) (Name, error) {
-	if !name.ofRun() {
-		return "", fmt.Errorf("%w: %q", ErrMalformed, string(name))
-	}
-	return Name(olderPrefix + strings.TrimPrefix(string(name), allPrefix)), nil
-}
-
-// BeforeOlder returns the name that the ref n had before Older moved it. ok is false if Older cannot return n.
-func (n Name) BeforeOlder() (name Name, ok bool) {
-	rest, ok := strings.CutPrefix(string(n), olderPrefix)
-	name = Name(allPrefix + rest)
-	if !ok || !name.ofRun() {
-		return "", false
-	}
-	return name, true
-}
-
-// ofRun reports whether n is the name of a run's ref: a tip, a frame, or a name that Gone, Held, Remote or RemoteGone
-// returns.
-func (n Name) ofRun() bool {
-	if _, older := strings.CutPrefix(string(n), olderPrefix); older {
-		return false
-	}
-	if n.isShared() {
-		return true
-	}
-	_, _, err := n.Split()
-	return err == nil
-}
-
-// isShared reports whether Gone, Held, Older, Remote or RemoteGone can return n.
+// isShared reports whether Gone, Held, Remote or RemoteGone can return n.
 func (n Name) isShared() bool {
 	if rest, ok := strings.CutPrefix(string(n), remotePrefix); ok {
 		remote, rest, ok := strings.Cut(rest, "/")
 		// A tip is remote/run, and a tombstone is remote/_gone/run.
 		return ok && isComponent(remote) && isComponent(strings.TrimPrefix(rest, goneFolder+"/"))
-	}
-	if _, ok := n.BeforeOlder(); ok {
-		return true
 	}
 	for _, folder := range []string{gonePrefix, heldPrefix} {
 		if component, ok := strings.CutPrefix(string(n), folder); ok {

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -21,36 +20,8 @@ var ErrLimit = fmt.Errorf("%w: beyond a limit", ErrInvalid)
 var ErrNewerFormat = row.ErrNewerFormat
 
 // ErrOlderFormat is wrapped by the error about an entry or a tombstone in a version of the format that this package
-// does not read; see OlderFormatError.
+// does not read.
 var ErrOlderFormat = errors.New("written in an older format")
-
-// OlderFormatError is the error about an entry or a tombstone in an older version of the format. It wraps
-// ErrOlderFormat.
-type OlderFormatError struct {
-	Format int64  // the version in the commit's message
-	Run    string // the run id in the commit's message; "" if the message has no valid run id
-}
-
-// Error returns a message with the version of the format.
-func (e *OlderFormatError) Error() string {
-	return fmt.Sprintf("%v: format %d", ErrOlderFormat, e.Format)
-}
-
-// Unwrap returns ErrOlderFormat.
-func (e *OlderFormatError) Unwrap() error { return ErrOlderFormat }
-
-// OlderFormat returns an error if the commit with the given id is an entry or a tombstone in an older version of the
-// format. Otherwise it returns nil: for every other commit, for an object that is not a commit, and for an object
-// that cannot be read.
-func OlderFormat(r objstore.Reader, id objstore.ID) *OlderFormatError {
-	data, err := readCommit(r, id)
-	if err != nil {
-		return nil //nolint:nilerr // only the format of a readable commit is asked for
-	}
-	_, message, _ := bytes.Cut(data, []byte("\n\n"))
-	older, _ := errors.AsType[*OlderFormatError](checkFormat(message))
-	return older
-}
 
 // invalid returns an error with the formatted text. The error wraps ErrInvalid and the errors that format wraps
 // with %w.

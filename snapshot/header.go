@@ -169,7 +169,7 @@ func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 }
 
 // checkFormat returns an error if message, a commit message, has another version of the format. For a later version,
-// the error wraps ErrNewerFormat. For an older version, it is an *OlderFormatError. A message without a version is
+// the error wraps ErrNewerFormat. For an earlier version, it wraps ErrOlderFormat. A message without a version is
 // not an error.
 func checkFormat(message []byte) error {
 	version, ok := formatOf(message)
@@ -177,16 +177,9 @@ func checkFormat(message []byte) error {
 	case ok && version > formatVersion:
 		return fmt.Errorf("%w: format %d", ErrNewerFormat, version)
 	case ok && version < formatVersion:
-		return &OlderFormatError{Format: version, Run: runOf(message)}
+		return fmt.Errorf("%w: format %d", ErrOlderFormat, version)
 	}
 	return nil
-}
-
-// runOf returns the run id in message, the commit message of an entry or of a tombstone in any version of the format
-// so far. If message has no valid run id, runOf returns "".
-func runOf(message []byte) string {
-	run, _ := unescape(trailer(message, "Smithers-Run: ", "Smithers-Gone: "), plainRun)
-	return run
 }
 
 // formatOf returns the version of the format in a commit message, and true. It returns false if the message has no

@@ -26,11 +26,8 @@ func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	return broken, errors.Join(others...)
 }
 
-// WarnOf warns about problems: errors about runs that a list leaves out. All runs in an older format together get one
-// warning (see WarnOfOlder). Every other problem gets its own warning.
+// WarnOf warns about problems: errors about runs that a list leaves out. Each problem gets its own warning.
 func (s *Store) WarnOf(problems []error) {
-	older, problems := splitOlder(problems)
-	WarnOfOlder(s, "left out", older)
 	for _, problem := range problems {
 		broken, err := BrokenRefs(problem)
 		for _, b := range broken {

@@ -53,6 +53,7 @@ var explanations = []explanation{
 	{gitexec.ErrGitTooOld, fault.GitTooOld, "install git 2.30 or newer"},
 	{gitexec.ErrNoRepository, fault.NoRepository, "run `git init`, or `git smithers init` to keep run history without a repository"},
 	{snapshot.ErrNewerFormat, fault.NewerFormat, "this history was written by a newer git-smithers: upgrade"},
+	{snapshot.ErrOlderFormat, fault.OlderFormat, "in a clone of git-smithers, `git checkout format-1 && make build` builds the version that reads this history"},
 	{reset.ErrUnknownNode, fault.NodeNotFound, ""},
 	{snapshot.ErrLimit, fault.LimitExceeded, "`git smithers help format` lists the limits"},
 	{objstore.ErrTreeSize, fault.LimitExceeded, "`git smithers help format` lists the limits"},
@@ -74,7 +75,7 @@ var explanations = []explanation{
 // Explain returns err as a [fault.Error] with a code and hints. If err is nil, Explain returns nil. In other
 // cases, the first rule that applies gives the code:
 //   - If err wraps a [fault.Error], Explain returns the wrapped error, without the text around it.
-//   - A refused restore is restore_refused, and an entry of an older format is older_format.
+//   - A refused restore is restore_refused.
 //   - A git or jj command that SIGINT or SIGTERM ended is interrupted.
 //   - An error that wraps a target in explanations has the code and the hint that belong to this target.
 //   - Another failed git or jj command is git_failed or jj_failed.
@@ -90,9 +91,6 @@ func Explain(err error) error {
 	}
 	if refused, ok := errors.AsType[*jjbridge.RefusedError](err); ok {
 		return explainRefused(refused)
-	}
-	if older, ok := errors.AsType[*snapshot.OlderFormatError](err); ok {
-		return OlderFormat(older)
 	}
 	if git, ok := errors.AsType[*gitexec.Error](err); ok && git.Stopped() {
 		return fault.New(fault.Interrupted, "%w", err)

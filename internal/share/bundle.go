@@ -27,8 +27,7 @@ type BundleRequest struct {
 
 // Bundle writes the runs of a request, the runs that they have called, and all objects that they reach to w. The format is a git
 // bundle, which `git clone` and `git fetch` can read, too. Bundle returns the ids of the runs, each once. The
-// error's code is usage if no run is given. It is older_format if a run is in an older format, because Unbundle
-// would refuse the run. After an error, w may have an incomplete bundle.
+// error's code is usage if no run is given. After an error, w may have an incomplete bundle.
 //
 // Unless smithers.secrets is off, Bundle first searches the runs for secrets. If it finds one that is not allowed, the code is
 // secrets_found, and Bundle writes nothing.
@@ -39,9 +38,6 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, req BundleRequest) ([]
 	add := func(id string, tip objstore.ID) error {
 		if slices.Contains(ids, id) {
 			return nil
-		}
-		if err := timeline.RefuseOlder(s.store.Objects(), tip); err != nil {
-			return err
 		}
 		name, err := refs.Tip(id)
 		ids, names, searched = append(ids, id), append(names, name), append(searched, secretscan.Run{ID: id, Tip: tip})

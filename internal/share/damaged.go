@@ -14,10 +14,10 @@ func isDamage(err error) bool {
 	return errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt)
 }
 
-// isUnreadable reports whether err means that a run is intact but cannot be read: a newer version wrote the
+// isUnreadable reports whether err means that a run is intact but cannot be read: another version wrote the
 // run, or the run exceeds a limit.
 func isUnreadable(err error) bool {
-	return errors.Is(err, objstore.ErrTreeSize) || errors.Is(err, snapshot.ErrNewerFormat) ||
+	return errors.Is(err, objstore.ErrTreeSize) || errors.Is(err, snapshot.ErrNewerFormat) || errors.Is(err, snapshot.ErrOlderFormat) ||
 		errors.Is(err, snapshot.ErrLimit) || errors.Is(err, snapshot.ErrInvalid)
 }
 

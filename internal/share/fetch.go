@@ -63,7 +63,7 @@ type FetchResult struct {
 // before.
 //
 // Fetch leaves a local run unchanged if the remote's run with the same id has another history, or if the run was pruned
-// in either repository. If the remote's run fails the checks, or is in an older format, only its tracking ref under
+// in either repository. If the remote's run fails the checks, only its tracking ref under
 // refs/smithers-remote changes.
 //
 // Error codes: remote_not_found, remote_failed, run_not_found; fetch_refused or broken_ref if git could not fetch;
@@ -76,7 +76,6 @@ type FetchResult struct {
 //   - run_owned if a run must be split while a process in this repository executes it
 //   - run_exists if a named run differs from the local run
 //   - run_pruned if a named run was pruned
-//   - older_format if a named run is in an older format
 func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*FetchResult, error) {
 	from, err := remotes.Find(s.store, req.Remote)
 	if err != nil {
@@ -246,11 +245,11 @@ func (f *fetch) listThere(ctx context.Context) (map[string]bool, error) {
 }
 
 // refusal returns the error for the most serious state in f.out.Runs, or nil if no state is an error. The states are,
-// the most serious first: invalid, broken, busy, unrelated, pruned and older. A run is busy if it must be split while a
-// process in this repository executes it. The last three states are an error only if the request names runs. If several
+// the most serious first: invalid, broken, busy, unrelated and pruned. A run is busy if it must be split while a
+// process in this repository executes it. The last two states are an error only if the request names runs. If several
 // runs have the most serious state, the error is about the last such run.
 func (f *fetch) refusal(ctx context.Context) error {
-	var invalid, broken, busy, other, pruned, older *FetchedRun
+	var invalid, broken, busy, other, pruned *FetchedRun
 	for i := range f.out.Runs {
 		switch run := &f.out.Runs[i]; run.State {
 		case StateInvalid:
@@ -263,8 +262,6 @@ func (f *fetch) refusal(ctx context.Context) error {
 			other = run
 		case StatePruned:
 			pruned = run
-		case StateOlder:
-			older = run
 		}
 	}
 	var err *fault.Error
@@ -283,8 +280,6 @@ func (f *fetch) refusal(ctx context.Context) error {
 			Hint("%s", f.takeAs(ctx, other.RunID))
 	case pruned != nil && f.named():
 		err = f.prunedRun(ctx, pruned)
-	case older != nil && f.named():
-		err = f.olderRun(older)
 	default:
 		return nil
 	}

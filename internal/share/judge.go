@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/refs/transport"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // judge compares each run that has no final state with the remote's run, and returns the runs to push. It gives
@@ -23,8 +24,7 @@ func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 		there := p.there.tips[run.component]
 		switch {
 		case run.done:
-		case p.isPruned(run): // isPruned and isOlder set the final state
-		case p.isOlder(run, there):
+		case p.isPruned(run): // isPruned has set the final state
 		case there == run.Tip:
 			run.end(StateCurrent, "")
 			found = append(found, p.sighting(run, there)...)
@@ -108,7 +108,6 @@ func (p *push) isPruned(run *outgoingRun) bool {
 func (p *push) compare(run *outgoingRun, theirTip objstore.ID, open []*outgoingRun) []*outgoingRun {
 	kin, err := relate(p.store.Objects(), run.Tip, theirTip)
 	switch {
-	case p.isOlderThere(run, err): // isOlderThere has set the final state
 	case err != nil:
 		run.end(StateUnrelated, fmt.Sprintf("the remote's run with this id cannot be read: %v", err))
 	case kin.kinship == same:
@@ -155,12 +154,15 @@ func (p *push) fetchTips(ctx context.Context, runs []*outgoingRun) error {
 	return nil
 }
 
-// runID returns the run id of a tip. If the ref component is a hash, runID reads the id from the tip's entry,
-// which may be in an older format.
+// runID returns the run id of a tip. If the ref component is a hash, runID reads the id from the tip's entry.
 func (s *Sharer) runID(tip refs.TipRef) (string, error) {
 	run, ok, err := refs.UnescapeRun(tip.Component)
 	if err != nil || ok {
 		return run, err
 	}
-	return s.runAt(tip.ID)
+	entry, err := snapshot.ReadEntry(s.store.Objects(), tip.ID)
+	if err != nil {
+		return "", err
+	}
+	return entry.Run, nil
 }

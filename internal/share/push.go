@@ -12,7 +12,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/share/secretscan"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -81,8 +80,7 @@ type PushResult struct {
 const rounds = 5
 
 // Push pushes runs to a remote, and the tombstones of runs that were pruned in this repository. It lists the
-// remote's refs, and considers only runs that were named or whose tip differs. It does not push a run in an older
-// format. It pushes a run that was pruned at the remote only if PushRequest.Revive is set. If req.Remote is set,
+// remote's refs, and considers only runs that were named or whose tip differs. It pushes a run that was pruned at the remote only if PushRequest.Revive is set. If req.Remote is set,
 // Push contacts the remote even if there is nothing to push.
 //
 // Unless smithers.secrets is off, Push first searches what the remote lacks for secrets. If it finds one that is not allowed, or
@@ -92,7 +90,6 @@ const rounds = 5
 // the user has not agreed to push untracked files. The following codes come with the result for each run in
 // PushResult. If several apply, Push returns the first of them:
 //   - push_refused if a run was refused, except an unnamed run that was pruned
-//   - older_format if a named run is in an older format
 //   - missing_object or corrupt_object if a run is damaged in this repository
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*PushResult, error) {
 	to, err := remotes.FindForPush(s.store, req.Remote)
@@ -138,9 +135,6 @@ type outgoingRun struct {
 	component string // the run's ref component
 	named     bool   // the request names the run
 	done      bool   // the run has its final state
-
-	older      *snapshot.OlderFormatError // the error about the tip here; nil if the tip is not in an older format
-	olderThere bool                       // the remote's tip is in an older format
 }
 
 // end sets the final state of the run and the reason. The push then skips the run.
@@ -212,7 +206,7 @@ func (p *push) send(ctx context.Context, open []*outgoingRun) (again bool, err e
 }
 
 // moves returns the updates of refs that the push sends: the creation of each tombstone that the remote lacks, and
-// the fast-forward of the tip of each run in open. It leaves out tombstones in an older format. If the remote has a
+// the fast-forward of the tip of each run in open. If the remote has a
 // tombstone of a run in open, moves adds the deletion of this tombstone. owner has the run of each ref of a tip and
 // of each deleted tombstone.
 func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
@@ -221,7 +215,6 @@ func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[ref
 			moves = append(moves, transport.Move{Name: refs.Name(refs.GoneFolder + component), How: transport.Create, New: p.gone[component]})
 		}
 	}
-	moves = p.withoutOlderStones(moves)
 	owner = make(map[refs.Name]*outgoingRun)
 	for _, run := range open {
 		tip, err := refs.Tip(run.RunID)
@@ -281,7 +274,7 @@ func (p *push) result() *PushResult {
 
 // refusal returns the error about runs that were not pushed, or nil if no run is at fault. It looks for these faults in
 // this order: untracked files that smithers.pushFiles forbids; runs that are diverged, unrelated or refused, or pruned
-// and named; named runs in an older format; damaged runs.
+// and named; damaged runs.
 func (p *push) refusal() error {
 	if len(p.withheld) > 0 {
 		return unconfirmed(p.to, p.withheld).Hint("the runs with untracked files were not pushed, because smithers.pushFiles is no")
@@ -306,7 +299,7 @@ func (p *push) refusal() error {
 		}
 	}
 	if first == nil {
-		return cmp.Or(p.olderRefusal(), p.damage(damaged))
+		return p.damage(damaged)
 	}
 	err := fault.New(fault.PushRefused, "run %q was not pushed to %s: %s", first.RunID, p.to.Shown(), first.why())
 	if count > 1 {
@@ -363,9 +356,6 @@ func (r *outgoingRun) hint(to remotes.Place) string {
 		return fmt.Sprintf("`git smithers fetch %s %s` joins decisions, or turns your continuation into a fork; then push again",
 			fault.Word(to.Shown()), fault.Word(r.RunID))
 	case StateUnrelated:
-		if r.olderThere {
-			return r.hintOlderThere(to)
-		}
 		return fmt.Sprintf("`git smithers fork %s` forks your run under another id; then push the fork", fault.Word(r.RunID))
 	case StatePruned:
 		if r.Reason == prunedHere {

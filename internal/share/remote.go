@@ -31,7 +31,6 @@ const (
 	AtUnrelated   = "unrelated"
 	AtPrunedHere  = "pruned-here"
 	AtPrunedThere = "pruned-there"
-	AtOlder       = "older" // in an older format, here or there, so it cannot be compared
 )
 
 // RemoteState is the state of a remote at the last contact. Remotes reads it without contacting the remote.
@@ -168,7 +167,6 @@ func (s *Sharer) stateAt(ctx context.Context, at remotes.Place, localRefs atRemo
 // compareAt compares a run in this repository with the same run at a remote. component is the run's ref component,
 // localRefs has the refs of this repository, and remoteRefs has the tracking refs of the remote. compareAt does
 // not set the result's RunID. The first rule that applies gives the state:
-//   - AtOlder if the tips differ and one of them is in an older format
 //   - AtPrunedHere or AtPrunedThere if one side has pruned the run
 //   - AtUnpushed if the run is missing at the remote, or only this repository has new entries
 //   - AtUnfetched if the run is missing in this repository, or only the remote has new entries
@@ -177,9 +175,6 @@ func (s *Sharer) stateAt(ctx context.Context, at remotes.Place, localRefs atRemo
 // If both sides are equal, the state is "".
 func (s *Sharer) compareAt(ctx context.Context, component string, localRefs, remoteRefs atRemote) (RunAt, error) {
 	local, remote := localRefs.tips[component], remoteRefs.tips[component]
-	if local != remote && slices.ContainsFunc([]objstore.ID{local, remote}, s.isOlderTip) {
-		return RunAt{State: AtOlder}, nil
-	}
 	switch {
 	case local.IsZero() && !localRefs.gone[component].IsZero():
 		return RunAt{State: AtPrunedHere}, nil

@@ -54,7 +54,6 @@ func (f *fetch) take(ctx context.Context, component string) error {
 //   - A run that is new in this repository and whose id is timeline.Mistakable is stored under another id; see takeMistakable.
 //   - If the run was pruned in this repository or at the remote, the state is pruned.
 //   - If both tips are equal, the state is current.
-//   - If a tip is in an older format, the state is older.
 //   - A run that is new in this repository is created. Any other run is compared with the local run; see
 //     compare.
 func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
@@ -83,7 +82,6 @@ func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	case local == there:
 		run.end(StateCurrent, "")
 		run.quiet = true
-	case f.isOlder(run, there): // isOlder has set the state
 	case local.IsZero() && timeline.Mistakable(run.RunID):
 		return f.takeMistakable(ctx, run, there)
 	case local.IsZero():
@@ -112,16 +110,16 @@ func (f *fetch) identify(run *incomingRun, theirTip objstore.ID) error {
 		run.quiet = true
 		return nil
 	}
-	id, err = f.runAt(theirTip)
+	entry, err := snapshot.ReadEntry(f.store.Objects(), theirTip)
 	if err != nil {
 		run.end(StateInvalid, err.Error())
 		return nil
 	}
-	if component, err := refs.EscapeRun(id); err != nil || component != run.component {
-		run.end(StateInvalid, fmt.Sprintf("the entry belongs to run %q", id))
+	if component, err := refs.EscapeRun(entry.Run); err != nil || component != run.component {
+		run.end(StateInvalid, fmt.Sprintf("the entry belongs to run %q", entry.Run))
 		return nil //nolint:nilerr // the run itself is invalid
 	}
-	run.RunID = id
+	run.RunID = entry.Run
 	return nil
 }
 
@@ -184,12 +182,9 @@ func (f *fetch) takeMistakable(ctx context.Context, run *incomingRun, theirTip o
 }
 
 // takeUnder checks the run whose tip at the remote is theirTip, and stores the run under the given id.
-// If the run is in an older format or fails the checks, takeUnder only sets its state and reason. The error's code
+// If the run fails the checks, takeUnder only sets its state and reason. The error's code
 // is run_exists, run_pruned or invalid_run_id if no new run may have the id.
 func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, theirTip objstore.ID, id string) error {
-	if f.isOlder(run, theirTip) {
-		return nil
-	}
 	if sound, err := f.check(ctx, run, theirTip, objstore.ID{}); err != nil || !sound {
 		return err
 	}

@@ -111,9 +111,7 @@ func runsToScan(ctx context.Context, store *timeline.Store, names []string) ([]s
 		return nil, timeline.Explain(err)
 	}
 	for _, tip := range tips {
-		if timeline.RefuseOlder(store.Objects(), tip.ID) == nil { // no push carries a run in an older format
-			runs = append(runs, secretscan.Run{ID: runOf(tip.Component), Tip: tip.ID})
-		}
+		runs = append(runs, secretscan.Run{ID: runOf(tip.Component), Tip: tip.ID})
 	}
 	return runs, nil
 }

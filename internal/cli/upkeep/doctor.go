@@ -12,7 +12,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/upkeep/doctor"
-	"github.com/git-smithers/git-smithers/internal/upkeep/prune"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -31,7 +30,7 @@ func doctorCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "doctor",
 		Summary: "find and repair damage",
-		Usage:   []string{"[--repair]", "--rebuild-index", "--drop-version-1 [--undo] [--dry-run]"},
+		Usage:   []string{"[--repair]", "--rebuild-index"},
 		About: `Looks for damage and risks: empty or unreadable refs, locks left by dead processes, refs in
 the wrong folder or with invalid names, tips and frames that disagree, damaged packs,
 objects and indexes, missing objects, and configuration with which git fetch would delete
@@ -44,37 +43,21 @@ remote that has the run. The exit status is 12 if a serious problem remains.
 
 --rebuild-index rebuilds the index from the refs. The index is a cache, an SQLite database
 in the git directory, which may be deleted at any time. It updates itself and is rebuilt
-when it is damaged, so this flag is seldom needed.
-
---drop-version-1 moves runs of format 1, which this version does not read, out of the way.
-With --undo it brings them back, until git smithers prune --collect deletes them.`,
+when it is damaged, so this flag is seldom needed.`,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "repair", Usage: "make all possible repairs without asking"},
 			&urfave.BoolFlag{Name: "rebuild-index", Usage: "only rebuild the index of runs and frames"},
-			&urfave.BoolFlag{Name: "drop-version-1", Usage: "only move runs of format 1 out of the way"},
-			&urfave.BoolFlag{Name: "undo", Usage: "with --drop-version-1: bring these runs back"},
-			&urfave.BoolFlag{Name: "dry-run", Usage: "with --drop-version-1: list the changes without making them"},
 		},
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
 			{"list the problems", "git smithers doctor"},
 			{"repair the problems", "git smithers doctor --repair"},
 			{"rebuild the index", "git smithers doctor --rebuild-index"},
-			{"move runs of format 1 out of the way", "git smithers doctor --drop-version-1"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 		if c.Bool("rebuild-index") && c.IsSet("repair") {
 			return cmd.Misused("--repair and --rebuild-index do not go together")
-		}
-		drop := dropOptions{undo: c.Bool("undo"), dryRun: c.Bool("dry-run")}
-		switch {
-		case c.Bool("drop-version-1") && (c.Bool("repair") || c.Bool("rebuild-index")):
-			return cmd.Misused("--drop-version-1 goes with neither --repair nor --rebuild-index")
-		case c.Bool("drop-version-1"):
-			return withKeeper(ctx, s, func(k *prune.Keeper) error { return runDropOlder(ctx, s, k, drop) })
-		case drop != dropOptions{}:
-			return cmd.Misused("--undo and --dry-run go with --drop-version-1")
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
 			if c.Bool("rebuild-index") {
@@ -117,8 +100,6 @@ func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, r
 	}
 	return leftOver(findings)
 }
-
-func isOlder(f doctor.Finding) bool { return f.Kind == doctor.OlderFormat }
 
 func canBeMended(f doctor.Finding) bool { return f.Repair != "" && !f.Fixed }
 
@@ -171,9 +152,6 @@ func leftOver(findings []doctor.Finding) error {
 	if mendable {
 		return err.Hint("`git smithers doctor --repair` makes all possible repairs")
 	}
-	if slices.ContainsFunc(findings, isOlder) {
-		return err.Hint("`%s` moves the runs in an older format out of the way", timeline.DropOlder)
-	}
 	return err.Hint("`git smithers help keeping` explains each kind of problem")
 }
 
@@ -199,8 +177,6 @@ func describeFindings(findings []doctor.Finding) string {
 			fmt.Fprintf(&b, "  repaired: %s\n", plain.Text(f.Repair))
 		case f.Repair != "":
 			fmt.Fprintf(&b, "  doctor --repair %s\n", plain.Text(f.Repair))
-		case isOlder(f):
-			b.WriteString("  doctor --drop-version-1 moves the run out of the way; with --undo it brings the run back\n")
 		default:
 			b.WriteString("  doctor cannot repair this\n")
 		}

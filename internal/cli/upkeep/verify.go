@@ -3,7 +3,6 @@ package upkeep
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -65,23 +64,8 @@ func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, d
 	if len(report.Problems) == 0 {
 		return nil
 	}
-	return failedVerify(report)
-}
-
-// failedVerify returns the error verify_failed for a report with problems. Its hints are the commands that repair these
-// problems.
-func failedVerify(report *verify.Report) error {
-	out := fault.New(fault.VerifyFailed, "verification found %s", plain.Count(len(report.Problems), "problem"))
-	isOlder := func(p verify.Problem) bool { return p.Code == fault.OlderFormat }
-	older := slices.ContainsFunc(report.Problems, isOlder)
-	others := slices.ContainsFunc(report.Problems, func(p verify.Problem) bool { return !isOlder(p) })
-	if others {
-		out = out.Hint("`git smithers doctor` lists the possible repairs and makes them")
-	}
-	if older {
-		out = out.Hint("`%s` moves the runs in an older format out of the way", timeline.DropOlder)
-	}
-	return out
+	return fault.New(fault.VerifyFailed, "verification found %s", plain.Count(len(report.Problems), "problem")).
+		Hint("`git smithers doctor` lists the possible repairs and makes them")
 }
 
 // verifyReport does the checks of runVerify, and shows a progress line while it works. It returns the report of all

@@ -100,7 +100,7 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	// The order matters: runs and lostTips need the findings of objectFiles, and lostTips needs e.elsewhere from
 	// misplaced and e.dropped from lostRefs.
 	parts := []func(context.Context) error{
-		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.older, e.mistakable, e.rewritten, e.lostTips, e.mirrors, e.index, e.leftCommands, e.unheld, e.tidiness,
+		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.mistakable, e.rewritten, e.lostTips, e.mirrors, e.index, e.leftCommands, e.unheld, e.tidiness,
 	}
 	if len(e.found) > 0 {
 		parts = nil // refs are unreadable until packed-refs is repaired

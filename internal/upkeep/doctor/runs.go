@@ -72,7 +72,7 @@ func (e *examination) lacksObjects() bool {
 	return slices.ContainsFunc(e.found, func(f Finding) bool { return f.Kind == DamagedPack || f.Kind == DamagedObject })
 }
 
-// histories verifies every run and notes each flaw, and each log with entries that no run has, without a repair. It skips broken refs, runs in an older format and
+// histories verifies every run and notes each flaw, and each log with entries that no run has, without a repair. It skips broken refs and
 // the runs in hit, because other findings report them. The keys of hit are run ids.
 func (e *examination) histories(ctx context.Context, hit map[string]bool) error {
 	report, err := verify.Runs(ctx, e.store)
@@ -80,7 +80,7 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 		return err
 	}
 	for _, p := range report.Problems {
-		if p.Code == fault.BrokenRef || p.Code == fault.OlderFormat || hit[p.Run] {
+		if p.Code == fault.BrokenRef || hit[p.Run] {
 			continue // other findings report these
 		}
 		if p.Code == fault.StrandedLog {
@@ -91,7 +91,11 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 		if p.Frame != nil {
 			where = fmt.Sprintf("%s:%d", p.Run, *p.Frame)
 		}
-		e.note(Finding{Kind: WrongHistory, Where: where, What: p.What}, nil)
+		kind := WrongHistory
+		if p.Code == fault.OlderFormat {
+			kind = OlderFormat
+		}
+		e.note(Finding{Kind: kind, Where: where, What: p.What}, nil)
 	}
 	return nil
 }

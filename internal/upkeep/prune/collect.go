@@ -119,14 +119,14 @@ func (k *Keeper) mayDelete() error {
 		Hint("another repository may need them, such as one made by `git clone --shared`; if none does: `git config --unset extensions.preciousObjects`")
 }
 
-// toCollect returns the runs to collect: the forgotten runs, and the runs that DropOlder moved out of the way. all is
+// toCollect returns the runs to collect: the forgotten runs. all is
 // the first result of holdings. Each returned run has the refs that keep its objects: the ref that holds the run, frame
 // refs left by a crash, and tracking refs of remotes. A new run may have the id of a forgotten run. Then all has one
 // item for both runs. toCollect moves the ref that holds the forgotten run from this item to the result, and leaves the
 // other refs to the new run.
 func toCollect(all map[string]*runRefs) []*runRefs {
 	out := byID(all, func(h *runRefs) bool {
-		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero() || h.older)
+		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero())
 	})
 	for _, h := range byID(all, func(h *runRefs) bool { return !h.tip.IsZero() && !h.held.IsZero() && h.tip != h.held }) {
 		// A new run has the id of this held run. The held run is collected alone, without the refs of the new run.

@@ -36,7 +36,7 @@ type DiskUsage struct {
 	Collections []NameUsage  `json:"collections"` // nodes, outputs/<table>, …, journal, events, frame, workflow
 	Worktrees   []NameUsage  `json:"worktrees"`   // captured files, by worktree; "" is the main worktree
 	Frames      []FrameUsage `json:"frames"`      // the blobs of rendered trees, by encoding
-	Held        Usage        `json:"held"`        // of pruned and of dropped runs that are not yet collected
+	Held        Usage        `json:"held"`        // of pruned runs that are not yet collected
 	Refs        int          `json:"refs"`        // under refs/smithers and refs/smithers-remote
 	Index       int64        `json:"indexBytes"`  // of the index databases
 	Private     int64        `json:"privateBytes"`
@@ -59,7 +59,7 @@ type NameUsage struct {
 }
 
 // DiskUsage measures the given runs (ids or unique prefixes), or all runs if no run is given. The field Held of the
-// result always covers all pruned runs, and the runs that DropOlder moved out of the way. In a partial clone, missing
+// result always covers all pruned runs. In a partial clone, missing
 // objects do not count. The error code is run_not_found if a given run does not exist.
 func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, error) {
 	wanted := make(map[string]bool)
@@ -84,7 +84,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 		return !h.tip.IsZero() && (len(wanted) == 0 || wanted[h.component])
 	})
 	live := len(measured)
-	measured = append(measured, byID(all, func(h *runRefs) bool { return h.tip.IsZero() && !h.held.IsZero() || h.older })...)
+	measured = append(measured, byID(all, func(h *runRefs) bool { return h.tip.IsZero() && !h.held.IsZero() })...)
 	for _, h := range all {
 		if !slices.Contains(measured, h) {
 			others = append(others, h.refs...)

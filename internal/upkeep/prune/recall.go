@@ -83,9 +83,6 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 		return 0, err
 	}
 	entry, err := snapshot.ReadEntry(k.store.Objects(), back)
-	if older, ok := errors.AsType[*snapshot.OlderFormatError](err); ok {
-		return 0, timeline.OlderFormatAt(older, refs.Name(refs.HeldFolder+h.component))
-	}
 	if err != nil {
 		return 0, timeline.Explain(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/share/remotes"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -93,40 +92,17 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 }
 
 // prunedHere returns the pruned runs in runs, or all pruned runs if runs is empty. A run is pruned if list, the refs of
-// this repository, has its tombstone and no tip. The error code is nothing_pruned if a run in runs is not pruned, and
-// older_format if its tombstone is in an older format. If runs is empty, prunedHere leaves out the runs with such
-// tombstones, and warns about them.
+// this repository, has its tombstone and no tip. The error code is nothing_pruned if a run in runs is not pruned.
 func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) {
 	all, _ := k.holdings(list)
 	isGone := func(h *runRefs) bool { return !h.gone.IsZero() && h.tip.IsZero() }
 	if len(runs) == 0 {
-		return k.withoutOlder(byID(all, isGone)), nil
+		return byID(all, isGone), nil
 	}
-	chosen, err := named(runs, all, isGone, func(run string) *fault.Error {
+	return named(runs, all, isGone, func(run string) *fault.Error {
 		return fault.New(fault.NothingPruned, "no pruned run is called %q", run).
 			Hint("prune the run in this repository first: `git smithers prune %s`", fault.Word(run)).Detail("run", run)
 	})
-	for _, h := range chosen {
-		if err := timeline.RefuseOlder(k.store.Objects(), h.gone); err != nil {
-			return nil, err
-		}
-	}
-	return chosen, err
-}
-
-// withoutOlder returns the pruned runs whose tombstones are not in an older format. It warns once about the other runs.
-func (k *Keeper) withoutOlder(runs []*runRefs) []*runRefs {
-	var kept []*runRefs
-	var left []*snapshot.OlderFormatError
-	for _, h := range runs {
-		if older := snapshot.OlderFormat(k.store.Objects(), h.gone); older != nil {
-			left = append(left, older)
-		} else {
-			kept = append(kept, h)
-		}
-	}
-	timeline.WarnOfOlder(k.store, "left out", left)
-	return kept
 }
 
 // atRemote holds the refs of a run at a remote.

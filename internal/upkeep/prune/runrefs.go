@@ -20,7 +20,6 @@ type runRefs struct {
 	held      objstore.ID // the run's tip when the run was pruned, until the run is collected
 	gone      objstore.ID // the run's tombstone
 	again     bool        // held belongs to another run with the same id
-	older     bool        // the run is in an older format, and was moved out of the way; see DropOlder
 }
 
 // roots returns the objects at the run's refs.
@@ -32,8 +31,7 @@ func (h *runRefs) roots() []objstore.ID {
 	return roots
 }
 
-// holdings groups the refs in list by run. The keys of runs are ref components. A run that DropOlder moved out of
-// the way may have the same id as another run. So its key is refs.OlderFolder, followed by its ref component.
+// holdings groups the refs in list by run. The keys of runs are ref components.
 // others has the refs that keep no objects of a run: tombstones, and refs that belong to no run.
 func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []refs.Ref) {
 	runs = make(map[string]*runRefs)
@@ -47,9 +45,6 @@ func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []r
 	}
 	for _, ref := range list {
 		folder, component := keptBy(ref.Name)
-		if _, older := ref.Name.BeforeOlder(); older {
-			continue // heldOlder groups these refs
-		}
 		switch folder {
 		case "":
 			others = append(others, ref)
@@ -72,9 +67,6 @@ func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []r
 			h.id = k.readID(h)
 		}
 	}
-	for _, h := range k.heldOlder(list) {
-		runs[refs.OlderFolder+h.component] = h
-	}
 	return runs, others
 }
 
@@ -94,8 +86,7 @@ func keptBy(name refs.Name) (folder, component string) {
 }
 
 // readID reads the id of the run h from its tip, its held entry or its tombstone. The caller needs readID if the ref
-// component of h is a hash of the id. If none of these objects is readable in the current format, readID tries the
-// older formats. It returns "" if it finds no id.
+// component of h is a hash of the id. It returns "" if it finds no id.
 func (k *Keeper) readID(h *runRefs) string {
 	for _, tip := range []objstore.ID{h.tip, h.held} {
 		if entry, err := snapshot.ReadEntry(k.store.Objects(), tip); err == nil {
@@ -104,11 +95,6 @@ func (k *Keeper) readID(h *runRefs) string {
 	}
 	if stone, err := snapshot.ReadTombstone(k.store.Objects(), h.gone); err == nil {
 		return stone.Run
-	}
-	for _, id := range []objstore.ID{h.tip, h.held, h.gone} {
-		if older := snapshot.OlderFormat(k.store.Objects(), id); older != nil {
-			return older.Run
-		}
 	}
 	return ""
 }

@@ -14,11 +14,11 @@ import (
 
 func TestTheBaseMovesByCompareAndSwapAndIsNoRun(t *testing.T) {
 	t.Parallel()
-	for name, backend := range map[string]refs.Backend{"auto": refs.Auto, "native": refs.Native} {
+	for name, native := range map[string]bool{"auto": false, "native": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			repo := repotest.New(t, repotest.Commit)
-			db := refstest.Open(t, repo, func(o *refs.Options) { o.Backend = backend })
+			db := refstest.Open(t, repo, func(o *refs.Options) { o.NativeOnly = native })
 			one, err := objstore.ParseID(repo.Git("rev-parse", "HEAD"))
 			require.NoError(t, err)
 			repo.Git("commit", "--quiet", "--allow-empty", "--message=second")

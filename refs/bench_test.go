@@ -19,11 +19,11 @@ import (
 
 // BenchmarkApply is what a capture does to refs: the tip moves, a frame is created.
 func BenchmarkApply(b *testing.B) {
-	for name, backend := range map[string]refs.Backend{"files": refs.Auto, "native": refs.Native} {
+	for name, native := range map[string]bool{"files": false, "native": true} {
 		for _, fsync := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/fsync=%t", name, fsync), func(b *testing.B) {
 				repo := repotest.New(b)
-				db := refstest.Open(b, repo, func(o *refs.Options) { o.Backend, o.Fsync = backend, fsync })
+				db := refstest.Open(b, repo, func(o *refs.Options) { o.NativeOnly, o.Fsync = native, fsync })
 				ids, tip := refstest.Objects(b, repo, 2), refstest.Tip(b, "run")
 				require.NoError(b, db.Apply(b.Context(), refs.Update{Name: tip, New: ids[0]}))
 				i := 0

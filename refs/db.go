@@ -44,17 +44,6 @@ type Ref struct {
 	ID   objstore.ID
 }
 
-// Backend selects how refs are moved.
-type Backend uint8
-
-const (
-	// Auto moves refs by lock files if that has the same effect as native git, and otherwise by native
-	// git. It is the default.
-	Auto Backend = iota
-	// Native always moves refs by native git.
-	Native
-)
-
 // Options configures a [DB].
 type Options struct {
 	Repo  gitexec.Repo
@@ -64,7 +53,8 @@ type Options struct {
 	// operating system when the moves get there. After a power cut a ref has its old value or its new one.
 	LateNames bool
 
-	Backend Backend
+	// NativeOnly moves refs by native git always. Otherwise, lock files move them if that has the same effect.
+	NativeOnly bool
 	// Patience is how long Apply waits for a lock of another process; 0 means five seconds.
 	Patience time.Duration
 	// Failpoint, if not nil, is called at named points of a write; its error stops the write at that point. Tests
@@ -189,8 +179,8 @@ func (db *DB) transact(ctx context.Context, tx transaction) error {
 	if err := db.format.check(); err != nil {
 		return err
 	}
-	err := errStepBack // with Backend Native, only native git writes
-	if db.opts.Backend == Auto {
+	err := errStepBack
+	if !db.opts.NativeOnly {
 		err = db.files.apply(ctx, tx)
 	}
 	native := errors.Is(err, errStepBack)

@@ -17,8 +17,8 @@ func TestContract(t *testing.T) {
 	for name, change := range map[string]func(*refs.Options){
 		"auto":            func(*refs.Options) {},
 		"auto, durable":   func(o *refs.Options) { o.Fsync = true },
-		"native":          func(o *refs.Options) { o.Backend = refs.Native },
-		"native, durable": func(o *refs.Options) { o.Backend, o.Fsync = refs.Native, true },
+		"native":          func(o *refs.Options) { o.NativeOnly = true },
+		"native, durable": func(o *refs.Options) { o.NativeOnly, o.Fsync = true, true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,11 +18,11 @@ import (
 // is there, and it writes nothing more, by either writer: neither a ref nor a folder below refs.
 func TestNothingIsWrittenAfterAMigration(t *testing.T) {
 	t.Parallel()
-	for _, backend := range []refs.Backend{refs.Auto, refs.Native} {
+	for _, native := range []bool{false, true} {
 		repo := refstest.New(t)
 		repo.UseNewerGit()
 		ids := refstest.Objects(t, repo, 2)
-		db := refstest.Open(t, repo, func(o *refs.Options) { o.Backend = backend })
+		db := refstest.Open(t, repo, func(o *refs.Options) { o.NativeOnly = native })
 		tip := refstest.Tip(t, "a")
 		require.NoError(t, db.Apply(t.Context(), refs.Update{Name: tip, New: ids[0]}))
 		repo.Git("refs", "migrate", "--ref-format=reftable")

@@ -102,7 +102,7 @@ func (db *DB) Folder() string { return db.reader.dir }
 
 // MovesFiles reports whether Apply would move tips by lock files, and not by native git. Only then a log can be used.
 func (db *DB) MovesFiles() bool {
-	return db.opts.Backend == Auto && !db.files.rules.stepBack(nil)
+	return !db.opts.NativeOnly && !db.files.rules.stepBack(nil)
 }
 
 // OwnerName returns the name of the owner file of this DB, which it makes if necessary. The file is locked as long as the DB is

@@ -41,7 +41,7 @@ func TestNativeOutcomeIsReadFromTheRefs(t *testing.T) {
 			tip, frame := refstest.Tip(t, "run"), refstest.Frame(t, "run", 0)
 			repo.Git("update-ref", string(tip), ids[0].String())
 			db := refstest.Open(t, repo, func(o *refs.Options) {
-				o.Backend = refs.Native
+				o.NativeOnly = true
 				o.Env = append(fakeGit(t, o.Env, script), "TIP="+string(tip), "FRAME="+string(frame), "NEW="+ids[1].String())
 			})
 
@@ -60,7 +60,7 @@ func TestNativeReplacesItsChildNowAndThen(t *testing.T) {
 	ids := refstest.Objects(t, repo, 2)
 	starts := filepath.Join(repo.Home, "starts")
 	db := refstest.Open(t, repo, func(o *refs.Options) {
-		o.Backend = refs.Native
+		o.NativeOnly = true
 		o.Env = fakeGit(t, o.Env, `echo x >>$HOME/starts; exec "$git" "$@"`)
 	})
 	tip := refstest.Tip(t, "run")
@@ -78,14 +78,14 @@ func TestNativeSaysWhyGitRefused(t *testing.T) {
 	repo := refstest.New(t)
 	missing := refstest.ID(t, "1111111111111111111111111111111111111111")
 	tip := refstest.Tip(t, "run")
-	db := refstest.Open(t, repo, func(o *refs.Options) { o.Backend = refs.Native })
+	db := refstest.Open(t, repo, func(o *refs.Options) { o.NativeOnly = true })
 	err := db.Apply(t.Context(), refs.Update{Name: tip, New: missing})
 	var failure *gitexec.Error
 	require.ErrorAs(t, err, &failure)
 	assert.Contains(t, failure.Stderr, "nonexistent object")
 
 	none := refstest.Open(t, repo, func(o *refs.Options) {
-		o.Backend = refs.Native
+		o.NativeOnly = true
 		o.Env = append(o.Env, "PATH=")
 	})
 	assert.ErrorIs(t, none.Apply(t.Context(), refs.Update{Name: tip, New: missing}), gitexec.ErrNoGit)
@@ -94,7 +94,7 @@ func TestNativeSaysWhyGitRefused(t *testing.T) {
 func TestFailpointsStopAWrite(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("stopped here")
-	for name, backend := range map[string]refs.Backend{"auto": refs.Auto, "native": refs.Native} {
+	for name, native := range map[string]bool{"auto": false, "native": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			repo := refstest.New(t)
@@ -102,7 +102,7 @@ func TestFailpointsStopAWrite(t *testing.T) {
 			tip, frame := refstest.Tip(t, "run"), refstest.Frame(t, "run", 0)
 			at := ""
 			db := refstest.Open(t, repo, func(o *refs.Options) {
-				o.Backend = backend
+				o.NativeOnly = native
 				o.Failpoint = func(name string) error {
 					if name == at {
 						return stop

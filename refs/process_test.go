@@ -216,7 +216,7 @@ func TestCrashLeavesAPrefixAndNoLockForLong(t *testing.T) {
 			refstest.Want(t, repo, db, frame, want(moved.frame, zero, ids[1]))
 
 			// The next writer, whichever it is, finds nothing in its way.
-			native := refstest.Open(t, repo, func(o *refs.Options) { o.Backend = refs.Native })
+			native := refstest.Open(t, repo, func(o *refs.Options) { o.NativeOnly = true })
 			require.NoError(t, native.Apply(t.Context(),
 				refs.Update{Name: tip, Old: want(moved.tip, ids[0], ids[1]), New: ids[2]},
 				refs.Update{Name: frame, Old: want(moved.frame, zero, ids[1]), New: ids[2]}))

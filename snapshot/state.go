@@ -53,13 +53,9 @@ func emptyCollection() *page.Collection {
 	return empty
 }
 
-// OpenState opens the state with the given parts; see [State.Parts]. It reads only the topmost object of each
-// collection. If a part has an unknown name, the error wraps ErrNewerFormat.
-func OpenState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
-	return registered.openState(r, parts)
-}
-
-// openState opens a state as OpenState does. The state has the collections that the registry lists.
+// openState opens the state with the given parts; see [State.Parts]. It reads only the topmost object of each
+// collection. The state has the collections that the registry lists. If a part has an unknown name, the error wraps
+// ErrNewerFormat.
 func (known registry) openState(r objstore.Reader, parts []objstore.TreeEntry) (*State, error) {
 	s := known.emptyState()
 	s.r = r

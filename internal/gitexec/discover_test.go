@@ -222,21 +222,6 @@ func TestInitBareIgnoresDefaultsOfTheUser(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(dir, "hooks"))
 }
 
-func TestVersion(t *testing.T) {
-	t.Parallel()
-	repo := repotest.New(t)
-	found, err := gitexec.Discover(t.Context(), repo.Dir, repo.Env)
-	require.NoError(t, err)
-	git := gitexec.New(found, repo.Env)
-	v, err := git.Version(t.Context())
-	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(repo.Git("version"), "git version "+v.String()+"."))
-	assert.NoError(t, git.CheckVersion(t.Context()))
-	assert.True(t, gitexec.Version{Major: 1, Minor: 99}.Less(gitexec.MinVersion()))
-	assert.True(t, gitexec.Version{Major: 2, Minor: 9}.Less(gitexec.MinVersion()))
-	assert.False(t, gitexec.MinVersion().Less(gitexec.MinVersion()))
-}
-
 func BenchmarkDiscover(b *testing.B) {
 	repo := repotest.New(b, repotest.Commit)
 	for b.Loop() {

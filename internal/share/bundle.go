@@ -73,15 +73,10 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, req BundleRequest) ([]
 }
 
 // Unbundle fetches runs from the bundle file at path, as [Sharer.Fetch] fetches runs from a remote. runs are whole run
-// ids; without runs, Unbundle fetches all runs in the bundle. At the end, it deletes the tracking refs of the bundle.
-// The error's code is invalid_bundle if git cannot read the file as a bundle, or one of Fetch's codes.
-func (s *Sharer) Unbundle(ctx context.Context, path string, runs ...string) (*FetchResult, error) {
-	return s.UnbundleAs(ctx, path, "", runs...)
-}
-
-// UnbundleAs fetches runs like [Sharer.Unbundle]. If as is not empty, exactly one run must be named, and UnbundleAs
-// stores that run under the id as; see FetchRequest.As.
-func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string) (*FetchResult, error) {
+// ids; without runs, Unbundle fetches all runs in the bundle. If as is not empty, exactly one run must be named, and
+// Unbundle stores that run under the id as; see FetchRequest.As. At the end, Unbundle deletes the tracking refs of the
+// bundle. The error's code is invalid_bundle if git cannot read the file as a bundle, or one of Fetch's codes.
+func (s *Sharer) Unbundle(ctx context.Context, path, as string, runs ...string) (*FetchResult, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, timeline.Explain(err)

@@ -366,7 +366,7 @@ func TestABundleStandsForItself(t *testing.T) {
 	assert.Equal(t, []string{"one", "two"}, ids)
 	require.NoError(t, file.Close())
 
-	fetched, err := ours.sharer.Unbundle(t.Context(), path)
+	fetched, err := ours.sharer.Unbundle(t.Context(), path, "")
 	require.NoError(t, err)
 	assert.Len(t, fetched.Runs, 2)
 	assert.Equal(t, refsOf(theirs.Repo, "refs/smithers/"), refsOf(ours.Repo, "refs/smithers/"))

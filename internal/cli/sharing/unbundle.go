@@ -31,7 +31,7 @@ way. --as reads a run under another id.`,
 			return cmd.Misused("--as needs exactly one run: name the file and the run")
 		}
 		return withSharer(ctx, s, func(store *timeline.Store, sharer *share.Sharer) error {
-			fetched, err := sharer.UnbundleAs(ctx, s.Path(file), as, runs...)
+			fetched, err := sharer.Unbundle(ctx, s.Path(file), as, runs...)
 			if fetched != nil {
 				fetched.Remote = file
 			}

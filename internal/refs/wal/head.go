@@ -18,11 +18,8 @@ import (
 // HeadSize is the number of bytes of a log's head, and the offset of its first record.
 const HeadSize = 64
 
-// The offset and the size of the mark in a head. A writer replaces these bytes, and no others, in place.
-const (
-	MarkOffset = 48
-	MarkSize   = 16
-)
+// MarkOffset is the offset of the mark, which ends the head. A writer replaces the mark, and nothing else, in place.
+const MarkOffset = 48
 
 // ErrVersion is wrapped by the error about a log that another version of the format describes: its head is not this version's,
 // or a whole record has a part that this version does not know. Which runs have captures in such a log cannot be known.
@@ -82,7 +79,7 @@ func (h Head) Append(b []byte) []byte {
 	return Mark{HeadSize, sum}.Append(b)
 }
 
-// Append appends the [MarkSize] bytes of the mark to b and returns the result.
+// Append appends the bytes of the mark to b and returns the result.
 func (m Mark) Append(b []byte) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint64(b, uint64(m.Offset))

@@ -240,7 +240,7 @@ func (m *model) isPending(tip string) bool {
 		}
 		records, _ := readLog(f)
 		dawdle()
-		return len(wal.Following(records, modelRun, parseID(tip))) > 0
+		return len(following(records, modelRun, parseID(tip))) > 0
 	})
 }
 
@@ -279,7 +279,7 @@ func (m *model) publish(path string) (again bool) {
 	}
 	records, _ := readLog(f)
 	must(f.Close())
-	records = wal.Following(records, modelRun, parseID(tip))
+	records = following(records, modelRun, parseID(tip))
 	if len(records) == 0 {
 		return false
 	}
@@ -342,7 +342,7 @@ func (m *model) recover(path string) {
 	must(syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 	_, records := readLog(f)
 	tip := m.tip()
-	if len(wal.Following(records, modelRun, parseID(tip))) > 0 {
+	if len(following(records, modelRun, parseID(tip))) > 0 {
 		return // to be published first
 	}
 	in := map[string]bool{}

@@ -215,17 +215,6 @@ func (c Cursor) Records(log []byte) (records []Record, end Cursor, err error) {
 	}
 }
 
-// Following returns those of the records that go on from the tip of a run, each from the one before, oldest first.
-func Following(records []Record, run string, tip objstore.ID) []Record {
-	var found []Record
-	for _, r := range records {
-		if r.Run == run && r.Old == tip {
-			found, tip = append(found, r), r.New
-		}
-	}
-	return found
-}
-
 // CheckObjects returns an error unless the last object of the record has the id New and the parent Old, as its first parent. A reader
 // must call it before it takes over what another process wrote. Whether the commit is an entry of the run Run is the caller's to check.
 func (r Record) CheckObjects() error {

@@ -89,9 +89,9 @@ func TestRecordsComeBack(t *testing.T) {
 	for _, r := range got {
 		assert.NoError(t, r.CheckObjects())
 	}
-	assert.Equal(t, []wal.Record{want[0], want[2]}, wal.Following(got, "a", first))
-	assert.Equal(t, want[2:], wal.Following(got, "a", want[0].New))
-	assert.Empty(t, wal.Following(got, "a", want[2].New), "all of the run is published")
+	assert.Equal(t, []wal.Record{want[0], want[2]}, following(got, "a", first))
+	assert.Equal(t, want[2:], following(got, "a", want[0].New))
+	assert.Empty(t, following(got, "a", want[2].New), "all of the run is published")
 }
 
 // TestMark covers what a mark saves: a reader begins behind what is published. A damaged mark costs time and nothing else.
@@ -110,7 +110,7 @@ func TestMark(t *testing.T) {
 	_, _, err = from.Append(nil, want[0])
 	require.Error(t, err, "a cursor at a mark does not know the sequence")
 
-	for at := range wal.MarkSize {
+	for at := range wal.HeadSize - wal.MarkOffset {
 		damaged := bytes.Clone(log)
 		damaged[wal.MarkOffset+at] ^= 0x10
 		head, err := wal.ParseHead(damaged)
@@ -297,4 +297,15 @@ func BenchmarkAppend(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// following returns those of the records that go on from the tip of a run, each from the one before, oldest first.
+func following(records []wal.Record, run string, tip objstore.ID) []wal.Record {
+	var found []wal.Record
+	for _, r := range records {
+		if r.Run == run && r.Old == tip {
+			found, tip = append(found, r), r.New
+		}
+	}
+	return found
 }

@@ -22,7 +22,7 @@ func aCourse(status snapshot.RunStatus, steps ...*Step) *course {
 
 // aStep returns a step with a state. Each of calls is the input of a call of the tool sh, in JSON, and after a space its status.
 func aStep(id string, state snapshot.NodeState, calls ...[2]string) *Step {
-	step := &Step{Step: &summary.Step{Node: snapshot.Node{NodeID: id, State: state}}, Outputs: make(map[string]json.RawMessage)}
+	step := &Step{Step: &summary.Step{NodeID: id, State: state}, Outputs: make(map[string]json.RawMessage)}
 	for i, call := range calls {
 		step.Calls = append(step.Calls, &Call{Number: i + 1, row: []byte(call[0] + call[1]), ToolCall: snapshot.ToolCall{
 			ToolName: "sh", Input: json.RawMessage(call[0]), Status: call[1],

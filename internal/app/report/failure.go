@@ -27,12 +27,12 @@ func (r *runReader) failure(context.Context) error {
 		out.Step = r.name(stepTitle(f.Step))
 	}
 	for _, step := range f.Also {
-		out.Also = append(out.Also, r.name(stepTitle(step)))
+		out.Also = append(out.Also, r.name(stepTitle(step.Step)))
 	}
 	if c := f.Change; c != nil {
-		out.Change = &Change{timeline.Address{Run: r.sum.Row.ID, Frame: c.Frame}.String(), r.name(c.Step), codeOf(c.Code)}
+		out.Change = &Change{timeline.Address{Run: r.sum.Row.ID, Frame: c.Frame}.String(), r.name(orEmpty(c.Step)), codeOf(c.Code)}
 		for i := range r.sum.Steps {
-			if step := &r.sum.Steps[i]; snapshot.Key(step.NodeID, step.Iteration) == c.Step {
+			if step := &r.sum.Steps[i]; snapshot.Key(step.NodeID, step.Iteration) == orEmpty(c.Step) {
 				out.Change.Step = r.name(stepTitle(step))
 			}
 		}

@@ -38,7 +38,7 @@ func titleOf(node string, iteration int, loop bool) string {
 func (r *runReader) attemptTitle(step *summary.Step, a *summary.Attempt) string {
 	title := stepTitle(step)
 	if len(step.Attempts) > 1 {
-		title += ", attempt " + strconv.Itoa(a.Attempt.Attempt)
+		title += ", attempt " + strconv.Itoa(a.Number)
 	}
 	return r.name(title)
 }
@@ -49,7 +49,7 @@ func (r *runReader) logCommand(step *summary.Step, a *summary.Attempt) string {
 	if isLoop(step) {
 		args = append(args, "--iteration", strconv.Itoa(step.Iteration))
 	}
-	return r.mask.text(fault.CommandLine(fault.Program, append(args, "--attempt", strconv.Itoa(a.Attempt.Attempt))...))
+	return r.mask.text(fault.CommandLine(fault.Program, append(args, "--attempt", strconv.Itoa(a.Number))...))
 }
 
 // parts sets Parts: first what explains a failure, then the conversation, then logs and changes in the order of their times.

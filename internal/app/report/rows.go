@@ -140,13 +140,13 @@ func (r *runReader) labelOf(step *summary.Step) string {
 }
 
 // isLoop reports whether the iteration of a step says something.
-func isLoop(step *summary.Step) bool { return step.RalphID != nil || step.Iteration > 0 }
+func isLoop(step *summary.Step) bool { return step.Loop != nil || step.Iteration > 0 }
 
 // attemptRow returns the row of an attempt.
 func (r *runReader) attemptRow(step *summary.Step, a *summary.Attempt) Row {
 	row := Row{
-		Step: r.name(step.NodeID), Label: r.labelOf(step), Loop: isLoop(step), Iteration: step.Iteration, Attempt: a.Attempt.Attempt, State: nodeState(snapshot.NodeState(a.State)),
-		Text: r.line(a.Error, textShown), StartMs: a.StartedAtMs - r.sum.StartMs, TookMs: a.TookMs(), Wait: a.Wait,
+		Step: r.name(step.NodeID), Label: r.labelOf(step), Loop: isLoop(step), Iteration: step.Iteration, Attempt: a.Number, State: nodeState(snapshot.NodeState(a.State)),
+		Text: r.line(a.Error, textShown), StartMs: a.StartedAtMs - r.sum.StartMs, TookMs: a.TookMs, Wait: a.Wait,
 		Inherited: a.Inherited,
 	}
 	if a.Lines != nil && !a.Together {

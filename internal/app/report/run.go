@@ -270,7 +270,7 @@ func (r *runReader) forks(ctx context.Context) error {
 	for _, f := range forks {
 		fork := Fork{
 			ID: r.mask.text(f.RunID), From: r.mask.text(timeline.Address{Run: f.ParentRunID, Frame: f.ParentFrameNo}.String()), State: runState(f.Status, f.Stale),
-			Error: r.line(f.Error, errorShown), Code: codeOf(f.Code), Better: f.Better, Differs: r.different(f.Differs),
+			Error: r.line(orEmpty(f.Error), errorShown), Code: codeOf(f.Code), Better: f.Better, Differs: r.different(f.Differs),
 		}
 		fork.GoOn = r.goOn(&f)
 		if f.BranchLabel != nil {

@@ -50,3 +50,11 @@ func cut(text string, most int) (string, int) {
 func oneLine(text string, most int) string {
 	return plain.Shorten(strings.Join(strings.Fields(text), " "), most)
 }
+
+// orEmpty returns *text, or "" if text is nil.
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}

@@ -17,27 +17,48 @@ import (
 
 // An Attempt is an attempt of a step.
 type Attempt struct {
-	snapshot.Attempt
+	snapshot.Attempt `json:"-"`
 
+	Number int    `json:"attempt"`
+	State  string `json:"state"`
+	Error  string `json:"error,omitempty"`
 	// Inherited reports whether the attempt ended before the fork, Earlier whether it began before.
-	Inherited, Earlier bool
+	Inherited bool `json:"inherited"`
+	Earlier   bool `json:"-"`
 	// Wait reports whether the attempt is a wait for a person, a signal or a timer, and no work.
-	Wait bool
+	Wait        bool  `json:"wait"`
+	StartedAtMs int64 `json:"startedAtMs"`
+	TookMs      int64 `json:"tookMs"` // the part before a fork does not count for the fork
 	// EndMs is the end of the attempt. If the attempt has not ended, EndMs is now or, if no process runs it any more, the time of the
 	// newest entry.
-	EndMs int64
+	EndMs int64 `json:"-"`
+	// At is the frame of the run's timeline at which the attempt ended or, if it waits, began to wait; nil if the frame is unknown, as
+	// that of an attempt that the run has from its parent.
+	At *int64 `json:"frame"`
 	// Changed reports whether files changed in the working copy of the attempt, from its files before to the frame at which the
 	// attempt ended. Lines is how many lines changed; nil if no file changed or the number is unknown. Together reports whether
 	// other attempts in the same working copy ended at the same frame or were running then, so that the change may be theirs.
-	Changed  bool
-	Lines    *sqliteindex.Lines
-	Together bool
+	Changed bool               `json:"changed"`
+	Lines   *sqliteindex.Lines `json:"-"`
+	LineCount
+	Together bool `json:"together"`
 
 	beganMs int64 // the start or, if the attempt began before the fork and ended in it, the time of the fork
 }
 
-// TookMs returns the length of the attempt in milliseconds. The part before a fork does not count for the fork.
-func (a *Attempt) TookMs() int64 { return max(a.EndMs-a.beganMs, 0) }
+// A LineCount is a number of changed lines; both are nil if no line changed or the number is unknown.
+type LineCount struct {
+	Added   *int64 `json:"linesAdded"`
+	Removed *int64 `json:"linesRemoved"`
+}
+
+// countOf returns the count of lines, which may be nil.
+func countOf(l *sqliteindex.Lines) LineCount {
+	if l == nil {
+		return LineCount{}
+	}
+	return LineCount{&l.Added, &l.Removed}
+}
 
 // readAttempts sets Attempts, without the changes of files.
 func (sum *Summary) readAttempts(s *timeline.Store, state *snapshot.State, now time.Time) error {
@@ -67,7 +88,7 @@ func (sum *Summary) readAttempts(s *timeline.Store, state *snapshot.State, now t
 		if err != nil {
 			return err
 		}
-		attempt := &Attempt{Attempt: a, EndMs: end, beganMs: a.StartedAtMs}
+		attempt := &Attempt{Attempt: a, Number: a.Attempt, State: a.State, Error: a.Error, StartedAtMs: a.StartedAtMs, EndMs: end, beganMs: a.StartedAtMs}
 		if a.FinishedAtMs != nil {
 			attempt.EndMs = *a.FinishedAtMs
 		}
@@ -80,6 +101,7 @@ func (sum *Summary) readAttempts(s *timeline.Store, state *snapshot.State, now t
 		if err := attempt.inherit(before, row.Key, sum.Row.Parent); err != nil {
 			return err
 		}
+		attempt.TookMs = max(attempt.EndMs-attempt.beganMs, 0)
 		sum.Attempts = append(sum.Attempts, attempt)
 	}
 	return nil

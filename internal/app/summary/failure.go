@@ -12,29 +12,49 @@ import (
 // A Failure says why a run failed.
 type Failure struct {
 	// Error is the reason: that of the failed attempt or, if no step failed, that of the run.
-	Error string
-	// Step is the step that failed first, and Attempt its last attempt. Both are nil if no step failed.
-	Step    *Step
-	Attempt *Attempt
-	// Also are the other steps that failed the run, in the order in which they failed.
-	Also []*Step
+	Error string `json:"error"`
+	// NodeID, Iteration and Number name the last attempt of the step that failed first. They are nil if no step failed.
+	NodeID    *string `json:"nodeId"`
+	Iteration *int    `json:"iteration"`
+	Number    *int    `json:"attempt"`
 	// Tries is how many attempts of the step failed.
-	Tries int
+	Tries int `json:"tries"`
+	// Also are the other steps that failed the run, in the order in which they failed.
+	Also []FailedStep `json:"also"`
+	// Log has the last lines of the log of the attempt, without control characters, and LogLines is the number of all its lines. Only
+	// Describe reads them.
+	Log      []string `json:"log"`
+	LogLines int      `json:"logLines"`
 	// Change is the last change of files before the step began; nil if there is none in the run's timeline.
-	Change *Change
+	Change *Change `json:"change"`
+	// RetryFrame, RetryNodes and Denied are Frame, Nodes and Denied of Retry. RetryFrame is nil if Retry is nil.
+	RetryFrame *int64   `json:"retryFrame"`
+	RetryNodes []string `json:"retryNodes"`
+	Denied     bool     `json:"denied"`
+
+	// Step is the step that failed first, and Attempt its last attempt. Both are nil if no step failed.
+	Step    *Step    `json:"-"`
+	Attempt *Attempt `json:"-"`
 	// Retry says how the failed steps are tried again; nil if there is no frame from which a replay tries them.
-	Retry *Retry
+	Retry *Retry `json:"-"`
+}
+
+// A FailedStep is a step that failed its run, and the error of its last attempt.
+type FailedStep struct {
+	*Step `json:"-"`
+
+	NodeID    string `json:"nodeId"`
+	Iteration int    `json:"iteration"`
+	Error     string `json:"error"`
 }
 
 // A Change is a frame that changed files.
 type Change struct {
-	Frame  int64 // the number of the frame
-	Before int64 // the number of the frame on which it is based
-	// Step is the name of the step whose attempt ended with the frame, and Attempt is the attempt; "" and nil if they are unknown or
-	// there are several.
-	Step    string
-	Attempt *Attempt
-	Code    Code
+	Frame  int64 `json:"frame"`  // the number of the frame
+	Before int64 `json:"before"` // the number of the frame on which it is based
+	// Step is the name of the step whose attempt ended with the frame; nil if it is unknown or there are several.
+	Step *string `json:"step"`
+	Code
 }
 
 // readFailure sets Failure if the run has failed. If several steps failed, the first is the cause.
@@ -42,7 +62,7 @@ func (sum *Summary) readFailure(ctx context.Context, s *timeline.Store) error {
 	if sum.Row.Status != snapshot.RunFailed {
 		return nil
 	}
-	f := &Failure{Error: sum.Row.Error}
+	f := &Failure{Error: sum.Row.Error, Also: []FailedStep{}, Log: []string{}, RetryNodes: []string{}}
 	sum.Failure = f // without what cannot be read
 	failed, err := FailedNodes(sum.Entry)
 	if err != nil {
@@ -54,8 +74,9 @@ func (sum *Summary) readFailure(ctx context.Context, s *timeline.Store) error {
 		case i < 0 || sum.Steps[i].Last() == nil: // a part that cannot be read
 		case f.Step == nil:
 			f.Step, f.Attempt = &sum.Steps[i], sum.Steps[i].Last()
+			f.NodeID, f.Iteration, f.Number = &f.Attempt.NodeID, &f.Attempt.Iteration, &f.Attempt.Number
 		default:
-			f.Also = append(f.Also, &sum.Steps[i])
+			f.Also = append(f.Also, FailedStep{&sum.Steps[i], n.NodeID, n.Iteration, sum.Steps[i].Last().Error})
 		}
 	}
 	if f.Step != nil {
@@ -71,7 +92,9 @@ func (sum *Summary) readFailure(ctx context.Context, s *timeline.Store) error {
 			return err
 		}
 	}
-	f.Retry, err = RetryOf(s, sum.Entry)
+	if f.Retry, err = RetryOf(s, sum.Entry); f.Retry != nil {
+		f.RetryFrame, f.RetryNodes, f.Denied = &f.Retry.Frame, append(f.RetryNodes, f.Retry.Nodes...), f.Retry.Denied
+	}
 	return err
 }
 
@@ -99,9 +122,9 @@ func (sum *Summary) changeBefore(ctx context.Context, s *timeline.Store, step *S
 		if f.CreatedAtMs > step.StartMs() || own[no] || f.BasedOn == nil || !sum.effects[no].Changed && !changed[no] {
 			continue
 		}
-		change := &Change{Frame: no, Before: *f.BasedOn, Attempt: by[no]}
-		if change.Attempt != nil {
-			change.Step = sum.nameOf(change.Attempt)
+		change := &Change{Frame: no, Before: *f.BasedOn}
+		if a := by[no]; a != nil {
+			change.Step = new(sum.nameOf(a))
 		}
 		from, err := s.Load(ctx, timeline.Address{Run: sum.Row.ID, Frame: change.Before}.String())
 		if err != nil {

@@ -16,23 +16,27 @@ import (
 
 // A Fork is a fork of a run, in the summary of the run.
 type Fork struct {
-	list.Branch
+	list.Branch `json:"-"`
 
-	Status  snapshot.RunStatus
-	Error   string // of the run; "" if it has not failed
-	Stale   bool   // the row says running, and no live process owns the run
-	Waits   []mailbox.Waiting
-	Differs []InputValue // the members of its input that differ from the run's, sorted by name
-	Code    Code         // how the files have changed since the first frame of the line
-	// StepState is the state in the fork of the step that failed in the run; "" if there is none. Better reports whether it has finished.
-	StepState snapshot.NodeState
-	Better    bool
+	RunID         string             `json:"runId"`
+	BranchLabel   *string            `json:"branchLabel"`
+	ParentFrameNo int64              `json:"parentFrameNo"`
+	Status        snapshot.RunStatus `json:"status"`
+	Stale         bool               `json:"stale"`   // the row says running, and no live process owns the run
+	Error         *string            `json:"error"`   // of the run; nil if it has not failed
+	Differs       []InputValue       `json:"differs"` // the members of its input that differ from the run's, sorted by name
+	// StepState is the state in the fork of the step that failed in the run; nil if there is none. Better reports whether it has finished.
+	StepState *snapshot.NodeState `json:"stepState"`
+	Better    bool                `json:"better"`
+	Code      Code                `json:"code"` // how the files have changed since the first frame of the line
+
+	Waits []mailbox.Waiting `json:"-"`
 }
 
 // An InputValue is a member of an input.
 type InputValue struct {
-	Name  string
-	Value json.RawMessage // nil if the input does not have the member
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"` // nil if the input does not have the member
 }
 
 // Forks returns the forks of the run, oldest first, at most most of them, and the number of all forks. A fork that cannot be read is left
@@ -65,8 +69,8 @@ func (sum *Summary) fork(ctx context.Context, s *timeline.Store, branch list.Bra
 	}
 	row := head.Row()
 	f := Fork{
-		Branch: branch, Status: row.Status, Error: row.Error,
-		Stale: Stale(s, row, head.Entry()),
+		Branch: branch, RunID: branch.RunID, BranchLabel: branch.BranchLabel, ParentFrameNo: branch.ParentFrameNo,
+		Status: row.Status, Error: orNull(row.Error), Stale: Stale(s, row, head.Entry()),
 	}
 	if f.Waits, err = mailbox.WaitsOf(head, now); err != nil {
 		return f, err
@@ -75,19 +79,21 @@ func (sum *Summary) fork(ctx context.Context, s *timeline.Store, branch list.Bra
 	if err != nil {
 		return f, timeline.Explain(err)
 	}
-	f.Differs = DifferentInputs(sum.Input, input)
+	f.Differs = append([]InputValue{}, DifferentInputs(sum.Input, input)...)
 	if sum.First != nil { // else the code is in Unread
 		if f.Code, err = changesBetween(ctx, s, sum.First, head.Entry()); err != nil {
 			return f, err
 		}
 	}
 	if sum.Failure != nil && sum.Failure.Step != nil {
-		n := sum.Failure.Step.Node
-		is, _, err := mailbox.ReadRow(head.State().Nodes(), snapshot.Key(n.NodeID, n.Iteration), snapshot.DecodeNode)
+		step := sum.Failure.Step
+		is, ok, err := mailbox.ReadRow(head.State().Nodes(), snapshot.Key(step.NodeID, step.Iteration), snapshot.DecodeNode)
 		if err != nil {
 			return f, timeline.Explain(err)
 		}
-		f.StepState, f.Better = is.State, is.State == snapshot.NodeFinished
+		if ok {
+			f.StepState, f.Better = &is.State, is.State == snapshot.NodeFinished
+		}
 	}
 	return f, nil
 }

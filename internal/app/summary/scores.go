@@ -9,16 +9,18 @@ import (
 
 // Scorer is what a scorer gave the tasks of a run. Each task counts once, by its newest attempt that the scorer has scored.
 type Scorer struct {
-	Name           string // its id
-	Count          int
-	Mean, Min, Max float64
+	Name  string  `json:"scorer"` // its id
+	Count int     `json:"count"`
+	Mean  float64 `json:"mean"`
+	Min   float64 `json:"min"`
+	Max   float64 `json:"max"`
 }
 
 // ScorersOf returns the scorers of the journal of an entry, sorted by their names.
 func ScorersOf(entry *snapshot.Entry) ([]Scorer, error) {
 	rows, err := entry.Scores()
 	if err != nil || rows.Len() == 0 {
-		return nil, err
+		return []Scorer{}, err
 	}
 	type place struct {
 		scorer, node string

@@ -14,13 +14,24 @@ import (
 // A Step is one task at one iteration: a node with its attempts. The steps are in the order of their first start; steps
 // that have not started follow, in the order of the tasks of the rendered tree if the run has one, else by name.
 type Step struct {
-	snapshot.Node
-
-	Attempts []*Attempt // in the order of their numbers
-	// OpenNeeds names the needed tasks and loops that are not done, sorted, for a step that is pending.
-	OpenNeeds []string
+	NodeID    string             `json:"nodeId"`
+	Iteration int                `json:"iteration"`
+	Loop      *string            `json:"loop"` // nil if the task is in no loop
+	State     snapshot.NodeState `json:"state"`
 	// Inherited reports whether the step has attempts, and all of them are from before the fork.
-	Inherited bool
+	Inherited bool `json:"inherited"`
+	// OpenNeeds names the needed tasks and loops that are not done, sorted, for a step that is pending.
+	OpenNeeds []string `json:"openNeeds"`
+	// OwnTookMs is the time in which attempts worked that are not inherited, and OwnWaitedMs the time in which they waited.
+	OwnTookMs   int64      `json:"tookMs"`
+	OwnWaitedMs int64      `json:"waitedMs"`
+	LineCount              // of Lines
+	Attempts    []*Attempt `json:"attempts"` // in the order of their numbers
+
+	Label       *string  `json:"-"`
+	Needs       []string `json:"-"` // node ids, sorted
+	OutputTable string   `json:"-"` // "" if the step has no output
+	LastAttempt *int     `json:"-"` // nil if the step has not begun, or was reset
 }
 
 // Last returns the newest attempt of the step, or nil if it has none.
@@ -43,9 +54,9 @@ func (s *Step) StartMs() int64 {
 func (s *Step) TookMs() (worked, waited int64) {
 	for _, a := range s.Attempts {
 		if a.Wait {
-			waited += a.TookMs()
+			waited += a.TookMs
 		} else {
-			worked += a.TookMs()
+			worked += a.TookMs
 		}
 	}
 	return worked, waited
@@ -70,7 +81,7 @@ func (s *Step) Lines() *sqliteindex.Lines {
 
 // Name returns the name of the step in a text: the node id and, in a loop, the iteration.
 func (s *Step) Name() string {
-	if s.RalphID == nil && s.Iteration == 0 {
+	if s.Loop == nil && s.Iteration == 0 {
 		return s.NodeID
 	}
 	return snapshot.Key(s.NodeID, s.Iteration)
@@ -101,7 +112,10 @@ func (sum *Summary) readNodes(s *timeline.Store, state *snapshot.State) error {
 		if err != nil {
 			return err
 		}
-		sum.Steps = append(sum.Steps, Step{Node: n})
+		sum.Steps = append(sum.Steps, Step{
+			NodeID: n.NodeID, Iteration: n.Iteration, Loop: n.RalphID, State: n.State, Label: n.Label, Needs: n.Needs, OutputTable: n.OutputTable,
+			LastAttempt: n.LastAttempt, OpenNeeds: []string{}, Attempts: []*Attempt{},
+		})
 	}
 	tree := sum.readTree(s)
 	if err := sum.readLoops(state, tree); err != nil {
@@ -153,8 +167,8 @@ func (sum *Summary) sortSteps() {
 		if len(s.Attempts) == 0 {
 			p.waits = 1
 		}
-		if s.RalphID != nil {
-			p.loop = *s.RalphID
+		if s.Loop != nil {
+			p.loop = *s.Loop
 		}
 		p.group = position(p.loop)
 		places[i] = p
@@ -174,17 +188,17 @@ func (sum *Summary) sortSteps() {
 // of a task in another loop means the whole loop, whose id stands for its tasks.
 func (sum *Summary) openNeeds(step *Step, steps map[string]*Step) []string {
 	if step.State != snapshot.NodePending {
-		return nil
+		return []string{}
 	}
-	var open []string
+	open := []string{}
 	for _, id := range step.Needs {
 		need := steps[snapshot.Key(id, 0)]
-		if need != nil && need.RalphID != nil {
-			around := maps.Collect(snapshot.LoopsAround(step.RalphID, step.Iteration))
-			if iteration, within := around[*need.RalphID]; within {
+		if need != nil && need.Loop != nil {
+			around := maps.Collect(snapshot.LoopsAround(step.Loop, step.Iteration))
+			if iteration, within := around[*need.Loop]; within {
 				need = steps[snapshot.Key(id, iteration)]
 			} else {
-				for loop := range snapshot.LoopsAround(need.RalphID, 0) { // the outermost that does not contain the step
+				for loop := range snapshot.LoopsAround(need.Loop, 0) { // the outermost that does not contain the step
 					if _, within := around[loop]; within {
 						break
 					}
@@ -205,28 +219,42 @@ func (sum *Summary) openNeeds(step *Step, steps map[string]*Step) []string {
 	return open
 }
 
-// FrameOf returns the frame of the run's timeline at which an attempt ended or, if it waits, began to wait. ok is false if the frame
-// is unknown, as that of an attempt that the run has from its parent.
-func (sum *Summary) FrameOf(a *Attempt) (no int64, ok bool) {
-	if a.Inherited {
-		return 0, false
+// count sets the sums of the steps, and the frames of their attempts.
+func (sum *Summary) count() {
+	for i := range sum.Steps {
+		step := &sum.Steps[i]
+		step.LineCount = countOf(step.Lines())
+		for _, a := range step.Attempts {
+			a.At, a.LineCount = sum.frameOf(a), countOf(a.Lines)
+			switch {
+			case a.Inherited:
+			case a.Wait:
+				step.OwnWaitedMs += a.TookMs
+			default:
+				step.OwnTookMs += a.TookMs
+			}
+		}
 	}
-	if a.Frame != nil {
-		return *a.Frame, sum.hasFrame(*a.Frame)
+}
+
+// frameOf returns the frame of an attempt, see Attempt.At.
+func (sum *Summary) frameOf(a *Attempt) *int64 {
+	frames := sum.Frames.Frames
+	switch {
+	case a.Inherited:
+		return nil
+	case a.Frame != nil && sum.hasFrame(*a.Frame):
+		return a.Frame
+	case a.Frame != nil || a.FinishedAtMs == nil && !a.Wait || sum.Frames.All > len(frames):
+		return nil
 	}
 	at := a.EndMs
 	if a.FinishedAtMs == nil {
-		if at = a.StartedAtMs; !a.Wait {
-			return 0, false
-		}
-	}
-	frames := sum.Frames.Frames
-	if sum.Frames.All > len(frames) {
-		return 0, false
+		at = a.StartedAtMs
 	}
 	i, _ := slices.BinarySearchFunc(frames, at, func(f list.FrameInfo, ms int64) int { return cmp.Compare(f.CreatedAtMs, ms) })
 	if i == len(frames) || i+1 < len(frames) && frames[i+1].CreatedAtMs == frames[i].CreatedAtMs {
-		return 0, false // none, or several of the same moment
+		return nil // none, or several of the same moment
 	}
-	return frames[i].FrameNo, true
+	return &frames[i].FrameNo
 }

@@ -16,40 +16,41 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// A Summary is the summary of a run at its newest entry. All times are in milliseconds since 1970, and all durations in
-// milliseconds.
+// A Summary is the summary of a run at its newest entry, and in JSON the member summary of show. All times are in milliseconds since
+// 1970, and all durations in milliseconds.
 type Summary struct {
-	Row     snapshot.Run
-	Entry   *snapshot.Entry // the newest entry
-	Stale   bool            // the row says running, and no live process owns the run
-	Session bool            // the run is a session of a coding agent: its steps are turns
-	Origin  *list.Origin    // the parent's frame; nil if the run is not a fork
-	VCS     *snapshot.VCS   // the working copy at the newest entry; nil if it was not captured
-	Input   json.RawMessage // nil if the run has no input
+	Row     snapshot.Run    `json:"-"`
+	Entry   *snapshot.Entry `json:"-"` // the newest entry
+	Stale   bool            `json:"-"` // the row says running, and no live process owns the run
+	Session bool            `json:"-"` // the run is a session of a coding agent: its steps are turns
+	Origin  *list.Origin    `json:"-"` // the parent's frame; nil if the run is not a fork
+	VCS     *snapshot.VCS   `json:"-"` // the working copy at the newest entry; nil if it was not captured
+	Input   json.RawMessage `json:"-"` // nil if the run has no input
 
-	Frames list.RunTimeline // the frames of the run's timeline; see ReadBriefly
-	Steps  []Step           // see Step for the order
-	Loops  []Loop           // sorted by id
+	Frames list.RunTimeline `json:"-"` // the frames of the run's timeline; see ReadBriefly
+	Loops  []Loop           `json:"-"` // sorted by id
 	// Attempts has all attempts in the order of their start.
-	Attempts []*Attempt
-	Waits    []mailbox.Waiting
-	Failure  *Failure // nil if the run has not failed
-	Usage    *Usage   // nil if no step says what it used
-	Calls    Calls
-	Scorers  []Scorer // sorted by name
+	Attempts []*Attempt        `json:"-"`
+	Waits    []mailbox.Waiting `json:"-"`
+	First    *snapshot.Entry   `json:"-"` // the first frame of the line of the run, see timeline.FirstFrame
 
-	StartMs int64 // the start of the run's own first attempt or, if it has none, the time of its first frame
-	EndMs   int64 // the end of the run's own last attempt, or now if an attempt runs or waits
+	Reason  *string `json:"reason"`  // why the run failed, or what it waits for first; nil for neither. Only Describe sets it
+	StartMs int64   `json:"startMs"` // the start of the run's own first attempt or, if it has none, the time of its first frame
+	EndMs   int64   `json:"endMs"`   // the end of the run's own last attempt, or now if an attempt runs or waits
 	// TookMs is the time in which at least one of the run's own attempts worked. WaitedMs is the time in which the run only
 	// waited for a person, a signal or a timer. The attempts of a fork's parent do not count.
-	TookMs, WaitedMs int64
-
-	// First is the first frame of the line of the run, see timeline.FirstFrame. Code is how the files have changed since.
-	First *snapshot.Entry
-	Code  Code
-
+	TookMs     int64    `json:"tookMs"`
+	WaitedMs   int64    `json:"waitedMs"`
+	FrameCount int      `json:"frames"`
+	Code       Code     `json:"code"` // how the files have changed since First
+	Calls      Calls    `json:"calls"`
+	Scorers    []Scorer `json:"scorers"` // sorted by name
+	Usage      *Usage   `json:"usage"`   // nil if no step says what it used
+	Failure    *Failure `json:"failure"` // nil if the run has not failed
+	Steps      []Step   `json:"steps"`   // see Step for the order
+	Description
 	// Unread has the parts that could not be read, or not as a whole, with the reasons. The other parts are complete.
-	Unread map[Part]error
+	Unread Unread `json:"unread,omitempty"`
 
 	effects map[int64]list.Effect // by the number of the frame
 	order   map[string]int        // the position of each task in the rendered tree
@@ -71,20 +72,39 @@ const (
 	PartScores   Part = "scores"
 	PartCode     Part = "code"    // First and Code
 	PartFailure  Part = "failure" // the change before the failure
+	PartForks    Part = "forks"
+	PartLog      Part = "log"
+	PartOutputs  Part = "outputs"
 )
+
+// Unread has errors by the part that could not be read.
+type Unread map[Part]error
+
+// MarshalJSON returns an object with the texts of the errors.
+func (u Unread) MarshalJSON() ([]byte, error) {
+	texts := make(map[Part]string, len(u))
+	for part, err := range u {
+		texts[part] = err.Error()
+	}
+	return json.Marshal(texts)
+}
 
 // A Code counts changed files and lines.
 type Code struct {
-	Files          int
-	Added, Removed int64
-	Uncounted      int // the files whose lines were not counted, because the files are binary or large
+	Files     int   `json:"files"`
+	Added     int64 `json:"linesAdded"`
+	Removed   int64 `json:"linesRemoved"`
+	Uncounted int   `json:"uncounted"` // the files whose lines were not counted, because the files are binary or large
 }
 
 // IsZero reports whether no file has changed.
 func (c Code) IsZero() bool { return c == Code{} }
 
 // Calls counts the tool calls of a run.
-type Calls struct{ Total, Failed int }
+type Calls struct {
+	Total  int `json:"total"`
+	Failed int `json:"failed"`
+}
 
 // Read returns the summary of run (an id or a unique prefix) at its newest entry. now is the end of attempts that have
 // not ended. If a part of the run cannot be read, it is in Unread, and the others are read. The codes are run_not_found, and those
@@ -109,7 +129,7 @@ func read(ctx context.Context, s *timeline.Store, head *timeline.Head, now time.
 	row, entry, state := head.Row(), head.Entry(), head.State()
 	sum := &Summary{
 		Row: row, Entry: entry, Stale: Stale(s, row, entry),
-		Origin: list.OriginOf(ctx, s, row), Frames: list.RunTimeline{RunID: row.ID}, Unread: make(map[Part]error),
+		Origin: list.OriginOf(ctx, s, row), Frames: list.RunTimeline{RunID: row.ID}, Unread: make(Unread), Scorers: []Scorer{}, Steps: []Step{},
 	}
 	if sum.Session, err = entry.HasExt(agent.EngineName); err != nil {
 		return nil, timeline.Explain(err)
@@ -117,32 +137,40 @@ func read(ctx context.Context, s *timeline.Store, head *timeline.Head, now time.
 	if sum.VCS, err = entry.VCSRevision(); err != nil {
 		return nil, timeline.Explain(err)
 	}
-	for _, part := range []struct {
-		name Part
-		read func() error
-	}{
+	return sum, sum.readParts(ctx, []partReader{
 		{PartInput, func() (err error) { sum.Input, err = state.Input(); return err }},
 		{PartWaits, func() (err error) { sum.Waits, err = mailbox.WaitsOf(head, now); return err }},
 		{PartSteps, func() error { return sum.readNodes(s, state) }},
 		{PartAttempts, func() error { return sum.readAttempts(s, state, now) }},
 		{PartFrames, func() error { return sum.readFrames(ctx, s, all || sum.Session) }},
 		{PartFrames, func() error { return sum.readChanges(ctx, s) }},
-		{PartSteps, func() error { sum.arrange(); sum.readTimes(); return nil }},
+		{PartSteps, func() error { sum.arrange(); sum.readTimes(); sum.count(); return nil }},
 		{PartUsage, func() (err error) { sum.Usage, err = readUsage(state); return err }},
 		{PartCalls, sum.readCalls},
 		{PartScores, func() (err error) { sum.Scorers, err = ScorersOf(sum.Entry); return err }},
 		{PartCode, func() error { return sum.readCode(ctx, s) }},
 		{PartFailure, func() error { return sum.readFailure(ctx, s) }},
-	} {
+	})
+}
+
+// A partReader reads a part of a summary.
+type partReader struct {
+	name Part
+	read func() error
+}
+
+// readParts reads parts one after the other, and notes those that cannot be read. The only error is that of ctx.
+func (sum *Summary) readParts(ctx context.Context, parts []partReader) error {
+	for _, part := range parts {
 		err := timeline.Explain(part.read())
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		if err != nil && sum.Unread[part.name] == nil {
 			sum.Unread[part.name] = err
 		}
 	}
-	return sum, nil
+	return nil
 }
 
 // countLinesFor is how long Read counts changed lines that the index does not have. The lines that are not counted then are unknown,
@@ -171,6 +199,7 @@ func (sum *Summary) readFrames(ctx context.Context, s *timeline.Store, all bool)
 		sum.Frames = *brief
 	}
 	sum.Frames.Frames = slices.DeleteFunc(sum.Frames.Frames, func(f list.FrameInfo) bool { return f.FrameNo > sum.Row.Frame }) // appended meanwhile
+	sum.FrameCount = sum.Frames.All
 	effects, err := list.Effects(ctx, &sum.Frames)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func TestAFailureHasItsStepItsLogAndTheChangeBefore(t *testing.T) {
 	assert.Equal(t, 1, total)
 	// All frames have the same time: what the failed step itself changed is after it began.
 	require.NotNil(t, sum.Failure.Change)
-	assert.Equal(t, "patch::1", sum.Failure.Change.Step)
+	assert.Equal(t, new("patch::1"), sum.Failure.Change.Step)
 	assert.Equal(t, summary.Code{Files: 1, Added: 1}, sum.Failure.Change.Code)
 	assert.Equal(t, *step(t, sum, "patch::1").Last().Frame, sum.Failure.Change.Frame)
 
@@ -94,7 +94,7 @@ func TestForksThatWentBetterAreKnown(t *testing.T) {
 	assert.Equal(t, []summary.InputValue{{Name: "style", Value: []byte(`"relaxed"`)}}, forks[0].Differs)
 	assert.Equal(t, snapshot.RunFinished, forks[0].Status)
 	assert.False(t, forks[1].Better)
-	assert.Equal(t, snapshot.NodeFailed, forks[1].StepState)
+	assert.Equal(t, new(snapshot.NodeFailed), forks[1].StepState)
 	assert.Empty(t, forks[1].Differs)
 	few, total, err := sum.Forks(t.Context(), store, 1, p.now)
 	require.NoError(t, err)
@@ -161,8 +161,8 @@ func TestAWaitThatAForkInheritsIsItsOwnFromTheForkOn(t *testing.T) {
 	require.Len(t, a.Waits, 1)
 	asked, err := a.Asked(a.Waits[0])
 	require.NoError(t, err)
-	assert.Equal(t, "All pass", asked.Summary)
-	assert.Equal(t, a.StartMs, asked.SinceMs)
+	assert.Equal(t, new("All pass"), asked.Summary)
+	assert.Equal(t, &a.StartMs, asked.SinceMs)
 }
 
 func TestWaitsSayWhatTheyAskFor(t *testing.T) {
@@ -178,11 +178,11 @@ tasks:
 	require.Len(t, sum.Waits, 3)
 	asked, err := sum.Asked(sum.Waits[0])
 	require.NoError(t, err)
-	assert.Equal(t, summary.Asked{SinceMs: p.now.UnixMilli(), Kind: snapshot.HumanSelect, Form: []byte(`{"enum":["a","b"]}`)}, asked)
+	assert.Equal(t, summary.Asked{SinceMs: new(p.now.UnixMilli()), Kind: snapshot.HumanSelect, Form: []byte(`{"enum":["a","b"]}`)}, asked)
 	for _, w := range sum.Waits[1:] {
 		asked, err := sum.Asked(w)
 		require.NoError(t, err)
-		assert.Equal(t, p.now.UnixMilli(), asked.SinceMs)
+		assert.Equal(t, new(p.now.UnixMilli()), asked.SinceMs)
 	}
 	assert.Nil(t, sum.Failure)
 }
@@ -205,7 +205,7 @@ tasks:
 	assert.Nil(t, step(t, sum, "fail").Lines())
 	assert.Equal(t, summary.Code{Files: 2, Added: 4}, sum.Code)
 	require.NotNil(t, sum.Failure.Change)
-	assert.Equal(t, "right", sum.Failure.Change.Step)
+	assert.Equal(t, new("right"), sum.Failure.Change.Step)
 	assert.Equal(t, summary.Code{Files: 1, Added: 2}, sum.Failure.Change.Code)
 
 	// A fork goes on from the files that its parent left in the worktree.
@@ -371,9 +371,7 @@ func TestABriefSummarySaysTheSame(t *testing.T) {
 	require.NotNil(t, brief.Failure.Change)
 	assert.Equal(t, int64(700), brief.Failure.Change.Frame)
 	assert.Equal(t, &sqliteindex.Lines{Added: 1, Removed: 2}, step(t, brief, "n700").Lines())
-	no, ok := brief.FrameOf(step(t, brief, "n700").Last())
-	assert.True(t, ok)
-	assert.Equal(t, int64(700), no)
+	assert.Equal(t, new(int64(700)), step(t, brief, "n700").Last().At)
 }
 
 // Keys of calls are texts, in whose order call 10 is before call 2.

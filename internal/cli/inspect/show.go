@@ -125,7 +125,7 @@ type showDocument struct {
 	Attempts   []attemptDocument `json:"attempts,omitempty"`
 	Patch      *patchDocument    `json:"patch,omitempty"`
 	// Summary says how the run stands; nil if the address names a frame.
-	Summary *runpage.Document `json:"summary,omitempty"`
+	Summary *summary.Summary `json:"summary,omitempty"`
 }
 
 // attemptDocument is an attempt in show --attempts --json.
@@ -200,11 +200,9 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 			}
 		}
 		if at.Bare {
-			view, err := readPage(ctx, s, store, at)
-			if err != nil {
+			if doc.Summary, err = readPage(ctx, s, store, at); err != nil {
 				return err
 			}
-			doc.Summary = view.Document()
 		}
 		return s.WriteJSON(doc)
 	}
@@ -230,7 +228,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 }
 
 // readPage reads how a run stands at its newest entry.
-func readPage(ctx context.Context, s *session.Session, store *timeline.Store, newest *timeline.LoadedEntry) (*runpage.View, error) {
+func readPage(ctx context.Context, s *session.Session, store *timeline.Store, newest *timeline.LoadedEntry) (*summary.Summary, error) {
 	head, err := store.HeadOf(newest)
 	if err != nil {
 		return nil, err
@@ -242,14 +240,14 @@ func readPage(ctx context.Context, s *session.Session, store *timeline.Store, ne
 // that of the part.
 func showPage(ctx context.Context, s *session.Session, store *timeline.Store, newest *timeline.LoadedEntry) error {
 	done := s.While("reading the run")
-	view, err := readPage(ctx, s, store, newest)
+	sum, err := readPage(ctx, s, store, newest)
 	done()
 	if err != nil {
 		return err
 	}
 	style := runpage.Style{Painter: s.Painter(ctx), Glyphs: display.GlyphsOf(s.Terminal), Columns: s.Columns()}
-	err = s.Paged(ctx, func() error { return s.Printf("%s", view.Text(style)) })
-	return errors.Join(err, view.Damage())
+	err = s.Paged(ctx, func() error { return s.Printf("%s", runpage.Text(sum, s.Now(), style)) })
+	return errors.Join(err, runpage.Damage(sum))
 }
 
 // standing has the facts that show prints about an entry, and that the entry itself does not store.

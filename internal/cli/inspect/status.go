@@ -58,7 +58,7 @@ type statusDocument struct {
 	Failed  *failedRun           `json:"failed"` // the run that failed last
 	Left    []claim.LeftCommands `json:"left,omitempty"`
 	Newest  []runDocument        `json:"newest"`
-	Next    []suggestedCommand   `json:"next"`
+	Next    []summary.Command    `json:"next"`
 
 	asOf   map[string]*share.Seen // the runs with an AsOf
 	resume string                 // what resume does to the newest run, if this run is pending or cancelled; "" if resume refuses it
@@ -88,12 +88,6 @@ type failedRun struct {
 	NodeID  *string  `json:"nodeId"` // the node that failed first; nil if no attempt failed
 	Log     []string `json:"log"`    // the last lines of the log of its last attempt
 	foreign bool     // another engine runs the run
-}
-
-// suggestedCommand is a command to type next, and what it does.
-type suggestedCommand struct {
-	Command string `json:"command"`
-	Does    string `json:"does"`
 }
 
 // runStatus prints the status of the repository: the running, waiting, failed and newest runs, and the commands to type

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
@@ -30,23 +31,23 @@ const statusWidth = 80
 //   - if none of these commands applies: timeline for the newest run, and resume if it starts or continues this run
 //
 // waiting has the inbox lines of the waiting runs, the oldest line first.
-func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
-	var out []suggestedCommand
+func suggest(doc *statusDocument, waiting []mail.Line) []summary.Command {
+	var out []summary.Command
 	for _, l := range waiting {
 		if l.Ready {
-			out = append(out, suggestedCommand{mail.Settle(l), "goes on with the run"})
+			out = append(out, suggestion(mail.Settle(l), "goes on with the run"))
 			break
 		}
 	}
 	for _, l := range waiting {
 		if how := mail.Settle(l); how != "" && !l.Ready {
-			out = append(out, suggestedCommand{how, "answers " + l.RunID})
+			out = append(out, suggestion(how, "answers "+l.RunID))
 			break
 		}
 	}
 	for _, run := range doc.Running {
 		if run.Stale {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", run.RunID), "continues the run; no process executes it now"})
+			out = append(out, suggestion(fault.CommandLine(arg.Program, "resume", run.RunID), "continues the run; no process executes it now"))
 			break
 		}
 	}
@@ -56,33 +57,36 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 			if run.AsOf != nil {
 				args = append(args, run.AsOf.Remote, run.RunID)
 			}
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, args...), "fetches what the run does in another clone"})
+			out = append(out, suggestion(fault.CommandLine(arg.Program, args...), "fetches what the run does in another clone"))
 			break
 		}
 		if !run.Stale && !run.foreign && len(run.Tasks) > 0 {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "logs", run.RunID, "--follow"), "follows the run's log"})
+			out = append(out, suggestion(fault.CommandLine(arg.Program, "logs", run.RunID, "--follow"), "follows the run's log"))
 			break
 		}
 	}
 	if f := doc.Failed; f != nil {
 		if !f.foreign {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", f.RunID), "retries the failed tasks"})
+			out = append(out, suggestion(fault.CommandLine(arg.Program, "resume", f.RunID), "retries the failed tasks"))
 		}
-		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "show", f.RunID), "shows the whole failure"})
+		out = append(out, suggestion(fault.CommandLine(arg.Program, "show", f.RunID), "shows the whole failure"))
 	}
 	if len(doc.Newest) == 0 {
-		return append(out, suggestedCommand{arg.Program + " run hello.yaml", "runs the workflow"},
-			suggestedCommand{arg.Program + " session enable", "records the sessions of coding agents from now on"}, suggestedCommand{arg.Program + " help", "lists the commands"})
+		return append(out, suggestion(arg.Program+" run hello.yaml", "runs the workflow"),
+			suggestion(arg.Program+" session enable", "records the sessions of coding agents from now on"), suggestion(arg.Program+" help", "lists the commands"))
 	}
 	if len(out) == 0 {
 		newest := doc.Newest[0].RunID
 		if doc.resume != "" {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), doc.resume})
+			out = append(out, suggestion(fault.CommandLine(arg.Program, "resume", newest), doc.resume))
 		}
-		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "timeline", newest), "shows the run's steps"})
+		out = append(out, suggestion(fault.CommandLine(arg.Program, "timeline", newest), "shows the run's steps"))
 	}
 	return out
 }
+
+// suggestion returns a command to type next, and what it does.
+func suggestion(line, does string) summary.Command { return summary.Command{Line: line, Does: does} }
 
 // A statusView writes the status for people.
 type statusView struct {
@@ -120,14 +124,14 @@ func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
 	v.title("Next")
 	width := 0
 	for _, next := range doc.Next {
-		width = max(width, term.Width(next.Command))
+		width = max(width, term.Width(next.Line))
 	}
 	gap := "  "
 	if v.width < statusWidth {
 		width, gap = 0, "\n      "
 	}
 	for _, next := range doc.Next {
-		command := plain.Text(next.Command)
+		command := plain.Text(next.Line)
 		v.printf("  %s%s%s\n", display.Padded(command, command, width), gap, v.p.Paint(term.Dim, term.CutEnd(plain.Text(next.Does), v.width-6, "…")))
 	}
 }

@@ -6,10 +6,11 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // failure writes which step failed, the end of what it printed, and the last change of files before it.
-func (v *View) failure(c *canvas) {
+func (v *page) failure(c *canvas) {
 	f := v.Failure
 	if f == nil {
 		return
@@ -22,8 +23,8 @@ func (v *View) failure(c *canvas) {
 		return
 	}
 	where := ""
-	if f.Step.RalphID != nil {
-		where = fmt.Sprintf("iteration %d of %s, ", f.Step.Iteration, *f.Step.RalphID)
+	if f.Step.Loop != nil {
+		where = fmt.Sprintf("iteration %d of %s, ", f.Step.Iteration, *f.Step.Loop)
 	}
 	tries := "failed"
 	if f.Tries > 1 {
@@ -31,30 +32,30 @@ func (v *View) failure(c *canvas) {
 	}
 	c.line(part{c.g.Failed + " ", term.Red}, part{f.Step.NodeID + "  " + where + tries + ": " + reason, term.Bold})
 	bar := part{"  " + c.g.Bar + " ", term.Grey}
-	if v.cut > 0 {
-		c.line(bar, part{c.g.Dots + " " + count(v.cut, "line") + " above", term.Grey})
+	if cut := f.LogLines - len(f.Log); cut > 0 {
+		c.line(bar, part{c.g.Dots + " " + plain.Count(cut, "line") + " above", term.Grey})
 	}
-	for _, text := range v.log {
+	for _, text := range f.Log {
 		style := ""
 		if looksLikeError(text) {
 			style = term.Red
 		}
 		c.line(bar, part{strings.ReplaceAll(text, "\t", "    "), style})
 	}
-	v.unread(c, PartLog)
+	v.unread(c, summary.PartLog)
 	for i, step := range f.Also {
 		if i == alsoShown {
-			c.line(part{"  and " + count(len(f.Also)-alsoShown, "other failed step"), ""})
+			c.line(part{"  and " + plain.Count(len(f.Also)-alsoShown, "other failed step"), ""})
 			break
 		}
-		c.line(part{"  " + c.g.Failed + " ", term.Red}, part{step.Name() + " failed, too: " + withoutCode(step.Last().Error), ""})
+		c.line(part{"  " + c.g.Failed + " ", term.Red}, part{step.Name() + " failed, too: " + withoutCode(step.Error), ""})
 	}
 	if change := f.Change; change != nil {
 		by := ""
-		if change.Step != "" {
-			by = change.Step + ", "
+		if change.Step != nil {
+			by = *change.Step + ", "
 		}
-		what := fmt.Sprintf("  last change before it  %sframe %d: %s ", by, change.Frame, count(change.Code.Files, "file"))
+		what := fmt.Sprintf("  last change before it  %sframe %d: %s ", by, change.Frame, plain.Count(change.Code.Files, "file"))
 		c.line(append([]part{{what, ""}}, c.codeParts(change.Code.Added, change.Code.Removed, 0)...)...)
 	}
 	v.unread(c, summary.PartFailure)

@@ -16,8 +16,8 @@ import (
 const idShown = 8
 
 // forkList writes the forks of the run, and how each differs.
-func (v *View) forkList(c *canvas) {
-	if len(v.Forks) == 0 && v.Unread[PartForks] == nil {
+func (v *page) forkList(c *canvas) {
+	if len(v.Forked) == 0 && v.Unread[summary.PartForks] == nil {
 		return
 	}
 	title := "Forks"
@@ -27,14 +27,14 @@ func (v *View) forkList(c *canvas) {
 	c.title(title)
 	full := c.width >= 80
 	label, from, state := 0, 0, stateWidth-1
-	for i := range v.Forks {
-		name, _ := forkName(&v.Forks[i])
+	for i := range v.Forked {
+		name, _ := forkName(&v.Forked[i])
 		label = max(label, term.Width(clean(name)))
-		from = max(from, len(strconv.FormatInt(v.Forks[i].ParentFrameNo, 10)))
+		from = max(from, len(strconv.FormatInt(v.Forked[i].ParentFrameNo, 10)))
 	}
 	label = min(label, max(c.width/6, 14))
-	for i := range v.Forks {
-		f := &v.Forks[i]
+	for i := range v.Forked {
+		f := &v.Forked[i]
 		sign, word, style := c.g.Run(f.Status, f.Stale)
 		if f.Stale {
 			word = "silent"
@@ -60,10 +60,10 @@ func (v *View) forkList(c *canvas) {
 		}
 		c.line(append(parts, c.codeParts(f.Code.Added, f.Code.Removed, 0)...)...)
 	}
-	if more := v.Forked - len(v.Forks); more > 0 {
+	if more := v.ForkCount - len(v.Forked); more > 0 {
 		c.line(part{fmt.Sprintf("  and %d more: `%s` lists them", more, fault.CommandLine("git smithers branches", v.Row.ID)), term.Grey})
 	}
-	v.unread(c, PartForks)
+	v.unread(c, summary.PartForks)
 }
 
 // forkName returns the label of a fork and its id, or its id alone.
@@ -75,13 +75,13 @@ func forkName(f *summary.Fork) (name, id string) {
 }
 
 // stepOfFork returns how the step that failed in the run stands in a fork, or "".
-func (v *View) stepOfFork(f *summary.Fork) string {
+func (v *page) stepOfFork(f *summary.Fork) string {
 	switch {
-	case f.StepState == "" || v.Failure == nil || v.Failure.Step == nil:
+	case f.StepState == nil || v.Failure == nil || v.Failure.Step == nil:
 		return ""
-	case f.StepState == snapshot.NodeFinished:
+	case *f.StepState == snapshot.NodeFinished:
 		return v.Failure.Step.NodeID + " finished"
-	case f.StepState == snapshot.NodeFailed:
+	case *f.StepState == snapshot.NodeFailed:
 		return v.Failure.Step.NodeID + " failed"
 	}
 	return ""

@@ -6,18 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/cli/mail"
 	"github.com/git-smithers/git-smithers/internal/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
-
-// A Field is one value of the answer to a request, in words.
-type Field struct {
-	Name string `json:"name"` // "" if the answer is one value
-	Says string `json:"says"` // which values fit
-	Need string `json:"need"` // "required", what is taken if the value is left out, or ""
-}
 
 // required is the Need of a field without which an answer is refused.
 const required = "required"
@@ -40,18 +34,18 @@ type formSchema struct {
 
 // fieldsOf returns the fields of a form, the required ones first: one without a name if the answer is one value. The result is nil
 // if there is no schema, or if it is not for people.
-func fieldsOf(form json.RawMessage) []Field {
+func fieldsOf(form json.RawMessage) []summary.Field {
 	of, properties := parseForm(form)
 	if of == nil {
 		return nil
 	}
 	if properties == nil {
 		if says := of.says(); says != "" {
-			return []Field{{Says: says}}
+			return []summary.Field{{Says: says}}
 		}
 		return nil
 	}
-	fields := make([]Field, 0, len(properties))
+	fields := make([]summary.Field, 0, len(properties))
 	for _, p := range properties {
 		var one formSchema
 		if json.Unmarshal(p.Value, &one) != nil {
@@ -64,9 +58,9 @@ func fieldsOf(form json.RawMessage) []Field {
 		case one.Default != nil:
 			need = one.word(one.Default) + " if left out"
 		}
-		fields = append(fields, Field{p.Name, one.says(), need})
+		fields = append(fields, summary.Field{Name: p.Name, Says: one.says(), Need: need})
 	}
-	return mail.RequiredFirst(fields, func(f Field) bool { return f.Need == required })
+	return mail.RequiredFirst(fields, func(f summary.Field) bool { return f.Need == required })
 }
 
 // parseForm returns the schema of a form and, if the answer is an object, its properties. It returns nil if there is none.

@@ -15,7 +15,7 @@ import (
 )
 
 // head writes the name, the state, when and how long, and the facts of the run.
-func (v *View) head(c *canvas) {
+func (v *page) head(c *canvas) {
 	sign, words, style := v.standing(c)
 	when := display.Moment(v.now, v.StartMs, time.TimeOnly)
 	if v.TookMs > 0 || v.WaitedMs == 0 {
@@ -51,7 +51,7 @@ func (v *View) head(c *canvas) {
 const shortestName = 12
 
 // standing returns how the run stands: a sign, words and their style.
-func (v *View) standing(c *canvas) (sign, words, style string) {
+func (v *page) standing(c *canvas) (sign, words, style string) {
 	sign, words, style = c.g.Run(v.Row.Status, v.Stale)
 	if v.Stale {
 		return sign, words + " for " + display.Span(v.now.Sub(time.UnixMilli(v.Entry.AtMs))), style
@@ -60,15 +60,15 @@ func (v *View) standing(c *canvas) (sign, words, style string) {
 		_, _, style = c.g.Node(snapshot.NodeWaitingHuman)
 		return c.g.Person, "waits for a prompt", style
 	}
-	if who := v.cancelled; who != nil && who.By != nil {
+	if who := v.Cancelled; who != nil && who.By != nil {
 		words += " by " + plain.Shorten(clean(*who.By), 30)
 	}
-	if !v.Row.Status.Waiting() || len(v.Waits) == 0 {
+	if !v.Row.Status.Waiting() || len(v.Asks) == 0 {
 		return sign, words, style
 	}
-	for i := range v.Waits {
-		if !v.Waits[i].Ready {
-			sign, words = v.waitWords(c, &v.Waits[i])
+	for i := range v.Asks {
+		if !v.Asks[i].Ready {
+			sign, words = v.waitWords(c, &v.Asks[i])
 			return sign, words, style
 		}
 	}
@@ -76,7 +76,7 @@ func (v *View) standing(c *canvas) (sign, words, style string) {
 }
 
 // waitWords returns the sign of a wait, and words for what it waits.
-func (v *View) waitWords(c *canvas, w *Wait) (sign, words string) {
+func (v *page) waitWords(c *canvas, w *summary.Ask) (sign, words string) {
 	switch {
 	case w.For == "approval":
 		return c.g.Person, "waits for approval"
@@ -91,12 +91,12 @@ func (v *View) waitWords(c *canvas, w *Wait) (sign, words string) {
 }
 
 // until returns a moment to which something waits.
-func (v *View) until(ms int64) string {
+func (v *page) until(ms int64) string {
 	return strings.TrimPrefix(display.Moment(v.now, ms, "15:04"), "today ")
 }
 
 // facts writes the workflow, numbers and the place of the run.
-func (v *View) facts(c *canvas) {
+func (v *page) facts(c *canvas) {
 	var words []part
 	add := func(text string) {
 		if text != "" {
@@ -105,27 +105,27 @@ func (v *View) facts(c *canvas) {
 	}
 	if v.Session {
 		add(app.EngineName(v.Row.Workflow))
-		add(count(v.Calls.Total, "call") + failedOf(v.Calls.Failed))
+		add(plain.Count(v.Calls.Total, "call") + failedOf(v.Calls.Failed))
 	} else {
 		add(v.Row.Workflow)
-		if v.engine != "" {
-			add("run by " + app.EngineName(v.engine))
+		if v.Engine != "" {
+			add("run by " + app.EngineName(v.Engine))
 		}
 		if v.Calls.Total > 0 {
-			add(count(v.Calls.Total, "call") + failedOf(v.Calls.Failed))
+			add(plain.Count(v.Calls.Total, "call") + failedOf(v.Calls.Failed))
 		}
 	}
 	if n := v.Frames.All; n > 0 {
-		add(count(n, "frame"))
+		add(plain.Count(n, "frame"))
 	}
 	if own := v.ownAttempts(); !v.Session && own > 0 {
-		add(count(own, "attempt"))
+		add(plain.Count(own, "attempt"))
 	}
-	if v.Forked > 0 {
-		add(count(v.Forked, "fork"))
+	if v.ForkCount > 0 {
+		add(plain.Count(v.ForkCount, "fork"))
 	}
 	if !v.Code.IsZero() {
-		add(c.code(v.Code.Added, v.Code.Removed) + " in " + count(v.Code.Files, "file"))
+		add(c.code(v.Code.Added, v.Code.Removed) + " in " + plain.Count(v.Code.Files, "file"))
 	}
 	if v.Usage != nil && v.Usage.Tokens() > 0 {
 		add(display.Tokens(v.Usage.Tokens()) + modelsOf(v.Usage))
@@ -153,27 +153,20 @@ func (v *View) facts(c *canvas) {
 			add("in " + vcs.Root)
 		}
 	}
-	if v.Row.Status.Waiting() && v.ours {
+	if v.Row.Status.Waiting() && v.Ours {
 		add("no process runs it")
 	}
 	c.flow(part{}, 2, 3, words, " "+c.g.Dot+" ")
 }
 
 // ownAttempts returns the number of attempts that the run does not have from its parent.
-func (v *View) ownAttempts() (n int) {
+func (v *page) ownAttempts() (n int) {
 	for _, a := range v.Attempts {
 		if !a.Inherited {
 			n++
 		}
 	}
 	return n
-}
-
-// count returns a number and a word, such as "1 run" or "1 204 runs".
-func count(n int, word string) string {
-	text := plain.Count(n, word)
-	_, word, _ = strings.Cut(text, " ")
-	return plain.Number(n) + " " + word
 }
 
 // failedOf returns words for the number of things that failed, or "" for none.
@@ -191,7 +184,7 @@ const (
 )
 
 // inputs writes the members of the input.
-func (v *View) inputs(c *canvas) {
+func (v *page) inputs(c *canvas) {
 	members := membersOf(v.Input)
 	if len(members) == 0 || v.Session {
 		return

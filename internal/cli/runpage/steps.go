@@ -45,7 +45,7 @@ type row struct {
 }
 
 // steps writes the table of the steps.
-func (v *View) steps(c *canvas) {
+func (v *page) steps(c *canvas) {
 	if len(v.Steps) == 0 && v.Unread[summary.PartSteps] == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (v *View) steps(c *canvas) {
 	}
 	c.line(part{head + c.right("TOOK", tookWidth) + c.right("TRIES", triesWidth) + c.right("CODE", codeWidth), term.Grey})
 	if n := v.inheritedSteps(); n > 0 {
-		c.line(part{fmt.Sprintf("  %s from before the fork: %s", count(n, "step"), v.Origin.At), term.Grey})
+		c.line(part{fmt.Sprintf("  %s from before the fork: %s", plain.Count(n, "step"), v.Origin.At), term.Grey})
 	}
 	for _, r := range rows {
 		v.writeRow(c, r, task, full)
@@ -77,7 +77,7 @@ func (v *View) steps(c *canvas) {
 }
 
 // sharedChange writes how files changed while several steps ran in one working copy.
-func (v *View) sharedChange(c *canvas) {
+func (v *page) sharedChange(c *canvas) {
 	shared := v.SharedChange()
 	if shared == nil || v.Session {
 		return
@@ -104,7 +104,7 @@ func (r *row) title() string {
 }
 
 // inheritedSteps returns the number of steps that the run has from its parent as they are.
-func (v *View) inheritedSteps() (n int) {
+func (v *page) inheritedSteps() (n int) {
 	for i := range v.Steps {
 		if v.Steps[i].Inherited && v.Origin != nil {
 			n++
@@ -114,7 +114,7 @@ func (v *View) inheritedSteps() (n int) {
 }
 
 // rows returns the lines of the table. The steps of a loop stand together below a line of the loop, where its first step stands.
-func (v *View) rows(c *canvas) []row {
+func (v *page) rows(c *canvas) []row {
 	var rows []row
 	seen := make(map[string]bool) // loops
 	var run []*summary.Step       // steps outside of loops, one after the other
@@ -127,14 +127,14 @@ func (v *View) rows(c *canvas) []row {
 		if step.Inherited && v.Origin != nil {
 			continue
 		}
-		if step.RalphID == nil {
+		if step.Loop == nil {
 			run = append(run, step)
 			continue
 		}
-		if !seen[*step.RalphID] {
-			seen[*step.RalphID] = true
+		if !seen[*step.Loop] {
+			seen[*step.Loop] = true
 			flush()
-			rows = append(rows, v.loopRows(c, *step.RalphID)...)
+			rows = append(rows, v.loopRows(c, *step.Loop)...)
 		}
 	}
 	flush()
@@ -142,7 +142,7 @@ func (v *View) rows(c *canvas) []row {
 }
 
 // topRows returns lines for steps outside of loops. Steps one after the other that need the same steps are branches.
-func (v *View) topRows(c *canvas, steps []*summary.Step) []row {
+func (v *page) topRows(c *canvas, steps []*summary.Step) []row {
 	var rows []row
 	for i := 0; i < len(steps); {
 		if n := finishedInARow(steps[i:]); len(v.Attempts) > foldAbove && n > keptSteps {
@@ -180,10 +180,10 @@ func finishedInARow(steps []*summary.Step) int {
 }
 
 // loopRows returns the line of a loop, and those of its steps by iteration.
-func (v *View) loopRows(c *canvas, id string) []row {
+func (v *page) loopRows(c *canvas, id string) []row {
 	var steps []*summary.Step
 	for i := range v.Steps {
-		if s := &v.Steps[i]; s.RalphID != nil && *s.RalphID == id && (!s.Inherited || v.Origin == nil) {
+		if s := &v.Steps[i]; s.Loop != nil && *s.Loop == id && (!s.Inherited || v.Origin == nil) {
 			steps = append(steps, s)
 		}
 	}
@@ -192,7 +192,7 @@ func (v *View) loopRows(c *canvas, id string) []row {
 	if loop := v.Loop(id); loop != nil {
 		words = fmt.Sprintf("iteration %d", loop.Iteration)
 		if loop.Done {
-			words = "done after " + count(loop.Iteration+1, "iteration")
+			words = "done after " + plain.Count(loop.Iteration+1, "iteration")
 		} else if loop.Max > 0 {
 			words += fmt.Sprintf(" of at most %d", loop.Max)
 		}
@@ -252,9 +252,9 @@ func failures(s *summary.Step) (n int) {
 }
 
 // foldedRow returns one line for several finished steps.
-func (v *View) foldedRow(c *canvas, steps []*summary.Step, name, branch string) row {
+func (v *page) foldedRow(c *canvas, steps []*summary.Step, name, branch string) row {
 	sign, word, style := c.g.Node(snapshot.NodeFinished)
-	r := row{branch: branch, name: name, sign: sign, style: style, words: word + "  " + count(len(steps), "step")}
+	r := row{branch: branch, name: name, sign: sign, style: style, words: word + "  " + plain.Count(len(steps), "step")}
 	for _, s := range steps {
 		worked, _ := s.TookMs()
 		r.took += worked
@@ -264,7 +264,7 @@ func (v *View) foldedRow(c *canvas, steps []*summary.Step, name, branch string) 
 }
 
 // stepRow returns the line of a step.
-func (v *View) stepRow(c *canvas, s *summary.Step, branch string) row {
+func (v *page) stepRow(c *canvas, s *summary.Step, branch string) row {
 	sign, _, style := c.g.Node(v.stateOf(s))
 	if v.stopped(s) {
 		sign = c.g.Silent
@@ -273,20 +273,20 @@ func (v *View) stepRow(c *canvas, s *summary.Step, branch string) row {
 	if s.Label != nil && *s.Label != "" {
 		r.name += "  " + plain.OneLine(*s.Label)
 	}
-	if s.RalphID != nil || s.Iteration > 0 {
+	if s.Loop != nil || s.Iteration > 0 {
 		r.iteration = strconv.Itoa(s.Iteration)
 	}
 	return r
 }
 
 // stopped reports whether a step was running, and nobody runs it any more.
-func (v *View) stopped(s *summary.Step) bool {
+func (v *page) stopped(s *summary.Step) bool {
 	return s.State == snapshot.NodeInProgress && (v.Stale || v.Row.Status != snapshot.RunRunning)
 }
 
 // stateOf returns the state of a step as people see it: a step whose attempt was cancelled with the run is cancelled, although it is
 // pending again for a resume.
-func (v *View) stateOf(s *summary.Step) snapshot.NodeState {
+func (v *page) stateOf(s *summary.Step) snapshot.NodeState {
 	if last := s.Last(); s.State == snapshot.NodePending && v.Row.Status == snapshot.RunCancelled && last != nil && last.State == snapshot.AttemptCancelled {
 		return snapshot.NodeCancelled
 	}
@@ -294,7 +294,7 @@ func (v *View) stateOf(s *summary.Step) snapshot.NodeState {
 }
 
 // writeRow writes a line of the table. task is the width of the column TASK, and full reports whether all columns have room.
-func (v *View) writeRow(c *canvas, r row, task int, full bool) {
+func (v *page) writeRow(c *canvas, r row, task int, full bool) {
 	title := c.left(r.branch+r.name, task)
 	if r.iteration != "" {
 		room := task - term.Width(r.iteration)
@@ -329,7 +329,7 @@ func (v *View) writeRow(c *canvas, r row, task int, full bool) {
 	}
 	var took int64
 	for _, a := range own {
-		took += a.TookMs()
+		took += a.TookMs
 	}
 	text := display.Took(took)
 	if s.State.Waiting() {
@@ -350,7 +350,7 @@ func (v *View) writeRow(c *canvas, r row, task int, full bool) {
 }
 
 // after returns what a step that has not begun comes after, in the place of its numbers.
-func (v *View) after(s *summary.Step, full bool) []part {
+func (v *page) after(s *summary.Step, full bool) []part {
 	if len(s.OpenNeeds) == 0 {
 		return nil
 	}
@@ -365,15 +365,15 @@ func (v *View) after(s *summary.Step, full bool) []part {
 }
 
 // frameText returns the number of the frame at which an attempt ended or began to wait, or "".
-func (v *View) frameText(a *summary.Attempt) string {
-	if no, ok := v.FrameOf(a); ok {
-		return strconv.FormatInt(no, 10)
+func (v *page) frameText(a *summary.Attempt) string {
+	if a.At != nil {
+		return strconv.FormatInt(*a.At, 10)
 	}
 	return ""
 }
 
 // startText returns when an attempt began, since the start of the run.
-func (v *View) startText(a *summary.Attempt) string {
+func (v *page) startText(a *summary.Attempt) string {
 	since := a.StartedAtMs - v.StartMs
 	if since <= 0 {
 		return "0"

@@ -3,6 +3,7 @@ package runpage
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
@@ -12,8 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Text returns the page of the run.
-func (v *View) Text(style Style) string {
+// Text returns the page of a run, from what Read has read at the time now.
+func Text(sum *summary.Summary, now time.Time, style Style) string {
+	v := &page{sum, now}
 	c := &canvas{p: style.Painter, g: style.Glyphs, width: min(max(style.Columns, narrowest), widest), now: v.now}
 	v.head(c)
 	v.failure(c)
@@ -31,7 +33,7 @@ func (v *View) Text(style Style) string {
 }
 
 // unread writes a line for each of the parts that could not be read.
-func (v *View) unread(c *canvas, parts ...summary.Part) {
+func (v *page) unread(c *canvas, parts ...summary.Part) {
 	for _, name := range parts {
 		err := v.Unread[name]
 		if err == nil {
@@ -46,7 +48,7 @@ func (v *View) unread(c *canvas, parts ...summary.Part) {
 }
 
 // runningNow writes the attempts that run.
-func (v *View) runningNow(c *canvas) {
+func (v *page) runningNow(c *canvas) {
 	if v.Row.Status != snapshot.RunRunning || v.Session {
 		return
 	}
@@ -61,40 +63,40 @@ func (v *View) runningNow(c *canvas) {
 			c.WriteByte('\n')
 			first = false
 		}
-		sign, words := c.g.Running, "running for "+display.Took(last.TookMs())
+		sign, words := c.g.Running, "running for "+display.Took(last.TookMs)
 		if v.Stale {
 			sign, words = c.g.Silent, "was running"
 		}
-		if last.Attempt.Attempt > 1 {
-			words = fmt.Sprintf("attempt %d, %s", last.Attempt.Attempt, words)
+		if last.Number > 1 {
+			words = fmt.Sprintf("attempt %d, %s", last.Number, words)
 		}
 		c.line(part{sign + " ", term.Blue}, part{step.Name() + "  ", term.Bold}, part{words, ""})
 	}
 }
 
 // outputList writes the outputs of the last steps.
-func (v *View) outputList(c *canvas) {
-	if len(v.outputs) == 0 && v.Unread[PartOutputs] == nil {
+func (v *page) outputList(c *canvas) {
+	if len(v.Outputs) == 0 && v.Unread[summary.PartOutputs] == nil {
 		return
 	}
 	c.title("Outputs")
 	width := 0
-	for _, o := range v.outputs {
-		width = max(width, min(term.Width(clean(o.step.Name())), c.width/3))
+	for _, o := range v.Outputs {
+		width = max(width, min(term.Width(clean(o.Step.Name())), c.width/3))
 	}
-	for _, o := range v.outputs {
-		members := membersOf(o.value)
+	for _, o := range v.Outputs {
+		members := membersOf(o.Value)
 		words := make([]part, len(members))
 		for i, m := range members {
 			words[i].text = valueOf(m, c.g.Dots)
 		}
-		c.flow(part{o.step.Name(), ""}, 2+width+2, inputsLines, words, "  ")
+		c.flow(part{o.Step.Name(), ""}, 2+width+2, inputsLines, words, "  ")
 	}
-	v.unread(c, PartOutputs)
+	v.unread(c, summary.PartOutputs)
 }
 
 // nextList writes what to type next.
-func (v *View) nextList(c *canvas) {
+func (v *page) nextList(c *canvas) {
 	if len(v.Next) == 0 {
 		return
 	}

@@ -1,7 +1,9 @@
 package runpage
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,51 +19,51 @@ import (
 const toolWidth = 12
 
 // turnList writes the turns of a session, with the calls that failed or changed files.
-func (v *View) turnList(c *canvas) {
-	if len(v.turns) == 0 && v.Unread[summary.PartSteps] == nil && v.Unread[summary.PartCalls] == nil {
+func (v *page) turnList(c *canvas) {
+	if len(v.Turns) == 0 && v.Unread[summary.PartSteps] == nil && v.Unread[summary.PartCalls] == nil {
 		return
 	}
 	c.title("Turns")
-	number := len(strconv.Itoa(len(v.turns)))
-	for i := range v.turns {
-		v.writeTurn(c, &v.turns[i], number)
+	number := len(strconv.Itoa(len(v.Turns)))
+	for i := range v.Turns {
+		v.writeTurn(c, &v.Turns[i], number)
 	}
 	v.unread(c, summary.PartSteps, summary.PartAttempts, summary.PartCalls)
 }
 
 // writeTurn writes a turn. number is the width of the numbers of turns.
-func (v *View) writeTurn(c *canvas, t *turn, number int) {
-	sign, word, style := c.g.Node(t.step.State)
-	facts := c.right(count(t.calls, "call"), 10) + c.right(failedWord(t.failed), 10)
-	took, _ := t.step.TookMs()
+func (v *page) writeTurn(c *canvas, t *summary.Turn, number int) {
+	sign, word, style := c.g.Node(t.State)
+	facts := c.right(plain.Count(t.Calls, "call"), 10) + c.right(failedWord(t.Failed), 10)
 	frames := ""
 	switch {
-	case t.last > t.first:
-		frames = fmt.Sprintf("%d%s%d", t.first, c.g.Skipped, t.last)
-	case t.last == t.first:
-		frames = strconv.FormatInt(t.first, 10)
+	case t.First == nil:
+	case *t.Last > *t.First:
+		frames = fmt.Sprintf("%d%s%d", *t.First, c.g.Skipped, *t.Last)
+	default:
+		frames = strconv.FormatInt(*t.First, 10)
 	}
-	tail := c.right(display.Took(took), tookWidth) + c.right(frames, 10)
-	if t.step.State == snapshot.NodeInProgress {
+	tail := c.right(display.Took(t.TookMs), tookWidth) + c.right(frames, 10)
+	if t.State == snapshot.NodeInProgress {
 		tail = c.right(word, tookWidth) + c.right(frames, 10)
 	}
-	begin := sign + " " + c.right(strconv.Itoa(t.step.Iteration), number) + "  "
+	begin := sign + " " + c.right(strconv.Itoa(t.Number), number) + "  "
 	if c.width < 80 { // the numbers get a line of their own
-		c.line(part{begin, style}, part{firstLine(t.prompt), term.Bold})
+		c.line(part{begin, style}, part{firstLine(t.Prompt), term.Bold})
 		parts := []part{{strings.Repeat(" ", term.Width(begin)) + strings.TrimLeft(facts, " "), ""}}
-		c.line(append(append(parts, c.lineParts(t.lines)...), part{tail, term.Grey})...)
+		c.line(append(append(parts, c.lineParts(t.Lines)...), part{tail, term.Grey})...)
 	} else {
 		room := c.width - term.Width(begin) - term.Width(facts) - codeWidth - term.Width(tail)
-		text := term.CutEnd(clean(firstLine(t.prompt)), room, c.g.Dots)
+		text := term.CutEnd(clean(firstLine(t.Prompt)), room, c.g.Dots)
 		parts := []part{{begin, style}, {text, term.Bold}, {strings.Repeat(" ", room-term.Width(text)) + facts, ""}}
-		c.line(append(append(parts, c.lineParts(t.lines)...), part{tail, term.Grey})...)
+		c.line(append(append(parts, c.lineParts(t.Lines)...), part{tail, term.Grey})...)
 	}
 	indent := strings.Repeat(" ", 2+number+2)
-	for i := range t.shown {
-		v.writeCall(c, &t.shown[i], indent)
+	for i := range t.Shown {
+		v.writeCall(c, &t.Shown[i], indent)
 	}
-	if t.folded != "" {
-		c.line(part{indent + "  " + t.folded, term.Grey})
+	if len(t.Folded) > 0 {
+		c.line(part{indent + "  " + countByName(t.Folded), term.Grey})
 	}
 }
 
@@ -91,7 +93,7 @@ func firstLine(text string) string {
 }
 
 // writeCall writes a call of a turn.
-func (v *View) writeCall(c *canvas, call *summary.Call, indent string) {
+func (v *page) writeCall(c *canvas, call *summary.Call, indent string) {
 	input, err := v.Arguments(call)
 	if err != nil && v.Unread[summary.PartCalls] == nil {
 		v.Unread[summary.PartCalls] = err // the list of turns ends with it
@@ -120,4 +122,28 @@ func (v *View) writeCall(c *canvas, call *summary.Call, indent string) {
 		{argument + strings.Repeat(" ", max(room-term.Width(argument), 0)), ""},
 	}
 	c.line(append(append(parts, c.lineParts(call.Lines)...), part{c.right(took, tookWidth) + c.right(frame, 10), term.Grey})...)
+}
+
+// toolsNamed is how many tools the count of folded calls names.
+const toolsNamed = 4
+
+// countByName returns numbers of calls by tool, in words, the most frequent first.
+func countByName(calls map[string]int) string {
+	names := make([]string, 0, len(calls))
+	total := 0
+	for name, n := range calls {
+		names = append(names, name)
+		total += n
+	}
+	all := plain.Count(total, "call")
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(calls[b], calls[a]), cmp.Compare(a, b)) })
+	parts := make([]string, 0, toolsNamed)
+	for _, name := range names[:min(len(names), toolsNamed)] {
+		parts = append(parts, fmt.Sprintf("%s %d", name, calls[name]))
+		total -= calls[name]
+	}
+	if total > 0 {
+		parts = append(parts, fmt.Sprintf("others %d", total))
+	}
+	return all + ": " + strings.Join(parts, ", ")
 }

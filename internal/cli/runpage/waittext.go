@@ -13,7 +13,7 @@ import (
 )
 
 // waiting writes what the run waits for, and how to answer.
-func (v *View) waiting(c *canvas) {
+func (v *page) waiting(c *canvas) {
 	if v.Row.Status.Ended() {
 		return
 	}
@@ -21,16 +21,16 @@ func (v *View) waiting(c *canvas) {
 		c.WriteByte('\n')
 		v.unread(c, summary.PartWaits)
 	}
-	for i := range v.Waits[:min(len(v.Waits), waitsShown)] {
-		v.wait(c, &v.Waits[i])
+	for i := range v.Asks[:min(len(v.Asks), waitsShown)] {
+		v.wait(c, &v.Asks[i])
 	}
-	if more := len(v.Waits) - waitsShown; more > 0 {
+	if more := len(v.Asks) - waitsShown; more > 0 {
 		c.line(part{fmt.Sprintf("  and %d more: `git smithers inbox` lists them", more), term.Grey})
 	}
 }
 
 // wait writes one wait.
-func (v *View) wait(c *canvas, w *Wait) {
+func (v *page) wait(c *canvas, w *summary.Ask) {
 	c.WriteByte('\n')
 	sign, _ := v.waitWords(c, w)
 	what := w.What
@@ -54,7 +54,7 @@ func (v *View) wait(c *canvas, w *Wait) {
 		c.line(parts...)
 		c.line(part{"    " + since, term.Grey})
 	}
-	for _, line := range plain.Lines(w.Summary)[:min(len(plain.Lines(w.Summary)), fieldsShown)] {
+	for _, line := range plain.Lines(display.OrEmpty(w.Summary))[:min(len(plain.Lines(display.OrEmpty(w.Summary))), fieldsShown)] {
 		if line != "" {
 			c.line(part{"    " + line, ""})
 		}
@@ -68,7 +68,7 @@ func (v *View) wait(c *canvas, w *Wait) {
 }
 
 // wordOf returns the name of a step in the head of a wait.
-func (v *View) wordOf(node string, iteration int) string {
+func (v *page) wordOf(node string, iteration int) string {
 	if iteration > 0 {
 		return snapshot.Key(node, iteration)
 	}
@@ -76,10 +76,10 @@ func (v *View) wordOf(node string, iteration int) string {
 }
 
 // sinceWords returns since when a wait is, and how long it still is.
-func (v *View) sinceWords(w *Wait) string {
+func (v *page) sinceWords(w *summary.Ask) string {
 	var words []string
-	if w.SinceMs > 0 && (w.For == "approval" || w.For == "human") {
-		words = append(words, "asked "+ago(v.now, w.SinceMs))
+	if w.SinceMs != nil && (w.For == "approval" || w.For == "human") {
+		words = append(words, "asked "+ago(v.now, *w.SinceMs))
 	}
 	if w.Ready {
 		why := "answered"
@@ -105,8 +105,8 @@ func ago(now time.Time, ms int64) string {
 }
 
 // fields writes the fields of the answer to a request.
-func (v *View) fields(c *canvas, w *Wait) {
-	fields := fieldsOf(w.Form)
+func (v *page) fields(c *canvas, w *summary.Ask) {
+	fields := w.Fields
 	if w.Ready {
 		return
 	}

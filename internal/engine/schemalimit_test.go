@@ -24,7 +24,7 @@ func TestTheTasksThatTakeASignalShareTheBound(t *testing.T) {
 	t.Parallel()
 	const tables = 60
 	file := "name: w\noutputs: {" + listed(tables, func(i int) string {
-		return fmt.Sprintf("o%d: %s", i, doubling(14, "allOf", "{type: string}"))
+		return fmt.Sprintf("o%d: %s", i, doubling(14, "anyOf", "{type: string}"))
 	}) + "}\ntasks: [" + listed(tables, func(i int) string { return fmt.Sprintf("{id: a%d, output: o%d, wait_for: go}", i, i) }) + "]\n"
 	s := newScratch(t, file, "")
 	fails(t, fault.LimitExceeded, s.checked("go", "", `{}`))

@@ -79,7 +79,7 @@ func allowedToFail(tip *snapshot.Entry) (map[string]bool, error) {
 	if err != nil || stored == nil || !bytes.Contains(stored.Definition, []byte("continue-on-error")) {
 		return nil, err
 	}
-	wf, err := workflow.Parse("", stored.Definition)
+	wf, err := workflow.Stored("", stored.Definition)
 	if err != nil {
 		return nil, nil //nolint:nilerr // a definition of another version allows nothing that this version knows of
 	}

@@ -197,7 +197,7 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 // check returns an againError if the value does not fit the schema of v. If the schema is not valid without the rest of the form, every
 // value fits: the engine checks the whole answer.
 func (v formValue) check(value json.RawMessage) error {
-	compiled, err := schema.Compile(v.schema, new(schema.Bounds))
+	compiled, err := schema.Compile(v.schema, &schema.Bounds{Stored: true})
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}

@@ -26,6 +26,8 @@ type checkDocument struct {
 	WorkflowHash string `json:"workflowHash"`
 	// Stricter has the tasks whose commands mean something else since they end at the first failing line.
 	Stricter []workflow.Stricter `json:"stricter,omitempty"`
+	// Doubts has the keywords of schemas that check nothing.
+	Doubts []workflow.Doubt `json:"doubts,omitempty"`
 	// Missing has the programs that run tasks and are not installed here.
 	Missing []app.MissingProgram `json:"missing,omitempty"`
 }
@@ -79,7 +81,7 @@ func runCheck(ctx context.Context, s *session.Session, files []string) error {
 // printChecked prints a line about a valid workflow file or, with --json, a document. wf is the workflow in the file.
 func printChecked(ctx context.Context, s *session.Session, file string, wf *workflow.Workflow) error {
 	if s.JSON {
-		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash(), wf.Stricter(), app.MissingPrograms(ctx, wf, s.Env)})
+		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash(), wf.Stricter(), wf.Doubts, app.MissingPrograms(ctx, wf, s.Env)})
 	}
 	for _, m := range app.MissingPrograms(ctx, wf, s.Env) {
 		if m.Why != "" {
@@ -90,6 +92,9 @@ func printChecked(ctx context.Context, s *session.Session, file string, wf *work
 	}
 	for _, t := range wf.Stricter() {
 		s.Note("%s:%d: the command of task %s ends at its first failing line, as of this version; `set +e` at its beginning lets it go on", plain.Text(file), t.Line, plain.Text(t.NodeID))
+	}
+	for _, d := range wf.Doubts {
+		s.Note("%s:%d: %s has the keyword %s, which JSON Schema does not know: it checks nothing", plain.Text(file), d.Line, plain.Text(d.Schema), plain.Text(d.Keyword))
 	}
 	what := plain.Count(len(wf.Tasks), "task")
 	if len(wf.Loops) > 0 {

@@ -221,7 +221,7 @@ func (f *formSchema) sample() json.RawMessage {
 
 // fits reports whether a value fits a form, a JSON schema.
 func fits(form, value json.RawMessage) bool {
-	compiled, err := schema.Compile(form, new(schema.Bounds))
+	compiled, err := schema.Compile(form, &schema.Bounds{Stored: true})
 	if err != nil {
 		return false
 	}

@@ -141,7 +141,7 @@ func checkAnswer(h snapshot.HumanRequest, answer json.RawMessage) (json.RawMessa
 		}
 		return answer, nil
 	}
-	form, err := schema.Compile(h.Form, new(schema.Bounds))
+	form, err := schema.Compile(h.Form, &schema.Bounds{Stored: true})
 	if err != nil {
 		return nil, fault.New(fault.InvalidState, "the form of the request of %s is not a valid schema: %w", snapshot.Key(h.NodeID, h.Iteration), err)
 	}

@@ -50,7 +50,7 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 	}
 	var refused error // the first misfit, or a later check that exceeds the limit
 	// left counts the steps that the remaining checks may take.
-	left, seen := float64(schema.MaxWork), make(map[*schema.Schema]bool)
+	left, seen := int64(schema.MaxWork), make(map[*schema.Schema]bool)
 	for _, t := range takers {
 		wanted := s.wf.Schema(t.Output)
 		if wanted == nil {

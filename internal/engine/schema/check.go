@@ -1,342 +1,479 @@
 package schema
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math/big"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// The kinds of values of JSON Schema keywords.
-const (
-	schemaOrList     = iota + 1 // a schema or a list of schemas
-	schemasByName               // a mapping to schemas
-	schemasOrStrings            // a mapping to schemas or, in draft-07, to lists of property names
-	anyValues                   // values that are not schemas
-)
-
-// schemaKeywords maps keywords to the kinds of their values. A keyword that is not in the map has a value of another
-// kind, without schemas.
-var schemaKeywords = map[string]int{
-	"allOf": schemaOrList, "anyOf": schemaOrList, "oneOf": schemaOrList,
-	"not": schemaOrList, "if": schemaOrList, "then": schemaOrList, "else": schemaOrList,
-	"dependentSchemas": schemasOrStrings, "dependencies": schemasOrStrings,
-	"properties": schemasByName, "patternProperties": schemasByName, "$defs": schemasByName, "definitions": schemasByName,
-	"items": schemaOrList, "prefixItems": schemaOrList, "additionalItems": schemaOrList, "unevaluatedItems": schemaOrList,
-	"contains": schemaOrList, "additionalProperties": schemaOrList, "unevaluatedProperties": schemaOrList,
-	"propertyNames": schemaOrList, "contentSchema": schemaOrList,
-	"enum": anyValues, "const": anyValues, "default": anyValues, "examples": anyValues,
+// check is one check of a value against a schema. It counts its steps. When left is negative, no step is left: everything fits from then
+// on, and the caller looks at left.
+type check struct {
+	left    int64
+	depth   int // of the schemas that are being applied
+	draft07 bool
+	formats bool // the keyword format is asserted
+	tracks  bool // a schema looks at what others have evaluated
 }
 
-var (
-	schemaTypes    = []string{"null", "boolean", "object", "array", "number", "integer", "string"}
-	schemaVersions = []string{
-		"https://json-schema.org/draft/2020-12/schema",
-		"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft-07/schema#",
-	}
-)
-
-// foldedKeywords maps the keywords to inspect from lower case to their correct case. The schema library accepts a
-// keyword in any case, so the method keyword refuses a wrong case.
-var foldedKeywords = func() map[string]string {
-	folded := make(map[string]string)
-	for _, key := range append(slices.Collect(maps.Keys(schemaKeywords)), "$ref", "$dynamicRef", "type", "pattern", "required", "dependentRequired") {
-		folded[strings.ToLower(key)] = key
-	}
-	return folded
-}()
-
-// schemaInspector finds schemas that the library would accept, but that make a later validation fail or run
-// forever. It builds the graph by which validationWork counts the work of a validation.
-type schemaInspector struct {
-	graph  *graph
-	refs   map[*node]string // the target of each $ref
-	bounds *Bounds
+// spend takes steps from those that are left, and reports whether some are left.
+func (c *check) spend(steps int64) bool {
+	c.left -= steps
+	return c.left >= 0
 }
 
-// inspect checks a decoded schema and returns its graph. It refuses unknown types, unsupported keywords, references
-// out of the schema, circular references, and integers that a float64 does not hold exactly. It adds the schema's
-// cost to bounds; if a limit is exceeded, the error is a *LimitError. A reference without a target is no error here:
-// inspect records it in the graph.
-func inspect(root any, bounds *Bounds) (*graph, error) {
-	in := schemaInspector{
-		graph: &graph{nodes: make(map[string]*node)}, refs: make(map[*node]string), bounds: bounds,
-	}
-	if err := in.schema("#", root); err != nil {
-		return nil, err
-	}
-	in.graph.root = in.graph.nodes["#"]
-	if err := in.follow(); err != nil {
-		return nil, err
-	}
-	return in.graph, in.graph.findCircle()
+// evaluated has the members and items of a value that a schema, and the schemas that it applies to the same value, have looked at.
+type evaluated struct {
+	all  bool
+	some map[string]bool // the names of members, or the numbers of items
 }
 
-// follow adds an edge to the graph for each reference that points to a schema. The referring schema and its target
-// check the same value. follow adds the other references to the graph's dangling references. A reference that is not
-// a URL is an error.
-func (in schemaInspector) follow() error {
-	for n, ref := range in.refs {
-		at, err := refTarget(ref)
-		if err != nil {
-			return fmt.Errorf("%s/$ref: %w", n.at, err)
-		}
-		if to := in.graph.nodes[at]; to != nil {
-			n.ref = []*node{to}
-			n.same.both = append(n.same.both, to)
-		} else {
-			in.graph.dangling = append(in.graph.dangling, n.at+"/$ref: "+ref)
-		}
+// add adds what other has looked at. It adds nothing if no schema asks for it.
+func (c *check) add(e, other *evaluated) {
+	if e == nil || !c.tracks {
+		return
 	}
-	return nil
+	e.all = e.all || other.all
+	if e.some == nil {
+		e.some = make(map[string]bool)
+	}
+	maps.Copy(e.some, other.some)
 }
 
-// refTarget returns the JSON pointer of a reference's target, in the form of the graph's keys. The error means that
-// ref is not a URL.
-func refTarget(ref string) (string, error) {
-	u, err := url.Parse(ref)
-	if err != nil {
-		return "", err
-	}
-	steps := strings.Split(u.Fragment, "/")
-	for i, step := range steps {
-		steps[i] = stepEscaper.Replace(stepUnescaper.Replace(step))
-	}
-	return "#" + strings.Join(steps, "/"), nil
+// flaw is the first thing of a value that does not fit. Its text is made when it is asked for: most flaws are of alternatives.
+type flaw struct {
+	path   string // from the value to the part at fault
+	exact  bool   // the path has the numbers of items
+	format string
+	args   []any
 }
 
-// Escapes of JSON pointer steps.
-var (
-	stepEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
-	stepUnescaper = strings.NewReplacer("~0", "~", "~1", "/")
-)
+// found returns a flaw of a value. format and args are its message.
+func found(format string, args ...any) *flaw { return &flaw{format: format, args: args} }
 
-// schema checks value, which is a schema, and its subschemas. It adds them to the graph, and their cost to in.bounds.
-// at is the schema's JSON pointer. If value is neither an object nor a boolean, it is no schema, and the result is an
-// error.
-func (in schemaInspector) schema(at string, value any) error {
-	object, ok := value.(map[string]any)
-	if _, boolean := value.(bool); !ok && !boolean {
-		return fmt.Errorf("%s: a schema must be an object", at)
-	}
-	if err := in.bounds.addSchema(at); err != nil {
-		return err
-	}
-	in.graph.nodes[at] = &node{at: at}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if err := in.keyword(at, key, object[key]); err != nil {
-			return err
-		}
-	}
-	return nil
+// in puts a step before the path of the flaw.
+func (f *flaw) in(step string) *flaw {
+	f.path = step + f.path
+	return f
 }
 
-// keyword checks one keyword of a schema and adds it to the graph. It refuses a keyword in wrong case, an unsupported
-// keyword, and a value that the validation could not handle. at is the JSON pointer of the schema. key and value are
-// the keyword's name and value.
-func (in schemaInspector) keyword(at, key string, value any) error {
-	pointer, node := at+"/"+stepEscaper.Replace(key), in.graph.nodes[at]
-	if known, ok := foldedKeywords[strings.ToLower(key)]; ok && known != key {
-		return fmt.Errorf("%s: write the keyword as %s", pointer, known)
+// inItem puts the item i before the path of the flaw.
+func (f *flaw) inItem(i int) *flaw {
+	if f.exact {
+		return f.in("[" + strconv.Itoa(i) + "]")
 	}
-	switch kind := schemaKeywords[key]; kind {
-	case schemaOrList, schemasByName, schemasOrStrings:
-		return in.nested(node, pointer, kind, key, value)
-	case anyValues:
-		node.note(key, value)
-		return exactNumbers(pointer, value)
-	}
-	// The value of any other keyword holds no schemas.
-	node.note(key, value)
-	switch key {
-	case "pattern":
-		return in.pattern(node, value)
-	case "type":
-		node.types = typeNames(value)
-		return checkTypes(pointer, node.types)
-	case "$ref":
-		return in.ref(at, value)
-	case "$dynamicRef", "$recursiveRef":
-		return fmt.Errorf("%s: git-smithers does not support this keyword", pointer)
-	case "$id":
-		if at != "#" {
-			return fmt.Errorf("%s: an $id inside of a schema is not supported", pointer)
-		}
-	case "$schema":
-		if s, ok := value.(string); !ok || !slices.Contains(schemaVersions, s) {
-			return fmt.Errorf("%s: drafts 2020-12 and 07 are supported, not %s", pointer, shown(value))
-		}
-	case "multipleOf":
-		if n, ok := value.(json.Number); ok {
-			if f, err := n.Float64(); err != nil || f <= 0 {
-				return fmt.Errorf("%s: the number must be above 0", pointer)
-			}
-		}
-	}
-	return exactNumbers(pointer, value)
+	return f.in("[]")
 }
 
-// nested checks the schemas in the value of a keyword and links node to them. The value is a schema, a list of
-// schemas, or an object whose members are schemas or lists of property names. key and value are the keyword's name
-// and value, pointer is its JSON pointer, and kind is its kind in schemaKeywords.
-func (in schemaInspector) nested(node *node, pointer string, kind int, key string, value any) error {
-	// visit checks and links one schema. suffix is the part of the schema's JSON pointer after pointer. step is the
-	// schema's property name or pattern, or "" if the keyword has no names.
-	visit := func(suffix, step string, value any) error {
-		to := pointer + suffix
-		if key == "patternProperties" {
-			if err := in.pattern(node, step); err != nil {
-				return err
-			}
+// String returns the path and the message.
+func (f *flaw) String() string {
+	message := plain.Cut(fmt.Sprintf(f.format, f.args...), maxError)
+	if f.path == "" {
+		return message
+	}
+	return f.path + ": " + message
+}
+
+// flaws are those of alternatives.
+type flaws []*flaw
+
+// String returns the texts of the first flaws.
+func (all flaws) String() string {
+	var b strings.Builder
+	for i, f := range all {
+		if i > 0 {
+			b.WriteString("; ")
 		}
-		if err := in.schema(to, value); err != nil {
-			return err
+		if b.Len() > maxError {
+			break
 		}
-		node.link(key, step, in.graph.nodes[to])
+		b.WriteString(f.String())
+	}
+	return b.String()
+}
+
+// quoted returns a value for a message.
+func quoted(value any) any {
+	if value == nil {
+		return "null"
+	}
+	return value
+}
+
+// fits returns the first flaw of a value, or nil. seen gets what has been looked at; it may be nil.
+func (c *check) fits(n *node, value any, seen *evaluated) *flaw {
+	if c.depth++; c.depth > maxDepth {
+		c.left = -1
+	}
+	defer func() { c.depth-- }()
+	if !c.spend(stepsPerSchema) {
 		return nil
 	}
-	switch v := value.(type) {
-	case []any:
-		if kind != schemaOrList { // the schema library reports the flaw
+	if n.refuses {
+		return found("no value is allowed here")
+	}
+	var own evaluated
+	if n.ref != nil {
+		f := c.fits(n.ref, value, &own)
+		if f != nil || c.draft07 { // draft-07 ignores what stands beside a $ref
+			return f
+		}
+	}
+	f := c.kind(n, value)
+	if f == nil {
+		f = c.combined(n, value, &own)
+	}
+	if f == nil {
+		switch v := value.(type) {
+		case nil, bool:
+		case string:
+			f = c.text(n, v)
+		case []any:
+			f = c.list(n, v, &own)
+		case map[string]any:
+			f = c.object(n, v, &own)
+		default:
+			f = c.number(n, v)
+		}
+	}
+	if f == nil {
+		c.add(seen, &own)
+	}
+	return f
+}
+
+// kind checks the keywords type, enum and const.
+func (c *check) kind(n *node, value any) *flaw {
+	if n.types != nil {
+		kind := kindOf(value)
+		if !slices.Contains(n.types, kind) && (kind != "integer" || !slices.Contains(n.types, "number")) {
+			if len(n.types) == 1 {
+				return found("type: %v has type %q, want %q", quoted(value), kind, n.types[0])
+			}
+			return found("type: %v has type %q, want one of %q", quoted(value), kind, strings.Join(n.types, ", "))
+		}
+	}
+	if n.enum == nil && n.constant == nil {
+		return nil
+	}
+	key := keyOf(value)
+	c.spend(int64(len(key)) / bytesPerStep)
+	if n.enum != nil && !n.enum[key] {
+		return found("enum: %v does not equal any of: %s", quoted(value), n.enumText)
+	}
+	if n.constant != nil && keyOf(n.constant[0]) != key {
+		return found("const: %v does not equal %v", quoted(value), quoted(n.constant[0]))
+	}
+	return nil
+}
+
+// limits are the keywords for numbers.
+var limits = []struct {
+	key, words string
+	holds      func(x, limit *big.Rat) bool
+}{
+	{"multipleOf", "must be a multiple of", func(x, limit *big.Rat) bool { return new(big.Rat).Quo(x, limit).IsInt() }},
+	{"minimum", "must be at least", func(x, limit *big.Rat) bool { return x.Cmp(limit) >= 0 }},
+	{"maximum", "must be at most", func(x, limit *big.Rat) bool { return x.Cmp(limit) <= 0 }},
+	{"exclusiveMinimum", "must be more than", func(x, limit *big.Rat) bool { return x.Cmp(limit) > 0 }},
+	{"exclusiveMaximum", "must be less than", func(x, limit *big.Rat) bool { return x.Cmp(limit) < 0 }},
+}
+
+// number checks the keywords for numbers.
+func (c *check) number(n *node, value any) *flaw {
+	if len(n.numbers) == 0 {
+		return nil
+	}
+	x := ratOf(value)
+	for _, l := range limits {
+		if limit := n.numbers[l.key]; limit != nil && !l.holds(x, limit) {
+			return found("%s %s, not %s", l.words, ratText(limit), ratText(x))
+		}
+	}
+	return nil
+}
+
+// text checks the keywords for texts.
+func (c *check) text(n *node, text string) *flaw {
+	if f := c.size(n, "Length", "characters", utf8.RuneCountInString(text)); f != nil {
+		return f
+	}
+	if n.pattern != nil && !c.matches(n.pattern, text) {
+		return found("pattern: %q does not match regular expression %q", text, n.pattern.text)
+	}
+	return c.format(n.format, text)
+}
+
+// size checks the two keywords that limit a size. what ends their names.
+func (c *check) size(n *node, what, unit string, size int) *flaw {
+	if len(n.numbers) == 0 {
+		return nil
+	}
+	x := new(big.Rat).SetInt64(int64(size))
+	if least := n.numbers["min"+what]; least != nil && x.Cmp(least) < 0 {
+		return found("must have at least %s %s, not %d", ratText(least), unit, size)
+	}
+	if most := n.numbers["max"+what]; most != nil && x.Cmp(most) > 0 {
+		return found("must have at most %s %s, not %d", ratText(most), unit, size)
+	}
+	return nil
+}
+
+// combined checks the keywords that apply other schemas to the same value.
+func (c *check) combined(n *node, value any, seen *evaluated) *flaw {
+	for _, to := range n.parts["allOf"] {
+		if f := c.fits(to.node, value, seen); f != nil {
+			return f
+		}
+	}
+	if f := c.alternatives(n.parts["anyOf"], "anyOf", value, seen, len(n.parts["anyOf"])); f != nil {
+		return f
+	}
+	if f := c.alternatives(n.parts["oneOf"], "oneOf", value, seen, 1); f != nil {
+		return f
+	}
+	if not := n.one("not"); not != nil && c.fits(not, value, nil) == nil {
+		return found("not: fits the schema that it must not fit")
+	}
+	condition := n.one("if")
+	if condition == nil {
+		return nil
+	}
+	next := n.one("else")
+	if c.fits(condition, value, seen) == nil {
+		next = n.one("then")
+	}
+	if next == nil {
+		return nil
+	}
+	return c.fits(next, value, seen)
+}
+
+// alternatives checks a keyword with alternatives, of which one at least and the given number at most must fit. It looks at all of them, for
+// what they evaluate.
+func (c *check) alternatives(of []part, key string, value any, seen *evaluated, most int) *flaw {
+	var all flaws
+	for _, to := range of {
+		if f := c.fits(to.node, value, seen); f != nil {
+			all = append(all, f)
+		}
+	}
+	switch fitting := len(of) - len(all); {
+	case fitting > most:
+		return found("%s: fits %d of %d schemas, and must fit only one", key, fitting, len(of))
+	case fitting == 0 && len(of) > 0:
+		return found("%s: fits none of %d schemas: %v", key, len(of), all)
+	}
+	return nil
+}
+
+// list checks the keywords for lists.
+func (c *check) list(n *node, list []any, seen *evaluated) *flaw {
+	prefix, rest := n.parts["prefixItems"], n.one("items")
+	if tuple := n.parts["items"]; c.draft07 && n.tuple {
+		prefix, rest = tuple, n.one("additionalItems")
+	}
+	done := make(map[string]bool)
+	for i, item := range list[:min(len(prefix), len(list))] {
+		if f := c.fits(prefix[i].node, item, nil); f != nil {
+			return f.in("[" + strconv.Itoa(i) + "]")
+		}
+	}
+	first := min(len(prefix), len(list))
+	if c.tracks {
+		for i := range first {
+			done[strconv.Itoa(i)] = true
+		}
+	}
+	if f := c.items(rest, list, first, nil); f != nil {
+		return f
+	}
+	if f := c.contains(n, list, done); f != nil {
+		return f
+	}
+	if f := c.size(n, "Items", "items", len(list)); f != nil {
+		return f
+	}
+	if f := c.unique(n, list); f != nil {
+		return f
+	}
+	c.add(seen, &evaluated{rest != nil, done})
+	rest = n.one("unevaluatedItems")
+	if rest == nil || seen.all {
+		return nil
+	}
+	seen.all = true
+	return c.items(rest, list, 0, seen.some)
+}
+
+// items checks the items from the given one on against a schema, except those whose numbers are in done. The schema may be nil.
+func (c *check) items(n *node, list []any, from int, done map[string]bool) *flaw {
+	if n == nil {
+		return nil
+	}
+	for i, item := range list[from:] {
+		if done != nil && done[strconv.Itoa(i)] {
+			continue
+		}
+		if f := c.fits(n, item, nil); f != nil {
+			return f.inItem(from + i)
+		}
+	}
+	return nil
+}
+
+// contains checks the keywords contains, minContains and maxContains. It adds the numbers of the fitting items to done.
+func (c *check) contains(n *node, list []any, done map[string]bool) *flaw {
+	wanted := n.one("contains")
+	if wanted == nil {
+		return nil
+	}
+	fitting := 0
+	for i, item := range list {
+		if c.fits(wanted, item, nil) == nil {
+			fitting++
+			done[strconv.Itoa(i)] = true
+		}
+	}
+	if n.numbers["minContains"] == nil && fitting == 0 {
+		return found("contains: no item fits")
+	}
+	return c.size(n, "Contains", "items that fit contains", fitting)
+}
+
+// unique checks the keyword uniqueItems.
+func (c *check) unique(n *node, list []any) *flaw {
+	if !n.unique {
+		return nil
+	}
+	before := make(map[string]int, len(list))
+	for i, item := range list {
+		key := keyOf(item)
+		if !c.spend(1 + int64(len(key))/bytesPerStep) {
 			return nil
 		}
-		for i, item := range v {
-			if err := visit("/"+strconv.Itoa(i), "", item); err != nil {
-				return err
-			}
+		if first, ok := before[key]; ok {
+			return found("uniqueItems: array items %d and %d are equal", first, i)
 		}
-		return nil
-	case map[string]any:
-		if kind == schemaOrList {
-			return visit("", "", v)
-		}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if _, names := v[name].([]any); names && kind == schemasOrStrings { // a list of property names
-				node.note(key, v[name])
-				continue
-			}
-			if err := visit("/"+stepEscaper.Replace(name), name, v[name]); err != nil {
-				return err
-			}
-		}
-		return nil
-	default:
-		// A boolean is a schema. The method schema refuses any other value.
-		return visit("", "", value)
+		before[key] = i
 	}
-}
-
-// ref records value, the $ref of a schema, in in.refs. at is the JSON pointer of the schema. It is an error if value
-// does not point into the inspected schema itself.
-func (in schemaInspector) ref(at string, value any) error {
-	ref, ok := value.(string)
-	if !ok || ref != "#" && !strings.HasPrefix(ref, "#/") {
-		return fmt.Errorf(`%s/$ref: %s must point into the schema itself, like "#/$defs/name"`, at, shown(value))
-	}
-	in.refs[in.graph.nodes[at]] = ref
 	return nil
 }
 
-// pattern adds the size of the regular expression in value to node and to in.bounds. If a limit is exceeded, the error
-// is a *LimitError. pattern ignores an invalid expression, because the schema library reports it.
-func (in schemaInspector) pattern(node *node, value any) error {
-	text, ok := value.(string)
-	if !ok {
+// object checks the keywords for objects.
+func (c *check) object(n *node, object map[string]any, seen *evaluated) *flaw {
+	done := make(map[string]bool)
+	if !c.spend(int64(len(n.parts["properties"]))) {
 		return nil
 	}
-	size, err := in.bounds.addPattern(text)
-	if err != nil {
-		return err
+	for _, to := range n.parts["properties"] {
+		if value, ok := object[to.name]; ok {
+			if f := c.fits(to.node, value, nil); f != nil {
+				return f.in("." + to.name)
+			}
+			done[to.name] = true
+		}
 	}
-	node.program += float64(size)
-	return nil
+	var names []string // if a keyword looks at all names
+	if len(n.parts) > 0 {
+		c.spend(int64(len(object)))
+		names = slices.Sorted(maps.Keys(object))
+	}
+	for _, to := range n.parts["patternProperties"] {
+		for _, name := range names {
+			if c.matches(to.pattern, name) {
+				if f := c.fits(to.node, object[name], nil); f != nil {
+					return f.in(".*")
+				}
+				done[name] = true
+			}
+		}
+	}
+	rest := n.one("additionalProperties")
+	if f := c.rest(rest, object, names, done); f != nil {
+		return f
+	}
+	c.add(seen, &evaluated{rest != nil, done})
+	for _, to := range n.parts["propertyNames"] {
+		for _, name := range names {
+			if f := c.fits(to.node, name, nil); f != nil {
+				return f
+			}
+		}
+	}
+	if f := c.size(n, "Properties", "properties", len(object)); f != nil {
+		return f
+	}
+	if f := c.needed(n, object, seen); f != nil {
+		return f
+	}
+	rest = n.one("unevaluatedProperties")
+	if rest == nil || seen.all {
+		return nil
+	}
+	seen.all = true
+	return c.rest(rest, object, names, seen.some)
 }
 
-// typeNames returns the type names in the value of a type keyword. If value is not a list, the result has value as
-// its only element.
-func typeNames(value any) []any {
-	if names, ok := value.([]any); ok {
-		return names
+// rest checks the members whose names are not in done against a schema, which may be nil.
+func (c *check) rest(n *node, object map[string]any, names []string, done map[string]bool) *flaw {
+	if n == nil {
+		return nil
 	}
-	return []any{value}
-}
-
-// checkTypes returns an error if a name is not a JSON Schema type. at is the JSON pointer of the type keyword.
-func checkTypes(at string, names []any) error {
+	var disallowed []string
 	for _, name := range names {
-		text, ok := name.(string)
-		if !ok || !slices.Contains(schemaTypes, text) {
-			return fmt.Errorf("%s: %s is not a type; types are %s", at, shown(name), strings.Join(schemaTypes, ", "))
+		switch {
+		case done[name]:
+		case n.refuses:
+			disallowed = append(disallowed, name)
+		default:
+			if f := c.fits(n, object[name], nil); f != nil {
+				return f.in(".*")
+			}
+		}
+	}
+	if disallowed != nil {
+		return found("unexpected additional properties %q", disallowed)
+	}
+	return nil
+}
+
+// needed checks the keywords that ask for members.
+func (c *check) needed(n *node, object map[string]any, seen *evaluated) *flaw {
+	if missing := c.missing(n.required, object); missing != nil {
+		return found("required: missing properties: %q", missing)
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.requires)) {
+		if _, ok := object[name]; !ok {
+			continue
+		}
+		if missing := c.missing(n.requires[name], object); missing != nil {
+			return found("dependentRequired[%q]: missing properties %q", name, missing)
+		}
+	}
+	for _, to := range n.parts["dependentSchemas"] {
+		if _, ok := object[to.name]; ok {
+			if f := c.fits(to.node, object, seen); f != nil {
+				return f
+			}
 		}
 	}
 	return nil
 }
 
-// shown returns the value of a keyword for a message, cut at maxError. A string is as written, and any other value is
-// JSON. If the value cannot be encoded, the text is "the value".
-func shown(value any) string {
-	if s, ok := value.(string); ok {
-		return plain.Cut(s, maxError)
-	}
-	text, err := jsontext.Encode(value)
-	if err != nil {
-		return "the value"
-	}
-	return plain.Cut(string(text), maxError)
-}
-
-var errInexact = errors.New("is too large to be compared exactly")
-
-// exactNumbers returns an error if a value contains an integer that a float64 does not hold exactly, because the
-// library compares numbers as float64. at is the JSON pointer of the value.
-func exactNumbers(at string, value any) error {
-	if path, number, ok := inexact(value); ok {
-		return fmt.Errorf("%s%s: %s %w", at, path, number, errInexact)
-	}
-	return nil
-}
-
-// inexact returns the first integer in a value that a float64 does not hold exactly. path is the path from the value
-// to the integer. Members are visited in the order of their names. found is false if the value has no such integer.
-func inexact(value any) (path string, number json.Number, found bool) {
-	switch v := value.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if path, number, found := inexact(v[key]); found {
-				return "/" + key + path, number, true
-			}
+// missing returns the names that an object lacks.
+func (c *check) missing(names []string, object map[string]any) (missing []string) {
+	c.spend(int64(len(names)))
+	for _, name := range names {
+		if _, ok := object[name]; !ok {
+			missing = append(missing, name)
 		}
-	case []any:
-		for i, item := range v {
-			if path, number, found := inexact(item); found {
-				return "/" + strconv.Itoa(i) + path, number, true
-			}
-		}
-	case json.Number:
-		return "", v, !isExact(v)
 	}
-	return "", "", false
-}
-
-// isExact reports whether a float64 holds an integer exactly. It returns true for a number with a fraction or
-// exponent.
-func isExact(n json.Number) bool {
-	exact, ok := new(big.Int).SetString(n.String(), 10)
-	if !ok {
-		return true
-	}
-	f, err := n.Float64()
-	if err != nil {
-		return false
-	}
-	back, _ := new(big.Float).SetFloat64(f).Int(nil)
-	return back.Cmp(exact) == 0
+	return missing
 }

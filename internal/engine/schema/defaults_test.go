@@ -42,7 +42,7 @@ func TestFormatsAreAsserted(t *testing.T) {
 	check := func(value string) error {
 		_, v, err := schema.DecodeValue([]byte(value))
 		require.NoError(t, err)
-		return s.CheckFormats("input", v)
+		return s.Check("input", v)
 	}
 	for _, good := range []string{
 		`{"at":"2026-11-29T18:00:00+01:00"}`, `{"day":"2024-02-29"}`, `{"mail":"a@example.org"}`, `{"page":"https://example.org/x"}`,
@@ -94,5 +94,5 @@ func TestSchemasThatReferToThemselvesEndTheCheckOfFormats(t *testing.T) {
 	s := compile(t, `{"properties":{"x":{"$ref":"#"}},"format":"date"}`)
 	_, v, err := schema.DecodeValue([]byte(`{"x":{"x":{"x":"no"}}}`))
 	require.NoError(t, err)
-	require.ErrorContains(t, s.CheckFormats("input", v), `input.x.x.x: "no" is no date`)
+	require.ErrorContains(t, s.Check("input", v), `input.x.x.x: "no" is no date`)
 }

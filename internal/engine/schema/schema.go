@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/gowebpki/jcs"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -17,17 +15,20 @@ import (
 // maxError is the maximum length of the text of a schema error, because the text quotes the value.
 const maxError = 600
 
-// Schema is a JSON Schema, draft 2020-12 or draft-07, ready to validate. Safe for
+// Schema is a JSON Schema, draft 2020-12 or draft-07, ready to check values. Safe for
 // concurrent use.
 type Schema struct {
-	Text     json.RawMessage // canonical JSON (RFC 8785)
-	Written  json.RawMessage // the text that Compile read
-	resolved *jsonschema.Resolved
-	graph    *graph
+	Text    json.RawMessage // canonical JSON (RFC 8785)
+	Written json.RawMessage // the text that Compile read
+	Doubts  []string        // about unknown keywords, each with its JSON pointer
+
+	root    *node
+	draft07 bool
+	tracks  bool // see compiler
 }
 
 // Compile reads a schema and adds its cost to bounds. It refuses an invalid schema, and a schema with which a later
-// validation would fail or run forever. If the cost exceeds the limits, the error is a *LimitError.
+// check would run forever. If the cost exceeds the limits, the error is a *LimitError.
 func Compile(text []byte, bounds *Bounds) (*Schema, error) {
 	if len(text) > maxBytes {
 		return nil, errBytes
@@ -38,83 +39,84 @@ func Compile(text []byte, bounds *Bounds) (*Schema, error) {
 	if err := dec.Decode(&root); err != nil {
 		return nil, err
 	}
-	graph, err := inspect(root, bounds)
+	// If a key occurs twice in text, root has the last value, and so has the canonical text.
+	written, err := json.Marshal(root)
 	if err != nil {
 		return nil, err
 	}
-	// The library must read the values that were inspected. If a key occurs twice in text, only the last value was
-	// inspected.
-	inspected, err := json.Marshal(root)
-	if err != nil {
+	c := &compiler{bounds: bounds, nodes: make(map[string]*node), refs: make(map[*node]string)}
+	if path, number := inexact(root); number != "" {
+		return nil, fmt.Errorf("#%s: %s is too large to be compared exactly", path, number)
+	}
+	s := &Schema{Written: bytes.Clone(text)}
+	if s.Text, err = jcs.Transform(written); err != nil {
 		return nil, err
 	}
-	canonical, err := jcs.Transform(inspected)
-	if err != nil {
+	if s.root, err = c.compile("#", plainNumbers(root)); err != nil {
 		return nil, err
 	}
-	resolved, err := resolve(inspected, graph, bounds)
-	if err != nil {
-		return nil, inWords(err)
+	if err := c.follow(); err != nil {
+		return nil, err
 	}
-	return &Schema{Text: canonical, Written: bytes.Clone(text), resolved: resolved, graph: graph}, nil
+	if err := c.findCircle(); err != nil {
+		return nil, err
+	}
+	s.Doubts, s.draft07, s.tracks = c.doubts, c.draft07, c.tracks
+	if err := s.checkDefaults(c); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
-// inWords returns an error of the library without the names of its types.
-func inWords(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s cannot be a JSON %s", wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:], wrong.Value)
+// checkDefaults checks the defaults of all schemas in s, each against its own schema.
+func (s *Schema) checkDefaults(c *compiler) error {
+	for _, n := range c.order {
+		for _, value := range n.preset {
+			check := s.check(MaxWork - c.bounds.spent)
+			f := check.fits(n, value, nil)
+			if c.bounds.spent = MaxWork - check.left; check.left < 0 {
+				return errWork
+			}
+			if f != nil {
+				return fmt.Errorf("%s/default: %s", n.at, f)
+			}
+		}
 	}
-	if _, why, found := strings.Cut(err.Error(), "<anonymous schema>: "); found {
-		return errors.New(why)
-	}
-	return err
+	return nil
 }
 
-// resolve parses and resolves a schema with the library. It refuses dangling references of graph, and a default
-// that does not fit its schema. It adds the work to check the defaults to bounds.
-func resolve(text []byte, graph *graph, bounds *Bounds) (*jsonschema.Resolved, error) {
-	var parsed jsonschema.Schema
-	if err := json.Unmarshal(text, &parsed); err != nil {
-		return nil, err
-	}
-	resolved, err := parsed.Resolve(nil)
-	if err != nil {
-		return nil, err
-	}
-	if len(graph.dangling) > 0 {
-		return nil, fmt.Errorf("%s points to no schema", graph.dangling[0])
-	}
-	defaults, err := bounds.addDefaults(graph)
-	if err != nil || !defaults {
-		return resolved, err
-	}
-	// addDefaults has limited the work, so now the library may check the defaults, too.
-	return parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+// check returns a check that may take so many steps.
+func (s *Schema) check(steps int64) *check {
+	return &check{left: steps, draft07: s.draft07, tracks: s.tracks}
 }
 
 // Validate checks a value from DecodeValue. root names the value, and an error begins with the path from root to the
-// flaw. Validate subtracts its estimated steps from left. If left becomes negative, Validate does not check the
-// value, and the error wraps a *LimitError.
-func (s *Schema) Validate(root string, value any, left *float64) error {
-	if *left -= validationWork(s.graph.root, value, *left); *left < 0 {
-		return fmt.Errorf("%s: %w", root, errWork)
-	}
-	err := s.resolved.Validate(value)
-	if err == nil {
-		return nil
-	}
-	path, reason := locate(err)
-	reason = strings.ReplaceAll(reason, "<invalid reflect.Value>", "null")
-	reason = strings.ReplaceAll(reason, "\n", "; ")
-	return errors.New(root + path + ": " + plain.Cut(plainly(reason), maxError))
+// flaw. Validate subtracts its steps from left. If left becomes negative, the value may fit or not, and the error wraps
+// a *LimitError. Validate does not look at formats.
+func (s *Schema) Validate(root string, value any, left *int64) error {
+	return s.run(s.check(*left), root, value, left)
 }
 
-// Check is Validate and CheckFormats, with at most MaxWork steps.
+// Check is Validate with at most MaxWork steps, and it looks at formats.
 func (s *Schema) Check(root string, value any) error {
-	if err := s.Validate(root, value, new(float64(MaxWork))); err != nil {
-		return err
+	c := s.check(MaxWork)
+	c.formats = true
+	return s.run(c, root, value, new(int64))
+}
+
+// run makes a check of a value.
+func (s *Schema) run(c *check, root string, value any, left *int64) error {
+	f := c.fits(s.root, value, nil)
+	if *left = c.left; c.left < 0 {
+		return fmt.Errorf("%s: %w", root, errWork)
 	}
-	return s.CheckFormats(root, value)
+	if f != nil {
+		if f.path == "" {
+			root += ": "
+		}
+		return errors.New(root + f.String())
+	}
+	return nil
 }
 
 // Misfit converts an error of Validate to an error for the person who gave the value. If err wraps a *LimitError, the
@@ -126,61 +128,6 @@ func Misfit(err error) *fault.Error {
 	return fault.New(fault.InvalidInput, "%w", err)
 }
 
-// locate splits an error of the library, which has the form "validating <schema>: validating <schema>: … reason". path
-// is the path of the value to which the innermost schema applies. reason is the text after the names of the schemas.
-func locate(err error) (path, reason string) {
-	at := ""
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return path, err.Error()
-		}
-		name, ok := strings.CutPrefix(strings.TrimSuffix(err.Error(), ": "+inner.Error()), "validating ")
-		if !ok {
-			return path, err.Error()
-		}
-		switch {
-		case !strings.HasPrefix(name, "/"): // the root schema
-			at = ""
-		default:
-			// The schema may lie below the previous schema, whose pointer is at. Otherwise the schema is the target of
-			// a $ref, and applies to the same value.
-			if step, ok := strings.CutPrefix(name, at+"/"); ok {
-				path += valuePath(step)
-			}
-			at = name
-		}
-		err = inner
-	}
-}
-
-// valuePath converts a part of a schema's JSON pointer to a path in the value, such as ".list[]". It writes "[]" for
-// any item and ".*" for any property. A keyword that applies to the same value adds no step to the path.
-func valuePath(pointer string) string {
-	var path strings.Builder
-	steps := strings.Split(pointer, "/")
-	for i := 0; i < len(steps); i++ {
-		switch steps[i] {
-		case "properties":
-			if i++; i < len(steps) {
-				path.WriteString("." + strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i]))
-			}
-		case "prefixItems":
-			if i++; i < len(steps) {
-				path.WriteString("[" + steps[i] + "]")
-			}
-		case "items", "contains", "additionalItems", "unevaluatedItems":
-			path.WriteString("[]")
-		case "additionalProperties", "unevaluatedProperties":
-			path.WriteString(".*")
-		case "patternProperties":
-			path.WriteString(".*")
-			i++
-		}
-	}
-	return path.String()
-}
-
 // CheckOutput decodes printed, the output of a task for a table, and checks the output against the schema. It returns
 // the output's bytes without surrounding white space. If printed is not valid JSON, the error begins with "stdout". If
 // the output does not fit, the error names the table and the path of the flaw. If the check may take more than
@@ -190,7 +137,7 @@ func (s *Schema) CheckOutput(table string, printed []byte) (json.RawMessage, err
 	if err != nil {
 		return nil, fmt.Errorf("stdout: %w", err)
 	}
-	return text, s.Validate(table, value, new(float64(maxOutputWork)))
+	return text, s.Validate(table, value, new(int64(maxOutputWork)))
 }
 
 // Brief returns JSON on one line for a message, cut at maxError.

@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"math/big"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -85,8 +89,91 @@ func plainNumber(text string) any {
 		return n
 	}
 	f, err := strconv.ParseFloat(text, 64)
+	f += 0          // -0 becomes 0
 	if err != nil { // f is infinite, which JSON cannot express
 		return math.Copysign(math.MaxFloat64, f)
 	}
 	return f
+}
+
+// ratOf returns a decoded number as the decimal that people write, and nil for any other value. So 19.99 is 1999/100, and not the double
+// next to it.
+func ratOf(value any) *big.Rat {
+	switch v := value.(type) {
+	case int64:
+		return new(big.Rat).SetInt64(v)
+	case uint64:
+		return new(big.Rat).SetUint64(v)
+	case float64:
+		decimal, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
+		return decimal
+	}
+	return nil
+}
+
+// ratText returns a number as people write it.
+func ratText(x *big.Rat) string {
+	if x.IsInt() {
+		return x.Num().String()
+	}
+	f, _ := x.Float64()
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// keyOf returns a text that is the same for equal values only. 1 and 1.0 are equal.
+func keyOf(value any) string {
+	text, err := jsontext.Encode(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
+}
+
+// kindOf returns the JSON Schema type of a decoded value.
+func kindOf(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	case float64:
+		if v != math.Trunc(v) {
+			return "number"
+		}
+	}
+	return "integer"
+}
+
+// inexact returns the first integer in a value that a double does not hold exactly, for which canonical JSON has no text. path is the
+// path from the value to the integer. Members are visited in the order of their names.
+func inexact(value any) (path string, number json.Number) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if path, number := inexact(v[key]); number != "" {
+				return "/" + key + path, number
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if path, number := inexact(item); number != "" {
+				return "/" + strconv.Itoa(i) + path, number
+			}
+		}
+	case json.Number:
+		exact, ok := new(big.Int).SetString(v.String(), 10)
+		if !ok { // it has a fraction or an exponent
+			return "", ""
+		}
+		if f, err := v.Float64(); err != nil || new(big.Rat).SetFloat64(f).Num().Cmp(exact) != 0 {
+			return "", v
+		}
+	}
+	return "", ""
 }

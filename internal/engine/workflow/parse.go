@@ -53,6 +53,7 @@ func load(file string, data []byte, read Read, strict bool) (*Workflow, error) {
 	}
 	_, marked := texts[strictName]
 	p := newParser(file, &called{read: read, texts: texts, strict: strict || marked, done: make(map[string]*Workflow), chain: []string{path.Base(filepath.ToSlash(file))}, bytes: len(own)})
+	p.schemas.Stored = !strict
 	return p.parse(own)
 }
 
@@ -462,6 +463,9 @@ func (p *parser) schema(n *yaml.Node, what string) *schema.Schema {
 	if err != nil {
 		p.fail(n, "", "%s is not a JSON Schema: %s", what, err)
 		return nil
+	}
+	for _, at := range s.Doubts {
+		p.wf.Doubts = append(p.wf.Doubts, Doubt{Line: n.Line, Schema: what, Keyword: at})
 	}
 	return s
 }

@@ -3,7 +3,6 @@ package workflow_test
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -106,7 +105,7 @@ func TestACircleIsFoundInALongChain(t *testing.T) {
 	e := parseError(t, withSchema(chain(6000, `{$ref: '#/$defs/a3000'}`)))
 	assert.Equal(t, fault.InvalidWorkflow, e.Code)
 	assert.Contains(t, e.Error(), "$ref is circular at #/$defs/a")
-	require.NoError(t, parse(t, withSchema(chain(2000, `{type: object}`))).ValidateInput(nil), "one without is sound")
+	require.NoError(t, parse(t, withSchema(chain(6000, `{type: object}`))).ValidateInput(nil), "one without is sound")
 }
 
 func TestACircleIsFoundHoweverItIsWritten(t *testing.T) {
@@ -132,19 +131,10 @@ func TestAValueThatTakesTooLongToCheckIsRefused(t *testing.T) {
 		"references that double": {doubling("allOf", "{}"), `{}`},
 		"alternatives of them":   {doubling("anyOf", "{type: string}"), `{}`},
 		"one of them":            {doubling("oneOf", "{type: string}"), `{}`},
-		"a long chain":           {chain(6000, "{}"), `{}`},
 		"a schema of itself":     {`{properties: {c: {allOf: [{$ref: '#'}, {$ref: '#'}]}}}`, nested},
 		"of itself by patterns":  {`{patternProperties: {c: {$ref: '#'}, '^c': {$ref: '#'}}}`, nested},
 		"of itself by the rest":  {`{additionalProperties: {anyOf: [{$ref: '#'}, {$ref: '#'}]}}`, nested},
-		"a choice for each item": {
-			`{properties: {c: {items: {enum: [` + listed(5000, strconv.Itoa) + `]}}}}`,
-			`{"c": [` + listed(5000, func(int) string { return "4999" }) + `]}`,
-		},
-		"a pattern and a text": {`{properties: {c: {pattern: '(x?){1000}y'}}}`, `{"c": "` + strings.Repeat("x", 1<<20) + `"}`},
-		"messages": {
-			`{properties: {c: {anyOf: [` + listed(1000, func(int) string { return `{type: string}` }) + `]}}}`,
-			`{"c": ["` + strings.Repeat("x", 1<<20) + `"]}`,
-		},
+		"a pattern and a text":   {`{properties: {c: {pattern: '(x?){1000}y'}}}`, `{"c": "` + strings.Repeat("x", 1<<20) + `"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

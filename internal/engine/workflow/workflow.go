@@ -24,6 +24,8 @@ type Workflow struct {
 	// Sandbox is that of the tasks with a command that say nothing about one; nil means none.
 	Sandbox *sandbox.Spec
 
+	Doubts []Doubt // about keywords of the schemas in the file
+
 	text       []byte                    // the bytes of the file
 	definition []byte                    // the bytes of the file and of the files that it calls
 	calls      int                       // see depth
@@ -32,6 +34,13 @@ type Workflow struct {
 	children   []child                   // the top level, in file order
 	tasks      map[string]*Task          // by id
 	loops      map[string]*Loop          // by id
+}
+
+// Doubt is a keyword of a schema that JSON Schema does not know: it checks nothing, and may be misspelt.
+type Doubt struct {
+	Line    int    `json:"line"`    // of the schema in the file
+	Schema  string `json:"schema"`  // such as outputs.verdict
+	Keyword string `json:"keyword"` // its JSON pointer in the schema
 }
 
 // Task is one task of a workflow. Exactly one of Run, Call, Approval, WaitFor, Human and Timer is set.

@@ -24,18 +24,13 @@ type Flaw struct {
 // refs or objects cannot be read, or a database is busy, Check returns an error.
 func Check(ctx context.Context, opts Options, runIDs ...string) ([]Flaw, error) {
 	var flaws []Flaw
-	for _, part := range []struct {
-		path   string
-		schema schema
-		fresh  func(context.Context, Options, []string) (*Index, error)
-	}{
-		{opts.Path, baseSchema(), freshBase},
-		{detailsPath(opts.Path), detailSchema(), freshDetails},
+	for _, c := range []checker{
+		{opts: opts, path: opts.Path, schema: baseSchema(), runIDs: runIDs},
+		{opts: opts, path: detailsPath(opts.Path), schema: detailSchema(), runIDs: runIDs},
 	} {
-		if _, err := os.Stat(part.path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(c.path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		c := checker{opts: opts, path: part.path, schema: part.schema, fresh: part.fresh, runIDs: runIDs}
 		if err := c.run(ctx); err != nil {
 			return nil, err
 		}
@@ -49,9 +44,8 @@ type checker struct {
 	opts   Options
 	path   string
 	schema schema
-	fresh  func(context.Context, Options, []string) (*Index, error) // builds the same tables in memory
-	runIDs []string                                                 // the runs to compare; nil means all runs
-	flaws  []Flaw                                                   // the flaws found so far
+	runIDs []string // the runs to compare; nil means all runs
+	flaws  []Flaw   // the flaws found so far
 }
 
 // note records a flaw of the checked file. runID is "" if the flaw concerns the whole file. format and args are
@@ -123,7 +117,7 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	if err := c.compareDigest(ctx, stored); err != nil {
 		return err
 	}
-	have, err := stored.tips(ctx, c.schema)
+	have, err := stored.tips(ctx)
 	if err != nil {
 		return err
 	}
@@ -136,7 +130,7 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	fresh, err := c.fresh(ctx, c.opts, asked)
+	fresh, err := c.fresh(ctx, asked)
 	if err != nil {
 		return err
 	}
@@ -147,7 +141,7 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	}
 	defer func() { _ = conn.Close() }() // a database in memory has nothing to lose
 	truth := table{conn}
-	want, err := truth.tips(ctx, c.schema)
+	want, err := truth.tips(ctx)
 	if err != nil {
 		return err
 	}
@@ -225,10 +219,13 @@ func (c *checker) compareRows(ctx context.Context, runID, name string, stored, t
 	return nil
 }
 
-// freshBase returns an index in memory with the base tables of all runs. It ignores its third parameter, the ids of
-// the requested runs. The caller closes the index.
-func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
-	x := newIndex(withDefaults(opts), baseSchema())
+// fresh returns an index in memory with the same tables. It has the rows of the given runs, and it may have those of
+// other runs, too. The caller closes the index.
+func (c *checker) fresh(ctx context.Context, runIDs []string) (*Index, error) {
+	x := newIndex(withDefaults(c.opts), c.schema)
+	if c.schema.detailed || c.runIDs != nil {
+		x.asked = runIDs
+	}
 	if err := x.conn.degrade(ctx, nil); err != nil { // degrade creates the database in memory
 		return nil, err
 	}
@@ -236,16 +233,4 @@ func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil
-}
-
-// freshDetails returns an index in memory with the details of the given runs. The caller closes the index.
-func freshDetails(ctx context.Context, opts Options, runIDs []string) (*Index, error) {
-	d := &details{Index: newIndex(withDefaults(opts), detailSchema()), asked: runIDs}
-	if err := d.conn.degrade(ctx, nil); err != nil { // degrade creates the database in memory
-		return nil, err
-	}
-	if err := d.fill(ctx, nil); err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	return d.Index, nil
 }

@@ -28,15 +28,9 @@ func (t table) read(ctx context.Context, query string, args ...any) (*Answer, er
 	return answer, nil
 }
 
-// tips returns the commit id of the indexed tip of each run, by run id. s is the schema of the database. In the
-// database of details, tips leaves out a run whose details are missing, or were read at another tip than the run's row
-// in _smithers_runs.
-func (t table) tips(ctx context.Context, s schema) (map[string]string, error) {
-	query := "SELECT run_id, git_tip FROM _smithers_runs"
-	if s.applicationID == detailSchema().applicationID {
-		query = "SELECT run_id, git_tip FROM _index_details JOIN _smithers_runs USING (run_id, git_tip)"
-	}
-	answer, err := t.read(ctx, query)
+// tips returns the commit id of the indexed tip of each run, by run id.
+func (t table) tips(ctx context.Context) (map[string]string, error) {
+	answer, err := t.read(ctx, "SELECT run_id, git_tip FROM _smithers_runs")
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,11 @@
 package sqliteindex
 
-// detailTables is the schema of the details; SyncDetails fills the tables. _index_details has the indexed
-// entry of each run. The tables of outputs are not in detailTables: they follow the declarations in
+// detailTables is the schema of the details; SyncDetails fills the tables. _index_details has the workflow definitions
+// of each run. The tables of outputs are not in detailTables: they follow the declarations in
 // _index_outputs, and _smithers_output_schema_columns lists them.
 const detailTables = `
 CREATE TABLE _index_details (
 	run_id    TEXT NOT NULL PRIMARY KEY,
-	git_tip   TEXT NOT NULL,
 	workflows TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -45,7 +45,7 @@ func (x *Index) Events(ctx context.Context, q EventQuery) ([]EventRow, error) {
 	if q.Limit > 0 {
 		query, args = query+" LIMIT ?", append(args, q.Limit)
 	}
-	return list(ctx, d.Index, scanEvent, query, args...)
+	return list(ctx, d, scanEvent, query, args...)
 }
 
 // EventTypes returns the different types of a run's events, sorted by name.
@@ -54,7 +54,7 @@ func (x *Index) EventTypes(ctx context.Context, runID string) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, d.Index, scanString, "SELECT DISTINCT type FROM _smithers_events WHERE run_id = ? ORDER BY type", runID)
+	return list(ctx, d, scanString, "SELECT DISTINCT type FROM _smithers_events WHERE run_id = ? ORDER BY type", runID)
 }
 
 // CountEvents returns the number of events that [Index.Events] returns for q. If q.Limit is greater than 0, the number
@@ -69,7 +69,7 @@ func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
 	if q.Limit > 0 {
 		query, args = "SELECT count(*) FROM (SELECT 1"+where+" LIMIT ?)", append(args, q.Limit)
 	}
-	count, _, err := first(list(ctx, d.Index, scanCount, query, args...))
+	count, _, err := first(list(ctx, d, scanCount, query, args...))
 	return count, err
 }
 
@@ -111,14 +111,14 @@ func scanCount(rows *sql.Rows) (n int64, err error) {
 	return n, err
 }
 
-// eventRow returns e as a row of the run runID. As in Smithers, the payload of the row also has the members type, runId
-// and timestampMs. If the payload of e already has the member runId, the row keeps that member. nodeID is the member
-// nodeId of the payload, or "" if the payload has no such member or the member is not a string. If the payload of e is
-// not a JSON object, eventRow returns an error.
-func eventRow(runID string, e snapshot.Event) (row EventRow, nodeID string, err error) {
+// eventPayload returns the payload of e, an event of the run runID. As in Smithers, it also has the members type, runId
+// and timestampMs. If the payload of e already has the member runId, that member stays. nodeID is the member nodeId of
+// the payload, or "" if the payload has no such member or the member is not a string. If the payload of e is not a JSON
+// object, eventPayload returns an error.
+func eventPayload(runID string, e snapshot.Event) (text, nodeID string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(e.Payload, &members); err != nil {
-		return row, "", err
+		return "", "", err
 	}
 	payload := page.AppendString([]byte(`{"type":`), e.Type)
 	if _, named := members["runId"]; !named {
@@ -130,8 +130,8 @@ func eventRow(runID string, e snapshot.Event) (row EventRow, nodeID string, err 
 	payload = strconv.AppendInt(append(payload, `,"timestampMs":`...), e.AtMs, 10)
 	if text, ok := members["nodeId"]; ok && text[0] == '"' {
 		if err := json.Unmarshal(text, &nodeID); err != nil {
-			return row, "", err
+			return "", "", err
 		}
 	}
-	return EventRow{runID, e.Seq, e.AtMs, e.Type, string(append(payload, '}'))}, nodeID, nil
+	return string(append(payload, '}')), nodeID, nil
 }

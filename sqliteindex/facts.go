@@ -71,11 +71,11 @@ func listOf[T any](ctx context.Context, x *Index, runIDs []string, scan func(*sq
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, d.Index, scan, query, append([]any{asked}, args...)...)
+	return list(ctx, d, scan, query, append([]any{asked}, args...)...)
 }
 
 // detailsOf returns the details of the index, and the run ids as a JSON array.
-func (x *Index) detailsOf(ctx context.Context, runIDs []string) (d *details, asked string, err error) {
+func (x *Index) detailsOf(ctx context.Context, runIDs []string) (d *Index, asked string, err error) {
 	text, _ := json.Marshal(runIDs) //nolint:errchkjson // texts encode always
 	d, err = x.openDetails(ctx)
 	return d, string(text), err

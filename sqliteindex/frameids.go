@@ -26,9 +26,6 @@ CREATE INDEX _smithers_frame_ids_all_idx ON _smithers_frame_ids (id);
 `
 
 const (
-	sqlInsertID  = `INSERT INTO _smithers_frame_ids (run_id, frame_no, id) VALUES (?, ?, ?)`
-	sqlDeleteIDs = `DELETE FROM _smithers_frame_ids WHERE run_id = ?`
-
 	// sqlNewestIDs selects the frames of a workflow's runs that are no forks, that with the greatest id first. CROSS JOIN
 	// keeps the order of the tables, so that the query ends after a few ids.
 	sqlNewestIDs = `SELECT DISTINCT i.id, i.run_id FROM _smithers_frame_ids AS i
@@ -135,14 +132,4 @@ func parseIDs(text string) (ids []string, err error) {
 	}
 	slices.Sort(ids)
 	return ids, err
-}
-
-// frameIDs writes the ids of a frame into the table _smithers_frame_ids, one row for each id.
-func (w writer) frameIDs(ctx context.Context, runID string, f frame) error {
-	for _, id := range f.IDs {
-		if _, err := w.insertID.ExecContext(ctx, runID, f.number, id); err != nil {
-			return err
-		}
-	}
-	return nil
 }

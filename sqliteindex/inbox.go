@@ -73,7 +73,7 @@ func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 	if !q.All && !q.Settled {
 		query += sqlInboxOpen
 	}
-	return list(ctx, d.Index, scanInbox, query+sqlInboxOrder, args...)
+	return list(ctx, d, scanInbox, query+sqlInboxOrder, args...)
 }
 
 // scanInbox converts the current row of sqlInbox.

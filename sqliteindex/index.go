@@ -17,12 +17,12 @@ import (
 // Index is the database smithers/index.db of a repository. It opens the database of details beside it when a
 // method needs details. An Index is safe for concurrent use, also by several processes.
 type Index struct {
-	opts   Options
-	conn   connection
-	refill func(context.Context) error // fills an empty database from the refs
+	opts  Options
+	conn  connection
+	asked []string // the runs that the database is for; nil means all runs. Only the holder of the syncing token uses it
 
 	detailMu sync.Mutex
-	detail   *details // nil until requested
+	detail   *Index // the index with the details; nil until requested
 
 	syncing chan struct{} // capacity 1; holds an element while a Sync, SyncRun, SyncDetails or Rebuild runs
 
@@ -54,10 +54,6 @@ type Options struct {
 // reason.
 func Open(ctx context.Context, opts Options) (*Index, error) {
 	x := newIndex(withDefaults(opts), baseSchema())
-	x.refill = func(ctx context.Context) error {
-		_, err := x.sync(ctx, nil)
-		return err
-	}
 	if err := x.conn.open(ctx); err != nil {
 		return nil, err
 	}
@@ -81,7 +77,7 @@ func withDefaults(opts Options) Options {
 	return opts
 }
 
-// newIndex returns an index whose database has the tables of s. The database is not open yet. The caller sets refill.
+// newIndex returns an index whose database has the tables of s. The database is not open yet.
 func newIndex(opts Options, s schema) *Index {
 	return &Index{
 		opts: opts,
@@ -149,15 +145,16 @@ func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 	if healed, healErr := x.conn.heal(ctx, err); !healed || healErr != nil {
 		return errors.Join(healErr, err)
 	}
-	if err := x.refill(ctx); err != nil {
+	if _, err := x.sync(ctx, nil); err != nil {
 		return err
 	}
 	return x.conn.use(ctx, query)
 }
 
-// setProblems sorts problems by message and stores the slice for Problems.
+// setProblems sorts problems by message and stores them for Problems: of several problems with the same message, only one.
 func (x *Index) setProblems(problems []error) {
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	problems = slices.CompactFunc(problems, func(a, b error) bool { return a.Error() == b.Error() })
 	x.problemsMu.Lock()
 	defer x.problemsMu.Unlock()
 	x.problems = problems

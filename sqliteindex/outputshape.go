@@ -3,6 +3,7 @@ package sqliteindex
 import (
 	"context"
 	"database/sql"
+	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
@@ -12,18 +13,15 @@ const (
 	sqlAddColumn = `INSERT INTO _smithers_output_schema_columns
 		(table_name, column_name, kind, output_key, workflow_name, property, json_type) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	sqlDropColumns = `DELETE FROM _smithers_output_schema_columns WHERE table_name = ?`
+	sqlDeclaring   = `SELECT run_id, output_key, workflow_name, columns FROM _index_outputs WHERE output_key = ?`
 
 	// sqlKeyViews finds the views with the names of schema keys. All other views have names that begin with _smithers_.
 	sqlKeyViews = `SELECT name FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_smithers_*'`
 )
 
-// setAside is the temporary name of a table while move copies its rows to a new table.
-const setAside = "_index_set_aside"
-
-// reshape changes the output tables so that they match the schemas of all runs, and sets u.tables and u.refilled. It
-// does nothing if the set of declarations is unchanged. It drops each table that no schema needs any more, and does not
-// change a table that already matches. If columns are only added to or removed from a table, reshape copies the rows to
-// a new table. It makes every other table anew from the stored entries.
+// reshape changes the output tables so that they match the schemas of all runs, and sets u.tables. It does nothing if the
+// set of declarations is unchanged. Where the tables of a schema key change, it makes these tables anew, and encodes the
+// outputs again from the column with the whole output.
 func (u *outputUpdate) reshape(ctx context.Context) error {
 	if !u.moved {
 		return nil
@@ -35,37 +33,91 @@ func (u *outputUpdate) reshape(ctx context.Context) error {
 	if err := u.dropKeyViews(ctx); err != nil {
 		return err
 	}
+	changed := differingKeys(u.tables, want)
 	have := u.tables
-	u.tables, u.refilled = want, make(map[string]bool)
-	// Drop first, because a new table may have the name of an old table with other outputs.
+	u.tables = want
+	// Rename first, because a new table may have the name of an old table with other outputs.
 	for i := range have {
-		if w := want.named(have[i].name); w == nil || !w.sameOutputs(&have[i]) {
-			if err := u.dropTable(ctx, &have[i]); err != nil {
+		if changed[have[i].key] {
+			if err := u.setAside(ctx, have[i].name, i); err != nil {
 				return err
 			}
 		}
 	}
-	// Copying the rows of an existing table is cheaper than reading all outputs again.
 	for i := range want {
-		w := &want[i]
-		h := have.named(w.name)
-		switch {
-		case h == nil || !w.sameOutputs(h):
-			err = u.makeAnew(ctx, w)
-		case w.same(h):
-			continue
-		case keepsValues(h, w):
-			err = u.move(ctx, h, w)
-		default:
-			if err = u.dropTable(ctx, h); err == nil {
-				err = u.makeAnew(ctx, w)
+		if changed[want[i].key] {
+			if err := u.create(ctx, &want[i]); err != nil {
+				return err
 			}
 		}
-		if err != nil {
-			return err
+	}
+	for i := range have {
+		if changed[have[i].key] {
+			if err := u.refill(ctx, have[i].key, asideName(i)); err != nil {
+				return err
+			}
 		}
 	}
 	return u.makeKeyViews(ctx)
+}
+
+// differingKeys returns the schema keys whose tables differ between two catalogs.
+func differingKeys(have, want catalog) map[string]bool {
+	keys := make(map[string]bool)
+	for _, pair := range [][2]catalog{{have, want}, {want, have}} {
+		for i := range pair[0] {
+			if other := pair[1].named(pair[0][i].name); other == nil || !other.same(&pair[0][i]) {
+				keys[pair[0][i].key] = true
+			}
+		}
+	}
+	return keys
+}
+
+// asideName returns the temporary name of the i-th of the old tables, while reshape encodes its rows again.
+func asideName(i int) string { return "_index_aside_" + strconv.Itoa(i) }
+
+// setAside renames a table, and removes its columns from _smithers_output_schema_columns.
+func (u *outputUpdate) setAside(ctx context.Context, name string, i int) error {
+	if err := u.run(ctx, "ALTER TABLE "+quoted(name)+" RENAME TO "+asideName(i)); err != nil {
+		return err
+	}
+	return u.run(ctx, sqlDropColumns, name)
+}
+
+// refill encodes the rows of a table that was set aside as rows of the new tables of a schema key, run by run, and drops
+// the table.
+func (u *outputUpdate) refill(ctx context.Context, key, aside string) error {
+	type declaring struct {
+		runID string
+		declaration
+	}
+	runs, err := collect(ctx, u.tx, func(rows *sql.Rows) (d declaring, err error) {
+		err = rows.Scan(&d.runID, &d.key, &d.workflow, &d.columns)
+		return d, err
+	}, sqlDeclaring, key)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		outputs, err := collect(ctx, u.tx, func(rows *sql.Rows) (o outputDelta, err error) {
+			err = rows.Scan(&o.nodeID, &o.iteration, &o.value)
+			return o, err
+		}, "SELECT node_id, iteration, "+textColumn+" FROM "+aside+" WHERE run_id = ?", run.runID)
+		if err != nil {
+			return err
+		}
+		row, err := u.encoder(run.declaration)
+		if err != nil {
+			return err
+		}
+		for _, o := range outputs {
+			if err := u.writeRow(ctx, run.runID, row, o); err != nil {
+				return err
+			}
+		}
+	}
+	return u.run(ctx, "DROP TABLE "+aside)
 }
 
 // dropKeyViews drops the views that have the names of schema keys.
@@ -101,14 +153,6 @@ func (u *outputUpdate) run(ctx context.Context, statement string, args ...any) e
 	return err
 }
 
-// dropTable drops a table and removes its columns from _smithers_output_schema_columns.
-func (u *outputUpdate) dropTable(ctx context.Context, t *outputTable) error {
-	if err := u.run(ctx, sqlDropColumns, t.name); err != nil {
-		return err
-	}
-	return u.run(ctx, "DROP TABLE "+quoted(t.name))
-}
-
 // create creates an empty table, and lists its columns in _smithers_output_schema_columns. Besides the columns of t,
 // the table has columns for the run id, the node id, the iteration and the output as JSON. create does not list these.
 func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
@@ -130,54 +174,4 @@ func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
 		}
 	}
 	return nil
-}
-
-// makeAnew creates the table t, fills t with the outputs of the runs that declare it, and sets u.refilled for t.
-func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
-	u.refilled[t.name] = true
-	if err := u.create(ctx, t); err != nil {
-		return err
-	}
-	return u.refill(ctx, t)
-}
-
-// keepsValues reports whether the columns that are in both tables have the same types in both. Then the values
-// of these columns can be copied.
-func keepsValues(from, to *outputTable) bool {
-	for _, f := range from.columns {
-		for _, t := range to.columns {
-			if f.Whole == t.Whole && f.Property == t.Property && f.Type != t.Type {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// move gives an output table other columns. The table from is the existing table, and the table to is the new table,
-// with the same name and the same outputs. move creates the new table, copies the rows with the values of the columns
-// that are in both tables, and drops the existing table.
-func (u *outputUpdate) move(ctx context.Context, from, to *outputTable) error {
-	if err := u.run(ctx, "ALTER TABLE "+quoted(from.name)+" RENAME TO "+setAside); err != nil {
-		return err
-	}
-	if err := u.run(ctx, sqlDropColumns, from.name); err != nil {
-		return err
-	}
-	if err := u.create(ctx, to); err != nil {
-		return err
-	}
-	into := "run_id, node_id, iteration, " + textColumn
-	out := into
-	for _, t := range to.columns {
-		for _, f := range from.columns {
-			if f.Column == t.Column {
-				into, out = into+", "+quoted(t.name), out+", "+quoted(f.name)
-			}
-		}
-	}
-	if err := u.run(ctx, "INSERT INTO "+quoted(to.name)+" ("+into+") SELECT "+out+" FROM "+setAside); err != nil {
-		return err
-	}
-	return u.run(ctx, "DROP TABLE "+setAside)
 }

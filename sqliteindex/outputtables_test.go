@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -268,48 +267,6 @@ func TestATypeThatChangesIsReadAgain(t *testing.T) {
 			assert.Equal(t, w.detailTruth(t), tablesAt(t, detailsPath(w.indexPath())))
 		})
 	}
-}
-
-// TestARunThatCannotBeReadAgainLeaves the tables to the others.
-func TestARunThatCannotBeReadAgainLeaves(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.run(t, "old", w.workflowDraft("old", "w", map[string]string{"out": object("v:string")}), stateDraft(setOutput("out", "n", 0, `{"v":"1"}`)))
-	lossy := &forgetful{Reader: w.objects}
-	opts := w.options()
-	opts.Objects = lossy
-	x, err := sqliteindex.Open(t.Context(), opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, x.Close()) })
-	require.NoError(t, x.SyncDetails(t.Context()))
-	tip, _, err := x.Run(t.Context(), "old")
-	require.NoError(t, err)
-	lossy.forgets = tip.Tip
-	w.run(t, "new", w.workflowDraft("new", "w", map[string]string{"out": object("v:number")}), stateDraft(setOutput("out", "n", 0, `{"v":1}`)))
-
-	require.NoError(t, x.SyncDetails(t.Context()))
-
-	require.Len(t, x.Problems(), 1)
-	require.ErrorIs(t, x.Problems()[0], objstore.ErrNotFound)
-	assert.Equal(t, [][]any{{"new", 1.0}}, ask(t, x, "SELECT run_id, v FROM out"))
-	lossy.forgets = objstore.ID{}
-	require.NoError(t, x.SyncDetails(t.Context()))
-	assert.Empty(t, x.Problems())
-	assert.Equal(t, w.detailTruth(t), tablesAt(t, detailsPath(w.indexPath())))
-}
-
-// forgetful is a store that has lost an object.
-type forgetful struct {
-	objstore.Reader
-
-	forgets objstore.ID
-}
-
-func (f *forgetful) Get(id objstore.ID) (objstore.Kind, []byte, error) {
-	if id == f.forgets {
-		return 0, nil, fmt.Errorf("%w: %v", objstore.ErrNotFound, id)
-	}
-	return f.Reader.Get(id)
 }
 
 // TestRowsOfOutputsGoBackWithTheState, and a fork has its own.

@@ -5,31 +5,74 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/smithersnames"
 )
 
-// schema is the set of tables of a database. The database's header has the schema's id and version. A
-// database with another id or version is rebuilt, so a changed schema needs a new version and no migration. A
+// schema is the set of tables of a database, and how they are filled. The database's header has the schema's id and
+// version. A database with another id or version is rebuilt, so a changed schema needs a new version and no migration. A
 // changed derivation of rows from the history also needs a new version.
 type schema struct {
-	applicationID int64    // SQLite's application_id
-	version       int64    // SQLite's user_version
-	tables        []string // scripts that create the tables, in order
+	applicationID int64        // SQLite's application_id
+	version       int64        // SQLite's user_version
+	tables        []string     // scripts that create the tables, in order
+	collections   []collection // the collections of an entry with tables of their own
+	tips          string       // the query for the indexed tips
+	detailed      bool         // the schema has the details
 }
 
 // baseSchema returns the schema of the base database, which every command that lists runs opens. It has few tables,
 // because a database with fewer tables opens faster.
 func baseSchema() schema {
-	return schema{applicationID: smithersnames.IndexID, version: 11, tables: []string{baseTables, frameIDsTable, linesTable}}
+	return schema{
+		applicationID: smithersnames.IndexID, version: 12, tables: []string{baseTables, frameIDsTable, linesTable},
+		collections: baseCollections(), tips: sqlTips,
+	}
 }
 
 // detailSchema returns the schema of the database with details. It includes the base tables, so that one
 // query can use both.
 func detailSchema() schema {
-	return schema{applicationID: smithersnames.DetailIndexID, version: 16, tables: []string{baseTables, frameIDsTable, detailTables}}
+	return schema{
+		applicationID: smithersnames.DetailIndexID, version: 17, tables: []string{baseTables, frameIDsTable, detailTables},
+		collections: detailCollections(), tips: sqlDetailTips, detailed: true,
+	}
+}
+
+// columns returns the columns that a row of a table sets, in their order, and those of the primary key. It reads them
+// from the statement that creates the table, which has one column a line.
+func (s schema) columns(table string) (set, key []string) {
+	_, rest, _ := strings.Cut(strings.Join(s.tables, ""), "CREATE TABLE "+table+" (\n")
+	text, _, _ := strings.Cut(rest, "\n)")
+	for line := range strings.Lines(text) {
+		name, declaration, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case name == "PRIMARY": // PRIMARY KEY (run_id, …)
+			key = strings.Split(strings.Trim(strings.TrimPrefix(declaration, "KEY "), "()"), ", ")
+		case strings.Contains(declaration, " AS ("): // a generated column
+		default:
+			set = append(set, name)
+			if strings.Contains(declaration, "PRIMARY KEY") {
+				key = []string{name}
+			}
+		}
+	}
+	return set, key
+}
+
+// runTables returns the names of the tables whose rows belong to runs, except tables of outputs: the primary key has the
+// run's id.
+func (s schema) runTables() (names []string) {
+	for part := range strings.SplitSeq(strings.Join(s.tables, ""), "CREATE TABLE ") {
+		table, _, _ := strings.Cut(part, " (")
+		if _, key := s.columns(table); slices.Contains(key, "run_id") && table != "_index_outputs" {
+			names = append(names, table)
+		}
+	}
+	return names
 }
 
 // create creates the tables of s in an empty database, and sets the id and version in the database's header.

@@ -55,7 +55,7 @@ func (x *Index) Signals(ctx context.Context, q SignalQuery) ([]SignalRow, error)
 	if limit <= 0 {
 		limit = DefaultSignalLimit
 	}
-	return list(ctx, d.Index, scanSignal, query+" ORDER BY seq LIMIT ?", append(args, limit)...)
+	return list(ctx, d, scanSignal, query+" ORDER BY seq LIMIT ?", append(args, limit)...)
 }
 
 // scanSignal converts the current row of the query in Signals.

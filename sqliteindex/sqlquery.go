@@ -148,7 +148,7 @@ func decodeValue(value any, kind string) any {
 
 // explain returns the error for a query with a mistake. The error wraps ErrQuery. If the query names a schema key whose
 // outputs are split over several tables, the message lists the tables.
-func (d *details) explain(ctx context.Context, query string, mistake error) error {
+func (d *Index) explain(ctx context.Context, query string, mistake error) error {
 	err := fmt.Errorf("%w: %s", ErrQuery, message(mistake))
 	split, listErr := d.splitTables(ctx)
 	if listErr != nil {
@@ -171,7 +171,7 @@ type splitTables struct {
 }
 
 // splitTables returns the tables of the schema keys for which each workflow has its own table.
-func (d *details) splitTables(ctx context.Context) (split splitTables, err error) {
+func (d *Index) splitTables(ctx context.Context) (split splitTables, err error) {
 	split.tables = make(map[string][]string)
 	err = d.conn.use(ctx, func(db *database) error {
 		tables, err := readCatalog(ctx, db)

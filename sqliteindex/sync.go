@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 	"github.com/git-smithers/git-smithers/refs"
 )
 
@@ -40,7 +43,68 @@ func (x *Index) SyncRun(ctx context.Context, runID string) error {
 		return err
 	}
 	defer release()
-	return x.rounds(ctx, func() error { return x.syncRunOnce(ctx, runID) })
+	return x.rounds(ctx, func() error {
+		_, problems, err := x.syncOnce(ctx, []string{runID}, nil)
+		return errors.Join(append(problems, err)...)
+	})
+}
+
+// SyncDetails updates the index like [Index.Sync], and then the details of the given runs: nodes, loops,
+// events, mailboxes, ops and outputs. runIDs are whole run ids; without ids, SyncDetails updates all runs. It
+// leaves out a run that cannot be read, and [Index.Problems] reports the run. An unknown run has no details.
+func (x *Index) SyncDetails(ctx context.Context, runIDs ...string) error {
+	if err := x.Sync(ctx); err != nil {
+		return err
+	}
+	d, err := x.openDetails(ctx)
+	if err != nil {
+		return err
+	}
+	release, err := d.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	d.asked = slices.Clone(runIDs)
+	if _, err := d.sync(ctx, nil); err != nil {
+		return err
+	}
+	x.setProblems(append(x.Problems(), d.Problems()...))
+	return nil
+}
+
+// DetailedRun returns the run with a whole run id as Run does, at the entry that the details of the run are of.
+func (x *Index) DetailedRun(ctx context.Context, runID string) (row RunRow, ok bool, err error) {
+	d, err := x.openDetails(ctx)
+	if err != nil {
+		return row, false, err
+	}
+	return d.Run(ctx, runID)
+}
+
+// detailsPath returns the path of the details database of the index at path.
+func detailsPath(path string) string { return strings.TrimSuffix(path, ".db") + "-details.db" }
+
+// openDetails returns the index with the details, and opens its database at the first call. The details are in a
+// separate database, so that other commands need no time for them. This database repeats the base tables, so that one
+// query can use both. After Close, openDetails returns ErrClosed unless the details were open.
+func (x *Index) openDetails(ctx context.Context) (*Index, error) {
+	x.detailMu.Lock()
+	defer x.detailMu.Unlock()
+	if x.detail != nil {
+		return x.detail, nil
+	}
+	if x.conn.isClosed() {
+		return nil, ErrClosed
+	}
+	opts := x.opts
+	opts.Path = detailsPath(opts.Path)
+	d := newIndex(opts, detailSchema())
+	if err := d.conn.open(ctx); err != nil {
+		return nil, err
+	}
+	x.detail = d
+	return d, nil
 }
 
 // Rebuild drops all rows of the index and reads them again from the refs: first the base tables, then the
@@ -49,7 +113,7 @@ func (x *Index) SyncRun(ctx context.Context, runID string) error {
 //
 // If a file cannot be replaced, Rebuild returns an error, and the index continues in memory.
 func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
-	stats, err := x.rebuild(ctx, func(ctx context.Context) (Stats, error) { return x.sync(ctx, progress) })
+	stats, err := x.rebuild(ctx, progress)
 	if err != nil {
 		return stats, err
 	}
@@ -57,16 +121,16 @@ func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (St
 	if err != nil {
 		return stats, err
 	}
-	if err := d.rebuildAll(ctx, progress); err != nil {
+	if _, err := d.rebuild(ctx, progress); err != nil {
 		return stats, err
 	}
-	x.setProblems(withoutRepeats(append(x.Problems(), d.Problems()...)))
+	x.setProblems(append(x.Problems(), d.Problems()...))
 	return stats, nil
 }
 
-// rebuild replaces the database by an empty database and calls fill to fill it. It returns fill's Stats, and
-// an error if the new database is in memory.
-func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, error)) (Stats, error) {
+// rebuild replaces the database by an empty database and fills it with all runs. It returns an error if the new
+// database is in memory.
+func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
 	release, err := x.acquire(ctx)
 	if err != nil {
 		return Stats{}, err
@@ -78,7 +142,8 @@ func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, 
 	if err := x.conn.renew(ctx, func(fs.FileInfo) bool { return true }); err != nil {
 		return Stats{}, err
 	}
-	stats, err := fill(ctx)
+	x.asked = nil
+	stats, err := x.sync(ctx, progress)
 	return stats, errors.Join(err, x.conn.inMemory())
 }
 
@@ -93,14 +158,17 @@ func (x *Index) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// sync updates the index as Sync does, for a caller that holds the syncing token. stats is the sum over all
-// rounds. progress may be nil.
+// sync updates the rows of the runs in x.asked, or of all runs, and sets the problems. The caller holds the syncing
+// token. stats is the sum over all rounds. progress may be nil.
 func (x *Index) sync(ctx context.Context, progress func(done, total int)) (stats Stats, err error) {
 	err = x.rounds(ctx, func() error {
-		round, err := x.syncOnce(ctx, progress)
+		round, problems, err := x.syncOnce(ctx, x.asked, progress)
 		stats.Runs += round.Runs
 		stats.Entries += round.Entries
 		stats.Frames += round.Frames
+		if err == nil {
+			x.setProblems(problems)
+		}
 		return err
 	})
 	return stats, err
@@ -128,63 +196,75 @@ func (x *Index) rounds(ctx context.Context, fn func() error) error {
 	return err
 }
 
-// syncOnce makes one attempt of a Sync. It reads the indexed tips first and the refs second. When it writes, it
-// replaces an indexed tip only if the tip is still as it was read. So it never replaces the result of a process that
-// has read newer refs. If another process changed the indexed tips, syncOnce returns errOvertaken. progress may be
-// nil.
-func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (Stats, error) {
+// syncOnce makes one attempt of a Sync of the given runs; without ids, of all runs. It reads the indexed tips first and
+// the refs second. When it writes, it replaces an indexed tip only if the tip is still as it was read. So it never
+// replaces the result of a process that has read newer refs. If another process changed the indexed tips, syncOnce
+// returns errOvertaken. It returns a problem for each run that cannot be read. progress may be nil.
+func (x *Index) syncOnce(ctx context.Context, runIDs []string, progress func(done, total int)) (Stats, []error, error) {
+	var f findings
+	var err error
+	if len(runIDs) == 0 {
+		f, err = x.findAll(ctx)
+	}
+	for i := 0; i < len(runIDs) && err == nil; i++ {
+		err = x.find(ctx, &f, runIDs[i])
+	}
+	if err != nil {
+		return Stats{}, nil, err
+	}
+	u := update{index: x, progress: progress, total: len(f.changed), batch: f.gone, problems: f.problems}
+	if x.conn.schema.detailed {
+		u.schemas = columns.NewCache()
+	}
+	err = u.run(ctx, f.changed)
+	return u.stats, u.problems, err
+}
+
+// findings says how the refs differ from the indexed tips.
+type findings struct {
+	changed  []pending
+	gone     []change // a removal for each indexed run that has no tip
+	problems []error  // one for broken refs
+}
+
+// findAll compares all refs with the indexed tips.
+func (x *Index) findAll(ctx context.Context) (f findings, err error) {
 	before, err := readDigest(ctx, &x.conn)
 	if err != nil {
-		return Stats{}, err
+		return f, err
 	}
 	tips, err := x.opts.Refs.Tips(ctx)
-	var problems []error
 	if errors.Is(err, refs.ErrBroken) {
-		problems = append(problems, err)
+		f.problems = append(f.problems, err)
 	} else if err != nil {
-		return Stats{}, err
+		return f, err
 	}
 	var now digest
 	for _, t := range tips {
 		now.add(t.Component, t.ID)
 	}
 	if now == before {
-		x.setProblems(problems)
-		return Stats{}, nil
+		return f, nil
 	}
 	indexed, err := readTips(ctx, &x.conn, before)
 	if err != nil {
-		return Stats{}, err
+		return f, err
 	}
-	changed, gone := compare(tips, indexed)
-	u := update{index: x, progress: progress, total: len(changed), batch: gone, problems: problems}
-	if err := u.run(ctx, changed); err != nil {
-		return u.stats, err
-	}
-	x.setProblems(u.problems)
-	return u.stats, nil
-}
-
-// compare returns the tips that differ from their indexed tips, and a removal for each indexed run that has no
-// tip. indexed has the indexed tips by ref component. compare removes the refs in tips from indexed.
-func compare(tips []refs.TipRef, indexed map[string]tip) (changed []pending, gone []change) {
 	for _, t := range tips {
 		from := indexed[t.Component]
 		delete(indexed, t.Component)
 		if from.id != t.ID {
-			changed = append(changed, pending{ref: t.Component, id: t.ID, indexed: from})
+			f.changed = append(f.changed, pending{ref: t.Component, id: t.ID, indexed: from})
 		}
 	}
 	for ref, t := range indexed {
-		gone = append(gone, change{ref: ref, from: t.id})
+		f.gone = append(f.gone, change{ref: ref, from: t.id})
 	}
-	return changed, gone
+	return f, nil
 }
 
-// syncRunOnce makes one attempt of a SyncRun. If the indexed run is already at its tip, it changes nothing. If the run
-// does not exist, it drops the run from the index. If the run cannot be read, it drops the run and returns the reason.
-// If another process changed the indexed run, it returns errOvertaken.
-func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
+// find compares the ref of one run with the indexed tip, and adds the difference to f.
+func (x *Index) find(ctx context.Context, f *findings, runID string) error {
 	name, err := refs.Tip(runID)
 	if err != nil {
 		return err
@@ -197,30 +277,19 @@ func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
 	if err != nil {
 		return err
 	}
-	c := change{ref: ref, from: indexed.id}
 	switch id, err := x.opts.Refs.Resolve(ctx, name); {
-	case errors.Is(err, refs.ErrNotFound): // the run does not exist, so c drops the run from the index
-	case errors.Is(err, refs.ErrBroken):
-		c.problem = err
-	case err != nil:
-		return err
-	case id == indexed.id:
+	case err == nil && id == indexed.id:
 		return nil
-	default:
-		c = pending{ref: ref, id: id, indexed: indexed}.read(ctx, x.opts.Objects)
-	}
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	if c.chain == nil && c.from.IsZero() { // the run is not indexed, so there is nothing to drop
-		return c.problem
-	}
-	applied, err := applyAll(ctx, &x.conn, []change{c})
-	if err == nil && !applied[0] {
-		err = errOvertaken
-	}
-	if err != nil {
+	case err == nil:
+		f.changed = append(f.changed, pending{ref: ref, id: id, indexed: indexed})
+		return nil
+	case errors.Is(err, refs.ErrBroken):
+		f.problems = append(f.problems, err)
+	case !errors.Is(err, refs.ErrNotFound):
 		return err
 	}
-	return c.problem
+	if !indexed.id.IsZero() {
+		f.gone = append(f.gone, change{ref: ref, from: indexed.id})
+	}
+	return nil
 }

@@ -8,11 +8,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// batchFrames is the approximate number of frames in one transaction.
-const batchFrames = 4096
+// batchRows is the approximate number of rows in one transaction. Every longText bytes of an input or output count as
+// one more row.
+const (
+	batchRows = 8192
+	longText  = 4096
+)
 
 // pending is a run whose tip differs from its indexed tip.
 type pending struct {
@@ -25,33 +30,19 @@ type pending struct {
 type change struct {
 	ref     string      // the run's ref component
 	from    objstore.ID // the indexed tip; zero means that the run was not indexed
-	chain   *chain      // the new rows; nil means that the run leaves the index
+	rows    *runRows    // the new rows; nil means that the run leaves the index
 	problem error       // the reason why a run with a tip leaves the index; otherwise nil
-}
-
-// read reads the run's new rows and returns the change that stores them. If the run cannot be read, or ctx is done,
-// the problem of the change is a *RunError. Such a change removes the run's rows, because they no longer match the
-// ref.
-func (p pending) read(ctx context.Context, r objstore.Reader) change {
-	c := change{ref: p.ref, from: p.indexed.id}
-	err := ctx.Err()
-	if err == nil {
-		c.chain, err = readChain(ctx, r, p.ref, p.id, p.indexed)
-	}
-	if err != nil {
-		c.problem = &RunError{Ref: p.ref, Tip: p.id, Err: err}
-	}
-	return c
 }
 
 // update reads runs in parallel and writes them in batches.
 type update struct {
 	index    *Index
+	schemas  *columns.Cache        // nil if the index has no details
 	progress func(done, total int) // called after each run; may be nil
 	total    int                   // number of runs to read
 
 	batch    []change // read but not yet written
-	frames   int      // frames in batch
+	size     int      // approximate number of rows in batch
 	done     int      // number of runs read
 	stats    Stats    // counts of the rows that were written
 	problems []error  // one for each run that could not be read
@@ -61,9 +52,16 @@ type update struct {
 // run reads the changed runs and writes their rows, in the order in which the runs are read. It returns
 // errOvertaken if another process changed one of the runs.
 func (u *update) run(ctx context.Context, changed []pending) error {
-	read := func(ctx context.Context, p pending) change { return p.read(ctx, u.index.opts.Objects) }
-	if err := readEach(ctx, changed, read, u.take); err != nil {
-		return err
+	for c := range readSideBySide(ctx, changed, u.read) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := u.take(ctx, c); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if err := u.flush(ctx); err != nil {
 		return err
@@ -74,23 +72,37 @@ func (u *update) run(ctx context.Context, changed []pending) error {
 	return nil
 }
 
+// read reads the run's new rows and returns the change that stores them. If the run cannot be read, or ctx is done,
+// the problem of the change is a *RunError. Such a change removes the run's rows, because they no longer match the
+// ref.
+func (u *update) read(ctx context.Context, p pending) change {
+	d := reader{
+		r: u.index.opts.Objects, schemas: u.schemas, collections: u.index.conn.schema.collections, runRows: &runRows{},
+		seen: make(map[rowKey]bool), known: make(workflowSet), hashes: make(map[objstore.ID]string),
+	}
+	if err := d.read(ctx, p); err != nil {
+		return change{ref: p.ref, from: p.indexed.id, problem: &RunError{Ref: p.ref, Tip: p.id, Err: err}}
+	}
+	return change{ref: p.ref, from: p.indexed.id, rows: d.runRows}
+}
+
 // take adds a change to the batch, records the change's problem, and reports the progress. A change that removes a run
-// is added only if the run is indexed. If the batch has at least batchFrames frames, take writes the batch.
+// is added only if the run is indexed. If the batch has at least batchRows rows, take writes the batch.
 func (u *update) take(ctx context.Context, c change) error {
 	if c.problem != nil {
 		u.problems = append(u.problems, c.problem)
 	}
-	if c.chain != nil || !c.from.IsZero() {
+	if c.rows != nil || !c.from.IsZero() {
 		u.batch = append(u.batch, c)
 	}
-	if c.chain != nil {
-		u.frames += len(c.chain.frames)
+	if c.rows != nil {
+		u.size += c.rows.size
 	}
 	u.done++
 	if u.progress != nil {
 		u.progress(u.done, u.total)
 	}
-	if u.frames < batchFrames {
+	if u.size < batchRows {
 		return nil
 	}
 	return u.flush(ctx)
@@ -110,30 +122,13 @@ func (u *update) flush(ctx context.Context) error {
 		switch {
 		case !applied[i]:
 			u.overtook = true
-		case c.chain != nil:
+		case c.rows != nil:
 			u.stats.Runs++
-			u.stats.Entries += c.chain.entries
-			u.stats.Frames += len(c.chain.frames)
+			u.stats.Entries += c.rows.entries
+			u.stats.Frames += c.rows.frames
 		}
 	}
-	u.batch, u.frames = nil, 0
-	return nil
-}
-
-// readEach reads runs in parallel with read, and calls take with each result, one at a time. It stops at the
-// first error of take. If ctx is done, it returns the cause of ctx.
-func readEach[P, C any](ctx context.Context, runs []P, read func(context.Context, P) C, take func(context.Context, C) error) error {
-	for c := range readSideBySide(ctx, runs, read) {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := take(ctx, c); err != nil {
-			return err
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+	u.batch, u.size = nil, 0
 	return nil
 }
 

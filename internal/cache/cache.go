@@ -146,25 +146,18 @@ func (c *Cache) Put(ctx context.Context, e *Entry) error {
 
 // with returns the tree root with another folder for the entry with a sum; without the entry if folder is zero.
 func (c *Cache) with(w objstore.Writer, root objstore.ID, sum string, folder objstore.ID) (objstore.ID, error) {
-	fan := sum[:fanOut]
-	var fans, folders []objstore.TreeEntry
-	var err error
-	if !root.IsZero() {
-		if fans, err = objstore.ReadTree(w, root); err != nil {
-			return root, err
-		}
+	fan, err := treeref.Folder(w, root, sum[:fanOut])
+	if err == nil {
+		fan, err = treeref.With(w, fan, objstore.TreeEntry{Name: sum, Mode: objstore.ModeTree, ID: folder})
 	}
-	if at, ok := objstore.FindEntry(fans, fan); ok {
-		if folders, err = objstore.ReadTree(w, at.ID); err != nil {
-			return root, err
-		}
+	if err != nil {
+		return root, err
 	}
-	folders = treeref.Replaced(folders, objstore.TreeEntry{Name: sum, Mode: objstore.ModeTree, ID: folder})
-	under := objstore.ID{}
-	if len(folders) > 0 {
-		under = w.Add(objstore.Tree, objstore.EncodeTree(folders))
+	root, err = treeref.With(w, root, objstore.TreeEntry{Name: sum[:fanOut], Mode: objstore.ModeTree, ID: fan})
+	if err == nil && root.IsZero() {
+		root = w.Add(objstore.Tree, objstore.EncodeTree(nil))
 	}
-	return w.Add(objstore.Tree, objstore.EncodeTree(treeref.Replaced(fans, objstore.TreeEntry{Name: fan, Mode: objstore.ModeTree, ID: under}))), nil
+	return root, err
 }
 
 // Remove removes the entries for which drop returns true, and those that were altered. It returns the sums of what it removed. The
@@ -201,6 +194,11 @@ func (c *Cache) Remove(ctx context.Context, drop func(*Entry) bool) (removed []s
 // update replaces the tree of the cache by the one that build returns for it, as treeref.Ref does.
 func (c *Cache) update(ctx context.Context, build func(batch *objstore.Batch, root objstore.ID) (objstore.ID, error)) error {
 	return explain(c.ref().Update(ctx, build))
+}
+
+// Peer returns the rows of Smithers' cache, which no task takes. The folder smithers of the tree has them.
+func (c *Cache) Peer() treeref.Rows {
+	return treeref.Rows{Ref: c.ref(), Folder: "smithers", Key: "cache_key"}
 }
 
 // ref returns the ref of the cache.

@@ -121,7 +121,7 @@ func decode(r objstore.Reader, key []byte, sum string, folder objstore.ID, whole
 	if !ok {
 		return nil, altered(sum, "it has no "+entryFile)
 	}
-	text, err := readBlob(r, at.ID, maxEntry)
+	text, err := objstore.GetBlob(r, at.ID, maxEntry)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func decode(r objstore.Reader, key []byte, sum string, folder objstore.ID, whole
 	if !ok || !whole {
 		return e, nil
 	}
-	if e.Output, err = readBlob(r, at.ID, MaxOutput); err != nil {
+	if e.Output, err = objstore.GetBlob(r, at.ID, MaxOutput); err != nil {
 		return nil, err
 	}
 	if Digest(e.Output) != doc.Output {
@@ -228,20 +228,6 @@ func parseState(text string) (jjbridge.FileState, error) {
 		return s, nil
 	}
 	return jjbridge.FileState{}, fmt.Errorf("%q is not the state of a file", text)
-}
-
-// readBlob returns the bytes of a blob of at most limit bytes.
-func readBlob(r objstore.Reader, id objstore.ID, limit int64) ([]byte, error) {
-	if bounded, ok := r.(interface {
-		GetAtMost(objstore.ID, int64) (objstore.Kind, []byte, error)
-	}); ok {
-		kind, data, err := bounded.GetAtMost(id, limit)
-		if err == nil && kind != objstore.Blob {
-			err = &objstore.CorruptError{ID: id, Reason: "not a blob"}
-		}
-		return data, err
-	}
-	return objstore.GetKind(r, id, objstore.Blob)
 }
 
 // sealed returns the text that the seal of an entry covers: the document without its seal.

@@ -8,7 +8,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/sqliteindex"
-	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // columns are those of the table _smithers_cache: Smithers' own, then ours.
@@ -19,19 +18,11 @@ var columns = []string{
 
 // Index brings the table _smithers_cache of the index up to date. It leaves out entries that were altered.
 func (c *Cache) Index(ctx context.Context, index *sqliteindex.Index) error {
-	commit, tree, err := c.ref().Root(ctx)
-	if err != nil {
-		return timeline.Explain(err)
-	}
-	return timeline.Explain(index.SetRepositoryRows(ctx, sqliteindex.RepositoryTable{Name: "_smithers_cache", Columns: columns}, treeref.NameOf(commit),
-		func() ([][]any, error) { return c.rows(tree) }))
+	return c.ref().Index(ctx, index, "_smithers_cache", columns, c.rows)
 }
 
 // rows returns the entries in a tree as rows of the index.
 func (c *Cache) rows(tree objstore.ID) ([][]any, error) {
-	if tree.IsZero() {
-		return nil, nil
-	}
 	var rows [][]any
 	err := c.walk(tree, func(sum string, folder objstore.ID) error {
 		e, err := decode(c.store.Objects(), nil, sum, folder, true)
@@ -45,23 +36,11 @@ func (c *Cache) rows(tree objstore.ID) ([][]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	peer, err := c.peerIn(tree)
+	peer, err := c.Peer().In(tree)
 	for _, row := range peer {
-		values := make([]any, len(columns)) // NULL in those of ours
-		for i, column := range columns[:10] {
-			values[i] = row.Value(column)
-		}
-		rows = append(rows, values)
+		rows = append(rows, append(row.Values(columns[:10]), make([]any, len(columns)-10)...)) // NULL in the columns of ours
 	}
 	return rows, err
-}
-
-// optional returns a text that is NULL if it is "".
-func optional(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
 }
 
 // row returns the entry as a row of the index.
@@ -72,7 +51,7 @@ func (e *Entry) row() []any {
 		payload = string(e.Output)
 	}
 	return []any{
-		e.Sum, e.CreatedAtMs, e.Workflow(), e.Node(), e.Table, e.SchemaSig, payload, optional(e.Key[PartModel]), optional(e.Key[PartTools]), nil,
+		e.Sum, e.CreatedAtMs, e.Workflow(), e.Node(), e.Table, e.SchemaSig, payload, treeref.Text(e.Key[PartModel]), treeref.Text(e.Key[PartTools]), nil,
 		e.Run, e.Frame, e.Iteration, e.Attempt, e.TookMs, e.Bytes, len(e.Files), string(parts),
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -30,18 +28,18 @@ func Of(s *timeline.Store) *Table {
 // All returns the schedules, sorted by their ids. It warns about a file that is no schedule.
 func (t *Table) All(ctx context.Context) ([]*Schedule, error) {
 	_, tree, err := t.ref.Root(ctx)
-	if err == nil && !tree.IsZero() {
-		all, err := t.in(tree)
-		return all, timeline.Explain(err)
+	if err != nil {
+		return nil, timeline.Explain(err)
 	}
-	return nil, timeline.Explain(err)
+	all, err := t.in(tree)
+	return all, timeline.Explain(err)
 }
 
 // in returns the schedules in a tree.
 func (t *Table) in(tree objstore.ID) ([]*Schedule, error) {
 	store := t.ref.Store
-	files, err := objstore.ReadTree(store.Objects(), tree)
-	if err != nil {
+	files, err := treeref.Entries(store.Objects(), tree)
+	if err != nil || len(files) == 0 {
 		return nil, err
 	}
 	key, err := clonekey.Of(store)
@@ -55,7 +53,7 @@ func (t *Table) in(tree objstore.ID) ([]*Schedule, error) {
 			return nil, err
 		}
 		s, err := decode(text, key)
-		if err == nil && fileOf(s.ID) != f.Name {
+		if err == nil && treeref.FileOf(s.ID) != f.Name {
 			err = fmt.Errorf("it is schedule %q", s.ID)
 		}
 		if err != nil {
@@ -66,12 +64,6 @@ func (t *Table) in(tree objstore.ID) ([]*Schedule, error) {
 	}
 	slices.SortFunc(all, func(a, b *Schedule) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil
-}
-
-// fileOf returns the name of the file of the schedule with an id. Ids of Smithers may have any characters.
-func fileOf(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:]) + ".json"
 }
 
 // Find returns the schedule with an id, or the only one whose id begins with it. Code: schedule_not_found.
@@ -255,19 +247,18 @@ func (t *Table) change(ctx context.Context, id string, change func(*Schedule) er
 // edit changes the schedules, by their ids. If another process changes them first, edit calls change again.
 func (t *Table) edit(ctx context.Context, change func(map[string]*Schedule) error) error {
 	return timeline.Explain(t.ref.Update(ctx, func(batch *objstore.Batch, root objstore.ID) (objstore.ID, error) {
-		var had, files []objstore.TreeEntry
+		var files []objstore.TreeEntry
 		all, known := make(map[string]*Schedule), make(map[string]bool)
-		if !root.IsZero() {
-			list, err := t.in(root)
-			if err != nil {
-				return root, err
-			}
-			for _, s := range list {
-				all[s.ID], known[fileOf(s.ID)] = s, true
-			}
-			if had, err = objstore.ReadTree(batch, root); err != nil {
-				return root, err
-			}
+		list, err := t.in(root)
+		if err != nil {
+			return root, err
+		}
+		for _, s := range list {
+			all[s.ID], known[treeref.FileOf(s.ID)] = s, true
+		}
+		had, err := treeref.Entries(batch, root)
+		if err != nil {
+			return root, err
 		}
 		if err := change(all); err != nil {
 			return root, err
@@ -285,7 +276,7 @@ func (t *Table) edit(ctx context.Context, change func(map[string]*Schedule) erro
 			if err != nil {
 				return root, err
 			}
-			files = append(files, objstore.TreeEntry{Name: fileOf(s.ID), Mode: objstore.ModeFile, ID: batch.Add(objstore.Blob, text)})
+			files = append(files, objstore.TreeEntry{Name: treeref.FileOf(s.ID), Mode: objstore.ModeFile, ID: batch.Add(objstore.Blob, text)})
 		}
 		if len(files) == 0 && len(had) == 0 {
 			return root, nil

@@ -1,4 +1,5 @@
-// Package treeref moves a ref that names a tree of the whole repository, such as the cache, from one tree to the next.
+// Package treeref moves a ref that names a tree of the whole repository, such as the cache, from one tree to the next, and keeps rows of
+// another engine's tables in such a tree.
 //
 // The ref points at a commit without parents: only its newest tree matters. It moves by compare-and-swap, and belongs to no run.
 package treeref
@@ -13,6 +14,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -73,31 +75,70 @@ func (r Ref) encode(tree objstore.ID) []byte {
 	return b.Bytes()
 }
 
-// Folder returns the folder with a name in a tree; zero if the tree has none.
-func Folder(r objstore.Reader, tree objstore.ID, name string) (objstore.ID, error) {
-	entries, err := objstore.ReadTree(r, tree)
+// Index brings a table of the index up to date. rows returns the rows of a tree; Index calls it only if the table has those of another tree.
+func (r Ref) Index(ctx context.Context, index *sqliteindex.Index, table string, columns []string, rows func(tree objstore.ID) ([][]any, error)) error {
+	commit, tree, err := r.Root(ctx)
 	if err != nil {
-		return objstore.ID{}, err
+		return timeline.Explain(err)
 	}
+	name := ""
+	if !commit.IsZero() {
+		name = commit.String()
+	}
+	return timeline.Explain(index.SetRepositoryRows(ctx, sqliteindex.RepositoryTable{Name: table, Columns: columns}, name, func() ([][]any, error) {
+		if tree.IsZero() {
+			return nil, nil
+		}
+		return rows(tree)
+	}))
+}
+
+// Value returns what p points to for a column that may be NULL.
+func Value[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// Text returns a text for a column in which "" is NULL.
+func Text(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// Entries returns the entries of a tree; none for the zero id.
+func Entries(r objstore.Reader, tree objstore.ID) ([]objstore.TreeEntry, error) {
+	if tree.IsZero() {
+		return nil, nil
+	}
+	return objstore.ReadTree(r, tree)
+}
+
+// Folder returns the folder with a name in a tree; zero if the tree has none, or is zero.
+func Folder(r objstore.Reader, tree objstore.ID, name string) (objstore.ID, error) {
+	entries, err := Entries(r, tree)
 	if at, ok := objstore.FindEntry(entries, name); ok && at.Mode == objstore.ModeTree {
 		return at.ID, nil
 	}
-	return objstore.ID{}, nil
+	return objstore.ID{}, err
 }
 
-// Replaced returns a copy of the entries of a tree with another entry of the same name; without that entry if its id is zero.
-func Replaced(entries []objstore.TreeEntry, with objstore.TreeEntry) []objstore.TreeEntry {
-	out := slices.DeleteFunc(slices.Clone(entries), func(e objstore.TreeEntry) bool { return e.Name == with.Name })
+// With adds a copy of a tree with another entry of the same name to w, or without that entry if its id is zero. The tree may be zero. With returns
+// zero if no entry is left.
+func With(w objstore.Writer, tree objstore.ID, with objstore.TreeEntry) (objstore.ID, error) {
+	entries, err := Entries(w, tree)
+	if err != nil {
+		return tree, err
+	}
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e objstore.TreeEntry) bool { return e.Name == with.Name })
 	if !with.ID.IsZero() {
-		out = append(out, with)
+		entries = append(entries, with)
 	}
-	return out
-}
-
-// NameOf returns the id of a commit that Root returned as text; "" if there is none.
-func NameOf(commit objstore.ID) string {
-	if commit.IsZero() {
-		return ""
+	if len(entries) == 0 {
+		return objstore.ID{}, nil
 	}
-	return commit.String()
+	return w.Add(objstore.Tree, objstore.EncodeTree(entries)), nil
 }

@@ -123,7 +123,7 @@ func runCacheList(ctx context.Context, s *session.Session, store *timeline.Store
 		return err
 	}
 	slices.SortStableFunc(entries, func(a, b *cache.Entry) int { return cmp.Compare(b.CreatedAtMs, a.CreatedAtMs) })
-	peer, err := cache.Of(store).Peer(ctx)
+	peer, err := cache.Of(store).Peer().All(ctx)
 	if err != nil {
 		return err
 	}

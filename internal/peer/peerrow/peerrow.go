@@ -65,6 +65,15 @@ func (r Row) Value(column string) any {
 	return nil
 }
 
+// Values returns the values in columns, see Value.
+func (r Row) Values(columns []string) []any {
+	values := make([]any, len(columns))
+	for i, column := range columns {
+		values[i] = r.Value(column)
+	}
+	return values
+}
+
 // Encode returns the row as JSON with sorted members; false if it is too large.
 func (r Row) Encode() ([]byte, bool) {
 	text, err := json.Marshal(r)

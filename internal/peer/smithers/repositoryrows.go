@@ -21,7 +21,7 @@ var repositoryTables = map[string]struct {
 	keep func(ctx context.Context, s *timeline.Store, rows []peerrow.Row) error
 }{
 	tables.Cache: {"cache_key", func(ctx context.Context, s *timeline.Store, rows []peerrow.Row) error {
-		return cache.Of(s).AddPeer(ctx, rows)
+		return cache.Of(s).Peer().Add(ctx, rows)
 	}},
 	tables.Cron: {"cron_id", addSchedules},
 	tables.Vectors: {"id", func(ctx context.Context, s *timeline.Store, rows []peerrow.Row) error {

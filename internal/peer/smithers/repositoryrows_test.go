@@ -58,10 +58,10 @@ func cacheComesAndGoes(t *testing.T, fixture string) {
 	assert.Equal(t, query(t, w.source, cached), query(t, to, cached))
 	assertSound(t, to)
 
-	before, err := cache.Of(w.store).Peer(t.Context())
+	before, err := cache.Of(w.store).Peer().All(t.Context())
 	require.NoError(t, err)
 	w.importAll()
-	after, err := cache.Of(w.store).Peer(t.Context())
+	after, err := cache.Of(w.store).Peer().All(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, before, after, "the same database again changes nothing")
 }

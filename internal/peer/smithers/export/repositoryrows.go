@@ -22,7 +22,7 @@ func writeCache(ctx context.Context, s *timeline.Store, tx *source.WriteTx, unow
 		workflows[run.Row.Workflow], ours[run.Row.ID] = true, true
 	}
 	all := cache.Of(s)
-	peer, err := all.Peer(ctx)
+	peer, err := all.Peer().All(ctx)
 	if err != nil {
 		return err
 	}

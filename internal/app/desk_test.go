@@ -121,9 +121,11 @@ func read(t *testing.T, d *app.Desk, name string) string {
 // approve answers what the run "a" waits for.
 func approve(t *testing.T, d *app.Desk) {
 	t.Helper()
-	_, decided, err := d.Decide(t.Context(), "a", mailbox.Decision{Approved: true})
+	head, err := app.OpenRun(t.Context(), d.Store, "a")
 	require.NoError(t, err)
-	assert.Equal(t, snapshot.ApprovalApproved, decided.Status)
+	got, err := mailbox.NewIntake(head).Take(t.Context(), mailbox.Letter{}, d.Now())
+	require.NoError(t, err)
+	assert.Equal(t, snapshot.ApprovalApproved, got.Approval.Status)
 }
 
 func TestARunIsExecutedAndTold(t *testing.T) {

@@ -260,7 +260,7 @@ func TestWhoKnowsAnOlderTipDecidesOnTheNewest(t *testing.T) {
 	s := newScratch(t, shipping, "")
 	early := s.open(t)
 	s.waits(snapshot.RunWaitingApproval)
-	_, err := mailbox.Decide(t.Context(), early, mailbox.Decision{Approved: true}, s.opts.Now())
+	_, err := handIn(t.Context(), early, mailbox.Letter{}, s.opts.Now())
 	require.NoError(t, err)
 	s.finishes()
 }

@@ -41,7 +41,7 @@ tasks:
 
 	_, err = s.answer("ask", `"Other"`)
 	assert.Contains(t, fails(t, fault.NotPending, err), "the request of ask::0 was answered by ben at ")
-	_, err = mailbox.CancelRequest(t.Context(), s.open(t), mailbox.Place{Node: "ask"}, "", s.opts.Now())
+	_, err = handIn(t.Context(), s.open(t), mailbox.Letter{Verb: mailbox.Withdraw, Place: mailbox.Place{Node: "ask"}}, s.opts.Now())
 	fails(t, fault.NotPending, err)
 
 	s.finishes()
@@ -83,10 +83,10 @@ func TestACancelledRequestFailsItsAttempt(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, `{name: w, tasks: [{id: ask, human: {prompt: How?, timeout: 1h, on_timeout: skip}}]}`, "")
 	s.waits(snapshot.RunWaitingHuman)
-	got, err := mailbox.CancelRequest(t.Context(), s.open(t), mailbox.Place{}, "anna", s.opts.Now())
+	got, err := handIn(t.Context(), s.open(t), mailbox.Letter{Verb: mailbox.Withdraw, By: "anna"}, s.opts.Now())
 	require.NoError(t, err)
-	assert.Equal(t, snapshot.HumanCancelled, got.Status)
-	assert.Equal(t, "anna", *got.AnsweredBy)
+	assert.Equal(t, snapshot.HumanCancelled, got.Request.Status)
+	assert.Equal(t, "anna", *got.Request.AnsweredBy)
 	_, err = s.answer("ask", `"so"`)
 	fails(t, fault.NotPending, err)
 	_, err = s.run()
@@ -163,7 +163,7 @@ func TestOfAnAnswerAndTheExpiryExactlyOneCounts(t *testing.T) {
 		n, err = mailbox.Expire(t.Context(), late, s.opts.Now())
 		require.NoError(t, err)
 		assert.Zero(t, n)
-		_, err = mailbox.Answer(t.Context(), late, mailbox.Response{Value: []byte(`"late"`), Place: mailbox.Place{Node: "ask"}}, time.UnixMilli(1))
+		_, err = handIn(t.Context(), late, mailbox.Letter{Verb: mailbox.Answer, Value: []byte(`"late"`), Place: mailbox.Place{Node: "ask"}}, time.UnixMilli(1))
 		fails(t, fault.NotPending, err)
 		assert.Len(t, s.entries, entries)
 		s.finishes()
@@ -194,7 +194,7 @@ func TestOfAnAnswerAndTheExpiryExactlyOneCounts(t *testing.T) {
 			once = true
 			s.mu.Unlock()
 			defer s.mu.Lock()
-			_, err := mailbox.Answer(t.Context(), s.open(t), mailbox.Response{Value: []byte(`"just"`)}, before)
+			_, err := handIn(t.Context(), s.open(t), mailbox.Letter{Verb: mailbox.Answer, Value: []byte(`"just"`)}, before)
 			require.NoError(t, err)
 			return fault.New(fault.Conflict, "the tip has moved")
 		}
@@ -231,7 +231,7 @@ tasks:
 	_, err = s.answer("work", `"x"`)
 	assert.Equal(t, "node work of run r does not wait for an answer", fails(t, fault.RequestNotFound, err))
 	assert.Equal(t, []string{"name one of the nodes that wait: one::0, two::0"}, hints(err))
-	_, err = mailbox.Answer(t.Context(), s.open(t), mailbox.Response{Value: []byte(`"x"`), Place: mailbox.Place{Node: "one", Iteration: new(1)}}, s.opts.Now())
+	_, err = handIn(t.Context(), s.open(t), mailbox.Letter{Verb: mailbox.Answer, Value: []byte(`"x"`), Place: mailbox.Place{Node: "one", Iteration: new(1)}}, s.opts.Now())
 	assert.Equal(t, "node one of run r does not wait for an answer at iteration 1", fails(t, fault.RequestNotFound, err))
 	_, err = s.answer("two::1", `"x"`)
 	assert.Equal(t, "node two of run r does not wait for an answer at iteration 1", fails(t, fault.RequestNotFound, err))
@@ -244,11 +244,11 @@ tasks:
 
 	s.decide("inner", true, "", "")
 	s.waits(snapshot.RunWaitingApproval)
-	_, err = mailbox.Decide(t.Context(), s.open(t), mailbox.Decision{Place: mailbox.Place{Node: "inner", Iteration: new(0)}}, s.opts.Now())
+	_, err = handIn(t.Context(), s.open(t), mailbox.Letter{Verb: mailbox.Deny, Place: mailbox.Place{Node: "inner", Iteration: new(0)}}, s.opts.Now())
 	assert.Contains(t, fails(t, fault.NotPending, err), "the approval of inner::0 was approved at ")
 	s.decide("inner", true, "", "")
 	assert.Equal(t, snapshot.ApprovalApproved, s.approval("inner::1").Status, "the newest")
-	_, err = mailbox.Decide(t.Context(), s.open(t), mailbox.Decision{Place: mailbox.Place{Node: "inner"}, Note: "\xff"}, s.opts.Now())
+	_, err = handIn(t.Context(), s.open(t), mailbox.Letter{Verb: mailbox.Deny, Place: mailbox.Place{Node: "inner"}, Note: "\xff"}, s.opts.Now())
 	assert.Equal(t, "the note is not valid UTF-8", fails(t, fault.InvalidInput, err))
 }
 

@@ -60,20 +60,44 @@ func (s *scratch) finishes() {
 	require.Equal(s.t, snapshot.RunFinished, result.Run.Status)
 }
 
+// handIn hands a letter to a run.
+func handIn(ctx context.Context, rec mailbox.Recorder, l mailbox.Letter, at time.Time) (mailbox.Receipt, error) {
+	return mailbox.NewIntake(rec).Take(ctx, l, at)
+}
+
+// sendTo sends a signal to a run. known says that the run had it.
+func sendTo(ctx context.Context, rec mailbox.Recorder, signal snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
+	l := mailbox.Letter{Verb: mailbox.Send, Signal: signal.Name, CorrelationID: signal.CorrelationID, Value: signal.Payload}
+	if signal.ReceivedBy != nil {
+		l.By = *signal.ReceivedBy
+	}
+	got, err := handIn(ctx, rec, l, time.UnixMilli(signal.ReceivedAtMs))
+	if err != nil {
+		return sent, false, err
+	}
+	return *got.Signal, got.Known, nil
+}
+
 // decide approves or denies.
 func (s *scratch) decide(node string, approved bool, note, by string) {
 	s.t.Helper()
-	_, err := mailbox.Decide(s.t.Context(), s.open(s.t), mailbox.Decision{
-		Place: mailbox.Place{Node: node}, Approved: approved, Note: note, By: by,
-	}, s.opts.Now())
+	l := mailbox.Letter{Verb: mailbox.Deny, Place: mailbox.Place{Node: node}, Note: note, By: by}
+	if approved {
+		l.Verb = mailbox.Approve
+	}
+	_, err := handIn(s.t.Context(), s.open(s.t), l, s.opts.Now())
 	require.NoError(s.t, err)
 }
 
 // answer answers a human request with JSON.
 func (s *scratch) answer(node, value string) (snapshot.HumanRequest, error) {
-	return mailbox.Answer(s.t.Context(), s.open(s.t), mailbox.Response{
-		Place: mailbox.Place{Node: node}, Value: json.RawMessage(value), By: "ben",
+	got, err := handIn(s.t.Context(), s.open(s.t), mailbox.Letter{
+		Verb: mailbox.Answer, Place: mailbox.Place{Node: node}, Value: json.RawMessage(value), By: "ben",
 	}, s.opts.Now())
+	if err != nil {
+		return snapshot.HumanRequest{}, err
+	}
+	return *got.Request, nil
 }
 
 // send sends a signal. correlation may be "" for none.
@@ -83,7 +107,7 @@ func (s *scratch) send(name, correlation, payload string) snapshot.Signal {
 	if correlation != "" {
 		signal.CorrelationID = &correlation
 	}
-	sent, known, err := mailbox.NewSender(s.open(s.t)).Send(s.t.Context(), signal)
+	sent, known, err := sendTo(s.t.Context(), s.open(s.t), signal)
 	require.NoError(s.t, err)
 	require.False(s.t, known)
 	return sent

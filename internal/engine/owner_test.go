@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/engine"
-	"github.com/git-smithers/git-smithers/internal/engine/mailbox"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -104,7 +103,7 @@ func TestMailForARunCommutesWithItsFrames(t *testing.T) {
 			return
 		}
 		sent++
-		_, _, err := mailbox.NewSender(s.open(t)).Send(t.Context(), snapshot.Signal{Name: "s", Payload: json.RawMessage("1"), ReceivedAtMs: int64(sent)})
+		_, _, err := sendTo(t.Context(), s.open(t), snapshot.Signal{Name: "s", Payload: json.RawMessage("1"), ReceivedAtMs: int64(sent)})
 		assert.NoError(t, err)
 	}
 	result, err := s.run()
@@ -124,7 +123,7 @@ func TestMailThatKeepsComingStopsNoRun(t *testing.T) {
 			return
 		}
 		sent++
-		_, _, err := mailbox.NewSender(s.open(t)).Send(t.Context(), snapshot.Signal{Name: "s", Payload: json.RawMessage("1"), ReceivedAtMs: int64(sent)})
+		_, _, err := sendTo(t.Context(), s.open(t), snapshot.Signal{Name: "s", Payload: json.RawMessage("1"), ReceivedAtMs: int64(sent)})
 		assert.NoError(t, err)
 	}
 	result, err := s.run()

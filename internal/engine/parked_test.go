@@ -35,14 +35,14 @@ func (s *scratch) own(token string) {
 // approve says yes to the only approval that is open.
 func (s *scratch) approve() {
 	s.t.Helper()
-	_, err := mailbox.Decide(s.t.Context(), s.open(s.t), mailbox.Decision{Approved: true}, s.opts.Now())
+	_, err := handIn(s.t.Context(), s.open(s.t), mailbox.Letter{}, s.opts.Now())
 	require.NoError(s.t, err)
 }
 
 // deny says no to it.
 func (s *scratch) deny() {
 	s.t.Helper()
-	_, err := mailbox.Decide(s.t.Context(), s.open(s.t), mailbox.Decision{}, s.opts.Now())
+	_, err := handIn(s.t.Context(), s.open(s.t), mailbox.Letter{Verb: mailbox.Deny}, s.opts.Now())
 	require.NoError(s.t, err)
 }
 
@@ -206,7 +206,7 @@ tasks:
 	result, err := s.run()
 	assert.Equal(t, "run r waits for a signal (s1), a timer (t1)", fails(t, fault.RunWaiting, err))
 	assert.Equal(t, snapshot.RunWaitingEvent, result.Run.Status)
-	_, _, err = mailbox.NewSender(s.open(t)).Send(t.Context(), snapshot.Signal{Name: "ping", Payload: json.RawMessage("null"), ReceivedAtMs: 1})
+	_, _, err = sendTo(t.Context(), s.open(t), snapshot.Signal{Name: "ping", Payload: json.RawMessage("null"), ReceivedAtMs: 1})
 	require.NoError(t, err)
 	result, err = s.run()
 	assert.Equal(t, "run r waits for a timer (t1)", fails(t, fault.RunWaiting, err))

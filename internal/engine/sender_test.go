@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/engine/mailbox"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -19,7 +18,7 @@ func (s *scratch) checked(name, correlation, payload string) error {
 	if correlation != "" {
 		signal.CorrelationID = &correlation
 	}
-	_, _, err := mailbox.NewSender(s.open(s.t)).Send(s.t.Context(), signal)
+	_, _, err := sendTo(s.t.Context(), s.open(s.t), signal)
 	return err
 }
 

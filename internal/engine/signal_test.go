@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/engine"
-	"github.com/git-smithers/git-smithers/internal/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -71,12 +70,12 @@ func TestAnIdenticalSignalIsOne(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, pinged, "")
 	signal := snapshot.Signal{Name: "ping", Payload: json.RawMessage(`{"a": 1}`), ReceivedAtMs: 5, ReceivedBy: new("ci")}
-	first, known, err := mailbox.NewSender(s.open(t)).Send(t.Context(), signal)
+	first, known, err := sendTo(t.Context(), s.open(t), signal)
 	require.NoError(t, err)
 	assert.False(t, known)
 	entries := len(s.entries)
 	signal.Payload = json.RawMessage("\n" + `{"a": 1}` + "\t")
-	again, known, err := mailbox.NewSender(s.open(t)).Send(t.Context(), signal)
+	again, known, err := sendTo(t.Context(), s.open(t), signal)
 	require.NoError(t, err)
 	assert.True(t, known)
 	assert.Equal(t, first, again)
@@ -90,7 +89,7 @@ func TestAnIdenticalSignalIsOne(t *testing.T) {
 	} {
 		other := signal
 		change(&other)
-		_, known, err := mailbox.NewSender(s.open(t)).Send(t.Context(), other)
+		_, known, err := sendTo(t.Context(), s.open(t), other)
 		require.NoError(t, err)
 		assert.False(t, known, name)
 	}
@@ -275,7 +274,7 @@ func TestManySendersNumberTheirSignalsWithoutGaps(t *testing.T) {
 		rec := s.open(t)
 		group.Go(func() {
 			for i := range each {
-				_, _, err := mailbox.NewSender(rec).Send(t.Context(), snapshot.Signal{
+				_, _, err := sendTo(t.Context(), rec, snapshot.Signal{
 					Name: "ping", Payload: json.RawMessage(strconv.Itoa(i)), ReceivedAtMs: 1, ReceivedBy: new(strconv.Itoa(sender)),
 				})
 				assert.NoError(t, err)
@@ -309,7 +308,7 @@ func TestSendRefusesWhatIsNoSignal(t *testing.T) {
 		"no payload":      {snapshot.Signal{Name: "p"}, "payload: the text is empty; expected one JSON value"},
 		"no JSON":         {snapshot.Signal{Name: "p", Payload: json.RawMessage(`{`)}, "payload: not JSON: the text ends in the middle of a value"},
 	} {
-		_, _, err := mailbox.NewSender(s.open(t)).Send(t.Context(), c.signal)
+		_, _, err := sendTo(t.Context(), s.open(t), c.signal)
 		assert.Equal(t, c.message, fails(t, fault.InvalidInput, err), name)
 	}
 	assert.Len(t, s.entries, 1)
@@ -321,9 +320,9 @@ func TestARunThatHasEndedTakesNoSignals(t *testing.T) {
 	sent := s.send("ping", "", `1`)
 	s.finishes()
 	entries := len(s.entries)
-	_, _, err := mailbox.NewSender(s.open(t)).Send(t.Context(), snapshot.Signal{Name: "ping", Payload: json.RawMessage(`2`), ReceivedAtMs: 1})
+	_, _, err := sendTo(t.Context(), s.open(t), snapshot.Signal{Name: "ping", Payload: json.RawMessage(`2`), ReceivedAtMs: 1})
 	assert.Equal(t, "run r is finished; nothing waits for signals", fails(t, fault.RunNotResumable, err))
-	_, known, err := mailbox.NewSender(s.open(t)).Send(t.Context(), sent)
+	_, known, err := sendTo(t.Context(), s.open(t), sent)
 	require.NoError(t, err)
 	assert.True(t, known, "who sends again after an unclear outcome is told the truth")
 	assert.Len(t, s.entries, entries)
@@ -344,11 +343,11 @@ func TestWhoSendsASignalThatAnotherSendsMeanwhileIsToldItsNumber(t *testing.T) {
 		other := same
 		other.Name = "pong"
 		for _, s := range []snapshot.Signal{other, same} {
-			_, _, err := mailbox.NewSender(head()).Send(t.Context(), s)
+			_, _, err := sendTo(t.Context(), head(), s)
 			require.NoError(t, err)
 		}
 	}}
-	sent, _, err := mailbox.NewSender(overtaken).Send(t.Context(), same)
+	sent, _, err := sendTo(t.Context(), overtaken, same)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, sent.Seq)
 	assert.Equal(t, 2, head().State().Signals().Len())
@@ -361,7 +360,7 @@ func TestASignalThatComesWhileTheRunIsGivenBackIsSeenInARepository(t *testing.T)
 	overtaken := &overtaken{Head: create(t, store, "r", wf, nil), subject: "run waits for", once: func() {
 		head, err := store.Head(t.Context(), "r")
 		require.NoError(t, err)
-		_, _, err = mailbox.NewSender(head).Send(t.Context(), snapshot.Signal{Name: "ping", Payload: json.RawMessage("1"), ReceivedAtMs: 1})
+		_, _, err = sendTo(t.Context(), head, snapshot.Signal{Name: "ping", Payload: json.RawMessage("1"), ReceivedAtMs: 1})
 		require.NoError(t, err)
 	}}
 	result, err := engine.RunParsed(t.Context(), overtaken, wf, opts)

@@ -20,6 +20,7 @@ type requestName struct {
 	run       string
 	place     mailbox.Place
 	interrupt string
+	isRun     bool // run is not the id of a request
 }
 
 // open returns the tip of the run and the place of the human request in the run. It first reads n.run as the id of a
@@ -27,14 +28,14 @@ type requestName struct {
 // reads n.run as the id of a request.
 //
 // The error is run_not_found if n.run is neither the id of a run nor of a request, and run_pruned if the run was
-// pruned. It is usage if n.run is the id of a request and n.place is not empty.
+// pruned. It is usage if n.run is the id of a request and n.place is not empty. If n.isRun is set, n.run is not read as the id of a request.
 func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, mailbox.Place, error) {
 	head, err := app.OpenRun(ctx, store, n.run)
 	if err == nil && n.interrupt != "" {
 		node, iteration, err := langgraph.Open(store).Request(ctx, head.Row().ID, n.interrupt)
 		return head, mailbox.Place{Node: node, Iteration: &iteration}, err
 	}
-	if fault.CodeOf(err) != fault.RunNotFound {
+	if fault.CodeOf(err) != fault.RunNotFound || n.isRun {
 		return head, n.place, err
 	}
 	names := splitRequestID(n.run)

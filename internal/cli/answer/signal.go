@@ -6,31 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
-	"github.com/git-smithers/git-smithers/internal/cli/mail"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/engine/mailbox"
-	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// signalDocument is the document of signal --json, and one line of signal --list --json.
-type signalDocument struct {
-	Kind  string `json:"kind"`
-	RunID string `json:"runId"`
-	snapshot.Signal
-	Known *bool `json:"known,omitempty"` // the run had already received the signal; nil with --list
-	// RunStatus is the status of a run that has ended and keeps the signal until it is resumed; "" otherwise.
-	RunStatus string `json:"runStatus,omitempty"`
-}
 
 // signalFailure is the line that signal --batch prints for a signal that could not be sent.
 type signalFailure struct {
@@ -75,8 +63,6 @@ run's id is enough.`,
 			&urfave.BoolFlag{Name: "batch", Usage: "read one signal per line from standard input and answer each"},
 			&urfave.BoolFlag{Name: "list", Usage: "list the signals of the run"},
 		}, signalListFlags()...),
-		Changes: true,
-		Exits:   arg.Writes(),
 		Examples: []arg.Example{
 			{"send the signal build to a run", `git smithers signal triage-1 build '{"ok":true}' --correlation main`},
 			{"send each message of a queue once", `queue | git smithers signal triage-1 --batch --by queue`},
@@ -84,29 +70,25 @@ run's id is enough.`,
 			{"print the payloads of one build", "git smithers signal --list triage-1 build -c main --json | jq .payload"},
 		},
 	}
+	handsIn(cmd, func(s *session.Session, c *urfave.Context) (letter, error) { return parseSignal(s, cmd, c) })
+	send := cmd.Run
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-		if c.Bool("list") {
+		switch {
+		case c.Bool("list"):
 			return listSignals(ctx, s, cmd, c)
+		case c.Bool("batch"):
+			l, err := parseSignal(s, cmd, c)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return signalBatch(ctx, s, store, l) })
 		}
-		opts, err := parseSignal(s, cmd, c)
-		if err != nil {
-			return err
-		}
-		return withStore(ctx, s, opts.resume, func(store *timeline.Store) error { return runSignal(ctx, s, store, opts) })
+		return send(ctx, s, c)
 	}
 	return cmd
 }
 
-// signalOptions has the options of signal.
-type signalOptions struct {
-	run   string
-	line  signalLine // the signal to send; with --batch, the values that lines leave out
-	batch bool
-	// resume goes on with the run if the signal was all that it waited for.
-	resume bool
-}
-
-// signalLine is a signal as the command line, or a line of --batch, describes it. A nil member was left out.
+// signalLine is a signal as a line of --batch describes it. A nil member was left out.
 type signalLine struct {
 	Name          string          `json:"name"`
 	Payload       json.RawMessage `json:"payload"`
@@ -115,128 +97,65 @@ type signalLine struct {
 	ReceivedBy    *string         `json:"receivedBy"`
 }
 
-// parseSignal reads the options from the command line. The error is usage if the signal has no name, or if flags
+// parseSignal reads a signal from the command line. With --batch, the letter has no name. The error is usage if the signal has no name, or if flags
 // contradict each other.
-func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts signalOptions, err error) {
+func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (l letter, err error) {
 	for _, flag := range signalListFlags() {
 		if name := arg.LongName(flag); c.IsSet(name) {
-			return opts, cmd.Misused("--%s needs --list", name)
+			return l, cmd.Misused("--%s needs --list", name)
 		}
 	}
-	opts = signalOptions{run: c.Args().First(), batch: c.Bool("batch"), resume: c.Bool("resume"), line: signalLine{ReceivedBy: arg.ParseWho(c)}}
-	if opts.batch {
-		if c.NArg() > 1 || c.IsSet("correlation") || c.IsSet("at") || opts.resume {
-			return opts, cmd.Misused("--batch reads the signals from standard input and takes no other signal")
+	l = letter{of: requestName{run: c.Args().First(), isRun: true}, by: arg.ParseWho(c), resume: c.Bool("resume")}
+	l.Verb, l.Value = mailbox.Send, json.RawMessage("{}")
+	if c.Bool("batch") {
+		if c.NArg() > 1 || c.IsSet("correlation") || c.IsSet("at") || l.resume {
+			return l, cmd.Misused("--batch reads the signals from standard input and takes no other signal")
 		}
-		return opts, nil
+		return l, nil
 	}
 	if c.NArg() < 2 {
-		return opts, cmd.Misused("signal needs the name of the signal")
+		return l, cmd.Misused("signal needs the name of the signal")
 	}
-	opts.line.Name = c.Args().Get(1)
+	l.Signal = c.Args().Get(1)
 	if c.IsSet("correlation") {
-		opts.line.CorrelationID = new(c.String("correlation"))
+		l.CorrelationID = new(c.String("correlation"))
 	}
 	if c.IsSet("at") {
 		at, err := arg.ParseMoment(s.Now(), "at", c.String("at"))
 		if err != nil {
-			return opts, err
+			return l, err
 		}
-		opts.line.ReceivedAtMs = &at
+		l.at = time.UnixMilli(at)
 	}
 	if c.NArg() > 2 {
-		opts.line.Payload, err = arg.ReadValue(c.Context, s, arg.Value{Name: "<payload>", Text: c.Args().Get(2), Example: `'{"ok":true}'`})
+		l.Value, err = arg.ReadValue(c.Context, s, arg.Value{Name: "<payload>", Text: c.Args().Get(2), Example: `'{"ok":true}'`})
 	}
-	return opts, err
+	return l, err
 }
 
-// runSignal sends one signal or, with --batch, a signal for each line of standard input.
-//
-// For one signal, runSignal prints the signal's number. It also notes what the run still waits for, or how the run
-// continues, or that the run had already received the signal. With --json, it prints a document and no notes. With
-// --batch, it prints a document for each line.
-func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, opts signalOptions) error {
-	head, err := app.OpenRun(ctx, store, opts.run)
-	if err != nil {
+// takesSignals returns an error if the run is of an engine whose runs wait for no signal.
+func (to *recipient) takesSignals() error {
+	if err := app.RefuseSession(to.head, "it waits for no signal"); err != nil {
 		return err
 	}
-	if err := app.RefuseSession(head, "it waits for no signal"); err != nil {
-		return err
-	}
-	if err := app.RefuseThread(head, "it waits for no signal"); err != nil {
-		return err
-	}
-	opts.line.ReceivedBy = new(arg.Who(opts.line.ReceivedBy, store))
-	to := &signalSender{head: head, sender: mailbox.NewSender(head)}
-	if opts.batch {
-		warnForeign(s, head, fault.CommandLine("signal", head.Row().ID)+" NAME")
-		return signalBatch(ctx, s, to, opts.line)
-	}
-	sent, err := send(ctx, s, to, opts.line)
-	if err != nil {
-		return err
-	}
-	row := head.Row()
-	foreign := warnForeign(s, head, mail.ForeignSignal(row.ID, sent.Signal))
-	if s.JSON {
-		err = s.WriteJSON(sent)
-	}
-	switch {
-	case *sent.Known:
-		s.Note("run %s has already received this signal", plain.Text(row.ID))
-	case !foreign && !noteWaitsOn(s, to): // noteWaitsOn has noted nothing, so the run continues
-		resumed, failed := goOn(ctx, s, store, head, foreign, opts.resume)
-		if err = errors.Join(err, failed); resumed {
-			return err
-		}
-	}
-	if s.JSON || err != nil {
-		return err
-	}
-	return s.Printf("%d\n", sent.Seq)
+	return app.RefuseThread(to.head, "it waits for no signal")
 }
 
-// signalSender sends signals to the run of head.
-type signalSender struct {
-	head   *timeline.Head
-	sender *mailbox.Sender
-}
-
-// send sends the signal that line describes to the run of to, and returns the JSON document of the sent signal. If line
-// has no payload, the payload is {}. If line has no time, the time is now. If the sender in line is "", the signal has
-// no sender. If no task of the run waits for signals of this name, send warns.
-func send(ctx context.Context, s *session.Session, to *signalSender, line signalLine) (*signalDocument, error) {
-	signal := snapshot.Signal{
-		Name: line.Name, CorrelationID: line.CorrelationID, Payload: line.Payload,
-		ReceivedAtMs: s.Now().UnixMilli(), ReceivedBy: line.ReceivedBy,
-	}
-	if signal.Payload == nil {
-		signal.Payload = json.RawMessage("{}")
-	}
-	if line.ReceivedAtMs != nil {
-		signal.ReceivedAtMs = *line.ReceivedAtMs
-	}
-	if line.ReceivedBy != nil && *line.ReceivedBy == "" {
-		signal.ReceivedBy = nil
-	}
-	sent, known, err := to.sender.Send(ctx, signal)
-	if err != nil {
-		return nil, err
-	}
-	warnUnknownSignal(s, to, sent.Name)
-	row := to.head.Row()
-	doc := &signalDocument{Kind: "signal", RunID: row.ID, Signal: sent, Known: &known}
-	if row.Status.Ended() {
-		doc.RunStatus = string(row.Status)
-	}
-	return doc, nil
-}
-
-// signalBatch reads signals from standard input, one on each line, and sends them to the run of to. It skips empty
+// signalBatch reads signals from standard input, one on each line, and sends them to the run of unsaid. It skips empty
 // lines. For each signal, it prints the JSON document of the sent signal, or of the error if the signal could not be
-// sent; it then continues with the next line. It returns an error only if ctx ends, or if reading or printing fails. If
-// a line names no sender, the sender is unsaid.ReceivedBy.
-func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsaid signalLine) error {
+// sent; it then continues with the next line. It returns an error only if the run takes no signals, if ctx ends, or if reading or printing fails.
+// What a line leaves out is that of unsaid.
+func signalBatch(ctx context.Context, s *session.Session, store *timeline.Store, unsaid letter) error {
+	head, _, err := unsaid.of.open(ctx, store)
+	if err != nil {
+		return err
+	}
+	to := newRecipient(s, store, head)
+	if err := to.takesSignals(); err != nil {
+		return err
+	}
+	unsaid.By = arg.Who(unsaid.by, store)
+	to.warnForeign(fault.CommandLine("signal", head.Row().ID) + " NAME")
 	for data, err := range term.LinesOf(s.In, term.MaxDocument) {
 		if err != nil {
 			return err
@@ -244,16 +163,16 @@ func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsa
 		if len(bytes.TrimSpace(data)) == 0 {
 			continue
 		}
-		var sent *signalDocument
-		line, err := parseSignalLine(data, unsaid)
+		var got mailbox.Receipt
+		l, err := parseSignalLine(data, unsaid)
 		if err == nil {
-			sent, err = send(ctx, s, to, line)
+			got, err = to.take(ctx, l)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err == nil {
-			err = s.WriteJSON(sent)
+			err = s.WriteJSON(to.document(got))
 		} else {
 			err = s.WriteJSON(signalFailure{"signal", session.DocumentOf(s.Describe(err))})
 		}
@@ -264,13 +183,13 @@ func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsa
 	return nil
 }
 
-// parseSignalLine reads the signal in data, which is one line of the input of --batch. If the line names no sender, the
-// sender is unsaid.ReceivedBy. The error is limit_exceeded if the line is too long, and invalid_input if the line is
-// not the JSON object of a signal.
-func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
+// parseSignalLine reads the signal in data, which is one line of the input of --batch. What the line leaves out is that of unsaid. The error is
+// limit_exceeded if the line is too long, and invalid_input if the line is not the JSON object of a signal.
+func parseSignalLine(data []byte, unsaid letter) (letter, error) {
+	l := unsaid
 	var line signalLine
 	if len(data) > term.MaxDocument {
-		return line, fault.New(fault.LimitExceeded, "a signal is longer than %d bytes", term.MaxDocument)
+		return l, fault.New(fault.LimitExceeded, "a signal is longer than %d bytes", term.MaxDocument)
 	}
 	in := json.NewDecoder(bytes.NewReader(data))
 	in.DisallowUnknownFields()
@@ -279,11 +198,18 @@ func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
 		err = errors.New("the line continues after the JSON object")
 	}
 	if err != nil {
-		return line, fault.New(fault.InvalidInput, "the line is not a signal: %s", strings.TrimPrefix(err.Error(), "json: ")).
+		return l, fault.New(fault.InvalidInput, "the line is not a signal: %s", strings.TrimPrefix(err.Error(), "json: ")).
 			Hint(`type each signal as an object, such as {"name":"build","payload":{"ok":true}}`)
 	}
-	if line.ReceivedBy == nil {
-		line.ReceivedBy = unsaid.ReceivedBy
+	l.Signal, l.CorrelationID = line.Name, line.CorrelationID
+	if line.Payload != nil {
+		l.Value = line.Payload
 	}
-	return line, nil
+	if line.ReceivedBy != nil {
+		l.By = *line.ReceivedBy
+	}
+	if line.ReceivedAtMs != nil {
+		l.at = time.UnixMilli(*line.ReceivedAtMs)
+	}
+	return l, nil
 }

@@ -5,19 +5,18 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/cli/display"
-	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// warnUnknownSignal warns if no task of the run of to waits for signals with the given name. Such a signal is kept
+// warnUnknownSignal warns if no task of the run waits for signals with the given name. Such a signal is kept
 // nevertheless, because the workflow of the run may change. If the run stores no workflow, warnUnknownSignal does
 // nothing. If the workflow cannot be read, it warns about this error instead.
-func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
-	wf, err := to.sender.Workflow()
+func (to *recipient) warnUnknownSignal(name string) {
+	wf, err := to.intake.Workflow()
 	if err != nil {
-		s.Warn(err)
+		to.Warn(err)
 	}
 	if wf == nil {
 		return
@@ -30,25 +29,25 @@ func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	if len(names) > 0 {
 		text += "; tasks of this run wait for " + display.List(names)
 	}
-	s.Warn(fault.New(fault.InvalidInput, "%s", text))
+	to.Warn(fault.New(fault.InvalidInput, "%s", text))
 }
 
-// noteWaitsOn reports whether the run of to still waits after a signal. If it returns true, it has noted what the run
+// noteWaitsOn reports whether the run still waits after a signal. If it returns true, it has noted what the run
 // waits for and how to end the wait. If the run does not wait any more, or if its workflow is unknown or cannot be
 // read, noteWaitsOn notes nothing and returns false.
-func noteWaitsOn(s *session.Session, to *signalSender) bool {
-	wf, err := to.sender.Workflow()
+func (to *recipient) noteWaitsOn() bool {
+	wf, err := to.intake.Workflow()
 	if err != nil || wf == nil {
 		return false
 	}
-	_, err = engine.Check(to.head, wf, engine.Options{Now: s.Now})
+	_, err = engine.Check(to.head, wf, engine.Options{Now: to.Now})
 	if fault.CodeOf(err) != fault.RunWaiting {
 		return false
 	}
-	waits := s.Describe(err)
-	s.Note("the signal is kept; %s", plain.Text(waits.Msg))
+	waits := to.Describe(err)
+	to.Note("the signal is kept; %s", plain.Text(waits.Msg))
 	for _, hint := range waits.Hints[:len(waits.Hints)-1] { // the last hint is to resume, which is not possible yet
-		s.Note("  %s", plain.Text(hint))
+		to.Note("  %s", plain.Text(hint))
 	}
 	return true
 }

@@ -6,19 +6,17 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
-	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/peer/langgraph"
-	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// warnForeign reports whether another engine runs the run of head. If so, it warns that this other engine does not
+// warnForeign reports whether another engine runs the run. If so, it warns that this other engine does not
 // know the user's decision, answer or signal. For Smithers, the warning also shows the command that tells Smithers:
 // command is this command line without the leading `smithers`. If the engine's name cannot be read, warnForeign warns
 // about the read error and returns false. LangGraph reads the answers in this repository.
-func warnForeign(s *session.Session, head *timeline.Head, command string) bool {
-	engine, err := app.ForeignEngine(head)
+func (to *recipient) warnForeign(command string) bool {
+	engine, err := app.ForeignEngine(to.head)
 	if err != nil {
-		s.Warn(err)
+		to.Warn(err)
 	}
 	if err != nil || engine == "" || engine == langgraph.EngineName {
 		return false
@@ -27,6 +25,6 @@ func warnForeign(s *session.Session, head *timeline.Head, command string) bool {
 	if engine == app.EngineSmithers {
 		text += fmt.Sprintf("; `smithers %s` tells Smithers, and `%s import` imports the result", command, arg.Program)
 	}
-	s.Warn(errors.New(text))
+	to.Warn(errors.New(text))
 	return true
 }

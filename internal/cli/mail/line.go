@@ -111,8 +111,13 @@ func completeLines(ctx context.Context, s *session.Session, store *timeline.Stor
 	if err != nil {
 		return err
 	}
+	return complete(ctx, store, head, engine, func() time.Time { return s.Now() }, lines)
+}
+
+// complete fills in the fields of the lines of the run of head that rows do not have. engine is the other engine that runs the run, or "".
+func complete(ctx context.Context, store *timeline.Store, head *timeline.Head, engine string, now func() time.Time, lines []*Line) error {
 	if engine != app.EngineSmithers {
-		return markReady(ctx, store, head, engine, s.Now(), lines)
+		return markReady(ctx, store, head, engine, now(), lines)
 	}
 	untold, err := smithers.ReadUntold(store, head)
 	if err != nil {
@@ -128,48 +133,41 @@ func completeLines(ctx context.Context, s *session.Session, store *timeline.Stor
 //
 // ask always sets l.Engine. If untold has an answer for the line, ask sets l.Untold, and the command that passes this
 // answer to Smithers. Otherwise, if the line still waits for an answer or signal, ask sets only the command that
-// answers in Smithers. For a timer, it sets neither.
+// answers in Smithers. For a timer, it sets neither. A request that has expired is not told: there is nothing to tell.
 func (l *Line) ask(untold *smithers.Untold) {
 	l.Engine = app.EngineSmithers
+	var given mailbox.Receipt
+	open := false
 	switch l.Kind {
 	case snapshot.WaitTimer:
-	case snapshot.WaitSignal:
-		l.askSignal(untold)
-	case KindApproval:
-		if a, ok := untold.Approval(l.NodeID, l.Iteration); ok {
-			l.Untold, l.tell = true, "smithers "+ForeignDecision(l.RunID, a)
-		} else if l.Status == snapshot.ApprovalRequested {
-			a = snapshot.Approval{NodeID: l.NodeID, Iteration: l.Iteration, Status: snapshot.ApprovalApproved}
-			l.tell = "smithers " + ForeignDecision(l.RunID, a)
-		}
-	default:
-		if h, ok := untoldRequest(untold, l.NodeID, l.Iteration); ok {
-			l.Untold, l.tell = true, "smithers "+ForeignAnswer(l.RunID, h)
-		} else if l.Status == snapshot.HumanPending {
-			l.tell = fault.CommandLine("smithers", "human", "answer", l.RequestID) + " --value <answer>"
-		}
-	}
-}
-
-// untoldRequest returns the human request of the given node and iteration, and true, if untold has this request: it was
-// answered or cancelled, and Smithers was not told. Otherwise untoldRequest returns false. It also returns false for an
-// expired request, because there is nothing to tell.
-func untoldRequest(untold *smithers.Untold, nodeID string, iteration int) (snapshot.HumanRequest, bool) {
-	h, ok := untold.HumanRequest(nodeID, iteration)
-	return h, ok && h.Status != snapshot.HumanExpired
-}
-
-// askSignal sets the command that sends the signal of the line to Smithers. If untold has the signal, it also sets
-// l.Untold. The line must wait for a signal; if the wait is over, askSignal does nothing.
-func (l *Line) askSignal(untold *smithers.Untold) {
-	if l.Status != snapshot.WaitWaiting {
 		return
+	case snapshot.WaitSignal:
+		if l.Status != snapshot.WaitWaiting {
+			return
+		}
+		sent, ok := untold.Signal(l.Prompt, l.CorrelationID)
+		if !ok {
+			sent = snapshot.Signal{Name: l.Prompt, CorrelationID: l.CorrelationID}
+		}
+		given, l.Untold, open = mailbox.Receipt{Signal: &sent}, ok, true
+	case KindApproval:
+		a, ok := untold.Approval(l.NodeID, l.Iteration)
+		if !ok {
+			a = snapshot.Approval{NodeID: l.NodeID, Iteration: l.Iteration, Status: snapshot.ApprovalApproved}
+		}
+		given, l.Untold, open = mailbox.Receipt{Approval: &a}, ok, l.Status == snapshot.ApprovalRequested
+	default:
+		h, ok := untold.HumanRequest(l.NodeID, l.Iteration)
+		if given, l.Untold = (mailbox.Receipt{Request: &h}), ok && h.Status != snapshot.HumanExpired; !l.Untold {
+			if l.Status == snapshot.HumanPending {
+				l.tell = fault.CommandLine("smithers", "human", "answer", l.RequestID) + " --value <answer>"
+			}
+			return
+		}
 	}
-	sent, ok := untold.Signal(l.Prompt, l.CorrelationID)
-	if !ok {
-		sent = snapshot.Signal{Name: l.Prompt, CorrelationID: l.CorrelationID}
+	if l.Untold || open {
+		l.tell = "smithers " + Foreign(l.RunID, given)
 	}
-	l.Untold, l.tell = ok, "smithers "+ForeignSignal(l.RunID, sent)
 }
 
 // KindApproval is the kind of an approval in the inbox.
@@ -213,7 +211,7 @@ func Settle(l Line) string {
 	case l.Status == snapshot.HumanPending:
 		return fault.CommandLine(arg.Program, "answer", l.RunID, l.NodeID)
 	case l.Status == snapshot.WaitWaiting && l.Kind == snapshot.WaitSignal:
-		return fault.CommandLine(arg.Program, signalArguments(l.RunID, snapshot.Signal{Name: l.Prompt, CorrelationID: l.CorrelationID})...)
+		return fault.CommandLine(arg.Program, signalArguments(l.RunID, l.Prompt, l.CorrelationID)...)
 	}
 	return ""
 }

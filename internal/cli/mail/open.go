@@ -4,9 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
-	"github.com/git-smithers/git-smithers/internal/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -18,25 +16,8 @@ import (
 // Open leaves out requests that have expired, also those whose deadline has passed at the time now. It leaves out
 // settled requests, except those of which Smithers must still be told, and those with which a resume goes on.
 func Open(ctx context.Context, store *timeline.Store, head *timeline.Head, engine string, now time.Time) ([]Line, error) {
-	rows, err := mailRows(head)
+	all, err := allOf(ctx, store, head, engine, func() time.Time { return now })
 	if err != nil {
-		return nil, timeline.Explain(err)
-	}
-	var untold *smithers.Untold
-	if engine == app.EngineSmithers {
-		if untold, err = smithers.ReadUntold(store, head); err != nil {
-			return nil, err
-		}
-	}
-	all := make([]Line, len(rows))
-	of := make([]*Line, len(rows))
-	for i, row := range rows {
-		all[i].InboxRow, of[i] = row, &all[i]
-		if untold != nil {
-			all[i].ask(untold)
-		}
-	}
-	if err := markReady(ctx, store, head, engine, now, of); err != nil {
 		return nil, err
 	}
 	var lines []Line
@@ -51,6 +32,20 @@ func Open(ctx context.Context, store *timeline.Store, head *timeline.Head, engin
 		}
 	}
 	return lines, nil
+}
+
+// allOf returns a line of the inbox for each approval, human request and wait of a run, open or settled.
+func allOf(ctx context.Context, store *timeline.Store, head *timeline.Head, engine string, now func() time.Time) ([]Line, error) {
+	rows, err := mailRows(head)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	all := make([]Line, len(rows))
+	of := make([]*Line, len(rows))
+	for i, row := range rows {
+		all[i].InboxRow, of[i] = row, &all[i]
+	}
+	return all, complete(ctx, store, head, engine, now, of)
 }
 
 // mailRows returns a row of the inbox for each approval, human request and wait of a run, open or settled.

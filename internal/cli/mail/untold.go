@@ -5,8 +5,6 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
-	"github.com/git-smithers/git-smithers/internal/peer/smithers"
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -31,7 +29,7 @@ type UntoldAnswers []untoldAnswer
 // Untold returns the answers in a run of which Smithers was not told, as of the entry that head knows. If the answers cannot be read,
 // Untold warns and returns nil, so that the caller can still show the run. If ctx has ended, it returns nil without a warning.
 func Untold(ctx context.Context, s *session.Session, store *timeline.Store, head *timeline.Head) UntoldAnswers {
-	list, err := readUntold(store, head)
+	list, err := readUntold(ctx, s, store, head)
 	if err != nil && ctx.Err() == nil {
 		s.Warn(err)
 	}
@@ -40,52 +38,21 @@ func Untold(ctx context.Context, s *session.Session, store *timeline.Store, head
 
 // readUntold returns the answers in a run of which Smithers was not told. It returns nil if the run has ended, or if
 // Smithers does not run the run. Unlike Untold, it returns an error if the answers cannot be read.
-func readUntold(store *timeline.Store, head *timeline.Head) (UntoldAnswers, error) {
+func readUntold(ctx context.Context, s *session.Session, store *timeline.Store, head *timeline.Head) (told UntoldAnswers, err error) {
 	if head.Row().Status.Ended() {
 		return nil, nil
 	}
-	if engine, err := app.ForeignEngine(head); engine != app.EngineSmithers || err != nil {
+	engine, err := app.ForeignEngine(head)
+	if engine != app.EngineSmithers || err != nil {
 		return nil, err
 	}
-	of, err := smithers.ReadUntold(store, head)
-	if err != nil {
-		return nil, err
-	}
-	list, err := listUntold(of, head.Row().ID, head.State())
-	return list, timeline.Explain(err)
-}
-
-// listUntold returns the answers in untold that belong to something in state: to an approval, a human request, or an
-// open wait for a signal. Each result has the command that tells Smithers of the answer. run is the id of the run.
-func listUntold(untold *smithers.Untold, run string, state *snapshot.State) (list UntoldAnswers, err error) {
-	for row, err := range state.AllApprovals() {
-		if err != nil {
-			return nil, err
-		}
-		if a, ok := untold.Approval(row.NodeID, row.Iteration); ok {
-			list = append(list, untoldAnswer{a.NodeID, a.Iteration, KindApproval, a.Status, "smithers " + ForeignDecision(run, a)})
+	lines, err := allOf(ctx, store, head, engine, s.Now)
+	for _, l := range lines {
+		if l.Untold && err == nil {
+			told = append(told, untoldAnswer{l.NodeID, l.Iteration, l.Kind, l.Status, l.tell})
 		}
 	}
-	for row, err := range state.AllHumanRequests() {
-		if err != nil {
-			return nil, err
-		}
-		if h, ok := untoldRequest(untold, row.NodeID, row.Iteration); ok {
-			list = append(list, untoldAnswer{h.NodeID, h.Iteration, row.Kind, h.Status, "smithers " + ForeignAnswer(run, h)})
-		}
-	}
-	for w, err := range state.AllWaits() {
-		if err != nil {
-			return nil, err
-		}
-		if w.Kind != snapshot.WaitSignal || w.Status != snapshot.WaitWaiting {
-			continue
-		}
-		if sent, ok := untold.Signal(w.Signal, w.CorrelationID); ok {
-			list = append(list, untoldAnswer{w.NodeID, w.Iteration, w.Kind, w.Status, "smithers " + ForeignSignal(run, sent)})
-		}
-	}
-	return list, nil
+	return told, err
 }
 
 // Mark returns NotTold if l has an answer to the request with the given kind, node and iteration, and "" otherwise.

@@ -1,7 +1,6 @@
 // Package mailbox lists the waits of a run, and lets people and other programs end a wait: with a decision, an
 // answer or a signal.
 //
-// [Decide], [Answer], [CancelRequest] and a [Sender] each append one entry without a frame number to the newest
-// tip. They work whether or not an engine executes the run. The engine that executes or resumes the run reads the
-// entry. [WaitsOf] lists the waits of a run.
+// An [Intake] takes each of these as a [Letter], and appends one entry without a frame number to the newest tip. It
+// works whether or not an engine executes the run. The engine that executes or resumes the run reads the entry. [WaitsOf] lists the waits of a run.
 package mailbox

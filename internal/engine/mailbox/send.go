@@ -2,6 +2,8 @@ package mailbox
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 
 	"github.com/git-smithers/git-smithers/internal/engine/schema"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -9,52 +11,42 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// send records that the run has received a signal. It returns the signal with its Seq. If the state already has the
-// signal, send adds nothing, and known is true. A failed or cancelled run keeps the signal for its resume.
-//
-// If the run is finished, the error's code is run_not_resumable. If checkSignal refuses a text or the payload, the
-// code is invalid_input. Before each attempt to append, send calls wanted with the signal and its decoded payload. If
-// wanted returns an error, send appends nothing and returns this error.
-func send(ctx context.Context, rec Recorder, s snapshot.Signal,
-	wanted func(s snapshot.Signal, payload any) error,
-) (sent snapshot.Signal, known bool, err error) {
-	payload, err := checkSignal(&s)
+// send records that the run has received a signal from the sender by. If the state already has the signal, send adds nothing.
+func (in *Intake) send(ctx context.Context, l Letter, by *string, at time.Time) (Receipt, error) {
+	s := snapshot.Signal{Name: l.Signal, CorrelationID: l.CorrelationID, ReceivedBy: by, ReceivedAtMs: at.UnixMilli()}
+	payload, err := checkSignal(&s, l.Value)
 	if err != nil {
-		return s, false, err
+		return Receipt{}, err
 	}
-	digest, err := storedDigest(rec, s)
+	digest, err := storedDigest(in.rec, s)
 	if err != nil {
-		return s, false, err
+		return Receipt{}, err
 	}
-	err = act(ctx, rec, func() (*snapshot.Draft, error) {
-		had, ok, err := ReadRow(rec.State().Signals(), digest, snapshot.DecodeSignal)
-		if err != nil {
-			return nil, err
+	known := false
+	err = act(ctx, in.rec, func() (draft *snapshot.Draft, err error) {
+		if known, err = in.rec.State().Signals().Has(digest); known || err != nil {
+			return nil, timeline.Explain(err)
 		}
-		if ok {
-			sent, known = had, true
-			return nil, nil
-		}
-		if row := rec.Row(); row.Status == snapshot.RunFinished {
+		if row := in.rec.Row(); row.Status == snapshot.RunFinished {
 			return nil, fault.New(fault.RunNotResumable, "run %s is finished; nothing waits for signals", row.ID).
 				Hint("`git smithers fork %s:FRAME` makes a fork that takes signals; name a frame at which the run still waited",
 					fault.Word(row.ID)).
 				Hint("`git smithers timeline %s` lists the frames", fault.Word(row.ID)).
 				Detail("status", row.Status)
 		}
-		if err := wanted(s, payload); err != nil {
+		if err := in.fits(ctx, s, payload); err != nil {
 			return nil, err
 		}
-		sent = s
-		sent.Seq = int64(rec.State().Signals().Len())
-		return signalDraft(rec.Row().ID, digest, sent)
+		sent := s
+		sent.Seq = int64(in.rec.State().Signals().Len())
+		return signalDraft(in.rec.Row().ID, digest, sent)
 	})
-	if err != nil || known {
-		return sent, known, err
+	if err != nil {
+		return Receipt{}, err
 	}
 	// Another process may have sent the same signal first, with another number.
-	sent, _, err = ReadRow(rec.State().Signals(), digest, snapshot.DecodeSignal)
-	return sent, false, err
+	sent, _, err := ReadRow(in.rec.State().Signals(), digest, snapshot.DecodeSignal)
+	return Receipt{Signal: &sent, Known: known}, err
 }
 
 // storedDigest returns the key that the signal will have in the state: the digest of the signal without its secrets.
@@ -64,29 +56,23 @@ func storedDigest(rec Recorder, s snapshot.Signal) (string, error) {
 	return stored.Key, err
 }
 
-// checkSignal checks a signal and returns its decoded payload. The signal must have a name, its texts must be UTF-8,
-// and its payload must be one JSON value. checkSignal trims white space around s.Payload. If the signal is invalid,
-// the error's code is invalid_input.
-func checkSignal(s *snapshot.Signal) (payload any, err error) {
+// checkSignal checks a signal, sets its payload to the JSON value in text, and returns the decoded payload. The signal must have a name, and
+// its texts must be UTF-8. If the signal is invalid, the error's code is invalid_input.
+func checkSignal(s *snapshot.Signal, text json.RawMessage) (payload any, err error) {
 	if _, err := saidText("the name of the signal", s.Name); err != nil {
 		return nil, err
 	}
 	if s.Name == "" {
 		return nil, fault.New(fault.InvalidInput, "a signal needs a name")
 	}
-	for what, text := range map[string]*string{"the correlation id": s.CorrelationID, "the sender's name": s.ReceivedBy} {
-		if text == nil {
-			continue
-		}
-		if _, err := saidText(what, *text); err != nil {
+	if s.CorrelationID != nil {
+		if _, err := saidText("the correlation id", *s.CorrelationID); err != nil {
 			return nil, err
 		}
 	}
-	text, payload, err := schema.DecodeValue(s.Payload)
-	if err != nil {
+	if s.Payload, payload, err = schema.DecodeValue(text); err != nil {
 		return nil, fault.New(fault.InvalidInput, "payload: %w", err)
 	}
-	s.Payload = text
 	return payload, nil
 }
 

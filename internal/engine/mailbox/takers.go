@@ -6,33 +6,10 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// A Sender sends signals to one run, and refuses payloads that do not fit the tasks that would take the signals. It
-// must be used by one goroutine at a time.
-type Sender struct {
-	rec  Recorder
-	kept objstore.ID        // the id of the run's definition, from which wf was parsed
-	wf   *workflow.Workflow // nil if the run has no definition, or a definition of another engine
-}
-
-// NewSender returns a Sender for a run.
-func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
-
-// Send records that the run has received the signal. It returns the signal with its Seq. If the state already has the
-// signal, Send adds nothing, and known is true. A failed or cancelled run keeps the signal for its resume.
-//
-// If the run is finished, the error's code is run_not_resumable. The payload must fit the output schema of a task
-// that waits for the signal. If no task waits, the payload must fit the output schema of a task that may wait later.
-// If there is no such task either, every payload fits. If the payload does not fit, the code is invalid_input, and
-// the message names the path. If the check may take too long, the code is limit_exceeded.
-func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
-	return send(ctx, s.rec, signal, func(signal snapshot.Signal, payload any) error { return s.fits(ctx, signal, payload) })
-}
 
 // fits returns nil if a decoded payload fits the schema of at least one task that takes the signal. It also accepts
 // the payload in these cases: no task takes the signal; a task without a schema takes the signal; or the run has no
@@ -40,11 +17,11 @@ func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapsho
 //
 // Otherwise fits returns the error of the first task that takes the signal. If a later check exceeds the limit, fits
 // returns the error of this check instead. All checks together may take schema.MaxWork steps.
-func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) error {
-	if err := s.readWorkflow(); err != nil || s.wf == nil {
+func (in *Intake) fits(ctx context.Context, signal snapshot.Signal, payload any) error {
+	if err := in.readWorkflow(); err != nil || in.wf == nil {
 		return err
 	}
-	takers, err := s.takers(signal)
+	takers, err := in.takers(signal)
 	if err != nil {
 		return err
 	}
@@ -52,7 +29,7 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 	// left counts the steps that the remaining checks may take.
 	left, seen := int64(schema.MaxWork), make(map[*schema.Schema]bool)
 	for _, t := range takers {
-		wanted := s.wf.Schema(t.Output)
+		wanted := in.wf.Schema(t.Output)
 		if wanted == nil {
 			return nil
 		}
@@ -70,7 +47,7 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 		if _, limited := errors.AsType[*schema.LimitError](err); refused == nil || limited {
 			refused = schema.Misfit(err).
 				Hint("send a payload that fits the schema of task %s of run %s: %s",
-					fault.Word(t.ID), fault.Word(s.rec.Row().ID), schema.Brief(wanted.Text)).
+					fault.Word(t.ID), fault.Word(in.rec.Row().ID), schema.Brief(wanted.Text)).
 				Detail("nodeId", t.ID)
 		}
 	}
@@ -79,43 +56,43 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 
 // Workflow returns the definition at the run's tip, or nil if the run has no definition or a definition of another
 // engine.
-func (s *Sender) Workflow() (*workflow.Workflow, error) {
-	err := s.readWorkflow()
-	return s.wf, err
+func (in *Intake) Workflow() (*workflow.Workflow, error) {
+	err := in.readWorkflow()
+	return in.wf, err
 }
 
-// readWorkflow sets s.wf to the definition at the tip, unless s.wf already has that definition. It sets s.wf to nil
+// readWorkflow sets in.wf to the definition at the tip, unless in.wf already has that definition. It sets in.wf to nil
 // if the run has no definition or a definition of another engine.
-func (s *Sender) readWorkflow() error {
-	entry := s.rec.Entry()
+func (in *Intake) readWorkflow() error {
+	entry := in.rec.Entry()
 	id, err := entry.WorkflowID()
-	if err != nil || id == s.kept {
+	if err != nil || id == in.kept {
 		return timeline.Explain(err)
 	}
 	kept, err := entry.Workflow()
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	s.kept, s.wf = id, nil
+	in.kept, in.wf = id, nil
 	if kept == nil {
 		return nil
 	}
 	// A definition that does not parse belongs to another engine, which is not an error.
-	if wf, err := workflow.Stored("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil {
-		s.wf = wf
+	if wf, err := workflow.Stored("the workflow of "+in.rec.Row().ID, kept.Definition); err == nil {
+		in.wf = wf
 	}
 	return nil
 }
 
 // takers returns the tasks that wait for the signal now. If there are none, takers returns the tasks that may wait for
 // the signal later.
-func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
+func (in *Intake) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 	var waiting, later []*workflow.Task
-	for _, t := range s.wf.Tasks {
+	for _, t := range in.wf.Tasks {
 		if t.WaitFor == nil || t.WaitFor.Signal != signal.Name {
 			continue
 		}
-		now, then, err := takes(s.rec.State(), s.wf, t, signal)
+		now, then, err := takes(in.rec.State(), in.wf, t, signal)
 		switch {
 		case err != nil:
 			return nil, err

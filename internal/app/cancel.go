@@ -6,8 +6,6 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/engine"
-	"github.com/git-smithers/git-smithers/internal/engine/mailbox"
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -43,16 +41,4 @@ func (d *Desk) CancelCalled(ctx context.Context, head *timeline.Head, by string)
 			d.Teller.Warn(fmt.Errorf("run %s, which run %s has called, was not cancelled: %w", called.Row().ID, head.Row().ID, err))
 		}
 	}
-}
-
-// Decide approves or denies an approval that a run waits for. It returns the run's tip and the decided approval. run is
-// the whole id of the run. The error is run_not_found if no run has this id. See mailbox.Decide for the other error
-// codes.
-func (d *Desk) Decide(ctx context.Context, run string, decision mailbox.Decision) (*timeline.Head, snapshot.Approval, error) {
-	head, err := OpenRun(ctx, d.Store, run)
-	if err != nil {
-		return nil, snapshot.Approval{}, err
-	}
-	decided, err := mailbox.Decide(ctx, head, decision, d.Now())
-	return head, decided, err
 }

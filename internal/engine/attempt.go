@@ -46,7 +46,7 @@ type reason struct{ code, text string }
 // String returns the reason's code and text, as the journal stores them.
 func (r *reason) String() string { return r.code + ": " + r.text }
 
-// taskContext is the JSON that a command reads on stdin. docs/workflow.md describes its members.
+// taskContext is the JSON that a command reads on stdin. docs/workflow-reference.md describes its members.
 type taskContext struct {
 	Run           string                     `json:"run"`
 	Node          string                     `json:"node"`

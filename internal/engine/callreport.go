@@ -17,7 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// callsVariable names the file to which a command appends a line of JSON for each tool call. docs/workflow.md describes
+// callsVariable names the file to which a command appends a line of JSON for each tool call. docs/workflow-reference.md describes
 // the lines.
 const callsVariable = "SMITHERS_TOOL_CALLS"
 

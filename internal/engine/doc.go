@@ -10,6 +10,6 @@
 // One goroutine owns the state and commits frames; other goroutines only run commands. A frame is on stable storage
 // before its commands start, so Run can continue the run after a crash at any time.
 //
-// Every error is a [fault.Error] with a stable code. docs/workflow.md describes
+// Every error is a [fault.Error] with a stable code. docs/workflow-reference.md describes
 // the file and the context of a command.
 package engine

@@ -30,7 +30,7 @@ const (
 // scorerVariable names the scorer in its environment.
 const scorerVariable = "SMITHERS_SCORER"
 
-// scorerContext is the JSON that a scorer reads on stdin. docs/workflow.md describes its members.
+// scorerContext is the JSON that a scorer reads on stdin. docs/workflow-reference.md describes its members.
 type scorerContext struct {
 	Run       string          `json:"run"`
 	Node      string          `json:"node"`

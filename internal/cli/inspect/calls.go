@@ -49,7 +49,7 @@ func callsCommand() *arg.Command {
 		About: `Lists what agents and commands called, in the order in which the calls began: the task and
 the attempt, the tool, its most telling argument, the outcome and the time it took. Sessions
 of coding agents record their calls by themselves; the command of a task reports them, see
-workflow.md.
+` + "`git smithers help workflow-reference`" + `.
 
 A call that has not ended although its attempt has is "never ended": it may have had its
 effect. --failed lists such calls, too. With --json, prints one object per line, with the

@@ -32,7 +32,7 @@ shorter one. A line below the table says what decided.
 
 OUTPUT is TABLE.MEMBER, with or without "outputs." in front: the member of the newest row of
 an output table. scores.NAME is the mean of what the scorer NAME gave. Without --outputs, the short values of the last steps are shown. Tokens and
-cost are those of the output table usage: ` + "`git smithers help workflow`" + ` describes it.
+cost are those of the output table usage: ` + "`git smithers help workflow-reference`" + ` describes it.
 
 At a terminal, up to eight runs are columns if they fit, and otherwise each run is a line.
 With --json, prints one document. With --csv, prints a header and one line per run.`,

@@ -40,7 +40,7 @@ has scored before is left out, unless --again is given: the new score then takes
 of the old one.
 
 scores lists the scores. compare puts those of runs side by side: --by scores.NAME finds the
-best run. Scorers of a workflow score while it runs, see ` + "`git smithers help workflow`" + `.
+best run. Scorers of a workflow score while it runs, see ` + "`git smithers help workflow-reference`" + `.
 
 Prints a line for each score: the task, the score and the reason.`,
 		MinArgs: 1, MaxArgs: 2,

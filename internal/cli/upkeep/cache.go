@@ -31,7 +31,7 @@ func cacheCommand() *arg.Command {
 		Usage:   []string{"list [--limit N] | show KEY | why RUN TASK | trust RUN... | prune [--older-than AGE] [--max-size SIZE] [--all]"},
 		About: `A task with cache: true in its workflow file is not run again if an equal task has finished
 before, in any run of the repository: it gets that result, with the files that the task
-changed. See git smithers help workflow.
+changed. See git smithers help workflow-reference.
 
 The results are in refs/smithers/_cache. To remove them loses time, and no history.`,
 		Children: []*arg.Command{cacheListCommand(), cacheShowCommand(), cacheWhyCommand(), cacheTrustCommand(), cachePruneCommand()},

@@ -42,7 +42,7 @@ func dispatch(ctx context.Context, s *session.Session, args []string) error {
 		return in.Command.PrintHelp(s.Out, in.All)
 	}
 	// Retyped adds a hint if the user has typed only the beginning of a run's id.
-	return session.Retyped(args, root.App(s).RunContext(ctx, in.Argv()))
+	return session.Retyped(args, in.Run(ctx, s))
 }
 
 // statusOrHelp shows the status of the repository, for a command line that names no command. If there is no repository,
@@ -50,7 +50,7 @@ func dispatch(ctx context.Context, s *session.Session, args []string) error {
 func statusOrHelp(ctx context.Context, s *session.Session, in *arg.Invocation) error {
 	root := in.Command
 	in.Command = root.Child("status")
-	err := root.App(s).RunContext(ctx, in.Argv())
+	err := in.Run(ctx, s)
 	if fault.CodeOf(err) == fault.NoRepository {
 		return root.PrintHelp(s.Out, false)
 	}

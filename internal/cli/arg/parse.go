@@ -9,8 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// An Invocation is a parsed command line. urfave/cli would read flags after the first argument as arguments. So Parse
-// finds the flags anywhere, and Argv puts the flags before the arguments.
+// An Invocation is a parsed command line.
 type Invocation struct {
 	Command *Command
 	Flags   []string // in their order, each "--name" or "--name=value"
@@ -18,13 +17,6 @@ type Invocation struct {
 	Help    bool     // the command line asks for help, by a flag or by the word
 	All     bool     // the help lists all commands
 	Page    string   // the page that help shows; "" for none
-}
-
-// Argv returns the command line for urfave/cli: the command, the flags, "--", and the arguments.
-func (in *Invocation) Argv() []string {
-	argv := append([]string{"git-smithers"}, strings.Fields(in.Command.Path)...)
-	argv = append(argv, in.Flags...)
-	return append(append(argv, "--"), in.Args...)
 }
 
 // Parse parses args, the words after the name of the program, as a command line of root or of a command below root. The

@@ -64,7 +64,7 @@ Prints the new run's id.`,
 // resetFlags returns the flags with which fork and replay change the state of the new run.
 func resetFlags() []urfave.Flag {
 	return []urfave.Flag{
-		&urfave.StringSliceFlag{Name: "node", Aliases: []string{"n"}, Usage: "reset the node `ID` and the nodes that need it (can be repeated)"},
+		arg.TextsFlag("node", "reset the node `ID` and the nodes that need it (can be repeated)", "n"),
 		&urfave.BoolFlag{Name: "no-deps", Usage: "reset only the named nodes"},
 		&urfave.BoolFlag{Name: "named-only", Usage: "reset only the status of the named nodes, as Smithers does"},
 		arg.InputFlag("change members of the parent's input: `JSON`, @FILE, or - for standard input"),
@@ -90,7 +90,7 @@ func parseFork(s *session.Session, c *urfave.Context) (app.ForkRequest, error) {
 // of arg.ReadInput.
 func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	out := app.Resets{
-		Nodes: c.StringSlice("node"), NoDeps: c.Bool("no-deps"), NamedOnly: c.Bool("named-only"), Label: c.String("label"),
+		Nodes: arg.Texts(c, "node"), NoDeps: c.Bool("no-deps"), NamedOnly: c.Bool("named-only"), Label: c.String("label"),
 		Effects: requests.ConfirmEffects(s, c.Bool("force"), false, false),
 	}
 	for _, flag := range []string{"no-deps", "named-only"} {

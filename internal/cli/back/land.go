@@ -53,7 +53,7 @@ pull request in Markdown, and changes nothing.`,
 			&urfave.BoolFlag{Name: "commit", Usage: "make a commit on the current branch"},
 			&urfave.StringFlag{Name: "branch", Usage: "make a commit on a new branch `NAME`"},
 			&urfave.StringFlag{Name: "from", Usage: "land the changes since `FRAME`, a number or an address"},
-			&urfave.StringSliceFlag{Name: "worktree", Usage: "land the worktree of `TASK`; several are landed in order"},
+			arg.TextsFlag("worktree", "land the worktree of `TASK`; several are landed in order"),
 			&urfave.BoolFlag{Name: "each-turn", Usage: "make a commit for each turn of a session"},
 			&urfave.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "begin the message of the commit with `TEXT`"},
 			&urfave.BoolFlag{Name: "abort", Usage: "take back a landing with conflicts"},
@@ -92,7 +92,7 @@ pull request in Markdown, and changes nothing.`,
 // parseLand reads the arguments and flags of land.
 func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 	req := app.LandRequest{
-		Run: c.Args().First(), From: c.String("from"), Worktrees: c.StringSlice("worktree"), Mode: land.Apply,
+		Run: c.Args().First(), From: c.String("from"), Worktrees: arg.Texts(c, "worktree"), Mode: land.Apply,
 		Branch: c.String("branch"), Message: c.String("message"), EachTurn: c.Bool("each-turn"),
 		Shared: c.Bool("shared"), Own: c.Bool("own"),
 	}

@@ -34,7 +34,7 @@ the last event that you have read, pass its number to --after.`,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print new events until the run has ended"},
 			&urfave.Int64Flag{Name: "after", Usage: "list only events with a number above `SEQ`"},
-			&urfave.StringSliceFlag{Name: "type", Aliases: []string{"t"}, Usage: "list only events of type `T` (can be repeated)"},
+			arg.TextsFlag("type", "list only events of type `T` (can be repeated)", "t"),
 			&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "list only events of the task `N`"},
 			arg.SinceFlag("list only events since `TIME`"),
 			arg.LimitFlag(0, "list only the first `N` events (default: all)"),
@@ -61,7 +61,7 @@ the last event that you have read, pass its number to --after.`,
 // a value is invalid. --after -1 is valid: it excludes no event.
 func parseEvents(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts eventsOptions, err error) {
 	opts = eventsOptions{
-		query:  sqliteindex.EventQuery{RunID: c.Args().First(), Types: c.StringSlice("type"), Node: c.String("node")},
+		query:  sqliteindex.EventQuery{RunID: c.Args().First(), Types: arg.Texts(c, "type"), Node: c.String("node")},
 		follow: c.Bool("follow"), count: c.Bool("count"),
 	}
 	if opts.follow && opts.count {

@@ -73,7 +73,7 @@ folder. A file that exists is replaced only with --force.`,
 			&urfave.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, - for standard output"},
 			&urfave.StringFlag{Name: "format", Usage: "write html, md or svg: `FORMAT` (default: by the name of the file, else html)"},
 			&urfave.BoolFlag{Name: "force", Usage: "replace a file that exists"},
-			&urfave.StringSliceFlag{Name: "allow", Usage: "show the secret with the `DIGEST` as it is"},
+			arg.TextsFlag("allow", "show the secret with the `DIGEST` as it is"),
 		},
 		Exits: append(arg.Reads(), fault.ExitConflict),
 		Examples: []arg.Example{
@@ -83,7 +83,7 @@ folder. A file that exists is replaced only with --force.`,
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-		opts := reportOptions{c.Args().Slice(), c.String("output"), c.String("format"), c.Bool("force"), c.StringSlice("allow")}
+		opts := reportOptions{c.Args().Slice(), c.String("output"), c.String("format"), c.Bool("force"), arg.Texts(c, "allow")}
 		if c.IsSet("output") && opts.file == "" {
 			return fault.New(fault.Usage, "-o cannot be empty").Hint("name a file, such as -o run.html")
 		}

@@ -70,7 +70,7 @@ scores (the mean of each scorer), input, input.MEMBER, outputs.TABLE and outputs
 			&urfave.StringFlag{Name: "workflow", Usage: "list only the runs of workflow `NAME`"},
 			&urfave.BoolFlag{Name: "sessions", Usage: "list the sessions of coding agents, with their first prompts"},
 			&urfave.BoolFlag{Name: "scores", Usage: "add a column with what scorers gave each run"},
-			&urfave.StringSliceFlag{Name: "with", Usage: "with --json: add `FACTS`, separated by commas"},
+			arg.TextsFlag("with", "with --json: add `FACTS`, separated by commas"),
 		}, arg.WindowFlags("runs", "the newest", "with an entry")...),
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
@@ -120,7 +120,7 @@ func parseRuns(cmd *arg.Command, s *session.Session, c *urfave.Context) (opts ru
 		name := c.String("workflow")
 		opts.workflow = &name
 	}
-	for _, value := range c.StringSlice("with") {
+	for _, value := range arg.Texts(c, "with") {
 		for name := range strings.SplitSeq(value, ",") {
 			column, ok := list.ParseColumn(name)
 			switch {

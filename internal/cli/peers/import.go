@@ -78,7 +78,7 @@ Prints each run, the outcome, its new frames, its newest frame and its tip.`,
 			{"see the imported run", "git smithers timeline run-a --tree"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			path, req := s.Path(c.Args().First()), smithers.ImportRequest{Runs: c.StringSlice("run"), Revive: c.Bool("revive")}
+			path, req := s.Path(c.Args().First()), smithers.ImportRequest{Runs: arg.Texts(c, "run"), Revive: c.Bool("revive")}
 			if err := refuseEmptyRuns(req.Runs); err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ Prints each run, the outcome, its new frames, its newest frame and its tip.`,
 
 // importRunsFlag returns the flag --run, for a command that reads runs from a database of Smithers.
 func importRunsFlag() urfave.Flag {
-	return &urfave.StringSliceFlag{Name: "run", Usage: "import only the run `R` and the runs from which it was forked (can be repeated)"}
+	return arg.TextsFlag("run", "import only the run `R` and the runs from which it was forked (can be repeated)")
 }
 
 // refuseEmptyRuns returns invalid_run_id if one of runs, the values of --run, is empty.

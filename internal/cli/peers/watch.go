@@ -45,7 +45,7 @@ and tried again after the next change of the database.`,
 			{"follow one run, even before it starts", "git smithers watch smithers.db --run run-a"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			name, runs := c.Args().First(), c.StringSlice("run")
+			name, runs := c.Args().First(), arg.Texts(c, "run")
 			if err := refuseEmptyRuns(runs); err != nil {
 				return err
 			}

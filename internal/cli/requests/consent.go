@@ -4,6 +4,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app"
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/diff/align"
@@ -104,13 +105,13 @@ func changedLines(was, now []string, dots string) (out []string) {
 
 // TrustFilesFlag returns the flag --trust-files, for a command that may run commands on the files of a run from elsewhere.
 func TrustFilesFlag() urfave.Flag {
-	return &urfave.StringSliceFlag{Name: "trust-files", Usage: "run commands on the files of `RUN` without asking, although this clone has not recorded the run"}
+	return arg.TextsFlag("trust-files", "run commands on the files of `RUN` without asking, although this clone has not recorded the run")
 }
 
 // FilesTrust returns what --trust-files says. If there is a terminal to ask at, the person is asked about the files of other runs.
 func FilesTrust(s *session.Session, c *urfave.Context) app.FilesTrust {
 	out := asksForFiles(s)
-	out.TrustFiles = c.StringSlice("trust-files")
+	out.TrustFiles = arg.Texts(c, "trust-files")
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app"
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -19,10 +20,7 @@ import (
 
 // secretFlag returns the flag --secret.
 func secretFlag() urfave.Flag {
-	return &urfave.StringSliceFlag{
-		Name:  "secret",
-		Usage: "take a secret that this clone misses from the variable `NAME`, or with SECRET=NAME from another variable",
-	}
+	return arg.TextsFlag("secret", "take a secret that this clone misses from the variable `NAME`, or with SECRET=NAME from another variable")
 }
 
 // secretProvider provides missing secrets from variables of the environment, or asks the person at the terminal.

@@ -6,6 +6,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app"
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -50,6 +51,6 @@ func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) 
 		out.Logs, out.Colour = func(string) io.Writer { return logsOf(s, painter) }, painter.On()
 	}
 	var err error
-	out.Secrets, err = parseSecrets(s, c.StringSlice("secret"))
+	out.Secrets, err = parseSecrets(s, arg.Texts(c, "secret"))
 	return out, err
 }

@@ -38,7 +38,7 @@ Before that, bundle searches the runs for secrets, as push does; see git smither
 		Examples: []arg.Example{{"write two runs to a file, for a machine without a network", "git smithers bundle triage-1 triage-2 -o runs.bundle"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			file := c.String("output")
-			req := share.BundleRequest{Runs: c.Args().Slice(), Allow: c.StringSlice("allow")}
+			req := share.BundleRequest{Runs: c.Args().Slice(), Allow: arg.Texts(c, "allow")}
 			return withSharer(ctx, s, func(_ *timeline.Store, sharer *share.Sharer) error { return runBundle(ctx, s, sharer, file, req) })
 		},
 	}

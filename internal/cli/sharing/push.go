@@ -65,7 +65,7 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 			{"see which runs would be pushed", "git smithers push --dry-run"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run"), Allow: c.StringSlice("allow")}
+			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run"), Allow: arg.Texts(c, "allow")}
 			args := c.Args().Slice()
 			if len(args) > 0 && args[0] == newestSession { // it is no remote
 				args = slices.Insert(args, 0, "")

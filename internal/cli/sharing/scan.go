@@ -23,7 +23,7 @@ import (
 
 // allowFlag returns the flag --allow of push and bundle.
 func allowFlag() urfave.Flag {
-	return &urfave.StringSliceFlag{Name: "allow", Usage: "let the finding with this `DIGEST` through once"}
+	return arg.TextsFlag("allow", "let the finding with this `DIGEST` through once")
 }
 
 func scanCommand() *arg.Command {
@@ -42,7 +42,7 @@ it through from now on; the reason is kept in this clone, and --allowed lists wh
 --pre-push searches what a git push sends, for a pre-push hook; init installs one.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
-			&urfave.StringSliceFlag{Name: "allow", Usage: "let the finding with this `DIGEST` through from now on"},
+			arg.TextsFlag("allow", "let the finding with this `DIGEST` through from now on"),
 			&urfave.StringFlag{Name: "reason", Usage: "why the findings of --allow are harmless: `TEXT`"},
 			&urfave.BoolFlag{Name: "allowed", Usage: "list what is allowed"},
 			&urfave.StringFlag{Name: "pre-push", Usage: "read from standard input what git pushes to `REMOTE`, and search it"},
@@ -56,7 +56,7 @@ it through from now on; the reason is kept in this clone, and --allowed lists wh
 			return s.WithStore(ctx, func(store *timeline.Store) error {
 				switch {
 				case c.IsSet("allow"):
-					return runAllow(s, store, c.String("reason"), c.StringSlice("allow"))
+					return runAllow(s, store, c.String("reason"), arg.Texts(c, "allow"))
 				case c.Bool("allowed"):
 					return listAllowed(s, store)
 				case c.IsSet("pre-push"):

@@ -65,7 +65,7 @@ Your own files, commits and stashes stay. Objects in git's own packs stay until 
 			&urfave.StringFlag{Name: "workflow", Usage: "choose among the runs of workflow `NAME`"},
 			&urfave.IntFlag{Name: "keep-last", Usage: "keep the `N` runs that ended last"},
 			&urfave.StringFlag{Name: "keep-within", Usage: "keep runs that ended within `D`, such as 30d, 2w or 12h"},
-			&urfave.StringSliceFlag{Name: "keep-label", Usage: "keep forks labeled `L`; may be repeated"},
+			arg.TextsFlag("keep-label", "keep forks labeled `L`; may be repeated"),
 			&urfave.BoolFlag{Name: "sessions", Usage: "prune sessions of coding agents by their age"},
 			&urfave.BoolFlag{Name: "undo", Usage: "restore pruned runs"},
 			&urfave.BoolFlag{Name: "collect", Usage: "free the space of pruned runs; this cannot be undone"},
@@ -111,7 +111,7 @@ type pruneOptions struct {
 func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	opts := pruneOptions{
 		runs: c.Args().Slice(), undo: c.Bool("undo"), collect: c.Bool("collect"), there: c.Bool("remote"),
-		dryRun: c.Bool("dry-run"), sessions: c.Bool("sessions"), policy: prune.Policy{Workflow: c.String("workflow"), Last: c.Int("keep-last"), Labels: c.StringSlice("keep-label")},
+		dryRun: c.Bool("dry-run"), sessions: c.Bool("sessions"), policy: prune.Policy{Workflow: c.String("workflow"), Last: c.Int("keep-last"), Labels: arg.Texts(c, "keep-label")},
 	}
 	var err error
 	if c.IsSet("keep-within") {

@@ -120,24 +120,16 @@ func (p *Plan) withTrees(w *Workspace, f func(objstore.Reader) error) error {
 // compareTrees returns the edits that turn the files of the tree from into those of the tree to, sorted by path. The trees
 // must have passed objstore.CheckChanges.
 func compareTrees(trees objstore.Reader, from, to objstore.ID) ([]edit, error) {
-	builder := &treeBuilder{objects: trees}
-	gone, err := builder.newFiles(to, from)
-	if err != nil {
-		return nil, err
-	}
-	var edits []edit
-	err = builder.compare(from, to, "", func(objstore.ID) bool { return true }, func(path string, now treeFile) {
-		edits = append(edits, edit{path, gone[path], now})
-		delete(gone, path)
+	return compareAt(trees, "", objstore.TreeEntry{Mode: objstore.ModeTree, ID: from}, objstore.TreeEntry{Mode: objstore.ModeTree, ID: to})
+}
+
+// compareAt is compareTrees for what two trees have at a path.
+func compareAt(trees objstore.Reader, path string, from, to objstore.TreeEntry) (edits []edit, err error) {
+	err = (&treeBuilder{objects: trees}).compareAt(path, from, to, func(objstore.ID) bool { return true }, func(path string, was, now treeFile) {
+		edits = append(edits, edit{path, was, now})
 	})
-	if err != nil {
-		return nil, err
-	}
-	for path, was := range gone {
-		edits = append(edits, edit{path: path, from: was})
-	}
 	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.path, b.path) })
-	return edits, nil
+	return edits, err
 }
 
 // diffTreeArgs returns the arguments with which git compares the trees or commits from and to. parseEdits reads git's

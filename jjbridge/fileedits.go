@@ -25,16 +25,27 @@ func (e FileEdit) Op() string {
 	return edit{from: treeFile{e.Was.Mode, e.Was.ID}, to: treeFile{e.Now.Mode, e.Now.ID}}.change().Op
 }
 
-// FileEdits returns the changes that turn the files of the tree from into those of the tree to, sorted by path. If there are too many,
-// the error wraps objstore.ErrTreeSize.
-func FileEdits(ctx context.Context, trees objstore.Reader, from, to objstore.ID) ([]FileEdit, error) {
+// FileEdits returns the changes that turn the files of the tree from into those of the tree to, sorted by path. A zero id is an empty
+// tree. The changes are those at the path under, a file or a folder, and below; "" means all. FileEdits reads no folder that is equal in
+// both trees. If there are too many changes, the error wraps objstore.ErrTreeSize.
+func FileEdits(ctx context.Context, trees objstore.Reader, from, to objstore.ID, under string) ([]FileEdit, error) {
 	if from == to {
 		return nil, nil
 	}
-	if err := objstore.CheckChanges(ctx, trees, from, to); err != nil {
+	was, err := entryAt(trees, from, under)
+	if err != nil {
 		return nil, err
 	}
-	edits, err := compareTrees(trees, from, to)
+	now, err := entryAt(trees, to, under)
+	if err != nil {
+		return nil, err
+	}
+	wasTree, _ := splitEntry(was)
+	nowTree, _ := splitEntry(now)
+	if err := objstore.CheckChanges(ctx, trees, wasTree, nowTree); err != nil {
+		return nil, err
+	}
+	edits, err := compareAt(trees, under, was, now)
 	out := make([]FileEdit, len(edits))
 	for i, e := range edits {
 		out[i] = FileEdit{Path: e.path, Was: FileState{e.from.mode, e.from.id}, Now: FileState{e.to.mode, e.to.id}}
@@ -44,20 +55,25 @@ func FileEdits(ctx context.Context, trees objstore.Reader, from, to objstore.ID)
 
 // FileAt returns what a tree has at a path: a file, a folder or nothing.
 func FileAt(trees objstore.Reader, tree objstore.ID, path string) (FileState, error) {
-	at := FileState{Mode: objstore.ModeTree, ID: tree}
+	e, err := entryAt(trees, tree, path)
+	return FileState{e.Mode, e.ID}, err
+}
+
+// entryAt returns the entry that a tree has at a path, or the zero entry. The path "" is the tree itself.
+func entryAt(trees objstore.Reader, tree objstore.ID, path string) (objstore.TreeEntry, error) {
+	at := objstore.TreeEntry{Mode: objstore.ModeTree, ID: tree}
+	if path == "" {
+		return at, nil
+	}
 	for name := range strings.SplitSeq(path, "/") {
-		if at.Mode != objstore.ModeTree {
-			return FileState{}, nil
+		if at.Mode != objstore.ModeTree || at.ID.IsZero() {
+			return objstore.TreeEntry{}, nil
 		}
 		entries, err := objstore.ReadForeignTree(trees, at.ID)
 		if err != nil {
-			return FileState{}, err
+			return objstore.TreeEntry{}, err
 		}
-		e, ok := objstore.FindEntry(entries, name)
-		if !ok {
-			return FileState{}, nil
-		}
-		at = FileState{e.Mode, e.ID}
+		at, _ = objstore.FindEntry(entries, name)
 	}
 	return at, nil
 }

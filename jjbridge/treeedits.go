@@ -72,16 +72,9 @@ func comparePaths(a, b string) int {
 // of comparePaths. files has the edits of these paths, and may have edits of other paths. A zero base is the empty
 // tree.
 func (b *treeBuilder) build(base objstore.ID, prefix string, paths []string, files map[string]treeFile) (objstore.ID, error) {
-	var entries []objstore.TreeEntry
-	if !base.IsZero() {
-		var err error
-		if entries, err = objstore.ReadForeignTree(b, base); err != nil {
-			return objstore.ID{}, err
-		}
-	}
-	byName := make(map[string]objstore.TreeEntry, len(entries))
-	for _, e := range entries {
-		byName[e.Name] = e
+	_, byName, err := b.entries(base)
+	if err != nil {
+		return objstore.ID{}, err
 	}
 	for len(paths) > 0 {
 		name, _, _ := strings.Cut(paths[0][len(prefix):], "/")
@@ -154,7 +147,7 @@ func (b *treeBuilder) newTrees(oldID, newID objstore.ID) ([][]byte, error) {
 			trees = append(trees, data)
 		}
 		return built
-	}, func(string, treeFile) {})
+	}, func(string, treeFile, treeFile) {})
 	return trees, err
 }
 
@@ -162,47 +155,78 @@ func (b *treeBuilder) newTrees(oldID, newID objstore.ID) ([][]byte, error) {
 // tree. oldID is the id of the old tree, or zero; newID is the id of the new tree.
 func (b *treeBuilder) newFiles(oldID, newID objstore.ID) (map[string]treeFile, error) {
 	files := make(map[string]treeFile)
-	err := b.compare(oldID, newID, "", func(objstore.ID) bool { return true }, func(path string, f treeFile) { files[path] = f })
+	err := b.compare(oldID, newID, "", func(id objstore.ID) bool { return !id.IsZero() }, func(path string, _, now treeFile) {
+		if now.exists() {
+			files[path] = now
+		}
+	})
 	return files, err
 }
 
-// compare compares a new tree with an old tree. newID and oldID are the ids of the trees; oldID may be zero. prefix is
-// the path of both trees: "", or a path with a final slash. compare calls onTree with the id of each new tree that
-// differs from the old tree at the same path, the outermost first. If onTree returns true, compare also compares the
-// entries of this tree. It calls onFile with each file or submodule that is not the same in the old tree. It does not
-// report paths that only the old tree has.
-func (b *treeBuilder) compare(oldID, newID objstore.ID, prefix string, onTree func(objstore.ID) bool, onFile func(path string, f treeFile)) error {
+// entries returns the entries of a tree, also by name. The zero id has no entries.
+func (b *treeBuilder) entries(tree objstore.ID) (list []objstore.TreeEntry, byName map[string]objstore.TreeEntry, err error) {
+	if !tree.IsZero() {
+		list, err = objstore.ReadForeignTree(b, tree)
+	}
+	byName = make(map[string]objstore.TreeEntry, len(list))
+	for _, e := range list {
+		byName[e.Name] = e
+	}
+	return list, byName, err
+}
+
+// compare compares a new tree with an old tree. A zero id is the empty tree. prefix is the path of both trees: "", or a
+// path with a final slash. compare calls onTree with the id of each new tree that differs from the old tree at the same
+// path, the outermost first. If onTree returns true, compare also compares the entries of this tree. It calls onFile
+// with each path at which a file or submodule differs; a treeFile that does not exist means that the tree has none there.
+func (b *treeBuilder) compare(oldID, newID objstore.ID, prefix string, onTree func(objstore.ID) bool, onFile func(path string, was, now treeFile)) error {
 	if oldID == newID || !onTree(newID) {
 		return nil
 	}
-	entries, err := objstore.ReadForeignTree(b, newID)
+	before, gone, err := b.entries(oldID)
 	if err != nil {
 		return err
 	}
-	known := make(map[string]objstore.TreeEntry)
-	if !oldID.IsZero() {
-		old, err := objstore.ReadForeignTree(b, oldID)
-		if err != nil {
+	after, _, err := b.entries(newID)
+	if err != nil {
+		return err
+	}
+	for _, now := range after {
+		was := gone[now.Name]
+		delete(gone, now.Name)
+		if err := b.compareAt(prefix+now.Name, was, now, onTree, onFile); err != nil {
 			return err
 		}
-		for _, e := range old {
-			known[e.Name] = e
-		}
 	}
-	for _, e := range entries {
-		was := known[e.Name]
-		switch {
-		case was == e:
-		case e.Mode != objstore.ModeTree:
-			onFile(prefix+e.Name, treeFile{mode: e.Mode, id: e.ID})
-		default:
-			if was.Mode != objstore.ModeTree {
-				was = objstore.TreeEntry{}
-			}
-			if err := b.compare(was.ID, e.ID, prefix+e.Name+"/", onTree, onFile); err != nil {
-				return err
-			}
+	for _, was := range before {
+		if _, isGone := gone[was.Name]; !isGone {
+			continue
+		}
+		if err := b.compareAt(prefix+was.Name, was, objstore.TreeEntry{}, onTree, onFile); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// compareAt is compare for the entries of both trees at a path. The zero entry means that a tree has nothing there.
+func (b *treeBuilder) compareAt(path string, was, now objstore.TreeEntry, onTree func(objstore.ID) bool, onFile func(path string, was, now treeFile)) error {
+	oldTree, oldFile := splitEntry(was)
+	newTree, newFile := splitEntry(now)
+	if oldFile != newFile {
+		onFile(path, oldFile, newFile)
+	}
+	prefix := ""
+	if path != "" {
+		prefix = path + "/"
+	}
+	return b.compare(oldTree, newTree, prefix, onTree, onFile)
+}
+
+// splitEntry returns the tree or the file of an entry.
+func splitEntry(e objstore.TreeEntry) (objstore.ID, treeFile) {
+	if e.Mode == objstore.ModeTree {
+		return e.ID, treeFile{}
+	}
+	return objstore.ID{}, treeFile{e.Mode, e.ID}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -194,11 +195,11 @@ func (f *filesCheck) named(ctx context.Context, commands []command) ([]string, e
 			}
 			seen[name] = true
 			for _, tree := range trees {
-				has, err := files.HasPath(ctx, f.Store.Objects(), tree, name)
+				at, err := jjbridge.FileAt(f.Store.Objects(), tree, name)
 				if err != nil {
 					return nil, err
 				}
-				if has {
+				if at.Mode != 0 {
 					out = append(out, name)
 					break
 				}

@@ -227,7 +227,7 @@ func Nearest(entries []*Entry, key Key) *Entry {
 // repository must have both trees. Code: limit_exceeded if there are more than MaxFiles, or one is not a file or a symbolic link.
 func (c *Cache) Changes(ctx context.Context, before, after objstore.ID) (files []jjbridge.FileEdit, size int64, err error) {
 	objects := c.store.Objects()
-	files, err = jjbridge.FileEdits(ctx, objects, before, after)
+	files, err = jjbridge.FileEdits(ctx, objects, before, after, "")
 	if err == nil && len(files) > MaxFiles {
 		err = fault.New(fault.LimitExceeded, "more than %d files changed", MaxFiles)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -44,9 +45,9 @@ func KeepsPath(ctx context.Context, s *timeline.Store, query FrameQuery) (bool, 
 			continue // verify reports a damaged revision
 		}
 		for _, tree := range files.TreesOf(vcs) {
-			found, err := files.HasPath(ctx, s.Objects(), tree, query.Path)
-			if err != nil || found {
-				return found, timeline.Explain(err)
+			at, err := jjbridge.FileAt(s.Objects(), tree, query.Path)
+			if err != nil || at.Mode != 0 {
+				return err == nil, timeline.Explain(err)
 			}
 		}
 	}

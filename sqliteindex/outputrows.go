@@ -11,28 +11,24 @@ import (
 	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 )
 
-// rowEncoder encodes outputs of one run as rows of a table. A column that only the schemas of other runs
-// declare stays empty, so that a run's rows depend only on the run's own entries.
+// rowEncoder encodes outputs of one run as rows of a table. A value has the type that the run's own schema declares, and
+// a column that only the schemas of other runs declare stays empty. So a run's rows depend only on the run's own entries.
 type rowEncoder struct {
-	table    *outputTable
-	declared []bool // for each column of the table: whether the run's schema declares it
-	members  bool   // whether at least one declared column holds a property
+	table   *outputTable
+	types   []columns.Type // for each column of the table: the type that the run's schema declares, or ""
+	members bool           // whether at least one declared column holds a property
 }
 
 // newRowEncoder returns the encoder for table t and a run whose schema declares the columns in list.
 func newRowEncoder(t *outputTable, list columns.List) rowEncoder {
-	type source struct {
-		whole    bool
-		property string
-	}
-	known := make(map[source]bool, len(list))
+	known := make(map[columns.Column]columns.Type, len(list))
 	for _, c := range list {
-		known[source{c.Whole, c.Property}] = true
+		known[c.Source()] = c.Type
 	}
-	e := rowEncoder{table: t, declared: make([]bool, len(t.columns))}
+	e := rowEncoder{table: t, types: make([]columns.Type, len(t.columns))}
 	for i, c := range t.columns {
-		e.declared[i] = known[source{c.Whole, c.Property}]
-		e.members = e.members || e.declared[i] && !c.Whole
+		e.types[i] = known[c.Source()]
+		e.members = e.members || e.types[i] != "" && !c.Whole
 	}
 	return e
 }
@@ -47,11 +43,11 @@ func (e rowEncoder) values(output []byte) []any {
 	values := make([]any, len(e.table.columns))
 	for i, c := range e.table.columns {
 		switch {
-		case !e.declared[i]:
+		case e.types[i] == "":
 		case c.Whole:
 			values[i] = string(output)
 		default:
-			values[i] = columnValue(members[c.Property], c.Type)
+			values[i] = columnValue(members[c.Property], e.types[i])
 		}
 	}
 	return values
@@ -104,7 +100,7 @@ func columnValue(value json.RawMessage, kind columns.Type) any {
 		if f, err := strconv.ParseFloat(string(value), 64); err == nil {
 			return f
 		}
-	case columns.JSON:
+	case columns.JSON, columns.Mixed:
 	}
 	return string(value)
 }

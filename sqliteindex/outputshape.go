@@ -159,9 +159,9 @@ func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
 	var b strings.Builder
 	b.WriteString("CREATE TABLE " + quoted(t.name) + " (run_id TEXT NOT NULL, node_id TEXT NOT NULL, iteration INTEGER NOT NULL DEFAULT 0")
 	for _, c := range t.columns {
-		b.WriteString(", " + quoted(c.name) + " " + c.declaration())
+		b.WriteString(", " + quoted(c.name) + " " + declarationOf(c.Type))
 	}
-	b.WriteString(", " + textColumn + " " + tableColumn{Column: columns.Column{Whole: true, Type: columns.JSON}}.declaration())
+	b.WriteString(", " + textColumn + " " + declarationOf(columns.JSON))
 	b.WriteString(", PRIMARY KEY (run_id, node_id, iteration))")
 	if err := u.run(ctx, b.String()); err != nil {
 		return err

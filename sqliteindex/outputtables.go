@@ -40,32 +40,29 @@ type tableColumn struct {
 	name string
 }
 
-// declaration returns the column's SQL type. The first word is the kind of the column; the second word
+// declarationOf returns the SQL type of a column of the given type. The first word is the kind of the column; the second word
 // selects the affinity that stores values unchanged.
-func (c tableColumn) declaration() string {
-	switch c.Type.Kind() {
-	case string(columns.String):
+func declarationOf(t columns.Type) string {
+	switch t {
+	case columns.String:
 		return "STRING TEXT"
-	case string(columns.Number):
+	case columns.Number, columns.Integer:
 		return "NUMBER BLOB"
-	case string(columns.Boolean):
+	case columns.Boolean:
 		return "BOOLEAN BLOB"
+	case columns.Mixed:
+		return "JSON BLOB"
 	}
 	return "JSON TEXT"
 }
 
-// kindOf returns the kind of a column whose declared SQL type is declaration. It returns "" if no column of an
-// output table has this type.
-func kindOf(declaration string) string {
-	switch declaration {
-	case "STRING TEXT":
-		return string(columns.String)
-	case "NUMBER BLOB":
-		return string(columns.Number)
-	case "BOOLEAN BLOB":
-		return string(columns.Boolean)
-	case "JSON TEXT":
-		return string(columns.JSON)
+// typeDeclared returns the type of a column whose declared SQL type is declaration, with Number for Integer. It returns
+// "" if no column of an output table has this type.
+func typeDeclared(declaration string) columns.Type {
+	for _, t := range []columns.Type{columns.String, columns.Number, columns.Boolean, columns.JSON, columns.Mixed} {
+		if declarationOf(t) == declaration {
+			return t
+		}
 	}
 	return ""
 }
@@ -163,7 +160,7 @@ func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 		if declared[key] == nil {
 			declared[key] = make(map[string]columns.List)
 		}
-		declared[key][workflow] = declared[key][workflow].Merge(list)
+		declared[key][workflow] = declared[key][workflow].Union(list)
 		return struct{}{}, err
 	}, sqlDeclared)
 	return declared.catalog(), err
@@ -209,18 +206,21 @@ func (d declaredOutputs) catalog() catalog {
 }
 
 // agree returns the columns of one key's outputs, merged over all workflows. byWorkflow has the columns that each
-// workflow declares. agreed is false, and all is nil, if two workflows give a column different kinds.
+// workflow declares. agreed is false, and all is nil, if two workflows give a column different kinds. A workflow whose own
+// runs give the column different kinds agrees with all others.
 func agree(byWorkflow map[string]columns.List) (all columns.List, agreed bool) {
 	kinds := make(map[columns.Column]string)
 	for _, declared := range byWorkflow {
 		for _, c := range declared {
-			source := columns.Column{Whole: c.Whole, Property: c.Property}
-			if kind, known := kinds[source]; known && kind != c.Type.Kind() {
+			if c.Type == columns.Mixed {
+				continue
+			}
+			if kind, known := kinds[c.Source()]; known && kind != c.Type.Kind() {
 				return nil, false
 			}
-			kinds[source] = c.Type.Kind()
+			kinds[c.Source()] = c.Type.Kind()
 		}
-		all = all.Merge(declared)
+		all = all.Union(declared)
 	}
 	return all, true
 }

@@ -245,27 +245,42 @@ func TestASplitNameIsNobodys(t *testing.T) {
 	assert.Empty(t, ask(t, x, "SELECT * FROM plan_"))
 }
 
-// TestATypeThatChangesIsReadAgain from the runs that have outputs of it.
-func TestATypeThatChangesIsReadAgain(t *testing.T) {
+// TestAValueKeepsItsSpellingWhateverOtherRunsBring: a fetched run of the same workflow changes no answer of mine.
+func TestAValueKeepsItsSpellingWhateverOtherRunsBring(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"that are as they were", "that went on meanwhile"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			old := w.run(t, "old", w.workflowDraft("old", "w", map[string]string{"out": object("v:string", "i:integer")}), stateDraft(setOutput("out", "n", 0, `{"v":"1","i":12345678901234567890}`)))
-			x := w.detailed(t)
-			w.run(t, "new", w.workflowDraft("new", "w", map[string]string{"out": object("v:number", "i:number")}), stateDraft(setOutput("out", "n", 0, `{"v":1,"i":2}`)))
-			if name == "that went on meanwhile" {
-				w.extend(t, old, frameDraft())
-			}
-
-			require.NoError(t, x.SyncDetails(t.Context(), "new", "old"))
-
-			assert.Equal(t, []string{"i number", "v json"}, columnsOf(t, x, "out"))
-			assert.Equal(t, [][]any{{"new", json.RawMessage(`1`), 2.0}, {"old", json.RawMessage(`"1"`), 12345678901234567168.0}},
-				ask(t, x, "SELECT run_id, v, i FROM out ORDER BY 1"))
-			assert.Equal(t, w.detailTruth(t), tablesAt(t, detailsPath(w.indexPath())))
-		})
+	w := newWorld(t)
+	mine := map[string]string{"out": object("s:string", "i:integer", "f:number", "b:boolean", "j:array", "k:string")}
+	for i, output := range []string{`{"s":"ok","i":9007199254740993,"f":9.5,"b":true,"j":[1, 2],"k":"5"}`, `{"s":"no","i":10,"f":10,"b":false,"j":[],"k":"x"}`} {
+		w.run(t, fmt.Sprintf("mine-%d", i), w.workflowDraft(fmt.Sprintf("mine-%d", i), "w", mine), stateDraft(setOutput("out", "n", 0, output)))
+	}
+	w.run(t, "other", w.workflowDraft("other", "another", mine))
+	x := w.detailed(t)
+	queries := []string{
+		"SELECT count(*) FROM out WHERE run_id LIKE 'mine-%' AND s = 'ok'",
+		"SELECT count(*), sum(i) FROM out WHERE run_id LIKE 'mine-%' AND i > 9",
+		"SELECT i, f FROM out WHERE run_id LIKE 'mine-%' ORDER BY f",
+		"SELECT max(f) FROM out WHERE run_id LIKE 'mine-%' AND f > 9.7",
+		"SELECT count(*) FROM out WHERE run_id LIKE 'mine-%' AND b",
+		"SELECT count(*) FROM out WHERE run_id LIKE 'mine-%' AND json_array_length(j) = 2",
+		"SELECT s, j, k FROM out WHERE run_id LIKE 'mine-%' ORDER BY s",
+	}
+	var before [][][]any
+	for _, query := range queries {
+		before = append(before, ask(t, x, query))
+	}
+	for i, schema := range []string{
+		object("s:number", "i:string", "f:string", "b:string", "j:string", "k:integer"),
+		object("s:array", "i:number", "f:integer", "b:array", "j:number", "k:array"),
+	} {
+		run := fmt.Sprintf("fetched-%d", i)
+		w.run(t, run, w.workflowDraft(run, "w", map[string]string{"out": schema}),
+			stateDraft(setOutput("out", "n", 0, `{"s":1,"i":"1","f":"1","b":"1","j":"1","k":1}`)))
+		require.NoError(t, x.SyncDetails(t.Context()))
+		for i, query := range queries {
+			assert.Equal(t, before[i], ask(t, x, query), query)
+		}
+		assert.Equal(t, []string{"b json", "f json", "i json", "j json", "k json", "s json"}, columnsOf(t, x, "out"))
+		assert.Equal(t, w.detailTruth(t), tablesAt(t, detailsPath(w.indexPath())))
 	}
 }
 

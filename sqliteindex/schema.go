@@ -37,7 +37,7 @@ func baseSchema() schema {
 // query can use both.
 func detailSchema() schema {
 	return schema{
-		applicationID: smithersnames.DetailIndexID, version: 17, tables: []string{baseTables, frameIDsTable, detailTables},
+		applicationID: smithersnames.DetailIndexID, version: 18, tables: []string{baseTables, frameIDsTable, detailTables},
 		collections: detailCollections(), tips: sqlDetailTips, detailed: true,
 	}
 }

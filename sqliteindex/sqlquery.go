@@ -111,8 +111,10 @@ func readAnswer(rows *sql.Rows) (*Answer, error) {
 		return nil, err
 	}
 	answer := &Answer{Columns: make([]Column, len(types)), Rows: [][]any{}}
+	declared := make([]columns.Type, len(types))
 	for i, t := range types {
-		answer.Columns[i] = Column{t.Name(), kindOf(t.DatabaseTypeName())}
+		declared[i] = typeDeclared(t.DatabaseTypeName())
+		answer.Columns[i] = Column{t.Name(), declared[i].Kind()}
 	}
 	for rows.Next() {
 		row, places := make([]any, len(types)), make([]any, len(types))
@@ -123,23 +125,25 @@ func readAnswer(rows *sql.Rows) (*Answer, error) {
 			return nil, err
 		}
 		for i := range row {
-			row[i] = decodeValue(row[i], answer.Columns[i].Kind)
+			row[i] = decodeValue(row[i], declared[i])
 		}
 		answer.Rows = append(answer.Rows, row)
 	}
 	return answer, rows.Err()
 }
 
-// decodeValue returns a column's value as it was in the output: 0 and 1 of a boolean column as a bool, and
-// JSON of a json column as a json.RawMessage. It returns any other value unchanged.
-func decodeValue(value any, kind string) any {
+// decodeValue returns the value of a column of type t as it was in the output: 0 and 1 of a boolean column as a bool, and
+// JSON of a json column as a json.RawMessage. In a column of mixed type, only an object, an array and a quoted text are
+// taken for JSON. It returns any other value unchanged.
+func decodeValue(value any, t columns.Type) any {
 	switch v := value.(type) {
 	case int64:
-		if kind == string(columns.Boolean) && (v == 0 || v == 1) {
+		if t == columns.Boolean && (v == 0 || v == 1) {
 			return v == 1
 		}
 	case string:
-		if kind == string(columns.JSON) && json.Valid([]byte(v)) {
+		quoted := t == columns.Mixed && strings.IndexAny(v, `{["`) == 0
+		if (t == columns.JSON || quoted) && json.Valid([]byte(v)) {
 			return json.RawMessage(v)
 		}
 	}

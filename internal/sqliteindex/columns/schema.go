@@ -16,19 +16,24 @@ import (
 // Type is the type of an output table's column.
 type Type string
 
-// The types of columns. JSON holds any value as JSON text.
+// The types of columns. JSON holds any value as JSON text. Mixed is the type of a column to which runs give different
+// kinds: each row holds its value as the type of its own run does.
 const (
 	String  Type = "string"
 	Number  Type = "number"
 	Integer Type = "integer"
 	Boolean Type = "boolean"
 	JSON    Type = "json"
+	Mixed   Type = "mixed"
 )
 
-// Kind returns Smithers' word for the type: number for Integer, and otherwise the type itself.
+// Kind returns Smithers' word for the type: number for Integer, json for Mixed, and otherwise the type itself.
 func (t Type) Kind() string {
-	if t == Integer {
+	switch t {
+	case Integer:
 		return string(Number)
+	case Mixed:
+		return string(JSON)
 	}
 	return string(t)
 }
@@ -46,12 +51,26 @@ func (t Type) merge(other Type) Type {
 	return JSON
 }
 
+// union returns the type of a column to which some runs give the type t, and others the type other.
+func (t Type) union(other Type) Type {
+	switch {
+	case t == other:
+		return t
+	case t.Kind() == string(Number) && other.Kind() == string(Number):
+		return Number
+	}
+	return Mixed
+}
+
 // Column declares one column. It holds a property of the output or, if Whole is true, the whole output.
 type Column struct {
 	Whole    bool
 	Property string
 	Type     Type
 }
+
+// Source returns what the column holds: c without its type.
+func (c Column) Source() Column { return Column{Whole: c.Whole, Property: c.Property} }
 
 // compare returns a negative number if c comes before other, 0 if both hold the same, and a positive number if
 // c comes after other. The column for the whole output comes first; the others are sorted by property.
@@ -72,9 +91,16 @@ type List []Column
 // Whole returns the columns for outputs without a schema: one column for the whole output.
 func Whole() List { return List{{Whole: true, Type: JSON}} }
 
-// Merge returns the columns that are in c or in other. Both lists must be sorted, and so is the result. A column in
-// both lists gets a type that can hold the values of both.
-func (c List) Merge(other List) List {
+// Merge returns the columns that are in c or in other, which definitions of one run declare. A column in both lists gets
+// a type that can hold the values of both.
+func (c List) Merge(other List) List { return c.merge(other, Type.merge) }
+
+// Union returns the columns that are in c or in other, which different runs declare.
+func (c List) Union(other List) List { return c.merge(other, Type.union) }
+
+// merge returns the columns that are in c or in other. Both lists must be sorted, and so is the result. A column in both
+// lists gets the type that typeOfBoth returns.
+func (c List) merge(other List, typeOfBoth func(Type, Type) Type) List {
 	var merged List
 	for len(c) > 0 && len(other) > 0 {
 		switch order := c[0].compare(other[0]); {
@@ -84,7 +110,7 @@ func (c List) Merge(other List) List {
 			merged, other = append(merged, other[0]), other[1:]
 		default:
 			both := c[0]
-			both.Type = both.Type.merge(other[0].Type)
+			both.Type = typeOfBoth(both.Type, other[0].Type)
 			merged, c, other = append(merged, both), c[1:], other[1:]
 		}
 	}

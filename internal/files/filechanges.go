@@ -103,7 +103,7 @@ func sumNumstat(out string) FileChanges {
 func Numstat(s *timeline.Store) (git *gitexec.Git, args []string) {
 	git = gitexec.New(s.Repo(), append(slices.Clone(s.Env()), "GIT_NO_LAZY_FETCH=1"))
 	return git, []string{
-		"-c", "core.bigFileThreshold=1m", "diff-tree", "-r", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"-c", "core.bigFileThreshold=" + LargeFile, "diff-tree", "-r", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
 		"--ignore-submodules=none", "--diff-algorithm=myers",
 	}
 }

@@ -10,17 +10,21 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // FileDiff is how one file differs between two trees.
 type FileDiff struct {
 	jjbridge.PathChange
 
-	FromMode, ToMode string // git's modes, such as 100755; "" where the file does not exist
-	Binary           bool   // git compares the file as a whole, because it is binary or large
-	Added, Removed   int64  // the numbers of changed lines
+	OldPath          string      // the path before a rename; "" unless the command looks for renames (-M) and has found one
+	FromMode, ToMode string      // git's modes, such as 100755; "" where the file does not exist
+	FromID, ToID     objstore.ID // zero where the file does not exist
+	Binary           bool        // git compares the file as a whole, because it is binary or large
+	Added, Removed   int64       // the numbers of changed lines
 	Hunks            []Hunk
-	HunksLeft        int // the number of hunks that are not in Hunks, because of the limits
+	HunksLeft        int    // the number of hunks that are not in Hunks, because of the limits
+	Patch            []byte // the lines of git for the file, which git apply takes; nil without DiffLimits.Patches
 }
 
 // Hunk is a group of changed lines with the lines around it.
@@ -36,6 +40,7 @@ type DiffLimits struct {
 	FileLines int64 // changed lines of a file
 	FileBytes int   // bytes of all lines of a file
 	Bytes     int   // bytes of all lines
+	Patches   bool  // the patch of each file is kept as a whole, too; the caller bounds what is read
 }
 
 // DefaultDiffLimits are the limits for a view of a difference.
@@ -43,11 +48,14 @@ func DefaultDiffLimits() DiffLimits {
 	return DiffLimits{FileLines: 2000, FileBytes: 200 << 10, Bytes: 4 << 20}
 }
 
+// LargeFile is the size from which git compares a file as a whole, as it does a binary file: here 1 MiB.
+const LargeFile = "1m"
+
 // DiffArguments returns the arguments of the git command whose output ReadDiff reads. The caller adds the ids of the two trees, and
-// perhaps paths. The command starts no program of the user's configuration. A file above 1 MiB counts as binary, as in Numstat.
-func DiffArguments() []string {
+// perhaps paths. The command starts no program of the user's configuration. A file of the size large, such as LargeFile, counts as binary.
+func DiffArguments(large string) []string {
 	return []string{
-		"-c", "core.bigFileThreshold=1m", "-c", "diff.suppressBlankEmpty=false",
+		"-c", "core.bigFileThreshold=" + large, "-c", "diff.suppressBlankEmpty=false",
 		"diff-tree", "-r", "--raw", "-z", "--patch", "--unified=3", "--inter-hunk-context=0", "--no-renames", "--no-ext-diff", "--no-textconv",
 		"--no-color", "--ignore-submodules=none", "--diff-algorithm=myers", "--submodule=short",
 	}
@@ -74,10 +82,11 @@ type diffReader struct {
 	files []FileDiff
 	types []bool // for each file: its kind has changed, so git shows it as a removed and a new file
 	line  []byte // the next line of the patch
+	patch []byte // the lines before it of the same file, if patches are kept
 }
 
-// readFiles reads the list of files: for each one ":<mode> <mode> <id> <id> <status>", a NUL, the path and a NUL. An empty record ends the
-// list. Without a difference, there is no output.
+// readFiles reads the list of files: for each one ":<mode> <mode> <id> <id> <status>", a NUL, the path and a NUL; for a renamed file, the old
+// path comes before. An empty record ends the list. Without a difference, there is no output.
 func (d *diffReader) readFiles() error {
 	for {
 		facts, err := d.in.ReadString(0)
@@ -93,7 +102,18 @@ func (d *diffReader) readFiles() error {
 			PathChange: jjbridge.PathChange{Path: strings.TrimSuffix(path, "\x00"), Op: jjbridge.OpModify},
 			FromMode:   strings.TrimPrefix(fields[0], ":"), ToMode: fields[1], Hunks: []Hunk{},
 		}
+		var toErr error
+		f.FromID, err = objstore.ParseID(fields[2])
+		if f.ToID, toErr = objstore.ParseID(fields[3]); err != nil || toErr != nil {
+			return errDiff
+		}
 		switch fields[4][0] {
+		case 'R':
+			path, err := d.in.ReadString(0)
+			if err != nil {
+				return errors.Join(errDiff, err)
+			}
+			f.OldPath, f.Path = f.Path, strings.TrimSuffix(path, "\x00")
 		case 'A':
 			f.Op, f.FromMode = jjbridge.OpAdd, ""
 		case 'D':
@@ -120,6 +140,7 @@ func (d *diffReader) readPatch() error {
 			}
 		}
 		d.left -= min(d.limits.FileBytes, d.left) - f.left
+		f.file.Patch, d.patch = d.patch, nil
 	}
 	if d.line != nil {
 		return errDiff
@@ -129,6 +150,9 @@ func (d *diffReader) readPatch() error {
 
 // next reads the next line of the patch, without the line feed. At the end of the patch, line is nil.
 func (d *diffReader) next() error {
+	if d.limits.Patches && d.line != nil {
+		d.patch = append(append(d.patch, d.line...), '\n')
+	}
 	line, err := d.in.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
 		d.line, err = nil, nil

@@ -16,7 +16,7 @@ import (
 // diffOf returns what git says about the files of HEAD and of the commit from.
 func diffOf(t *testing.T, repo *repotest.Repo, from string) string {
 	t.Helper()
-	out, err := repo.GitErr(append(files.DiffArguments(), from, "HEAD")...)
+	out, err := repo.GitErr(append(files.DiffArguments(files.LargeFile), from, "HEAD")...)
 	require.NoError(t, err)
 	return out
 }

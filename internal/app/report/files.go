@@ -1,13 +1,12 @@
 package report
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"io"
 	"maps"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -20,7 +19,7 @@ import (
 )
 
 const (
-	maxPatch     = 4 << 20 // bytes of a patch that are read
+	maxPatch     = 4 << 20 // bytes of the lines of all files of two trees
 	maxFiles     = 100     // files of a part
 	maxFileLines = 400     // lines of a file
 )
@@ -59,18 +58,9 @@ func (r *runReader) tree(ctx context.Context, part *Part, from, to objstore.ID) 
 	if err := files.CheckChanges(ctx, r.store, from, to); err != nil {
 		return err
 	}
-	raw, err := r.git(ctx, maxPatch, "-z", "--raw", "--no-abbrev", from.String(), to.String())
+	changes, err := r.diff(ctx, from, to)
 	if err != nil {
 		return err
-	}
-	changes := readRaw(string(raw))
-	patch, err := r.git(ctx, maxPatch, "-p", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", from.String(), to.String())
-	if err != nil {
-		return err
-	}
-	patches := splitPatch(patch)
-	if len(patches) > len(changes) || len(patch) >= maxPatch {
-		patches = patches[:min(max(len(patches)-1, 0), len(changes))] // the last is not whole
 	}
 	for i, change := range changes {
 		if i >= maxFiles {
@@ -79,197 +69,119 @@ func (r *runReader) tree(ctx context.Context, part *Part, from, to objstore.ID) 
 			break
 		}
 		part.Code.Files++
-		if change.op == 'R' { // counted as everywhere else: one is removed, one is added
+		if change.OldPath != "" { // counted as everywhere else: one is removed, one is added
 			part.Code.Files++
 		}
-		var hunks []byte
-		if i < len(patches) {
-			hunks = patches[i]
-		}
-		r.file(part, change, hunks, i < len(patches))
+		r.file(part, change)
 	}
 	return nil
 }
 
-// git returns what git diff-tree prints, at most most bytes. It reads no settings and attributes of the working copy, fetches
-// nothing, and takes a file above 1 MiB for binary, as files.Numstat does.
-func (r *runReader) git(ctx context.Context, most int64, args ...string) (out []byte, err error) {
+// diff returns the files that differ. A renamed file has both paths.
+func (r *runReader) diff(ctx context.Context, from, to objstore.ID) (changes []files.FileDiff, err error) {
 	git := gitexec.New(r.store.Repo(), append(slices.Clone(r.store.Env()), "GIT_NO_LAZY_FETCH=1"))
-	enough := errors.New("enough was read")
-	_, err = git.Read(ctx, nil, slices.Concat([]string{
-		"-c", "core.bigFileThreshold=1m", "-c", "core.quotePath=true", "diff-tree", "-r", "-M", "-l200", "--no-ext-diff", "--no-textconv", "--no-color",
-		"--ignore-submodules=none", "--diff-algorithm=myers",
-	}, args), func(r io.Reader) error {
-		var err error
-		if out, err = io.ReadAll(io.LimitReader(r, most)); err == nil && int64(len(out)) == most {
-			err = enough
-		}
+	args := append(files.DiffArguments(files.LargeFile), "-M", "-l200", from.String(), to.String())
+	_, err = git.Read(ctx, nil, args, func(out io.Reader) error {
+		changes, err = files.ReadDiff(out, files.DiffLimits{FileLines: math.MaxInt64, FileBytes: maxPatch, Bytes: maxPatch})
 		return err
 	})
-	if errors.Is(err, enough) {
-		err = nil
-	}
-	return out, timeline.Explain(err)
+	return changes, timeline.Explain(err)
 }
 
-// A rawChange is a line of git diff-tree --raw.
-type rawChange struct {
-	fromMode, toMode string // "000000" for no file
-	from, to         string // object ids
-	op               byte   // A, D, M, R, C or T
-	path, old        string // old is the path before a rename or a copy
-}
-
-// readRaw reads the output of git diff-tree -z --raw. It leaves out an incomplete record at the end.
-func readRaw(out string) []rawChange {
-	var list []rawChange
-	fields := strings.Split(out, "\x00")
-	for i := 0; i+1 < len(fields); {
-		words := strings.Fields(strings.TrimPrefix(fields[i], ":"))
-		if len(words) != 5 || words[4] == "" {
-			break
-		}
-		c := rawChange{fromMode: words[0], toMode: words[1], from: words[2], to: words[3], op: words[4][0], path: fields[i+1]}
-		i += 2
-		if c.op == 'R' || c.op == 'C' {
-			if i+1 >= len(fields) {
-				break
-			}
-			c.old, c.path = c.path, fields[i]
-			i++
-		}
-		list = append(list, c)
-	}
-	return list
-}
-
-// splitPatch splits a patch into the patches of its files. No line of a file begins like the first line of such a patch: it has one
-// of the characters " +-\" before it. A file that has become a link, or the other way round, has two patches with one first line.
-func splitPatch(patch []byte) [][]byte {
-	var parts [][]byte
-	for line := range bytes.Lines(patch) {
-		last := len(parts) - 1
-		if last < 0 || bytes.HasPrefix(line, []byte("diff --git ")) && !bytes.HasPrefix(parts[last], line) {
-			parts, last = append(parts, nil), last+1
-		}
-		parts[last] = append(parts[last], line...)
-	}
-	return parts
-}
-
-// what returns in words what happened to a file, but for its lines; "" for nothing else.
-func (c rawChange) what() string {
+// whatHappened returns in words what happened to a file, but for its lines; "" for nothing else.
+func whatHappened(f files.FileDiff) string {
 	var words []string
-	switch c.op {
-	case 'A':
+	isNew, isGone := f.FromMode == "", f.ToMode == ""
+	if isNew {
 		words = append(words, "new")
-	case 'D':
+	}
+	if isGone {
 		words = append(words, "removed")
 	}
 	const link, exec, module = "120000", "100755", "160000"
 	switch {
-	case c.toMode == module || c.fromMode == module:
+	case f.ToMode == module || f.FromMode == module:
 		words = append(words, "submodule")
-	case c.op == 'T' && c.toMode == link:
+	case f.ToMode == link && f.FromMode != link && !isNew:
 		words = append(words, "now a symbolic link")
-	case c.op == 'T' && c.fromMode == link:
+	case f.FromMode == link && f.ToMode != link && !isGone:
 		words = append(words, "no longer a symbolic link")
-	case c.toMode == link || c.op == 'D' && c.fromMode == link:
+	case f.ToMode == link || f.FromMode == link:
 		words = append(words, "symbolic link")
-	case c.op == 'A' && c.toMode == exec:
+	case isNew && f.ToMode == exec:
 		words = append(words, "executable")
-	case c.op != 'A' && c.op != 'D' && c.toMode == exec && c.fromMode != exec:
+	case f.ToMode == exec && f.FromMode != exec:
 		words = append(words, "now executable")
-	case c.op != 'A' && c.op != 'D' && c.fromMode == exec && c.toMode != exec:
+	case f.FromMode == exec && f.ToMode != exec && !isGone:
 		words = append(words, "no longer executable")
 	}
 	return strings.Join(words, ", ")
 }
 
-// file adds the lines of a changed file to a part. patch has its hunks; known is false if the patch was not read.
-func (r *runReader) file(part *Part, c rawChange, patch []byte, known bool) {
-	head := Line{Kind: FileLine, Text: r.line(c.path, nameShown), Tool: c.what()}
-	if c.old != "" {
-		verb := "renamed from "
-		if c.op == 'C' {
-			verb = "copied from "
-		}
-		head.Tool = strings.TrimSuffix(verb+r.line(c.old, nameShown)+", "+head.Tool, ", ")
+// file adds the lines of a changed file to a part.
+func (r *runReader) file(part *Part, f files.FileDiff) {
+	head := Line{Kind: FileLine, Text: r.line(f.Path, nameShown), Tool: whatHappened(f)}
+	if f.OldPath != "" {
+		head.Tool = strings.TrimSuffix("renamed from "+r.line(f.OldPath, nameShown)+", "+head.Tool, ", ")
 	}
-	lines, left := r.hunks(c, patch)
-	for _, line := range lines {
-		if line.Kind == AddedLine {
-			head.Code.Added++
-		}
-		if line.Kind == RemovedLine {
-			head.Code.Removed++
-		}
-	}
+	var lines []Line
 	switch {
-	case !known:
+	case f.HunksLeft > 0:
 		head.Tool = strings.TrimPrefix(head.Tool+", too large to show", ", ")
-	case bytes.Contains(patch, []byte("\nBinary files ")) && len(lines) == 0:
+	case len(f.Hunks) > 0:
+		lines = r.hunks(f)
+		head.Code.Added, head.Code.Removed = f.Added, f.Removed
+	case f.Binary:
 		head.Tool = strings.TrimPrefix(head.Tool+", binary or above 1 MiB", ", ")
 		part.Code.Uncounted++
 	}
 	part.Code.Added += head.Code.Added
 	part.Code.Removed += head.Code.Removed
 	if most := maxFileLines; len(lines) > most {
-		left, lines = left+len(lines)-most, lines[:most]
+		part.Left += len(lines) - most
+		lines = lines[:most]
 	}
-	part.Left += left
 	part.Lines = append(append(part.Lines, head), lines...)
 }
 
 // hunks returns the lines of a file's patch. Lines of a file with a secret are those of its content without the secret.
-func (r *runReader) hunks(c rawChange, patch []byte) (lines []Line, left int) {
-	was, is := r.clean(c.from, firstOf(c.old, c.path)), r.clean(c.to, c.path)
-	var from, to int // the numbers of the next lines
-	in := false
-	for text := range strings.Lines(string(patch)) {
-		text = strings.TrimSuffix(text, "\n")
-		if strings.HasPrefix(text, "@@ ") {
-			from, to = hunkStart(text)
-			if in || max(from, to) > 1 {
-				lines = append(lines, Line{Kind: HunkLine})
+func (r *runReader) hunks(f files.FileDiff) (lines []Line) {
+	was, is := r.clean(f.FromID, cmp.Or(f.OldPath, f.Path)), r.clean(f.ToID, f.Path)
+	for i, hunk := range f.Hunks {
+		from, to := int(hunk.From), int(hunk.To) // the numbers of the next lines
+		// A file that becomes a link has two hunks that follow no other.
+		if i > 0 && from > 0 || max(from, to) > 1 {
+			lines = append(lines, Line{Kind: HunkLine})
+		}
+		for _, text := range hunk.Lines {
+			line := Line{Text: text[1:]}
+			switch text[0] {
+			case ' ':
+				line.Kind, line.Number = SameLine, to
+				line.Text = lineOf(is, to, line.Text)
+				from, to = from+1, to+1
+			case '-':
+				line.Kind, line.Number = RemovedLine, from
+				line.Text = lineOf(was, from, line.Text)
+				from++
+			case '+':
+				line.Kind, line.Number = AddedLine, to
+				line.Text = lineOf(is, to, line.Text)
+				to++
+			default: // no line feed at the end
+				line = Line{Kind: HunkLine, Text: "no line feed at the end of the file"}
 			}
-			in = true
-			continue
+			line.Text, line.Cut = cut(strings.TrimSuffix(line.Text, "\r"), lineShown)
+			lines = append(lines, line)
 		}
-		if strings.HasPrefix(text, "diff --git ") {
-			in = false
-		}
-		if !in || text == "" {
-			continue
-		}
-		line := Line{Text: text[1:]}
-		switch text[0] {
-		case ' ':
-			line.Kind, line.Number = SameLine, to
-			line.Text = lineOf(is, to, line.Text)
-			from, to = from+1, to+1
-		case '-':
-			line.Kind, line.Number = RemovedLine, from
-			line.Text = lineOf(was, from, line.Text)
-			from++
-		case '+':
-			line.Kind, line.Number = AddedLine, to
-			line.Text = lineOf(is, to, line.Text)
-			to++
-		default: // no line feed at the end
-			line = Line{Kind: HunkLine, Text: "no line feed at the end of the file"}
-		}
-		line.Text, line.Cut = cut(strings.TrimSuffix(line.Text, "\r"), lineShown)
-		lines = append(lines, line)
 	}
 	markWords(lines)
-	return lines, 0
+	return lines
 }
 
 // clean returns the lines of a file without its secrets, or nil if it has none, or is too large for a patch with lines.
-func (r *runReader) clean(id, path string) []string {
-	blob, err := objstore.ParseID(id)
-	if err != nil || blob.IsZero() {
+func (r *runReader) clean(blob objstore.ID, path string) []string {
+	if blob.IsZero() {
 		return nil
 	}
 	_, content, err := r.store.Objects().Get(blob)
@@ -292,28 +204,6 @@ func lineOf(lines []string, number int, text string) string {
 		return ""
 	}
 	return lines[number-1]
-}
-
-// firstOf returns the first text that is not empty.
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// hunkStart returns the numbers of the first lines of a hunk: @@ -FROM,N +TO,N @@.
-func hunkStart(head string) (from, to int) {
-	for _, word := range strings.Fields(head)[1:3] {
-		first, _, _ := strings.Cut(word[1:], ",")
-		n, _ := strconv.Atoi(first) // git wrote it
-		if word[0] == '-' {
-			from = n
-		} else {
-			to = n
-		}
-	}
-	return from, to
 }
 
 // markWords marks what differs in lines that replace as many lines.

@@ -38,7 +38,7 @@ type HunkDocument struct {
 // FileDiffs returns the files that differ between two trees, sorted as git sorts them, with their changed lines. where, trees and paths are as
 // for PathChanges. If there is no error, the result is not nil.
 func FileDiffs(ctx context.Context, s *session.Session, where []string, trees Trees, paths []string, limits files.DiffLimits) ([]FileDocument, error) {
-	args := append(trees.Arguments(append(slices.Clone(where), files.DiffArguments()...)), paths...)
+	args := append(trees.Arguments(append(slices.Clone(where), files.DiffArguments(files.LargeFile)...)), paths...)
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := exec.CommandContext(running, "git", args...)

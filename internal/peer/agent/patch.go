@@ -1,12 +1,9 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/internal/files"
@@ -19,6 +16,12 @@ import (
 
 // maxPatches is the size of all patches of a frame, in bytes, above which there are none: a stranger may have made the files.
 const maxPatches = 256 << 20
+
+// The sizes from which git makes a binary patch of a file: git's own, and every size.
+const (
+	gitsOwn   = "512m"
+	everySize = "0"
+)
 
 // FileDiff is the change of a file, for git apply.
 type FileDiff struct {
@@ -37,64 +40,41 @@ func filePatches(ctx context.Context, s *timeline.Store, from, to objstore.ID) (
 	if err := files.CheckChanges(ctx, s, from, to); err != nil {
 		return nil, err
 	}
-	out, err := gitPatch(ctx, s, nil, from.String(), to.String())
+	changed, err := gitPatches(ctx, s, gitsOwn, from.String(), to.String())
 	if err != nil {
 		return nil, err
 	}
-	for _, patch := range splitPatch(out) {
-		path := pathOfPatch(patch)
+	for _, f := range changed {
+		patch := f.Patch
 		if !utf8.Valid(patch) {
-			// git takes a file above the threshold for binary.
-			if patch, err = gitPatch(ctx, s, []string{"-c", "core.bigFileThreshold=0"}, from.String(), to.String(), "--", path); err != nil {
+			again, err := gitPatches(ctx, s, everySize, from.String(), to.String(), "--", f.Path)
+			if err != nil {
 				return nil, err
 			}
+			for _, same := range again { // and what is below the path, if a folder took the file's place
+				if same.Path == f.Path {
+					patch = same.Patch
+				}
+			}
 		}
-		diffs = append(diffs, FileDiff{snapshot.EscapePath(path), string(patch)})
+		diffs = append(diffs, FileDiff{snapshot.EscapePath(f.Path), string(patch)})
 	}
 	return diffs, nil
 }
 
-// gitPatch returns what git diff-tree prints with the arguments. options are options of git itself.
-func gitPatch(ctx context.Context, s *timeline.Store, options []string, args ...string) (out []byte, err error) {
+// gitPatches returns the files that differ, with their patches. git makes a binary patch of a file of the size large. args are two trees, and
+// perhaps a path.
+func gitPatches(ctx context.Context, s *timeline.Store, large string, args ...string) (changed []files.FileDiff, err error) {
 	git := gitexec.New(s.Repo(), append(slices.Clone(s.Env()), "GIT_NO_LAZY_FETCH=1", "GIT_LITERAL_PATHSPECS=1"))
-	args = slices.Concat(options, []string{
-		"-c", "core.quotePath=true", "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv",
-		"--no-color", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=none", "--diff-algorithm=myers",
-	}, args)
+	args = slices.Concat([]string{"-c", "core.quotePath=true"}, files.DiffArguments(large),
+		[]string{"--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/"}, args)
 	_, err = git.Read(ctx, nil, args, func(r io.Reader) error {
-		if out, err = io.ReadAll(io.LimitReader(r, maxPatches+1)); err == nil && len(out) > maxPatches {
+		most := &io.LimitedReader{R: r, N: maxPatches + 1}
+		changed, err = files.ReadDiff(most, files.DiffLimits{Patches: true})
+		if most.N == 0 {
 			err = fault.New(fault.LimitExceeded, "the changes of a frame have more than %d MB", maxPatches>>20)
 		}
 		return err
 	})
-	return out, timeline.Explain(err)
-}
-
-// splitPatch splits a patch into the patches of its files. No line of a file begins like the first line of such a patch: it has one
-// of the characters " +-\" before it. A file that has become a link, or the other way round, is removed and added in one patch.
-func splitPatch(patch []byte) [][]byte {
-	var parts [][]byte
-	for line := range bytes.Lines(patch) {
-		last := len(parts) - 1
-		if last < 0 || bytes.HasPrefix(line, []byte("diff --git ")) && !bytes.HasPrefix(parts[last], line) {
-			parts, last = append(parts, nil), last+1
-		}
-		parts[last] = append(parts[last], line...)
-	}
-	return parts
-}
-
-// pathOfPatch returns the path in the first line of a file's patch, `diff --git a/path b/path`. Both paths are the same, because
-// there are no renames. git quotes a path with unusual bytes as C does.
-func pathOfPatch(patch []byte) string {
-	line, _, _ := strings.Cut(string(patch), "\n")
-	names := strings.TrimPrefix(line, "diff --git ")
-	first := names[:len(names)/2]
-	if strings.HasPrefix(first, `"`) {
-		// Go unquotes as C does, but for the escapes of bytes: these have three octal digits in both.
-		if name, err := strconv.Unquote(first); err == nil {
-			first = name
-		}
-	}
-	return strings.TrimPrefix(first, "a/")
+	return changed, timeline.Explain(err)
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	anchored "github.com/rogpeppe/go-internal/diff"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 )
 
 // The limits for indenting a value: its depth of nesting, and its size in bytes. A value beyond a limit is shown
@@ -33,33 +35,12 @@ func layOut(value json.RawMessage) []byte {
 		return nil
 	}
 	var out bytes.Buffer
-	if len(value) > maxLayoutSize || depth(value) > maxLayoutDepth || json.Indent(&out, value, "", "  ") != nil {
+	if len(value) > maxLayoutSize || jsontext.DeeperThan(value, maxLayoutDepth) || json.Indent(&out, value, "", "  ") != nil {
 		out.Reset()
 		out.Write(value)
 	}
 	out.WriteByte('\n')
 	return out.Bytes()
-}
-
-// depth returns the largest depth of nested arrays and objects in a JSON value. It ignores brackets inside strings.
-// For malformed JSON, the result has no meaning.
-func depth(value []byte) int {
-	deepest, depth, inString := 0, 0, false
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case c == '"':
-			inString = !inString
-		case inString && c == '\\': // skips the escaped character, which may be a quote
-			i++
-		case inString:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 // valueLines returns the lines of value, without line feeds, in the layout of layOut. A nil value has one empty line.

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
@@ -150,10 +149,10 @@ func quoted(quotes []Quote, value []byte) (stored []Stored) {
 			return wholly(q)
 		}
 	}
-	for m := range memberRanges(value) {
+	for m := range jsontext.Spans(value) {
 		for _, q := range quotes {
-			if q.At.Member == m.name && bytes.Equal(q.Text, value[m.start:m.end]) {
-				stored = append(stored, Stored{q, []Kept{{m.start, m.end, 0}}})
+			if q.At.Member == m.Spelled(value) && bytes.Equal(q.Text, value[m.Start:m.End]) {
+				stored = append(stored, Stored{q, []Kept{{m.Start, m.End, 0}}})
 			}
 		}
 	}
@@ -166,14 +165,14 @@ func keptMembers(before Quote, now []byte) []Stored {
 		return wholly(before)
 	}
 	type member struct{ name, value string }
-	had := make(map[member]memberRange)
-	for m := range memberRanges(before.Text) {
-		had[member{m.name, string(before.Text[m.start:m.end])}] = m
+	had := make(map[member]jsontext.Span)
+	for m := range jsontext.Spans(before.Text) {
+		had[member{m.Spelled(before.Text), string(before.Text[m.Start:m.End])}] = m
 	}
 	stored := Stored{Quote: before}
-	for m := range memberRanges(now) {
-		if was, ok := had[member{m.name, string(now[m.start:m.end])}]; ok {
-			stored.Kept = append(stored.Kept, Kept{m.nameStart, m.nameStart + len(m.name), was.nameStart}, Kept{m.start, m.end, was.start})
+	for m := range jsontext.Spans(now) {
+		if was, ok := had[member{m.Spelled(now), string(now[m.Start:m.End])}]; ok {
+			stored.Kept = append(stored.Kept, Kept{m.Name + 1, m.NameEnd - 1, was.Name + 1}, Kept{m.Start, m.End, was.Start})
 		}
 	}
 	return []Stored{stored}
@@ -236,20 +235,21 @@ func (s secrets) membersAt(of *collection, row page.Row, key string, redacted bo
 	var had map[string][]byte
 	var out []byte
 	from := 0
-	for m := range memberRanges(row.Value) {
-		if !of.isFree(m.name) {
+	for m := range jsontext.Spans(row.Value) {
+		name := m.Spelled(row.Value)
+		if !of.isFree(name) {
 			continue
 		}
 		var at Place
 		if key != "" {
-			at = Place{of.name, key, m.name}
+			at = Place{of.name, key, name}
 		}
-		text := row.Value[m.start:m.end]
+		text := row.Value[m.Start:m.End]
 		clean, err := s.redactor.RedactJSON(at, text, func() (stored []Stored, err error) {
 			if had == nil && !redacted {
 				had, err = s.memberValues(of.name, row.Key)
 			}
-			if redacted || bytes.Equal(had[m.name], text) {
+			if redacted || bytes.Equal(had[name], text) {
 				stored = wholly(Quote{at, text})
 			}
 			return stored, err
@@ -260,8 +260,8 @@ func (s secrets) membersAt(of *collection, row page.Row, key string, redacted bo
 		if bytes.Equal(clean, text) {
 			continue
 		}
-		out = append(append(out, row.Value[from:m.start]...), clean...)
-		from = m.end
+		out = append(append(out, row.Value[from:m.Start]...), clean...)
+		from = m.End
 	}
 	if from > 0 {
 		row.Value = append(out, row.Value[from:]...)
@@ -273,35 +273,8 @@ func (s secrets) membersAt(of *collection, row page.Row, key string, redacted bo
 func (s secrets) memberValues(collection, key string) (map[string][]byte, error) {
 	values := make(map[string][]byte)
 	value, err := s.before(collection, key)
-	for m := range memberRanges(value) {
-		values[m.name] = value[m.start:m.end]
+	for m := range jsontext.Spans(value) {
+		values[m.Spelled(value)] = value[m.Start:m.End]
 	}
 	return values, err
-}
-
-// memberRange is a member of an object: its value is the bytes from start to end.
-type memberRange struct {
-	name       string // as it is spelled, without quotes
-	nameStart  int
-	start, end int
-}
-
-// memberRanges yields the members of an object. It stops at anything else.
-func memberRanges(object []byte) iter.Seq[memberRange] {
-	return func(yield func(memberRange) bool) {
-		i := jsontext.SkipSpace(object, 0)
-		for opening := byte('{'); i < len(object) && object[i] == opening; opening = ',' {
-			name := jsontext.SkipSpace(object, i+1)
-			end := jsontext.StringEnd(object, name)
-			if end < 0 {
-				return
-			}
-			colon := jsontext.SkipSpace(object, end)
-			m := memberRange{name: string(object[name+1 : end-1]), nameStart: name + 1, start: jsontext.SkipSpace(object, colon+1)}
-			if m.end = jsontext.ValueEnd(object, m.start); m.end < 0 || !yield(m) {
-				return
-			}
-			i = jsontext.SkipSpace(object, m.end)
-		}
-	}
 }

@@ -1,12 +1,11 @@
 package timeline
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/redact"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -138,33 +137,15 @@ var errNotObject = errors.New("expected {")
 // members splits a JSON object into its members, in their order, without decoding the values. It returns an
 // error if object is not exactly one JSON object.
 func members(object json.RawMessage) ([]member, error) {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	open, err := dec.Token()
-	if err != nil {
+	if err := json.Unmarshal(object, new(json.RawMessage)); err != nil {
 		return nil, err
 	}
-	if open != json.Delim('{') {
+	if !jsontext.IsObject(object) {
 		return nil, errNotObject
 	}
 	var out []member
-	for dec.More() {
-		start := dec.InputOffset()
-		if _, err := dec.Token(); err != nil {
-			return nil, err
-		}
-		// The bytes before the name are the comma after the last member, and white space.
-		name := bytes.TrimLeft(object[start:dec.InputOffset()], " \t\r\n,")
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		out = append(out, member{name, value})
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("text follows the object")
+	for m := range jsontext.Spans(object) {
+		out = append(out, member{object[m.Name:m.NameEnd], object[m.Start:m.End]})
 	}
 	return out, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/engine"
 	"github.com/git-smithers/git-smithers/internal/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -196,24 +196,14 @@ func inputLines(input json.RawMessage) []string {
 	if len(input) == 0 || bytes.Equal(input, []byte("null")) {
 		return nil
 	}
-	type member struct{ name, text string }
-	var members []member
-	decoder := json.NewDecoder(bytes.NewReader(input))
-	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
+	var members jsontext.Members
+	if json.Unmarshal(input, &members) != nil {
 		return shownLines("input: ", string(input))
 	}
-	for decoder.More() {
-		name, err := decoder.Token()
-		var value json.RawMessage
-		if err != nil || decoder.Decode(&value) != nil {
-			return shownLines("input: ", string(input))
-		}
-		members = append(members, member{fmt.Sprint(name), textOf(value)})
-	}
-	slices.SortStableFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(members, func(a, b jsontext.Member) int { return strings.Compare(a.Name, b.Name) })
 	var lines []string
 	for _, m := range members {
-		lines = append(lines, shownLines("input "+plain.Text(m.name)+": ", m.text)...)
+		lines = append(lines, shownLines("input "+plain.Text(m.Name)+": ", textOf(m.Value))...)
 	}
 	return lines
 }

@@ -3,7 +3,6 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 )
 
 // Members lists the members of a JSON object in their written order. A name may occur more than once.
@@ -34,29 +33,16 @@ func (o Members) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON appends the members of the JSON object data to o, in their written order. If data is null,
 // UnmarshalJSON does nothing. If data is another JSON value, the error is a *json.UnmarshalTypeError.
 func (o *Members) UnmarshalJSON(data []byte) error {
-	in := json.NewDecoder(bytes.NewReader(data))
-	switch open, err := in.Token(); {
-	case err != nil:
-		return err
-	case open == nil:
+	switch {
+	case string(bytes.TrimSpace(data)) == "null":
 		return nil
-	case open != json.Delim('{'):
-		return &json.UnmarshalTypeError{Value: fmt.Sprint(open), Offset: in.InputOffset()}
+	case !json.Valid(data):
+		return json.Unmarshal(data, new(json.RawMessage))
+	case !IsObject(data):
+		return &json.UnmarshalTypeError{Value: string(data[:min(1, len(data))])}
 	}
-	for in.More() {
-		token, err := in.Token()
-		if err != nil {
-			return err
-		}
-		name, ok := token.(string)
-		if !ok {
-			return &json.UnmarshalTypeError{Value: "array", Offset: in.InputOffset()}
-		}
-		var value json.RawMessage
-		if err := in.Decode(&value); err != nil {
-			return err
-		}
-		*o = append(*o, Member{name, value})
+	for m := range Spans(data) {
+		*o = append(*o, Member{Unquote(data[m.Name:m.NameEnd]), bytes.Clone(data[m.Start:m.End])})
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -235,28 +236,20 @@ func words(value string) string {
 	if json.Unmarshal([]byte(value), &text) == nil {
 		return text
 	}
-	d := json.NewDecoder(strings.NewReader(value))
-	d.UseNumber()
-	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+	var object jsontext.Members
+	if json.Unmarshal([]byte(value), &object) != nil || !jsontext.IsObject([]byte(value)) {
 		return value
 	}
-	var members []string
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
+	members := make([]string, len(object))
+	for i, m := range object {
+		text := string(m.Value)
+		if strings.ContainsAny(text[:1], "[{") {
 			return value
 		}
-		member, err := d.Token()
-		if _, nested := member.(json.Delim); err != nil || nested {
-			return value
+		if text[0] == '"' {
+			text = jsontext.Unquote(m.Value)
 		}
-		if member == nil {
-			member = "null"
-		}
-		members = append(members, fmt.Sprint(name, ": ", member))
-	}
-	if _, err := d.Token(); err != nil {
-		return value
+		members[i] = m.Name + ": " + text
 	}
 	return strings.Join(members, ", ")
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 )
 
 // Default is the default of a member of an object.
@@ -78,28 +80,13 @@ func fill(schema, value json.RawMessage, depth int) json.RawMessage {
 
 // fillMembers fills the objects among the members of the object value.
 func fillMembers(properties map[string]json.RawMessage, value json.RawMessage, depth int) json.RawMessage {
-	dec := json.NewDecoder(bytes.NewReader(value))
-	if _, err := dec.Token(); err != nil {
-		return value
-	}
 	var out []byte
-	copied := int64(0)
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return value
+	copied := 0
+	for m := range jsontext.Spans(value) {
+		if schema := properties[jsontext.Unquote(value[m.Name:m.NameEnd])]; schema != nil {
+			out = append(append(out, value[copied:m.Start]...), fill(schema, value[m.Start:m.End], depth-1)...)
+			copied = m.End
 		}
-		var member json.RawMessage
-		if err := dec.Decode(&member); err != nil {
-			return value
-		}
-		end := dec.InputOffset()
-		text, _ := name.(string)
-		if properties[text] == nil {
-			continue
-		}
-		out = append(append(out, value[copied:end-int64(len(member))]...), fill(properties[text], member, depth-1)...)
-		copied = end
 	}
 	return append(out, value[copied:]...)
 }

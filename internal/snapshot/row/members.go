@@ -15,29 +15,18 @@ var errNotObject = errors.New("not a JSON object")
 // member's name as a prefix to an error of visit. If a name is repeated, or the value is not an object, EachMember
 // returns an error. object must be valid JSON. The value given to visit shares memory with object.
 func EachMember(object []byte, visit func(name string, value json.RawMessage) error) error {
-	i := jsontext.SkipSpace(object, 0)
-	if i >= len(object) || object[i] != '{' {
+	if !jsontext.IsObject(object) {
 		return errNotObject
 	}
 	names := make(map[string]bool)
-	i = jsontext.SkipSpace(object, i+1)
-	for object[i] != '}' {
-		end := jsontext.ValueEnd(object, i) // of the name
-		var name string
-		if err := json.Unmarshal(object[i:end], &name); err != nil {
-			return err
-		}
+	for m := range jsontext.Spans(object) {
+		name := jsontext.Unquote(object[m.Name:m.NameEnd])
 		if names[name] {
 			return fmt.Errorf("%s: given twice", name)
 		}
 		names[name] = true
-		start := jsontext.SkipSpace(object, jsontext.SkipSpace(object, end)+1) // of the value, behind the colon
-		end = jsontext.ValueEnd(object, start)
-		if err := visit(name, json.RawMessage(object[start:end])); err != nil {
+		if err := visit(name, json.RawMessage(object[m.Start:m.End])); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
-		}
-		if i = jsontext.SkipSpace(object, end); object[i] == ',' {
-			i = jsontext.SkipSpace(object, i+1)
 		}
 	}
 	return nil
@@ -47,19 +36,15 @@ func EachMember(object []byte, visit func(name string, value json.RawMessage) er
 // element's index, i, as a prefix to an error of visit. If the value is not an array, EachElement returns an error.
 // array must be valid JSON. The value given to visit shares memory with array.
 func EachElement(array []byte, visit func(i int, value json.RawMessage) error) error {
-	i := jsontext.SkipSpace(array, 0)
-	if i >= len(array) || array[i] != '[' {
+	if i := jsontext.SkipSpace(array, 0); i >= len(array) || array[i] != '[' {
 		return errors.New("not a JSON array")
 	}
-	i = jsontext.SkipSpace(array, i+1)
-	for n := 0; array[i] != ']'; n++ {
-		end := jsontext.ValueEnd(array, i)
-		if err := visit(n, json.RawMessage(array[i:end])); err != nil {
+	n := 0
+	for value := range jsontext.Elements(array) {
+		if err := visit(n, json.RawMessage(value)); err != nil {
 			return fmt.Errorf("[%d]: %w", n, err)
 		}
-		if i = jsontext.SkipSpace(array, end); array[i] == ',' {
-			i = jsontext.SkipSpace(array, i+1)
-		}
+		n++
 	}
 	return nil
 }

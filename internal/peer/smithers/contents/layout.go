@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
@@ -124,7 +125,7 @@ func (r *Reading) sameAs(name string, value []byte) string {
 // sameRows reports whether array, a JSON array, consists of exactly the given rows, in order and byte for byte.
 func sameRows(rows []rowText, array []byte) bool {
 	i := 0
-	for row := range jsonobject.Elements(array) {
+	for row := range jsontext.Elements(array) {
 		if i >= len(rows) || !rows[i].is(row) {
 			return false
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
@@ -118,7 +119,7 @@ func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key str
 	}
 	rows := []rowText{}
 	seen := make(map[string]bool)
-	for row := range jsonobject.Elements(array) {
+	for row := range jsontext.Elements(array) {
 		if row[0] != '{' {
 			return nil, notState("row %d is not an object", len(rows))
 		}
@@ -209,7 +210,7 @@ func readText(value []byte) (*string, error) {
 	case !jsonobject.IsString(value):
 		return nil, errors.New("not a string")
 	}
-	return new(jsonobject.Unquote(value)), nil
+	return new(jsontext.Unquote(value)), nil
 }
 
 // orEmpty returns the text that s points to, or "" if s is nil.
@@ -276,7 +277,7 @@ func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 		if m.Name != "runId" || !jsonobject.IsString(m.Value) {
 			break
 		}
-		run := jsonobject.Unquote(m.Value)
+		run := jsontext.Unquote(m.Value)
 		if rest, ok := bytes.CutPrefix(text, page.AppendString([]byte(`{"runId":`), run)); ok {
 			if rest, ok = cutHead(rest); ok {
 				r.Whole.Input, r.bare = rest, false

@@ -24,57 +24,12 @@ type Member struct {
 // not a JSON object, Members yields nothing.
 func Members(object []byte) iter.Seq[Member] {
 	return func(yield func(Member) bool) {
-		i := jsontext.SkipSpace(object, 0)
-		if i >= len(object) || object[i] != '{' {
-			return
-		}
-		for i = jsontext.SkipSpace(object, i+1); object[i] != '}'; {
-			nameEnd := jsontext.ValueEnd(object, i)
-			start := jsontext.SkipSpace(object, jsontext.SkipSpace(object, nameEnd)+1)
-			end := jsontext.ValueEnd(object, start)
-			if !yield(Member{Unquote(object[i:nameEnd]), object[i:end], object[start:end]}) {
+		for m := range jsontext.Spans(object) {
+			if !yield(Member{jsontext.Unquote(object[m.Name:m.NameEnd]), object[m.Name:m.End], object[m.Start:m.End]}) {
 				return
 			}
-			if i = jsontext.SkipSpace(object, end); object[i] == ',' {
-				i = jsontext.SkipSpace(object, i+1)
-			}
 		}
 	}
-}
-
-// Elements yields the elements of a JSON array in their order. array must be valid JSON, or empty. If array is not
-// a JSON array, Elements yields nothing.
-func Elements(array []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		i := jsontext.SkipSpace(array, 0)
-		if i >= len(array) || array[i] != '[' {
-			return
-		}
-		for i = jsontext.SkipSpace(array, i+1); array[i] != ']'; {
-			end := jsontext.ValueEnd(array, i)
-			if !yield(array[i:end]) {
-				return
-			}
-			if i = jsontext.SkipSpace(array, end); array[i] == ',' {
-				i = jsontext.SkipSpace(array, i+1)
-			}
-		}
-	}
-}
-
-// Unquote returns the decoded text of a JSON string. text is the string with its quotes. An unpaired surrogate becomes
-// U+FFFD. If text is not a valid JSON string, the result has no meaning.
-func Unquote(text []byte) string {
-	for _, c := range text {
-		if c == '\\' {
-			var s string
-			if err := json.Unmarshal(text, &s); err != nil {
-				return ""
-			}
-			return s
-		}
-	}
-	return string(text[1 : len(text)-1])
 }
 
 // IsString reports whether value is a JSON string. value must be valid JSON, and must not begin with white space.

@@ -15,9 +15,6 @@ const (
 	defaultJitter = 0.25
 )
 
-// retriesKeys are the keys of retries, if it is a mapping.
-var retriesKeys = []string{"max", "backoff", "jitter"}
-
 // Backoff is how long a task rests after a failed try, before the next one. The zero Backoff means no rest.
 type Backoff struct {
 	First  time.Duration // after the first failed try; twice as long after each further one, up to five minutes
@@ -39,36 +36,29 @@ func (b Backoff) Pause(tries int, key string) time.Duration {
 }
 
 // retries reads the key retries of a task: a number, or a mapping with the number and the pauses.
-func (p *parser) retries(n *yaml.Node, t *Task) {
-	if at := p.follow(n); at == nil || at.Kind != yaml.MappingNode {
+func (p *values) retries(n *yaml.Node, t *Task) {
+	at := p.follow(n)
+	if at == nil || at.Kind != yaml.MappingNode {
 		t.Retries = p.integer(n, "retries", 0, maxRetries)
 		return
 	}
-	_, fields := p.mapping(n, "retries", retriesKeys)
-	if p.err != nil {
-		return
-	}
-	if fields["max"] == nil {
-		p.lacks(n, "write retries: {max: 3, backoff: 1s}", "retries has no max")
-		return
-	}
-	t.Retries = p.integer(fields["max"], "max", 0, maxRetries)
-	p.key(fields, "backoff", func(n *yaml.Node) {
-		t.Backoff.First, t.Backoff.Jitter = p.duration(n, "backoff"), defaultJitter
-		if t.Backoff.First > maxPause {
-			p.fail(n, "", "backoff must be at most %v, not %v", maxPause, t.Backoff.First)
-		}
+	p.object(n, "retries", keys{
+		{"max", func(n *yaml.Node) { t.Retries = p.integer(n, "max", 0, maxRetries) }},
+		{"backoff", func(n *yaml.Node) {
+			t.Backoff.First, t.Backoff.Jitter = p.duration(n, "backoff"), defaultJitter
+			if t.Backoff.First > maxPause {
+				p.fail(n, "", "backoff must be at most %v, not %v", maxPause, t.Backoff.First)
+			}
+		}},
+		{"jitter", func(n *yaml.Node) {
+			if t.Backoff.Jitter = p.number(n, "jitter", "", 0, 1); !hasKey(at, "backoff") {
+				p.fail(n, "", "jitter needs a backoff")
+			}
+		}},
 	})
-	p.key(fields, "jitter", func(n *yaml.Node) {
-		jitter := p.share(n, "jitter")
-		switch {
-		case p.err != nil:
-		case fields["backoff"] == nil:
-			p.fail(n, "", "jitter needs a backoff")
-		default:
-			t.Backoff.Jitter = jitter
-		}
-	})
+	if !hasKey(at, "max") {
+		p.lacks(at, "write retries: {max: 3, backoff: 1s}", "retries has no max")
+	}
 }
 
 // renderBackoff adds the pauses between tries to props. It adds nothing if there are none.

@@ -21,8 +21,6 @@ const (
 	maxVersion    = 10000 // bytes of the version
 )
 
-var cacheKeys = []string{"by", "version", "ttl", "files", "paths"}
-
 // Cache says how the result of a task is used again by an equal task. The zero Cache compares everything that the command is given and
 // all files.
 type Cache struct {
@@ -43,72 +41,51 @@ type Value struct {
 }
 
 // cache reads the key cache of a task: true, false, or a mapping. The result is nil for false.
-func (p *parser) cache(n *yaml.Node) *Cache {
-	at := p.follow(n)
-	if at == nil {
-		return nil
-	}
-	if at.Kind == yaml.ScalarNode && at.ShortTag() == "!!bool" {
-		if p.json(at, 0) == true {
-			return &Cache{}
-		}
-		return nil
-	}
-	if at.Kind != yaml.MappingNode {
-		p.fail(n, "for example cache: true, or cache: {by: [input.ticket], version: v2, ttl: 24h}", "cache must be true, false or a mapping, not %s", kindName(at))
-		return nil
-	}
-	_, fields := p.mapping(n, "cache", cacheKeys)
+func (p *values) cache(n *yaml.Node) *Cache {
 	c := &Cache{}
-	p.key(fields, "by", func(n *yaml.Node) { c.By = p.values(n) })
-	p.key(fields, "version", func(n *yaml.Node) {
-		if c.Version = p.text(n, "version"); len(c.Version) > maxVersion {
-			p.fail(n, "", "version is longer than %d bytes", maxVersion)
-		}
-	})
-	p.key(fields, "ttl", func(n *yaml.Node) { c.TTL = p.duration(n, "ttl") })
-	p.key(fields, "files", func(n *yaml.Node) {
-		switch text := p.text(n, "files"); {
-		case text == "none":
-			c.NoFiles = true
-		case text != "all" && p.err == nil:
-			p.fail(n, suggest(text, []string{"all", "none"}), "files must be all or none, not %q", text)
-		}
-	})
-	p.key(fields, "paths", func(n *yaml.Node) {
-		if fields["files"] != nil {
-			p.fail(n, "remove files", "cache has both files and paths")
-			return
-		}
-		c.Paths = p.cachePaths(n)
-	})
+	if !p.switched(n, "cache", "for example cache: true, or cache: {by: [input.ticket], version: v2, ttl: 24h}", keys{
+		{"by", func(n *yaml.Node) { c.By = p.expressions(n) }},
+		{"version", func(n *yaml.Node) {
+			if c.Version = p.text(n, "version"); len(c.Version) > maxVersion {
+				p.fail(n, "", "version is longer than %d bytes", maxVersion)
+			}
+		}},
+		{"ttl", func(n *yaml.Node) { c.TTL = p.duration(n, "ttl") }},
+		{"files", func(n *yaml.Node) { c.NoFiles = p.choice(n, "files", "all", "none") == "none" }},
+		{"paths", func(at *yaml.Node) {
+			if hasKey(p.follow(n), "files") {
+				p.fail(at, "remove files", "cache has both files and paths")
+				return
+			}
+			c.Paths = p.cachePaths(at)
+		}},
+	}) {
+		return nil
+	}
 	return c
 }
 
-// values reads a list of expressions.
-func (p *parser) values(n *yaml.Node) []Value {
+// expressions reads a list of expressions.
+func (p *values) expressions(n *yaml.Node) []Value {
 	values := []Value{}
-	for _, item := range p.list(n, "by") {
-		values = append(values, Value{Text: p.text(item, "an expression of by"), line: item.Line})
-	}
-	if len(values) > maxBy && p.err == nil {
-		p.fail(n, "", "by has more than %d expressions", maxBy)
-	}
+	p.texts(n, "by", "an expression of by", "expressions", maxBy, func(at *yaml.Node, text string) {
+		values = append(values, Value{Text: text, line: at.Line})
+	})
 	return values
 }
 
 // cachePaths reads a list of paths of the working copy.
-func (p *parser) cachePaths(n *yaml.Node) []string {
+func (p *values) cachePaths(n *yaml.Node) []string {
 	paths := []string{}
-	for _, item := range p.list(n, "paths") {
-		text := p.text(item, "a path")
+	for _, text := range p.texts(n, "paths", "a path", "paths", maxCachePaths, func(at *yaml.Node, text string) {
 		clean := path.Clean(text)
-		if p.err == nil && (text == "" || path.IsAbs(text) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../")) {
-			p.fail(item, "name files and folders from the top of the working copy, such as src or go.mod", "%q is not a path in the working copy", text)
+		if path.IsAbs(text) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
+			p.fail(at, "name files and folders from the top of the working copy, such as src or go.mod", "%q is not a path in the working copy", text)
 		}
-		paths = append(paths, clean)
+	}) {
+		paths = append(paths, path.Clean(text))
 	}
-	if p.err == nil && (len(paths) == 0 || len(paths) > maxCachePaths) {
+	if p.err == nil && len(paths) == 0 {
 		p.fail(n, "write files: none to compare no files", "paths must have from 1 to %d paths", maxCachePaths)
 	}
 	slices.Sort(paths)
@@ -116,31 +93,28 @@ func (p *parser) cachePaths(n *yaml.Node) []string {
 }
 
 // checkCaches compiles the expressions of every task's cache, and checks the outputs that they read.
-func (p *parser) checkCaches() {
-	if p.err != nil {
-		return
-	}
-	for _, t := range p.wf.Tasks {
+func (c *checker) checkCaches() {
+	for _, t := range c.wf.Tasks {
 		if t.Cache == nil {
 			continue
 		}
 		for i := range t.Cache.By {
-			p.part(func() { p.checkValue(t, "by", &t.Cache.By[i]) })
+			c.part(func() { c.checkValue(t, "by", &t.Cache.By[i]) })
 		}
 	}
 }
 
 // checkValue compiles an expression of a task under the given key, and checks the outputs that it reads.
-func (p *parser) checkValue(t *Task, key string, v *Value) {
+func (c *checker) checkValue(t *Task, key string, v *Value) {
 	what := key + " of task " + t.ID
 	e, err := compileExpression(v.Text, conditionEnv(map[string]any{}, map[string]any{}, nil, t.Loop != "", 0))
 	if err != nil {
-		p.failLine(v.line, "", "%s: %s: %s", what, v.Text, err)
+		c.failLine(v.line, "", "%s: %s: %s", what, v.Text, err)
 		return
 	}
 	v.expression = *e
 	for i := range v.Refs {
-		p.checkRef(v.line, what, &v.Refs[i], p.readable(t))
+		c.checkRef(v.line, what, &v.Refs[i], c.readable(t))
 	}
 }
 

@@ -262,21 +262,18 @@ func (p *parser) with(n *yaml.Node, t *Task) {
 }
 
 // checkCalls compiles the expressions of each call, and checks the outputs that they read. A task with an output needs a workflow that has one.
-func (p *parser) checkCalls() {
-	if p.err != nil {
-		return
-	}
-	for _, t := range p.wf.Tasks {
+func (c *checker) checkCalls() {
+	for _, t := range c.wf.Tasks {
 		if t.Call == nil {
 			continue
 		}
 		for i := range t.Call.With {
 			a := &t.Call.With[i]
-			p.part(func() { p.checkValue(t, "with."+a.Name, &a.Value) })
+			c.part(func() { c.checkValue(t, "with."+a.Name, &a.Value) })
 		}
 		if t.Output != "" && t.Call.Workflow.Result() == nil {
-			p.part(func() {
-				p.failLine(t.line, "remove output, or give a task of the called workflow one", "task %s has an output, but no task of %s has one", t.ID, t.Call.File)
+			c.part(func() {
+				c.failLine(t.line, "remove output, or give a task of the called workflow one", "task %s has an output, but no task of %s has one", t.ID, t.Call.File)
 			})
 		}
 	}

@@ -8,34 +8,31 @@ import (
 
 // compileConditions compiles every when and until, and checks the outputs that these conditions read. It reports the
 // flaws of each condition and continues with the next condition.
-func (p *parser) compileConditions() {
-	if p.err != nil {
-		return
-	}
-	for _, t := range p.wf.Tasks {
+func (c *checker) compileConditions() {
+	for _, t := range c.wf.Tasks {
 		if t.When == "" {
 			continue
 		}
-		p.part(func() { t.when = p.condition(t.line, "when of task "+t.ID, t.When, t.Loop != "", p.readable(t)) })
+		c.part(func() { t.when = c.condition(t.line, "when of task "+t.ID, t.When, t.Loop != "", c.readable(t)) })
 	}
-	for _, l := range p.wf.Loops {
+	for _, l := range c.wf.Loops {
 		if l.Until == "" { // parser.loop reports a missing until
 			continue
 		}
-		p.part(func() { l.until = p.condition(l.line, "until of loop "+l.ID, l.Until, true, p.wf.Before(l.ID)) })
+		c.part(func() { l.until = c.condition(l.line, "until of loop "+l.ID, l.Until, true, c.wf.Before(l.ID)) })
 	}
 }
 
 // readable returns the ids of the tasks whose outputs the expressions of t may read. These are the tasks that are
 // done before t. In a loop, all tasks of the loop are readable, too. The result also has the ids of loops that are
 // done before t. readable sets t.Before.
-func (p *parser) readable(t *Task) map[string]bool {
+func (c *checker) readable(t *Task) map[string]bool {
 	if t.Before == nil {
-		t.Before = p.wf.Before(t.ID)
+		t.Before = c.wf.Before(t.ID)
 	}
 	readable := maps.Clone(t.Before)
 	if t.Loop != "" { // a loop's tasks also read the previous iteration
-		for _, sibling := range p.wf.loops[t.Loop].Tasks {
+		for _, sibling := range c.wf.loops[t.Loop].Tasks {
 			readable[sibling.ID] = true
 		}
 	}
@@ -45,23 +42,23 @@ func (p *parser) readable(t *Task) map[string]bool {
 // condition compiles a condition and checks the outputs that the condition reads. If the condition is invalid, it
 // reports a flaw at line and returns nil. what names the condition in messages. If inLoop is true, the condition may
 // use iteration. readable has the ids of the tasks whose outputs the condition may read.
-func (p *parser) condition(line int, what, text string, inLoop bool, readable map[string]bool) *Condition {
-	if p.err != nil {
+func (c *checker) condition(line int, what, text string, inLoop bool, readable map[string]bool) *Condition {
+	if c.err != nil {
 		return nil
 	}
-	c, err := compileCondition(text, inLoop)
+	compiled, err := compileCondition(text, inLoop)
 	if err != nil {
 		hint := ""
 		if strings.Contains(err.Error(), "unknown name iteration") {
 			hint = "use iteration only in a loop"
 		}
-		p.failLine(line, hint, "%s: %s", what, err)
+		c.failLine(line, hint, "%s: %s", what, err)
 		return nil
 	}
-	for i := range c.Refs {
-		p.checkRef(line, what, &c.Refs[i], readable)
+	for i := range compiled.Refs {
+		c.checkRef(line, what, &compiled.Refs[i], readable)
 	}
-	return c
+	return compiled
 }
 
 // checkRef checks ref, an output that an expression reads. what names the expression in messages. checkRef reports
@@ -72,22 +69,22 @@ func (p *parser) condition(line int, what, text string, inLoop bool, readable ma
 //   - ref names a task that does not write the table.
 //   - readable does not have the task, so the result would depend on which command is faster. In a file with other
 //     flaws, checkRef ignores this.
-func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[string]bool) {
-	if _, ok := p.wf.outputs[ref.Table]; !ok {
-		p.failLine(line, suggest(ref.Table, slices.Sorted(maps.Keys(p.wf.outputs))),
+func (c *checker) checkRef(line int, what string, ref *OutputRef, readable map[string]bool) {
+	if _, ok := c.wf.outputs[ref.Table]; !ok {
+		c.failLine(line, suggest(ref.Table, slices.Sorted(maps.Keys(c.wf.outputs))),
 			"%s reads table %q, which is not under outputs", what, ref.Table)
 		return
 	}
-	writers := p.wf.Writers(ref.Table)
-	sound := len(p.flaws) == 0 // other flaws may change which task writes the output, and when
+	writers := c.wf.Writers(ref.Table)
+	sound := len(c.flaws) == 0 // other flaws may change which task writes the output, and when
 	switch {
 	case len(writers) == 0 && !sound:
 		return
 	case len(writers) == 0:
-		p.failLine(line, "", "%s reads table %q, which no task writes", what, ref.Table)
+		c.failLine(line, "", "%s reads table %q, which no task writes", what, ref.Table)
 		return
 	case ref.Node == "" && len(writers) > 1:
-		p.failLine(line, "name the task, for example output('"+ref.Table+"', '"+writers[0].ID+"')",
+		c.failLine(line, "name the task, for example output('"+ref.Table+"', '"+writers[0].ID+"')",
 			"%s reads outputs.%s, which tasks %s and %s write", what, ref.Table, writers[0].ID, writers[1].ID)
 		return
 	}
@@ -95,13 +92,13 @@ func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[st
 	if ref.Node != "" {
 		at := slices.IndexFunc(writers, func(t *Task) bool { return t.ID == ref.Node })
 		if at < 0 {
-			p.failLine(line, "", "%s reads output('%s', '%s'), but the task does not write table %s", what, ref.Table, ref.Node, ref.Table)
+			c.failLine(line, "", "%s reads output('%s', '%s'), but the task does not write table %s", what, ref.Table, ref.Node, ref.Table)
 			return
 		}
 		writer = writers[at]
 	}
 	if !readable[writer.ID] && sound {
-		p.failLine(line, "add "+writer.ID+" to the needs", "%s reads the output of task %s without waiting for it", what, writer.ID)
+		c.failLine(line, "add "+writer.ID+" to the needs", "%s reads the output of task %s without waiting for it", what, writer.ID)
 		return
 	}
 }

@@ -9,38 +9,35 @@ import (
 // resolveNeeds sets Waits of every task from Needs. If a task needs a task of another loop, it waits for the whole
 // loop, and for the outermost loop that does not contain it. resolveNeeds reports two kinds of flaws: an unknown need, and a need of the loop that contains the task. It
 // reports the flaws of all tasks.
-func (p *parser) resolveNeeds() {
-	if p.err != nil {
-		return
-	}
-	names := slices.AppendSeq(slices.Collect(maps.Keys(p.wf.tasks)), maps.Keys(p.wf.loops))
-	names = slices.AppendSeq(names, maps.Keys(p.cells))
+func (c *checker) resolveNeeds() {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(c.wf.tasks)), maps.Keys(c.wf.loops))
+	names = slices.AppendSeq(names, maps.Keys(c.cells))
 	slices.Sort(names)
-	for _, t := range p.wf.Tasks {
-		t.Needs = p.withCells(t.Needs)
+	for _, t := range c.wf.Tasks {
+		t.Needs = c.withCells(t.Needs)
 		after := asksForFailure(t.When)
 		if after && (t.Loop != "" || !t.Works()) {
-			p.part(func() {
-				p.failLine(t.line, "give a task with a command outside of loops this condition", "task %s cannot ask whether something failed", t.ID)
+			c.part(func() {
+				c.failLine(t.line, "give a task with a command outside of loops this condition", "task %s cannot ask whether something failed", t.ID)
 			})
 		}
 		if after && len(t.Needs) == 0 {
-			p.waitForAll(t)
+			c.waitForAll(t)
 		}
 		for _, need := range t.Needs {
-			target, ok := p.wf.tasks[need]
+			target, ok := c.wf.tasks[need]
 			switch {
-			case !ok && p.wf.loops[need] == nil:
-				p.failLine(t.line, suggest(need, names), "task %s needs %q, which is neither a task nor a loop", t.ID, need)
-			case !ok && p.contains(p.wf.loops[need], t):
-				p.failLine(t.line, "name tasks of the loop instead of the loop itself", "task %s needs loop %s, which contains the task", t.ID, need)
+			case !ok && c.wf.loops[need] == nil:
+				c.failLine(t.line, suggest(need, names), "task %s needs %q, which is neither a task nor a loop", t.ID, need)
+			case !ok && c.contains(c.wf.loops[need], t):
+				c.failLine(t.line, "name tasks of the loop instead of the loop itself", "task %s needs loop %s, which contains the task", t.ID, need)
 			case ok:
-				need = p.outermost(p.wf.loops[target.Loop], t, need)
+				need = c.outermost(c.wf.loops[target.Loop], t, need)
 			default:
-				need = p.outermost(p.wf.loops[need].Outer, t, need)
+				need = c.outermost(c.wf.loops[need].Outer, t, need)
 			}
-			if p.err != nil { // keep the flaw, and continue with the next need
-				p.settle()
+			if c.err != nil { // keep the flaw, and continue with the next need
+				c.settle()
 				continue
 			}
 			if !slices.Contains(t.Waits, need) {
@@ -51,13 +48,13 @@ func (p *parser) resolveNeeds() {
 }
 
 // waitForAll makes t wait for all tasks and loops that do not ask whether something failed.
-func (p *parser) waitForAll(t *Task) {
-	for _, other := range p.wf.Tasks {
+func (c *checker) waitForAll(t *Task) {
+	for _, other := range c.wf.Tasks {
 		if other.Loop == "" && !asksForFailure(other.When) {
 			t.Waits = append(t.Waits, other.ID)
 		}
 	}
-	for _, l := range p.wf.Loops {
+	for _, l := range c.wf.Loops {
 		if l.Outer == nil {
 			t.Waits = append(t.Waits, l.ID)
 		}
@@ -65,14 +62,14 @@ func (p *parser) waitForAll(t *Task) {
 }
 
 // contains reports whether the task t is in the loop l or in a loop in it.
-func (p *parser) contains(l *Loop, t *Task) bool {
-	return slices.Contains(p.wf.loops[t.Loop].Around(), l)
+func (c *checker) contains(l *Loop, t *Task) bool {
+	return slices.Contains(c.wf.loops[t.Loop].Around(), l)
 }
 
 // outermost returns the id of the outermost of l and the loops around it that does not contain t. If all contain t, it returns need.
-func (p *parser) outermost(l *Loop, t *Task, need string) string {
+func (c *checker) outermost(l *Loop, t *Task, need string) string {
 	for _, loop := range l.Around() {
-		if !p.contains(loop, t) {
+		if !c.contains(loop, t) {
 			return loop.ID
 		}
 	}
@@ -96,10 +93,7 @@ func (w *Workflow) edges(id string) []string {
 }
 
 // findCycle reports the first cycle of needs, in the order of the file, as a flaw.
-func (p *parser) findCycle() {
-	if p.err != nil {
-		return
-	}
+func (c *checker) findCycle() {
 	done := make(map[string]bool)
 	var path []string
 	// visit reports whether id reaches a cycle; path then holds the cycle.
@@ -113,17 +107,17 @@ func (p *parser) findCycle() {
 			return false
 		}
 		path = append(path, id)
-		if slices.ContainsFunc(p.wf.edges(id), visit) {
+		if slices.ContainsFunc(c.wf.edges(id), visit) {
 			return true
 		}
 		path = path[:len(path)-1]
 		done[id] = true
 		return false
 	}
-	for _, t := range p.wf.Tasks {
+	for _, t := range c.wf.Tasks {
 		if visit(t.ID) {
-			p.failLine(t.line, "remove one of these needs", "the needs form a cycle: %s", strings.Join(path, " -> "))
-			p.settle()
+			c.failLine(t.line, "remove one of these needs", "the needs form a cycle: %s", strings.Join(path, " -> "))
+			c.settle()
 			return
 		}
 	}

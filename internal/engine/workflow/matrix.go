@@ -62,7 +62,7 @@ func (c Cell) id(task string) string {
 
 // matrix reads the key matrix of a task: a mapping of axes to lists of values. The result has the cells in the order of the file, the last axis
 // changing fastest.
-func (p *parser) matrix(n *yaml.Node) []Cell {
+func (p *values) matrix(n *yaml.Node) []Cell {
 	keys, axes := p.mapping(n, "matrix", nil)
 	if p.err != nil {
 		return nil
@@ -131,10 +131,10 @@ func (p *parser) addCells(n *yaml.Node, t *Task, cells []Cell, loop *Loop) {
 }
 
 // withCells returns needs with the tasks of all cells in the place of a task with a matrix.
-func (p *parser) withCells(needs []string) []string {
+func (c *checker) withCells(needs []string) []string {
 	var out []string
 	for _, need := range needs {
-		if ids, ok := p.cells[need]; ok {
+		if ids, ok := c.cells[need]; ok {
 			out = append(out, ids...)
 		} else {
 			out = append(out, need)

@@ -60,7 +60,7 @@ func load(file string, data []byte, read Read, strict bool) (*Workflow, error) {
 // newParser returns a parser of a file.
 func newParser(file string, c *called) *parser {
 	return &parser{
-		reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, first: file, called: c,
+		values: values{reader{file: file, strange: make(map[*yaml.Node]bool)}}, first: file, called: c,
 		worktrees: make(map[string]int), sandboxed: make(map[*Task]bool), cells: make(map[string][]string),
 		wf: &Workflow{outputs: make(map[string]*schema.Schema), tasks: make(map[string]*Task), loops: make(map[string]*Loop)},
 	}
@@ -87,9 +87,12 @@ func (p *parser) parse(text []byte) (*Workflow, error) {
 	return p.wf, nil
 }
 
+// values reads the values of keys that need nothing else of the file.
+type values struct{ reader }
+
 // parser builds a workflow from the nodes of its file.
 type parser struct {
-	reader
+	values
 	wf        *Workflow
 	first     string  // the name of the first file: another one if a task calls the workflow
 	called    *called // shared by the parsers of all files
@@ -102,7 +105,7 @@ type parser struct {
 }
 
 // workflow reads the file from its top mapping. It reads the parts first, and then makes the checks that need all
-// parts. The checks run even if a part is flawed.
+// parts.
 func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.part(func() {
 		p.wf.Name = p.required(top, fields, "the workflow", "name")
@@ -116,15 +119,22 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.key(fields, "env", func(n *yaml.Node) { p.env = p.environment(n) })
 	p.key(fields, "defaults", func(n *yaml.Node) { _, p.defaults = p.mapping(n, "defaults", defaultKeys) })
 	p.part(func() { p.tasks(top, fields) })
-	p.joinScorers()
-	p.joinSandboxes()
-	p.resolveNeeds()
-	p.findCycle()
-	p.compileConditions()
-	p.finishForms()
-	p.checkTemplates()
-	p.checkCaches()
-	p.checkCalls()
+	c := &checker{reader: &p.reader, wf: p.wf, cells: p.cells, sandboxed: p.sandboxed}
+	for _, check := range []func(){
+		c.joinScorers, c.joinSandboxes, c.resolveNeeds, c.findCycle, c.compileConditions, c.finishForms, c.checkTemplates, c.checkCaches, c.checkCalls,
+	} {
+		if c.err == nil {
+			check()
+		}
+	}
+}
+
+// checker makes the checks that need all parts of the file. They run even if a part is flawed.
+type checker struct {
+	*reader
+	wf        *Workflow
+	cells     map[string][]string // as those of the parser
+	sandboxed map[*Task]bool      // as those of the parser
 }
 
 // outputs reads the tables under outputs and the tables' schemas.
@@ -211,14 +221,7 @@ func (p *parser) loop(n *yaml.Node, outer *Loop) {
 		}
 		loop.Max = p.integer(fields["max"], "max", 1, maxIterations)
 	})
-	p.key(fields, "on_max", func(on *yaml.Node) {
-		switch text := p.text(on, "on_max"); {
-		case text == "finish":
-			loop.Finish = true
-		case text != "fail" && p.err == nil:
-			p.fail(on, suggest(text, []string{"fail", "finish"}), "on_max must be fail or finish, not %q", text)
-		}
-	})
+	p.key(fields, "on_max", func(on *yaml.Node) { loop.Finish = p.choice(on, "on_max", "fail", "finish") == "finish" })
 	p.wf.loops[loop.ID] = loop
 	p.wf.Loops = append(p.wf.Loops, loop)
 	p.place(child{loop: loop}, outer)
@@ -299,11 +302,7 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 				"task %s writes to table %q, which is not under outputs", t.ID, t.Output)
 		}
 	})
-	p.key(fields, "needs", func(n *yaml.Node) {
-		for _, need := range p.list(n, "needs") {
-			t.Needs = append(t.Needs, p.text(need, "a need"))
-		}
-	})
+	p.key(fields, "needs", func(n *yaml.Node) { t.Needs = p.texts(n, "needs", "a need", "tasks", maxYAMLNodes, nil) })
 	p.key(fields, "retries", func(n *yaml.Node) { p.retries(n, t) })
 	p.key(fields, "timeout", func(n *yaml.Node) { t.Timeout = p.duration(n, "timeout") })
 	p.key(fields, "when", func(n *yaml.Node) { t.When = p.text(n, "when") })
@@ -319,13 +318,11 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	})
 	p.key(fields, "model", func(n *yaml.Node) { t.Model = p.text(n, "model") })
 	p.key(fields, "tools", func(n *yaml.Node) {
-		for _, tool := range p.list(n, "tools") {
-			name := p.text(tool, "a tool")
+		t.Tools = p.texts(n, "tools", "a tool", "names", maxYAMLNodes, func(at *yaml.Node, name string) {
 			if strings.Contains(name, ",") {
-				p.fail(tool, "name each tool on its own", "task %s has the tool %q: a name cannot have a comma", t.ID, name)
+				p.fail(at, "name each tool on its own", "task %s has the tool %q: a name cannot have a comma", t.ID, name)
 			}
-			t.Tools = append(t.Tools, name)
-		}
+		})
 		slices.Sort(t.Tools)
 	})
 	p.key(fields, "cwd", func(n *yaml.Node) { t.Cwd = p.cwd(n) })
@@ -355,7 +352,7 @@ func joinEnv(before, after []string) []string {
 
 // environment returns environment variables as sorted "NAME=value" texts. For an invalid name, a name that begins with
 // SMITHERS_, or a value that is not a scalar, it reports a flaw and returns nil.
-func (p *parser) environment(n *yaml.Node) []string {
+func (p *values) environment(n *yaml.Node) []string {
 	keys, fields := p.mapping(n, "env", nil)
 	var env []string
 	for _, key := range keys {
@@ -381,7 +378,7 @@ func (p *parser) environment(n *yaml.Node) []string {
 
 // required returns the text of a key that must be present. If the key is missing, required reports a flaw and returns
 // "". It also returns "" after an earlier error. what names the mapping n in messages.
-func (p *parser) required(n *yaml.Node, fields map[string]*yaml.Node, what, key string) string {
+func (p *values) required(n *yaml.Node, fields map[string]*yaml.Node, what, key string) string {
 	if p.err != nil {
 		return ""
 	}
@@ -398,7 +395,7 @@ var (
 )
 
 // checkID reports a flaw if an id has an invalid character or is too long. what names the id in the message.
-func (p *parser) checkID(at *yaml.Node, what, id string) {
+func (p *values) checkID(at *yaml.Node, what, id string) {
 	if p.err == nil && (len(id) > maxIDBytes || !idPattern.MatchString(id)) {
 		p.fail(at, "use at most 100 letters, digits and _ . -, and do not begin with . or -",
 			"%s %q has an invalid character or is too long", what, id)

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,87 +10,57 @@ import (
 	"github.com/git-smithers/git-smithers/internal/engine/sandbox"
 )
 
-var sandboxKeys = []string{"network", "write", "read", "env", "memory", "processes", "cpu"}
-
 // sandboxHint shows how a sandbox is written.
 const sandboxHint = "for example sandbox: true, or sandbox: {network: on, write: [.git], env: [API_KEY], memory: 2g}"
 
 // sandbox reads the key sandbox of a task or of the workflow: true, false, or a mapping. The result is nil for false.
-func (p *parser) sandbox(n *yaml.Node) *sandbox.Spec {
-	at := p.follow(n)
-	if at == nil {
-		return nil
-	}
-	if at.Kind == yaml.ScalarNode && at.ShortTag() == "!!bool" {
-		if p.json(at, 0) == true {
-			return &sandbox.Spec{}
-		}
-		return nil
-	}
-	if at.Kind != yaml.MappingNode {
-		p.fail(n, sandboxHint, "sandbox must be true, false or a mapping, not %s", kindName(at))
-		return nil
-	}
-	_, fields := p.mapping(n, "sandbox", sandboxKeys)
+func (p *values) sandbox(n *yaml.Node) *sandbox.Spec {
 	s := &sandbox.Spec{}
-	p.key(fields, "network", func(n *yaml.Node) { s.Network = p.isOn(n) })
-	p.key(fields, "write", func(n *yaml.Node) { s.Write = p.sandboxPaths(n, "write") })
-	p.key(fields, "read", func(n *yaml.Node) { s.Read = p.sandboxPaths(n, "read") })
-	p.key(fields, "env", func(n *yaml.Node) {
-		for _, item := range p.list(n, "env") {
-			name := p.text(item, "a variable")
-			if p.err == nil && !envName.MatchString(name) {
-				p.fail(item, "", "%q is not the name of an environment variable", name)
-			}
-			s.Env = append(s.Env, name)
-		}
-		slices.Sort(s.Env)
-	})
-	p.key(fields, "memory", func(n *yaml.Node) { s.Memory = p.size(n, "memory") })
-	p.key(fields, "processes", func(n *yaml.Node) { s.Processes = p.integer(n, "processes", 1, 1_000_000) })
-	p.key(fields, "cpu", func(n *yaml.Node) {
-		text := p.text(n, "cpu")
-		cpu, err := strconv.ParseFloat(text, 64)
-		if p.err == nil && (err != nil || math.IsNaN(cpu) || cpu < 0.01 || cpu > 10_000) {
-			p.fail(n, "write the number of processors, such as cpu: 1.5", "cpu must be a number from 0.01 to 10000, not %q", text)
-		}
-		s.CPU = cpu
-	})
+	if !p.switched(n, "sandbox", sandboxHint, keys{
+		{"network", func(n *yaml.Node) { s.Network = p.isOn(n) }},
+		{"write", func(n *yaml.Node) { s.Write = p.sandboxPaths(n, "write") }},
+		{"read", func(n *yaml.Node) { s.Read = p.sandboxPaths(n, "read") }},
+		{"env", func(n *yaml.Node) {
+			s.Env = p.texts(n, "env", "a variable", "variables", maxSandboxPaths, func(at *yaml.Node, name string) {
+				if !envName.MatchString(name) {
+					p.fail(at, "", "%q is not the name of an environment variable", name)
+				}
+			})
+			slices.Sort(s.Env)
+		}},
+		{"memory", func(n *yaml.Node) { s.Memory = p.size(n, "memory") }},
+		{"processes", func(n *yaml.Node) { s.Processes = p.integer(n, "processes", 1, 1_000_000) }},
+		{"cpu", func(n *yaml.Node) {
+			s.CPU = p.number(n, "cpu", "write the number of processors, such as cpu: 1.5", 0.01, 10_000)
+		}},
+	}) {
+		return nil
+	}
 	return s
 }
 
 // isOn reads on or off. YAML 1.2 reads both as texts; true and false mean the same.
-func (p *parser) isOn(n *yaml.Node) bool {
-	switch text := p.text(n, "network"); {
-	case text == "on" || text == "true":
-		return true
-	case text != "off" && text != "false" && p.err == nil:
-		p.fail(n, suggest(text, []string{"on", "off"}), "network must be on or off, not %q", text)
+func (p *values) isOn(n *yaml.Node) bool {
+	if text := p.text(n, "network"); text == "true" || text == "false" {
+		return text == "true"
 	}
-	return false
+	return p.choice(n, "network", "on", "off") == "on"
 }
 
 // maxSandboxPaths is the maximum number of paths in a list.
 const maxSandboxPaths = 1000
 
 // sandboxPaths reads a list of paths.
-func (p *parser) sandboxPaths(n *yaml.Node, what string) []string {
-	var paths []string
-	for _, item := range p.list(n, what) {
-		path := p.text(item, "a path")
-		if p.err == nil && strings.ContainsRune(path, 0) {
-			p.fail(item, "", "a path of %s has a NUL", what)
+func (p *values) sandboxPaths(n *yaml.Node, what string) []string {
+	return p.texts(n, what, "a path", "paths", maxSandboxPaths, func(at *yaml.Node, path string) {
+		if strings.ContainsRune(path, 0) {
+			p.fail(at, "", "a path of %s has a NUL", what)
 		}
-		paths = append(paths, path)
-	}
-	if len(paths) > maxSandboxPaths && p.err == nil {
-		p.fail(n, "", "%s has more than %d paths", what, maxSandboxPaths)
-	}
-	return paths
+	})
 }
 
 // size reads a number of bytes, with k, m, g or t behind it for powers of 1024.
-func (p *parser) size(n *yaml.Node, what string) int64 {
+func (p *values) size(n *yaml.Node, what string) int64 {
 	text := p.text(n, what)
 	const units = "kmgt"
 	digits := strings.TrimSuffix(strings.ToLower(text), "b")
@@ -116,10 +85,10 @@ func (p *parser) size(n *yaml.Node, what string) int64 {
 }
 
 // joinSandboxes gives the sandbox of the workflow to each task with a command that has no key sandbox.
-func (p *parser) joinSandboxes() {
-	for _, t := range p.wf.Tasks {
-		if t.Run != "" && !p.sandboxed[t] {
-			t.Sandbox = p.wf.Sandbox
+func (c *checker) joinSandboxes() {
+	for _, t := range c.wf.Tasks {
+		if t.Run != "" && !c.sandboxed[t] {
+			t.Sandbox = c.wf.Sandbox
 		}
 	}
 }

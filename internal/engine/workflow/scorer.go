@@ -129,7 +129,7 @@ func (p *parser) scorer(n *yaml.Node, what string, before []*Scorer) *Scorer {
 			p.fail(fields["name"], "give every scorer a name of its own", "%s has two scorers with the name %q", what, s.Name)
 		}
 	}
-	p.key(fields, "rate", func(n *yaml.Node) { s.Rate = p.share(n, "rate") })
+	p.key(fields, "rate", func(n *yaml.Node) { s.Rate = p.number(n, "rate", "", 0, 1) })
 	p.key(fields, "timeout", func(n *yaml.Node) { s.Timeout = p.duration(n, "timeout") })
 	p.key(fields, "gate", func(n *yaml.Node) {
 		gate, err := ParseGate(p.text(n, "gate"))
@@ -145,31 +145,21 @@ func (p *parser) scorer(n *yaml.Node, what string, before []*Scorer) *Scorer {
 	return s
 }
 
-// share returns a number from 0 to 1.
-func (p *parser) share(n *yaml.Node, what string) float64 {
-	text := p.text(n, what)
-	share, err := strconv.ParseFloat(text, 64)
-	if p.err == nil && (err != nil || math.IsNaN(share) || share < 0 || share > 1) {
-		p.fail(n, "", "%s must be a number from 0 to 1, not %q", what, text)
-	}
-	return share
-}
-
 // joinScorers gives each task with a command the scorers of the workflow, behind its own. A task's scorer takes the place of one of the
 // workflow with the same name.
-func (p *parser) joinScorers() {
-	for _, t := range p.wf.Tasks {
+func (c *checker) joinScorers() {
+	for _, t := range c.wf.Tasks {
 		if t.Run == "" {
 			continue
 		}
 		own := t.Scorers
-		for _, s := range p.wf.Scorers {
+		for _, s := range c.wf.Scorers {
 			if !slices.ContainsFunc(own, func(other *Scorer) bool { return other.Name == s.Name }) {
 				t.Scorers = append(t.Scorers, s)
 			}
 		}
-		if len(t.Scorers) > maxScorers && p.err == nil {
-			p.part(func() { p.failLine(t.line, "", "task %s has more than %d scorers", t.ID, maxScorers) })
+		if len(t.Scorers) > maxScorers && c.err == nil {
+			c.part(func() { c.failLine(t.line, "", "task %s has more than %d scorers", t.ID, maxScorers) })
 		}
 	}
 }

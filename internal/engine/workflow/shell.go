@@ -56,7 +56,7 @@ func stopsEarlier(run string) bool {
 }
 
 // shell reads the key shell.
-func (p *parser) shell(n *yaml.Node) Shell {
+func (p *values) shell(n *yaml.Node) Shell {
 	name := p.text(n, "shell")
 	if p.err == nil && shells[name] == "" && !strings.Contains(name, scriptPlace) {
 		p.fail(n, `write sh, bash, or a command for a file with the text under run: "python3 {0}"`, "%q is not a shell", name)
@@ -65,7 +65,7 @@ func (p *parser) shell(n *yaml.Node) Shell {
 }
 
 // cwd reads the key cwd: a folder in the working copy.
-func (p *parser) cwd(n *yaml.Node) string {
+func (p *values) cwd(n *yaml.Node) string {
 	dir := p.text(n, "cwd")
 	clean := path.Clean(dir)
 	if p.err == nil && (path.IsAbs(dir) || clean == ".." || strings.HasPrefix(clean, "../") || plain.Text(dir) != dir) {

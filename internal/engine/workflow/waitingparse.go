@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,13 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Keys of a task, and of the mappings of a wait.
+// Keys of a task.
 var (
-	taskKinds    = []string{"run", "workflow", "approval", "wait_for", "human", "timer"}                                                          // a task has exactly one of these
-	commandKeys  = []string{"env", "timeout", "worktree", "cache", "scorers", "sandbox", "model", "tools", "shell", "cwd", "fail-fast", "matrix"} // allowed only with run; timeout also with workflow
-	approvalKeys = []string{"title", "summary", "on_deny"}
-	waitForKeys  = []string{"signal", "correlation", "timeout", "on_timeout"}
-	humanKeys    = []string{"prompt", "form", "timeout", "on_timeout"}
+	taskKinds   = []string{"run", "workflow", "approval", "wait_for", "human", "timer"}                                                          // a task has exactly one of these
+	commandKeys = []string{"env", "timeout", "worktree", "cache", "scorers", "sandbox", "model", "tools", "shell", "cwd", "fail-fast", "matrix"} // allowed only with run; timeout also with workflow
 )
 
 // kind reads the key that gives a task its kind: run, workflow, or one of the waits. It reports a task with several kinds or
@@ -80,7 +76,7 @@ func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 // short reports whether n, the value of a key, is a text instead of a mapping. If n is something else, short records
 // a flaw with example in the hint, and returns false. It also returns false after an earlier error. what names the
 // key in the message.
-func (p *parser) short(n *yaml.Node, what, example string) bool {
+func (p *values) short(n *yaml.Node, what, example string) bool {
 	if n = p.follow(n); n == nil || n.Kind == yaml.MappingNode {
 		return false
 	}
@@ -93,110 +89,94 @@ func (p *parser) short(n *yaml.Node, what, example string) bool {
 
 // approval returns an approval. n is the title as text, or a mapping. Without a title, Title is nil. Without on_deny,
 // a denial makes the task fail.
-func (p *parser) approval(n *yaml.Node) *Approval {
+func (p *values) approval(n *yaml.Node) *Approval {
 	a := &Approval{OnDeny: OtherwiseFail}
 	if p.short(n, "approval", "approval: Ship it?") {
 		a.Title = p.template(n, "approval")
 		return a
 	}
-	_, fields := p.mapping(n, "approval", approvalKeys)
-	if at := fields["title"]; at != nil {
-		a.Title = p.template(at, "title")
-	}
-	if at := fields["summary"]; at != nil {
-		a.Summary = p.template(at, "summary")
-	}
-	if at := fields["on_deny"]; at != nil {
-		a.OnDeny = p.otherwise(at, "on_deny")
-	}
+	p.object(n, "approval", keys{
+		{"title", func(n *yaml.Node) { a.Title = p.template(n, "title") }},
+		{"summary", func(n *yaml.Node) { a.Summary = p.template(n, "summary") }},
+		{"on_deny", func(n *yaml.Node) { a.OnDeny = p.otherwise(n, "on_deny") }},
+	})
 	return a
 }
 
 // waitFor returns a wait for a signal. n is the signal's name as text, or a mapping. If n has no correlation, the
 // wait accepts any correlation id. If the correlation is null, the wait accepts only a signal without a correlation
 // id. If the correlation is a text, the wait accepts only a signal with this id.
-func (p *parser) waitFor(n *yaml.Node) *WaitFor {
+func (p *values) waitFor(n *yaml.Node) *WaitFor {
 	w := &WaitFor{AnyCorrelation: true, OnTimeout: OtherwiseFail}
 	if p.short(n, "wait_for", "wait_for: deployed") {
 		w.Signal = p.text(n, "wait_for")
 		return w
 	}
-	_, fields := p.mapping(n, "wait_for", waitForKeys)
-	w.Signal = p.required(p.follow(n), fields, "wait_for", "signal")
-	if at := fields["correlation"]; at != nil {
-		w.AnyCorrelation = false
-		if c := p.follow(at); c != nil && c.ShortTag() != "!!null" {
-			w.Correlation = p.template(at, "correlation")
-		}
+	at := p.follow(n)
+	known := append(keys{
+		{"signal", func(n *yaml.Node) { w.Signal = p.text(n, "signal") }},
+		{"correlation", func(n *yaml.Node) {
+			w.AnyCorrelation = false
+			if c := p.follow(n); c != nil && c.ShortTag() != "!!null" {
+				w.Correlation = p.template(n, "correlation")
+			}
+		}},
+	}, p.patience(at, "wait_for", &w.Timeout, &w.OnTimeout)...)
+	if p.object(n, "wait_for", known) && !hasKey(at, "signal") {
+		p.lacks(at, "", "wait_for has no signal")
 	}
-	w.Timeout, w.OnTimeout = p.patience(n, "wait_for", fields)
 	return w
 }
 
-// patience returns the timeout of a wait, and the effect of the timeout. Without a timeout, timeout is 0. Without
-// on_timeout, then is OtherwiseFail. patience reports on_timeout without a timeout. what names the wait in messages.
-func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Node) (timeout time.Duration, then Otherwise) {
-	then = OtherwiseFail
-	if at := fields["timeout"]; at != nil {
-		timeout = p.duration(at, "timeout")
+// patience has the keys of a wait with a timeout: the timeout, and what happens then. It reports on_timeout without a timeout. n is the
+// mapping, and what names the wait in messages.
+func (p *values) patience(n *yaml.Node, what string, timeout *time.Duration, then *Otherwise) keys {
+	return keys{
+		{"timeout", func(n *yaml.Node) { *timeout = p.duration(n, "timeout") }},
+		{"on_timeout", func(at *yaml.Node) {
+			*then = p.otherwise(at, "on_timeout")
+			if !hasKey(n, "timeout") {
+				p.fail(n, "add a timeout, for example timeout: 24h", "%s has on_timeout, but no timeout", what)
+			}
+		}},
 	}
-	if at := fields["on_timeout"]; at != nil {
-		then = p.otherwise(at, "on_timeout")
-		if fields["timeout"] == nil {
-			p.fail(n, "add a timeout, for example timeout: 24h", "%s has on_timeout, but no timeout", what)
-		}
-	}
-	return timeout, then
 }
 
-// otherwise returns the effect of a denial or a timeout. If n is not one of the known effects, otherwise reports a
-// flaw, and the result must not be used. what names the key in messages.
-func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
-	text := p.text(n, what)
-	known := []string{string(OtherwiseFail), string(OtherwiseContinue), string(OtherwiseSkip)}
-	if p.err == nil && !slices.Contains(known, text) {
-		p.fail(n, suggest(text, known), "%s must be fail, continue or skip, not %q", what, text)
-	}
-	return Otherwise(text)
+// otherwise returns the effect of a denial or a timeout. what names the key in messages.
+func (p *values) otherwise(n *yaml.Node, what string) Otherwise {
+	return Otherwise(p.choice(n, what, string(OtherwiseFail), string(OtherwiseContinue), string(OtherwiseSkip)))
 }
 
-// human returns a human request. n is the prompt as text, or a mapping. If the mapping cannot be read or has no
-// prompt, human reports a flaw and returns nil. Any other flaw is only reported. task is the id of the task.
+// human returns a human request. n is the prompt as text, or a mapping. task is the id of the task.
 func (p *parser) human(n *yaml.Node, task string) *Human {
 	h := &Human{OnTimeout: OtherwiseFail}
 	if p.short(n, "human", "human: What now?") {
 		h.Prompt = p.template(n, "human")
 		return h
 	}
-	_, fields := p.mapping(n, "human", humanKeys)
-	if p.err != nil {
-		return nil
+	at := p.follow(n)
+	known := append(keys{
+		{"prompt", func(n *yaml.Node) { h.Prompt = p.template(n, "prompt") }},
+		{"form", func(n *yaml.Node) {
+			if s := p.schema(n, "form of task "+task); s != nil {
+				h.Form = s.Written
+			}
+		}},
+	}, p.patience(at, "human", &h.Timeout, &h.OnTimeout)...)
+	if p.object(n, "human", known) && !hasKey(at, "prompt") {
+		p.fail(at, "for example human: {prompt: What now?}", "human of task %s has no prompt", task)
 	}
-	if fields["prompt"] == nil {
-		p.fail(p.follow(n), "for example human: {prompt: What now?}", "human of task %s has no prompt", task)
-		return nil
-	}
-	h.Prompt = p.template(fields["prompt"], "prompt")
-	if at := fields["form"]; at != nil {
-		if s := p.schema(at, "form of task "+task); s != nil {
-			h.Form = s.Written
-		}
-	}
-	h.Timeout, h.OnTimeout = p.patience(n, "human", fields)
 	return h
 }
 
 // finishForms sets the kind of every human request. If a request has no form and its task has an output, finishForms
 // first gives the request the schema of the output as its form.
-func (p *parser) finishForms() {
-	if p.err != nil {
-		return
-	}
-	for _, t := range p.wf.Tasks {
+func (c *checker) finishForms() {
+	for _, t := range c.wf.Tasks {
 		if t.Human == nil {
 			continue
 		}
-		if table := p.wf.outputs[t.Output]; t.Human.Form == nil && table != nil {
+		if table := c.wf.outputs[t.Output]; t.Human.Form == nil && table != nil {
 			t.Human.Form = table.Written
 		}
 		t.Human.Kind = formKind(t.Human.Form)
@@ -231,7 +211,7 @@ func formKind(form json.RawMessage) string {
 
 // timer returns a timer. n is a positive duration, or a time with its zone in RFC 3339, from 1970 on. timer reports
 // any other text as a flaw and returns nil.
-func (p *parser) timer(n *yaml.Node) *Timer {
+func (p *values) timer(n *yaml.Node) *Timer {
 	text := p.text(n, "timer")
 	if p.err != nil {
 		return nil
@@ -248,7 +228,7 @@ func (p *parser) timer(n *yaml.Node) *Timer {
 
 // template returns a text with compiled placeholders. It reports an invalid text as a flaw and returns nil. what
 // names the text in messages.
-func (p *parser) template(n *yaml.Node, what string) *Template {
+func (p *values) template(n *yaml.Node, what string) *Template {
 	text := p.text(n, what)
 	if p.err != nil {
 		return nil
@@ -264,16 +244,13 @@ func (p *parser) template(n *yaml.Node, what string) *Template {
 
 // checkTemplates checks the outputs that the placeholders of every task read. It reports the flaws of each template
 // and continues with the next template. It also sets Before of each task with a template.
-func (p *parser) checkTemplates() {
-	if p.err != nil {
-		return
-	}
-	for _, t := range p.wf.Tasks {
+func (c *checker) checkTemplates() {
+	for _, t := range c.wf.Tasks {
 		all, where := t.Templates()
 		for i, tpl := range all {
-			p.part(func() {
+			c.part(func() {
 				for _, ref := range tpl.Refs {
-					p.checkRef(tpl.line, where[i]+" of task "+t.ID, &ref, p.readable(t))
+					c.checkRef(tpl.line, where[i]+" of task "+t.ID, &ref, c.readable(t))
 				}
 			})
 		}

@@ -25,8 +25,7 @@ const (
 )
 
 var (
-	worktreeKeys = []string{"path", "branch", "base"}
-	placeholder  = lazyregexp.New(`\{[^{}]*\}`)
+	placeholder = lazyregexp.New(`\{[^{}]*\}`)
 )
 
 // worktree returns the worktree that the node n describes, or nil after a flaw. n is true, or a mapping with the
@@ -39,29 +38,27 @@ func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	if n.Kind == yaml.ScalarNode {
 		if n.ShortTag() != "!!bool" || n.Value != "true" {
 			p.fail(n, `for example worktree: true, or worktree: {branch: "fix-{run}"}`,
-				"worktree must be true or a mapping with %s, not %s", strings.Join(worktreeKeys, ", "), kindName(n))
+				"worktree must be true or a mapping with path, branch, base, not %s", kindName(n))
 			return nil
 		}
 		return p.taken(n, &Worktree{}, task)
 	}
-	_, fields := p.mapping(n, "worktree", worktreeKeys)
-	if p.err != nil {
-		return nil
-	}
 	w := &Worktree{}
-	if at := fields["path"]; at != nil {
-		w.Path = p.text(at, "path")
-		p.checkPath(at, w.Path, task)
-	}
-	if at := fields["branch"]; at != nil {
-		w.Branch = p.text(at, "branch")
-		p.checkPlaceholders(at, "branch", w.Branch, task)
-		p.checkBranch(at, w.expand(w.Branch, "run", "task"))
-	}
-	if at := fields["base"]; at != nil {
-		w.Base = p.text(at, "base")
-		p.checkBase(at, w.Base)
-	}
+	p.object(n, "worktree", keys{
+		{"path", func(n *yaml.Node) {
+			w.Path = p.text(n, "path")
+			p.checkPath(n, w.Path, task)
+		}},
+		{"branch", func(n *yaml.Node) {
+			w.Branch = p.text(n, "branch")
+			p.checkPlaceholders(n, "branch", w.Branch, task)
+			p.checkBranch(n, w.expand(w.Branch, "run", "task"))
+		}},
+		{"base", func(n *yaml.Node) {
+			w.Base = p.text(n, "base")
+			p.checkBase(n, w.Base)
+		}},
+	})
 	return p.taken(n, w, task)
 }
 
@@ -88,7 +85,7 @@ func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 
 // checkPlaceholders reports an unknown placeholder in text. at is the node of text. {task} is known only if task, the
 // task's id, is not "". what names the text in messages.
-func (p *parser) checkPlaceholders(at *yaml.Node, what, text, task string) {
+func (p *values) checkPlaceholders(at *yaml.Node, what, text, task string) {
 	known := []string{runPlaceholder, taskPlaceholder}
 	if task == "" {
 		known = known[:1]
@@ -103,7 +100,7 @@ func (p *parser) checkPlaceholders(at *yaml.Node, what, text, task string) {
 
 // checkPath reports unknown placeholders and control characters in a worktree's path. at is the path's node. task is
 // the task's id, or "".
-func (p *parser) checkPath(at *yaml.Node, path, task string) {
+func (p *values) checkPath(at *yaml.Node, path, task string) {
 	p.checkPlaceholders(at, "path", path, task)
 	if p.err == nil && strings.ContainsFunc(path, isControl) {
 		p.fail(at, "", "path has a control character")
@@ -115,7 +112,7 @@ var branchPattern = lazyregexp.New(`^[-/.@]$|^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\
 
 // checkBranch reports a branch that is not a valid branch name. The caller has replaced each placeholder by a sample
 // text.
-func (p *parser) checkBranch(at *yaml.Node, branch string) {
+func (p *values) checkBranch(at *yaml.Node, branch string) {
 	if p.err == nil && branchPattern.MatchString(branch) { // the pattern matches invalid names
 		p.fail(at, "`git help check-ref-format` lists the rules", "branch %q cannot be the name of a branch", branch)
 	}
@@ -125,7 +122,7 @@ func (p *parser) checkBranch(at *yaml.Node, branch string) {
 var gitBraces = lazyregexp.New(`[@^]\{[^{}]*\}`)
 
 // checkBase reports a base that looks like an option, or that has a control character or a placeholder.
-func (p *parser) checkBase(at *yaml.Node, base string) {
+func (p *values) checkBase(at *yaml.Node, base string) {
 	switch {
 	case p.err != nil:
 	case strings.HasPrefix(base, "-") || strings.ContainsFunc(base, isControl):

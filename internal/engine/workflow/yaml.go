@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -261,6 +262,77 @@ func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 		return 0
 	}
 	return d
+}
+
+// number returns the number in n, which must be from low to high. what names the number in messages.
+func (r *reader) number(n *yaml.Node, what, hint string, low, high float64) float64 {
+	text := r.text(n, what)
+	number, err := strconv.ParseFloat(text, 64)
+	if r.err == nil && (err != nil || math.IsNaN(number) || number < low || number > high) {
+		r.fail(n, hint, "%s must be a number from %v to %v, not %q", what, low, high, text)
+	}
+	return number
+}
+
+// choice returns the text of n, which must be one of the known ones. what names the text in messages.
+func (r *reader) choice(n *yaml.Node, what string, known ...string) string {
+	text := r.text(n, what)
+	if r.err == nil && !slices.Contains(known, text) {
+		last := len(known) - 1
+		r.fail(n, suggest(text, known), "%s must be %s or %s, not %q", what, strings.Join(known[:last], ", "), known[last], text)
+	}
+	return text
+}
+
+// texts returns the texts in a list of at most the given length. what names the list in messages, item one of its texts, and items several.
+func (r *reader) texts(n *yaml.Node, what, item, items string, most int, check func(at *yaml.Node, text string)) (all []string) {
+	for _, at := range r.list(n, what) {
+		text := r.text(at, item)
+		if r.err == nil && check != nil {
+			check(at, text)
+		}
+		all = append(all, text)
+	}
+	if r.err == nil && len(all) > most {
+		r.fail(n, "", "%s has more than %d %s", what, most, items)
+	}
+	return all
+}
+
+// keys are the keys that a mapping may have, with what reads their values.
+type keys []struct {
+	name string
+	read func(n *yaml.Node)
+}
+
+// object reads a mapping: every key as a part of its own, in the order of known. It reports whether n is a mapping.
+func (r *reader) object(n *yaml.Node, what string, known keys) bool {
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = k.name
+	}
+	_, fields := r.mapping(n, what, names)
+	for _, k := range known {
+		r.key(fields, k.name, k.read)
+	}
+	return fields != nil
+}
+
+// switched reads the value of a key that is true, false or a mapping. It reports whether the value is not false. If it is a mapping, switched
+// reads its keys.
+func (r *reader) switched(n *yaml.Node, what, hint string, known keys) bool {
+	at := r.follow(n)
+	switch {
+	case at == nil:
+		return false
+	case at.Kind == yaml.ScalarNode && at.ShortTag() == "!!bool":
+		return r.json(at, 0) == true
+	case at.Kind != yaml.MappingNode:
+		r.fail(n, hint, "%s must be true, false or a mapping, not %s", what, kindName(at))
+		return false
+	}
+	r.object(n, what, known)
+	return true
 }
 
 // json returns the JSON value of n, a node in a schema. An object is a jsontext.Members, in the order of the file. depth is the number of

@@ -138,15 +138,13 @@ func renderCache(props map[string]string, c *Cache) {
 		return
 	}
 	props["cache"] = "true"
-	var by []string
-	for _, v := range c.By {
-		by = append(by, v.Text)
+	by := make([]string, len(c.By))
+	for i, v := range c.By {
+		by[i] = v.Text
 	}
-	for name, value := range map[string]string{"cacheBy": strings.Join(by, ", "), "cacheVersion": c.Version, "cachePaths": strings.Join(c.Paths, ", ")} {
-		if value != "" {
-			props[name] = value
-		}
-	}
+	set(props, "cacheBy", strings.Join(by, ", "))
+	set(props, "cacheVersion", c.Version)
+	set(props, "cachePaths", strings.Join(c.Paths, ", "))
 	if c.NoFiles {
 		props["cacheFiles"] = "none"
 	}

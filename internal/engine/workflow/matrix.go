@@ -142,10 +142,3 @@ func (c *checker) withCells(needs []string) []string {
 	}
 	return out
 }
-
-// renderMatrix adds the cell of a task to props. It adds nothing if the task has no matrix.
-func renderMatrix(props map[string]string, c Cell) {
-	if len(c) > 0 {
-		props["matrix"] = c.String()
-	}
-}

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -18,6 +19,13 @@ type element struct {
 // newElement returns an element without children. tag is the tag without the prefix "smithers:".
 func newElement(tag string, props map[string]string) element {
 	return element{Kind: "element", Tag: "smithers:" + tag, Props: props, Children: []element{}}
+}
+
+// set adds a property to props, unless its value is "".
+func set(props map[string]string, name, value string) {
+	if value != "" {
+		props[name] = value
+	}
 }
 
 // Render returns the rendered workflow tree as JSON, with the elements that Smithers uses. done reports whether a
@@ -57,13 +65,12 @@ func renderChildren(children []child, done func(loop string) bool) []element {
 // output, the label, the needs, the retries, the timeout, the worktree and the properties of the wait.
 func renderTask(t *Task) element {
 	props := map[string]string{"id": t.ID}
-	for name, value := range map[string]string{
-		"output": t.Output, "label": t.Label, "needs": strings.Join(t.Needs, ","), "model": t.Model, "tools": strings.Join(t.Tools, ","),
-	} {
-		if value != "" {
-			props[name] = value
-		}
-	}
+	set(props, "output", t.Output)
+	set(props, "label", t.Label)
+	set(props, "needs", strings.Join(t.Needs, ","))
+	set(props, "model", t.Model)
+	set(props, "tools", strings.Join(t.Tools, ","))
+	set(props, "matrix", t.Matrix.String())
 	if t.Retries > 0 {
 		props["retries"] = strconv.Itoa(t.Retries)
 	}
@@ -72,8 +79,9 @@ func renderTask(t *Task) element {
 	renderWorktree(props, t.Worktree)
 	renderCache(props, t.Cache)
 	renderScorers(props, t.Scorers)
-	renderSandbox(props, t.Sandbox)
-	renderMatrix(props, t.Matrix)
+	if t.Sandbox != nil {
+		set(props, "sandbox", t.Sandbox.String())
+	}
 	renderCall(props, t.Call)
 	return newElement(renderKind(props, t), props)
 }
@@ -120,30 +128,19 @@ func renderTemplate(props map[string]string, name string, t *Template) {
 // renderPatience adds a timeout, and the effect of the timeout, to props. The parameter then is the effect. It adds
 // nothing if timeout is 0, and no effect if then is "".
 func renderPatience(props map[string]string, timeout time.Duration, then Otherwise) {
-	if timeout == 0 {
-		return
-	}
-	props["timeoutMs"] = strconv.FormatInt(timeout.Milliseconds(), 10)
-	if then != "" {
-		props["onTimeout"] = string(then)
+	if timeout > 0 {
+		set(props, "timeoutMs", strconv.FormatInt(timeout.Milliseconds(), 10))
+		set(props, "onTimeout", string(then))
 	}
 }
 
 // renderWorktree adds a worktree to props: its path, or "true" if the path is automatic, and its branch and base.
 // It adds nothing if w is nil.
 func renderWorktree(props map[string]string, w *Worktree) {
-	if w == nil {
-		return
-	}
-	props["worktree"] = "true"
-	if w.Path != "" {
-		props["worktree"] = w.Path
-	}
-	if w.Branch != "" {
-		props["branch"] = w.Branch
-	}
-	if w.Base != "" {
-		props["base"] = w.Base
+	if w != nil {
+		set(props, "worktree", cmp.Or(w.Path, "true"))
+		set(props, "branch", w.Branch)
+		set(props, "base", w.Base)
 	}
 }
 

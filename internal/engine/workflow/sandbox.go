@@ -116,10 +116,3 @@ func (w *Workflow) ResolveSandboxes(at sandbox.Place) {
 		}
 	}
 }
-
-// renderSandbox adds the sandbox of a task to props. It adds nothing if s is nil.
-func renderSandbox(props map[string]string, s *sandbox.Spec) {
-	if s != nil {
-		props["sandbox"] = s.String()
-	}
-}

@@ -3,6 +3,8 @@ package workflow
 import (
 	"strconv"
 	"strings"
+
+	"github.com/xrash/smetrics"
 )
 
 // suggest returns the hint for an unknown word: the nearest known word or, if no word is near, all known words. It
@@ -12,7 +14,7 @@ func suggest(word string, known []string) string {
 	// must differ than word has.
 	best, distance := "", min(len(word), max(3, len(word)/2+1))
 	for _, k := range known {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < distance {
+		if d := smetrics.WagnerFischer(strings.ToLower(word), strings.ToLower(k), 1, 1, 1); d < distance {
 			best, distance = k, d
 		}
 	}
@@ -24,29 +26,6 @@ func suggest(word string, known []string) string {
 		return ""
 	}
 	return "use one of: " + strings.Join(known, ", ")
-}
-
-// editDistance returns the smallest number of bytes to insert, delete or replace to turn a into b.
-func editDistance(a, b string) int {
-	// row[j] is the distance from the bytes of a that were read so far to the first j bytes of b.
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		// previous is the value of row[j] before this round.
-		previous := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := previous
-			if a[i] != b[j] {
-				cost++
-			}
-			previous = row[j+1]
-			row[j+1] = min(cost, row[j]+1, previous+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // firstLine returns the first line of a library's message. The further lines quote the text with a marker.

@@ -104,7 +104,7 @@ func (p *printer) change(from, to json.RawMessage) {
 	p.lines(lines)
 }
 
-// sides adds the lines of a value with its two sides beside each other: what was removed is left of what was added in its place.
+// sides adds the lines of a value with its two sides beside each other: removed lines on the left, and the lines that replace them on the right.
 func (p *printer) sides(lines []valueLine) {
 	for len(lines) > 0 {
 		minus := run(lines, removed)

@@ -110,7 +110,7 @@ func (c *choice) unwatched() {
 }
 
 // take decides whether the capture has the file at path, and returns true if so. If the file has changed since the last
-// capture, take adds it to c.wanted. info describes the file, and file is what the user's version control knows of it.
+// capture, take adds it to c.wanted. info describes the file, and file has the facts that the user's version control knows about it.
 //
 // take returns false for a file that is neither regular nor a symbolic link. It also returns false for a file that is
 // too large or unreadable, and for an untracked file with a secret or with a name that git refuses, and records this file as left out. The search of a

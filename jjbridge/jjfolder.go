@@ -75,8 +75,8 @@ func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	return err == nil && l.target == dotGit
 }
 
-// obeyed reports whether the .jj folder of l may be obeyed: git tracks neither a file of it nor one of what it leads to,
-// because these would come from whoever wrote a commit. If the folder belongs to another user, obeyed returns the error
+// obeyed reports whether the .jj folder of l may be obeyed. git must not track a file in the folder, or in a folder that it leads to,
+// because the author of a commit could have written the file. If the folder belongs to another user, obeyed returns the error
 // of [gitexec.CheckOwner].
 func (l jjFolder) obeyed(ctx context.Context, env []string) (bool, error) {
 	dotJJ := filepath.Join(l.top, ".jj")

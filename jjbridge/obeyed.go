@@ -16,8 +16,8 @@ import (
 // filterKey matches the keys of git's configuration whose value is the command of a filter.
 var filterKey = lazyregexp.New(`^filter\.(.*)\.(clean|smudge|process)$`)
 
-// Obeyed returns what git obeys of the working copy's files when it writes or reads those of trees: the commands of the filters that these files may use, and the files
-// that it reads as configuration, relative to the top. A file of configuration may not exist yet.
+// Obeyed returns what git obeys when it writes or reads the files of trees in the working copy: the commands of the filters that these files may use, and the
+// files of the working copy that git reads as configuration, relative to the top. A file of configuration may not exist yet.
 func (w *Workspace) Obeyed(ctx context.Context, trees ...objstore.ID) (commands, files []string, err error) {
 	out, err := w.RunGit(ctx, "config", "--list", "-z", "--show-origin")
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *Workspace) Obeyed(ctx context.Context, trees ...objstore.ID) (commands,
 	return commands, files, nil
 }
 
-// usesFilter reports whether attributes name a filter: those of trees, of the files in the working copy or of the user.
+// usesFilter reports whether the attributes of trees, of the working copy or of the user name a filter.
 func (w *Workspace) usesFilter(ctx context.Context, name string, trees []objstore.ID) (bool, error) {
 	text := "filter=" + name
 	config, _ := gitexec.LookupEnv(w.env, "XDG_CONFIG_HOME")

@@ -36,7 +36,7 @@ type folderUse struct {
 // folderState is the result of checking a folder.
 type folderState struct {
 	refusal *Refusal // nil if the use is possible
-	absent  bool     // the folder does not exist, and a file in its place is no obstacle
+	absent  bool     // the folder does not exist, and a file in its place is not an obstacle
 }
 
 // newObstacles returns an obstacles for the given edits in the working copy at root. It checks nothing yet. foldCase is
@@ -81,7 +81,7 @@ func (o *obstacles) find() {
 		written[o.fold(e.path)] = e.path
 		in := o.folder(path.Dir(e.path), true)
 		o.refuse(in.refusal)
-		// A captured file at the path is no obstacle. git itself looks for changes of the file.
+		// A captured file at the path is not an obstacle. git itself looks for changes of the file.
 		if in.refusal == nil && !in.absent && !e.to.isModule() && (!e.from.exists() || e.from.isModule()) {
 			o.checkNew(e)
 		}

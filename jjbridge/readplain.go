@@ -30,7 +30,7 @@ type plainReader struct {
 }
 
 // newPlainReader returns a plainReader for the capture, or nil if an attribute or a setting may make git
-// store other bytes than those of a file. The result is also nil on systems other than Linux, where the
+// store bytes that differ from the file's. The result is also nil on systems other than Linux, where the
 // places of the system's attribute files are unknown.
 func (c *filesCapture) newPlainReader() *plainReader {
 	rules := newContentRules(c.w)

@@ -88,8 +88,8 @@ func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstor
 	return append([]moduleMove{{dir, commit}}, moves...), append(found.refused, refused...), err
 }
 
-// UnsentModuleCommits returns those of the commits of the submodule at path that no remote of the submodule was seen to have. Commits
-// that the submodule lacks are left out, and so are all if it is not checked out. If there are such commits, remotes has the submodule's.
+// UnsentModuleCommits returns the commits of the submodule at path that no remote of the submodule was seen to have. It leaves out commits
+// that the submodule lacks, and returns none if the submodule is not checked out. If unsent is not empty, remotes has the submodule's remotes.
 func (w *Workspace) UnsentModuleCommits(ctx context.Context, path string, commits []objstore.ID) (unsent []objstore.ID, remotes []string, err error) {
 	dir := w.full(path)
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || !filepath.IsLocal(filepath.FromSlash(path)) {

@@ -66,7 +66,7 @@ func (b *Batch) Hold() (release func()) {
 	return func() { b.store.held.drop(objects) }
 }
 
-// Whole reports whether all objects of the batch are in memory: none is in a file of the user's, and none was flushed.
+// Whole reports whether all objects of the batch are in memory: no object is in a file of the user, and none was flushed.
 func (b *Batch) Whole() bool {
 	if b.flushed {
 		return false

@@ -17,7 +17,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// KeepMessage is the message with which git index-pack --keep makes a .keep file like those of this package: if its process dies, a merge removes the file.
+// KeepMessage is the message for git index-pack --keep. A .keep file with this message counts as a .keep file of this package: if its process dies, a
+// merge removes the file.
 const KeepMessage = "git-smithers: refs to this pack are about to move"
 
 const (

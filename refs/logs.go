@@ -24,8 +24,8 @@ type Logs interface {
 	// Publish moves tips to the newest entries in all logs, and marks these as published on stable storage. It is called without
 	// locks, and calls only [DB.Publish].
 	Publish(ctx context.Context) error
-	// Flush publishes what this process has in its own log of the run to which a ref belongs, or of all runs if name is "", so that
-	// the process reads what it wrote. It is called before refs are read. A failure is not an error for readers.
+	// Flush publishes the entries in this process's own log of the run to which a ref belongs, or of all runs if name is "", so that
+	// the process reads its own writes. It is called before refs are read. A failure is not an error for readers.
 	Flush(ctx context.Context, name Name)
 }
 

@@ -29,7 +29,7 @@ type Draft struct {
 	Base      objstore.ID                 // a parent commit outside the chain, only for a run's first entry; see Header.Base
 	Limits    Limits                      // the zero Limits are the defaults
 	Redactor  Redactor                    // takes out secrets; nil stores every text as it is
-	Marker    Marker                      // marks the secrets in what is stored as it is; may be nil
+	Marker    Marker                      // marks the secrets in texts that are stored unchanged; may be nil
 }
 
 // FrameDraft has the changes that only a frame can make. The zero FrameDraft is a frame with the state of the

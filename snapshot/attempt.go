@@ -32,7 +32,7 @@ type Attempt struct {
 	FinishedAtMs *int64 `json:"finishedAtMs"`         // nil while the attempt runs or waits
 	ExitStatus   *int   `json:"exitStatus"`           // the exit status of the attempt's process; nil if unknown
 	CachedFrom   string `json:"cachedFrom,omitempty"` // the address of the frame whose result the attempt took; "" if it ran
-	Sandbox      string `json:"sandbox,omitempty"`    // what the sandbox allowed in which the command ran, for people; "" without one
+	Sandbox      string `json:"sandbox,omitempty"`    // what the command's sandbox allowed, for people; "" without a sandbox
 	Child        string `json:"child,omitempty"`      // the id of the run of the workflow that the attempt called; "" if it called none
 	Error        string `json:"error,omitempty"`      // "code: reason"; "" if the attempt neither failed nor was cancelled
 

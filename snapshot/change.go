@@ -52,7 +52,7 @@ type Change struct {
 	Key        string          `json:"key"`        // "" for the input
 	Value      json.RawMessage `json:"value,omitempty"`
 
-	// Redacted means that all of the value is stored text: it has passed a Redactor already, so its placeholders are no text from outside.
+	// Redacted means that all of the value is stored text: it has passed a Redactor already, so its placeholders are not text from outside.
 	Redacted bool `json:"-"`
 	// Amends means that the value of an output, or the input, repeats members of the row's value before. They are stored text.
 	Amends bool `json:"-"`

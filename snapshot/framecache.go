@@ -25,7 +25,7 @@ func (c *FrameCache) Rendered(r objstore.Reader, e *Entry) (json.RawMessage, err
 	return c.known().Read(r, id)
 }
 
-// Counts returns what was read and stored through the cache.
+// Counts returns how much was read and stored through the cache.
 func (c *FrameCache) Counts() rendered.Counts { return c.known().Counts() }
 
 // known returns the cache of trees in c. If c is nil, known returns nil, which is a valid cache that keeps nothing.

@@ -25,7 +25,7 @@ const maxMarks = 100
 // String returns m as run.json has it.
 func (m Mark) String() string { return m.Digest + " " + m.Rule + " " + m.Place }
 
-// ParseMark reads a mark of a run.json. If text is no mark, ok is false.
+// ParseMark reads a mark of a run.json. If text is not a mark, ok is false.
 func ParseMark(text string) (m Mark, ok bool) {
 	m.Digest, text, ok = strings.Cut(text, " ")
 	if !ok {

@@ -34,7 +34,7 @@ type collection struct {
 	// ownToRun means that the collection of a fork begins empty.
 	ownToRun bool
 	// free lists the members of the value that hold text from outside: what people, commands and engines say. Secrets are
-	// taken out of them. Other members are ids, numbers and words of ours.
+	// taken out of them. Other members are ids, numbers and words of git-smithers.
 	free []string
 	// isText means that the whole value is a text from outside.
 	isText bool

@@ -19,8 +19,8 @@ func SplitScope(id string) (logical, scope string) {
 	return id, ""
 }
 
-// ScopeWithin returns the scope of what is nested in a loop, at the given iteration of this loop. scope is the scope of the loop itself. If loop
-// is "", there is no such loop, and the result is scope.
+// ScopeWithin returns the scope of the tasks and loops in a loop, at the given iteration of the loop. scope is the scope of the loop itself. If loop
+// is "", the result is scope.
 func ScopeWithin(scope, loop string, iteration int) string {
 	switch {
 	case loop == "":

@@ -21,7 +21,7 @@ const (
 	ScoreBatch = "batch" // the score was given after the fact
 )
 
-// Score is what a scorer gave an attempt. The key of its row in the journal's collection "scores" is its ScoreKey, so a
+// Score is the score that a scorer gave an attempt. The key of its row in the journal's collection "scores" is its ScoreKey, so a
 // scorer has at most one score of each source for an attempt. An optional field is zero if the writer of the row left it
 // out.
 type Score struct {

@@ -13,11 +13,11 @@ import (
 // so that an Append that is repeated writes the same objects.
 type Redactor interface {
 	// RedactJSON returns the JSON value text with a placeholder in place of each secret. The result is valid JSON. Without a
-	// secret, the result may be text itself. RedactJSON does not modify text. stored returns what of text is stored text, which
-	// stays as it is: in order, without overlaps. RedactJSON calls stored only if there is something to change; nil means that all of text is from
-	// outside.
+	// secret, the result may be text itself. RedactJSON does not modify text. stored returns the parts of text that were stored before, in order and
+	// without overlaps; these parts stay unchanged. RedactJSON calls stored only if there is something to change. If stored is nil, all of text is
+	// from outside.
 	RedactJSON(at Place, text []byte, stored func() ([]Stored, error)) ([]byte, error)
-	// RedactText is RedactJSON for a text from outside that is no JSON.
+	// RedactText is RedactJSON for a text from outside that is not JSON.
 	RedactText(at Place, text string) (string, error)
 	// Highest returns the highest number of a placeholder that the run has, or 0; see Run.Secrets.
 	Highest() int
@@ -45,7 +45,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s in row %q of %s", p.Member, p.Key, p.Collection)
 }
 
-// Stored is what of a new text is stored text: no text from outside, whatever it looks like.
+// Stored names the parts of a new text that repeat a stored text. These parts are not from outside, whatever they look like.
 type Stored struct {
 	Quote
 	Kept []Kept // in order, without overlaps
@@ -115,7 +115,7 @@ func (s secrets) json(text []byte) ([]byte, error) {
 	return s.redactor.RedactJSON(Place{}, text, nil)
 }
 
-// value returns a row of a collection whose whole value comes from outside, but for what c says, without its secrets.
+// value returns a row of a collection without its secrets. The whole value comes from outside, except the parts that c names as stored.
 func (s secrets) value(collection string, row page.Row, c Change) (page.Row, error) {
 	if s.redactor == nil {
 		if c.Redacted {
@@ -142,7 +142,7 @@ func (s secrets) value(collection string, row page.Row, c Change) (page.Row, err
 	return row, err
 }
 
-// quoted returns what of value, the new value of a row, is text of quotes: all of it, or members of the same names.
+// quoted returns the parts of value, the new value of a row, that repeat a text of quotes: the whole value, or members with the same name.
 func quoted(quotes []Quote, value []byte) (stored []Stored) {
 	for _, q := range quotes {
 		if bytes.Equal(q.Text, value) {
@@ -159,7 +159,7 @@ func quoted(quotes []Quote, value []byte) (stored []Stored) {
 	return stored
 }
 
-// keptMembers returns what of now, the new value of a row, is text of before: all of it, or the members that are the same.
+// keptMembers returns the parts of now, the new value of a row, that repeat the text of before: the whole value, or the equal members.
 func keptMembers(before Quote, now []byte) []Stored {
 	if bytes.Equal(before.Text, now) {
 		return wholly(before)
@@ -178,16 +178,15 @@ func keptMembers(before Quote, now []byte) []Stored {
 	return []Stored{stored}
 }
 
-// The size of a value from which its beginning is not looked through again, and the number of bytes before the first
-// change that are: a secret can begin there.
+// largeSeen is the size from which a value is not searched again from its beginning. seenAgain is the number of bytes before the first
+// change that are searched again, because a secret can begin there.
 const (
 	largeSeen = 64 << 10
 	seenAgain = 16 << 10
 )
 
-// unseen returns the part of a row's value in which a secret can be that its value before does not have: a list that
-// grows would else be looked through from its beginning each time. same is the number of bytes at the beginning that the
-// caller knows to be the same.
+// unseen returns the part of a row's value that may have a secret which the earlier value did not have. Otherwise a growing list would be
+// searched from its beginning each time. same is the number of bytes at the beginning that the caller knows to be the same.
 func (s secrets) unseen(collection string, row page.Row, same int) ([]byte, error) {
 	if len(row.Value) < largeSeen || s.stored == nil || s.stored.marker == nil {
 		return row.Value, nil

@@ -47,8 +47,8 @@ type VCS struct {
 	// Worktrees lists the tasks' own worktrees, sorted by name. Append stores their trees in the entry as
 	// worktrees/<name>. A worktree in the list has no Worktrees itself.
 	Worktrees []Worktree `json:"worktrees,omitempty"`
-	// With lists the runs and sessions that were at work beside this one when the files were captured, or since its capture
-	// before; sorted. It is not in vcs.json: if the files have changed, Append writes an event. See Entry.SharedWith.
+	// With lists the runs and sessions that worked in the same working copy when the files were captured, or since the previous
+	// capture; sorted. It is not in vcs.json: if the files have changed, Append writes an event. See Entry.SharedWith.
 	With []string `json:"-"`
 }
 

@@ -182,7 +182,7 @@ func (s *Store) append(ctx context.Context, run string, batch *objstore.Batch, u
 
 // Commit writes a batch, and then applies the ref updates that make the batch reachable. The first update must be
 // the update of a run's tip or of refs.Base. Code: conflict if a ref does not have its expected old value; the
-// batch is written even then. A frame ref that does not belong to its run is no conflict: Commit replaces it, with
+// batch is written even then. A frame ref that does not belong to its run is not a conflict: Commit replaces it, with
 // a warning. After a crash, some updates may be missing; an update is never made without all updates before it.
 func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
 	s.NoteLoans()

@@ -207,7 +207,7 @@ func (j forkJob) askAboutEffects(ctx context.Context, from *LoadedEntry, changes
 	}
 	parent, err := j.store.Head(ctx, from.Address.Run)
 	if err != nil {
-		return nil //nolint:nilerr // the frame is that of a run that is gone, with all that it did
+		return nil //nolint:nilerr // the run of the frame is gone, with its effects
 	}
 	state, err := from.Entry.State()
 	if err == nil && len(changes) > 0 {

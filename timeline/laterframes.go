@@ -74,7 +74,7 @@ func (l *laterFrames) make() {
 	l.mu.Unlock()
 	for run, of := range runs {
 		slices.Reverse(of.frames)
-		// As many as the entries would have got one by one: what is too much is dropped when a run ends.
+		// Make as many refs as the entries would have got one by one: refs above the budget are dropped when a run ends.
 		_, err := l.store.FrameRefs().make(context.Background(), &RunFrames{Row: snapshot.Run{ID: run}, Frames: of.frames}, int64(len(of.frames)))
 		if err == nil {
 			err = of.note.remove()

@@ -14,8 +14,8 @@ const (
 	maxLaterRows = 20_000
 )
 
-// lateRows returns changes that set what came after a frame of the run and belongs to attempts that had ended in the frame: their scores, their tool
-// calls and their logs. A fork of the frame has the attempts, so it has these rows, too. tip is the newest entry of the run. A row with
+// lateRows returns changes that set rows which came after a frame of the run and belong to attempts that had ended in the frame: their scores,
+// tool calls and logs. A fork of the frame has the attempts, so it has these rows, too. tip is the newest entry of the run. A row with
 // a secret that the frame's run did not know, or beyond limits, is left out.
 func lateRows(frame, tip *snapshot.Entry, limits snapshot.Limits) ([]snapshot.Change, error) {
 	if frame.ID == tip.ID {

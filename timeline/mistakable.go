@@ -53,8 +53,8 @@ var lookAlikes = [2][]rune{
 	[]rune("aeopcyxsijdqwhloavpikcj" + "ABEKMHOPCTYXSIJABEZHIKMNOPTYX"),
 }
 
-// latin returns an id with Latin letters in place of those of lookAlikes, or the id itself if it then still has other characters than ASCII: a word of
-// another script is not taken for another one.
+// latin returns an id with Latin letters in place of the letters in lookAlikes. If the result still has characters outside of ASCII, latin returns the id
+// itself, because a word of another script does not look like a Latin word.
 func latin(id string) string {
 	plain := strings.Map(func(c rune) rune {
 		if i := slices.Index(lookAlikes[0], c); i >= 0 {

@@ -40,9 +40,9 @@ func vaultDir(repo gitexec.Repo) string {
 	return filepath.Join(repo.CommonDir, PrivateDir, vaultFolder)
 }
 
-// SecretFinder returns what finds secrets in texts and files of the store's repository. The first call reads the files with the rules
-// and secrets of the user; the result is the same for all calls. With the error invalid_secrets, a file cannot be read, and nothing
-// may be stored. The Finder then lacks what the file says.
+// SecretFinder returns the Finder for texts and files of the store's repository. The first call reads the user's files with rules
+// and secrets; all calls return the same result. If a file cannot be read, the error is invalid_secrets, the Finder lacks the rules and
+// secrets of the file, and nothing may be stored.
 func SecretFinder(s *Store) (*redact.Finder, error) { return s.finder() }
 
 // MaskSecrets returns a text for people, such as a path, with each secret in it masked.
@@ -84,7 +84,7 @@ func (s *Store) maskNames(v snapshot.VCS) (snapshot.VCS, error) {
 	return v, nil
 }
 
-// Secrets returns the book of the secrets of the run with the row: what was taken out of the run's history in this clone. It
+// Secrets returns the book of the run with the row: the secrets that this clone has taken out of the run's history. It
 // reads and writes no file.
 func (s *Store) Secrets(row snapshot.Run) *vault.Book {
 	return s.vault.Book(row, func() []string { return ancestors(s.objects, row) })

@@ -23,7 +23,8 @@ type secretSources struct {
 	env       []string
 }
 
-// finder returns the Finder of all that counts as a secret. With an error, the Finder lacks what a file says.
+// finder returns the Finder of everything that counts as a secret. If a file cannot be read, finder returns an error and a
+// Finder without the file's rules and secrets.
 func (src secretSources) finder() (*redact.Finder, error) {
 	rules, rulesErr := src.rules()
 	known, knownErr := src.known(rules)
@@ -39,7 +40,7 @@ func (src secretSources) finder() (*redact.Finder, error) {
 // rules reads the repository's rules and those of the user. Code: invalid_secrets.
 func (src secretSources) rules() (rules *redact.Rules, err error) {
 	if top := src.workspace.Root; top != "" {
-		// A stranger may have written this file: its exceptions do not free what the user knows as a secret.
+		// A stranger may have written this file: its exceptions do not free a secret that the user has named.
 		if rules, err = readRules(filepath.Join(top, filepath.FromSlash(redact.RulesPath)), redact.RulesPath, false); errors.Is(err, fs.ErrNotExist) {
 			rules, err = nil, nil
 		}

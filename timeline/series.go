@@ -28,7 +28,7 @@ type Series struct {
 	batch *objstore.Batch // the objects that are not in a pack yet
 	most  int64           // the number of bytes at which the batch is written to a pack
 	holds *refs.Update    // holds the history that the series replaces; nil for any other run
-	onto  bool            // the series continues another history of the run than that of head
+	onto  bool            // the series continues a history of the run that head does not have
 	open  bool            // the run is not sealed when it ends
 	lines []byte          // notes that this clone has recorded the entries since the last Commit
 	files bool            // an entry refers to captured files, which neither the batch nor the tip has
@@ -77,7 +77,7 @@ func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snaps
 }
 
 // SeriesAgain returns a series as NewSeries does, for a run that is not a fork, but accepts the id of a pruned run also
-// if its history is still held. Commit then removes the run's tombstone; what is held stays until `prune --collect`.
+// if its history is still held. Commit then removes the run's tombstone; the held history stays until `prune --collect`.
 // The id may begin with a dash: it is another program's, and commands take it after "--". Codes: run_exists; invalid_run_id.
 func SeriesAgain(ctx context.Context, s *Store, run snapshot.Run) (*Series, error) {
 	tip, err := absentTip(ctx, s, run.ID, anyID)
@@ -100,7 +100,7 @@ func SeriesAgain(ctx context.Context, s *Store, run snapshot.Run) (*Series, erro
 
 // ReplaceSeries returns a series that begins the run of head anew: the first entry gets the row, and follows parent, the frame that run.Parent names, or nil. Commit
 // moves the tip from the entry that head knows to the new chain, and holds the old chain until `prune --collect`, in place
-// of what was held before under this id.
+// of a history that was held under this id before.
 func ReplaceSeries(ctx context.Context, head *Head, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
 	s := head.store
 	old, err := framesOf(ctx, s.objects, head.entry.ID)
@@ -157,8 +157,8 @@ func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry
 
 // Append builds the next entry of the series and returns the entry. The run has the entry once Commit has returned
 // nil. The caller may read the entry until Close. The entry's time is draft.AtMs, even if draft.AtMs is 0: a
-// series has no clock. Limits of the draft replace those of the settings. Nothing is taken out of the texts, unless draft.Redactor is set: what was imported must come back as it was. The run's row marks
-// their secrets.
+// series has no clock. Limits of the draft replace the limits of the settings. Secrets stay in the texts, unless draft.Redactor is set, because
+// an imported text must come back unchanged. The run's row marks the secrets.
 // The first entry of a new run gets the series' row, which draft.Run may then edit. If the new run has no parent,
 // its first entry is a frame even if draft.Frame is nil. A frame adds the event that announces the frame, unless
 // the frame is silent. If Append returns an error, the series has no new entry.
@@ -333,7 +333,7 @@ func (b *Series) updates() ([]refs.Update, error) {
 	if b.stone != nil {
 		updates = append(updates, *b.stone)
 	}
-	if b.holds != nil { // what is held must be held before the tip leaves it
+	if b.holds != nil { // the history must be held before the tip leaves it
 		updates = slices.Insert(updates, 0, *b.holds)
 	}
 	if len(b.made) == 0 {

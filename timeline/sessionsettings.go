@@ -23,7 +23,7 @@ type SessionSettings struct {
 	wrong error // about a setting with a wrong value, in whose place the default is
 }
 
-// Transcript says what is stored of an agent's conversation.
+// Transcript says how much of an agent's conversation is stored.
 type Transcript string
 
 // The values of smithers.session.transcript.

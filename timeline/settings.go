@@ -30,7 +30,7 @@ type Settings struct {
 	RemoteFrameRefs int64  // the largest number of frame refs that a remote gets
 	PushFiles       string // whether captured untracked files may be pushed: PushAsk, PushYes or PushNo
 
-	Secrets     vault.Mode // what happens to secrets in what is stored
+	Secrets     vault.Mode // whether secrets are taken out of stored texts, or refused
 	SecretsFile string     // smithers.secretsFile, the user's own rules about secrets; "" for none
 
 	Session SessionSettings

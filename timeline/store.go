@@ -45,8 +45,8 @@ type Options struct {
 	Warn func(error)      // receives errors that do not harm stored history; nil drops such errors
 	// Session means that the caller is a hook of a coding agent: smithers.session.durability says how safe its writes are.
 	Session bool
-	// LateNames means that writes outlive the process, but not always a power cut: the newest ones can then be missing, and
-	// what is there is whole.
+	// LateNames means that writes outlive the process, but not always a power cut: the newest writes can then be missing. The
+	// others are whole.
 	LateNames bool
 	// Log means that the process lives long, and may acknowledge entries in a write-ahead log before it makes a pack and moves refs,
 	// unless smithers.journal forbids it.
@@ -154,7 +154,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// openLogs opens the write-ahead logs of the repository. durable means that what is acknowledged is on stable storage.
+// openLogs opens the write-ahead logs of the repository. durable means that acknowledged entries are on stable storage.
 func (s *Store) openLogs(opts Options, durable bool) {
 	s.later = &laterFrames{store: s}
 	files := opts.FS

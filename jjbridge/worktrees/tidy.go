@@ -27,7 +27,7 @@ func noteAdding(w *jjbridge.Workspace, path string) error {
 	return os.WriteFile(addingPath(w), []byte(path), 0o666)
 }
 
-// Tidy removes what git has left of a worktree that it was adding for a process of ours, when both were killed, and returns the path
+// Tidy removes the remains of a worktree that git was adding for git-smithers when both were killed. It returns the path
 // of the worktree, or "" if there was none. git takes such a worktree for locked, keeps it for ever, and some of its commands fail over
 // it. A file that is neither a file of the commit at which the worktree starts nor its beginning stays; then only git's lock goes. If
 // no worktree was being added, or a process is adding one, Tidy costs one system call or two.

@@ -16,7 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// IsUnborn reports whether the folder at path is what git or jj left when it died while it added a working copy there, before it
+// IsUnborn reports whether git or jj left the folder at path because it died while it added a working copy there, before it
 // checked out a file: the folder is empty, or has only the mark of a working copy that is not finished. path is absolute.
 func IsUnborn(ctx context.Context, w *jjbridge.Workspace, path string) (bool, error) {
 	defer shareWorktrees(ctx, w)()
@@ -91,7 +91,7 @@ func isHeadless(record string) (bool, error) {
 }
 
 // findUnbornJJ is findUnborn for a jj repository. jj writes its folder before the repository knows the workspace, and checks out the
-// files after that. entries has what is in the folder.
+// files after that. entries lists the folder.
 func findUnbornJJ(ctx context.Context, w *jjbridge.Workspace, path string, entries []fs.DirEntry) (unborn bool, record string, err error) {
 	if len(entries) == 1 && (entries[0].Name() != ".jj" || !entries[0].IsDir()) {
 		return false, "", nil

@@ -138,7 +138,7 @@ func collision(out []byte) error {
 }
 
 // mergeFile merges the versions of one file. It returns the merged file, and reports whether the merge is clean. If the
-// versions cannot be merged, the result is the version of ours or, without one, that of theirs. dir is a folder for
+// versions cannot be merged, the result is our version or, if there is none, their version. dir is a folder for
 // temporary files.
 func (m *mergeJob) mergeFile(ctx context.Context, dir string, one MergeConflict) (treeFile, bool, error) {
 	base, ours, theirs := one.stages[0], one.stages[1], one.stages[2]

@@ -7,7 +7,7 @@ import (
 )
 
 // refusedPart returns the beginning of path up to its first name that git refuses, with a final slash if that is a folder. It returns
-// "" if git takes every name of path. mode is that of the file.
+// "" if git takes every name of path. mode is the mode of the file.
 func refusedPart(path string, mode objstore.Mode) string {
 	if !strings.ContainsAny(path, ".~") {
 		return ""

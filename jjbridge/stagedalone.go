@@ -9,8 +9,8 @@ import (
 )
 
 // StagedAlone returns the files whose content only the user's index has: among the files that differ between the trees head
-// and to, and conflicts, those whose entry is neither that of head, nor that of to, nor equal to the file in the working
-// copy.
+// and to, and conflicts, the files whose entry in the index equals neither the entry in head, nor the entry in to, nor the file in the
+// working copy.
 func (w *Workspace) StagedAlone(ctx context.Context, head, to objstore.ID, conflicts []string) ([]string, error) {
 	out, err := w.userIndex(ctx, nil, "-c", "diff.autoRefreshIndex=true", "diff", "--name-only", "--no-ext-diff", "--ignore-submodules=all", "-z")
 	if err != nil || len(out) == 0 {

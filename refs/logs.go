@@ -14,8 +14,8 @@ import (
 // ErrPending means that a log has entries of a run whose tip would move past them. No ref has moved. Apply never returns it.
 var ErrPending = errors.New("entries of the run wait in a write-ahead log")
 
-// Logs are the write-ahead logs of a repository, as far as whoever reads and moves refs must know them (decision 52). A log has
-// acknowledged entries of a run that go on from the value of the run's tip, and that no ref reaches yet.
+// Logs are the write-ahead logs of a repository, as far as readers and writers of refs must know them (decision 52). A log has
+// acknowledged entries of a run that continue from the value of the run's tip, and that no ref reaches yet.
 type Logs interface {
 	// Pending reports whether a tip may not move yet, because a log has entries of its run. The tip is locked, and has the value
 	// from. again is false the first time: then Pending also counts entries that were published but are not marked so, because a tip

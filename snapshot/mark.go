@@ -18,8 +18,8 @@ type Mark struct {
 // maxPlace is the largest size of a place in bytes. A longer place is cut.
 const maxPlace = 200
 
-// maxMarks is the largest number of marks of a run. More marks are dropped: whoever looks for secrets in the run searches it
-// anyway.
+// maxMarks is the largest number of marks of a run. More marks are dropped, because a search for secrets in the run reads
+// everything anyway.
 const maxMarks = 100
 
 // String returns m as run.json has it.

@@ -229,7 +229,7 @@ func (s secrets) members(of *collection, row page.Row, redacted bool) (page.Row,
 }
 
 // membersAt returns the row without the secrets in its free members. key is the key of the row as it will be stored, or "" if
-// it is not known yet. The texts then have no place. Whoever changes a member repeats the others as they are stored: they stay.
+// it is not known yet. The texts then have no place. A change of one member repeats the other members as they are stored, and these stay.
 func (s secrets) membersAt(of *collection, row page.Row, key string, redacted bool) (page.Row, error) {
 	var had map[string][]byte
 	var out []byte

@@ -14,8 +14,8 @@ import (
 // eventShared is the type of the event that says with whom the run shared the working copy whose changed files an entry has.
 const eventShared = "FilesShared"
 
-// shareFiles adds the event FilesShared to the draft if its files have changed since prev, and others were at work beside
-// the run.
+// shareFiles adds the event FilesShared to the draft if its files have changed since prev, and other runs or sessions worked in
+// the same working copy.
 func (a *appender) shareFiles() error {
 	v := a.draft.VCS
 	if v == nil || len(v.With) == 0 || v.Tree.IsZero() {
@@ -33,7 +33,7 @@ func (a *appender) shareFiles() error {
 	return nil
 }
 
-// subject returns the subject of the entry: that of the draft, and with whom the run shared the working copy.
+// subject returns the subject of the entry: the draft's subject, and the runs and sessions that shared the working copy.
 func (a *appender) subject() string {
 	if len(a.shared) == 0 {
 		return a.stored.subject

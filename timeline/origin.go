@@ -29,7 +29,7 @@ const (
 // recordedFolder is the [Store.InPlace] name of a folder. It has a file for each run to which this clone has appended an entry. A file has a
 // line for each entry: the entry before it, or one of the words below, and the entry.
 //
-// The history itself cannot say where it comes from: whoever can push to a remote can write every byte of it. A line is written before a ref
+// The history itself cannot say where it comes from: everybody who can push to a remote can write every byte of it. A line is written before a ref
 // reaches its entry, so a killed process leaves no entry without a line.
 const recordedFolder = "recorded"
 

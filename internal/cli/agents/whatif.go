@@ -41,7 +41,7 @@ fork of the run: branches shows it.
 
 <session> is a run, the agent's own id, or @ for the newest session. The frame is a number, turn:7
 (before the seventh prompt, so that you can say something else), or the id of a tool call (after its
-result). Processes, databases, and the agent's memory and permissions are not those of then.`,
+result). Processes, databases, and the agent's memory and permissions do not go back.`,
 		MinArgs: 1, MaxArgs: 2,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make the working copy in `DIR`"},

@@ -1,5 +1,5 @@
-// Package wal is the format of the write-ahead log, in which a process will acknowledge captures before it makes a pack and
-// moves refs. It reads and writes bytes in memory and touches no file. No command writes a log yet.
+// Package wal is the format of the write-ahead log, in which a process acknowledges captures before it makes a pack and
+// moves refs. It reads and writes bytes in memory and touches no file. Package writeahead writes the files.
 //
 // A log is a head of [HeadSize] bytes and then records, only ever appended. All numbers are little endian, and all checksums
 // are CRC-32C. Each record's checksum begins with the checksum of the record before it, so a record counts only if

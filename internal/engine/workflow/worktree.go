@@ -24,9 +24,7 @@ const (
 	taskPlaceholder = "{task}"
 )
 
-var (
-	placeholder = lazyregexp.New(`\{[^{}]*\}`)
-)
+var placeholder = lazyregexp.New(`\{[^{}]*\}`)
 
 // worktree returns the worktree that the node n describes, or nil after a flaw. n is true, or a mapping with the
 // optional keys path, branch and base. task is the id of the task that asks for the worktree, or "" if the workflow

@@ -81,18 +81,8 @@ func (d *Desk) RunScheduled(ctx context.Context, id string, settings Settings) (
 	if err != nil {
 		return nil, err
 	}
-	wf, err := d.scheduled(ctx, s)
+	_, run, err := d.nameScheduled(ctx, s, settings.Consent)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := askConsent(d.Store, wf, false, s.Input, settings.Consent); err != nil {
-		return nil, err
-	}
-	run, err := d.scheduledRun(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if err := table.Started(ctx, s.ID, run); err != nil {
 		return nil, err
 	}
 	result, err := d.Run(ctx, RunRequest{Workflow: d.scheduledFile(s), RunID: run, Input: s.Input, Settings: settings, scheduled: true})
@@ -156,24 +146,29 @@ func (d *Desk) scheduledRun(ctx context.Context, s *cron.Schedule) (string, erro
 	}
 }
 
-// agreedScheduled reads the workflow of a schedule for a supervisor. Nobody can be asked, so the code is unconfirmed if the workflow has
-// changed since its commands were confirmed.
-func (d *Desk) agreedScheduled(ctx context.Context, s *cron.Schedule) (*workflow.Workflow, error) {
-	wf, err := d.scheduled(ctx, s)
-	if err == nil {
-		_, err = askConsent(d.Store, wf, false, s.Input, nil)
+// nameScheduled reads the workflow of a schedule, asks for consent to its commands, and records the id of the run that the schedule starts now.
+// The code is unconfirmed if ask is nil and the commands were not confirmed before.
+func (d *Desk) nameScheduled(ctx context.Context, s *cron.Schedule, ask Consenter) (wf *workflow.Workflow, run string, err error) {
+	if wf, err = d.scheduled(ctx, s); err != nil {
+		return nil, "", err
 	}
-	if err == nil {
-		err = d.needWorkDir(wf)
+	if _, err = askConsent(d.Store, wf, false, s.Input, ask); err != nil {
+		return nil, "", err
 	}
-	if err == nil {
-		err = d.needPrograms(ctx, wf)
+	if run, err = d.scheduledRun(ctx, s); err != nil {
+		return nil, "", err
 	}
-	return wf, err
+	return wf, run, cron.Of(d.Store).Started(ctx, s.ID, run)
 }
 
-// createScheduled creates the run of a schedule.
+// createScheduled creates the run of a schedule. Code: those of needWorkDir and needPrograms.
 func (d *Desk) createScheduled(ctx context.Context, s *cron.Schedule, wf *workflow.Workflow, run string) (*timeline.Head, error) {
+	if err := d.needWorkDir(wf); err != nil {
+		return nil, err
+	}
+	if err := d.needPrograms(ctx, wf); err != nil {
+		return nil, err
+	}
 	now := d.Now()
 	draft, err := engine.Initial(run, wf, s.Input, now)
 	if err != nil {

@@ -286,24 +286,34 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.UnattendedRun) error
 			return v.leave(ctx, run, row.Frame, err)
 		}
 	}
-	opts, err := (&execution{Desk: v.Desk, Settings: v.req.Settings, head: head}).options()
-	var agreed consent.Workflow
-	if err == nil {
-		agreed, err = v.workflow(ctx, head, opts)
-	}
-	if err != nil {
-		return v.leave(ctx, run, row.Frame, err)
-	}
-	held, err := claim.ToExecute(ctx, head, claim.Request{})
+	err = v.launch(ctx, head, false)
 	if fault.CodeOf(err) == fault.Conflict {
 		return err
 	}
 	if err != nil {
 		return v.leave(ctx, run, row.Frame, err)
 	}
-	v.running[run.Run] = true
-	go func() { v.ended <- v.execute(ctx, head, held, agreed, opts) }()
 	return v.report(RunResumed, run, row.Frame, nil)
+}
+
+// launch claims a run and executes it in a goroutine of its own, which owns head from then on. captured says that the run's tip has the current
+// files. The errors are those of workflow and claim.ToExecute.
+func (v *supervisor) launch(ctx context.Context, head *timeline.Head, captured bool) error {
+	opts, err := (&execution{Desk: v.Desk, Settings: v.req.Settings, head: head, captured: captured}).options()
+	if err != nil {
+		return err
+	}
+	agreed, err := v.workflow(ctx, head, opts)
+	if err != nil {
+		return err
+	}
+	held, err := claim.ToExecute(ctx, head, claim.Request{})
+	if err != nil {
+		return err
+	}
+	v.running[head.Row().ID] = true
+	go func() { v.ended <- v.execute(ctx, head, held, agreed, opts) }()
+	return nil
 }
 
 // leave reports RunLeft with cause, the reason why a run is not resumed. It reports nothing if cause is nil. It also

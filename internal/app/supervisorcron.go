@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/claim"
-	"github.com/git-smithers/git-smithers/internal/consent"
 	"github.com/git-smithers/git-smithers/internal/cron"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -118,18 +116,12 @@ func (v *supervisor) last(ctx context.Context, s *cron.Schedule) (*timeline.Head
 }
 
 // begin creates the run of a schedule and executes it. The schedule names the run before there is one, so that a supervisor after this
-// one finds a run that this one has created and not executed.
+// one finds a run that this one has created and not executed. Nobody can be asked, so a workflow that has changed since its commands were
+// confirmed has no run.
 // If it is stopped before there is a run, the schedule has its time again.
 func (v *supervisor) begin(ctx context.Context, due *cron.Due) error {
 	s := due.Schedule
-	wf, err := v.agreedScheduled(ctx, s)
-	var run string
-	if err == nil {
-		run, err = v.scheduledRun(ctx, s)
-	}
-	if err == nil {
-		err = cron.Of(v.Store).Started(ctx, s.ID, run)
-	}
+	wf, run, err := v.nameScheduled(ctx, s, nil)
 	var head *timeline.Head
 	if err == nil {
 		head, err = v.createScheduled(ctx, s, wf, run)
@@ -143,24 +135,13 @@ func (v *supervisor) begin(ctx context.Context, due *cron.Due) error {
 
 // start executes the run of a schedule, which is at its first frame. captured says that this frame has the current files.
 func (v *supervisor) start(ctx context.Context, s *cron.Schedule, head *timeline.Head, captured bool) error {
-	run := head.Row().ID
-	opts, err := (&execution{Desk: v.Desk, Settings: v.req.Settings, head: head, captured: captured}).options()
-	var agreed consent.Workflow
-	if err == nil {
-		agreed, err = v.workflow(ctx, head, opts)
-	}
-	var held *claim.Claim
-	if err == nil {
-		held, err = claim.ToExecute(ctx, head, claim.Request{})
-	}
-	if err != nil {
-		v.pause(run)
+	row := head.Row()
+	if err := v.launch(ctx, head, captured); err != nil {
+		v.pause(row.ID)
 		return v.left(ctx, s, err)
 	}
-	v.running[run], v.scheduled[run] = true, s.ID
-	row := head.Row() // the execution owns the head from here on
-	go func() { v.ended <- v.execute(ctx, head, held, agreed, opts) }()
-	return v.req.Report(SupervisorReport{Action: ScheduleFired, Schedule: s.ID, Run: run, Status: row.Status, Frame: row.Frame})
+	v.scheduled[row.ID] = s.ID
+	return v.req.Report(SupervisorReport{Action: ScheduleFired, Schedule: s.ID, Run: row.ID, Status: row.Status, Frame: row.Frame})
 }
 
 // left records and reports why the time of a schedule came to nothing.

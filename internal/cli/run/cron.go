@@ -7,6 +7,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
@@ -110,20 +111,14 @@ type scheduleDocument struct {
 
 // describeSchedule returns the document of a schedule without LastStatus.
 func describeSchedule(s *cron.Schedule) scheduleDocument {
-	orNull := func(text string) *string {
-		if text == "" {
-			return nil
-		}
-		return &text
-	}
 	upcoming := s.Upcoming(upcomingTimes)
 	if upcoming == nil {
 		upcoming = []int64{}
 	}
 	return scheduleDocument{
-		Kind: "schedule", ID: s.ID, Pattern: s.Pattern, Zone: orNull(s.Zone), Workflow: s.Workflow, Input: s.Input, Missed: s.Missed, Overlap: s.Overlap,
-		Enabled: s.Fires(), CreatedAtMs: s.CreatedAtMs, NextAtMs: s.NextAtMs, UpcomingMs: upcoming, LastAtMs: s.LastAtMs, LastRun: orNull(s.LastRun),
-		Error: orNull(s.Error), ErrorAtMs: s.ErrorAtMs, Elsewhere: s.Foreign() || s.FromSmithers() && !s.Fires(),
+		Kind: "schedule", ID: s.ID, Pattern: s.Pattern, Zone: display.OrNull(s.Zone), Workflow: s.Workflow, Input: s.Input, Missed: s.Missed, Overlap: s.Overlap,
+		Enabled: s.Fires(), CreatedAtMs: s.CreatedAtMs, NextAtMs: s.NextAtMs, UpcomingMs: upcoming, LastAtMs: s.LastAtMs, LastRun: display.OrNull(s.LastRun),
+		Error: display.OrNull(s.Error), ErrorAtMs: s.ErrorAtMs, Elsewhere: s.Foreign() || s.FromSmithers() && !s.Fires(),
 	}
 }
 
@@ -213,14 +208,8 @@ func scheduleCells(s *session.Session, schedule *cron.Schedule, doc scheduleDocu
 	if schedule.Zone != "" {
 		pattern += " " + schedule.Zone
 	}
-	orEmpty := func(text *string) string {
-		if text == nil {
-			return ""
-		}
-		return *text
-	}
 	var cells []term.Cell
-	for _, text := range []string{schedule.ID, pattern, schedule.Workflow, next, orEmpty(doc.LastRun), orEmpty(doc.LastStatus), plain.Shorten(plain.Words(schedule.Error), 100), then} {
+	for _, text := range []string{schedule.ID, pattern, schedule.Workflow, next, display.OrEmpty(doc.LastRun), display.OrEmpty(doc.LastStatus), plain.Shorten(plain.Words(schedule.Error), 100), then} {
 		cells = append(cells, term.Cell{Text: plain.Text(text)})
 	}
 	return cells

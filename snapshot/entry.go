@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -245,6 +246,11 @@ func (e *Entry) VCSID() (objstore.ID, error) { return e.part(vcsName) }
 
 // Attempts returns the journal's collection of attempts. DecodeAttempt decodes its rows.
 func (e *Entry) Attempts() (*page.Collection, error) { return e.journalRows(CollectionAttempts) }
+
+// AllAttempts yields the attempts of the entry's journal in the order of their keys, and ends with the first error.
+func (e *Entry) AllAttempts() iter.Seq2[Attempt, error] {
+	return journalOf(e, CollectionAttempts, DecodeAttempt)
+}
 
 // Logs returns the journal's collection of logs. DecodeLog decodes its rows.
 func (e *Entry) Logs() (*page.Collection, error) { return e.journalRows(CollectionLogs) }

@@ -45,6 +45,19 @@ func decoded[T any](c *page.Collection, decode func(page.Row) (T, error)) iter.S
 	}
 }
 
+// journalOf yields the decoded rows of a collection of an entry's journal, as decoded does.
+func journalOf[T any](e *Entry, collection string, decode func(page.Row) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		rows, err := e.journalRows(collection)
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		decoded(rows, decode)(yield)
+	}
+}
+
 // AllApprovals yields the approvals in the order of their keys, and ends with the first error.
 func (s *State) AllApprovals() iter.Seq2[Approval, error] {
 	return decoded(s.Approvals(), DecodeApproval)

@@ -129,14 +129,7 @@ func (e *Entry) Scores() (*page.Collection, error) { return e.journalRows(Collec
 
 // AllScores yields the scores of the entry's journal in the order of their keys, and ends with the first error.
 func (e *Entry) AllScores() iter.Seq2[Score, error] {
-	return func(yield func(Score, error) bool) {
-		scores, err := e.Scores()
-		if err != nil {
-			yield(Score{}, err)
-			return
-		}
-		decoded(scores, DecodeScore)(yield)
-	}
+	return journalOf(e, CollectionScores, DecodeScore)
 }
 
 // Value returns the number of a valid score.

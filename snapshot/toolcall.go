@@ -171,14 +171,7 @@ func (e *Entry) ToolCalls() (*page.Collection, error) { return e.journalRows(Col
 // AllToolCalls yields the tool calls of the entry's journal in the order of their keys, and ends with the first
 // error.
 func (e *Entry) AllToolCalls() iter.Seq2[ToolCall, error] {
-	return func(yield func(ToolCall, error) bool) {
-		calls, err := e.ToolCalls()
-		if err != nil {
-			yield(ToolCall{}, err)
-			return
-		}
-		decoded(calls, DecodeToolCall)(yield)
-	}
+	return journalOf(e, CollectionToolCalls, DecodeToolCall)
 }
 
 // check returns an error if the tool call cannot be stored. Its statuses and its kind must be known. No required

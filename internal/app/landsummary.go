@@ -73,17 +73,13 @@ func (d *Desk) summaryOf(ctx context.Context, address timeline.Address) (*summar
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	for row, err := range state.Nodes().Rows() {
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		node, err := snapshot.DecodeNode(row)
+	for node, err := range state.AllNodes() {
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
 		key := node.NodeID
 		if node.Iteration > 0 {
-			key = row.Key
+			key = snapshot.Key(node.NodeID, node.Iteration)
 		}
 		first, ok := began[attempted{node.NodeID, node.Iteration}]
 		if !ok {
@@ -117,16 +113,8 @@ func earlier(a, b snapshot.Attempt) int {
 
 // firstAttempts returns the first attempt of each task.
 func firstAttempts(entry *snapshot.Entry) (map[attempted]snapshot.Attempt, error) {
-	attempts, err := entry.Attempts()
-	if err != nil {
-		return nil, err
-	}
 	began := make(map[attempted]snapshot.Attempt)
-	for row, err := range attempts.Rows() {
-		if err != nil {
-			return nil, err
-		}
-		a, err := snapshot.DecodeAttempt(row)
+	for a, err := range entry.AllAttempts() {
 		if err != nil {
 			return nil, err
 		}

@@ -149,16 +149,8 @@ func (out *ScoreResult) choose(head *timeline.Head, entry *snapshot.Entry, req S
 
 // newestFinished returns the newest attempt of each node that has finished, by the node's key. A node may not say which it is: Smithers' do not.
 func newestFinished(entry *snapshot.Entry) (map[string]snapshot.Attempt, error) {
-	rows, err := entry.Attempts()
-	if err != nil {
-		return nil, err
-	}
 	newest := make(map[string]snapshot.Attempt)
-	for row, err := range rows.Rows() {
-		if err != nil {
-			return nil, err
-		}
-		a, err := snapshot.DecodeAttempt(row)
+	for a, err := range entry.AllAttempts() {
 		if err != nil {
 			return nil, err
 		}

@@ -90,15 +90,7 @@ func (t *trust) eventsOf(entry *snapshot.Entry) ([]attemptEvent, error) {
 
 // readAttempts sets t.attempts.
 func (t *trust) readAttempts() error {
-	rows, err := t.head.Entry().Attempts()
-	if err != nil {
-		return err
-	}
-	for row, err := range rows.Rows() {
-		if err != nil {
-			return err
-		}
-		a, err := snapshot.DecodeAttempt(row)
+	for a, err := range t.head.Entry().AllAttempts() {
 		if err != nil {
 			return err
 		}

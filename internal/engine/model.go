@@ -22,21 +22,13 @@ type model struct {
 // loadModel returns a model with the nodes and loops of a state.
 func loadModel(state *snapshot.State) (*model, error) {
 	m := &model{nodes: make(map[workflow.NodeKey]snapshot.Node), loops: make(map[string]snapshot.Loop)}
-	for row, err := range state.Nodes().Rows() {
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		n, err := snapshot.DecodeNode(row)
+	for n, err := range state.AllNodes() {
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
 		m.nodes[workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}] = n
 	}
-	for row, err := range state.Loops().Rows() {
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		l, err := snapshot.DecodeLoop(row)
+	for l, err := range state.AllLoops() {
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}

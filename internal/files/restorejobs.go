@@ -239,21 +239,13 @@ func (r *RestoreJobs) running(name string) ([]string, error) {
 	if r.Head == nil || r.Fence != nil || r.Head.Row().Status != snapshot.RunRunning {
 		return nil, nil // with a fence, this process has claimed the run and executes no attempt
 	}
-	attempts, err := r.Head.Entry().Attempts()
-	if err != nil {
-		return nil, err
-	}
 	var keys []string
-	for row, err := range attempts.Rows() {
-		if err != nil {
-			return nil, err
-		}
-		a, err := snapshot.DecodeAttempt(row)
+	for a, err := range r.Head.Entry().AllAttempts() {
 		if err != nil {
 			return nil, err
 		}
 		if a.State == snapshot.AttemptInProgress && a.Worktree == name {
-			keys = append(keys, row.Key)
+			keys = append(keys, snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt))
 		}
 	}
 	slices.Sort(keys)

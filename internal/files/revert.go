@@ -93,24 +93,16 @@ type AttemptName struct {
 // this error lists up to ten attempts of the node. If the node has none, the hint names the command that lists the
 // attempts.
 func FindAttempt(entry *snapshot.Entry, name AttemptName) (snapshot.Attempt, error) {
-	attempts, err := entry.Attempts()
-	if err != nil {
-		return snapshot.Attempt{}, timeline.Explain(err)
-	}
 	var found snapshot.Attempt
 	var others []string
-	for row, err := range attempts.Rows() {
-		if err != nil {
-			return found, timeline.Explain(err)
-		}
-		a, err := snapshot.DecodeAttempt(row)
+	for a, err := range entry.AllAttempts() {
 		if err != nil {
 			return found, timeline.Explain(err)
 		}
 		if a.NodeID != name.Node {
 			continue
 		}
-		others = append(others, row.Key)
+		others = append(others, snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt))
 		if a.Iteration != name.Iteration {
 			continue
 		}

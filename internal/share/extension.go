@@ -43,24 +43,17 @@ func (s splitter) extension(ctx context.Context, tip *snapshot.Entry, parent *sn
 // renumber sets x.journal to the changes that give the attempts of x.tip the frame numbers of the new run. An attempt
 // whose numbers stay the same needs no change.
 func (s splitter) renumber(x *extension) error {
-	attempts, err := x.tip.Attempts()
-	if err != nil {
-		return err
-	}
-	for row, err := range attempts.Rows() {
+	for was, err := range x.tip.AllAttempts() {
 		if err != nil {
 			return err
 		}
-		attempt, err := snapshot.DecodeAttempt(row)
-		if err == nil {
-			attempt, err = x.parent.Renumber(s.store.Objects(), attempt)
-		}
+		now, err := x.parent.Renumber(s.store.Objects(), was)
 		if err != nil {
 			return err
 		}
-		if now := snapshot.EncodeAttempt(attempt); !bytes.Equal(now.Value, row.Value) {
+		if row := snapshot.EncodeAttempt(now); !bytes.Equal(row.Value, snapshot.EncodeAttempt(was).Value) {
 			x.journal = append(x.journal, snapshot.Change{
-				Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: now.Key, Value: now.Value,
+				Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value,
 			})
 		}
 	}

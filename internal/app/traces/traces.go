@@ -110,17 +110,9 @@ func spansOf(head *timeline.Head, m maker) ([]Span, error) {
 	if row.Parent != nil {
 		since = row.Parent.AtMs
 	}
-	attempts, err := entry.Attempts()
-	if err != nil {
-		return nil, err
-	}
 	var inner []timed
 	newest := make(map[string]int) // by the node's key, the index of its newest finished attempt in inner
-	for r, err := range attempts.Rows() {
-		if err != nil {
-			return nil, err
-		}
-		a, err := snapshot.DecodeAttempt(r)
+	for a, err := range entry.AllAttempts() {
 		if err != nil {
 			return nil, err
 		}

@@ -39,9 +39,9 @@ func (t *plan) stepOver(why string, at int64) *attemptChanges {
 
 // all cancels every attempt for which wanted returns true.
 func (p *attemptChanges) all(wanted func(snapshot.Attempt) bool) error {
-	return p.each(func(row page.Row, a snapshot.Attempt) error {
+	return p.each(func(a snapshot.Attempt) error {
 		if wanted(a) {
-			p.cancel(row, a)
+			p.cancel(a)
 		}
 		return nil
 	})
@@ -55,7 +55,8 @@ func (p *attemptChanges) since(earlier *snapshot.Entry, ended bool) error {
 	if err != nil {
 		return err
 	}
-	return p.each(func(row page.Row, a snapshot.Attempt) error {
+	return p.each(func(a snapshot.Attempt) error {
+		row := snapshot.EncodeAttempt(a)
 		value, has, err := known.Get(row.Key)
 		if err != nil {
 			return err
@@ -64,7 +65,7 @@ func (p *attemptChanges) since(earlier *snapshot.Entry, ended bool) error {
 			if a.State != snapshot.AttemptCancelled {
 				p.nodes[snapshot.Key(a.NodeID, a.Iteration)] = true
 			}
-			p.cancel(row, a)
+			p.cancel(a)
 			return nil
 		}
 		was, err := snapshot.DecodeAttempt(page.Row{Key: row.Key, Value: value})
@@ -77,7 +78,7 @@ func (p *attemptChanges) since(earlier *snapshot.Entry, ended bool) error {
 		before := snapshot.EncodeAttempt(was)
 		switch {
 		case ended && was.State == snapshot.AttemptInProgress:
-			p.cancel(row, a)
+			p.cancel(a)
 		case !bytes.Equal(before.Value, row.Value):
 			p.set(before)
 		}
@@ -86,20 +87,12 @@ func (p *attemptChanges) since(earlier *snapshot.Entry, ended bool) error {
 }
 
 // each calls visit with every attempt at the tip, and then sorts p.cancelled.
-func (p *attemptChanges) each(visit func(page.Row, snapshot.Attempt) error) error {
-	attempts, err := p.tip.Attempts()
-	if err != nil {
-		return err
-	}
-	for row, err := range attempts.Rows() {
+func (p *attemptChanges) each(visit func(snapshot.Attempt) error) error {
+	for a, err := range p.tip.AllAttempts() {
 		if err != nil {
 			return err
 		}
-		a, err := snapshot.DecodeAttempt(row)
-		if err != nil {
-			return err
-		}
-		if err := visit(row, a); err != nil {
+		if err := visit(a); err != nil {
 			return err
 		}
 	}
@@ -107,20 +100,21 @@ func (p *attemptChanges) each(visit func(page.Row, snapshot.Attempt) error) erro
 	return nil
 }
 
-// cancel adds the changes that mark the attempt a, with the given row, as cancelled. If the attempt has no error,
+// cancel adds the changes that mark the attempt a as cancelled. If the attempt has no error,
 // its error is p.why. If it has no end time, its end time is p.at. If the attempt is in progress, cancel also
 // copies its live log to the journal. An attempt that is already cancelled stays unchanged.
-func (p *attemptChanges) cancel(row page.Row, a snapshot.Attempt) {
+func (p *attemptChanges) cancel(a snapshot.Attempt) {
 	if a.State == snapshot.AttemptCancelled {
 		return
 	}
+	key := snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)
 	if a.State == snapshot.AttemptInProgress {
-		if text := claim.LiveLogsOf(p.store, p.tip.Run).Last(row.Key); text != "" {
+		if text := claim.LiveLogsOf(p.store, p.tip.Run).Last(key); text != "" {
 			log := snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, text)
 			p.changes = append(p.changes, snapshot.Change{
 				Op: snapshot.OpSet, Collection: snapshot.CollectionLogs, Key: log.Key, Value: log.Value, Redacted: true, // as people have seen it
 			})
-			p.logs = append(p.logs, row.Key)
+			p.logs = append(p.logs, key)
 		}
 	}
 	a.State = snapshot.AttemptCancelled
@@ -131,7 +125,7 @@ func (p *attemptChanges) cancel(row page.Row, a snapshot.Attempt) {
 		a.FinishedAtMs = &p.at
 	}
 	p.set(snapshot.EncodeAttempt(a))
-	p.cancelled = append(p.cancelled, row.Key)
+	p.cancelled = append(p.cancelled, key)
 }
 
 // set adds a change that replaces the row of an attempt. Its texts are those of a stored row, or ours.

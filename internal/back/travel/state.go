@@ -36,17 +36,13 @@ func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error)
 		return nil, err
 	}
 	var keys []string
-	for row, err := range state.Nodes().Rows() {
+	for n, err := range state.AllNodes() {
 		if err != nil {
 			return nil, err
 		}
-		n, err := snapshot.DecodeNode(row)
-		if err != nil {
-			return nil, err
-		}
-		over := n.State != snapshot.NodePending && !n.State.Waiting()
-		if n.State == snapshot.NodeInProgress || nodes[row.Key] && over {
-			keys = append(keys, row.Key)
+		key, over := snapshot.Key(n.NodeID, n.Iteration), n.State != snapshot.NodePending && !n.State.Waiting()
+		if n.State == snapshot.NodeInProgress || nodes[key] && over {
+			keys = append(keys, key)
 		}
 	}
 	return reset.Nodes(state, keys, true)

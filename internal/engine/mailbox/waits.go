@@ -86,11 +86,7 @@ func withRequests(waits []Waiting, rec Recorder, at time.Time) ([]Waiting, error
 // waitingNodes returns the waiting nodes of a state, sorted by id and iteration.
 func waitingNodes(state *snapshot.State) ([]snapshot.Node, error) {
 	var nodes []snapshot.Node
-	for row, err := range state.Nodes().Rows() {
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		n, err := snapshot.DecodeNode(row)
+	for n, err := range state.AllNodes() {
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}

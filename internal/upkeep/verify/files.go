@@ -112,19 +112,11 @@ func (v *fileVerifier) carried(ctx context.Context, entry *snapshot.Entry) error
 // attempts checks the trees that the attempts in the journal of entry name. It ignores an unreadable journal,
 // because the check of the entry reports such a problem.
 func (v *fileVerifier) attempts(ctx context.Context, entry *snapshot.Entry) error {
-	attempts, err := entry.Attempts()
-	if err != nil {
-		return nil // the check of the entry reports the problem
-	}
-	for row, err := range attempts.Rows() {
+	for a, err := range entry.AllAttempts() {
 		if err != nil {
 			return nil // the check of the entry reports the problem
 		}
-		a, err := snapshot.DecodeAttempt(row)
-		if err != nil {
-			return nil // the check of the entry reports the problem
-		}
-		if err := v.root(ctx, fmt.Sprintf("attempt %q", row.Key), a.Tree); err != nil {
+		if err := v.root(ctx, fmt.Sprintf("attempt %q", snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)), a.Tree); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,9 @@
 package contents
 
 import (
+	"errors"
+	"iter"
+
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -10,26 +13,6 @@ func WholeOf(state *snapshot.State) (snapshot.Whole, error) {
 	w := snapshot.Whole{
 		Nodes: []snapshot.Node{}, Outputs: []snapshot.Output{}, Loops: []snapshot.Loop{}, Approvals: []snapshot.Approval{},
 		HumanRequests: []snapshot.HumanRequest{}, Signals: []snapshot.Signal{}, Waits: []snapshot.Wait{},
-	}
-	for row, err := range state.Nodes().Rows() {
-		if err != nil {
-			return snapshot.Whole{}, err
-		}
-		n, err := snapshot.DecodeNode(row)
-		if err != nil {
-			return snapshot.Whole{}, err
-		}
-		w.Nodes = append(w.Nodes, n)
-	}
-	for row, err := range state.Loops().Rows() {
-		if err != nil {
-			return snapshot.Whole{}, err
-		}
-		l, err := snapshot.DecodeLoop(row)
-		if err != nil {
-			return snapshot.Whole{}, err
-		}
-		w.Loops = append(w.Loops, l)
 	}
 	for _, table := range state.Tables() {
 		for row, err := range state.Outputs(table).Rows() {
@@ -47,34 +30,19 @@ func WholeOf(state *snapshot.State) (snapshot.Whole, error) {
 	if w.Input, err = state.Input(); err != nil {
 		return snapshot.Whole{}, err
 	}
-	return w, mailOf(state, &w)
+	return w, errors.Join(
+		collect(&w.Nodes, state.AllNodes()), collect(&w.Loops, state.AllLoops()), collect(&w.Approvals, state.AllApprovals()),
+		collect(&w.HumanRequests, state.AllHumanRequests()), collect(&w.Signals, state.AllSignals()), collect(&w.Waits, state.AllWaits()),
+	)
 }
 
-// mailOf reads the mailbox and the waits of a state into w.
-func mailOf(state *snapshot.State, w *snapshot.Whole) error {
-	for a, err := range state.AllApprovals() {
+// collect appends rows to all, up to the first error, which it returns.
+func collect[T any](all *[]T, rows iter.Seq2[T, error]) error {
+	for row, err := range rows {
 		if err != nil {
 			return err
 		}
-		w.Approvals = append(w.Approvals, a)
-	}
-	for h, err := range state.AllHumanRequests() {
-		if err != nil {
-			return err
-		}
-		w.HumanRequests = append(w.HumanRequests, h)
-	}
-	for s, err := range state.AllSignals() {
-		if err != nil {
-			return err
-		}
-		w.Signals = append(w.Signals, s)
-	}
-	for wait, err := range state.AllWaits() {
-		if err != nil {
-			return err
-		}
-		w.Waits = append(w.Waits, wait)
+		*all = append(*all, row)
 	}
 	return nil
 }

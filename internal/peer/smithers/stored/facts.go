@@ -80,16 +80,8 @@ func ToolCallsAt(entry *snapshot.Entry) (all []snapshot.ToolCall, err error) {
 
 // AttemptsAt returns the attempts in the journal of entry, sorted by key.
 func AttemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
-	rows, err := entry.Attempts()
-	if err != nil {
-		return nil, err
-	}
 	var all []snapshot.Attempt
-	for row, err := range rows.Rows() {
-		if err != nil {
-			return nil, err
-		}
-		a, err := snapshot.DecodeAttempt(row)
+	for a, err := range entry.AllAttempts() {
 		if err != nil {
 			return nil, err
 		}

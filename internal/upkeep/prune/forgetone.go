@@ -47,37 +47,34 @@ func (k *Keeper) ForgetOne(ctx context.Context, run string) error {
 // one returns the refs of one run, without its tracking refs.
 func (k *Keeper) one(ctx context.Context, run string) (*runRefs, error) {
 	component, err := refs.EscapeRun(run)
-	if err != nil {
-		return nil, timeline.Explain(err)
-	}
-	h := &runRefs{component: component, id: run}
 	tip, err1 := refs.Tip(run)
 	held, err2 := refs.Held(run)
 	gone, err3 := refs.Gone(run)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	frames, err4 := k.store.Refs().Frames(ctx, run)
+	if err := errors.Join(err, err1, err2, err3, err4); err != nil {
 		return nil, timeline.Explain(err)
 	}
-	for _, ref := range []struct {
-		name refs.Name
-		id   *objstore.ID
-	}{{tip, &h.tip}, {held, &h.held}, {gone, &h.gone}} {
-		if *ref.id, err = resolve(ctx, k.store, ref.name); err != nil {
-			return nil, err
-		}
-	}
-	frames, err := k.store.Refs().Frames(ctx, run)
-	if err != nil {
-		return nil, timeline.Explain(err)
-	}
+	var list []refs.Ref
 	for _, f := range frames {
 		name, err := refs.Frame(run, f.Frame)
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		h.refs = append(h.refs, refs.Ref{Name: name, ID: f.ID})
+		list = append(list, refs.Ref{Name: name, ID: f.ID})
 	}
-	if !h.tip.IsZero() {
-		h.refs = append(h.refs, refs.Ref{Name: tip, ID: h.tip})
+	for _, name := range []refs.Name{held, gone, tip} {
+		id, err := resolve(ctx, k.store, name)
+		if err != nil {
+			return nil, err
+		}
+		if !id.IsZero() {
+			list = append(list, refs.Ref{Name: name, ID: id})
+		}
 	}
+	h := &runRefs{}
+	if runs, _ := byRun(list); runs[component] != nil {
+		h = runs[component]
+	}
+	h.component, h.id = component, run
 	return h, nil
 }

@@ -164,10 +164,7 @@ func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) 
 // restored chain.
 func otherFrames(h *runRefs, run *timeline.RunFrames) []refs.Update {
 	var updates []refs.Update
-	for _, ref := range h.refs {
-		if folder, _ := keptBy(ref.Name); folder != "frames" {
-			continue
-		}
+	for _, ref := range h.frames() {
 		if _, frame, err := ref.Name.Split(); err == nil && run.At(frame) != ref.ID {
 			updates = append(updates, refs.Update{Name: ref.Name, Old: ref.ID})
 		}

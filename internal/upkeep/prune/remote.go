@@ -8,7 +8,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/refs/transport"
 	"github.com/git-smithers/git-smithers/internal/share/remotes"
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -66,7 +65,7 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	if err != nil {
 		return nil, to.Explain(err)
 	}
-	at := planThere(there)
+	at, _ := byRun(there)
 	plans := make(map[string]remotePrune)
 	var moves []transport.Move
 	for _, h := range chosen {
@@ -105,41 +104,6 @@ func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) 
 	})
 }
 
-// atRemote holds the refs of a run at a remote.
-type atRemote struct {
-	tip    objstore.ID // zero if the remote has no tip of the run
-	gone   objstore.ID // the tombstone; zero if the remote has none
-	frames []refs.Ref
-}
-
-// planThere groups list, the refs of a remote, by run. The keys of the result are ref components. planThere ignores
-// refs that belong to no run.
-func planThere(list []refs.Ref) map[string]*atRemote {
-	out := make(map[string]*atRemote)
-	for _, ref := range list {
-		folder, component := keptBy(ref.Name)
-		if component == "" {
-			continue
-		}
-		run := out[component]
-		if run == nil {
-			run = &atRemote{}
-			out[component] = run
-		}
-		switch folder {
-		case "_tip":
-			run.tip = ref.ID
-		case "_gone":
-			run.gone = ref.ID
-		case "frames":
-			if _, _, err := ref.Name.Split(); err == nil {
-				run.frames = append(run.frames, ref)
-			}
-		}
-	}
-	return out
-}
-
 // remotePrune is the planned deletion of a run at a remote, with the expected result.
 type remotePrune struct {
 	PrunedThere
@@ -155,7 +119,7 @@ type remotePrune struct {
 // the remote, and the reason has their number. If the remote's tip is not a known entry of the pruned run, the
 // plan has no moves. Its state is ThereMoved if all entries of the pruned run are known, and otherwise
 // ThereUnknown.
-func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, remoteRefs *atRemote, remote string) (remotePrune, error) {
+func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, remoteRefs *runRefs, remote string) (remotePrune, error) {
 	out := remotePrune{PrunedThere: PrunedThere{RunID: h.id, State: ThereAbsent}}
 	tip, err1 := refs.Tip(h.id)
 	gone, err2 := refs.Gone(h.id)
@@ -166,7 +130,7 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, remoteRefs *atRemot
 		return out, timeline.Explain(err)
 	}
 	if remoteRefs == nil {
-		remoteRefs = &atRemote{}
+		remoteRefs = &runRefs{}
 	}
 	past, err := pastRuns{k.store}.of(ctx, h)
 	if err != nil {
@@ -187,7 +151,7 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, remoteRefs *atRemot
 		out.moves = append(out.moves, transport.Move{Name: tip, How: transport.Delete, Old: remoteRefs.tip})
 	}
 	left := 0
-	for _, frame := range remoteRefs.frames {
+	for _, frame := range remoteRefs.frames() {
 		if !past.ids[frame.ID] {
 			left++
 			continue

@@ -34,33 +34,7 @@ func (h *runRefs) roots() []objstore.ID {
 // holdings groups the refs in list by run. The keys of runs are ref components.
 // others has the refs that keep no objects of a run: tombstones, and refs that belong to no run.
 func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []refs.Ref) {
-	runs = make(map[string]*runRefs)
-	of := func(component string) *runRefs {
-		h, ok := runs[component]
-		if !ok {
-			h = &runRefs{component: component}
-			runs[component] = h
-		}
-		return h
-	}
-	for _, ref := range list {
-		folder, component := keptBy(ref.Name)
-		switch folder {
-		case "":
-			others = append(others, ref)
-			continue
-		case "_gone":
-			of(component).gone = ref.ID
-			others = append(others, ref)
-			continue
-		case "_tip":
-			of(component).tip = ref.ID
-		case "_held":
-			of(component).held = ref.ID
-		}
-		h := of(component)
-		h.refs = append(h.refs, ref)
-	}
+	runs, others = byRun(list)
 	for _, h := range runs {
 		h.id, _, _ = refs.UnescapeRun(h.component)
 		if h.id == "" {
@@ -68,6 +42,47 @@ func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []r
 		}
 	}
 	return runs, others
+}
+
+// byRun groups refs, of this repository or of a remote, as holdings does. It leaves the ids of the runs empty.
+func byRun(list []refs.Ref) (runs map[string]*runRefs, others []refs.Ref) {
+	runs = make(map[string]*runRefs)
+	for _, ref := range list {
+		folder, component := keptBy(ref.Name)
+		if folder == "" {
+			others = append(others, ref)
+			continue
+		}
+		h := runs[component]
+		if h == nil {
+			h = &runRefs{component: component}
+			runs[component] = h
+		}
+		switch folder {
+		case "_gone":
+			h.gone = ref.ID
+			others = append(others, ref)
+			continue
+		case "_tip":
+			h.tip = ref.ID
+		case "_held":
+			h.held = ref.ID
+		}
+		h.refs = append(h.refs, ref)
+	}
+	return runs, others
+}
+
+// frames returns the frame refs of the run that have valid names.
+func (h *runRefs) frames() []refs.Ref {
+	var frames []refs.Ref
+	for _, ref := range h.refs {
+		folder, _ := keptBy(ref.Name)
+		if _, _, err := ref.Name.Split(); err == nil && folder == "frames" {
+			frames = append(frames, ref)
+		}
+	}
+	return frames
 }
 
 // keptBy returns the kind of a ref as folder, and the ref component of its run. folder is _tip, _held, _gone,

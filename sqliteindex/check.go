@@ -1,14 +1,17 @@
 package sqliteindex
 
 import (
-	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // Flaw is a problem of an index database.
@@ -85,44 +88,42 @@ func (c *checker) look(ctx context.Context) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN DEFERRED"); err != nil {
 		return &databaseError{err}
 	}
-	stored := table{conn}
-	sound, err := c.integrity(ctx, stored)
+	sound, err := c.integrity(ctx, conn)
 	if err != nil || !sound {
 		return err
 	}
-	return c.compare(ctx, stored)
+	return c.compare(ctx, conn)
 }
 
 // integrity runs SQLite's integrity check, records at most 10 problems as flaws, and reports whether the file has no
 // problem.
-func (c *checker) integrity(ctx context.Context, stored table) (bool, error) {
-	answer, err := stored.read(ctx, "PRAGMA integrity_check(10)")
+func (c *checker) integrity(ctx context.Context, stored *sql.Conn) (bool, error) {
+	lines, err := collect[string](ctx, stored, "PRAGMA integrity_check(10)")
 	if err != nil {
-		return false, err
+		return false, &databaseError{err}
 	}
-	sound := true
-	for _, row := range answer.Rows {
-		if row[0] != "ok" {
-			sound = false
-			c.note("", "%v", row[0])
-		}
+	if slices.Equal(lines, []string{"ok"}) {
+		return true, nil
 	}
-	return sound, nil
+	for _, line := range lines {
+		c.note("", "%v", line)
+	}
+	return false, nil
 }
 
 // compare checks the stored digest (see compareDigest). It then compares the rows of each requested run with rows that
 // are read from the refs, table by table, and records the flaws. It skips a run whose tip has moved, or whose ref was
 // removed, since the run was indexed. If c.runIDs is nil, all indexed runs are requested.
-func (c *checker) compare(ctx context.Context, stored table) error {
+func (c *checker) compare(ctx context.Context, stored *sql.Conn) error {
 	if err := c.compareDigest(ctx, stored); err != nil {
 		return err
 	}
-	have, err := stored.tips(ctx)
+	have, err := indexedRuns(ctx, stored)
 	if err != nil {
 		return err
 	}
 	var asked []string
-	for _, runID := range sortedKeys(have) {
+	for _, runID := range slices.Sorted(maps.Keys(have)) {
 		if c.runIDs == nil || slices.Contains(c.runIDs, runID) {
 			asked = append(asked, runID)
 		}
@@ -135,17 +136,16 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 		return err
 	}
 	defer func() { _ = fresh.Close() }() // a database in memory has nothing to lose
-	conn, err := fresh.conn.db.Conn(ctx)
+	truth, err := fresh.conn.db.Conn(ctx)
 	if err != nil {
 		return &databaseError{err}
 	}
-	defer func() { _ = conn.Close() }() // a database in memory has nothing to lose
-	truth := table{conn}
-	want, err := truth.tips(ctx)
+	defer func() { _ = truth.Close() }() // a database in memory has nothing to lose
+	want, err := indexedRuns(ctx, truth)
 	if err != nil {
 		return err
 	}
-	names, err := stored.names(ctx)
+	names, err := c.names(ctx, stored)
 	if err != nil {
 		return err
 	}
@@ -162,48 +162,66 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	return nil
 }
 
+// indexedRuns returns the commit id of the indexed tip of each run, by run id. An error is a *databaseError.
+func indexedRuns(ctx context.Context, conn *sql.Conn) (map[string]string, error) {
+	rows, err := collect[struct{ RunID, Tip string }](ctx, conn, "SELECT run_id, git_tip FROM _smithers_runs")
+	if err != nil {
+		return nil, &databaseError{err}
+	}
+	tips := make(map[string]string, len(rows))
+	for _, row := range rows {
+		tips[row.RunID] = row.Tip
+	}
+	return tips, nil
+}
+
+// names returns the names of the tables with rows of runs, sorted. An error is a *databaseError.
+func (c *checker) names(ctx context.Context, conn *sql.Conn) ([]string, error) {
+	names := c.schema.runTables()
+	if c.schema.detailed {
+		tables, err := collect[string](ctx, conn, "SELECT DISTINCT table_name FROM _smithers_output_schema_columns")
+		if err != nil {
+			return nil, &databaseError{err}
+		}
+		names = append(append(names, "_index_outputs"), tables...)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
 // compareDigest records a flaw if the stored digest is not the digest of the indexed tips, or if a stored tip
 // is not an object id.
-func (c *checker) compareDigest(ctx context.Context, stored table) error {
-	answer, err := stored.read(ctx, "SELECT git_ref, git_tip FROM _smithers_runs")
+func (c *checker) compareDigest(ctx context.Context, stored *sql.Conn) error {
+	rows, err := collect[struct{ Ref, Tip string }](ctx, stored, "SELECT git_ref, git_tip FROM _smithers_runs")
 	if err != nil {
-		return err
+		return &databaseError{err}
 	}
 	var d digest
-	for _, row := range answer.Rows {
-		tip, err := parseTip(row[1])
+	for _, row := range rows {
+		tip, err := objstore.ParseID(row.Tip)
 		if err != nil {
-			c.note("", "the tip of run %v is %v, which is not an object id", row[0], row[1])
+			c.note("", "the tip of run %v is %v, which is not an object id", row.Ref, row.Tip)
 			return nil //nolint:nilerr // the bad tip is recorded as a flaw
 		}
-		d.add(fmt.Sprint(row[0]), tip)
+		d.add(row.Ref, tip)
 	}
-	answer, err = stored.read(ctx, sqlDigest)
-	if err != nil {
-		return err
-	}
-	if says, ok := only(answer).([]byte); !ok || !bytes.Equal(says, d.bytes()) {
+	says, err := storedDigest(ctx, stored)
+	if errors.Is(err, errDamaged) || err == nil && says != d {
 		c.note("", "the digest in table _index_state does not match the tips in table _smithers_runs")
+	} else if err != nil {
+		return &databaseError{err}
 	}
 	return nil
 }
 
-// only returns the single value of answer, or nil if answer does not have exactly one row with one column.
-func only(answer *Answer) any {
-	if len(answer.Rows) != 1 || len(answer.Rows[0]) != 1 {
-		return nil
-	}
-	return answer.Rows[0][0]
-}
-
 // compareRows compares the rows of one run in the table called name, and records the first difference. stored is the
 // checked database. truth is the database in memory that was built from the refs.
-func (c *checker) compareRows(ctx context.Context, runID, name string, stored, truth table) error {
-	have, err := stored.rowsOf(ctx, name, runID)
+func (c *checker) compareRows(ctx context.Context, runID, name string, stored, truth *sql.Conn) error {
+	have, err := describedRows(ctx, stored, name, runID)
 	if err != nil {
 		return err
 	}
-	want, err := truth.rowsOf(ctx, name, runID)
+	want, err := describedRows(ctx, truth, name, runID)
 	if err != nil {
 		return err
 	}

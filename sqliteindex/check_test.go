@@ -101,3 +101,17 @@ func TestADatabaseThatIsNoneIsFoundAndNotMadeAnew(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, garbage, string(after))
 }
+
+// TestRowsOfNoRunAreNotCompared although a table of them may have a column run_id.
+func TestRowsOfNoRunAreNotCompared(t *testing.T) {
+	t.Parallel()
+	w := checkedWorld(t)
+	x := w.index(t)
+	cache := sqliteindex.RepositoryTable{Name: "_smithers_cache", Columns: []string{"cache_key", "run_id"}}
+	require.NoError(t, x.SetRepositoryRows(t.Context(), cache, "newest", func() ([][]any, error) {
+		return [][]any{{"key", "one"}}, nil
+	}))
+	flaws, err := sqliteindex.Check(t.Context(), w.options())
+	require.NoError(t, err)
+	assert.Empty(t, flaws)
+}

@@ -43,10 +43,10 @@ const (
 // Children returns the forks of a run, except undone forks, sorted by the time of forking, oldest first. It
 // returns no rows for an unknown run.
 func (x *Index) Children(ctx context.Context, runID string) ([]RunRow, error) {
-	return list(ctx, x, scanRun, sqlChildren, runID)
+	return list[RunRow](ctx, x, sqlChildren, runID)
 }
 
 // AllChildren returns the same rows as [Index.Children], and the undone forks.
 func (x *Index) AllChildren(ctx context.Context, runID string) ([]RunRow, error) {
-	return list(ctx, x, scanRun, sqlAllChildren, runID)
+	return list[RunRow](ctx, x, sqlAllChildren, runID)
 }

@@ -2,6 +2,7 @@ package sqliteindex
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
@@ -141,6 +142,21 @@ func (c *connection) use(ctx context.Context, fn func(*database) error) error {
 			return &databaseError{err}
 		}
 		return nil
+	})
+}
+
+// write calls fn inside a transaction, as use does, and commits it unless fn fails.
+func (c *connection) write(ctx context.Context, fn func(*sql.Tx) error) error {
+	return c.use(ctx, func(db *database) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if err := fn(tx); err != nil {
+			_ = tx.Rollback() // err is the first error
+			return err
+		}
+		return tx.Commit()
 	})
 }
 

@@ -3,7 +3,6 @@ package sqliteindex
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -26,28 +25,15 @@ func (x *Index) SetRepositoryRows(ctx context.Context, table RepositoryTable, co
 	if err != nil {
 		return err
 	}
-	return d.conn.use(ctx, func(db *database) error {
-		had := ""
-		if err := db.QueryRowContext(ctx, sqlRepositoryCommit, table.Name).Scan(&had); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		if had == commit {
-			return nil
-		}
-		list, err := rows()
-		if err != nil {
-			return err
-		}
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		if err := table.replace(ctx, tx, commit, list); err != nil {
-			_ = tx.Rollback() // err is the first error
-			return err
-		}
-		return tx.Commit()
-	})
+	had, _, err := first(list[string](ctx, d, sqlRepositoryCommit, table.Name))
+	if err != nil || had == commit {
+		return err
+	}
+	list, err := rows()
+	if err != nil {
+		return err
+	}
+	return d.conn.write(ctx, func(tx *sql.Tx) error { return table.replace(ctx, tx, commit, list) })
 }
 
 // replace replaces the rows of the table.

@@ -1,9 +1,6 @@
 package sqliteindex
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
 // EndedRow is an ended attempt of a run. Times are Unix milliseconds.
 type EndedRow struct {
@@ -18,11 +15,5 @@ const sqlEnded = `SELECT state, started_at_ms, finished_at_ms, frame_no FROM _in
 // Ended returns the ended attempts of a run, sorted by the time of their end. It returns no rows for an
 // unknown run.
 func (x *Index) Ended(ctx context.Context, runID string) ([]EndedRow, error) {
-	return list(ctx, x, scanEnded, sqlEnded, runID)
-}
-
-// scanEnded converts the current row of sqlEnded.
-func scanEnded(rows *sql.Rows) (r EndedRow, err error) {
-	err = rows.Scan(&r.State, &r.StartedAtMs, &r.FinishedAtMs, &r.FrameNo)
-	return r, err
+	return list[EndedRow](ctx, x, sqlEnded, runID)
 }

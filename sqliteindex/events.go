@@ -2,7 +2,6 @@ package sqliteindex
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -45,7 +44,7 @@ func (x *Index) Events(ctx context.Context, q EventQuery) ([]EventRow, error) {
 	if q.Limit > 0 {
 		query, args = query+" LIMIT ?", append(args, q.Limit)
 	}
-	return list(ctx, d, scanEvent, query, args...)
+	return list[EventRow](ctx, d, query, args...)
 }
 
 // EventTypes returns the different types of a run's events, sorted by name.
@@ -54,7 +53,7 @@ func (x *Index) EventTypes(ctx context.Context, runID string) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, d, scanString, "SELECT DISTINCT type FROM _smithers_events WHERE run_id = ? ORDER BY type", runID)
+	return list[string](ctx, d, "SELECT DISTINCT type FROM _smithers_events WHERE run_id = ? ORDER BY type", runID)
 }
 
 // CountEvents returns the number of events that [Index.Events] returns for q. If q.Limit is greater than 0, the number
@@ -69,7 +68,7 @@ func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
 	if q.Limit > 0 {
 		query, args = "SELECT count(*) FROM (SELECT 1"+where+" LIMIT ?)", append(args, q.Limit)
 	}
-	count, _, err := first(list(ctx, d, scanCount, query, args...))
+	count, _, err := first(list[int64](ctx, d, query, args...))
 	return count, err
 }
 
@@ -97,18 +96,6 @@ func (q EventQuery) where() (clause string, args []any) {
 		and("type IN (?"+strings.Repeat(", ?", len(types)-1)+")", types...)
 	}
 	return clause, args
-}
-
-// scanEvent converts the current row of the query in Events.
-func scanEvent(rows *sql.Rows) (e EventRow, err error) {
-	err = rows.Scan(&e.RunID, &e.Seq, &e.TimestampMs, &e.Type, &e.Payload)
-	return e, err
-}
-
-// scanCount converts the current row of a query that returns one number.
-func scanCount(rows *sql.Rows) (n int64, err error) {
-	err = rows.Scan(&n)
-	return n, err
 }
 
 // eventPayload returns the payload of e, an event of the run runID. As in Smithers, it also has the members type, runId

@@ -2,7 +2,6 @@ package sqliteindex
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -44,10 +43,7 @@ const (
 
 // Spans returns the times of the attempts of the given runs, in no particular order. It needs the details of these runs.
 func (x *Index) Spans(ctx context.Context, runIDs []string) ([]SpanRow, error) {
-	return listOf(ctx, x, runIDs, func(rows *sql.Rows) (r SpanRow, err error) {
-		err = rows.Scan(&r.RunID, &r.StartedAtMs, &r.FinishedAtMs, &r.Wait)
-		return r, err
-	}, sqlSpans)
+	return listOf[SpanRow](ctx, x, runIDs, sqlSpans)
 }
 
 // ScoreMeanRow is the mean of the scores that a scorer gave the tasks of a run.
@@ -59,19 +55,16 @@ type ScoreMeanRow struct {
 
 // ScoreMeans returns the means of the scores of the given runs, sorted by run and scorer. It needs the details of these runs.
 func (x *Index) ScoreMeans(ctx context.Context, runIDs []string) ([]ScoreMeanRow, error) {
-	return listOf(ctx, x, runIDs, func(rows *sql.Rows) (r ScoreMeanRow, err error) {
-		err = rows.Scan(&r.RunID, &r.Scorer, &r.Count, &r.Mean)
-		return r, err
-	}, sqlScoreMeans)
+	return listOf[ScoreMeanRow](ctx, x, runIDs, sqlScoreMeans)
 }
 
 // listOf is list of the details of the given runs, whose ids are the first parameter of the query.
-func listOf[T any](ctx context.Context, x *Index, runIDs []string, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+func listOf[T any](ctx context.Context, x *Index, runIDs []string, query string, args ...any) ([]T, error) {
 	d, asked, err := x.detailsOf(ctx, runIDs)
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, d, scan, query, append([]any{asked}, args...)...)
+	return list[T](ctx, d, query, append([]any{asked}, args...)...)
 }
 
 // detailsOf returns the details of the index, and the run ids as a JSON array.
@@ -86,9 +79,7 @@ type CommitRow struct{ RunID, Commit string }
 
 // OwnCommits returns the commits of the own working copies of every run, in no particular order.
 func (x *Index) OwnCommits(ctx context.Context) ([]CommitRow, error) {
-	return list(ctx, x, func(rows *sql.Rows) (r CommitRow, err error) {
-		return r, rows.Scan(&r.RunID, &r.Commit)
-	}, sqlOwnCommits)
+	return list[CommitRow](ctx, x, sqlOwnCommits)
 }
 
 // EndRow is the first or the newest frame of a run.
@@ -101,13 +92,7 @@ type EndRow struct {
 
 // Ends returns frame 0 and the newest frame of every run, in no particular order.
 func (x *Index) Ends(ctx context.Context) ([]EndRow, error) {
-	return list(ctx, x, func(rows *sql.Rows) (r EndRow, err error) {
-		var tree string
-		if err = rows.Scan(&r.RunID, &r.First, &r.CreatedAtMs, &tree); err == nil && tree != "" {
-			r.Tree, err = objstore.ParseID(tree)
-		}
-		return r, err
-	}, sqlEnds)
+	return list[EndRow](ctx, x, sqlEnds)
 }
 
 // ValueRow is the input of a run, or the newest output of a run in a table.
@@ -116,18 +101,10 @@ type ValueRow struct {
 	Value json.RawMessage
 }
 
-// scanValue converts the current row of a query for ValueRows.
-func scanValue(rows *sql.Rows) (r ValueRow, err error) {
-	var text string
-	err = rows.Scan(&r.RunID, &text)
-	r.Value = json.RawMessage(text)
-	return r, err
-}
-
 // Inputs returns the inputs of the given runs, in no particular order. It leaves out inputs above limit characters. It needs the
 // details of these runs.
 func (x *Index) Inputs(ctx context.Context, runIDs []string, limit int) ([]ValueRow, error) {
-	return listOf(ctx, x, runIDs, scanValue, sqlInputs, limit)
+	return listOf[ValueRow](ctx, x, runIDs, sqlInputs, limit)
 }
 
 // OutputKeys returns the schema keys of all output tables, sorted by the name of the table. A key can occur more than once.
@@ -164,7 +141,7 @@ func (x *Index) NewestOutputs(ctx context.Context, key string, runIDs []string, 
 			if t.key != key {
 				continue
 			}
-			rows, err := collect(ctx, db, scanValue, `SELECT run_id, value FROM (
+			rows, err := collect[ValueRow](ctx, db, `SELECT run_id, value FROM (
 					SELECT o.run_id, o.`+textColumn+` AS value, row_number() OVER (PARTITION BY o.run_id
 						ORDER BY coalesce(n.updated_at_ms, 0) DESC, o.iteration DESC, o.node_id DESC) AS place
 					FROM `+quoted(t.name)+` AS o LEFT JOIN _smithers_nodes AS n USING (run_id, node_id, iteration)

@@ -3,7 +3,6 @@ package sqliteindex
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"slices"
 	"strings"
@@ -58,7 +57,7 @@ const (
 // newest frame between frame and from that has the id and is not on the line. Each result is snapshot.NoFrame if there
 // is no such frame.
 func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (frame, dropped int64, err error) {
-	rows, err := list(ctx, x, scanStep, sqlWithID, runID, id, from)
+	rows, err := list[stepRow](ctx, x, sqlWithID, runID, id, from)
 	if err != nil {
 		return snapshot.NoFrame, snapshot.NoFrame, err
 	}
@@ -66,13 +65,13 @@ func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (
 	reached := from // the frames of the line that the loop has not passed have at most this number
 	for _, row := range rows {
 		switch {
-		case row.based != nil && row.frame <= reached:
-			reached = *row.based // the frames between *row.based and row.frame are not on the line
-		case row.based != nil: // a step back of a frame that is not on the line
-		case row.frame <= reached: // the frame has the id and is on the line
-			return row.frame, dropped, nil
+		case row.Based != nil && row.Frame <= reached:
+			reached = *row.Based // the frames between *row.Based and row.Frame are not on the line
+		case row.Based != nil: // a step back of a frame that is not on the line
+		case row.Frame <= reached: // the frame has the id and is on the line
+			return row.Frame, dropped, nil
 		default:
-			dropped = max(dropped, row.frame)
+			dropped = max(dropped, row.Frame)
 		}
 	}
 	return snapshot.NoFrame, dropped, nil
@@ -82,42 +81,30 @@ func (x *Index) FrameWithID(ctx context.Context, runID, id string, from int64) (
 // given number of ids: those below an id, of frames whose subjects match the pattern of LIKE. All ids of other runs are below reached, which
 // is "" if there are no others.
 func (x *Index) WithNewestIDs(ctx context.Context, workflow, below, subject string, limit int) (runs []string, reached string, err error) {
-	rows, err := list(ctx, x, scanRunID, sqlNewestIDs, workflow, below, subject, limit)
+	rows, err := list[runID](ctx, x, sqlNewestIDs, workflow, below, subject, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	if runs, err = list(ctx, x, scanString, sqlForkIDs, workflow); err != nil {
+	if runs, err = list[string](ctx, x, sqlForkIDs, workflow); err != nil {
 		return nil, "", err
 	}
 	if len(rows) == limit {
-		reached = rows[limit-1].id + "\x00" // more runs can have the last id
+		reached = rows[limit-1].ID + "\x00" // more runs can have the last id
 	}
 	for _, row := range rows {
-		runs = append(runs, row.run)
+		runs = append(runs, row.Run)
 	}
 	slices.Sort(runs)
 	return slices.Compact(runs), reached, nil
 }
 
 // runID is one row of sqlNewestIDs.
-type runID struct{ id, run string }
-
-// scanRunID converts the current row of sqlNewestIDs.
-func scanRunID(rows *sql.Rows) (r runID, err error) {
-	err = rows.Scan(&r.id, &r.run)
-	return r, err
-}
+type runID struct{ ID, Run string }
 
 // stepRow is one row of sqlWithID.
 type stepRow struct {
-	frame int64
-	based *int64 // nil: the frame has the id
-}
-
-// scanStep converts the current row of sqlWithID.
-func scanStep(rows *sql.Rows) (r stepRow, err error) {
-	err = rows.Scan(&r.frame, &r.based)
-	return r, err
+	Frame int64
+	Based *int64 // nil: the frame has the id
 }
 
 // parseIDs parses the result of sqlIDsOfFrame. It returns the ids, sorted, or nil if text is empty. If text is not

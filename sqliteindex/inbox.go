@@ -2,7 +2,6 @@ package sqliteindex
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -73,17 +72,5 @@ func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 	if !q.All && !q.Settled {
 		query += sqlInboxOpen
 	}
-	return list(ctx, d, scanInbox, query+sqlInboxOrder, args...)
-}
-
-// scanInbox converts the current row of sqlInbox.
-func scanInbox(rows *sql.Rows) (r InboxRow, err error) {
-	var tip string
-	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.RunStatus, &tip, &r.NodeID, &r.NodeLabel, &r.Iteration, &r.Kind, &r.Status,
-		&r.RequestID, &r.Prompt, &r.Summary, &r.Form, &r.CorrelationID, &r.RequestedAtMs, &r.TimeoutAtMs)
-	if err != nil {
-		return r, err
-	}
-	r.Tip, err = objstore.ParseID(tip)
-	return r, err
+	return list[InboxRow](ctx, d, query+sqlInboxOrder, args...)
 }

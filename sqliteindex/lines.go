@@ -46,13 +46,13 @@ func (x *Index) Lines(ctx context.Context, pairs []TreePair) (map[TreePair]Lines
 	if err != nil {
 		return nil, err
 	}
-	rows, err := list(ctx, x, scanLines, sqlLines, string(asked))
+	rows, err := list[linesRow](ctx, x, sqlLines, string(asked))
 	if err != nil {
 		return nil, err
 	}
 	known := make(map[TreePair]Lines, len(rows))
 	for _, r := range rows {
-		known[byKey[r.key]] = r.Lines
+		known[byKey[r.Key]] = r.Lines
 	}
 	return known, nil
 }
@@ -60,29 +60,18 @@ func (x *Index) Lines(ctx context.Context, pairs []TreePair) (map[TreePair]Lines
 // RememberLines caches the numbers of lines in counted. A pair that is already cached keeps its numbers. If the
 // index cannot be written, RememberLines returns an error.
 func (x *Index) RememberLines(ctx context.Context, counted map[TreePair]Lines) error {
-	return x.conn.use(ctx, func(db *database) error {
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
+	return x.conn.write(ctx, func(tx *sql.Tx) error {
 		for pair, lines := range counted {
 			if _, err := tx.ExecContext(ctx, sqlRememberLines, pair.key(), lines.Added, lines.Removed); err != nil {
-				_ = tx.Rollback() // err is the first error
 				return err
 			}
 		}
-		return tx.Commit()
+		return nil
 	})
 }
 
 // linesRow is a row of sqlLines.
 type linesRow struct {
-	key string
+	Key string
 	Lines
-}
-
-// scanLines converts the current row of sqlLines.
-func scanLines(rows *sql.Rows) (r linesRow, err error) {
-	err = rows.Scan(&r.key, &r.Added, &r.Removed)
-	return r, err
 }

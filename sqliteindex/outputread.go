@@ -9,13 +9,13 @@ import (
 )
 
 // declaration is what the definitions of a run say of the outputs of one schema key.
-type declaration struct{ key, workflow, columns string }
+type declaration struct{ Key, Workflow, Columns string }
 
 // outputDelta is a changed output. A nil value means that the output was removed.
 type outputDelta struct {
-	nodeID    string
-	iteration int
-	value     []byte
+	NodeID    string
+	Iteration int
+	Value     []byte
 }
 
 // readOutputs reads the details that have no collection of the registry: the definitions, the input and the outputs. Of a
@@ -27,7 +27,7 @@ func (d *reader) readOutputs(indexed tip) error {
 	before, after := snapshot.EmptyState(), (*snapshot.State)(nil)
 	then, err := map[string]declaration(nil), error(nil)
 	if d.from != nil {
-		before, then, err = d.declarations(d.from, indexed.workflows)
+		before, then, err = d.declarations(d.from, indexed.Workflows)
 	}
 	if err == nil {
 		after, d.declared, err = d.declarations(d.head, workflows)

@@ -89,30 +89,24 @@ func (u *outputUpdate) setAside(ctx context.Context, name string, i int) error {
 // the table.
 func (u *outputUpdate) refill(ctx context.Context, key, aside string) error {
 	type declaring struct {
-		runID string
-		declaration
+		RunID string
+		Said  declaration
 	}
-	runs, err := collect(ctx, u.tx, func(rows *sql.Rows) (d declaring, err error) {
-		err = rows.Scan(&d.runID, &d.key, &d.workflow, &d.columns)
-		return d, err
-	}, sqlDeclaring, key)
+	runs, err := collect[declaring](ctx, u.tx, sqlDeclaring, key)
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
-		outputs, err := collect(ctx, u.tx, func(rows *sql.Rows) (o outputDelta, err error) {
-			err = rows.Scan(&o.nodeID, &o.iteration, &o.value)
-			return o, err
-		}, "SELECT node_id, iteration, "+textColumn+" FROM "+aside+" WHERE run_id = ?", run.runID)
+		outputs, err := collect[outputDelta](ctx, u.tx, "SELECT node_id, iteration, "+textColumn+" FROM "+aside+" WHERE run_id = ?", run.RunID)
 		if err != nil {
 			return err
 		}
-		row, err := u.encoder(run.declaration)
+		row, err := u.encoder(run.Said)
 		if err != nil {
 			return err
 		}
 		for _, o := range outputs {
-			if err := u.writeRow(ctx, run.runID, row, o); err != nil {
+			if err := u.writeRow(ctx, run.RunID, row, o); err != nil {
 				return err
 			}
 		}
@@ -122,7 +116,7 @@ func (u *outputUpdate) refill(ctx context.Context, key, aside string) error {
 
 // dropKeyViews drops the views that have the names of schema keys.
 func (u *outputUpdate) dropKeyViews(ctx context.Context) error {
-	views, err := collect(ctx, u.tx, scanString, sqlKeyViews)
+	views, err := collect[string](ctx, u.tx, sqlKeyViews)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package sqliteindex
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 	"strings"
@@ -52,6 +51,7 @@ func declarationOf(t columns.Type) string {
 		return "BOOLEAN BLOB"
 	case columns.Mixed:
 		return "JSON BLOB"
+	case columns.JSON:
 	}
 	return "JSON TEXT"
 }
@@ -105,26 +105,26 @@ func (t *outputTable) sameOutputs(other *outputTable) bool {
 const sqlCatalog = `SELECT table_name, output_key, workflow_name, column_name, property, json_type
 	FROM _smithers_output_schema_columns ORDER BY table_name, column_name`
 
+// catalogRow is a row of sqlCatalog.
+type catalogRow struct {
+	Table, Key string
+	Workflow   *string
+	Column     string
+	Property   *string
+	Type       columns.Type
+}
+
 // readCatalog returns the existing output tables, sorted by name. The field view of the tables is not set, because the
 // database does not store the names of views.
 func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
-	_, err = collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
-		var t outputTable
-		var column tableColumn
-		var workflow, property sql.NullString
-		var kind string
-		if err := rows.Scan(&t.name, &t.key, &workflow, &column.name, &property, &kind); err != nil {
-			return struct{}{}, err
+	rows, err := collect[catalogRow](ctx, q, sqlCatalog)
+	for _, r := range rows {
+		if n := len(tables); n == 0 || tables[n-1].name != r.Table {
+			tables = append(tables, outputTable{name: r.Table, key: r.Key, shared: r.Workflow == nil, workflow: textOf(r.Workflow)})
 		}
-		t.shared, t.workflow = !workflow.Valid, workflow.String
-		column.Column = columns.Column{Whole: !property.Valid, Property: property.String, Type: columns.Type(kind)}
-		if n := len(tables); n == 0 || tables[n-1].name != t.name {
-			tables = append(tables, t)
-		}
-		last := &tables[len(tables)-1]
-		last.columns = append(last.columns, column)
-		return struct{}{}, nil
-	}, sqlCatalog)
+		t := &tables[len(tables)-1]
+		t.columns = append(t.columns, tableColumn{columns.Column{Whole: r.Property == nil, Property: textOf(r.Property), Type: r.Type}, r.Column})
+	}
 	for i := range tables {
 		tables[i].insert = insertStatement(&tables[i])
 	}
@@ -151,18 +151,17 @@ const sqlDeclared = `SELECT DISTINCT output_key, workflow_name, columns FROM _in
 // wantedCatalog returns the tables that the schemas of all indexed runs need.
 func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 	declared := make(declaredOutputs)
-	_, err := collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
-		var key, workflow, text string
-		if err := rows.Scan(&key, &workflow, &text); err != nil {
-			return struct{}{}, err
+	rows, err := collect[declaration](ctx, q, sqlDeclared)
+	for _, d := range rows {
+		list, parseErr := columns.Parse(d.Columns)
+		if parseErr != nil {
+			return nil, scanError(parseErr)
 		}
-		list, err := columns.Parse(text)
-		if declared[key] == nil {
-			declared[key] = make(map[string]columns.List)
+		if declared[d.Key] == nil {
+			declared[d.Key] = make(map[string]columns.List)
 		}
-		declared[key][workflow] = declared[key][workflow].Union(list)
-		return struct{}{}, err
-	}, sqlDeclared)
+		declared[d.Key][d.Workflow] = declared[d.Key][d.Workflow].Union(list)
+	}
 	return declared.catalog(), err
 }
 
@@ -248,6 +247,14 @@ func nameColumns(list columns.List) []tableColumn {
 	}
 	slices.SortFunc(out, func(a, b tableColumn) int { return strings.Compare(a.name, b.name) })
 	return out
+}
+
+// textOf returns the text that s points to, or "" if s is nil.
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // quoted returns name as a quoted SQL identifier.

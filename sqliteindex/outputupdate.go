@@ -2,7 +2,6 @@ package sqliteindex
 
 import (
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 
@@ -38,7 +37,7 @@ func (u *outputUpdate) declare(ctx context.Context, runID string, rows *runRows)
 			return err
 		}
 	}
-	before, err := collect(ctx, u.tx, scanDeclaration, sqlDeclaredOf, runID)
+	before, err := collect[declaration](ctx, u.tx, sqlDeclaredOf, runID)
 	if err != nil {
 		return err
 	}
@@ -47,9 +46,9 @@ func (u *outputUpdate) declare(ctx context.Context, runID string, rows *runRows)
 		now = maps.Clone(rows.declared)
 	}
 	for _, old := range before {
-		kept := now[old.key] == old
+		kept := now[old.Key] == old
 		if kept {
-			delete(now, old.key)
+			delete(now, old.Key)
 		}
 		if !kept || rows.base.IsZero() {
 			if err := u.dropRows(ctx, old, runID); err != nil {
@@ -57,24 +56,18 @@ func (u *outputUpdate) declare(ctx context.Context, runID string, rows *runRows)
 			}
 		}
 		if !kept {
-			if err := u.change(ctx, sqlUndeclare, old, runID, old.key, old.workflow, runID); err != nil {
+			if err := u.change(ctx, sqlUndeclare, old, runID, old.Key, old.Workflow, runID); err != nil {
 				return err
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(now)) { // the new declarations
 		added := now[key]
-		if err := u.change(ctx, sqlDeclare, added, runID, added.key, added.workflow, runID, added.columns); err != nil {
+		if err := u.change(ctx, sqlDeclare, added, runID, added.Key, added.Workflow, runID, added.Columns); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// scanDeclaration converts the current row of sqlDeclaredOf.
-func scanDeclaration(rows *sql.Rows) (d declaration, err error) {
-	err = rows.Scan(&d.key, &d.workflow, &d.columns)
-	return d, err
 }
 
 // change runs statement, which adds or removes the declaration d of the run runID, with args as its arguments. It sets
@@ -84,7 +77,7 @@ func (u *outputUpdate) change(ctx context.Context, statement string, d declarati
 		return err
 	}
 	var another bool
-	if err := u.tx.QueryRowContext(ctx, sqlAnother, d.key, d.workflow, d.columns, runID).Scan(&another); err != nil {
+	if err := u.tx.QueryRowContext(ctx, sqlAnother, d.Key, d.Workflow, d.Columns, runID).Scan(&another); err != nil {
 		return scanError(err)
 	}
 	u.moved = !another
@@ -94,9 +87,9 @@ func (u *outputUpdate) change(ctx context.Context, statement string, d declarati
 // dropRows removes a run's rows from the table for the declaration d. If there is no such table, the error
 // wraps errDamaged.
 func (u *outputUpdate) dropRows(ctx context.Context, d declaration, runID string) error {
-	t := u.tables.find(d.key, d.workflow)
+	t := u.tables.find(d.Key, d.Workflow)
 	if t == nil {
-		return damaged("no table for outputs " + d.key)
+		return damaged("no table for outputs " + d.Key)
 	}
 	return u.exec(ctx, "DELETE FROM "+quoted(t.name)+" WHERE run_id = ?", runID)
 }
@@ -120,10 +113,10 @@ func (u *outputUpdate) write(ctx context.Context, r *runRows) error {
 // encoder returns the encoder for the table of a declaration. If there is no such table, or the columns of d cannot be
 // parsed, the error wraps errDamaged.
 func (u *outputUpdate) encoder(d declaration) (rowEncoder, error) {
-	t := u.tables.find(d.key, d.workflow)
-	list, err := columns.Parse(d.columns)
+	t := u.tables.find(d.Key, d.Workflow)
+	list, err := columns.Parse(d.Columns)
 	if t == nil || err != nil {
-		return rowEncoder{}, damaged("no table for outputs " + d.key)
+		return rowEncoder{}, damaged("no table for outputs " + d.Key)
 	}
 	return newRowEncoder(t, list), nil
 }
@@ -131,10 +124,10 @@ func (u *outputUpdate) encoder(d declaration) (rowEncoder, error) {
 // writeRow writes the output o of a run into an output table, or removes the output's row if o has no value. The parameter
 // row is the encoder for the table.
 func (u *outputUpdate) writeRow(ctx context.Context, runID string, row rowEncoder, o outputDelta) error {
-	if o.value == nil {
+	if o.Value == nil {
 		return u.exec(ctx, "DELETE FROM "+quoted(row.table.name)+" WHERE run_id = ? AND node_id = ? AND iteration = ?",
-			runID, o.nodeID, o.iteration)
+			runID, o.NodeID, o.Iteration)
 	}
-	value := withoutBookkeeping(o.value)
-	return u.exec(ctx, row.table.insert, append([]any{runID, o.nodeID, o.iteration, string(value)}, row.values(value)...)...)
+	value := withoutBookkeeping(o.Value)
+	return u.exec(ctx, row.table.insert, append([]any{runID, o.NodeID, o.Iteration, string(value)}, row.values(value)...)...)
 }

@@ -36,13 +36,14 @@ func (o *Overlay) lay(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	names, err := collect(ctx, conn, func(rows *sql.Rows) (name string, err error) {
-		err = rows.Scan(&name)
+	names, err := collect[string](ctx, conn, "SELECT name FROM pragma_table_xinfo(?, 'main')", o.Table)
+	for i, name := range names {
 		if slices.Contains(o.Columns, name) {
-			return "o." + name, err
+			names[i] = "o." + name
+		} else {
+			names[i] = "t." + name
 		}
-		return "t." + name, err
-	}, "SELECT name FROM pragma_table_xinfo(?, 'main')", o.Table)
+	}
 	for _, name := range o.Columns {
 		if !slices.Contains(names, "o."+name) {
 			names = append(names, "o."+name)

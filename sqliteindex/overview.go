@@ -1,9 +1,6 @@
 package sqliteindex
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
 // Overview summarizes the runs.
 type Overview struct {
@@ -31,20 +28,17 @@ const (
 // newest waiting runs, at most limit of each, and the run that failed last.
 func ReadOverview(ctx context.Context, x *Index, limit int) (Overview, error) {
 	type count struct {
-		status string
-		n      int
+		Status string
+		N      int
 	}
-	counts, err := list(ctx, x, func(rows *sql.Rows) (c count, err error) {
-		err = rows.Scan(&c.status, &c.n)
-		return c, err
-	}, sqlStatusCounts)
+	counts, err := list[count](ctx, x, sqlStatusCounts)
 	if err != nil {
 		return Overview{}, err
 	}
 	out := Overview{Counts: make(map[string]int, len(counts))}
 	for _, c := range counts {
-		out.Counts[c.status] = c.n
+		out.Counts[c.Status] = c.N
 	}
-	out.Runs, err = list(ctx, x, scanRun, sqlNotable, limit)
+	out.Runs, err = list[RunRow](ctx, x, sqlNotable, limit)
 	return out, err
 }

@@ -118,7 +118,7 @@ func (d *reader) walk(ctx context.Context, indexed tip) error {
 			return d.fork(ctx, e, entries.Forked())
 		case before == nil:
 			return nil
-		case before.ID == indexed.id:
+		case before.ID == indexed.ID:
 			return d.join(before, indexed)
 		}
 		e = before
@@ -200,12 +200,12 @@ func (d *reader) workflowHash(e *snapshot.Entry) (any, error) {
 // join ends the walk at the indexed tip. If the number of a new frame is not greater than the number of the newest
 // indexed frame, the error wraps objstore.ErrCorrupt.
 func (d *reader) join(from *snapshot.Entry, indexed tip) error {
-	if d.frames > 0 && d.oldest <= indexed.latestFrame {
+	if d.frames > 0 && d.oldest <= indexed.LatestFrame {
 		return malformed(d.tip, "frame numbers do not rise along the chain")
 	}
-	d.from, d.base = from, indexed.id
-	d.latest = max(d.latest, indexed.latestFrame)
-	d.known.addAll(indexed.workflows)
+	d.from, d.base = from, indexed.ID
+	d.latest = max(d.latest, indexed.LatestFrame)
+	d.known.addAll(indexed.Workflows)
 	return nil
 }
 

@@ -1,9 +1,6 @@
 package sqliteindex
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
 // DefaultSignalLimit is the maximum number of signals if SignalQuery.Limit is 0 or less.
 const DefaultSignalLimit = 200
@@ -55,11 +52,5 @@ func (x *Index) Signals(ctx context.Context, q SignalQuery) ([]SignalRow, error)
 	if limit <= 0 {
 		limit = DefaultSignalLimit
 	}
-	return list(ctx, d, scanSignal, query+" ORDER BY seq LIMIT ?", append(args, limit)...)
-}
-
-// scanSignal converts the current row of the query in Signals.
-func scanSignal(rows *sql.Rows) (s SignalRow, err error) {
-	err = rows.Scan(&s.RunID, &s.Seq, &s.Name, &s.CorrelationID, &s.Payload, &s.ReceivedAtMs, &s.ReceivedBy)
-	return s, err
+	return list[SignalRow](ctx, d, query+" ORDER BY seq LIMIT ?", append(args, limit)...)
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -116,12 +118,8 @@ func readAnswer(rows *sql.Rows) (*Answer, error) {
 		declared[i] = typeDeclared(t.DatabaseTypeName())
 		answer.Columns[i] = Column{t.Name(), declared[i].Kind()}
 	}
-	for rows.Next() {
-		row, places := make([]any, len(types)), make([]any, len(types))
-		for i := range row {
-			places[i] = &row[i]
-		}
-		if err := rows.Scan(places...); err != nil {
+	for row, err := range storedRows(rows, len(types)) {
+		if err != nil {
 			return nil, err
 		}
 		for i := range row {
@@ -129,7 +127,29 @@ func readAnswer(rows *sql.Rows) (*Answer, error) {
 		}
 		answer.Rows = append(answer.Rows, row)
 	}
-	return answer, rows.Err()
+	return answer, nil
+}
+
+// storedRows yields the rows of a query's result, which has the given number of columns, with the values that are stored.
+func storedRows(rows *sql.Rows, width int) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for rows.Next() {
+			row, places := make([]any, width), make([]any, width)
+			for i := range row {
+				places[i] = &row[i]
+			}
+			if err := rows.Scan(places...); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
 }
 
 // decodeValue returns the value of a column of type t as it was in the output: 0 and 1 of a boolean column as a bool, and
@@ -150,45 +170,36 @@ func decodeValue(value any, t columns.Type) any {
 	return value
 }
 
-// explain returns the error for a query with a mistake. The error wraps ErrQuery. If the query names a schema key whose
+// explain returns, for the index with the details, the error for a query with a mistake. The error wraps ErrQuery. If the query names a schema key whose
 // outputs are split over several tables, the message lists the tables.
-func (d *Index) explain(ctx context.Context, query string, mistake error) error {
+func (x *Index) explain(ctx context.Context, query string, mistake error) error {
 	err := fmt.Errorf("%w: %s", ErrQuery, message(mistake))
-	split, listErr := d.splitTables(ctx)
+	split, listErr := x.splitTables(ctx)
 	if listErr != nil {
 		return err
 	}
 	words := queryWords(query)
-	for _, key := range split.keys {
+	for _, key := range slices.Sorted(maps.Keys(split)) {
 		if words[columns.FoldCase(key)] || words[columns.FoldCase(columns.Snake(key))] {
 			err = fmt.Errorf("%w; the schemas of %q differ between workflows, so each workflow has its own table: %s",
-				err, key, strings.Join(split.tables[key], ", "))
+				err, key, strings.Join(split[key], ", "))
 		}
 	}
 	return err
 }
 
-// splitTables lists the output tables of the schema keys for which each workflow has its own table.
-type splitTables struct {
-	keys   []string            // sorted
-	tables map[string][]string // table names by key, sorted
-}
-
-// splitTables returns the tables of the schema keys for which each workflow has its own table.
-func (d *Index) splitTables(ctx context.Context) (split splitTables, err error) {
-	split.tables = make(map[string][]string)
-	err = d.conn.use(ctx, func(db *database) error {
+// splitTables returns the output tables, sorted, of each schema key for which each workflow has its own table.
+func (x *Index) splitTables(ctx context.Context) (split map[string][]string, err error) {
+	err = x.conn.use(ctx, func(db *database) error {
+		split = make(map[string][]string)
 		tables, err := readCatalog(ctx, db)
 		for _, t := range tables {
 			if !t.shared {
-				split.tables[t.key] = append(split.tables[t.key], t.name)
-				split.keys = append(split.keys, t.key)
+				split[t.key] = append(split[t.key], t.name)
 			}
 		}
 		return err
 	})
-	slices.Sort(split.keys)
-	split.keys = slices.Compact(split.keys)
 	return split, err
 }
 

@@ -253,12 +253,12 @@ func (x *Index) findAll(ctx context.Context) (f findings, err error) {
 	for _, t := range tips {
 		from := indexed[t.Component]
 		delete(indexed, t.Component)
-		if from.id != t.ID {
+		if from.ID != t.ID {
 			f.changed = append(f.changed, pending{ref: t.Component, id: t.ID, indexed: from})
 		}
 	}
 	for ref, t := range indexed {
-		f.gone = append(f.gone, change{ref: ref, from: t.id})
+		f.gone = append(f.gone, change{ref: ref, from: t.ID})
 	}
 	return f, nil
 }
@@ -278,7 +278,7 @@ func (x *Index) find(ctx context.Context, f *findings, runID string) error {
 		return err
 	}
 	switch id, err := x.opts.Refs.Resolve(ctx, name); {
-	case err == nil && id == indexed.id:
+	case err == nil && id == indexed.ID:
 		return nil
 	case err == nil:
 		f.changed = append(f.changed, pending{ref: ref, id: id, indexed: indexed})
@@ -288,8 +288,8 @@ func (x *Index) find(ctx context.Context, f *findings, runID string) error {
 	case !errors.Is(err, refs.ErrNotFound):
 		return err
 	}
-	if !indexed.id.IsZero() {
-		f.gone = append(f.gone, change{ref: ref, from: indexed.id})
+	if !indexed.ID.IsZero() {
+		f.gone = append(f.gone, change{ref: ref, from: indexed.ID})
 	}
 	return nil
 }

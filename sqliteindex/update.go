@@ -81,9 +81,9 @@ func (u *update) read(ctx context.Context, p pending) change {
 		seen: make(map[rowKey]bool), known: make(workflowSet), hashes: make(map[objstore.ID]string),
 	}
 	if err := d.read(ctx, p); err != nil {
-		return change{ref: p.ref, from: p.indexed.id, problem: &RunError{Ref: p.ref, Tip: p.id, Err: err}}
+		return change{ref: p.ref, from: p.indexed.ID, problem: &RunError{Ref: p.ref, Tip: p.id, Err: err}}
 	}
-	return change{ref: p.ref, from: p.indexed.id, rows: d.runRows}
+	return change{ref: p.ref, from: p.indexed.ID, rows: d.runRows}
 }
 
 // take adds a change to the batch, records the change's problem, and reports the progress. A change that removes a run

@@ -37,29 +37,21 @@ const (
 
 // tip is the indexed state of a run's ref. Its zero value means that the ref is not indexed.
 type tip struct {
-	id          objstore.ID
-	latestFrame int64         // number of the newest frame; snapshot.NoFrame if the run has no frame
-	workflows   []objstore.ID // the workflow definitions that the run has had; only among the details
+	ID          objstore.ID
+	LatestFrame int64         // number of the newest frame; snapshot.NoFrame if the run has no frame
+	Workflows   []objstore.ID // the workflow definitions that the run has had; only among the details
 }
 
 // applyAll makes the changes in one transaction. It skips a change if the run is no longer indexed at the tip
 // change.from. For each change, applied reports whether it was made.
 func applyAll(ctx context.Context, c *connection, changes []change) (applied []bool, err error) {
-	err = c.use(ctx, func(db *database) error {
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
+	err = c.write(ctx, func(tx *sql.Tx) (err error) {
 		w := writer{tx: tx, schema: c.schema, prepared: make(map[string]*sql.Stmt), tables: make(map[string]tableStatements)}
 		applied, err = w.applyAll(ctx, changes)
 		for _, stmt := range w.prepared {
 			_ = stmt.Close() // the end of the transaction also closes the statement
 		}
-		if err != nil {
-			_ = tx.Rollback() // err is the first error
-			return err
-		}
-		return tx.Commit()
+		return err
 	})
 	return applied, err
 }
@@ -209,7 +201,7 @@ func (w *writer) of(table string) tableStatements {
 
 // storedDigest returns the stored digest of the indexed tips.
 func storedDigest(ctx context.Context, q queryer) (digest, error) {
-	stored, found, err := first(collect(ctx, q, func(rows *sql.Rows) (b []byte, err error) { return b, rows.Scan(&b) }, sqlDigest))
+	stored, found, err := first(collect[[]byte](ctx, q, sqlDigest))
 	if err != nil {
 		return digest{}, err
 	}
@@ -244,14 +236,14 @@ func readTips(ctx context.Context, c *connection, before digest) (map[string]tip
 		if err != nil {
 			return err
 		}
-		rows, err := collect(ctx, tx, scanTip, c.schema.tips)
+		rows, err := collect[tipRow](ctx, tx, c.schema.tips)
 		if err != nil {
 			return err
 		}
 		var sum digest
 		for _, r := range rows {
-			tips[r.ref] = r.tip
-			sum.add(r.ref, r.id)
+			tips[r.Ref] = r.Tip
+			sum.add(r.Ref, r.Tip.ID)
 		}
 		switch {
 		case d != before:
@@ -267,8 +259,8 @@ func readTips(ctx context.Context, c *connection, before digest) (map[string]tip
 // readTip returns the indexed tip of the ref component ref, or the zero tip if the ref is not indexed.
 func readTip(ctx context.Context, c *connection, ref string) (t tip, err error) {
 	err = c.use(ctx, func(db *database) error {
-		row, _, err := first(collect(ctx, db, scanTip, c.schema.tips+sqlOfRef, ref))
-		t = row.tip
+		row, _, err := first(collect[tipRow](ctx, db, c.schema.tips+sqlOfRef, ref))
+		t = row.Tip
 		return err
 	})
 	return t, err
@@ -276,19 +268,6 @@ func readTip(ctx context.Context, c *connection, ref string) (t tip, err error) 
 
 // tipRow is an indexed tip with its ref component.
 type tipRow struct {
-	ref string
-	tip
-}
-
-// scanTip converts the current row of sqlTips or sqlDetailTips.
-func scanTip(rows *sql.Rows) (r tipRow, err error) {
-	var id, workflows string
-	if err := rows.Scan(&r.ref, &id, &r.latestFrame, &workflows); err != nil {
-		return r, err
-	}
-	if r.workflows, err = parseDefinitions(workflows); err != nil {
-		return r, err
-	}
-	r.id, err = objstore.ParseID(id)
-	return r, err
+	Ref string
+	Tip tip
 }

@@ -34,8 +34,9 @@ func (t Type) Kind() string {
 		return string(Number)
 	case Mixed:
 		return string(JSON)
+	default:
+		return string(t)
 	}
-	return string(t)
 }
 
 // merge returns a type that can hold the values of both types. The empty type merges into the other type.

@@ -62,10 +62,6 @@ func countOf(l *sqliteindex.Lines) LineCount {
 
 // readAttempts sets Attempts, without the changes of files.
 func (sum *Summary) readAttempts(s *timeline.Store, state *snapshot.State, now time.Time) error {
-	rows, err := sum.Entry.Attempts()
-	if err != nil {
-		return err
-	}
 	before, err := sum.attemptsBefore(s)
 	if err != nil {
 		return err
@@ -77,11 +73,7 @@ func (sum *Summary) readAttempts(s *timeline.Store, state *snapshot.State, now t
 	defer func() {
 		slices.SortStableFunc(sum.Attempts, func(a, b *Attempt) int { return cmp.Compare(a.StartedAtMs, b.StartedAtMs) })
 	}()
-	for row, err := range rows.Rows() {
-		if err != nil {
-			return err
-		}
-		a, err := snapshot.DecodeAttempt(row)
+	for a, err := range sum.Entry.AllAttempts() {
 		if err == nil {
 			a, err = sum.Entry.Renumber(a)
 		}
@@ -98,7 +90,7 @@ func (sum *Summary) readAttempts(s *timeline.Store, state *snapshot.State, now t
 		if attempt.Wait && a.FinishedAtMs == nil && !sum.Row.Status.Ended() {
 			attempt.EndMs = now.UnixMilli() // a wait needs no process
 		}
-		if err := attempt.inherit(before, row.Key, sum.Row.Parent); err != nil {
+		if err := attempt.inherit(before, snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt), sum.Row.Parent); err != nil {
 			return err
 		}
 		attempt.TookMs = max(attempt.EndMs-attempt.beganMs, 0)

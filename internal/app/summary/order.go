@@ -27,11 +27,7 @@ func (sum *Summary) Loop(id string) *Loop {
 
 // readLoops sets Loops.
 func (sum *Summary) readLoops(state *snapshot.State, tree *taskTree) error {
-	for row, err := range state.Loops().Rows() {
-		if err != nil {
-			return err
-		}
-		l, err := snapshot.DecodeLoop(row)
+	for l, err := range state.AllLoops() {
 		if err != nil {
 			return err
 		}

@@ -423,16 +423,8 @@ func describeAttempts(ctx context.Context, store *timeline.Store, at *timeline.L
 // listAttempts returns the attempts in the journal of an entry, in the order of their keys. If there is no error, the
 // result is not nil.
 func listAttempts(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
-	rows, err := entry.Attempts()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]snapshot.Attempt, 0, rows.Len())
-	for row, err := range rows.Rows() {
-		if err != nil {
-			return nil, err
-		}
-		a, err := snapshot.DecodeAttempt(row)
+	list := []snapshot.Attempt{}
+	for a, err := range entry.AllAttempts() {
 		if err == nil {
 			a, err = entry.Renumber(a)
 		}

@@ -9,17 +9,9 @@ import (
 
 // called writes a table of the runs that attempts have called, each once, with the newest attempt that did.
 func (v *stateView) called(entry *snapshot.Entry) error {
-	attempts, err := entry.Attempts()
-	if err != nil {
-		return err
-	}
 	t := term.Table{Header: []string{"NODE", "ITERATION", "ATTEMPT", "STATE", "RUN"}}
 	at := make(map[string]int) // the row of each run
-	for row, err := range attempts.Rows() {
-		if err != nil {
-			return err
-		}
-		a, err := snapshot.DecodeAttempt(row)
+	for a, err := range entry.AllAttempts() {
 		if err != nil {
 			return err
 		}

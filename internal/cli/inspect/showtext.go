@@ -190,11 +190,7 @@ func (v *stateView) input(state *snapshot.State) error {
 // nodes writes a table of all nodes.
 func (v *stateView) nodes(state *snapshot.State) error {
 	t := term.Table{Header: []string{"NODE", "ITERATION", "STATE", "ATTEMPT", "NEEDS", "LABEL"}}
-	for row, err := range state.Nodes().Rows() {
-		if err != nil {
-			return err
-		}
-		n, err := snapshot.DecodeNode(row)
+	for n, err := range state.AllNodes() {
 		if err != nil {
 			return err
 		}
@@ -212,11 +208,7 @@ func (v *stateView) nodes(state *snapshot.State) error {
 // loops writes a table of all loops.
 func (v *stateView) loops(state *snapshot.State) error {
 	t := term.Table{Header: []string{"LOOP", "ITERATION", "DONE"}}
-	for row, err := range state.Loops().Rows() {
-		if err != nil {
-			return err
-		}
-		l, err := snapshot.DecodeLoop(row)
+	for l, err := range state.AllLoops() {
 		if err != nil {
 			return err
 		}
@@ -301,7 +293,7 @@ func spreadOf(scorer summary.Scorer) string {
 // journal writes the failed attempts in the journal of the entry, each with the end of its log. With --attempts, it
 // writes all attempts, each with its whole log. If there are no such attempts, it writes nothing.
 func (v *stateView) journal(entry *snapshot.Entry) error {
-	attempts, err := entry.Attempts()
+	attempts, err := listAttempts(entry)
 	if err != nil {
 		return err
 	}
@@ -313,17 +305,7 @@ func (v *stateView) journal(entry *snapshot.Entry) error {
 	if v.attempts {
 		title = "Attempts"
 	}
-	for row, err := range attempts.Rows() {
-		if err != nil {
-			return err
-		}
-		a, err := snapshot.DecodeAttempt(row)
-		if err == nil {
-			a, err = entry.Renumber(a)
-		}
-		if err != nil {
-			return err
-		}
+	for _, a := range attempts {
 		if !v.attempts && a.State != snapshot.AttemptFailed {
 			continue
 		}
@@ -331,7 +313,7 @@ func (v *stateView) journal(entry *snapshot.Entry) error {
 			v.title(title)
 			title = ""
 		}
-		if err := v.attempt(row.Key, a, logs); err != nil {
+		if err := v.attempt(keyOf(a), a, logs); err != nil {
 			return err
 		}
 	}

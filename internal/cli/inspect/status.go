@@ -216,15 +216,11 @@ func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, r
 		out.AsOf = share.LastSeen(ctx, store, run.RunID, run.Tip)
 	}
 	labels := make(map[string]*string)
-	for row, err := range head.State().Nodes().Rows() {
+	for n, err := range head.State().AllNodes() {
 		if err != nil {
 			return out, nil, timeline.Explain(err)
 		}
-		n, err := snapshot.DecodeNode(row)
-		if err != nil {
-			return out, nil, timeline.Explain(err)
-		}
-		labels[row.Key] = n.Label
+		labels[snapshot.Key(n.NodeID, n.Iteration)] = n.Label
 		if n.State == snapshot.NodeInProgress {
 			out.Tasks = append(out.Tasks, display.AttemptName(n.NodeID, n.Iteration))
 			if prompt, _, err := agent.PromptOf(head.State(), n.Iteration); err == nil && run.Name != nil {

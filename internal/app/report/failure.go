@@ -30,7 +30,7 @@ func (r *runReader) failure(context.Context) error {
 		out.Also = append(out.Also, r.name(stepTitle(step.Step)))
 	}
 	if c := f.Change; c != nil {
-		out.Change = &Change{timeline.Address{Run: r.sum.Row.ID, Frame: c.Frame}.String(), r.name(orEmpty(c.Step)), codeOf(c.Code)}
+		out.Change = &Change{timeline.Address{Run: r.sum.Row.ID, Frame: c.Frame}.String(), r.name(orEmpty(c.Step)), c.Code}
 		for i := range r.sum.Steps {
 			if step := &r.sum.Steps[i]; snapshot.Key(step.NodeID, step.Iteration) == orEmpty(c.Step) {
 				out.Change.Step = r.name(stepTitle(step))

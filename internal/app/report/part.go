@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/app/summary"
 )
 
 // PartKind says what the lines of a part are.
@@ -23,7 +25,7 @@ type Part struct {
 	Title string // the step
 	Frame string // the address of the frame; "" for none
 	About string // what the part has of it, in words of ours
-	Code  Code
+	Code  summary.Code
 	Open  bool
 	Lines []Line
 	// Left is the number of lines that are left out: at the beginning of a log, and at the end of everything else.
@@ -60,7 +62,7 @@ type Line struct {
 	// MarkFrom and MarkTo are the part of Text in bytes that differs from the line that it replaces; equal for none.
 	MarkFrom, MarkTo int
 
-	Code Code // of a file
+	Code summary.Code // of a file
 	// Of a call:
 	State  State
 	Tool   string

@@ -55,9 +55,9 @@ type Run struct {
 	TookMs, WaitedMs int64
 	Frames           int
 	Usage            *Usage
-	Calls            Calls
-	Scores           []Score // at most maxScorers
-	Code             Code
+	Calls            summary.Calls
+	Scores           []summary.Scorer // at most maxScorers
+	Code             summary.Code
 	Files            []File // what Code counts, but not in worktrees of tasks
 	MoreFiles        int
 	Input, Outputs   Values
@@ -66,9 +66,9 @@ type Run struct {
 	Forks            []Fork
 	MoreForks        int
 	Rows             []Row
-	MoreRows         int      // attempts and steps that have no row
-	Together         *Code    // changes made while several steps ran in one working copy, which no row has; nil if there are none
-	Shared           *Sharing // nil if nobody else was at work in the same folder
+	MoreRows         int           // attempts and steps that have no row
+	Together         *summary.Code // changes made while several steps ran in one working copy, which no row has; nil if there are none
+	Shared           *Sharing      // nil if nobody else was at work in the same folder
 	Axis             Axis
 	Parts            []*Part
 	MoreParts        int      // parts that are left out whole
@@ -94,12 +94,6 @@ const (
 	Cancelled State = "cancelled"
 )
 
-// Code counts changed files and lines.
-type Code struct {
-	Files, Uncounted int // Uncounted of the files are binary or large, so their lines were not counted
-	Added, Removed   int64
-}
-
 // File is a changed file.
 type File struct {
 	Path           string
@@ -112,16 +106,6 @@ type Usage struct {
 	Tokens  int64
 	CostUSD float64 // 0 if the run does not say a cost
 	Models  []summary.ModelUsage
-}
-
-// Calls counts tool calls.
-type Calls struct{ Total, Failed int }
-
-// Score is the mean of what a scorer gave the steps of a run.
-type Score struct {
-	Scorer string
-	Mean   float64
-	Count  int // of the steps
 }
 
 // maxScorers is how many scorers of a run a report has.
@@ -155,7 +139,7 @@ type Failure struct {
 type Change struct {
 	Address string // of the frame
 	Step    string // the step that made it; "" if unknown
-	Code    Code
+	Code    summary.Code
 }
 
 // Wait is something that the run waits for.
@@ -170,7 +154,7 @@ type Fork struct {
 	ID, Name, From string
 	State          State
 	Error          string
-	Code           Code
+	Code           summary.Code
 	Differs        []Value
 	Better         bool   // the step that failed in the run finished in the fork
 	GoOn           string // the command that goes on with the fork, or lands it; "" for none

@@ -22,11 +22,11 @@ type Row struct {
 	Iteration int
 	Attempt   int // 0 for a step that has not started or has been reset
 	State     State
-	Text      string   // the error, or the output
-	After     []string // the tasks and loops that a pending step comes after
-	Calls     Calls    // of a turn
-	Lines     *Code    // how files changed; nil if they did not
-	StartMs   int64    // since the start of the run; negative for an attempt from before the fork
+	Text      string        // the error, or the output
+	After     []string      // the tasks and loops that a pending step comes after
+	Calls     summary.Calls // of a turn
+	Lines     *summary.Code // how files changed; nil if they did not
+	StartMs   int64         // since the start of the run; negative for an attempt from before the fork
 	TookMs    int64
 	Wait      bool // the attempt is a wait, and no work
 	Inherited bool // the attempt is from before the fork
@@ -80,7 +80,7 @@ func (r *runReader) rows(context.Context) error {
 	slices.SortStableFunc(r.out.Rows, compareRows)
 	r.foldRows()
 	if shared := r.sum.SharedChange(); shared != nil && !r.sum.Session {
-		r.out.Together = &Code{Added: shared.Lines.Added, Removed: shared.Lines.Removed}
+		r.out.Together = &summary.Code{Added: shared.Lines.Added, Removed: shared.Lines.Removed}
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (r *runReader) turnNumbers(row *Row, turn *summary.Step) error {
 		return timeline.Explain(err)
 	}
 	if lines != nil {
-		row.Lines = &Code{Added: lines.Added, Removed: lines.Removed}
+		row.Lines = &summary.Code{Added: lines.Added, Removed: lines.Removed}
 	}
 	calls, err := r.sum.ToolCalls(turn)
 	if err != nil {
@@ -150,7 +150,7 @@ func (r *runReader) attemptRow(step *summary.Step, a *summary.Attempt) Row {
 		Inherited: a.Inherited,
 	}
 	if a.Lines != nil && !a.Together {
-		row.Lines = &Code{Added: a.Lines.Added, Removed: a.Lines.Removed}
+		row.Lines = &summary.Code{Added: a.Lines.Added, Removed: a.Lines.Removed}
 	}
 	if a.Frame != nil {
 		row.Frame = timeline.Address{Run: r.sum.Row.ID, Frame: *a.Frame}.String()

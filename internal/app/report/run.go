@@ -75,9 +75,10 @@ func (r *runReader) facts(context.Context) error {
 	}
 	out.StartMs, out.EndMs, out.TookMs, out.WaitedMs = sum.StartMs, sum.EndMs, sum.TookMs, sum.WaitedMs
 	out.Frames = len(sum.Frames.Frames)
-	out.Calls, out.Code = Calls(sum.Calls), codeOf(sum.Code)
+	out.Calls, out.Code = sum.Calls, sum.Code
 	for _, s := range sum.Scorers[:min(len(sum.Scorers), maxScorers)] {
-		out.Scores = append(out.Scores, Score{r.name(s.Name), s.Mean, s.Count})
+		s.Name = r.name(s.Name)
+		out.Scores = append(out.Scores, s)
 	}
 	if sum.Frames.Branch != nil && sum.Frames.Branch.BranchLabel != nil {
 		out.Name = r.name(*sum.Frames.Branch.BranchLabel)
@@ -177,9 +178,6 @@ func nodeState(state snapshot.NodeState) State {
 	return State(state)
 }
 
-// codeOf returns the counts of a summary.
-func codeOf(c summary.Code) Code { return Code{c.Files, c.Uncounted, c.Added, c.Removed} }
-
 // name returns a name without its secrets, cut to nameShown characters.
 func (r *runReader) name(text string) string { return oneLine(r.mask.text(text), nameShown) }
 
@@ -263,7 +261,7 @@ func (r *runReader) forks(ctx context.Context) error {
 	for _, f := range forks {
 		fork := Fork{
 			ID: r.mask.text(f.RunID), From: r.mask.text(timeline.Address{Run: f.ParentRunID, Frame: f.ParentFrameNo}.String()), State: runState(f.Status, f.Stale),
-			Error: r.line(orEmpty(f.Error), errorShown), Code: codeOf(f.Code), Better: f.Better, Differs: r.different(f.Differs),
+			Error: r.line(orEmpty(f.Error), errorShown), Code: f.Code, Better: f.Better, Differs: r.different(f.Differs),
 		}
 		fork.GoOn = r.goOn(&f)
 		if f.BranchLabel != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/app/report"
+	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -127,20 +128,25 @@ func (m markdown) sentence(r *report.Run) {
 func length(ms int64) string { return strings.ReplaceAll(took(ms), "<", "&lt;") }
 
 // stat returns counts of files and lines.
-func stat(c report.Code) string {
-	text := count(c.Files, "file")
-	if c.Added > 0 {
-		text += " +" + number(c.Added)
+func stat(c summary.Code) string {
+	return strings.TrimSpace(count(c.Files, "file") + " " + lines(c.Added, c.Removed))
+}
+
+// lines returns numbers of changed lines, such as "+3 −1". A side that is 0 is left out.
+func lines(added, removed int64) string {
+	var sides []string
+	if added > 0 {
+		sides = append(sides, "+"+number(added))
 	}
-	if c.Removed > 0 {
-		text += " −" + number(c.Removed)
+	if removed > 0 {
+		sides = append(sides, "−"+number(removed))
 	}
-	return text
+	return strings.Join(sides, " ")
 }
 
 // together returns the lines that steps changed together.
-func together(c *report.Code) string {
-	return cmp.Or(strings.TrimSpace(strings.TrimPrefix(stat(report.Code{Added: c.Added, Removed: c.Removed}), count(0, "file"))), "Changed files")
+func together(c *summary.Code) string {
+	return cmp.Or(lines(c.Added, c.Removed), "Changed files")
 }
 
 // table writes the table of steps.
@@ -155,7 +161,7 @@ func (m markdown) table(r *report.Run) {
 			m.printf("| | ⋯ %s more | | | | |\n", count(row.Folded, "row"))
 			continue
 		}
-		name, try, long, lines := row.Step, "", "", ""
+		name, try, long, changed := row.Step, "", "", ""
 		switch {
 		case r.Session:
 			name = fmt.Sprintf("%s %d", row.Step, row.Iteration)
@@ -173,23 +179,23 @@ func (m markdown) table(r *report.Run) {
 			}
 		}
 		if row.Lines != nil {
-			lines = strings.TrimSpace(strings.TrimPrefix(stat(report.Code{Added: row.Lines.Added, Removed: row.Lines.Removed}), count(0, "file")))
+			changed = lines(row.Lines.Added, row.Lines.Removed)
 		}
 		task := cell(name)
 		if row.Label != "" {
 			task += " " + cell(row.Label)
 		}
 		look := lookOf(row.State)
-		m.printf("| %s %s | %s | %s | %s | %s | %s |\n", look.Glyph, look.Word, task, try, said, lines, long)
+		m.printf("| %s %s | %s | %s | %s | %s | %s |\n", look.Glyph, look.Word, task, try, said, changed, long)
 	}
 }
 
 // log writes the end of a log in a fence that no line of it closes.
 func (m markdown) log(p *report.Part) {
-	lines := p.Lines[max(len(p.Lines)-markdownLog, 0):]
+	shownLines := p.Lines[max(len(p.Lines)-markdownLog, 0):]
 	var text strings.Builder
 	longest := 2
-	for _, l := range lines {
+	for _, l := range shownLines {
 		line := shown(l.Text)
 		if runes := []rune(line); len(runes) > markdownLine {
 			line = string(runes[:markdownLine]) + "…"
@@ -199,7 +205,7 @@ func (m markdown) log(p *report.Part) {
 	}
 	fence := strings.Repeat("`", longest+1)
 	m.printf("\nThe end of the log of %s", code(p.Title))
-	if left := p.Left + len(p.Lines) - len(lines); left > 0 {
+	if left := p.Left + len(p.Lines) - len(shownLines); left > 0 {
 		m.printf(", without the first %s", count(left, "line"))
 	}
 	m.printf(":\n\n%stext\n%s%s\n", fence, text.String(), fence)
@@ -212,11 +218,11 @@ func (m markdown) stat(r *report.Run) {
 	}
 	m.printf("\nAll changes: %s", stat(r.Code))
 	for i, f := range r.Files[:min(len(r.Files), markdownRows)] {
-		lines := "not counted"
+		changed := "not counted"
 		if f.Counted {
-			lines = strings.TrimPrefix(stat(report.Code{Added: f.Added, Removed: f.Removed}), count(0, "file")+" ")
+			changed = cmp.Or(lines(f.Added, f.Removed), count(0, "file"))
 		}
-		m.printf("%s %s %s", map[bool]string{true: ":", false: ","}[i == 0], code(f.Path), lines)
+		m.printf("%s %s %s", map[bool]string{true: ":", false: ","}[i == 0], code(f.Path), changed)
 	}
 	if more := max(len(r.Files)-markdownRows, 0) + r.MoreFiles; more > 0 {
 		m.printf(" and %s more", number(more))

@@ -81,7 +81,7 @@ func count[T int | int64](n T, noun string) string {
 func scoresOf(r *report.Run) string {
 	parts := make([]string, len(r.Scores))
 	for i, s := range r.Scores {
-		parts[i] = s.Scorer + " " + strconv.FormatFloat(s.Mean, 'g', 4, 64)
+		parts[i] = s.Name + " " + strconv.FormatFloat(s.Mean, 'g', 4, 64)
 		if s.Count > 1 {
 			parts[i] += fmt.Sprintf(" (mean of %d)", s.Count)
 		}

@@ -8,17 +8,10 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/timeline"
 )
-
-// checkpointDocument is the document of session checkpoint --json.
-type checkpointDocument struct {
-	Kind  string `json:"kind"`
-	Run   string `json:"run"`
-	Frame int64  `json:"frame"`
-	Label string `json:"label,omitempty"`
-}
 
 func checkpointCommand() *arg.Command {
 	return &arg.Command{
@@ -43,7 +36,8 @@ age. git smithers sql 'SELECT * FROM checkpoints' lists all.`,
 					return err
 				}
 				if s.JSON {
-					return s.WriteJSON(checkpointDocument{"session-checkpoint", at.Run, at.Frame, c.String("message")})
+					return s.WriteJSON(term.Document("session-checkpoint", term.Member("run", at.Run), term.Member("frame", at.Frame),
+						term.Optional("label", c.String("message"))))
 				}
 				_, err = fmt.Fprintln(s.Out, at)
 				return err

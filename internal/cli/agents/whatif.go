@@ -9,25 +9,12 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
-
-// whatIfDocument is the document of session what-if --json.
-type whatIfDocument struct {
-	Kind           string   `json:"kind"`
-	From           string   `json:"from"`
-	Run            string   `json:"run,omitempty"`
-	Session        string   `json:"session,omitempty"`
-	Dir            string   `json:"dir,omitempty"`
-	File           string   `json:"file,omitempty"`
-	Kept           int      `json:"kept"`
-	Of             int      `json:"of"`
-	MissingSecrets int      `json:"missingSecrets"`
-	Command        []string `json:"command,omitempty"`
-}
 
 func whatIfCommand() *arg.Command {
 	return &arg.Command{
@@ -123,7 +110,9 @@ func hookCourse(store *timeline.Store, c *agent.Course) error {
 // writeCourse prints what a course keeps and, if it was made, the commands that start the agent.
 func writeCourse(s *session.Session, c *agent.Course) error {
 	if s.JSON {
-		return s.WriteJSON(whatIfDocument{"what-if", c.From.String(), c.Run, c.Session, c.Dir, c.File, c.Kept, c.Of, c.Missing, c.Command})
+		return s.WriteJSON(term.Document("what-if", term.Member("from", c.From.String()), term.Optional("run", c.Run), term.Optional("session", c.Session),
+			term.Optional("dir", c.Dir), term.Optional("file", c.File), term.Member("kept", c.Kept), term.Member("of", c.Of),
+			term.Member("missingSecrets", c.Missing), term.Optional("command", c.Command)))
 	}
 	sayCourse(s, c)
 	if c.Dir == "" {

@@ -2,6 +2,7 @@ package back
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -14,7 +15,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -128,22 +128,6 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 	return req, nil
 }
 
-// landDocument is the document of land --json.
-type landDocument struct {
-	Kind      string                `json:"kind"`
-	Run       *string               `json:"run"`
-	Mode      land.Mode             `json:"mode"`
-	Path      string                `json:"path"`
-	Changes   []jjbridge.PathChange `json:"changes"`
-	LeftOut   []string              `json:"leftOut"`
-	Worktrees []string              `json:"worktrees"`
-	Conflicts []string              `json:"conflicts"`
-	Commit    *string               `json:"commit"`
-	Change    *string               `json:"changeId"`
-	Branch    *string               `json:"branch"`
-	Saved     *string               `json:"saved"`
-}
-
 // runLand lands a run, and prints the run of the landing or, for a branch, the branch.
 func runLand(ctx context.Context, s *session.Session, store *timeline.Store, req app.LandRequest) error {
 	done, err := requests.Open(s, store).Land(ctx, req)
@@ -168,22 +152,16 @@ func runLand(ctx context.Context, s *session.Session, store *timeline.Store, req
 }
 
 // describeLanded returns the JSON document of a landing.
-func describeLanded(done *land.Result) landDocument {
-	text := func(value string) *string {
-		if value == "" {
-			return nil
-		}
-		return &value
-	}
-	doc := landDocument{
-		Kind: "land", Run: text(done.Run), Mode: done.Mode, Path: done.Root, Changes: done.Changes,
-		LeftOut: append([]string{}, done.LeftOut...), Worktrees: append([]string{}, done.Worktrees...), Conflicts: append([]string{}, done.Conflicts...),
-		Commit: text(done.Commit), Change: text(done.Change), Branch: text(done.Branch),
-	}
+func describeLanded(done *land.Result) any {
+	saved := ""
 	if done.Saved != nil {
-		doc.Saved = text(done.Saved.String())
+		saved = done.Saved.String()
 	}
-	return doc
+	text := func(name, value string) json.Marshaler { return term.Member(name, display.OrNull(value)) }
+	return term.Document("land", text("run", done.Run), term.Member("mode", done.Mode), term.Member("path", done.Root), term.Member("changes", done.Changes),
+		term.Member("leftOut", append([]string{}, done.LeftOut...)), term.Member("worktrees", append([]string{}, done.Worktrees...)),
+		term.Member("conflicts", append([]string{}, done.Conflicts...)), text("commit", done.Commit), text("changeId", done.Change),
+		text("branch", done.Branch), text("saved", saved))
 }
 
 // noteLanded notes what a landing changed. own is true if only the files that a session's calls name were to be landed.
@@ -236,9 +214,7 @@ func runAbort(ctx context.Context, s *session.Session, store *timeline.Store, ye
 	}
 	s.Note("taken back: the landing %s", plain.Text(done.Run))
 	requests.TellTraveled(ctx, s, store, done, "")
-	return requests.PrintTraveled(s, done, undoDocument{
-		Kind: "undo", Undone: opDocument{done.Run, *done.Undone}, TraveledDocument: requests.DescribeTraveled(done),
-	})
+	return requests.PrintTraveled(s, done, undoDocument(done))
 }
 
 // runPullRequest prints a title and a body for a pull request.

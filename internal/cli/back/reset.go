@@ -10,15 +10,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
 )
-
-// resetDocument is the document of reset --json.
-type resetDocument struct {
-	Kind string `json:"kind"`
-	requests.TraveledDocument
-	Resumed *requests.RunDocument `json:"resumed,omitempty"`
-}
 
 func resetCommand() *arg.Command {
 	cmd := &arg.Command{
@@ -70,6 +64,6 @@ func runReset(ctx context.Context, s *session.Session, store *timeline.Store, re
 		return err
 	}
 	return tellWentBack(ctx, s, store, done, err, req.Resume, func(resumed *requests.RunDocument) any {
-		return resetDocument{"reset", requests.DescribeTraveled(done.Result), resumed}
+		return term.Document("reset", requests.DescribeTraveled(done.Result), term.Optional("resumed", resumed))
 	})
 }

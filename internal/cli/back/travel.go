@@ -10,23 +10,13 @@ import (
 	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/back/travel"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// travelDocument is the document of travel --json.
-type travelDocument struct {
-	Kind      string  `json:"kind"`
-	Success   bool    `json:"success"`
-	NodeID    *string `json:"nodeId"` // nil for a travel to a frame
-	Iteration int     `json:"iteration"`
-	Attempt   int     `json:"attempt"`
-	NoDeps    bool    `json:"noDeps"`
-	requests.TraveledDocument
-	Resumed *requests.RunDocument `json:"resumed,omitempty"`
-}
 
 // travelFailure is the document of travel --json if the attempt does not exist. Attempt is nil if the command line
 // names no attempt.
@@ -143,14 +133,9 @@ func runTravel(ctx context.Context, s *session.Session, store *timeline.Store, r
 		return errors.Join(err, printTravelFailed(s, req.Request, err))
 	}
 	return tellWentBack(ctx, s, store, done, err, req.Resume, func(resumed *requests.RunDocument) any {
-		doc := travelDocument{
-			Kind: "travel", Success: true, Iteration: done.Op.Iteration, Attempt: done.Op.Attempt,
-			NoDeps: done.Op.NoDeps, TraveledDocument: requests.DescribeTraveled(done.Result), Resumed: resumed,
-		}
-		if req.Node != "" {
-			doc.NodeID = &req.Node
-		}
-		return doc
+		return term.Document("travel", term.Member("success", true), term.Member("nodeId", display.OrNull(req.Node)), // null for a travel to a frame
+			term.Member("iteration", done.Op.Iteration), term.Member("attempt", done.Op.Attempt), term.Member("noDeps", done.Op.NoDeps),
+			requests.DescribeTraveled(done.Result), term.Optional("resumed", resumed))
 	})
 }
 

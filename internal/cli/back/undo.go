@@ -10,18 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// undoDocument is the document of undo --json.
-type undoDocument struct {
-	Kind   string     `json:"kind"`
-	Undone opDocument `json:"undone"`
-	requests.TraveledDocument
-	PassedOver []passedDocument `json:"passedOver,omitempty"`
-}
 
 // passedDocument describes an operation that undo skipped, in the document of undo. Only an undo without a run skips
 // operations.
@@ -85,11 +78,16 @@ func runUndo(ctx context.Context, s *session.Session, store *timeline.Store, req
 	notePassedOver(s, done.PassedOver)
 	s.Note("taken back: op %d of %s, %s", done.Undone.Number, plain.Text(done.Run), plain.Text(display.Op(*done.Undone)))
 	requests.TellTraveled(ctx, s, store, done, next)
-	doc := undoDocument{Kind: "undo", Undone: opDocument{done.Run, *done.Undone}, TraveledDocument: requests.DescribeTraveled(done)}
+	return requests.PrintTraveled(s, done, undoDocument(done))
+}
+
+// undoDocument returns the document of undo --json.
+func undoDocument(done *travel.Result) any {
+	var passedOver []passedDocument
 	for _, passed := range done.PassedOver {
-		doc.PassedOver = append(doc.PassedOver, passedDocument{opDocument{passed.Run, passed.Op}, passed.Why})
+		passedOver = append(passedOver, passedDocument{opDocument{passed.Run, passed.Op}, passed.Why})
 	}
-	return requests.PrintTraveled(s, done, doc)
+	return term.Document("undo", term.Member("undone", opDocument{done.Run, *done.Undone}), requests.DescribeTraveled(done), term.Optional("passedOver", passedOver))
 }
 
 // mostPassed is how many operations notePassedOver lists before it only counts the others.

@@ -18,15 +18,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// alignmentDocument is the document of diff --align --json.
-type alignmentDocument struct {
-	Kind   string               `json:"kind"`
-	From   string               `json:"from"`
-	To     string               `json:"to"`
-	Shared *sharedDocument      `json:"shared"` // nil if the runs have no frame in common
-	Rows   []alignedRowDocument `json:"rows"`
-}
-
 // sharedDocument is the newest frame that two runs have in common.
 type sharedDocument struct {
 	RunID   string `json:"runId"`
@@ -50,14 +41,16 @@ func runAlign(ctx context.Context, s *session.Session, store *timeline.Store, ar
 		return err
 	}
 	if s.JSON {
-		doc := alignmentDocument{Kind: "alignment", From: sums[0].Row.ID, To: sums[1].Row.ID, Rows: []alignedRowDocument{}}
+		var shared *sharedDocument
 		if at := aligned.Shared; at != nil {
-			doc.Shared = &sharedDocument{at.Run, at.Frame}
+			shared = &sharedDocument{at.Run, at.Frame}
 		}
+		rows := make([]alignedRowDocument, len(aligned.Rows))
 		for i := range aligned.Rows {
-			doc.Rows = append(doc.Rows, newAlignedRow(&aligned.Rows[i]))
+			rows[i] = newAlignedRow(&aligned.Rows[i])
 		}
-		return s.WriteJSON(doc)
+		return s.WriteJSON(term.Document("alignment", term.Member("from", sums[0].Row.ID), term.Member("to", sums[1].Row.ID), term.Member("shared", shared),
+			term.Member("rows", rows)))
 	}
 	v := alignView{Alignment: aligned, p: display.NewPainter(ctx, s), full: full}
 	return s.Paged(ctx, func() error { return s.Printf("%s", v.text()) })

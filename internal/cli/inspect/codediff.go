@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/compare"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -19,19 +20,6 @@ import (
 type codeDiffOptions struct {
 	worktree string   // the task whose own worktree is compared; "" for the files of the run
 	formats  []string // options of git diff
-}
-
-// codeDiffDocument is the document of diff --code --json.
-type codeDiffDocument struct {
-	Kind     string `json:"kind"`
-	From     string `json:"from"`
-	To       string `json:"to"`
-	FromTree string `json:"fromTree"`
-	ToTree   string `json:"toTree"`
-	Changes  any    `json:"changes"` // a list of jjbridge.PathChange or compare.FileDocument
-	// FromBehind and ToBehind describe files that are older than the state of the same frame; nil if no file is older.
-	FromBehind *files.Behind `json:"fromBehind,omitempty"`
-	ToBehind   *files.Behind `json:"toBehind,omitempty"`
 }
 
 // runCodeDiff shows how the files of two frames differ. args has one or two addresses, and then paths. If there is one
@@ -72,10 +60,9 @@ func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store,
 	if err != nil {
 		return err
 	}
-	return s.WriteJSON(codeDiffDocument{
-		"code-diff", two.From.Address.String(), two.To.Address.String(), trees.From.String(), trees.To.String(), changes,
-		behind[0], behind[1],
-	})
+	return s.WriteJSON(term.Document("code-diff", term.Member("from", two.From.Address.String()), term.Member("to", two.To.Address.String()),
+		term.Member("fromTree", trees.From.String()), term.Member("toTree", trees.To.String()), term.Member("changes", changes),
+		term.Optional("fromBehind", behind[0]), term.Optional("toBehind", behind[1]))) // files that are older than the state
 }
 
 // codeChanges returns the files that differ between two trees, for a document. With --name-only or --name-status, it returns only the names

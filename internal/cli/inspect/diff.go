@@ -140,18 +140,6 @@ func codeDiffFormats(c *urfave.Context) []string {
 	return formats
 }
 
-// diffDocument is the document of diff --json: the two addresses, and the differences in the shape of Smithers.
-type diffDocument struct {
-	Kind string  `json:"kind"`
-	From *string `json:"from"` // nil if To is the run's first frame
-	To   string  `json:"to"`
-	*diff.Result
-	// Files counts the changed files and lines. It is left out if no file differs, or if a side has no captured files.
-	Files []files.FileChanges `json:"files,omitempty"`
-	// Journal has the tool calls and scores that only one side has. It is left out if there are none.
-	Journal *journalDifference `json:"journal,omitempty"`
-}
-
 // runDiff prints how the states of two frames differ, and how many of their files and lines differ. If the files cannot
 // be compared, runDiff warns and prints only how the states differ. options say how values
 // are shown.
@@ -176,11 +164,12 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 		return timeline.Explain(err)
 	}
 	if s.JSON {
-		doc := diffDocument{Kind: "diff", From: two.FromAddress(), To: compare.AddressOf(two.To), Result: result, Files: files}
+		var differs *journalDifference
 		if !journal.empty() {
-			doc.Journal = &journal
+			differs = &journal
 		}
-		return s.WriteJSON(doc)
+		return s.WriteJSON(term.Document("diff", term.Member("from", two.FromAddress()), term.Member("to", compare.AddressOf(two.To)), result,
+			term.Optional("files", files), term.Optional("journal", differs)))
 	}
 	return s.Paged(ctx, func() error {
 		if !result.Empty() || len(files) == 0 && journal.empty() { // if only files or journals differ, do not print that the states are equal

@@ -11,16 +11,6 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// logLineDocument is one line of logs --follow --json.
-type logLineDocument struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
-	// The attempt, if the logs of all tasks are followed.
-	NodeID    string `json:"nodeId,omitempty"`
-	Iteration *int   `json:"iteration,omitempty"`
-	Attempt   int    `json:"attempt,omitempty"`
-}
-
 // followLog prints the log of the attempt l, and then notes the state of the attempt. There are two cases:
 //   - The attempt is running, and l is at the tip of the run. followLog prints the log as it grows, until the attempt
 //     has ended or no live process executes the run. If this prints nothing, followLog prints the stored log.
@@ -85,7 +75,7 @@ func (l *attemptLog) unattended() bool {
 func printLogLine(s *session.Session, p term.Painter, line string, raw bool) error {
 	switch {
 	case s.JSON:
-		return s.WriteJSON(logLineDocument{Kind: "line", Text: strings.ToValidUTF8(line, "\uFFFD")})
+		return s.WriteJSON(term.Document("line", term.Member("text", strings.ToValidUTF8(line, "\uFFFD"))))
 	case raw:
 		return s.Printf("%s\n", line)
 	}

@@ -192,7 +192,8 @@ func (f *runFollower) lines(name string, row snapshot.Attempt, left int) *lineWr
 		f.printing.Lock()
 		defer f.printing.Unlock()
 		if f.s.JSON {
-			return f.s.WriteJSON(logLineDocument{Kind: "line", Text: strings.ToValidUTF8(line, "\uFFFD"), NodeID: row.NodeID, Iteration: &row.Iteration, Attempt: row.Attempt})
+			return f.s.WriteJSON(term.Document("line", term.Member("text", strings.ToValidUTF8(line, "\uFFFD")), term.Member("nodeId", row.NodeID),
+				term.Member("iteration", row.Iteration), term.Member("attempt", row.Attempt)))
 		}
 		if f.opts.raw {
 			return f.s.Printf("%s| %s\n", name, line)

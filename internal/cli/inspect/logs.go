@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -27,16 +28,6 @@ type logsOptions struct {
 	follow  bool
 	raw     bool
 	lines   lineRange
-}
-
-// logDocument is the document of logs --json.
-type logDocument struct {
-	Kind    string           `json:"kind"`
-	RunID   string           `json:"runId"`
-	Attempt snapshot.Attempt `json:"attempt"`
-	Log     *string          `json:"log"`   // null if no log is known
-	Lines   *int             `json:"lines"` // how many lines the whole log has; null if no log is known
-	From    *int             `json:"from"`  // the number of the first line in Log, from 1; null if Log has no line
 }
 
 func logsCommand() *arg.Command {
@@ -159,15 +150,17 @@ func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return err
 	}
 	if s.JSON {
-		doc := logDocument{Kind: "log", RunID: log.run, Attempt: log.row}
+		var shown *string     // null if no log is known
+		var total, first *int // the lines of the whole log; the number of the first line that is shown, from 1
 		if known {
-			part, from, total := opts.lines.of(text)
-			doc.Log, doc.Lines = &part, &total
+			part, from, lines := opts.lines.of(text)
+			shown, total = &part, &lines
 			if part != "" {
-				doc.From = &from
+				first = &from
 			}
 		}
-		return s.WriteJSON(doc)
+		return s.WriteJSON(term.Document("log", term.Member("runId", log.run), term.Member("attempt", log.row), term.Member("log", shown),
+			term.Member("lines", total), term.Member("from", first)))
 	}
 	if text == "" {
 		s.Note("%s: no log", log.describe())

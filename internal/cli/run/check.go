@@ -16,22 +16,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// checkDocument is the document of check --json for a valid file.
-type checkDocument struct {
-	Kind         string `json:"kind"`
-	File         string `json:"file"`
-	WorkflowName string `json:"workflowName"`
-	Tasks        int    `json:"tasks"`
-	Loops        int    `json:"loops"`
-	WorkflowHash string `json:"workflowHash"`
-	// Stricter has the tasks whose commands mean something else since they end at the first failing line.
-	Stricter []workflow.Stricter `json:"stricter,omitempty"`
-	// Doubts has the keywords of schemas that check nothing.
-	Doubts []workflow.Doubt `json:"doubts,omitempty"`
-	// Missing has the programs that run tasks and are not installed here.
-	Missing []app.MissingProgram `json:"missing,omitempty"`
-}
-
 func checkCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "check",
@@ -81,7 +65,9 @@ func runCheck(ctx context.Context, s *session.Session, files []string) error {
 // printChecked prints a line about a valid workflow file or, with --json, a document. wf is the workflow in the file.
 func printChecked(ctx context.Context, s *session.Session, file string, wf *workflow.Workflow) error {
 	if s.JSON {
-		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash(), wf.Stricter(), wf.Doubts, app.MissingPrograms(ctx, wf, s.Env)})
+		return s.WriteJSON(term.Document("check", term.Member("file", file), term.Member("workflowName", wf.Name), term.Member("tasks", len(wf.Tasks)),
+			term.Member("loops", len(wf.Loops)), term.Member("workflowHash", wf.Snapshot().Hash()), term.Optional("stricter", wf.Stricter()),
+			term.Optional("doubts", wf.Doubts), term.Optional("missing", app.MissingPrograms(ctx, wf, s.Env))))
 	}
 	for _, m := range app.MissingPrograms(ctx, wf, s.Env) {
 		if m.Why != "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 )
 
 // Document returns the JSON document of a result: its kind, and then the members of the parts, one part after the other. A part is an
@@ -42,6 +43,14 @@ func (d document) MarshalJSON() ([]byte, error) {
 
 // Member returns a part of a Document with one member.
 func Member(name string, value any) json.Marshaler { return member{name, value} }
+
+// Optional returns a part of a Document with one member, or with none if the value is zero, or an empty list.
+func Optional(name string, value any) json.Marshaler {
+	if v := reflect.ValueOf(value); !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
+		return document(nil)
+	}
+	return member{name, value}
+}
 
 type member struct {
 	name  string

@@ -18,6 +18,7 @@ func TestDocumentJoinsParts(t *testing.T) {
 	}{
 		{"the kind alone", nil, `{"kind":"k"}`},
 		{"members in order", []any{term.Member("a<b", "x&y"), result{Run: "r"}, term.Member("n", nil)}, `{"kind":"k","a<b":"x&y","runId":"r","n":null}`},
+		{"optional members", []any{term.Optional("a", ""), term.Optional("b", []int{}), term.Optional("c", 1)}, `{"kind":"k","c":1}`},
 		{"no members of a nil pointer", []any{(*result)(nil), term.Member("n", 1)}, `{"kind":"k","n":1}`},
 	} {
 		got, err := term.EncodeValue(term.Document("k", c.parts...))

@@ -55,7 +55,7 @@ demo: build ## run the main job on a scratch repository, and show it
 LANES := $(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 repositories: build ## make the test repository of this version of the format anew; versions before it stay as they are
-	sh testdata/repositories/make.sh bin/git-smithers testdata/repositories/format-2.bundle testdata/smithers/imported.bundle
+	sh testdata/repositories/make.sh bin/git-smithers testdata/repositories/format-2.bundle
 
 test: ## the tests of the program: needs Go and git, and fetches jj with npm if npm is there
 	@rm -rf .tests && tools/jj.sh

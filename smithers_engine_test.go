@@ -427,7 +427,7 @@ func TestSmithersLoopTakesAFewPercentOfItsDatabase(t *testing.T) {
 	grown := p.size(filepath.Join(p.GitDir, "objects")) - before
 	whole := p.size(filepath.Join(p.Dir, "smithers.db"))
 	t.Logf("%d bytes of objects for a database of %d: %.1f %%", grown, whole, 100*float64(grown)/float64(whole))
-	assert.LessOrEqual(t, grown, whole/20)
+	assert.LessOrEqual(t, grown, whole/25)
 }
 
 func count(all []string, one string) (n int) {

@@ -1,11 +1,10 @@
 #!/bin/sh
-# make.sh BINARY FILE [IMPORTED] makes a small repository with a binary of git-smithers, and writes its runs to FILE as a
+# make.sh BINARY FILE makes a small repository with a binary of git-smithers, and writes its runs to FILE as a
 # git bundle. Every version of the format leaves a bundle here, which later versions open: testdata/script/format-<n>.txtar.
-# With IMPORTED, it also writes a bundle of all runs of a database of Smithers, for internal/peer/smithers/exportcheck_test.go.
+# (testdata/smithers/imported.bundle has the runs of git-run-fork-replay.db as 0.1 imported them; nothing makes it anew.)
 set -eu
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 file=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
-imported=${3:+$(cd "$(dirname "$3")" && pwd)/$(basename "$3")}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -41,9 +40,3 @@ git smithers capture engine --batch >/dev/null <<CAPTURES
 CAPTURES
 git smithers import --run run-a "$here/../smithers/git-run-fork-replay.db"
 git bundle create --quiet "$file" --glob='refs/smithers/*'
-[ -n "$imported" ] || exit 0
-
-git smithers import "$here/../smithers/git-run-fork-replay.db"
-git for-each-ref --format='delete %(refname)' refs/smithers/_gone refs/smithers/_held refs/smithers/_tip/done \
-	refs/smithers/_tip/fork refs/smithers/done refs/smithers/fork | git update-ref --stdin
-git bundle create --quiet "$imported" --glob='refs/smithers/*'

@@ -18,14 +18,11 @@ const (
 	markFrame   = "frame"
 )
 
-// describe returns a note about one frame: how the frame's rows differ from the predicted rows, and the marks
-// of the frame. A mark says that a hash in a row does not match the data, or that the tree cannot be used. s is
-// the frame's snapshot, and one has the frame's facts. differs has the differences of the snapshot's texts from
-// the predicted texts. wrong is the reason why the frame does not have Smithers' tree, or nil.
-//
-// end has the frame's tree and the earlier rows. If the frame has a row in _smithers_frames, describe sets
-// end.lastRow and end.lastTree.
-func (d *drafter) describe(end *lineEnd, s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) (note frameNote, err error) {
+// describe returns a note about one frame: what the repository keeps of its snapshot, and the marks of the frame. A mark
+// says that a hash in a row does not match the data, or that the tree cannot be used. s is the frame's snapshot, and
+// one has the frame's facts. differs has the differences of the snapshot's texts from the texts that Write makes. wrong
+// is the reason why the frame does not have Smithers' tree, or nil. tree is the frame's rendered tree in the database.
+func (d *drafter) describe(tree string, s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) (note frameNote, err error) {
 	row := &note.row
 	mark := func(what, kept, found string) {
 		note.marks = append(note.marks, stored.Mark{Frame: one.Frame, PeerNo: one.PeerNo, What: what, Stored: kept, Found: found})
@@ -42,23 +39,18 @@ func (d *drafter) describe(end *lineEnd, s *source.Snapshot, one tables.FrameFac
 	if one.ContentHash != s.ContentHash {
 		mark(markContent, s.ContentHash, one.ContentHash)
 	}
-	if row.Snapshot, err = dbrow.DifferenceOfOne(tables.WithoutContents(*d.peer.Tx.Table(tables.Snapshots)), tables.PredictSnapshot(one, end.last), s.Row, d.peer.At); err != nil {
+	if note.snapshot, err = dbrow.KeepOne(tables.WithoutContents(*d.peer.Tx.Table(tables.Snapshots)), s.Row, d.peer.At); err != nil {
 		return note, err
-	}
-	table := d.peer.Tx.Table(tables.Frames)
-	if table == nil {
-		return note, nil
 	}
 	actual, has := d.peer.Trees.Rows[one.PeerNo]
-	if row.Frame, err = dbrow.DifferenceOfOne(*table, tables.PredictFrame(one, end.lastRow, end.lastTree), actual, d.peer.At); err != nil || !has {
-		return note, err
+	if !has {
+		return note, nil
 	}
 	// A tree that cannot be used has no hash to compare.
 	if kept := dbrow.TextOf(actual, "xml_hash"); wrong != nil {
 		mark(markFrame, kept, strings.ReplaceAll(wrong.Error(), source.ErrDamaged.Error()+": ", ""))
-	} else if found := source.XMLHash(end.tree); kept != found {
+	} else if found := source.XMLHash(tree); kept != found {
 		mark(markXML, kept, found)
 	}
-	end.lastRow, end.lastTree = actual, one.Tree
 	return note, nil
 }

@@ -81,11 +81,10 @@ func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
 	}
 	d.addHistory(line, step, one, end.files, w.Nodes)
 	step.frame = &frameStep{facts: one}
-	one.Tree = end.ours
-	if step.frame.note, err = d.describe(&end, of.Snapshot, one, differs, wrong); err != nil {
+	if step.frame.note, err = d.describe(tree, of.Snapshot, one, differs, wrong); err != nil {
 		return nil, err
 	}
-	end.last, end.before = of.Row, &moment
+	end.before = &moment
 	step.frame.end = end
 	if d.live && of.index == len(d.peer.Heads)-1 {
 		return step, d.addPass(line, step)

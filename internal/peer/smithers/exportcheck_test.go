@@ -10,11 +10,11 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// earlierImport is a repository with the runs of the fixture as an earlier version imported them: testdata/repositories
-// says how the bundle is made.
+// earlierImport is a repository with the runs of the fixture as 0.1 imported them: differences from predicted rows.
 func earlierImport(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, gitFixture)
@@ -24,57 +24,74 @@ func earlierImport(t *testing.T) *world {
 	return w
 }
 
-// editPass changes how far the run says that it was imported.
-func (w *world) editPass(run string, edit func(pass string) string) {
+// assertOlder asserts that a run cannot be exported before it, or the run that it was forked from, is imported again.
+func (w *world) assertOlder(run, imported string) {
 	w.t.Helper()
-	head, err := w.store.Head(w.t.Context(), run)
-	require.NoError(w.t, err)
-	pass, err := head.Entry().ExtFile("smithers", "pass")
-	require.NoError(w.t, err)
-	edited := edit(string(pass))
-	require.NotEqual(w.t, string(pass), edited)
-	require.NoError(w.t, head.Append(w.t.Context(), snapshot.Draft{
-		Ext: &snapshot.ExtDraft{Engine: "smithers", Files: map[string][]byte{"pass": []byte(edited)}},
-	}))
+	to := filepath.Join(w.t.TempDir(), "out.db")
+	_, err := smithers.Export(w.t.Context(), w.store, smithers.ExportRequest{To: to, Runs: []string{run}})
+	require.Equal(w.t, fault.OlderFormat, fault.CodeOf(err), "%v", err)
+	assertHints(w.t, err, "import it again: `git smithers import DATABASE --run "+imported+"`")
+	assert.NoFileExists(w.t, to)
 }
 
-func TestARunThatAnEarlierVersionImportedIsExportedRightlyOrNotAtAll(t *testing.T) {
+func TestARunThatAnEarlierVersionImportedIsExportedOnceItIsImportedAgain(t *testing.T) {
 	t.Parallel()
 	w := earlierImport(t)
-	w.assertComesBack()
+	_, err := w.store.Fork(t.Context(), timeline.ForkRequest{From: "run-a:7", RunID: "before"})
+	require.NoError(t, err)
+	w.assertOlder("run-a", "run-a")
+	w.assertOlder("before", "run-a")
+	before, err := w.store.Head(t.Context(), "run-a")
+	require.NoError(t, err)
+
+	imported, err := smithers.Import(t.Context(), w.store, w.source, smithers.ImportRequest{})
+	require.NoError(t, err)
+	for _, run := range imported.Runs {
+		require.NoError(t, run.Err, run.RunID)
+		require.Equal(t, smithers.OutcomeContinued, run.Outcome, run.RunID)
+		require.Zero(t, run.Frames, run.RunID)
+		require.Empty(t, run.Marks, run.RunID)
+	}
+	after, err := w.store.Head(t.Context(), "run-a")
+	require.NoError(t, err)
+	w.repo.Git("merge-base", "--is-ancestor", before.Entry().ID.String(), after.Entry().ID.String())
 	w.repo.Git("fsck", "--strict")
 
-	// Without the digest that is free of paths, rows in another folder cannot be checked.
-	w.editPass("run-a", func(pass string) string { return pass[:strings.Index(pass, `,"movable"`)] + "}\n" })
-	to := filepath.Join(t.TempDir(), "out.db")
-	_, err := smithers.Export(t.Context(), w.store, smithers.ExportRequest{To: to, Root: "/another/folder"})
-	assert.Equal(t, fault.ExportRefused, fault.CodeOf(err), "%v", err)
-	assert.NoFileExists(t, to)
+	// A fork of a frame from before has what its parent kept of the run's row since then.
+	_, err = w.store.Fork(t.Context(), timeline.ForkRequest{From: "run-a:7", RunID: "since"})
+	require.NoError(t, err)
+	for _, run := range []string{"before", "since"} {
+		to := filepath.Join(t.TempDir(), "out.db")
+		_, err := smithers.Export(t.Context(), w.store, smithers.ExportRequest{To: to, Runs: []string{run}})
+		require.NoError(t, err)
+		assertSound(t, to)
+		assert.Contains(t, value(t, to, `SELECT config_json FROM _smithers_runs`), "toolTimeoutMs")
+	}
+	for _, run := range []string{"before", "since"} {
+		w.repo.Git("update-ref", "-d", "refs/smithers/_tip/"+run)
+	}
+	w.assertComesBack()
+
+	again, err := smithers.Import(t.Context(), w.store, w.source, smithers.ImportRequest{})
+	require.NoError(t, err)
+	for _, run := range again.Runs {
+		require.Equal(t, smithers.OutcomeUnchanged, run.Outcome, run.RunID)
+	}
 }
 
-func TestARunThatWasImportedWithOtherPredictionsIsRefused(t *testing.T) {
+func TestTextsThatAreNotAsImportedAreNotExported(t *testing.T) {
 	t.Parallel()
-	for _, other := range []string{`"predictions":2,`, ``} {
-		w := earlierImport(t)
-		w.editPass("run-a", func(pass string) string { return strings.Replace(pass, `"predictions":1,`, other, 1) })
-		to := filepath.Join(t.TempDir(), "out.db")
-		_, err := smithers.Export(t.Context(), w.store, smithers.ExportRequest{To: to, Runs: []string{"run-a"}})
-		require.Equal(t, fault.ExportRefused, fault.CodeOf(err), "%v", err)
-		require.ErrorContains(t, err, `run "run-a" cannot be exported: it was imported by a version of git-smithers that stores rows in another form`)
-		assertHints(t, err, "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it")
-		assert.NoFileExists(t, to)
-
-		edited := copyOf(t, gitFixture, `UPDATE _smithers_runs SET created_at_ms = created_at_ms + 1 WHERE run_id = 'run-a'`)
-		imported, err := smithers.Import(t.Context(), w.store, edited, smithers.ImportRequest{})
-		require.NoError(t, err)
-		for _, run := range imported.Runs {
-			if run.RunID == "run-a" {
-				assert.Equal(t, fault.ImportRefused, fault.CodeOf(run.Err), "%v", run.Err)
-			} else {
-				assert.NoError(t, run.Err, run.RunID)
-			}
-		}
-	}
+	w := importedWorld(t, jjFixture)
+	head, err := w.store.Head(t.Context(), "run-j")
+	require.NoError(t, err)
+	pass, err := head.Entry().ExtFile("smithers", "pass")
+	require.NoError(t, err)
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Ext: &snapshot.ExtDraft{Engine: "smithers", Files: map[string][]byte{
+		"pass": []byte(strings.Replace(string(pass), `"pass":2,`, `"pass":3,`, 1)), "outputs": []byte(`{"bareInput":true}`),
+	}}}))
+	_, err = smithers.Export(t.Context(), w.store, smithers.ExportRequest{To: filepath.Join(t.TempDir(), "out.db")})
+	require.Equal(t, fault.ExportRefused, fault.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "the texts of a snapshot differ from the imported texts")
 }
 
 func TestARunFromADatabaseWithoutRenderedTreesIsExportedWithThem(t *testing.T) {

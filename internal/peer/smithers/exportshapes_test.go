@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -46,6 +48,59 @@ func TestWhateverTheDatabaseHasComesBack(t *testing.T) {
 	t.Parallel()
 	sum := sha256.Sum256([]byte(`{"nodes":[],"outputs":{},"ralph":[],"input":{"runId":"run-j"}}`))
 	importedWorld(t, jjFixture, strings.ReplaceAll(strange, "%s", hex.EncodeToString(sum[:]))).assertComesBack()
+}
+
+// newer is what a database of Smithers 0.35 has besides that of 0.32.0: columns, tables, and hidden members of outputs, of
+// which each snapshot has its own.
+const newer = `
+	ALTER TABLE _smithers_ralph ADD COLUMN exhausted INTEGER;
+	ALTER TABLE _smithers_attempts ADD COLUMN effort TEXT;
+	UPDATE _smithers_attempts SET effort = 'high';
+	CREATE TABLE _smithers_agent_checkpoints (run_id TEXT NOT NULL, node_id TEXT NOT NULL, iteration INTEGER NOT NULL, attempt INTEGER NOT NULL,
+		sequence INTEGER NOT NULL, content_hash TEXT NOT NULL, PRIMARY KEY (run_id, node_id, iteration, attempt, sequence));
+	INSERT INTO _smithers_agent_checkpoints VALUES ('run-j', 'plan', 0, 1, 0, 'abc');
+	CREATE TABLE _smithers_agent_checkpoint_contents (content_hash TEXT PRIMARY KEY, checkpoint_json TEXT NOT NULL);
+	INSERT INTO _smithers_agent_checkpoint_contents VALUES ('abc', '{}');
+	DELETE FROM _smithers_snapshot_payload_refs WHERE frame_no > 29;`
+
+func TestWhatANewerSmithersHasComesBackAndAForkHasNoOtherFramesHorizons(t *testing.T) {
+	t.Parallel()
+	var statements strings.Builder
+	statements.WriteString(newer)
+	for frame, sequence := range map[int]string{30: "1", 31: "2"} {
+		c := source.Contents{
+			Nodes: "[]", Ralph: "[]", Input: `{"runId":"run-j"}`,
+			Outputs: `{"__smithersSignalProvenanceHorizon":-1,"__smithersAgentCheckpointHorizons":{"version":1,"attempts":[["plan",0,1,` + sequence + `]]}}`,
+		}
+		fmt.Fprintf(&statements, `
+			UPDATE _smithers_snapshots SET nodes_json = '%s', outputs_json = '%s', ralph_json = '%s', input_json = '%s', content_hash = '%s' WHERE frame_no = %d;`,
+			c.Nodes, c.Outputs, c.Ralph, c.Input, source.ContentHash(c), frame)
+	}
+	w := importedWorld(t, jjFixture, statements.String())
+	w.assertComesBack()
+	_, err := w.store.Fork(t.Context(), timeline.ForkRequest{From: "run-j:30", RunID: "child"})
+	require.NoError(t, err)
+	to, _ := w.export("child")
+	assert.Empty(t, query(t, to, `SELECT 1 FROM _smithers_snapshots s LEFT JOIN _smithers_snapshot_payload_refs r USING (run_id, frame_no)
+		LEFT JOIN _smithers_snapshot_contents c ON c.content_hash = r.content_hash
+		WHERE coalesce(c.outputs_json, s.outputs_json) LIKE '%AgentCheckpoint%'`))
+}
+
+func TestAnImportSaysWhatAnExportWillNotHave(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, jjFixture)
+	require.NoError(t, sourcetest.Exec(t.Context(), w.source, `
+		CREATE INDEX later ON _smithers_runs (status);
+		CREATE TRIGGER later_still AFTER DELETE ON _smithers_runs BEGIN SELECT 1; END;`))
+	var warnings []string
+	store, err := timeline.Open(t.Context(), timeline.Options{
+		Dir: w.repo.Dir, Env: w.repo.Env, Warn: func(err error) { warnings = append(warnings, err.Error()) },
+	})
+	require.NoError(t, err)
+	_, err = smithers.Import(t.Context(), store, w.source, smithers.ImportRequest{})
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	assert.Equal(t, []string{"an export will not have what Smithers 0.32.0 does not create: index later, trigger later_still"}, warnings)
 }
 
 func TestARewoundRunComesBackAsItIsNow(t *testing.T) {

@@ -1,8 +1,6 @@
 package smithers
 
 import (
-	"slices"
-
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/export"
@@ -19,7 +17,7 @@ import (
 //
 //   - If a watch knows the line, follow takes the line and its end from the watch.
 //   - If the run was never imported, git-smithers made the frames. follow describes each frame with describeOurs,
-//     which also sets the end of the line.
+//     which also sets the end of the line. It does the same if an earlier version imported the run.
 //   - In every other case, follow reads the end of the line from the rows of the newest of these frames. It does
 //     this only if another frame of Smithers follows, or if attempts have left files since.
 func (r *runPass) follow(at stored.Meeting) error {
@@ -36,17 +34,17 @@ func (r *runPass) follow(at stored.Meeting) error {
 		if err != nil {
 			return err
 		}
-		if r.imported {
+		if r.imported && !r.was.Pass.IsOlder() {
 			r.addFrame(one)
 			continue
 		}
-		// git-smithers made the frame, and an export wrote its rows, which no import has described.
+		// No import has described the frame: git-smithers made it, and an export wrote its rows. Or an earlier version did.
 		if err := r.describeOurs(f, one); err != nil {
 			return err
 		}
 	}
 	// The end of the line is needed only before another frame, or if attempts have left files since the last frame.
-	if !r.imported || at.Count == 0 || at.Count == len(r.Heads) && !r.journal.leftMore(r.Attempts, r.Heads[at.Count-1].AtMs) {
+	if r.before != nil || !r.imported || at.Count == 0 || at.Count == len(r.Heads) && !r.journal.leftMore(r.Attempts, r.Heads[at.Count-1].AtMs) {
 		return nil
 	}
 	no := r.Heads[at.Count-1].Frame
@@ -54,16 +52,8 @@ func (r *runPass) follow(at stored.Meeting) error {
 	if err != nil {
 		return err
 	}
-	r.last, r.before = s.Row, &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
+	r.before = &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	r.tree = r.Trees.InflateTo(no)
-	// r.lastRow and r.lastTree belong to the newest of these frames that has a row in _smithers_frames.
-	for _, one := range slices.Backward(r.line) {
-		if row, ok := r.Trees.Rows[one.PeerNo]; ok {
-			r.lastRow = row
-			r.lastTree, err = treeOf(r.im.store, r.frames[one.Frame].Entry)
-			return err
-		}
-	}
 	return nil
 }
 
@@ -97,9 +87,8 @@ func (r *runPass) knownFrame(f stored.Frame, head source.Head) (tables.FrameFact
 	return one, err
 }
 
-// describeOurs adds f, a frame that git-smithers made and exported, to the line. one has the facts of f.
-// describeOurs records the differences between the database's rows and the predicted rows in r.now, and also
-// the marks in r.out. It sets the end of the line.
+// describeOurs adds f, a frame that no import has described, to the line. one has the facts of f. describeOurs records
+// what is kept of the frame in r.now, and the marks also in r.out. It sets the end of the line.
 func (r *runPass) describeOurs(f stored.Frame, one tables.FrameFacts) (err error) {
 	s, err := r.Snapshot(one.PeerNo)
 	if err != nil {
@@ -124,19 +113,16 @@ func (r *runPass) describeOurs(f stored.Frame, one tables.FrameFacts) (err error
 			signals = append(signals, contents.SignalSeq{Seq: seq, Peer: known.Seq})
 		}
 	}
-	if one.Tree, err = treeOf(r.im.store, f.Entry); err != nil {
-		return err
-	}
 	tree, wrong := r.Trees.Inflate(r.tree, one.PeerNo)
 	r.tree, one.ContentHash = tree, source.ContentHash(s.Contents)
-	note, err := r.drafter().describe(&r.lineEnd, s, one, contents.ShapeOf(r.ID, s.Contents, w, signals, r.now.Layout), wrong)
+	note, err := r.drafter().describe(tree, s, one, contents.ShapeOf(r.ID, s.Contents, w, signals, r.now.Layout), wrong)
 	if err != nil {
 		return err
 	}
 	r.note(one.Frame, note)
 	r.out.Marks = append(r.out.Marks, note.marks...)
 	r.addFrame(one)
-	r.last, r.before = s.Row, &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
+	r.before = &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	return nil
 }
 

@@ -96,6 +96,7 @@ func (im *importJob) from(ctx context.Context, db *source.DB) (*ImportResult, er
 	switch {
 	case err == nil:
 		im.pack(ctx)
+		im.warnOfOthers()
 	case out != nil && len(out.Runs) == 0:
 		out = nil
 	}

@@ -26,6 +26,7 @@ type importJob struct {
 	limits snapshot.Limits
 	tips   map[objstore.ID]bool    // the tips of all runs before the pass
 	copies *workcopy.Finder        // the working copies of the pass; a watch captures some before the pass
+	others []string                // the indexes, triggers and views of the database that an export does not create
 	failed map[string]error        // the reasons of the runs refused in this pass, by run id
 	made   []objstore.ID           // the entries of all passes
 	own    map[string]source.Table // the tables of Smithers 0.32.0, by name
@@ -58,6 +59,21 @@ func (im *importJob) pack(ctx context.Context) {
 	}
 }
 
+// warnOfOthers warns of the indexes, triggers and views that are not imported. They may come from a version of Smithers
+// that is newer than 0.32.0. A trigger that ran in an export could do anything there, so none is created.
+func (im *importJob) warnOfOthers() {
+	const most = 5
+	names := im.others
+	if len(names) == 0 {
+		return
+	}
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	im.store.Warn(fmt.Errorf("an export will not have what Smithers 0.32.0 does not create: %s%s", strings.Join(names, ", "), more))
+}
+
 // newImportJob returns an importJob for the database at path, with the limits of the store's settings and without the
 // fields of a watch.
 func newImportJob(s *timeline.Store, path string, req ImportRequest) *importJob {
@@ -83,7 +99,9 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *ImportResult, 
 	out, sources := &ImportResult{}, dbrun.ParentsFirst(rows, forks, im.req.Runs)
 	im.left, im.leftRead, im.failed = nil, false, make(map[string]error)
 	if im.upTo == nil { // new frames do not need the rows that belong to no run
-		out.Left, err = im.readUnowned(ctx, tx, rows)
+		if out.Left, err = im.readUnowned(ctx, tx, rows); err == nil && im.memory == nil {
+			im.others, err = tx.Others()
+		}
 	} else {
 		im.parents = im.parentsOfNew(ctx, sources)
 	}

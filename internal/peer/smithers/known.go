@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrun"
-	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/workcopy"
 )
@@ -14,12 +13,11 @@ import (
 type knownRows struct {
 	dbrun.SeenRows
 
-	line           []tables.FrameFacts
-	byPeer         map[int64]tables.FrameFacts
-	seq            int64
-	before         workcopy.Moment
-	tree, lastTree string
-	last, lastRow  source.Row
+	line   []tables.FrameFacts
+	byPeer map[int64]tables.FrameFacts
+	seq    int64
+	before workcopy.Moment
+	tree   string
 }
 
 // rowsKnown returns the rows that the pass knows, for the next pass of a watch. It returns nil if lineKnown
@@ -47,23 +45,21 @@ func (r *runPass) lineKnown() *knownRows {
 	switch {
 	case n == 0:
 		return nil
-	case r.last == nil && r.recalled != nil && slices.Equal(r.Heads, r.recalled.Heads):
+	case r.before == nil && r.recalled != nil && slices.Equal(r.Heads, r.recalled.Heads):
 		k := *r.recalled
 		return &k
-	case r.last == nil || r.before == nil || len(r.line) != n:
+	case r.before == nil || len(r.line) != n:
 		return nil
 	}
 	one, newest := r.line[n-1], r.Heads[n-1]
 	if one.PeerNo != newest.Frame || one.AtMs != newest.AtMs || r.before.AtMs != newest.AtMs {
 		return nil
 	}
-	return &knownRows{
-		line: r.line, byPeer: r.byPeer, before: *r.before, tree: r.tree, lastTree: r.lastTree, last: r.last, lastRow: r.lastRow,
-	}
+	return &knownRows{line: r.line, byPeer: r.byPeer, before: *r.before, tree: r.tree}
 }
 
 // followKnown sets the line to k, the state at the end of the previous pass.
 func (l *runLine) followKnown(k *knownRows) {
 	l.line, l.byPeer, l.seq = k.line, k.byPeer, &k.seq
-	l.last, l.lastRow, l.before, l.tree, l.lastTree = k.last, k.lastRow, &k.before, k.tree, k.lastTree
+	l.before, l.tree = &k.before, k.tree
 }

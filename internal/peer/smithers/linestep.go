@@ -23,8 +23,9 @@ type frameStep struct {
 	end   lineEnd
 }
 
-// frameNote has the differences between the rows of a frame and the predicted rows.
+// frameNote has what the repository keeps of a frame beside its state.
 type frameNote struct {
-	row   stored.FrameRow
-	marks []stored.Mark // differences between stored and computed values
+	row      stored.FrameRow
+	snapshot []byte        // the row of _smithers_snapshots without the four texts, as dbrow.KeepOne writes it
+	marks    []stored.Mark // differences between stored and computed values
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/stored"
@@ -87,7 +88,7 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 		return false, nil
 	}
 	r.Heads, r.live = r.Heads[:at+1], true
-	if _, err := r.open(ctx); err != nil || r.head == nil || !r.imported {
+	if _, err := r.open(ctx); err != nil || r.head == nil || !r.imported || r.was.Pass.IsOlder() {
 		return false, err
 	}
 	row := r.head.Row()
@@ -124,12 +125,15 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 func (d *drafter) addPass(line *runLine, step *lineStep) (err error) {
 	frame := step.frame
 	frame.pass = &stored.Pass{
-		Number: line.ext.Pass.Number + 1, Frame: frame.facts.Frame, Events: int64(step.upTo), Predictions: stored.Predictions,
+		Number: line.ext.Pass.Number + 1, Frame: frame.facts.Frame, Events: int64(step.upTo), Form: stored.Form,
 	}
 	described := append(slices.Clone(line.described), frame.facts.Frame)
 	now := line.now.OfFrames(described)
 	now.Pass, now.Marks = *frame.pass, slices.Concat(now.Marks, frame.note.marks)
 	now.Frames[frame.facts.Frame] = frame.note.row
-	step.draft.Ext, err = stored.Changes(line.ext.OfFrames(described), now)
+	changes := make(map[string][]page.Change)
+	stored.AddSnapshots(changes, line.snapshots)
+	stored.AddSnapshots(changes, map[int64][]byte{frame.facts.Frame: frame.note.snapshot})
+	step.draft.Ext, err = stored.Changes(line.ext.OfFrames(described), now, changes)
 	return err
 }

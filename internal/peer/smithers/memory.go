@@ -92,7 +92,7 @@ func (r *runPass) recall(known *knownRun) {
 
 // settledRun identifies the state of an ended run in the database.
 type settledRun struct {
-	row    string       // the digest of the run's row in _smithers_runs
+	row    string       // the run's row in _smithers_runs, as dbrow.KeepOne writes it
 	newest source.Head  // the newest snapshot
 	event  source.Value // the greatest seq of the run's events
 }
@@ -112,10 +112,9 @@ func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err erro
 	if now.event, err = tx.Greatest(tables.Events, id, "seq"); err != nil {
 		return now, false, err
 	}
-	h := dbrow.NewDigester()
-	h.Rows(*table, []source.Row{row})
-	now.row, now.newest = h.Sum(), *newest
-	return now, true, nil
+	kept, err := dbrow.KeepOne(*table, row, "")
+	now.row, now.newest = string(kept), *newest
+	return now, err == nil, err
 }
 
 // passesOver reports whether a pass of a watch can skip from, a run of the database.

@@ -16,11 +16,13 @@ import (
 // nil. known is true if the run in the repository already has all rows of the database: the rows are as in the last
 // import, or an export wrote the rows. In this case open does not read the rest of the stored part.
 //
-// The error has one of these codes: conflict if the run's tip has changed since the pass began, run_owned if a
-// live process owns the run, and import_refused if the run was imported with another version of the predictions.
+// The error has one of these codes: conflict if the run's tip has changed since the pass began, and run_owned if a
+// live process owns the run.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
-		r.found = r.RowsDigest()
+		if r.kept, r.found, err = r.Kept(); err != nil {
+			return false, err
+		}
 	}
 	r.was, r.now, r.box = &stored.Peer{}, &stored.Peer{}, mailbox{Mail: r.Mail}
 	r.journal, r.done = journal{attempts: map[string]snapshot.Attempt{}, logs: map[string]string{}, calls: map[string]string{}, scores: map[string]string{}}, doneOf(r.Attempts)
@@ -47,16 +49,13 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if r.hidden, err = hidesImported(r.im.store.Objects(), tip, last); err != nil {
 		return false, err
 	}
-	if last.Rows != "" && last.Rows == r.found && !r.hidden {
+	if last.Rows != "" && last.Rows == r.found && !r.hidden && !last.IsOlder() {
 		return true, nil
 	}
-	if !r.live {
+	if !r.live && !last.IsOlder() {
 		if ours, err := r.isExported(ctx, tip); ours || err != nil {
 			return ours, err
 		}
-	}
-	if last != (stored.Pass{}) && last.Predictions != stored.Predictions {
-		return false, otherPredictions(r.ID, last.Predictions)
 	}
 	if err := r.im.store.RefuseOwned(r.head.Row()); err != nil {
 		return false, err
@@ -85,6 +84,9 @@ func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 		if r.now, err = stored.ReadPeer(tip); err != nil {
 			return err
 		}
+		if r.was.Pass.IsOlder() {
+			r.dropOlder()
+		}
 	}
 	if r.stored, err = stored.EventsTo(store, tip); err != nil {
 		return err
@@ -94,6 +96,15 @@ func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
 	}
 	r.journal, err = readJournal(tip)
 	return err
+}
+
+// dropOlder removes what an earlier version kept of frames from r.now, except Smithers' numbers. The pass describes the
+// frames anew: see follow.
+func (r *runPass) dropOlder() {
+	for frame, row := range r.now.Frames {
+		r.now.Frames[frame] = stored.FrameRow{PeerNo: row.PeerNo}
+	}
+	r.now.Marks = nil
 }
 
 // begin begins the series and returns the index in r.Heads of the first new snapshot. If the repository does not
@@ -214,14 +225,4 @@ func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, er
 	}
 	found := export.Found{Run: r.Ours, Row: r.Row, Own: r.Own, Tables: r.Tx.Tables(), Rows: r.Rows, Heads: r.Heads}
 	return found.IsExported(ctx, r.im.store, tip)
-}
-
-// otherPredictions returns the error import_refused for the run with the id run, which was imported with another
-// version of the predictions. had is the number of this version. Such a run cannot be continued: its stored
-// differences and the new differences would refer to different predictions.
-func otherPredictions(run string, had int) error {
-	return fault.New(fault.ImportRefused, "run %q was imported by a version of git-smithers that stores rows in another form: form %d, not %d",
-		run, had, stored.Predictions).
-		Hint("`git smithers prune %s && git smithers prune --collect` removes the run; then import the run again with --revive", fault.Word(run)).
-		Detail("runId", run)
 }

@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrun"
-	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/stored"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/workcopy"
@@ -32,18 +31,16 @@ type runLine struct {
 	line      []tables.FrameFacts         // Smithers' stored frames, oldest first
 	byPeer    map[int64]tables.FrameFacts // the newest frame of line with each of Smithers' numbers
 	described []int64                     // the frames whose row in now.Frames the pass has set
+	snapshots map[int64][]byte            // the rows of snapshots to store: frameNote.snapshot, by frame
 }
 
 // lineEnd is the end of a line. Each frame replaces the lineEnd. "The newest frame" is Smithers' newest stored frame.
 type lineEnd struct {
-	based    *int64           // the frame on which the next frame is based; nil means the run's newest frame
-	before   *workcopy.Moment // the moment of the newest frame; nil if no frame is stored or read
-	tree     string           // the newest frame's rendered tree in the database; "" if the frame has no tree
-	last     source.Row       // the newest frame's row in _smithers_snapshots
-	lastRow  source.Row       // the newest row in _smithers_frames
-	lastTree string           // the rendered tree in the repository at the frame of lastRow
-	ours     string           // the rendered tree in the repository at the newest entry; "" if the entry has no tree
-	files    *snapshot.VCS    // the files captured for the newest frame, or nil
+	based  *int64           // the frame on which the next frame is based; nil means the run's newest frame
+	before *workcopy.Moment // the moment of the newest frame; nil if no frame is stored or read
+	tree   string           // the newest frame's rendered tree in the database; "" if the frame has no tree
+	ours   string           // the rendered tree in the repository at the newest entry; "" if the entry has no tree
+	files  *snapshot.VCS    // the files captured for the newest frame, or nil
 }
 
 // first reports whether the next entry is the first entry of the run.
@@ -117,10 +114,13 @@ func (l *runLine) addFrame(one tables.FrameFacts) {
 	l.line, l.byPeer[one.PeerNo] = append(l.line, one), one
 }
 
-// note records in l.now how a frame differs from its prediction. frame is the number of the frame, and n has the
-// differences and the marks.
+// note records in l.now what is kept of a frame. frame is the number of the frame, and n has the row and the marks.
 func (l *runLine) note(frame int64, n frameNote) {
 	l.setFrameRow(frame, n.row)
+	if l.snapshots == nil {
+		l.snapshots = map[int64][]byte{}
+	}
+	l.snapshots[frame] = n.snapshot
 	l.now.Marks = append(l.now.Marks, n.marks...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -22,11 +23,12 @@ type runPass struct {
 	series    *timeline.Series
 	made      []objstore.ID // the entries of this pass
 	box       mailbox
-	live      bool             // the pass imports only new frames
-	parent    *snapshot.Parent // the parent of a new run; nil if the run is not new or not a fork of a known frame
-	overtakes takeBack         // the ops that the next frame takes back
-	overtaken []OvertakenOp    // the ops of overtakes that the result reports
-	found     string           // the digest of the database's rows; "" in a live pass
+	live      bool                       // the pass imports only new frames
+	parent    *snapshot.Parent           // the parent of a new run; nil if the run is not new or not a fork of a known frame
+	overtakes takeBack                   // the ops that the next frame takes back
+	overtaken []OvertakenOp              // the ops of overtakes that the result reports
+	kept      map[string][]dbrow.KeptRow // the database's rows by table; nil in a live pass
+	found     string                     // the digest of the database's rows; "" in a live pass
 	out       ImportedRun
 }
 

@@ -15,7 +15,7 @@ import (
 // engine's loop shows.
 func TestAnImportTakesAFractionOfItsDatabase(t *testing.T) {
 	t.Parallel()
-	for fixture, most := range map[string]float64{gitFixture: 0.065, jjFixture: 0.045} {
+	for fixture, most := range map[string]float64{gitFixture: 0.11, jjFixture: 0.08} {
 		h := newHome(t)
 		before := packed(t, h)
 		path := copyOf(t, fixture)

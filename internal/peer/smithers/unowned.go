@@ -37,7 +37,7 @@ func (im *importJob) readUnowned(ctx context.Context, tx *source.Tx, runs []sour
 		var rows int64
 		var err error
 		switch {
-		case tables.IsOfFrames(table.Name) || table.Name == tables.Migrated || table.Name == tables.Columns:
+		case tables.IsOfSnapshots(table.Name) || table.Name == tables.Frames || table.Name == tables.Migrated || table.Name == tables.Columns:
 		case im.memory != nil && (tables.HasRun(table) || im.isOwn(table.Name)): // a watch does not report these tables
 		case tables.HasRun(table):
 			rows, err = ownerless(tx, table, runs)

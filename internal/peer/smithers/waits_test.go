@@ -1,7 +1,6 @@
 package smithers
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,39 +104,6 @@ func TestANodeWaitsForWhatItsNewestAttemptWaitsFor(t *testing.T) {
 			attempt = w.Attempt
 		}
 		require.Equal(t, want, attempt, "at %d", atMs)
-	}
-}
-
-func TestRowsOfAttemptsThatWaitArePredicted(t *testing.T) {
-	t.Parallel()
-	own := source.Schema()
-	table := own[slices.IndexFunc(own, func(t source.Table) bool { return t.Name == tables.Attempts })]
-	tree := `{"kind":"element","tag":"smithers:workflow","props":{},"children":[{"kind":"element","tag":"x","props":{"id":"n",` +
-		`"duration":"2h","onTimeout":"fail","waitAsync":"false"},"children":[]}]}`
-	for name, row := range map[string]source.Row{
-		"a signal":          tryOf("waiting-event", signalMeta("null", "null", "null"), source.Value{}),
-		"one that came":     tryOf("finished", signalMeta("0", "150", "null"), dbrow.Int(200)),
-		"one that was late": tryOf("failed", signalMeta("null", "null", "650"), dbrow.Int(650)),
-		"a timer":           tryOf("waiting-timer", timerMetaOf("null"), source.Value{}),
-		"one that went off": tryOf("finished", timerMetaOf("310"), dbrow.Int(310)),
-	} {
-		for _, c := range table.Columns {
-			if _, ok := row[c.Name]; !ok && !dbrow.IsRunColumn(c.Name) {
-				row[c.Name] = source.Value{}
-			}
-		}
-		row["run_id"] = dbrow.Text("r")
-		a, _, ok := tables.ReadAttempt(row)
-		require.True(t, ok)
-		mail := mailOfTry(t, row)
-		mail.Signals[0].Seq = 0
-		f := &tables.Facts{Run: snapshot.Run{ID: "r"}, Attempts: []snapshot.Attempt{a}, Frames: []tables.FrameFacts{{Tree: tree}}}
-		mail.fill(&f.Whole, tables.Never, nil)
-		predicted, err := tables.Predict(f, table, nil)
-		require.NoError(t, err)
-		over, err := dbrow.Differences(table, predicted, []source.Row{row}, "")
-		require.NoError(t, err)
-		require.Empty(t, over, name)
 	}
 }
 

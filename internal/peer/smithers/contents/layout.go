@@ -43,15 +43,16 @@ func (k LayoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name
 // describe a state, the error is source.ErrDamaged. If the texts exceed the limits of the storage, the error is
 // snapshot.ErrLimit.
 //
-// LayoutOf drops the number of the signal horizon, because Write computes the number. The newest snapshot of a
-// run has the best layout for all its snapshots: as long as a table is empty, its two names can look like two
+// LayoutOf drops the number of the signal horizon, because Write computes the number. It drops Smithers' other hidden
+// members, because their values belong to one snapshot: a fork of another frame must not get them. The newest snapshot
+// of a run has the best layout for all its snapshots: as long as a table is empty, its two names can look like two
 // empty tables.
 func LayoutOf(c source.Contents) (Layout, error) {
 	r, err := parseContents(c, widest)
 	if err != nil {
 		return Layout{}, err
 	}
-	keys := slices.Clone(r.keys)
+	keys := slices.DeleteFunc(slices.Clone(r.keys), func(k LayoutKey) bool { return isHidden(k.Name) && k.Name != horizonName })
 	for i := range keys {
 		if keys[i].Name == horizonName && isInteger(keys[i].Value) {
 			keys[i].Value = ""

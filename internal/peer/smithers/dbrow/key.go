@@ -14,9 +14,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// maxOverrideKey is the greatest length in bytes of an override's key. A longer key is replaced by its hash:
+// maxKey is the greatest length in bytes of a kept row's key. A longer key is replaced by its hash:
 // ["sha256:…"].
-const maxOverrideKey = 512
+const maxKey = 512
 
 // KeyColumns returns the names of the columns of a table's primary key, in the order of the key, without
 // run_id. hasKey is false if the table has no primary key. A row of such a table is identified by its position.
@@ -35,15 +35,15 @@ func KeyColumns(table source.Table) (columns []string, hasKey bool) {
 // matter.
 func IsRunColumn(name string) bool { return strings.EqualFold(name, "run_id") }
 
-// keyedRow is a row with its key. The key has the form of Override.Key.
+// keyedRow is a row with its key. The key has the form of KeptRow.Key.
 type keyedRow struct {
 	key   string
 	place int // the position, from 0, among rows with an equal primary key or, without a primary key, among all rows
 	row   source.Row
 }
 
-// keyRows returns rows with their keys, in the same order. A key has the form of Override.Key. It holds the values
-// of the row's primary key, or their hash if the key is longer than maxOverrideKey. If the table has no primary
+// keyRows returns rows with their keys, in the same order. A key has the form of KeptRow.Key. It holds the values
+// of the row's primary key, or their hash if the key is longer than maxKey. If the table has no primary
 // key, the key holds the row's position. Different rows have different keys.
 func keyRows(table source.Table, rows []source.Row) []keyedRow {
 	columns, hasKey := KeyColumns(table)
@@ -61,7 +61,7 @@ func keyRows(table source.Table, rows []source.Row) []keyedRow {
 			}
 			b = appendValue(b, row[c])
 		}
-		if len(b) > maxOverrideKey { // store the hash in place of a long key
+		if len(b) > maxKey { // store the hash in place of a long key
 			sum := sha256.Sum256(b)
 			b = append(append([]byte(`["`), hashedKey...), hex.EncodeToString(sum[:])...)
 			b = append(b, '"')
@@ -81,7 +81,7 @@ func keyRows(table source.Table, rows []source.Row) []keyedRow {
 // hashedKey is the start of the only value in a hashed key.
 const hashedKey = "sha256:"
 
-// readKey decodes key, the Key of an Override. It returns a row with the columns of the primary key, and the
+// readKey decodes key, the Key of a KeptRow. It returns a row with the columns of the primary key, and the
 // row's position: see keyedRow.place. If key is hashed, or the table has no primary key, the returned row is
 // empty. If key cannot be decoded, the error wraps objstore.ErrCorrupt.
 func readKey(table source.Table, key string) (source.Row, int, error) {
@@ -115,7 +115,7 @@ func readKey(table source.Table, key string) (source.Row, int, error) {
 		return nil, 0, fmt.Errorf("%w: key %q: %d values for %d columns", objstore.ErrCorrupt, key, len(values), len(columns))
 	}
 	for i, c := range columns {
-		v, err := valueReader{}.read(values[i], source.Value{})
+		v, err := valueReader{}.read(values[i])
 		if err != nil {
 			return nil, 0, fmt.Errorf("%w: key %q: %w", objstore.ErrCorrupt, key, err)
 		}

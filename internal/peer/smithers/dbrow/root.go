@@ -1,8 +1,6 @@
 package dbrow
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,11 +9,8 @@ import (
 )
 
 // Root is the path of the folder that contains the absolute paths of a run. Stored paths lack this path; see
-// Override.
+// KeptRow.
 type Root string
-
-// RootMark is written in place of the root's path in predicted rows. Restore replaces the mark by the path.
-const RootMark = "\x00root"
 
 // pathColumn returns how a column stores absolute paths of the machine. paths is false if the column has no such
 // paths. isJSON is true if the column is JSON and the paths are in its strings. If paths is true and isJSON is
@@ -116,25 +111,6 @@ func (r Root) Relative(path string) string {
 	return ""
 }
 
-// MarkedPath returns the TEXT value RootMark/<relative>, the form of the path relative in a predicted row. If
-// relative is "", it returns NULL.
-func MarkedPath(relative string) source.Value {
-	if relative == "" {
-		return source.Value{}
-	}
-	return Text(RootMark + "/" + relative)
-}
-
-// placed returns v, the predicted value of a column, with the root's path in place of each RootMark. It returns v
-// unchanged if v has no RootMark, or if the column has no paths. table and column are names.
-func (r Root) placed(table, column string, v source.Value) source.Value {
-	paths, isJSON := pathColumn(table, column)
-	if paths && v.Kind == source.Text && strings.Contains(v.Bytes, RootMark) {
-		return Text(r.Join(strings.Split(v.Bytes, RootMark), isJSON))
-	}
-	return v
-}
-
 // appendRooted appends v to b in the form {"root":[…]} if v is a TEXT with the root's path. It then returns the
 // extended slice and true. For any other value it returns b and false. isJSON has the meaning of Split.
 func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok bool) {
@@ -153,38 +129,6 @@ func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok 
 		b = page.AppendString(b, part)
 	}
 	return append(b, "]}"...), true
-}
-
-// Movable returns a copy of rows in which RootMark replaces the root's path in each path. Movable changes only
-// the columns for which pathColumn returns paths. found reports whether any row has such a path. The result
-// shares with rows each row without such a path.
-func (r Root) Movable(table source.Table, rows []source.Row) (_ []source.Row, found bool) {
-	marked := slices.Clone(rows)
-	for _, c := range table.Columns {
-		paths, isJSON := pathColumn(table.Name, c.Name)
-		if !paths {
-			continue
-		}
-		for i, row := range marked {
-			v := row[c.Name]
-			if v.Kind != source.Text || !utf8.ValidString(v.Bytes) {
-				continue
-			}
-			if parts := r.Split(v.Bytes, isJSON); len(parts) > 1 {
-				marked[i], found = maps.Clone(row), true
-				marked[i][c.Name] = Text(Root(RootMark).Join(parts, isJSON))
-			}
-		}
-	}
-	return marked, found
-}
-
-// HasPaths reports whether the table has a column with paths.
-func HasPaths(table source.Table) bool {
-	return slices.ContainsFunc(table.Columns, func(c source.Column) bool {
-		paths, _ := pathColumn(table.Name, c.Name)
-		return paths
-	})
 }
 
 // IsProcessColumn reports whether a column of one of Smithers' own tables describes the process that executes the

@@ -21,7 +21,7 @@ func Same(a, b source.Value) bool {
 	return a.Kind == b.Kind && a.Int == b.Int && math.Float64bits(a.Real) == math.Float64bits(b.Real) && a.Bytes == b.Bytes
 }
 
-// appendValue appends v to b and returns the extended slice. The JSON has the form of Override: an integer, a
+// appendValue appends v to b and returns the extended slice. The JSON has the form of KeptRow: an integer, a
 // string, null, or an object with one member for a REAL, for a BLOB and for a TEXT that is not UTF-8.
 func appendValue(b []byte, v source.Value) []byte {
 	switch v.Kind {
@@ -50,23 +50,21 @@ func appendTagged(b []byte, tag, text string) []byte {
 
 // taggedValue is an encoded value that is an object. Only one field is set.
 type taggedValue struct {
-	Real  *string           `json:"real"`
-	Blob  []byte            `json:"blob"`
-	Bytes []byte            `json:"bytes"`
-	Root  []string          `json:"root"`
-	Edit  []json.RawMessage `json:"edit"` // written by old versions; see readEdit
+	Real  *string  `json:"real"`
+	Blob  []byte   `json:"blob"`
+	Bytes []byte   `json:"bytes"`
+	Root  []string `json:"root"`
 }
 
-// valueReader decodes the values of overrides.
+// valueReader decodes the values of kept rows.
 type valueReader struct {
 	at   Root // the root of the decoded paths
 	json bool // the column is JSON with paths
 }
 
-// read decodes raw, a value in the form of Override. It is the inverse of appendValue and appendRooted. predicted
-// is the predicted value of the column. Only the form {"edit":…}, which old versions wrote, depends on predicted.
-// If raw is invalid, read returns an error.
-func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.Value, error) {
+// read decodes raw, a value in the form of KeptRow. It is the inverse of appendValue and appendRooted. If raw is
+// invalid, read returns an error.
+func (r valueReader) read(raw json.RawMessage) (source.Value, error) {
 	if len(raw) == 0 {
 		return source.Value{}, errNotValue
 	}
@@ -78,7 +76,7 @@ func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.V
 		err := json.Unmarshal(raw, &s)
 		return Text(s), err
 	case '{':
-		return r.readTagged(raw, predicted)
+		return r.readTagged(raw)
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	return Int(n), err
@@ -87,9 +85,8 @@ func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.V
 var errNotValue = errors.New("not a value")
 
 // readTagged decodes raw, a value that is encoded as an object with one member: see taggedValue. If the member
-// is root, readTagged joins its parts with r.at. predicted is the predicted value of the column, for the member
-// edit. If raw is invalid, readTagged returns an error.
-func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (source.Value, error) {
+// is root, readTagged joins its parts with r.at. If raw is invalid, readTagged returns an error.
+func (r valueReader) readTagged(raw json.RawMessage) (source.Value, error) {
 	var t taggedValue
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return source.Value{}, err
@@ -104,24 +101,6 @@ func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (so
 		return Text(string(t.Bytes)), nil
 	case t.Root != nil:
 		return Text(r.at.Join(t.Root, r.json)), nil
-	case t.Edit != nil:
-		return readEdit(t.Edit, predicted)
 	}
 	return source.Value{}, errNotValue
-}
-
-// readEdit returns the value of {"edit":[head,tail,text]}, which old versions wrote: the first head bytes of the
-// predicted text, then text, then the last tail bytes of the predicted text. If edit has another form, or does
-// not fit the predicted text, readEdit returns an error.
-func readEdit(edit []json.RawMessage, predicted source.Value) (source.Value, error) {
-	var head, tail int
-	var text string
-	if len(edit) != 3 || json.Unmarshal(edit[0], &head) != nil || json.Unmarshal(edit[1], &tail) != nil || json.Unmarshal(edit[2], &text) != nil {
-		return source.Value{}, errNotValue
-	}
-	from := predicted.Bytes
-	if predicted.Kind != source.Text || head < 0 || tail < 0 || head > len(from) || tail > len(from)-head {
-		return source.Value{}, errors.New("an edit that does not fit the predicted text")
-	}
-	return Text(from[:head] + text + from[len(from)-tail:]), nil
 }

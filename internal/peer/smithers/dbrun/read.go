@@ -33,10 +33,11 @@ func (p *Run) Read() error {
 // ReadForFrames sets p to the run in the database, like Read, but reads only the rows that new frames need:
 // snapshots, rendered trees, attempts, events and the mailbox.
 func (p *Run) ReadForFrames() error {
-	return p.readThese(tables.Attempts, tables.Events, tables.Approvals, tables.HumanRequests, tables.Signals, tables.ToolCalls, tables.Scorers)
+	return p.readThese(tables.Frames, tables.Attempts, tables.Events, tables.Approvals, tables.HumanRequests, tables.Signals, tables.ToolCalls, tables.Scorers)
 }
 
-// readThese reads the run's snapshots without contents, the rendered trees, and the run's rows in the named tables.
+// readThese reads the run's snapshots without contents, and the run's rows in the named tables, among them the rendered
+// trees.
 // It converts the run's row, the attempts, the events and the mailbox. The error is source.ErrDamaged if the run's id
 // is not a text.
 func (p *Run) readThese(names ...string) (err error) {
@@ -55,10 +56,7 @@ func (p *Run) readThese(names ...string) (err error) {
 		return err
 	}
 	p.Trees = Trees{}
-	for row, err := range p.Tx.Rows(tables.Frames, p.ID) {
-		if err != nil {
-			return err
-		}
+	for _, row := range p.Rows[tables.Frames] {
 		if err := p.Trees.add(row); err != nil {
 			return err
 		}

@@ -4,30 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/stored"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
 )
-
-// Overrides predicts the run's rows of table from the facts f, and returns the overrides that turn the predicted
-// rows into the rows of the database, sorted by key. See dbrow.Differences.
-func (p *Run) Overrides(table source.Table, f *tables.Facts) ([]dbrow.Override, error) {
-	predicted, err := tables.Predict(f, table, p.columns)
-	if err != nil {
-		return nil, err
-	}
-	return dbrow.Differences(table, predicted, p.Rows[table.Name], p.At)
-}
-
-// LonelyFrames returns the run's rows of _smithers_frames without a snapshot, sorted by number.
-func (p *Run) LonelyFrames() []source.Row {
-	var rows []source.Row
-	for _, no := range p.Trees.Lonely {
-		rows = append(rows, p.Trees.Rows[no])
-	}
-	return rows
-}
 
 // Schema returns one stored.SchemaLine for each table of the database for which wanted returns true, sorted by name.
 // The line of an output table has the kinds of the table's columns. Schema leaves out tables that Smithers 0.32.0
@@ -54,7 +34,7 @@ func (p *Run) Schema(wanted func(source.Table) bool) []stored.SchemaLine {
 func (p *Run) uses(table source.Table) bool {
 	name := table.Name
 	switch {
-	case len(p.Rows[name]) > 0, name == tables.Frames && len(p.Trees.Rows) > 0, name == tables.Snapshots && len(p.Heads) > 0:
+	case len(p.Rows[name]) > 0, name == tables.Snapshots && len(p.Heads) > 0:
 		return true
 	}
 	return slices.ContainsFunc(p.Left, func(u UnownedTable) bool { return u.Table.Name == name })

@@ -16,8 +16,7 @@ import (
 )
 
 // refusedExport turns an error about one run into an export_refused error with a hint. run is the id of the
-// run. refusedExport does so if the database rejects the run's rows, if the run was imported with other rows or
-// predictions, or if its data is damaged or too large. An error that has a code, and every other error, stays
+// run. refusedExport does so if the database rejects the run's rows, or if the run's data is damaged or too large. An error that has a code, and every other error, stays
 // unchanged.
 func refusedExport(run string, err error) error {
 	if _, coded := errors.AsType[*fault.Error](err); coded {
@@ -27,14 +26,21 @@ func refusedExport(run string, err error) error {
 	switch {
 	case errors.Is(err, source.ErrConstraint), errors.Is(err, errTaken):
 		hint = "nothing was written; export to a new database, or name the other runs to leave this run out"
-	case errors.Is(err, errNotImported), errors.Is(err, errOtherPredictions):
-		hint = "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it"
+	case errors.Is(err, errOtherTexts):
+		hint = "nothing was written; export it with the version of git-smithers that imported it"
 	case errors.Is(err, source.ErrDamaged), errors.Is(err, source.ErrTooLarge), errors.Is(err, contents.ErrShape):
 		hint = "nothing was written; name the other runs to leave this run out"
 	default:
 		return err
 	}
 	return fault.New(fault.ExportRefused, "run %q cannot be exported: %w", run, err).Hint("%s", hint).Detail("runId", run)
+}
+
+// olderForm returns the error older_format for a run of which an earlier version of git-smithers kept the differences
+// from predicted rows, which this version does not read.
+func olderForm(run string) error {
+	return fault.New(fault.OlderFormat, "run %q was imported by an earlier version of git-smithers, which kept its rows in another form", run).
+		Hint("import it again: `git smithers import DATABASE --run %s`", fault.Word(run)).Detail("runId", run)
 }
 
 // cannotTake returns an export_refused error with err: the tables of the database at path do not accept the

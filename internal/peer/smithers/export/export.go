@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/stored"
-	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -62,11 +62,6 @@ type Run struct {
 // run_exists if the database has one of the runs, and export_refused if a run cannot be written. The code is
 // locked if the database is busy, and invalid_database if the file is not a sound database of Smithers.
 func Runs(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
-	return runsPredicting(ctx, s, req, tables.Predict)
-}
-
-// runsPredicting does the work of Runs. It predicts rows with predict instead of tables.Predict.
-func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict predictor) (*Result, error) {
 	runs, err := runsToExport(ctx, s, req.Runs)
 	if err != nil {
 		return nil, err
@@ -77,7 +72,7 @@ func runsPredicting(ctx context.Context, s *timeline.Store, req Request, predict
 	}
 	err = source.Write(ctx, req.To, func(tx *source.WriteTx) error {
 		out.Runs, out.Retries = out.Runs[:0], tx.Retries
-		return exportAll(ctx, s, tx, req, predict, runs, out)
+		return exportAll(ctx, s, tx, req, runs, out)
 	})
 	if err != nil {
 		return nil, explainWrite(req.To, err)
@@ -106,7 +101,7 @@ func Check(ctx context.Context, path string) error {
 // exportAll creates the missing tables, writes runs, and adds the results to out. If the database already has
 // one of the runs, exportAll writes nothing, and the error's code is run_exists. cannotTake explains an error
 // about the tables, and refusedExport explains an error about a run.
-func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req Request, predict predictor, runs []*exportedRun, out *Result) error {
+func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req Request, runs []*exportedRun, out *Result) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.Row.ID)
 		if err != nil {
@@ -123,7 +118,7 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req R
 	own, unowned, workflows := source.Schema(), unownedRows{}, code.Files{}
 	for _, run := range runs {
 		x := &runExport{
-			exportedRun: run, ctx: ctx, store: s, tx: tx, req: req, predict: predict, own: own, unowned: unowned, workflows: workflows,
+			exportedRun: run, ctx: ctx, store: s, tx: tx, req: req, own: own, unowned: unowned, workflows: workflows,
 		}
 		frames, err := x.write()
 		if err != nil {
@@ -141,7 +136,32 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req R
 type exportedRun struct {
 	*stored.Tip
 
+	kept   *snapshot.Entry         // the entry whose ext/smithers has the rows of the run's last import
 	schema map[string]source.Table // tables with rows of the run that differ from Smithers' own tables
+}
+
+// keptAt returns the entry that keeps the rows of the run's last import, or of its parent's, if the run is a fork that was
+// never imported: the tip itself or, if an earlier version imported the parent before the fork was made, the parent's
+// tip. The error's code is older_format if the parent, or the run, was not imported again since then.
+func keptAt(ctx context.Context, s *timeline.Store, tip *stored.Tip) (*snapshot.Entry, error) {
+	if !tip.Peer.Pass.IsOlder() {
+		return tip.Entry, nil
+	}
+	if tip.Imported || tip.Row.Parent == nil {
+		return nil, olderForm(tip.Row.ID)
+	}
+	head, err := s.Head(ctx, tip.Row.Parent.RunID)
+	if fault.CodeOf(err) == fault.RunNotFound {
+		return nil, olderForm(tip.Row.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	parent, err := stored.ReadTip(s, head.Entry())
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	return keptAt(ctx, s, parent)
 }
 
 // runsToExport returns the named runs with their tips, oldest run first, each run once. names has ids of runs,
@@ -180,6 +200,9 @@ func runsToExport(ctx context.Context, s *timeline.Store, names []string) ([]*ex
 			return nil, timeline.Explain(err)
 		} else if !has && all {
 			continue
+		}
+		if x.kept, err = keptAt(ctx, s, tip); err != nil {
+			return nil, err
 		}
 		if err := x.readTables(ctx); err != nil {
 			return nil, err

@@ -68,15 +68,15 @@ func (p *Found) hasUnrestored() bool {
 // returns false if the run at entry was unchanged since its import.
 func (p *Found) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	of, err := stored.ReadTip(store, entry)
-	if err != nil || of.Exact {
+	if err != nil || of.Exact || of.Peer.Pass.IsOlder() {
 		return false, err
 	}
-	x := &runExport{exportedRun: &exportedRun{Tip: of}, ctx: ctx, store: store, predict: tables.Predict, own: slices.Collect(maps.Values(p.Own))}
+	x := &runExport{exportedRun: &exportedRun{Tip: of, kept: of.Entry}, ctx: ctx, store: store, own: slices.Collect(maps.Values(p.Own))}
 	if err := x.readFacts(); err != nil {
 		return false, err
 	}
 	for _, table := range tables.OfRun(slices.Clone(p.Tables)) {
-		if !hydrated(table.Name) {
+		if !hydrated(table.Name) || table.Name == tables.Frames { // hasFramesOf compares the frames
 			continue
 		}
 		rows, err := x.rows(table)

@@ -1,8 +1,10 @@
 package export
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
@@ -15,33 +17,32 @@ import (
 const NoTree = "null"
 
 // writeSnapshots writes the snapshots of the frames from the run's first frame to its newest frame. It skips
-// frames that were dropped, and frames that Smithers never had. It returns the run's rows of _smithers_frames,
-// which the caller writes. It adds to x.facts.Frames and x.heads, and reports progress.
-func (x *runExport) writeSnapshots() (rendered []source.Row, err error) {
+// frames that were dropped, and frames that Smithers never had. It adds to x.facts.Frames, and reports progress.
+func (x *runExport) writeSnapshots() error {
 	frames, err := stored.FramesOf(x.store, x.Entry)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	peers, err := x.signalSeqs()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w := &frameWriter{runExport: x, peers: peers, snapshots: x.ownTable(tables.Snapshots), frames: x.ownTable(tables.Frames)}
+	w := &frameWriter{runExport: x, peers: peers, snapshots: tables.WithoutContents(x.ownTable(tables.Snapshots))}
 	line := stored.LineTo(frames, int64(len(frames)-1))
 	for i, f := range line {
 		if err := x.ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		if x.peerNo(f.Number) != tables.NoNumber {
 			if err := w.write(f); err != nil {
-				return nil, fmt.Errorf("frame %d: %w", f.Number, err)
+				return fmt.Errorf("frame %d: %w", f.Number, err)
 			}
 		}
 		if x.req.Progress != nil {
 			x.req.Progress(x.Row.ID, i+1, len(line))
 		}
 	}
-	return w.rendered, nil
+	return nil
 }
 
 // ownTable returns the table of Smithers with the given name, as it was in the database from which the run came.
@@ -85,20 +86,16 @@ func (x *runExport) peerNo(frame int64) int64 {
 	return frame
 }
 
-// frameWriter writes the frames of a run, in order.
+// frameWriter writes the snapshots of a run, in order.
 type frameWriter struct {
 	*runExport
 
-	peers             map[string]int64 // Smithers' numbers of signals, by digest
-	snapshots, frames source.Table
-	rendered          []source.Row // the collected rows of _smithers_frames
-
-	snapshot, frame source.Row // the rows of the frame before; nil before the first frame
-	tree            string     // the rendered tree of the frame before
+	peers     map[string]int64 // Smithers' numbers of signals, by digest
+	snapshots source.Table     // without the four texts
+	pointer   source.Value     // the vcs_pointer of the snapshot before
 }
 
-// write writes the snapshot of the frame f, and collects the frame's row of _smithers_frames in w.rendered. It
-// adds the frame to w.facts.Frames.
+// write writes the snapshot of the frame f, and adds the frame to w.facts.Frames.
 func (w *frameWriter) write(f stored.Frame) error {
 	var about stored.FrameRow // the frame's row in ext/smithers/frames; empty if the run was never imported
 	if w.Imported {
@@ -119,24 +116,29 @@ func (w *frameWriter) write(f stored.Frame) error {
 		known.Tree, known.XMLHash = string(tree), source.XMLHash(string(tree))
 	}
 	w.facts.Frames = append(w.facts.Frames, known)
-	if err := w.writeSnapshot(known, about, texts); err != nil {
-		return err
-	}
-	return w.writeFrame(known, about)
+	return w.writeSnapshot(known, about, texts)
 }
 
-// lonelyFrames returns the rows of _smithers_frames that have no snapshot. If the run has changed since its
-// import, it returns nil, because Smithers continues such a run from its newest snapshot.
-func (x *runExport) lonelyFrames() ([]source.Row, error) {
-	over := x.Peer.Tables[tables.Frames]
-	if !x.Exact || len(over) == 0 {
-		return nil, nil
+// frameRows returns the rows of _smithers_frames for a run that has changed since its import. The first frame of a fork
+// gets no row if it has no tree. Every other frame gets a row, even without a tree, so that Smithers continues with the
+// next number.
+func (x *runExport) frameRows() (rows []source.Row) {
+	var before *tables.FrameFacts
+	for _, f := range x.facts.Frames {
+		if f.PeerNo == 0 && x.Row.Parent != nil && (f.Tree == "" || !x.Imported) {
+			continue
+		}
+		if f.Tree == "" {
+			f.Tree, f.XMLHash = NoTree, source.XMLHash(NoTree)
+		}
+		rows = append(rows, tables.FrameRow(f, before))
+		before = &f
 	}
-	return dbrow.Restore(x.ownTable(tables.Frames), nil, over, x.Row.ID, dbrow.Root(x.req.Root))
+	return rows
 }
 
 // texts returns the texts of the snapshot of f in Smithers' form. about is the frame's row in
-// ext/smithers/frames, with the differences from the predicted texts. texts ignores signals to which Smithers
+// ext/smithers/frames. texts ignores signals to which Smithers
 // gave no number.
 func (w *frameWriter) texts(f stored.Frame, about stored.FrameRow) (source.Contents, error) {
 	state, err := f.Entry.State()
@@ -161,8 +163,7 @@ func (w *frameWriter) texts(f stored.Frame, about stored.FrameRow) (source.Conte
 }
 
 // writeSnapshot writes the row of a frame's snapshot, and the snapshot's texts. known has the facts of the
-// frame, and about is the frame's row in ext/smithers/frames. If Smithers had no row for the snapshot,
-// writeSnapshot writes nothing.
+// frame, and about is the frame's row in ext/smithers/frames.
 //
 // The database usually stores each text once, by its hash, and all runs share the text. In three cases the
 // texts are in the row itself:
@@ -171,19 +172,13 @@ func (w *frameWriter) texts(f stored.Frame, about stored.FrameRow) (source.Conte
 //   - Smithers' row had the texts.
 //   - The database has other texts under the same hash. An imported hash need not match its texts.
 func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about stored.FrameRow, texts source.Contents) error {
-	predicted := tables.PredictSnapshot(known, w.snapshot)
-	// The prediction copies the pointer from the previous row, but there is no row before the first.
-	if !w.Imported && w.snapshot == nil {
-		predicted["vcs_pointer"] = dbrow.OptionalText(w.facts.Run.VCSRevision)
-	}
-	row, err := dbrow.RestoreOne(tables.WithoutContents(w.snapshots), predicted, about.Snapshot, w.Row.ID, dbrow.Root(w.req.Root))
-	if err != nil || row == nil {
+	row, err := w.snapshotRow(known)
+	if err != nil {
 		return err
 	}
-	w.snapshot = row
-	w.heads = append(w.heads, source.Head{
-		Frame: row["frame_no"].Int, AtMs: dbrow.OurTime(row["created_at_ms"].Int), ContentHash: row["content_hash"].Bytes,
-	})
+	if w.Exact && row["content_hash"].Bytes != known.ContentHash && !w.isMarked(known.Frame) {
+		return errOtherTexts
+	}
 	inRow := texts
 	compact := about.Layout != source.Inline && w.Imported
 	if compact {
@@ -205,30 +200,30 @@ func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about stored.FrameR
 	})
 }
 
-// writeFrame collects a frame's row of _smithers_frames in w.rendered. The caller writes the row after the row
-// of _smithers_runs. known has the facts of the frame, and about is the frame's row in ext/smithers/frames.
-//
-// writeFrame collects no row if Smithers had no row for the frame. It also collects no row for the first frame
-// of a fork if the run was never imported, or if the frame has no tree. Every other frame gets a row, even
-// without a tree, so that Smithers continues with the next number.
-func (w *frameWriter) writeFrame(known tables.FrameFacts, about stored.FrameRow) error {
-	if !w.Imported || about.Frame == nil && known.XMLHash == "" {
-		if known.PeerNo == 0 && w.Row.Parent != nil {
-			return nil
+// errOtherTexts means that the texts of a snapshot, made of the run's state, are not the imported texts.
+var errOtherTexts = errors.New("the texts of a snapshot differ from the imported texts")
+
+// isMarked reports whether the imported hash of a frame's snapshot was wrong already.
+func (w *frameWriter) isMarked(frame int64) bool {
+	return slices.ContainsFunc(w.Peer.Marks, func(m stored.Mark) bool { return m.Frame == frame && m.What == "content_hash" })
+}
+
+// snapshotRow returns the row of a frame's snapshot without the texts: the imported row, or a new row if no import has
+// described the frame.
+func (w *frameWriter) snapshotRow(known tables.FrameFacts) (source.Row, error) {
+	if w.Imported {
+		kept, err := stored.SnapshotRow(w.Entry, known.Frame)
+		if err != nil {
+			return nil, err
 		}
-		if known.Tree == "" {
-			known.Tree, known.XMLHash = NoTree, source.XMLHash(NoTree)
+		if kept != nil {
+			row, err := dbrow.RestoreOne(w.snapshots, kept, w.Row.ID, dbrow.Root(w.req.Root))
+			w.pointer = row["vcs_pointer"]
+			return row, err
 		}
 	}
-	predicted := tables.PredictFrame(known, w.frame, w.tree)
-	if about.Frame == nil && predicted["xml_json"].Kind == source.Null {
-		predicted["encoding"], predicted["xml_json"] = dbrow.Text(source.KeyFrame), dbrow.Text(known.Tree)
+	if !w.Imported && len(w.facts.Frames) == 1 {
+		w.pointer = dbrow.OptionalText(w.facts.Run.VCSRevision)
 	}
-	row, err := dbrow.RestoreOne(w.frames, predicted, about.Frame, w.Row.ID, dbrow.Root(w.req.Root))
-	if err != nil || row == nil {
-		return err
-	}
-	w.rendered = append(w.rendered, row)
-	w.frame, w.tree = row, known.Tree
-	return nil
+	return dbrow.Complete(w.snapshots, []source.Row{tables.SnapshotRow(known, w.pointer)}, w.Row.ID)[0], nil
 }

@@ -1,10 +1,8 @@
 package export
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
@@ -27,9 +25,6 @@ type runExport struct {
 	dir   string          // the folder in which the run is resumed, unless the run's row names another folder
 	own   []source.Table  // the tables of Smithers 0.32.0
 	facts *tables.Facts
-	heads []source.Head // the written snapshots
-
-	predict predictor
 
 	unowned   unownedRows // rows of no single run; shared by all runs of the export
 	workflows code.Files  // the hashes of workflow files; shared by all runs of the export
@@ -45,81 +40,46 @@ type runExport struct {
 func hydrated(table string) bool {
 	switch table {
 	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance, tables.ToolCalls,
-		tables.Scorers:
+		tables.Scorers, tables.Frames:
 		return true
 	}
 	return false
 }
 
-// write writes all rows of the run, and returns the number of the run's snapshots. The error wraps
-// errOtherPredictions if the run was imported with other predictions. The error is errNotImported if the run is
-// unchanged since its import, but the rows to write are not the imported rows.
+// write writes all rows of the run, and returns the number of the run's snapshots.
 func (x *runExport) write() (frames int64, err error) {
-	if err := x.checkPredictions(); err != nil {
-		return 0, err
-	}
 	if err := x.place(); err != nil {
 		return 0, err
 	}
 	if err := x.readFacts(); err != nil {
 		return 0, err
 	}
-	rendered, err := x.writeSnapshots()
-	if err != nil {
+	if err := x.writeSnapshots(); err != nil {
 		return 0, err
 	}
-	lonely, err := x.lonelyFrames()
-	if err != nil {
-		return 0, err
-	}
-	all, err := x.allRows(append(rendered, lonely...))
-	if err != nil {
-		return 0, err
-	}
-	if err := x.checkImported(all); err != nil {
-		return 0, err
-	}
-	for _, table := range all.Tables {
-		if err := x.writeTable(table, all.Rows[table.Name]); err != nil {
-			return 0, err
-		}
-	}
-	for _, row := range all.Frames {
-		if err := x.tx.Insert(tables.Frames, row); err != nil {
-			return 0, err
-		}
-	}
-	return int64(len(x.facts.Frames)), nil
-}
-
-// allRows returns all rows to write except the rows of snapshots. If the run has changed since its import, it
-// leaves out the tables for which hydrated returns false. frames are the rows of _smithers_frames, which
-// allRows sorts by number.
-func (x *runExport) allRows(frames []source.Row) (stored.Rows, error) {
-	all := stored.Rows{
-		Schema: x.Peer.Schema, Heads: x.heads, Rows: make(map[string][]source.Row), FramesTable: x.ownTable(tables.Frames), Frames: frames,
-	}
-	slices.SortStableFunc(all.Frames, func(a, b source.Row) int { return cmp.Compare(a["frame_no"].Int, b["frame_no"].Int) })
 	for _, table := range x.tables() {
 		if !x.Exact && !hydrated(table.Name) {
 			continue
 		}
 		rows, err := x.rows(table)
 		if err != nil {
-			return all, err
+			return 0, err
 		}
-		all.Tables, all.Rows[table.Name] = append(all.Tables, table), rows
+		if err := x.writeTable(table, rows); err != nil {
+			return 0, err
+		}
 	}
-	return all, nil
+	return int64(len(x.facts.Frames)), nil
 }
 
-// readFacts sets x.facts to the facts from which the run's rows are predicted, without the run's frames. If the
+// readFacts sets x.facts to the facts from which the rows of a changed run are made, without the run's frames. If the
 // run has changed since its import, readFacts also calls likeSmithers.
 func (x *runExport) readFacts() (err error) {
-	if x.facts, err = stored.FactsAt(x.Entry); err != nil {
+	if x.facts, err = stored.FactsAt(x.Entry); err != nil || x.Exact {
 		return err
 	}
-	if x.facts.Events, err = stored.EventsTo(x.store, x.Entry); err != nil || x.Exact {
+	x.facts.Root = dbrow.Root(x.req.Root)
+	if x.facts.Events, err = stored.EventsTo(x.store, x.Entry); err != nil {
 		return err
 	}
 	return x.likeSmithers()
@@ -152,40 +112,40 @@ func (x *runExport) writeTable(table source.Table, rows []source.Row) error {
 }
 
 // rows returns the run's rows of a table with their paths in x.req.Root. If the run is unchanged since its
-// import, these are the imported rows. Otherwise they are the predicted rows, except in three tables: see
-// runRow, waitRows and signalRows.
+// import, these are the imported rows. Otherwise they are the rows that Smithers needs to restore the run: see
+// tables.Facts.Rows, runRow, waitRows, signalRows and frameRows.
 func (x *runExport) rows(table source.Table) ([]source.Row, error) {
-	return x.rowsAt(table, dbrow.Root(x.req.Root))
+	if x.Exact && (table.Name != tables.Frames || !x.Peer.Pass.NoTrees) {
+		return x.keptRows(table)
+	}
+	rows, err := x.facts.Rows(table.Name), error(nil)
+	switch table.Name {
+	case tables.Runs:
+		rows, err = x.runRow(table, rows)
+	case tables.Attempts:
+		rows, err = x.waitRows()
+	case tables.Signals:
+		rows, err = x.signalRows(table, rows)
+	case tables.Frames:
+		rows = x.frameRows()
+	}
+	return dbrow.Complete(table, rows, x.Row.ID), err
 }
 
-// rowsAt returns the rows that the method rows returns, with the run's paths in the folder at. If the run has
-// changed since its import, at must be x.req.Root.
-func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, error) {
-	predicted, err := x.predict(x.facts, table, x.Peer.Columns())
+// keptRows returns the rows of a table as the run's last import found them.
+func (x *runExport) keptRows(table source.Table) ([]source.Row, error) {
+	kept, err := stored.TableRows(x.kept, table.Name)
 	if err != nil {
 		return nil, err
 	}
-	over := x.Peer.Tables[table.Name]
-	switch {
-	case x.Exact:
-	case table.Name == tables.Runs:
-		return x.runRow(table, predicted, over)
-	case table.Name == tables.Attempts:
-		return x.waitRows(table)
-	case table.Name == tables.Signals:
-		return x.signalRows(table, predicted)
-	default:
-		over = nil
-	}
-	return dbrow.Restore(table, predicted, over, x.Row.ID, at)
+	return dbrow.Restore(table, kept, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
 // likeSmithers changes x.facts so that Smithers can restore the run. The run must have changed since its import.
-// likeSmithers sets Restored and, for a fork, Smithers' number of the parent's frame. If the run has not ended,
+// likeSmithers sets, for a fork, Smithers' number of the parent's frame. If the run has not ended,
 // its status becomes failed. If the run has no end time, likeSmithers sets the time of the entry. If the run has
 // no revision, likeSmithers sets the revision of the entry, if any.
 func (x *runExport) likeSmithers() error {
-	x.facts.Restored = true
 	row := &x.facts.Run
 	if !row.Status.Ended() {
 		row.Status = snapshot.RunFailed
@@ -241,29 +201,23 @@ func ofProgress(column string) bool {
 	return dbrow.IsProcessColumn(tables.Runs, column)
 }
 
-// runRow returns the row of _smithers_runs for a run that has changed since its import. predicted has the
-// predicted row, and over has the overrides of the imported row. The columns for which ofProgress returns true
-// have their predicted values. All other columns come from the imported row of the run or, for a fork, of its
-// parent. runRow returns an error if the overrides remove the row or add another row.
-func (x *runExport) runRow(table source.Table, predicted []source.Row, over []dbrow.Override) ([]source.Row, error) {
-	at := dbrow.Root(x.req.Root)
-	own, err := dbrow.Restore(table, predicted, nil, x.Row.ID, at)
-	if err != nil {
-		return nil, err
+// runRow returns the row of _smithers_runs for a run that has changed since its import. rows has the row that follows
+// from the run. The columns for which ofProgress returns true have their values from it. All other columns come from
+// the imported row of the run or, for a fork, of its parent, if there is one.
+func (x *runExport) runRow(table source.Table, rows []source.Row) ([]source.Row, error) {
+	kept, err := x.keptRows(table)
+	if err != nil || len(kept) == 0 {
+		return rows, err
 	}
-	rows, err := dbrow.Restore(table, predicted, over, x.Row.ID, at)
-	if err != nil {
-		return nil, err
-	}
-	if len(own) != 1 || len(rows) != 1 {
+	if len(kept) > 1 {
 		return nil, errors.New("ext/smithers: the run must have exactly one row in _smithers_runs")
 	}
-	for column := range rows[0] {
+	for column := range kept[0] {
 		if ofProgress(column) {
-			rows[0][column] = own[0][column]
+			kept[0][column] = rows[0][column]
 		}
 	}
-	return rows, nil
+	return kept, nil
 }
 
 // makeResumable changes row, the run's row of _smithers_runs, so that Smithers can resume the run. Smithers

@@ -58,7 +58,7 @@ func ensureTables(tx *source.WriteTx, runs []*exportedRun) error {
 	return nil
 }
 
-// tables returns the tables that can have rows of the run, sorted by name, without the tables of frames. A table of
+// tables returns the tables that can have rows of the run, sorted by name, without the tables of snapshots. A table of
 // x.schema replaces the table of x.own with the same name, so each table has the columns of the database from which the
 // run came.
 func (x *runExport) tables() []source.Table {
@@ -67,7 +67,7 @@ func (x *runExport) tables() []source.Table {
 		named[table.Name] = table
 	}
 	for name, table := range x.schema {
-		if !tables.IsOfFrames(name) {
+		if !tables.IsOfSnapshots(name) {
 			named[name] = table
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 )
 
-// unownedRows counts the rows of tables that belong to no run in a database, by table and by the digest of the whole
-// row.
+// unownedRows counts the rows of tables that belong to no run in a database, by table and by the whole row,
+// as dbrow.KeepOne writes it.
 type unownedRows map[string]map[string]int
 
 // put adds to table those of rows that the table lacks. The rows belong to no run. Equal rows count separately: if rows
@@ -19,8 +19,11 @@ func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.R
 	}
 	want := make(map[string]int)
 	for _, row := range rows {
-		digest := digestOf(table, row)
-		if want[digest]++; have[digest] >= want[digest] {
+		key, err := dbrow.KeepOne(table, row, "")
+		if err != nil {
+			return err
+		}
+		if want[string(key)]++; have[string(key)] >= want[string(key)] {
 			continue
 		}
 		isNew, err := tx.InsertIfNew(table.Name, row)
@@ -28,13 +31,13 @@ func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.R
 			return err
 		}
 		if isNew {
-			have[digest]++
+			have[string(key)]++
 		}
 	}
 	return nil
 }
 
-// of returns how many equal rows a table has, by the digest of the row. The first call for a table reads the table and
+// of returns how many equal rows a table has, by the row as dbrow.KeepOne writes it. The first call for a table reads the table and
 // stores the counts in u. put changes these counts when it adds rows.
 func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int, error) {
 	if have, ok := u[table.Name]; ok {
@@ -45,17 +48,12 @@ func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int,
 		if err != nil {
 			return nil, err
 		}
-		have[digestOf(table, row)]++
+		key, err := dbrow.KeepOne(table, row, "")
+		if err != nil {
+			return nil, err
+		}
+		have[string(key)]++
 	}
 	u[table.Name] = have
 	return have, nil
-}
-
-// digestOf returns the digest of a row's values in the columns of a table.
-func digestOf(table source.Table, row source.Row) string {
-	h := dbrow.NewDigester()
-	for _, c := range table.Columns {
-		h.Value(row[c.Name])
-	}
-	return h.Sum()
 }

@@ -17,7 +17,7 @@ import (
 // Without such a row, Smithers would begin the wait again and stop there, although the signal is in the database.
 // Smithers would also give a signal that one wait has received to the next wait. A wait without a signal needs no row:
 // Smithers begins the wait again, with its timeout.
-func (x *runExport) waitRows(table source.Table) ([]source.Row, error) {
+func (x *runExport) waitRows() ([]source.Row, error) {
 	rendered, err := x.store.Rendered(x.Entry)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (x *runExport) waitRows(table source.Table) ([]source.Row, error) {
 		return nil, err
 	}
 	w := &waitWriter{Facts: x.facts, peers: peers, taken: make(map[int64]bool), workflow: tree.Parse(string(rendered))}
-	return dbrow.Restore(table, tables.Fitted(table, w.rows()), nil, x.Row.ID, dbrow.Root(x.req.Root))
+	return w.rows(), nil
 }
 
 // waitWriter builds the rows of a run's waits.
@@ -85,15 +85,12 @@ func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wa
 	if task == nil {
 		task = new(tree.Element)
 	}
-	// peer is the signal with Smithers' number. WaitMeta uses SignalSeq as an index into a list of signals, and peer is
-	// the only signal in this list.
 	peer := w.signals[i]
-	peer.Seq = w.peers[peer.Digest()]
-	wait.SignalSeq = new(int64)
+	peer.Seq = w.peers[peer.Digest()] // Smithers' number
 	row := source.Row{
 		"node_id": dbrow.Text(wait.NodeID), "iteration": dbrow.Int(int64(wait.Iteration)), "attempt": dbrow.Int(int64(wait.Attempt)),
 		"state": dbrow.Text(string(snapshot.NodeWaitingEvent)), "started_at_ms": dbrow.Int(wait.StartedAtMs), "cached": dbrow.Int(0),
-		"meta_json": dbrow.Text(tables.WaitMeta(task, wait, []snapshot.Signal{peer})),
+		"meta_json": dbrow.Text(tables.WaitMeta(task, wait, peer)),
 	}
 	if finished {
 		row["state"], row["finished_at_ms"] = dbrow.Text(snapshot.AttemptFinished), dbrow.NullableInt(wait.EndedAtMs)

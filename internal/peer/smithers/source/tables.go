@@ -38,6 +38,31 @@ func readTables(ctx context.Context, conn *sql.Conn) ([]Table, error) {
 	return tables, explain(rows.Err())
 }
 
+// Others returns the indexes, the triggers and the views of the database that Smithers 0.32.0 does not create, each as
+// its kind and its name, sorted.
+func (t *Tx) Others() ([]string, error) {
+	own := make(map[string]bool)
+	for _, one := range Schema() {
+		own[one.Name] = true
+	}
+	rows, err := t.kept.query(`SELECT type, name FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL ORDER BY type, name`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err returns the same error
+	var others []string
+	for rows.Next() {
+		var kind, name string
+		if err := rows.Scan(&kind, &name); err != nil {
+			return nil, damaged("sqlite_master: %w", err)
+		}
+		if !own[name] {
+			others = append(others, kind+" "+name)
+		}
+	}
+	return others, explain(rows.Err())
+}
+
 // has reports whether the table has all of columns. The case of ASCII letters does not count.
 func (t *Table) has(columns ...string) bool {
 	return !slices.ContainsFunc(columns, func(name string) bool { return t.column(name) == nil })

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// FactsAt returns the facts of a run at entry, one of the run's entries: the run's row, state, attempts, logs, tool calls and scores.
-// It leaves Events, Frames and Restored unset. The caller sets the fields that its predictions need.
+// FactsAt returns the facts of a run at entry, one of the run's entries: the run's row, state, tool calls and scores. It
+// leaves Root, Events and Frames unset.
 func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	row, err := entry.RunRow()
 	if err != nil {
@@ -23,12 +23,6 @@ func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	}
 	f := &tables.Facts{Run: row}
 	if f.Whole, err = contents.WholeOf(state); err != nil {
-		return nil, err
-	}
-	if f.Attempts, err = AttemptsAt(entry); err != nil {
-		return nil, err
-	}
-	if f.Logs, err = LogsAt(entry); err != nil {
 		return nil, err
 	}
 	if f.Calls, err = ToolCallsAt(entry); err != nil {

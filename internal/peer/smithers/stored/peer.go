@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/contents"
-	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -28,27 +27,30 @@ const (
 	extPass    = "pass"    // a file with a Pass
 	extFrames  = "frames"  // a collection of FrameRow
 	extMarks   = "marks"   // a collection of markRow
-	extTables  = "tables"  // a folder with a collection of overrides for each table
-	extAnswers = "answers" // a folder with a collection of AnswerKeys for each collection of the mailbox
+	// extSnapshots is a collection with the row of each frame's snapshot without the four texts, as dbrow.KeepOne writes
+	// it. The key is git-smithers' number of the frame.
+	extSnapshots = "snapshots"
+	extTables    = "tables"  // a folder with a collection of dbrow.KeptRow for each table
+	extAnswers   = "answers" // a folder with a collection of AnswerKeys for each collection of the mailbox
 )
 
-// Peer is the content of a run's ext/smithers. Together with the run, a Peer has all data that Smithers had of the
-// run. The zero Peer belongs to a run that was never imported.
+// Peer is the content of a run's ext/smithers without the rows of tables and snapshots, which TableRows and SnapshotRow
+// read. Together with these rows and the run, a Peer has all data that Smithers had of the run. The zero Peer belongs to a run that was never
+// imported.
 type Peer struct {
 	Layout contents.Layout
 	Schema []SchemaLine
 	Pass   Pass
-	Frames map[int64]FrameRow          // by git-smithers' number of the frame
-	Tables map[string][]dbrow.Override // by the table's name; no list is empty
+	Frames map[int64]FrameRow // by git-smithers' number of the frame
 	Marks  []Mark
 	// Answers has the keys of the answers that are in the run's mailbox and that Smithers does not have.
 	Answers AnswerKeys
 }
 
-// Predictions is the version of the predictions of this program: the predictions of rows, of frames and of the four
-// texts of a snapshot. Every change of a prediction must raise the version: a stored difference restores the right
-// row only from the prediction with which it was computed.
-const Predictions = 1
+// Form is the number of the form in which this program keeps the rows of a run. Earlier versions kept differences from
+// rows that they predicted; a Pass of these versions has no form. Their runs can be read, but not exported, until an
+// import of the same database keeps their rows.
+const Form = 2
 
 // Pass is the progress of a run's import. The last entry of an import changes the Pass, and so does the first entry of
 // a new run. All other entries keep the Pass. So if the tip and the entry before the tip have different passes, the run
@@ -57,15 +59,15 @@ type Pass struct {
 	Number int64 `json:"pass"`   // number of imports that changed the run
 	Frame  int64 `json:"frame"`  // the newest imported frame
 	Events int64 `json:"events"` // number of imported events of Smithers
-	// Predictions is the version of the predictions with which the run's differences were computed: see Predictions.
-	Predictions int `json:"predictions"`
+	Form   int   `json:"form"`   // see Form
 	// Rows is the digest, in hex, of all rows that the database had of the run.
 	Rows string `json:"rows"`
-	// Movable is the digest, in hex, of the same rows with a mark in place of the root's path. An import compares the
-	// rows of an exported run with Movable. Movable is "" if no row has the root's path, and in imports of old
-	// versions.
-	Movable string `json:"movable,omitempty"`
+	// NoTrees means that the database has no table of rendered trees: an export then makes rows of this table.
+	NoTrees bool `json:"noTrees,omitempty"`
 }
+
+// IsOlder reports whether an earlier version imported the run: see Form.
+func (p Pass) IsOlder() bool { return p != (Pass{}) && p.Form != Form }
 
 // SchemaLine is a table that differs from the tables of Smithers 0.32.0: either a table with rows of the run, or an
 // output table that existed at an import.
@@ -75,22 +77,16 @@ type SchemaLine struct {
 	Columns [][2]string `json:"columns,omitempty"` // the name and kind of each column of an output table, in stored order
 }
 
-// FrameRow is the row of a frame in ext/smithers/frames. A frame has no row if its rows in the database are exactly
-// as predicted.
+// FrameRow is the row of a frame in ext/smithers/frames. A frame has no row if Smithers has the frame under the same
+// number, and Write gives the texts of its snapshot.
 type FrameRow struct {
 	PeerNo *int64          `json:"frameNo,omitempty"` // Smithers' number; nil if it equals git-smithers' number
 	Layout source.Layout   `json:"layout,omitempty"`  // "" means source.Compact
 	Shape  *contents.Shape `json:"shape,omitempty"`   // nil means the zero Shape
-	// Snapshot and Frame are the overrides of the frame's rows in _smithers_snapshots and _smithers_frames. null
-	// means that the row does not exist. nil means that the row is as predicted.
-	Snapshot json.RawMessage `json:"snapshot,omitempty"`
-	Frame    json.RawMessage `json:"frame,omitempty"`
 }
 
-// empty reports whether r has no data, because the frame is exactly as predicted. An empty row is not stored.
-func (r FrameRow) empty() bool {
-	return r.PeerNo == nil && r.Layout == "" && r.Shape == nil && r.Snapshot == nil && r.Frame == nil
-}
+// empty reports whether r has no data. An empty row is not stored.
+func (r FrameRow) empty() bool { return r.PeerNo == nil && r.Layout == "" && r.Shape == nil }
 
 // PeerNo returns Smithers' number of frame, or tables.NoNumber if Smithers never had the frame. A frame without a row
 // has the same number in Smithers.
@@ -142,18 +138,11 @@ func (p *Peer) encode() (extContent, error) {
 	c.rows[extFrames], c.rows[extMarks] = map[string]string{}, map[string]string{}
 	for frame, row := range p.Frames {
 		if !row.empty() {
-			c.rows[extFrames][strconv.FormatInt(frame, 10)] = add(row)
+			c.rows[extFrames][frameKey(frame)] = add(row)
 		}
 	}
 	for _, m := range p.Marks { // the key is the frame's number and the kind of the mark
 		c.rows[extMarks][freeKey(c.rows[extMarks], fmt.Sprintf("%d/%s", m.Frame, m.What))] = add(markRow{m.PeerNo, m.Stored, m.Found})
-	}
-	for table, overrides := range p.Tables {
-		rows := make(map[string]string, len(overrides))
-		for _, o := range overrides {
-			rows[o.Key] = o.Value
-		}
-		c.rows[tablePath(table)] = rows
 	}
 	for collection, keys := range p.Answers {
 		rows := make(map[string]string, len(keys))
@@ -164,6 +153,9 @@ func (p *Peer) encode() (extContent, error) {
 	}
 	return c, err
 }
+
+// frameKey returns the key of a frame's row in a collection.
+func frameKey(frame int64) string { return strconv.FormatInt(frame, 10) }
 
 // freeKey returns key if taken does not have it, and otherwise key with "/<n>" added. n is the lowest free
 // number from 2 on.
@@ -188,9 +180,9 @@ func encodeJSON(v any) (string, error) {
 }
 
 // decode returns the Peer whose stored form is c. The error is objstore.ErrCorrupt if decode cannot parse c. decode
-// accepts some content that encode does not write, for example a frame's row without data.
+// accepts some content that encode does not write, for example an unknown member of a frame's row.
 func (c extContent) decode() (*Peer, error) {
-	p := &Peer{Frames: map[int64]FrameRow{}, Tables: map[string][]dbrow.Override{}, Answers: AnswerKeys{}}
+	p := &Peer{Frames: map[int64]FrameRow{}, Answers: AnswerKeys{}}
 	for _, collection := range mailCollections {
 		for key := range c.rows[extAnswers+"/"+collection] {
 			p.Answers.add(collection, key)
@@ -221,19 +213,7 @@ func (c extContent) decode() (*Peer, error) {
 		}
 		p.Frames[frame] = row
 	}
-	if err := c.decodeMarks(p); err != nil {
-		return nil, err
-	}
-	for path, rows := range c.rows {
-		table, ok := tableOf(path)
-		if !ok {
-			continue // the other collections are decoded above
-		}
-		for _, key := range slices.Sorted(maps.Keys(rows)) {
-			p.Tables[table] = append(p.Tables[table], dbrow.Override{Key: key, Value: rows[key]})
-		}
-	}
-	return p, nil
+	return p, c.decodeMarks(p)
 }
 
 // decodeMarks appends the marks of c to p, sorted by frame and then by key. A key has the form that encode writes.
@@ -265,18 +245,6 @@ func decodeJSON(name, text string, into any) error {
 	return nil
 }
 
-// tablePath returns the name of the table's collection in ext/smithers. It escapes percent signs and slashes in the
-// table's name.
-func tablePath(table string) string {
-	return extTables + "/" + strings.NewReplacer("%", "%25", "/", "%2f").Replace(table)
-}
-
-// tableOf returns the name of the table whose collection is at path. ok is false if path is not a table's collection.
-func tableOf(path string) (table string, ok bool) {
-	table, ok = strings.CutPrefix(path, extTables+"/")
-	return strings.NewReplacer("%25", "%", "%2f", "/").Replace(table), ok
-}
-
 // Mark is a difference between a value in the database and the computed value. The import did not change the value.
 type Mark struct {
 	Frame  int64  `json:"frame"`   // git-smithers' number
@@ -297,11 +265,11 @@ func (p *Peer) Columns() []tables.OutputColumn {
 	return all
 }
 
-// OfFrames returns a copy of p with only the given frames and without tables. These are the parts of p that a pass
-// over new frames may change.
+// OfFrames returns a copy of p with only the given frames. These are the parts of p that a pass over new frames may
+// change.
 func (p *Peer) OfFrames(frames []int64) *Peer {
 	part := *p
-	part.Tables, part.Frames = nil, make(map[int64]FrameRow, len(frames))
+	part.Frames = make(map[int64]FrameRow, len(frames))
 	for _, frame := range frames {
 		if row, ok := p.Frames[frame]; ok {
 			part.Frames[frame] = row

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ReadPeer returns the content of ext/smithers at e. It returns an empty Peer, with the zero Pass, if e is nil or has
+// ReadPeer returns the content of ext/smithers at e without the rows of tables. It returns an empty Peer, with the zero Pass, if e is nil or has
 // no ext/smithers. The error is objstore.ErrCorrupt if the content is invalid.
 func ReadPeer(e *snapshot.Entry) (*Peer, error) {
 	c, err := readExt(e)
@@ -18,7 +18,7 @@ func ReadPeer(e *snapshot.Entry) (*Peer, error) {
 	return c.decode()
 }
 
-// readExt returns the encoded content of ext/smithers at e. The content is empty if e is nil or has no
+// readExt returns the encoded content of ext/smithers at e without the rows of tables. The content is empty if e is nil or has no
 // ext/smithers.
 func readExt(e *snapshot.Entry) (extContent, error) {
 	c := extContent{files: map[string]string{}, rows: map[string]map[string]string{}}
@@ -34,37 +34,40 @@ func readExt(e *snapshot.Entry) (extContent, error) {
 			c.files[name] = string(data)
 		}
 	}
-	tables, err := e.ExtNames(Engine, extTables)
-	if err != nil {
-		return c, err
-	}
-	// Each table, and each part of the mailbox with answers, has its own collection.
+	// Each part of the mailbox with answers has its own collection.
 	collections := []string{extFrames, extMarks}
 	for _, collection := range mailCollections {
 		collections = append(collections, extAnswers+"/"+collection)
 	}
-	for _, table := range tables {
-		collections = append(collections, extTables+"/"+table)
-	}
 	for _, name := range collections {
-		rows, err := e.ExtRows(Engine, name)
+		values, err := extRows(e, name)
 		if err != nil {
 			return c, err
-		}
-		values := make(map[string]string, rows.Len())
-		for row, err := range rows.Rows() {
-			if err != nil {
-				return c, err
-			}
-			values[row.Key] = string(row.Value)
 		}
 		c.rows[name] = values
 	}
 	return c, nil
 }
 
-// Changes returns the draft that changes ext/smithers from before to after, or nil if both have the same stored form.
-func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
+// extRows returns the values of a collection in ext/smithers at e, by key.
+func extRows(e *snapshot.Entry, name string) (map[string]string, error) {
+	rows, err := e.ExtRows(Engine, name)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string]string, rows.Len())
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		values[row.Key] = string(row.Value)
+	}
+	return values, nil
+}
+
+// Changes returns the draft that changes ext/smithers from before to after, and changes the rows of tables: see
+// TableChanges. It returns nil if nothing changes.
+func Changes(before, after *Peer, tables map[string][]page.Change) (*snapshot.ExtDraft, error) {
 	had, err := before.encode()
 	if err != nil {
 		return nil, err
@@ -74,6 +77,7 @@ func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 		return nil, err
 	}
 	draft := &snapshot.ExtDraft{Engine: Engine, Files: map[string][]byte{}, Rows: map[string][]page.Change{}}
+	maps.Copy(draft.Rows, tables)
 	// A file with the value nil is removed.
 	for name := range had.files {
 		if _, ok := has.files[name]; !ok {

@@ -54,7 +54,7 @@ func ReadTip(s *timeline.Store, entry *snapshot.Entry) (*Tip, error) {
 		return x, nil
 	}
 	// Pass.Rows is empty if a watch left rows to a later pass.
-	x.Exact = x.Peer.Pass.Rows != "" && len(x.Peer.Answers) == 0
+	x.Exact = x.Peer.Pass.Rows != "" && len(x.Peer.Answers) == 0 && !x.Peer.Pass.IsOlder()
 	if !x.Exact {
 		return x, nil
 	}

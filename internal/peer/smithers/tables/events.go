@@ -21,7 +21,7 @@ const seqMember = "__smithersSeq"
 // the row is not an event; see IsEvent.
 //
 // The event has the payload of the row without the members type, seq, timestampMs and __smithersSeq. ReadEvent
-// also removes runId, correlation and the hash of a frame if they have the predicted value. If the payload is not
+// also removes runId, correlation and the hash of a frame if they have the value that follows from the run. If the payload is not
 // an object or has a member twice, the event's payload is {}.
 func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snapshot.Event, ok bool) {
 	if !IsEvent(row) {
@@ -44,7 +44,7 @@ func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snaps
 		case "correlation":
 			return correlated(kind) && string(m.Value) == correlation(members, run, workflow)
 		}
-		return string(m.Value) == predictedHash(kind, m.Name, members, frames)
+		return string(m.Value) == derivedHash(kind, m.Name, members, frames)
 	})
 	e.Payload = jsonobject.Join(stripped)
 	return e, true
@@ -141,7 +141,7 @@ func correlated(kind string) bool {
 	return true
 }
 
-// correlation returns the predicted value of the member correlation: an object with the run's id, the workflow's name,
+// correlation returns the derived value of the member correlation: an object with the run's id, the workflow's name,
 // and a node, an iteration and an attempt. members has the members of the payload. correlation takes the node, the
 // iteration and the attempt from members, and leaves out each value that members lacks.
 func correlation(members []jsonobject.Member, run, workflow string) string {
@@ -154,13 +154,13 @@ func correlation(members []jsonobject.Member, run, workflow string) string {
 	return string(jsonobject.Join(all))
 }
 
-// predictedHash returns the predicted value of a member with a frame's hash: the hash in quotes. kind is the type
+// derivedHash returns the derived value of a member with a frame's hash: the hash in quotes. kind is the type
 // of the event, name is the name of the member, and members has the members of the event's payload. The member
 // frameNo has Smithers' number of the frame.
 //
 // The result is "" if the member is not a frame's hash, if frames is nil, or if frames does not have the frame or
 // its hash.
-func predictedHash(kind, name string, members []jsonobject.Member, frames FramesByNo) string {
+func derivedHash(kind, name string, members []jsonobject.Member, frames FramesByNo) string {
 	if name == "" || hashMember(kind) != name || frames == nil {
 		return ""
 	}
@@ -188,9 +188,9 @@ func hashMember(kind string) string {
 	return ""
 }
 
-// payloadOf returns the predicted payload_json of the event e: the kept payload together with the members that
+// payloadOf returns the payload_json of the event e: the kept payload together with the members that
 // ReadEvent removed, in Smithers' order. frames finds the frame whose hash the payload has. A kept member replaces the
-// predicted member with the same name. If the kept payload is not an object, payloadOf returns "".
+// derived member with the same name. If the kept payload is not an object, payloadOf returns "".
 func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	kept, err := jsonobject.Read(e.Payload)
 	if err != nil {
@@ -219,22 +219,19 @@ func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 		if m.Name != "frameNo" || has(hash) {
 			continue
 		}
-		if value := predictedHash(e.Type, hash, kept, frames); value != "" {
+		if value := derivedHash(e.Type, hash, kept, frames); value != "" {
 			all = append(all, jsonobject.NewMember(hash, value))
 		}
 	}
 	return string(jsonobject.Join(append(all, tail...)))
 }
 
-// predictEvents returns the predicted rows of _smithers_events, in the order of f.Events. The column seq has the
-// numbers from PeerSeqs. If f.Restored is true, makeRise raises these numbers, because an event added in this
-// repository may have the number of a later event of Smithers.
-func (f *Facts) predictEvents() []source.Row {
+// eventRows returns the rows of _smithers_events, in the order of f.Events. The column seq has the numbers from PeerSeqs,
+// raised by makeRise, because an event added in this repository may have the number of a later event of Smithers.
+func (f *Facts) eventRows() []source.Row {
 	frames := framesByPeer(f.Frames)
 	seqs, _ := PeerSeqs(f.Events)
-	if f.Restored {
-		makeRise(seqs)
-	}
+	makeRise(seqs)
 	var rows []source.Row
 	for i, e := range f.Events {
 		rows = append(rows, source.Row{

@@ -12,34 +12,24 @@ const (
 	treeEvery = 50
 )
 
-// PredictSnapshot returns the predicted row of a frame in _smithers_snapshots, without the texts of the snapshot.
-// before is the row of the previous frame, or nil for the first frame. The predicted vcs_pointer is that of before, or
-// NULL if before is nil.
-func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
+// SnapshotRow returns the row of _smithers_snapshots, without the texts, for a frame that Smithers never had. pointer is
+// the revision at which the run was, or NULL.
+func SnapshotRow(f FrameFacts, pointer source.Value) source.Row {
 	return source.Row{
-		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),
-		"vcs_pointer": before["vcs_pointer"],
+		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash), "vcs_pointer": pointer,
 	}
 }
 
-// PredictFrame returns the predicted row of a frame in _smithers_frames. before is the row of the previous frame,
-// or nil for the first frame. treeBefore is the rendered tree of the previous frame, or "". The columns about
-// tasks and the note are those of the previous frame. The column xml_json depends on the frame:
-//
-//   - The first frame, and a frame whose number is a multiple of treeEvery, has the whole tree.
-//   - Any other frame has sameTree if its tree equals treeBefore.
-//   - Otherwise the row has no xml_json, because the change cannot be predicted.
-func PredictFrame(f FrameFacts, before source.Row, treeBefore string) source.Row {
+// FrameRow returns the row of _smithers_frames for a frame of a run that has changed since its import. before is the
+// frame before, or nil for the first frame. The first frame, a frame whose number is a multiple of treeEvery, and a
+// frame whose tree has changed have the whole tree.
+func FrameRow(f FrameFacts, before *FrameFacts) source.Row {
 	row := source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),
-		"mounted_task_ids_json": before["mounted_task_ids_json"], "task_index_json": before["task_index_json"], "note": before["note"],
-		"encoding": dbrow.Text(source.DeltaFrame),
+		"encoding": dbrow.Text(source.KeyFrame), "xml_json": dbrow.Text(f.Tree),
 	}
-	switch {
-	case before == nil || f.PeerNo%treeEvery == 0:
-		row["encoding"], row["xml_json"] = dbrow.Text(source.KeyFrame), dbrow.Text(f.Tree)
-	case f.Tree == treeBefore:
-		row["xml_json"] = dbrow.Text(sameTree)
+	if before != nil && f.PeerNo%treeEvery != 0 && f.Tree == before.Tree {
+		row["encoding"], row["xml_json"] = dbrow.Text(source.DeltaFrame), dbrow.Text(sameTree)
 	}
 	return row
 }

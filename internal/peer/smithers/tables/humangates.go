@@ -10,13 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// predictHumanGates returns the predicted rows of _smithers_approvals that are the gates of human tasks. If a human
+// humanGateRows returns the rows of _smithers_approvals that are the gates of human tasks. If a human
 // task needs an approval, Smithers has such a gate in addition to the human request. The gate has the status of the
 // request: an answer approves the gate, and a cancelled request denies the gate.
 //
-// A request has no gate if its node has an approval in the state, or if the request belongs to the run's parent: see
-// ofParent.
-func (f *Facts) predictHumanGates() []source.Row {
+// A request has no gate if its node has an approval in the state.
+func (f *Facts) humanGateRows() []source.Row {
 	if len(f.Whole.HumanRequests) == 0 {
 		return nil
 	}
@@ -27,7 +26,7 @@ func (f *Facts) predictHumanGates() []source.Row {
 	var rows []source.Row
 	for _, h := range f.Whole.HumanRequests {
 		task := tasks[h.NodeID]
-		if task == nil || task.Props["needsApproval"] != "true" || approvals[snapshot.Key(h.NodeID, h.Iteration)] || f.ofParent(h.RequestedAtMs) {
+		if task == nil || task.Props["needsApproval"] != "true" || approvals[snapshot.Key(h.NodeID, h.Iteration)] {
 			continue
 		}
 		row := source.Row{
@@ -51,7 +50,7 @@ func (f *Facts) predictHumanGates() []source.Row {
 	return rows
 }
 
-// gateRequest returns the predicted request_json of the gate of a human task. e is the element of the task, and h is
+// gateRequest returns the request_json of the gate of a human task. e is the element of the task, and h is
 // its human request. The member maxAttempts is 1 plus the number of the task's retries.
 func gateRequest(e *tree.Element, h snapshot.HumanRequest) string {
 	tries := 1
@@ -62,4 +61,12 @@ func gateRequest(e *tree.Element, h snapshot.HumanRequest) string {
 	return `{"mode":` + e.Text("approvalMode") + `,"waitAsync":` + async + `,"title":` + e.Text("label") +
 		`,"summary":null,"metadata":{"humanTask":true,"maxAttempts":` + strconv.Itoa(tries) + `,"prompt":` + jsonobject.Quote(h.Prompt) +
 		`},"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
+}
+
+// tasks returns the elements of the newest rendered tree, by their ids. Without a frame, the result is empty.
+func (f *Facts) tasks() map[string]*tree.Element {
+	if len(f.Frames) == 0 {
+		return map[string]*tree.Element{}
+	}
+	return tree.Parse(f.Frames[len(f.Frames)-1].Tree).ByID()
 }

@@ -55,21 +55,11 @@ func IsHumanGate(row source.Row) bool {
 	return false
 }
 
-// ofParent reports whether a row of the mailbox belongs to the parent of a fork: its time atMs is before the fork.
-// Such a row has no prediction, because Smithers copies only signals to a fork. If the run has changed since its
-// import, ofParent returns false, because a fork has its parent's whole mailbox in git-smithers.
-func (f *Facts) ofParent(atMs int64) bool {
-	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs
-}
-
-// predictApprovals returns the predicted rows of _smithers_approvals, with the gates of human tasks. It leaves out
-// approvals of the parent: see ofParent. The row of a decided approval does not have the time of its request.
-func (f *Facts) predictApprovals() []source.Row {
+// approvalRows returns the rows of _smithers_approvals, with the gates of human tasks. The row of a decided approval does
+// not have the time of its request.
+func (f *Facts) approvalRows() []source.Row {
 	var rows []source.Row
 	for _, a := range f.Whole.Approvals {
-		if f.ofParent(a.RequestedAtMs) {
-			continue
-		}
 		row := source.Row{
 			"node_id": dbrow.Text(a.NodeID), "iteration": dbrow.Int(int64(a.Iteration)), "status": dbrow.Text(a.Status),
 			"decided_at_ms": dbrow.NullableInt(a.DecidedAtMs), "decided_by": dbrow.NullableText(a.DecidedBy), "note": dbrow.NullableText(a.Note),
@@ -80,10 +70,10 @@ func (f *Facts) predictApprovals() []source.Row {
 		}
 		rows = append(rows, row)
 	}
-	return append(rows, f.predictHumanGates()...)
+	return append(rows, f.humanGateRows()...)
 }
 
-// approvalRequest returns the text that Smithers is expected to have in the column request_json for the approval a.
+// approvalRequest returns the text of the column request_json for the approval a.
 // Only the title and the summary differ from approval to approval.
 func approvalRequest(a snapshot.Approval) string {
 	summary := "null"
@@ -158,14 +148,10 @@ func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.AnsweredAtMs = at
 }
 
-// predictHumanRequests returns the predicted rows of _smithers_human_requests. It leaves out requests of the
-// parent: see ofParent.
-func (f *Facts) predictHumanRequests() []source.Row {
+// humanRequestRows returns the rows of _smithers_human_requests.
+func (f *Facts) humanRequestRows() []source.Row {
 	var rows []source.Row
 	for _, h := range f.Whole.HumanRequests {
-		if f.ofParent(h.RequestedAtMs) {
-			continue
-		}
 		row := source.Row{
 			"request_id": dbrow.Text(h.RequestID(f.Run.ID)), "node_id": dbrow.Text(h.NodeID), "iteration": dbrow.Int(int64(h.Iteration)),
 			"kind": dbrow.Text(h.Kind), "status": dbrow.Text(h.Status), "prompt": dbrow.Text(h.Prompt),
@@ -222,8 +208,8 @@ func (f *Facts) peerSignals() []snapshot.Signal {
 	return signals
 }
 
-// predictSignals returns the predicted rows of _smithers_signals, numbered by peerSignals.
-func (f *Facts) predictSignals() []source.Row {
+// signalRows returns the rows of _smithers_signals, numbered by peerSignals.
+func (f *Facts) signalRows() []source.Row {
 	var rows []source.Row
 	for _, s := range f.peerSignals() {
 		rows = append(rows, source.Row{

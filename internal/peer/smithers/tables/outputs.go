@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,8 +63,8 @@ func (f *Facts) NextSeq() int64 {
 	return next
 }
 
-// predictProvenance returns the predicted rows of _smithers_output_provenance.
-func (f *Facts) predictProvenance() []source.Row {
+// provenanceRows returns the rows of _smithers_output_provenance.
+func (f *Facts) provenanceRows() []source.Row {
 	var rows []source.Row
 	for _, p := range f.provenance() {
 		rows = append(rows, source.Row{
@@ -74,101 +73,4 @@ func (f *Facts) predictProvenance() []source.Row {
 		})
 	}
 	return rows
-}
-
-// predictOutputs returns the predicted rows of an output table, or nil if waitsForStart returns true. columns gives
-// the kinds of the columns of output tables: see kindsOf.
-func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []source.Row {
-	if f.waitsForStart() {
-		return nil
-	}
-	kinds := kindsOf(table, columns)
-	var rows []source.Row
-	for _, o := range f.Whole.Outputs {
-		if smithersnames.SnakeName(o.Table) != table.Name {
-			continue
-		}
-		row := outputRow(o.Value, kinds)
-		row["node_id"], row["iteration"] = dbrow.Text(o.NodeID), dbrow.Int(int64(o.Iteration))
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// predictInput returns the predicted row of the table input, or nil if the run has no input or waitsForStart returns
-// true. columns gives the kinds of the table's columns: see kindsOf.
-func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []source.Row {
-	if f.waitsForStart() || f.Whole.Input == nil {
-		return nil
-	}
-	return []source.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
-}
-
-// kindsOf returns the kinds of a table's columns, by name. The parameter columns has the kinds of known columns. For
-// any other column, the kind follows from the column's type in the database: REAL becomes number, INTEGER becomes
-// boolean, and any other type becomes string.
-func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
-	kinds := make(map[string]string, len(table.Columns))
-	for _, c := range table.Columns {
-		switch strings.ToUpper(c.Type) {
-		case "REAL":
-			kinds[c.Name] = "number"
-		case "INTEGER":
-			kinds[c.Name] = "boolean"
-		default:
-			kinds[c.Name] = "string"
-		}
-	}
-	for _, c := range columns {
-		if c.Table == table.Name && kinds[c.Column] != "" {
-			kinds[c.Column] = c.Kind
-		}
-	}
-	return kinds
-}
-
-// outputRow converts the JSON object value to a row. kinds has the kind of each column, by name. A member without a
-// column is left out. If value is not a JSON object, the row is empty.
-func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
-	row := source.Row{}
-	members, _ := jsonobject.Read(value)
-	for _, m := range members {
-		if column := smithersnames.SnakeName(m.Name); kinds[column] != "" {
-			row[column] = outputValue(m.Value, kinds[column])
-		}
-	}
-	return row
-}
-
-// outputValue returns the value that Smithers stores for a JSON value in a column of the given kind:
-//   - null becomes NULL. In a column of kind json, any other value becomes its JSON text.
-//   - A string becomes its text. true and false become 1 and 0.
-//   - An object, a list and a number beyond float64 become their JSON text.
-//   - Any other number becomes a REAL. But in a column of kind boolean, an integer becomes an INTEGER.
-func outputValue(value []byte, kind string) source.Value {
-	text := string(value)
-	switch {
-	case text == "null":
-		return source.Value{}
-	case kind == "json":
-		return dbrow.Text(text)
-	case text == "true" || text == "false":
-		return dbrow.Bool(text == "true")
-	case slices.Contains([]byte{'{', '['}, text[0]):
-		return dbrow.Text(text)
-	case text[0] == '"':
-		var s string
-		if json.Unmarshal(value, &s) != nil {
-			return source.Value{}
-		}
-		return dbrow.Text(s)
-	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && kind == "boolean" {
-		return dbrow.Int(n)
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return dbrow.Text(text)
-	}
-	return source.Value{Kind: source.Real, Real: f}
 }

@@ -57,17 +57,20 @@ func runStatus(status string) snapshot.RunStatus {
 	return snapshot.RunPending
 }
 
-// predictRun returns the predicted row of _smithers_runs. The row has an error only if the run's error is UTF-8 of
+// runRows returns the row of _smithers_runs. The row has an error only if the run's error is UTF-8 of
 // the form "name: message".
-func (f *Facts) predictRun() []source.Row {
+func (f *Facts) runRows() []source.Row {
 	r := f.Run
 	row := source.Row{
 		"workflow_name": dbrow.Text(r.Workflow), "workflow_hash": dbrow.OptionalText(r.WorkflowHash), "status": dbrow.Text(string(r.Status)),
 		"created_at_ms": dbrow.Int(r.CreatedAtMs), "started_at_ms": dbrow.NullableInt(r.StartedAtMs), "finished_at_ms": dbrow.NullableInt(r.FinishedAtMs),
-		"vcs_type": dbrow.OptionalText(r.VCSType), "vcs_revision": dbrow.OptionalText(r.VCSRevision), "workflow_path": dbrow.MarkedPath(r.WorkflowPath),
+		"vcs_type": dbrow.OptionalText(r.VCSType), "vcs_revision": dbrow.OptionalText(r.VCSRevision),
+	}
+	if r.WorkflowPath != "" {
+		row["workflow_path"] = dbrow.Text(f.Root.Join([]string{"", "/" + r.WorkflowPath}, false))
 	}
 	if r.VCSType != "" {
-		row["vcs_root"] = dbrow.Text(dbrow.RootMark)
+		row["vcs_root"] = dbrow.Text(f.Root.Join([]string{"", ""}, false))
 	}
 	if r.Parent != nil {
 		row["parent_run_id"] = dbrow.Text(r.Parent.RunID)
@@ -81,8 +84,8 @@ func (f *Facts) predictRun() []source.Row {
 	return []source.Row{row}
 }
 
-// predictBranch returns the predicted row of _smithers_branches, or nil if the run has no parent.
-func (f *Facts) predictBranch() []source.Row {
+// branchRows returns the row of _smithers_branches, or nil if the run has no parent.
+func (f *Facts) branchRows() []source.Row {
 	p := f.Run.Parent
 	if p == nil {
 		return nil

@@ -37,9 +37,9 @@ func ReadScore(row source.Row) (s snapshot.Score, ok bool) {
 	return s, err == nil
 }
 
-// predictScores returns the predicted rows of _smithers_scorers for the run's own scores: for a fork, those that were given after the fork
+// scoreRows returns the rows of _smithers_scorers for the run's own scores: for a fork, those that were given after the fork
 // was created.
-func (f *Facts) predictScores() []source.Row {
+func (f *Facts) scoreRows() []source.Row {
 	var rows []source.Row
 	for _, s := range f.Scores {
 		if f.Run.Parent != nil && s.ScoredAtMs < f.Run.CreatedAtMs {

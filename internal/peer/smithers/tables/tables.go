@@ -1,10 +1,9 @@
 // Package tables defines the meaning of Smithers' tables. It has functions that convert rows of a table to values of
-// package snapshot, and functions that predict the rows of a table from a stored run.
+// package snapshot, and makes the rows of a run that Smithers restores from its newest snapshot.
 package tables
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
@@ -41,17 +40,16 @@ const (
 	Vectors   = "_smithers_vectors" // embeddings
 )
 
-// Facts holds the facts of a run at its tip, from which Predict predicts Smithers' rows.
+// Facts holds the facts of a run at its tip, from which an export makes the rows of a run that has changed since its
+// import, or that Smithers never had.
 type Facts struct {
-	Run      snapshot.Run
-	Whole    snapshot.Whole // the state of the newest frame of the line, with the tip's mailbox
-	Attempts []snapshot.Attempt
-	Logs     map[string]string // by the attempt's key
-	Calls    []snapshot.ToolCall
-	Scores   []snapshot.Score
-	Events   []snapshot.Event // the run's own events, from number 0
-	Frames   []FrameFacts     // the line: the frames that were not dropped, oldest first
-	Restored bool             // the run has changed since its import, so Smithers restores it from the newest snapshot
+	Run    snapshot.Run
+	Root   dbrow.Root     // the folder of the paths in the rows
+	Whole  snapshot.Whole // the state of the newest frame of the line, with the tip's mailbox
+	Calls  []snapshot.ToolCall
+	Scores []snapshot.Score
+	Events []snapshot.Event // the run's own events, from number 0
+	Frames []FrameFacts     // the line: the frames that were not dropped, oldest first
 }
 
 // FrameFacts holds the facts of one frame of the line.
@@ -64,87 +62,46 @@ type FrameFacts struct {
 	Tree        string // the rendered tree as canonical JSON; "" if the frame has no tree
 }
 
-// Predict returns the rows that a table of Smithers should have for the run of f. It predicts output tables and the
-// tables that predictTable lists. For any other table of Smithers, it returns no rows. columns gives the kinds of the
-// columns of output tables.
-//
-// The rows have all columns of the table except run_id. Their paths lack the root, which dbrow.Restore adds. If the
-// name of a column is not UTF-8, the error is source.ErrDamaged.
-//
-// Predictions are part of the format: an override stores how a row differs from its prediction. A changed prediction
-// would restore a wrong row.
-func Predict(f *Facts, table source.Table, columns []OutputColumn) ([]source.Row, error) {
-	if err := dbrow.CheckColumns(table); err != nil {
-		return nil, err
-	}
-	return Fitted(table, f.predictTable(table, columns)), nil
-}
-
-// Fitted gives each of rows exactly the columns of table, except run_id, and returns rows. It replaces the elements
-// of rows. A column that a row lacks becomes NULL.
-func Fitted(table source.Table, rows []source.Row) []source.Row {
-	for i, row := range rows {
-		fit := make(source.Row, len(table.Columns))
-		for _, c := range table.Columns {
-			if !dbrow.IsRunColumn(c.Name) {
-				fit[c.Name] = row[c.Name]
-			}
-		}
-		rows[i] = fit
-	}
-	return rows
-}
-
-// predictTable returns the predicted rows of a table. The rows may lack columns, which Predict adds as NULL,
-// and may have columns that the table lacks, which Predict removes.
-func (f *Facts) predictTable(table source.Table, columns []OutputColumn) []source.Row {
-	switch table.Name {
+// Rows returns the rows of a run in one of Smithers' tables, so that Smithers can restore the run from its newest
+// snapshot. It returns no rows for a table that Smithers itself restores, and for the waits among the attempts, which
+// the export adds. The rows may lack columns, and lack run_id.
+func (f *Facts) Rows(table string) []source.Row {
+	switch table {
 	case Runs:
-		return f.predictRun()
+		return f.runRows()
 	case Branches:
-		return f.predictBranch()
-	case Nodes:
-		return f.predictNodes()
-	case Attempts:
-		return f.predictAttempts()
-	case Loops:
-		return f.predictLoops()
+		return f.branchRows()
 	case Approvals:
-		return f.predictApprovals()
+		return f.approvalRows()
 	case HumanRequests:
-		return f.predictHumanRequests()
+		return f.humanRequestRows()
 	case Signals:
-		return f.predictSignals()
+		return f.signalRows()
 	case ToolCalls:
-		return f.predictToolCalls()
+		return f.toolCallRows()
 	case Scorers:
-		return f.predictScores()
+		return f.scoreRows()
 	case Events:
-		return f.predictEvents()
+		return f.eventRows()
 	case Provenance:
-		return f.predictProvenance()
-	case Input:
-		return f.predictInput(table, columns)
+		return f.provenanceRows()
 	}
-	if strings.HasPrefix(table.Name, ownPrefix) {
-		return nil
-	}
-	return f.predictOutputs(table, columns)
+	return nil
 }
 
-// OfRun returns those of tables whose rows belong to a run: it removes the tables of frames (see IsOfFrames), the
+// OfRun returns those of tables whose rows belong to a run: it removes the tables of snapshots (see IsOfSnapshots), the
 // leases, and the tables without a column run_id. It reuses the array of tables, so the caller must not use tables
 // afterwards.
 func OfRun(tables []source.Table) []source.Table {
 	return slices.DeleteFunc(tables, func(t source.Table) bool {
-		return IsOfFrames(t.Name) || t.Name == leases || !HasRun(t)
+		return IsOfSnapshots(t.Name) || t.Name == leases || !HasRun(t)
 	})
 }
 
-// IsOfFrames reports whether the table with the given name has the rows of frames or the texts of snapshots.
-func IsOfFrames(name string) bool {
+// IsOfSnapshots reports whether the table with the given name has snapshots or their texts.
+func IsOfSnapshots(name string) bool {
 	switch name {
-	case Snapshots, Frames, "_smithers_snapshot_contents", "_smithers_snapshot_payload_refs", "_smithers_snapshot_payloads":
+	case Snapshots, "_smithers_snapshot_contents", "_smithers_snapshot_payload_refs", "_smithers_snapshot_payloads":
 		return true
 	}
 	return false

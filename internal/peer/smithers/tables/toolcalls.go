@@ -69,9 +69,9 @@ func callError(text json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"name":` + jsonobject.Quote(name) + `,"message":` + jsonobject.Quote(message) + `}`)
 }
 
-// predictToolCalls returns the predicted rows of _smithers_tool_calls for the run's own calls: for a fork, those that began after the
+// toolCallRows returns the rows of _smithers_tool_calls for the run's own calls: for a fork, those that began after the
 // fork was created. In Smithers, a call that has failed may have had its effect.
-func (f *Facts) predictToolCalls() []source.Row {
+func (f *Facts) toolCallRows() []source.Row {
 	var rows []source.Row
 	for _, c := range f.Calls {
 		if f.Run.Parent != nil && c.StartedAtMs < f.Run.CreatedAtMs {
@@ -96,7 +96,7 @@ func (f *Facts) predictToolCalls() []source.Row {
 	return rows
 }
 
-// callToken returns the predicted call_token of a call, which no other call in a database has: the call's own if that is a UUID, as all of
+// callToken returns the call_token of a call, which no other call in a database has: the call's own if that is a UUID, as all of
 // Smithers' are. Other writers' tokens, such as "1", are unique in an attempt only.
 func (f *Facts) callToken(c snapshot.ToolCall) string {
 	if plain.IsUUID(c.CallToken) {

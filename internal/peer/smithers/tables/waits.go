@@ -132,38 +132,15 @@ func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, o
 	return was, true
 }
 
-// WaitMeta returns the value of meta_json for w, a wait for a signal. e is the element of the task in the rendered
-// tree. signals has the signals of the run, sorted as in the run's state: w.SignalSeq is an index into signals, and
-// the Seq of an element is the number that Smithers gives to the signal.
-func WaitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) string {
-	timeout, seq, received, timedOut := "null", "null", "null", "null"
+// WaitMeta returns the value of meta_json for w, a wait that has received a signal. e is the element of the task in the
+// rendered tree. received is the signal, and its Seq is the number that Smithers gives to the signal.
+func WaitMeta(e *tree.Element, w snapshot.Wait, received snapshot.Signal) string {
+	timeout := "null"
 	if w.DueAtMs != nil {
 		timeout = strconv.FormatInt(*w.DueAtMs-w.StartedAtMs, 10)
 	}
-	switch {
-	case w.Status == snapshot.WaitExpired:
-		timedOut = strconv.FormatInt(*w.EndedAtMs, 10)
-	case w.Status == snapshot.WaitReceived && *w.SignalSeq < int64(len(signals)):
-		s := signals[*w.SignalSeq]
-		seq, received = strconv.FormatInt(s.Seq, 10), strconv.FormatInt(s.ReceivedAtMs, 10)
-	}
 	return `{"kind":"wait-for-event","waitForEvent":{"signalName":` + jsonobject.Quote(w.Signal) + `,"correlationId":` + string(jsonobject.AppendNullable(nil, w.CorrelationID)) +
 		`,"onTimeout":` + e.Text("onTimeout") + `,"timeoutMs":` + timeout + `,"waitAsync":` + strconv.FormatBool(e.Props["waitAsync"] == "true") +
-		`,"startedAtMs":` + strconv.FormatInt(w.StartedAtMs, 10) + `,"resolvedSignalSeq":` + seq + `,"receivedAtMs":` + received +
-		`,"timedOutAtMs":` + timedOut + `}}`
-}
-
-// timerMeta returns the value of meta_json for w, a wait for a timer. w.DueAtMs must not be nil. e is the element of
-// the task in the rendered tree.
-func timerMeta(e *tree.Element, w snapshot.Wait) string {
-	kind, fired := "duration", "null"
-	if e.Props["until"] != "" {
-		kind = "absolute"
-	}
-	if w.EndedAtMs != nil {
-		fired = strconv.FormatInt(*w.EndedAtMs, 10)
-	}
-	return `{"kind":"timer","timer":{"timerId":` + jsonobject.Quote(w.NodeID) + `,"timerType":"` + kind + `","duration":` + e.Text("duration") +
-		`,"until":` + e.Text("until") + `,"createdAtMs":` + strconv.FormatInt(w.StartedAtMs, 10) +
-		`,"firesAtMs":` + strconv.FormatInt(*w.DueAtMs, 10) + `,"firedAtMs":` + fired + `}}`
+		`,"startedAtMs":` + strconv.FormatInt(w.StartedAtMs, 10) + `,"resolvedSignalSeq":` + strconv.FormatInt(received.Seq, 10) +
+		`,"receivedAtMs":` + strconv.FormatInt(received.ReceivedAtMs, 10) + `,"timedOutAtMs":null}}`
 }

@@ -1,6 +1,7 @@
 package dbrow
 
 import (
+	"encoding/json"
 	"maps"
 	"math"
 	"strings"
@@ -23,13 +24,13 @@ var keyedTable = source.Table{Name: "unknown", Columns: []source.Column{
 	{Name: "run_id", Type: "TEXT", Key: 1}, {Name: "k", Key: 2}, {Name: "v"},
 }}
 
-// roundTrip is what comes back of rows, and their overrides.
-func roundTrip(t require.TestingT, table source.Table, predicted, actual []source.Row, at Root) ([]source.Row, []Override) {
-	over, err := Differences(table, predicted, actual, at)
+// roundTrip is what comes back of rows, and the kept rows.
+func roundTrip(t require.TestingT, table source.Table, rows []source.Row, at Root) ([]source.Row, []KeptRow) {
+	kept, err := Keep(table, rows, at)
 	require.NoError(t, err)
-	rows, err := Restore(table, predicted, over, "r", at)
+	back, err := Restore(table, kept, "r", at)
 	require.NoError(t, err)
-	return rows, over
+	return back, kept
 }
 
 func TestEveryKindOfValueComesBackAsItIsStored(t *testing.T) {
@@ -45,59 +46,62 @@ func TestEveryKindOfValueComesBackAsItIsStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			row := source.Row{"run_id": Text("r"), "k": Text("a"), "v": v}
-			for _, predicted := range [][]source.Row{nil, {{"k": Text("a"), "v": Text("other")}}, {{"k": Text("a"), "v": v}}} {
-				rows, _ := roundTrip(t, keyedTable, predicted, []source.Row{row}, "")
-				requireRows(t, name, rows, []source.Row{row})
-			}
+			rows, _ := roundTrip(t, keyedTable, []source.Row{row}, "")
+			requireRows(t, name, rows, []source.Row{row})
+			one, err := KeepOne(keyedTable, row, "")
+			require.NoError(t, err)
+			back, err := RestoreOne(keyedTable, one, "r", "")
+			require.NoError(t, err)
+			requireRows(t, name, []source.Row{back}, []source.Row{row})
 			row = source.Row{"run_id": Text("r"), "k": v, "v": Int(1)}
-			rows, _ := roundTrip(t, keyedTable, nil, []source.Row{row}, "")
+			rows, _ = roundTrip(t, keyedTable, []source.Row{row}, "")
 			requireRows(t, name, rows, []source.Row{row})
 		})
 	}
 }
 
-func TestNumbersThatAreEqualButStoredOtherwiseAreNotAsPredicted(t *testing.T) {
+func TestAKeptRowHasItsColumnsThatAreNotNull(t *testing.T) {
 	t.Parallel()
-	minus := realValue(math.Copysign(0, -1))
-	for _, pair := range [][2]source.Value{{realValue(0), minus}, {minus, realValue(0)}, {Int(0), realValue(0)}, {Text("a"), blobValue("a")}} {
-		actual := []source.Row{{"run_id": Text("r"), "k": Int(1), "v": pair[1]}}
-		rows, _ := roundTrip(t, keyedTable, []source.Row{{"k": Int(1), "v": pair[0]}}, actual, "")
-		requireRows(t, "rows", rows, actual)
-	}
-}
-
-func TestAnOverrideHasOnlyWhatIsNotAsPredicted(t *testing.T) {
-	t.Parallel()
-	predicted := []source.Row{
-		{"k": Text("same"), "v": Int(1)},
-		{"k": Text("other"), "v": Int(1)},
-		{"k": Text("gone"), "v": Int(1)},
-		{"k": Text("null"), "v": Int(1)},
-	}
-	actual := []source.Row{
-		{"k": Text("same"), "v": Int(1)},
-		{"k": Text("other"), "v": realValue(1)},
+	kept, err := Keep(keyedTable, []source.Row{
+		{"k": Text("real"), "v": realValue(1)},
 		{"k": Text("null")},
-		{"k": Text("new"), "v": Int(2)},
-		{"k": Text("new and empty")},
-	}
-	over, err := Differences(keyedTable, predicted, actual, "")
+		{"k": Text("new"), "v": Int(2), "run_id": Text("r")},
+	}, "")
 	require.NoError(t, err)
-	require.Equal(t, []Override{
-		{`["gone"]`, "null"},
-		{`["new and empty"]`, "{}"},
-		{`["new"]`, `{"v":2}`},
-		{`["null"]`, `{"v":null}`},
-		{`["other"]`, `{"v":{"real":"1"}}`},
-	}, over)
+	require.Equal(t, []KeptRow{{`["real"]`, `{"v":{"real":"1"}}`}, {`["null"]`, "{}"}, {`["new"]`, `{"v":2}`}}, kept)
+	one, err := KeepOne(keyedTable, source.Row{"k": Text("new"), "v": Int(2), "run_id": Text("r")}, "")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"k":"new","v":2}`, string(one))
 }
 
-func TestAnEditThatAnEarlierVersionStoredIsRead(t *testing.T) {
+func TestColumnsOfProcessesStayBehind(t *testing.T) {
 	t.Parallel()
-	predicted := []source.Row{{"k": Int(1), "v": Text("one long text")}}
-	rows, err := Restore(keyedTable, predicted, []Override{{`[1]`, `{"v":{"edit":[4,5," short"]}}`}}, "r", "")
+	table := source.Table{Name: "_smithers_runs", Columns: []source.Column{{Name: "run_id", Key: 1}, {Name: "status"}, {Name: "runtime_owner_id"}}}
+	row := source.Row{"run_id": Text("r"), "status": Text("running"), "runtime_owner_id": Text("pid:4711:host")}
+	rows, kept := roundTrip(t, table, []source.Row{row}, "")
+	require.Equal(t, []KeptRow{{"[]", `{"status":"running"}`}}, kept)
+	require.Equal(t, source.Value{}, rows[0]["runtime_owner_id"])
+}
+
+func TestPathsGoToTheRootThatRowsAreRestoredFor(t *testing.T) {
+	t.Parallel()
+	table := source.Table{Name: "_smithers_runs", Columns: []source.Column{{Name: "run_id", Key: 1}, {Name: "vcs_root"}, {Name: "workflow_path"}, {Name: "config_json"}}}
+	row := source.Row{
+		"run_id": Text("r"), "vcs_root": Text("/home/dev/project"), "workflow_path": Text("/home/dev/project/workflow.tsx"),
+		"config_json": Text(`{"rootDir":"/home/dev/project"}`),
+	}
+	kept, err := Keep(table, []source.Row{row}, "/home/dev/project")
 	require.NoError(t, err)
-	requireRows(t, "edited", rows, []source.Row{{"run_id": Text("r"), "k": Int(1), "v": Text("one  short text")}})
+	require.NotContains(t, kept[0].Value, "/home/dev")
+	for _, at := range []Root{"/srv/elsewhere", `/srv/with "quotes"`, `C:\work`} {
+		rows, err := Restore(table, kept, "r", at)
+		require.NoError(t, err)
+		require.Equal(t, string(at), rows[0]["vcs_root"].Bytes)
+		require.Equal(t, string(at)+"/workflow.tsx", rows[0]["workflow_path"].Bytes)
+		var config map[string]string
+		require.NoError(t, json.Unmarshal([]byte(rows[0]["config_json"].Bytes), &config))
+		require.Equal(t, string(at), config["rootDir"])
+	}
 }
 
 func TestRowsOfATableWithoutAPrimaryKeyAreKnownByTheirPlaces(t *testing.T) {
@@ -107,11 +111,11 @@ func TestRowsOfATableWithoutAPrimaryKeyAreKnownByTheirPlaces(t *testing.T) {
 	for _, line := range []string{"b", "a", "b", "b", "c", "d", "e", "f", "g", "h", "i", "b"} {
 		actual = append(actual, source.Row{"RUN_ID": Text("r"), "line": Text(line)})
 	}
-	rows, over := roundTrip(t, table, nil, actual, "")
+	rows, over := roundTrip(t, table, actual, "")
 	requireRows(t, "log", rows, actual)
-	require.Contains(t, over, Override{"[11]", `{"line":"b"}`})
+	require.Contains(t, over, KeptRow{"[11]", `{"line":"b"}`})
 
-	more, err := Differences(table, nil, append(actual, source.Row{"line": Text("new")}), "")
+	more, err := Keep(table, append(actual, source.Row{"line": Text("new")}), "")
 	require.NoError(t, err)
 	require.Len(t, more, 13)
 	require.Subset(t, more, over, "a row more leaves the others as they are")
@@ -124,25 +128,25 @@ func TestRowsWithTheSamePrimaryKeyWhichNullAllowsAllComeBack(t *testing.T) {
 		{"run_id": Text("r"), "k": {}, "v": Int(1)},
 		{"run_id": Text("r"), "k": {}, "v": Int(2)},
 	}
-	rows, over := roundTrip(t, keyedTable, nil, actual, "")
+	rows, over := roundTrip(t, keyedTable, actual, "")
 	requireRows(t, "rows", rows, actual)
-	require.Equal(t, []Override{{`[null,{"place":1}]`, `{"v":1}`}, {`[null,{"place":2}]`, `{"v":2}`}, {"[null]", `{"v":2}`}}, over)
+	require.Equal(t, []KeptRow{{"[null]", `{"v":2}`}, {`[null,{"place":1}]`, `{"v":1}`}, {`[null,{"place":2}]`, `{"v":2}`}}, over)
 }
 
 func TestATableWhoseWholePrimaryKeyIsTheRunHasOneRow(t *testing.T) {
 	t.Parallel()
 	table := source.Table{Name: "input", Columns: []source.Column{{Name: "run_id", Key: 1}, {Name: "topic"}}}
 	actual := []source.Row{{"run_id": Text("r"), "topic": Text("t")}}
-	rows, over := roundTrip(t, table, nil, actual, "")
+	rows, over := roundTrip(t, table, actual, "")
 	requireRows(t, "rows", rows, actual)
-	require.Equal(t, []Override{{"[]", `{"topic":"t"}`}}, over)
+	require.Equal(t, []KeptRow{{"[]", `{"topic":"t"}`}}, over)
 }
 
 func TestRowsWithoutARunAreKeptToo(t *testing.T) {
 	t.Parallel()
 	table := source.Table{Name: "notes", Columns: []source.Column{{Name: "id", Key: 1}, {Name: "text"}}}
 	actual := []source.Row{{"id": Int(9), "text": Text("a")}, {"id": Int(10), "text": Text("b")}}
-	rows, _ := roundTrip(t, table, nil, actual, "")
+	rows, _ := roundTrip(t, table, actual, "")
 	requireRows(t, "rows", rows, actual)
 }
 
@@ -154,12 +158,10 @@ func TestALongPrimaryKeyFitsIntoACollection(t *testing.T) {
 		{"run_id": Text("r"), "k": Text(long + "2"), "v": Int(2)},
 		{"run_id": Text("r"), "k": Text("sha256:"), "v": Int(3)},
 	}
-	for _, predicted := range [][]source.Row{nil, {{"k": Text(long), "v": Int(2)}, {"k": Text(long + "3")}}} {
-		rows, over := roundTrip(t, keyedTable, predicted, actual, "")
-		requireRows(t, "rows", rows, []source.Row{actual[0], actual[1], actual[2]})
-		for _, o := range over {
-			require.LessOrEqual(t, len(o.Key), page.MaxKey)
-		}
+	rows, over := roundTrip(t, keyedTable, actual, "")
+	requireRows(t, "rows", rows, actual)
+	for _, o := range over {
+		require.LessOrEqual(t, len(o.Key), page.MaxKey)
 	}
 }
 
@@ -171,7 +173,7 @@ func TestRowsComeBackInTheOrderOfTheirPrimaryKey(t *testing.T) {
 	} {
 		want = append(want, source.Row{"run_id": Text("r"), "k": k, "v": {}})
 	}
-	rows, _ := roundTrip(t, keyedTable, nil, want, "")
+	rows, _ := roundTrip(t, keyedTable, want, "")
 	requireRows(t, "rows", rows, want)
 }
 
@@ -193,32 +195,27 @@ func TestOnlyWholePathsAreTakenForTheRoot(t *testing.T) {
 	}
 }
 
-func TestAnOverrideThatNobodyWouldWriteIsDamage(t *testing.T) {
+func TestAKeptRowThatNobodyWouldWriteIsDamage(t *testing.T) {
 	t.Parallel()
-	predicted := []source.Row{{"k": Int(1), "v": Text("text")}}
-	for name, o := range map[string]Override{
-		"a key that is no array":         {`{}`, `{}`},
-		"a key with too many values":     {`[1,2]`, `{}`},
-		"a key with too few":             {`[]`, `{}`},
-		"a key with another value":       {`[true]`, `{}`},
-		"no object":                      {`[1]`, `[]`},
-		"not JSON":                       {`[1]`, `{`},
-		"nothing":                        {`[1]`, ``},
-		"a boolean":                      {`[1]`, `{"v":true}`},
-		"an array":                       {`[1]`, `{"v":[]}`},
-		"a number beyond integers":       {`[1]`, `{"v":9223372036854775808}`},
-		"a fraction":                     {`[1]`, `{"v":1.5}`},
-		"an unknown tag":                 {`[1]`, `{"v":{"what":"?"}}`},
-		"a real that is no number":       {`[1]`, `{"v":{"real":"x"}}`},
-		"a blob that is not base64":      {`[1]`, `{"v":{"blob":"*"}}`},
-		"an edit beyond the text":        {`[1]`, `{"v":{"edit":[3,2,""]}}`},
-		"an edit before the text":        {`[1]`, `{"v":{"edit":[-1,0,""]}}`},
-		"an edit of too few":             {`[1]`, `{"v":{"edit":[1]}}`},
-		"an edit of a row not predicted": {`[2]`, `{"v":{"edit":[0,0,""]}}`},
+	for name, o := range map[string]KeptRow{
+		"a key that is no array":     {`{}`, `{}`},
+		"a key with too many values": {`[1,2]`, `{}`},
+		"a key with too few":         {`[]`, `{}`},
+		"a key with another value":   {`[true]`, `{}`},
+		"no object":                  {`[1]`, `[]`},
+		"not JSON":                   {`[1]`, `{`},
+		"nothing":                    {`[1]`, ``},
+		"a boolean":                  {`[1]`, `{"v":true}`},
+		"an array":                   {`[1]`, `{"v":[]}`},
+		"a number beyond integers":   {`[1]`, `{"v":9223372036854775808}`},
+		"a fraction":                 {`[1]`, `{"v":1.5}`},
+		"an unknown tag":             {`[1]`, `{"v":{"what":"?"}}`},
+		"a real that is no number":   {`[1]`, `{"v":{"real":"x"}}`},
+		"a blob that is not base64":  {`[1]`, `{"v":{"blob":"*"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Restore(keyedTable, predicted, []Override{o}, "r", "")
+			_, err := Restore(keyedTable, []KeptRow{o}, "r", "")
 			require.ErrorIs(t, err, objstore.ErrCorrupt)
 		})
 	}
@@ -227,15 +224,15 @@ func TestAnOverrideThatNobodyWouldWriteIsDamage(t *testing.T) {
 func TestATableWhoseColumnsCannotBeNamedIsRefused(t *testing.T) {
 	t.Parallel()
 	table := source.Table{Name: "t", Columns: []source.Column{{Name: "run_id"}, {Name: "\xff"}}}
-	_, err := Differences(table, nil, []source.Row{{"\xff": Int(1)}}, "")
+	_, err := Keep(table, []source.Row{{"\xff": Int(1)}}, "")
 	require.ErrorIs(t, err, source.ErrDamaged)
 }
 
 func FuzzRestoreRows(f *testing.F) {
-	f.Add("[1]", `{"v":{"edit":[1,1,"x"]}}`)
+	f.Add("[1]", `{"v":{"real":"1"}}`)
 	f.Add(`["sha256:0"]`, `{"k":null,"v":{"root":["a","b"]}}`)
 	f.Fuzz(func(_ *testing.T, key, value string) {
-		_, _ = Restore(keyedTable, []source.Row{{"k": Int(1), "v": Text("text")}}, []Override{{key, value}}, "r", "/a")
+		_, _ = Restore(keyedTable, []KeptRow{{key, value}}, "r", "/a")
 	})
 }
 
@@ -277,23 +274,18 @@ func drawnRows(t *rapid.T, table source.Table, label string) []source.Row {
 	return rows
 }
 
-func TestAnyRowsComeBackWhateverIsPredicted(t *testing.T) {
+func TestAnyRowsComeBack(t *testing.T) {
 	t.Parallel()
 	paths := source.Table{Name: "_smithers_runs", Columns: []source.Column{
 		{Name: "run_id", Key: 1}, {Name: "k", Key: 2}, {Name: "config_json"}, {Name: "vcs_root"}, {Name: "v"},
 	}}
 	rapid.Check(t, func(rt *rapid.T) {
 		table := rapid.SampledFrom([]source.Table{keyedTable, paths}).Draw(rt, "table")
-		actual, predicted := drawnRows(rt, table, "actual"), drawnRows(rt, table, "predicted")
-		for i := range predicted { // most are nearly right
-			if i < len(actual) && rapid.Bool().Draw(rt, "same key") {
-				predicted[i]["k"] = actual[i]["k"]
-			}
-		}
-		rows, over := roundTrip(rt, table, predicted, actual, "/a/b")
+		actual := drawnRows(rt, table, "actual")
+		rows, kept := roundTrip(rt, table, actual, "/a/b")
 		require.Len(rt, rows, len(actual))
-		_, again := roundTrip(rt, table, predicted, rows, "/a/b")
-		require.Equal(rt, over, again)
+		_, again := roundTrip(rt, table, rows, "/a/b")
+		require.ElementsMatch(rt, kept, again)
 		found := make(map[string]source.Row)
 		for _, r := range keyRows(table, rows) {
 			found[r.key] = r.row

@@ -95,6 +95,21 @@ func EncodeAttempt(a Attempt) page.Row { return attemptKind.Encode(a) }
 // is invalid, the error wraps objstore.ErrCorrupt.
 func DecodeAttempt(r page.Row) (Attempt, error) { return attemptKind.Decode(r) }
 
+// Attempt returns the attempt of a node with a number, and whether the entry's journal has it.
+func (e *Entry) Attempt(node string, iteration, number int) (a Attempt, ok bool, err error) {
+	attempts, err := e.Attempts()
+	if err != nil {
+		return a, false, err
+	}
+	key := AttemptKey(node, iteration, number)
+	value, ok, err := attempts.Get(key)
+	if err != nil || !ok {
+		return a, false, err
+	}
+	a, err = DecodeAttempt(page.Row{Key: key, Value: value})
+	return a, err == nil, err
+}
+
 // check returns an error if the attempt cannot be stored: the state is unknown, a number is out of range, the error
 // is not UTF-8, or checkPointer returns an error.
 func (a Attempt) check() error {
@@ -147,16 +162,8 @@ func (a Attempt) checkPointer() error {
 // CalledRuns returns the ids of the runs that the attempts of an entry have called, each once, in the order of the attempts. If an
 // attempt cannot be read, CalledRuns returns the runs before it, and an error.
 func CalledRuns(e *Entry) ([]string, error) {
-	attempts, err := e.Attempts()
-	if err != nil {
-		return nil, err
-	}
 	var out []string
-	for row, err := range attempts.Rows() {
-		var a Attempt
-		if err == nil {
-			a, err = DecodeAttempt(row)
-		}
+	for a, err := range e.AllAttempts() {
 		if err != nil {
 			return out, err
 		}

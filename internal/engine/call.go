@@ -13,7 +13,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/engine/trace"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
-	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -185,10 +184,6 @@ func whyNotCalled(run string, err error) string {
 
 // OpenCalls returns the ids of the runs that pending tasks of a run have called. If they wait, so does the run; a resume continues them.
 func OpenCalls(rec mailbox.Recorder) ([]string, error) {
-	attempts, err := rec.Entry().Attempts()
-	if err != nil {
-		return nil, timeline.Explain(err)
-	}
 	var runs []string
 	for n, err := range rec.State().AllNodes() {
 		if err != nil {
@@ -197,15 +192,7 @@ func OpenCalls(rec mailbox.Recorder) ([]string, error) {
 		if n.State != snapshot.NodePending || n.LastAttempt == nil {
 			continue
 		}
-		key := snapshot.AttemptKey(n.NodeID, n.Iteration, *n.LastAttempt)
-		value, ok, err := attempts.Get(key)
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		if !ok {
-			continue
-		}
-		a, err := snapshot.DecodeAttempt(page.Row{Key: key, Value: value})
+		a, _, err := rec.Entry().Attempt(n.NodeID, n.Iteration, *n.LastAttempt)
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}

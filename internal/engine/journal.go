@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
-	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -13,17 +12,8 @@ type journal struct{ rec Recorder }
 // attempt returns the attempt of a node with the given number. key is the node's key. If the journal has no such
 // attempt, or an error occurs, ok is false.
 func (j journal) attempt(key workflow.NodeKey, number int) (a snapshot.Attempt, ok bool, err error) {
-	attempts, err := j.rec.Entry().Attempts()
-	if err != nil {
-		return a, false, timeline.Explain(err)
-	}
-	row := snapshot.AttemptKey(key.ID, key.Iteration, number)
-	value, ok, err := attempts.Get(row)
-	if err != nil || !ok {
-		return a, false, timeline.Explain(err)
-	}
-	a, err = snapshot.DecodeAttempt(page.Row{Key: row, Value: value})
-	return a, err == nil, timeline.Explain(err)
+	a, ok, err = j.rec.Entry().Attempt(key.ID, key.Iteration, number)
+	return a, ok, timeline.Explain(err)
 }
 
 // errorOf returns the error of an attempt with its secrets, or nil if the attempt has no error or is not in the journal.

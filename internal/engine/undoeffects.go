@@ -66,20 +66,9 @@ func UndoEffects(ctx context.Context, rec Recorder, effects []snapshot.ToolCall,
 // undoSandbox returns the sandbox in which the effect of a call is undone: that of the task, whose command has chosen the command to undo it. If
 // the workflow has no such sandbox any more, and if a sandbox is required, it is one that allows nothing. It is nil if the task had none.
 func undoSandbox(entry *snapshot.Entry, call snapshot.ToolCall, required bool) (*sandbox.Spec, error) {
-	attempts, err := entry.Attempts()
+	a, _, err := entry.Attempt(call.NodeID, call.Iteration, call.Attempt)
 	if err != nil {
 		return nil, err
-	}
-	key := snapshot.AttemptKey(call.NodeID, call.Iteration, call.Attempt)
-	value, found, err := attempts.Get(key)
-	if err != nil {
-		return nil, err
-	}
-	var a snapshot.Attempt
-	if found {
-		if a, err = snapshot.DecodeAttempt(page.Row{Key: key, Value: value}); err != nil {
-			return nil, err
-		}
 	}
 	if a.Sandbox == "" && !required {
 		return nil, nil //nolint:nilnil // nil is no sandbox

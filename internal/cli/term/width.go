@@ -4,8 +4,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
 	"golang.org/x/term"
 )
 
@@ -57,50 +58,10 @@ func (s *Terminal) PlainASCII() bool {
 
 // Width returns how many columns a text has on a terminal. The text has no control characters.
 func Width(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeWidth(r)
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return len(s) // the usual case, and much faster
 	}
-	return n
-}
-
-// runeWidth returns how many columns a character has: 0 if it is drawn on the character before, 2 for a wide one.
-func runeWidth(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me) || isInvisible(r):
-		return 0
-	case r < 0x1100:
-		return 1
-	}
-	for _, wide := range wideRanges {
-		if r >= wide[0] && r <= wide[1] {
-			return 2
-		}
-	}
-	return 1
-}
-
-// wideRanges has the characters that are two columns wide: of East Asian scripts, and emojis.
-var wideRanges = [...][2]rune{
-	{0x1100, 0x115f},
-	{0x2e80, 0x303e},
-	{0x3041, 0x33ff},
-	{0x3400, 0x4dbf},
-	{0x4e00, 0x9fff},
-	{0xa000, 0xa4cf},
-	{0xa960, 0xa97f},
-	{0xac00, 0xd7a3},
-	{0xf900, 0xfaff},
-	{0xfe30, 0xfe6f},
-	{0xff00, 0xff60},
-	{0xffe0, 0xffe6},
-	{0x1f300, 0x1f64f},
-	{0x1f680, 0x1f6ff},
-	{0x1f900, 0x1f9ff},
-	{0x1fa70, 0x1faff},
-	{0x20000, 0x3fffd},
+	return uniseg.StringWidth(s)
 }
 
 // CutEnd returns s unchanged if it has at most width columns. Otherwise it returns the beginning of s and mark, in at most width
@@ -119,21 +80,24 @@ func CutMiddle(s string, width int, mark string) string {
 		return s
 	}
 	room := max(width-Width(mark), 0)
-	begin := head(s, room-room/2)
-	runes, left := []rune(s), room/2
-	end := len(runes)
-	for end > 0 && runeWidth(runes[end-1]) <= left {
-		end--
-		left -= runeWidth(runes[end])
+	end, left, state := s, Width(s), -1
+	for left > room/2 {
+		var columns int
+		_, end, columns, state = uniseg.FirstGraphemeClusterInString(end, state)
+		left -= columns
 	}
-	return begin + mark + string(runes[end:])
+	return head(s, room-room/2) + mark + end
 }
 
 // head returns the beginning of s that has at most width columns.
 func head(s string, width int) string {
-	for i, r := range s {
-		if width -= runeWidth(r); width < 0 {
-			return s[:i]
+	rest, state := s, -1
+	for rest != "" {
+		at := len(s) - len(rest)
+		var columns int
+		_, rest, columns, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if width -= columns; width < 0 {
+			return s[:at]
 		}
 	}
 	return s

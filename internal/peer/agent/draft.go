@@ -212,13 +212,9 @@ func (d *drafter) endTurn(state snapshot.NodeState) (ended bool, err error) {
 	if err != nil || !open {
 		return false, err
 	}
-	attempts, err := d.head.Entry().Attempts()
+	attempt, found, err := d.head.Entry().Attempt(turnNode, d.mem.Turn, 1)
 	if err != nil {
 		return false, timeline.Explain(err)
-	}
-	attempt, found, err := rowOf(attempts, snapshot.AttemptKey(turnNode, d.mem.Turn, 1), snapshot.DecodeAttempt)
-	if err != nil {
-		return false, err
 	}
 	if !found {
 		attempt.StartedAtMs = d.atMs

@@ -223,13 +223,9 @@ func (m *memory) withoutTurn() []snapshot.Change {
 // takeBackTurn takes the newest turn out of the memory, so that the next prompt has its number, and returns the change of the journal by which its
 // attempt has ended until then. entry is the course's.
 func (m *memory) takeBackTurn(entry *snapshot.Entry, atMs int64) ([]snapshot.Change, error) {
-	attempts, err := entry.Attempts()
+	attempt, found, err := entry.Attempt(turnNode, m.Turn, 1)
 	if err != nil {
 		return nil, timeline.Explain(err)
-	}
-	attempt, found, err := rowOf(attempts, snapshot.AttemptKey(turnNode, m.Turn, 1), snapshot.DecodeAttempt)
-	if err != nil {
-		return nil, err
 	}
 	m.Turn, m.Calls = m.Turn-1, 0
 	for call, err := range entry.AllToolCalls() {

@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test ci check checks build vet cross tidy fmt-check lint house vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
+.PHONY: help demo repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -90,13 +90,16 @@ tidy: ## go.mod and go.sum say what is imported
 fmt-check: ## every file is gofmt'ed
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); [ -z "$$files" ] || { printf 'not gofmt-ed, run make fmt:\n%s\n' "$$files"; exit 1; }
 
-lint: house ## golangci-lint, and the shape of the house
+lint: house api ## golangci-lint, the shape of the house, and what the library promises
 	@tools/lint.sh
 	GOFLAGS=-trimpath $(LINT) run --allow-parallel-runners ./...
 	cd tools/release && GOFLAGS=-trimpath ../../$(LINT) run --allow-parallel-runners --config ../../.golangci.yml --disable forbidigo,noctx ./...
 
 house: ## how large the packages are, and what they import, against testdata/house.txt; HOUSE=-update writes the table anew
 	@go run -C tools ./house $(HOUSE)
+
+api: ## what the promised packages export, against testdata/api; API=-update writes the lists anew
+	@go run -C tools ./api $(API)
 
 findings: ## what other programs do, by hand: it needs the network
 	@for script in findings/*.sh; do echo "== $$script" && sh $$script || exit 1; done

@@ -17,4 +17,6 @@
 // The package runs the commands git and jj, because git and jj decide which content of a file counts. The user's index,
 // HEAD, stash, hooks and reflogs stay as they are. Files that were not captured also stay as they are. In a jj
 // workspace, the package makes jj record the working copy, as each command of jj does.
+//
+// It is not a promised API: any version may change it. IsRepo and worktrees.WorkspaceAdd stay.
 package jjbridge

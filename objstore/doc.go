@@ -7,6 +7,8 @@
 // repository, no matter which program wrote the object. The object may be packed in full or as a
 // delta, loose, or in an alternate, a repository from which the repository borrows objects.
 //
+// It is not a promised API: any version may change it. Promised packages take and return some of its types.
+//
 // # Living beside git
 //
 // Any number of processes, including git, may use the object directory at the same time, without a lock. Each file

@@ -3,6 +3,8 @@
 // The package reads refs as git's files backend stores them, without a process, and reads only the requested runs.
 // It moves refs by the lock-file protocol of git. It uses native git if the repository needs hooks, reflogs or
 // shared permissions, or if a ref is deleted; see [DB.Apply].
+//
+// It is not a promised API: any version may change it.
 package refs
 
 import (

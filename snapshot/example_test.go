@@ -3,13 +3,13 @@ package snapshot_test
 import (
 	"fmt"
 
-	"github.com/git-smithers/git-smithers/internal/objstore/objstoretest"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // A state is edited, not changed: the state before stays what it was.
 func ExampleState() {
-	store := new(objstoretest.Memory)
+	store := memory{}
 	pending := snapshot.EncodeNode(snapshot.Node{NodeID: "analyze", State: snapshot.NodePending, OutputTable: "analysis"})
 	before, err := snapshot.EmptyState().Edit(store, []snapshot.Change{
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: pending.Key, Value: pending.Value},
@@ -32,7 +32,7 @@ func ExampleState() {
 
 // A run's first entry is frame 0, and each entry is built on the one before.
 func ExampleAppend() {
-	store := new(objstoretest.Memory)
+	store := memory{}
 	frames := snapshot.NewFrameCache(512)
 	first, err := snapshot.Append(store, frames, nil, snapshot.Draft{
 		Frame: &snapshot.FrameDraft{Silent: true}, Subject: "started",
@@ -53,6 +53,44 @@ func ExampleAppend() {
 	check(err)
 	fmt.Println(read.Subject, read.Frame, run.Status, read.Parent == first.ID)
 	// Output: finished 1 finished true
+}
+
+// The rows of a collection come in the order of their keys.
+func ExampleState_AllNodes() {
+	state, err := snapshot.EmptyState().Edit(memory{}, []snapshot.Change{
+		snapshot.SetNode(snapshot.NewNode("write", snapshot.NodePending)),
+		snapshot.SetNode(snapshot.NewNode("plan", snapshot.NodeFinished)),
+	})
+	check(err)
+	for node, err := range state.AllNodes() {
+		check(err)
+		fmt.Println(node.NodeID, node.State)
+	}
+	// Output:
+	// plan finished
+	// write pending
+}
+
+// memory keeps objects in memory. timeline.Store has them in a repository.
+type memory map[objstore.ID]object
+
+type object struct {
+	kind objstore.Kind
+	data []byte
+}
+
+func (m memory) Add(kind objstore.Kind, data []byte) objstore.ID {
+	id := objstore.Hash(kind, data)
+	m[id] = object{kind, data}
+	return id
+}
+
+func (m memory) Get(id objstore.ID) (objstore.Kind, []byte, error) {
+	o, ok := m[id]
+	if !ok {
+		return 0, nil, objstore.ErrNotFound
+	}
+	return o.kind, o.data, nil
 }
 
 func check(err error) {

@@ -9,4 +9,6 @@
 // Several processes may use one database. A write names the run's indexed tip at the time of reading, and
 // changes nothing if another process has updated the run since. If a database cannot be written (a read-only
 // repository, a full disk), this process uses a database in memory: slower, with the same answers.
+//
+// It is not a promised API: any version may change it. docs/index.md says which tables and columns stay.
 package sqliteindex

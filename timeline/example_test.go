@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/diff"
-	"github.com/git-smithers/git-smithers/internal/files"
-	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // An engine that embeds git-smithers opens a repository, captures a frame after
@@ -69,8 +68,8 @@ func Example() {
 	// <nil>
 }
 
-// An engine that changes files appends by the working copy: the frame then has the files, too.
-func ExampleWorkingCopy_Append() {
+// The entries of a series become visible together, when it is committed.
+func ExampleSeries() {
 	dir, err := os.MkdirTemp("", "example")
 	must(err)
 	defer os.RemoveAll(dir)
@@ -80,25 +79,49 @@ func ExampleWorkingCopy_Append() {
 	must(err)
 	defer store.Close()
 
-	files := files.WorkingCopyOf(store)
-	task := snapshot.NewNode("code", snapshot.NodePending)
-	head, err := files.Create(ctx, snapshot.Run{ID: "demo", Status: snapshot.RunRunning}, snapshot.Draft{
-		Subject: "started", Frame: &snapshot.FrameDraft{State: []snapshot.Change{snapshot.SetNode(task)}},
+	series, err := timeline.NewSeries(ctx, store, snapshot.Run{ID: "imported", Status: snapshot.RunFinished}, nil)
+	must(err)
+	defer series.Close()
+	for _, task := range []string{"plan", "build"} {
+		_, err := series.Append(ctx, snapshot.Draft{
+			Frame:   &snapshot.FrameDraft{State: []snapshot.Change{snapshot.SetNode(snapshot.NewNode(task, snapshot.NodeFinished))}},
+			Subject: task + " finished",
+		})
+		must(err)
+	}
+	_, err = store.Head(ctx, "imported")
+	fmt.Println(fault.CodeOf(err))
+	head, err := series.Commit(ctx)
+	must(err)
+	fmt.Println(head.Entry().Frame, head.Entry().Subject)
+	// Output:
+	// run_not_found
+	// 1 build finished
+}
+
+// A chain goes from an entry back to the run's first one.
+func ExampleStore_Chain() {
+	dir, err := os.MkdirTemp("", "example")
+	must(err)
+	defer os.RemoveAll(dir)
+	must(exec.Command("git", "init", "--quiet", dir).Run())
+	ctx := context.Background()
+	store, err := timeline.Open(ctx, timeline.Options{Dir: dir, Env: os.Environ(), Now: time.Now})
+	must(err)
+	defer store.Close()
+	head, err := store.Create(ctx, snapshot.Run{ID: "demo", Status: snapshot.RunRunning}, snapshot.Draft{
+		Subject: "started", Frame: &snapshot.FrameDraft{Silent: true},
 	})
 	must(err)
+	must(head.Append(ctx, snapshot.Draft{Subject: "a note", Events: []snapshot.Event{timeline.NewEvent("Note", 0, map[string]string{"text": "no frame"})}}))
+	must(head.Append(ctx, snapshot.Draft{Subject: "went on", Frame: &snapshot.FrameDraft{Silent: true}}))
 
-	must(os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n"), 0o600))
-	task.State = snapshot.NodeFinished
-	must(files.Append(ctx, head, snapshot.Draft{
-		Frame:   &snapshot.FrameDraft{State: []snapshot.Change{snapshot.SetNode(task)}},
-		Subject: "code finished",
-	}))
-
-	changed, err := list.FramesOf(ctx, store, list.FrameQuery{Path: "main.go"})
-	must(err)
-	fmt.Println(changed[0].RunID, changed[0].FrameNo, changed[0].Paths[0].Op)
-	fmt.Println(head.Row().CreatedAtMs > 0)
+	for entry, err := range store.Chain(head.Entry()) {
+		must(err)
+		fmt.Println(entry.Frame, entry.Subject)
+	}
 	// Output:
-	// demo 1 add
-	// true
+	// 1 went on
+	// -1 a note
+	// 0 started
 }

@@ -3,4 +3,6 @@
 // changes the files of this working copy.
 //
 // A lock below the repository's common directory keeps two processes from adding or removing working copies at once.
+//
+// It is not a promised API: any version may change it. [WorkspaceAdd] stays.
 package worktrees

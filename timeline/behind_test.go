@@ -29,7 +29,7 @@ func behind(t *testing.T, s *timeline.Store, address string) *files.Behind {
 	t.Helper()
 	at, err := s.Load(t.Context(), address)
 	require.NoError(t, err)
-	b, err := files.FilesBehind(t.Context(), s, at, "")
+	b, err := files.BehindState(t.Context(), s, at, "")
 	require.NoError(t, err)
 	return b
 }

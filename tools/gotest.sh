@@ -31,8 +31,12 @@ if [ "${1:-}" = -memory ]; then
 fi
 
 began=$(date +%s)
-echo 'no package yet' >"$tests/$name.now"
-(while sleep 10; do echo "$name: $(($(date +%s) - began)) s, $(cat "$tests/$name.now")" >&2; done) &
+echo 0 >"$tests/$name.now"
+group=$(ps -o pgid= -p $$ | tr -d ' ')
+at_work() { # the test programs of this process group, or building
+	ps -eo pgid=,args= | awk -v group="$group" '$1 == group && $2 ~ /\.test$/ { sub(/.*\//, "", $2); sub(/\.test$/, "", $2); if (!($2 in seen)) printf "%s %s", seen[$2] = n++ ? "," : "", $2 } END { if (!n) printf " building" }'
+}
+(while sleep 10; do echo "$name: $(($(date +%s) - began)) s, $(cat "$tests/$name.now") packages done, at work:$(at_work)" >&2; done) &
 ticker=$!
 
 {
@@ -47,7 +51,7 @@ ticker=$!
 		if ($1 == "ok") for (i = 0; i < passes; i++) print $2, passed[i], took[i] >names
 		if ($1 == "ok") for (i = 0; i < passes; i++) if (passed[i] !~ /\//) { sum[$2] += took[i]; slow[slows++] = took[i] " " $2 " " passed[i] }
 		if ($1 ~ /^(ok|FAIL|---)$/ && $2 != "") {
-			print ++packages " packages done, the last " $2 >(names ".now")
+			print ++packages >(names ".now")
 			close(names ".now")
 		}
 		if ($1 == "FAIL") for (i = 0; i < lines; i++) if (show(i)) print line[i]

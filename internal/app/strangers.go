@@ -98,7 +98,7 @@ func (f *filesCheck) check(ctx context.Context, commands []command) (err error) 
 		return files.Untrusted("run %q was not recorded in this clone, so it does not go on in your own files").
 			Hint("add --restore-vcs to use the files of the run, or --trust-files %s to go on in the files that are here", fault.Word(files.Run))
 	}
-	if files.Named, err = f.named(ctx, commands); err != nil {
+	if files.Named, err = f.named(commands); err != nil {
 		return timeline.Explain(err)
 	}
 	if f.AskFiles != nil {
@@ -177,7 +177,7 @@ func (f *filesCheck) agreeToFiles(ctx context.Context, commands []command) error
 const maxNamed = 2000
 
 // named returns the files and folders of the entry that the commands name, sorted.
-func (f *filesCheck) named(ctx context.Context, commands []command) ([]string, error) {
+func (f *filesCheck) named(commands []command) ([]string, error) {
 	vcs, err := f.entry.VCSRevision()
 	if err != nil || vcs == nil {
 		return []string{}, err

@@ -17,14 +17,14 @@ type Behind struct {
 	Attempts []string `json:"attempts"` // the keys of the attempts that have ended since, sorted
 }
 
-// FilesBehind finds out whether the files of a frame are older than its state. The parameter at is the frame.
-// FilesBehind returns the frame at which the files were captured, and the attempts that have ended since then and
+// BehindState finds out whether the files of a frame are older than its state. The parameter at is the frame.
+// BehindState returns the frame at which the files were captured, and the attempts that have ended since then and
 // whose own files were not captured. worktree is the task whose own worktree has the files, or "" for the run's
 // working copy.
 //
-// FilesBehind returns nil if there is no such attempt, or if the frame has no files of this worktree. It also returns
+// BehindState returns nil if there is no such attempt, or if the frame has no files of this worktree. It also returns
 // nil if another run captured the files, for example the parent of a fork.
-func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry, worktree string) (*Behind, error) {
+func BehindState(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry, worktree string) (*Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
 		return nil, timeline.Explain(err)

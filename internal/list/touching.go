@@ -156,7 +156,7 @@ func (t *pathSearch) since(ctx context.Context, name string, match *FrameMatch) 
 	if t.at.Run != t.run {
 		return nil
 	}
-	behind, err := files.FilesBehind(ctx, t.store, &timeline.LoadedEntry{Address: timeline.Address{Run: t.run, Frame: t.at.Frame}, Entry: t.at}, name)
+	behind, err := files.BehindState(ctx, t.store, &timeline.LoadedEntry{Address: timeline.Address{Run: t.run, Frame: t.at.Frame}, Entry: t.at}, name)
 	if err != nil || behind == nil {
 		return err
 	}

@@ -261,7 +261,10 @@ func readTable() (rows map[string]*row, order []string) {
 		r.lines, _ = strconv.Atoi(a[1])
 		r.files, _ = strconv.Atoi(a[2])
 		r.methods, _ = strconv.Atoi(a[3])
-		rows[r.name], order = r, append(order, r.name)
+		if rows[r.name] == nil { // a merge may leave a row twice
+			order = append(order, r.name)
+		}
+		rows[r.name] = r
 	}
 	return rows, order
 }

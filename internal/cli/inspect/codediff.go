@@ -97,7 +97,7 @@ func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, 
 // worktree is the name of the task whose own worktree has the files, or "" for the files that tasks share.
 func warnBehindSides(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, worktree string) (out [2]*files.Behind, err error) {
 	for i, at := range []*timeline.LoadedEntry{two.From, two.To} {
-		if out[i], err = files.FilesBehind(ctx, store, at, worktree); err != nil {
+		if out[i], err = files.BehindState(ctx, store, at, worktree); err != nil {
 			return out, err
 		}
 		if b := out[i]; b != nil {

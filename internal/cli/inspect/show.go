@@ -116,9 +116,9 @@ type showDocument struct {
 	Late   []lateDecision `json:"lateDecisions,omitempty"`
 	VCS    *snapshot.VCS  `json:"vcs"`
 	VCSTag *jjbridge.Tag  `json:"vcsTag"`
-	// FilesBehind describes the files that are older than the state, by working copy. The key is the task that has
+	// BehindState describes the files that are older than the state, by working copy. The key is the task that has
 	// its own worktree, or "" for the working copy of the run.
-	FilesBehind map[string]*files.Behind `json:"filesBehind,omitempty"`
+	BehindState map[string]*files.Behind `json:"filesBehind,omitempty"`
 	// SharedWith has the runs and sessions that were at work in the same folder when the files of the working copy were made.
 	SharedWith []string          `json:"sharedWith,omitempty"`
 	State      json.RawMessage   `json:"state"`
@@ -188,7 +188,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 			return err
 		}
 		doc.Stale, doc.SteppedOver, doc.Engines, doc.Late = standing.stale, standing.over, standing.engines, standing.late
-		doc.Untold, doc.FilesBehind, doc.SharedWith = standing.untold, standing.behind, standing.shared
+		doc.Untold, doc.BehindState, doc.SharedWith = standing.untold, standing.behind, standing.shared
 		if at.Bare && doc.Run.Status == snapshot.RunCancelled {
 			if doc.Cancelled, err = list.CancelledBy(ctx, store, doc.Run); err != nil {
 				s.Warn(err) // the other facts are still shown

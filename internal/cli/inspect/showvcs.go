@@ -50,7 +50,7 @@ func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded
 	}
 	var all map[string]*files.Behind
 	for _, name := range names {
-		behind, err := files.FilesBehind(ctx, store, at, name)
+		behind, err := files.BehindState(ctx, store, at, name)
 		if err != nil {
 			return nil, err
 		}

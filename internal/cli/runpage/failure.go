@@ -55,8 +55,8 @@ func (v *page) failure(c *canvas) {
 		if change.Step != nil {
 			by = *change.Step + ", "
 		}
-		what := fmt.Sprintf("  last change before it  %sframe %d: %s ", by, change.Frame, plain.Count(change.Code.Files, "file"))
-		c.line(append([]part{{what, ""}}, c.codeParts(change.Code.Added, change.Code.Removed, 0)...)...)
+		what := fmt.Sprintf("  last change before it  %sframe %d: %s ", by, change.Frame, plain.Count(change.Files, "file"))
+		c.line(append([]part{{what, ""}}, c.codeParts(change.Added, change.Removed, 0)...)...)
 	}
 	v.unread(c, summary.PartFailure)
 }

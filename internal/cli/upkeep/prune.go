@@ -24,7 +24,7 @@ import (
 type pruneDocument struct {
 	Kind   string `json:"kind"`
 	DryRun bool   `json:"dryRun"`
-	*prune.PruneResult
+	*prune.Result
 }
 
 // pruneRemoteDocument is the document of prune --remote --json.

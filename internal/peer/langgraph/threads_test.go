@@ -299,7 +299,7 @@ func TestASecretInAValueThatGrowsIsMarked(t *testing.T) {
 }
 
 // collect collects what was deleted.
-func collect(ctx context.Context, d *desk) (*prune.PruneResult, error) {
+func collect(ctx context.Context, d *desk) (*prune.Result, error) {
 	return prune.New(d.Store(), prune.Options{}).Collect(ctx, false)
 }
 

@@ -34,17 +34,17 @@ func (k *Keeper) collectNote() idFile { return idFile(filepath.Join(k.store.Priv
 // error, the next Collect deletes the remaining objects. The error code is locked if another process collects, or if
 // git is changing an index, and precious_objects if extensions.preciousObjects is set or a
 // known repository borrows objects. If the error comes after the refs were deleted, Collect also returns the result.
-func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*PruneResult, error) {
+func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Result, error) {
 	return k.collect(ctx, dryRun, func(string) bool { return true })
 }
 
 // CollectRuns is Collect for the given forgotten runs alone. runs are whole ids; it ignores runs that are not forgotten.
-func (k *Keeper) CollectRuns(ctx context.Context, runs ...string) (*PruneResult, error) {
+func (k *Keeper) CollectRuns(ctx context.Context, runs ...string) (*Result, error) {
 	return k.collect(ctx, false, func(run string) bool { return slices.Contains(runs, run) })
 }
 
 // collect is Collect for the forgotten runs that are wanted.
-func (k *Keeper) collect(ctx context.Context, dryRun bool, wanted func(run string) bool) (*PruneResult, error) {
+func (k *Keeper) collect(ctx context.Context, dryRun bool, wanted func(run string) bool) (*Result, error) {
 	lock := flock.New(filepath.Join(k.store.Private(), collectLock))
 	if !dryRun {
 		if err := k.mayDelete(); err != nil {
@@ -67,7 +67,7 @@ func (k *Keeper) collect(ctx context.Context, dryRun bool, wanted func(run strin
 	}
 	all, others := k.holdings(list)
 	going := slices.DeleteFunc(toCollect(all), func(h *runRefs) bool { return !wanted(h.id) })
-	out := &PruneResult{Runs: []PrunedRun{}, Partial: k.store.Repo().Config.IsPartial()}
+	out := &Result{Runs: []PrunedRun{}, Partial: k.store.Repo().Config.IsPartial()}
 	for _, h := range going {
 		out.Runs = append(out.Runs, PrunedRun{RunID: h.id, Frames: k.frames(h.held)})
 	}
@@ -217,7 +217,7 @@ func (k *Keeper) forgetSecrets(going []*runRefs, all map[string]*runRefs) error 
 // free deletes the candidates that nothing needs. It sets out.Bytes to the number of freed bytes. It sets out.Left
 // to the size on disk of the unneeded objects that could not be deleted. If all unneeded objects are deleted, free
 // also deletes the record of candidates. Otherwise, the record stays for the next Collect.
-func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *PruneResult) error {
+func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Result) error {
 	need := needFinder{k.git}
 	// then has the roots from which Choose found the needed objects.
 	var then []objstore.ID

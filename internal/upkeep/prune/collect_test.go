@@ -46,7 +46,7 @@ func TestCollectingFreesWhatItSaidAndNothingElse(t *testing.T) {
 	assert.True(t, o.has(shared))
 	assert.NoFileExists(t, filepath.Join(o.GitDir, "smithers", "collecting"))
 	assert.Equal(t, fault.NothingPruned, fault.CodeOf(o.recall("goes")))
-	assert.Equal(t, &prune.PruneResult{Runs: []prune.PrunedRun{}}, o.collect(), "there is nothing more")
+	assert.Equal(t, &prune.Result{Runs: []prune.PrunedRun{}}, o.collect(), "there is nothing more")
 }
 
 // packBytes is the size of all packs.
@@ -328,7 +328,7 @@ func TestPruningThatDiesIsTakenUpAgain(t *testing.T) {
 	}
 }
 
-func ignore(_ *prune.PruneResult, err error) error { return err }
+func ignore(_ *prune.Result, err error) error { return err }
 
 // alreadyDone is nil for the errors of what was done before somebody died.
 func alreadyDone(err error) error {

@@ -115,9 +115,9 @@ func growIn(ctx context.Context, store *timeline.Store, run string, frames int) 
 }
 
 // prune forgets runs.
-func (o *orchard) prune(runs ...string) *prune.PruneResult {
+func (o *orchard) prune(runs ...string) *prune.Result {
 	o.t.Helper()
-	var pruned *prune.PruneResult
+	var pruned *prune.Result
 	require.NoError(o.t, o.with(func(k *prune.Keeper) (err error) {
 		pruned, err = k.Forget(o.t.Context(), prune.Policy{}, false, runs...)
 		return err
@@ -125,9 +125,9 @@ func (o *orchard) prune(runs ...string) *prune.PruneResult {
 	return pruned
 }
 
-func (o *orchard) collect() *prune.PruneResult {
+func (o *orchard) collect() *prune.Result {
 	o.t.Helper()
-	var pruned *prune.PruneResult
+	var pruned *prune.Result
 	require.NoError(o.t, o.with(func(k *prune.Keeper) (err error) {
 		pruned, err = k.Collect(o.t.Context(), false)
 		return err

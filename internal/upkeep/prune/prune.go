@@ -24,8 +24,8 @@ type PrunedRun struct {
 	Bytes  int64  `json:"bytes"` // size on disk of the objects that only this run needs; 0 if the run is kept or recalled
 }
 
-// PruneResult is the result of pruning or of a dry run. Runs is never nil.
-type PruneResult struct {
+// Result is the result of pruning or of a dry run. Runs is never nil.
+type Result struct {
 	Runs  []PrunedRun `json:"runs"`
 	Bytes int64       `json:"bytes"` // disk space that Collect frees if these runs are pruned, or has freed
 	// Partial means that the repository is a partial clone: git deletes no object that came from the remote, also if nothing needs it.
@@ -43,7 +43,7 @@ type PruneResult struct {
 // Each run is removed in its own transaction; after an error, the runs before it stay removed. Error codes:
 // run_not_found; run_owned if a live process executes a named run; run_pruned if a named run, or another run
 // with its id, is already pruned and held; conflict if another process changed the run.
-func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ...string) (*PruneResult, error) {
+func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ...string) (*Result, error) {
 	chosen, err := chooser{k.store}.choose(ctx, policy, runs)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 			return nil, err
 		}
 	}
-	return &PruneResult{Runs: chosen, Bytes: bytes}, nil
+	return &Result{Runs: chosen, Bytes: bytes}, nil
 }
 
 // measure returns the size on disk, in bytes, of the objects that only the given runs need. It calls the

@@ -39,7 +39,7 @@ func TestADryRunChangesNothingAndTellsTheSame(t *testing.T) {
 	o.Write("untracked", noise(1, 50_000))
 	o.grow("a", 3)
 	before := o.ourRefs()
-	var would *prune.PruneResult
+	var would *prune.Result
 	require.NoError(t, o.with(func(k *prune.Keeper) (err error) {
 		would, err = k.Forget(t.Context(), prune.Policy{}, true, "a")
 		return err
@@ -236,7 +236,7 @@ func TestAPolicyKeepsWhatAnyRuleKeeps(t *testing.T) {
 	for _, run := range []string{"a", "b", "c", "d"} {
 		o.grow(run, 1)
 	}
-	var pruned *prune.PruneResult
+	var pruned *prune.Result
 	require.NoError(t, o.with(func(k *prune.Keeper) (err error) {
 		pruned, err = k.Forget(t.Context(), prune.Policy{Last: 4}, false)
 		return err

@@ -17,7 +17,7 @@ import (
 // its own transaction; after an error, the runs before it stay restored. Error codes: nothing_pruned if a run was never
 // pruned or is no longer held; older_format if a run is in an older format; run_exists if another run has its id;
 // run_owned if a live process executes the other run.
-func (k *Keeper) Recall(ctx context.Context, runs ...string) (*PruneResult, error) {
+func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Result, error) {
 	list, err := k.git.ourRefs(ctx)
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -29,7 +29,7 @@ func (k *Keeper) Recall(ctx context.Context, runs ...string) (*PruneResult, erro
 	if err != nil {
 		return nil, err
 	}
-	out := &PruneResult{Runs: []PrunedRun{}}
+	out := &Result{Runs: []PrunedRun{}}
 	for _, h := range chosen {
 		frames, err := k.recall(ctx, h)
 		if err != nil {

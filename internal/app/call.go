@@ -112,7 +112,7 @@ func (e *execution) continueCalled(ctx context.Context, c engine.Call) error {
 	if err != nil || !left {
 		return err
 	}
-	agreed, err := e.agree(ctx, e.head, c.Workflow, c.Named, Agreed, e.Settings, false, opts)
+	agreed, err := e.agree(e.head, c.Workflow, c.Named, Agreed, e.Settings, false, opts)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -94,9 +93,9 @@ func knownWorkflow(store *timeline.Store, entry *snapshot.Entry) (*workflow.Work
 // agree also merges opts.Input over the run's input, and checks the result against the workflow's schema. If the input
 // does not fit, the error is invalid_input. agree checks the input only after the consent, because the schema of an
 // unknown workflow may take long to check.
-func (d *Desk) agree(ctx context.Context, head *timeline.Head, wf *workflow.Workflow, named bool, ask Consenter, set Settings, brought bool, opts engine.Options) (consent.Workflow, error) {
+func (d *Desk) agree(head *timeline.Head, wf *workflow.Workflow, named bool, ask Consenter, set Settings, brought bool, opts engine.Options) (consent.Workflow, error) {
 	files := &filesCheck{Desk: d, FilesTrust: set.FilesTrust, entry: head.Entry(), brought: brought}
-	return files.consent(ctx, wf, named, ask, func() error { return checkInput(d.Store, head, wf, set.Secrets, opts) })
+	return files.consent(wf, named, ask, func() error { return checkInput(d.Store, head, wf, set.Secrets, opts) })
 }
 
 // unconfirmed returns the error unconfirmed. The details of the error have the workflow's hash and all of its commands. The hints have both ends

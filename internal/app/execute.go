@@ -158,7 +158,7 @@ func (e *execution) claimIfLeft(ctx context.Context, opts *engine.Options) (agre
 	for try := 1; ; try++ {
 		left, err := e.check(opts)
 		if err == nil && left && try == 1 { // a conflict does not change the commands
-			agreed, err = e.agreeTo(ctx, *opts)
+			agreed, err = e.agreeTo(*opts)
 		}
 		if err != nil || !left {
 			return agreed, nil, err
@@ -202,12 +202,12 @@ func (e *execution) check(opts *engine.Options) (bool, error) {
 }
 
 // agreeTo asks for consent to the workflow's commands and to the files, see Desk.agree.
-func (e *execution) agreeTo(ctx context.Context, opts engine.Options) (consent.Workflow, error) {
+func (e *execution) agreeTo(opts engine.Options) (consent.Workflow, error) {
 	brought, err := e.brings(e.head, e.workflow)
 	if err != nil {
 		return consent.Workflow{}, err
 	}
-	return e.agree(ctx, e.head, e.workflow, e.file != "" && !e.scheduled, e.ask, e.Settings, brought || e.back != nil, opts)
+	return e.agree(e.head, e.workflow, e.file != "" && !e.scheduled, e.ask, e.Settings, brought || e.back != nil, opts)
 }
 
 // executeClaimed runs the remaining tasks of a claimed run, and releases the claim, even after an error. agreed is the

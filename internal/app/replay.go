@@ -110,7 +110,7 @@ func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loade
 	}
 	if err == nil {
 		files := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: at.Entry, brought: req.RestoreVCS}
-		err = files.agree(ctx, wf, req.Workflow != "", req.Consent)
+		err = files.agree(wf, req.Workflow != "", req.Consent)
 	}
 	return at, wf, err
 }

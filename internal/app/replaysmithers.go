@@ -54,7 +54,7 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 		return nil, err
 	}
 	check := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: at.Entry, brought: req.RestoreVCS}
-	if err := check.agreeToFiles(ctx, nil); err != nil {
+	if err := check.agreeToFiles(nil); err != nil {
 		return nil, err
 	}
 	id := timeline.NewRunID()

@@ -51,7 +51,7 @@ func (d *Desk) Score(ctx context.Context, req ScoreRequest) (*ScoreResult, error
 		return out, timeline.Explain(err)
 	}
 	check := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: entry, brought: true}
-	if err := check.agreeToFiles(ctx, []command{{Command: req.Scorer.Run}}); err != nil {
+	if err := check.agreeToFiles([]command{{Command: req.Scorer.Run}}); err != nil {
 		return out, err
 	}
 	opts, err := d.besideOptions(head)

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -81,7 +80,7 @@ func (f *filesCheck) input() (json.RawMessage, error) {
 
 // check returns nil if this clone has recorded the entry, or if the user agrees to run commands on its files. If the files do not come from the
 // entry, a question would say nothing of them: then only FilesTrust.TrustFiles counts.
-func (f *filesCheck) check(ctx context.Context, commands []command) (err error) {
+func (f *filesCheck) check(commands []command) (err error) {
 	if f.origin, err = f.Store.Origin(f.entry); err != nil || f.origin != timeline.Stranger {
 		return err
 	}
@@ -118,11 +117,11 @@ func (f *filesCheck) note() error {
 
 // consent asks for consent to the commands of wf, as askConsent does, then for consent to the files, and calls more, which may be nil. Nothing is
 // noted if one of them returns an error. The commands of a stranger's run count as not named: smithers.sandbox=required puts them into sandboxes.
-func (f *filesCheck) consent(ctx context.Context, wf *workflow.Workflow, named bool, ask Consenter, more func() error) (consent.Workflow, error) {
+func (f *filesCheck) consent(wf *workflow.Workflow, named bool, ask Consenter, more func() error) (consent.Workflow, error) {
 	checked := false
 	check := func() error {
 		checked = true
-		err := f.check(ctx, commandsOf(wf))
+		err := f.check(commandsOf(wf))
 		if err == nil && more != nil {
 			err = more()
 		}
@@ -156,17 +155,17 @@ func (f *filesCheck) consent(ctx context.Context, wf *workflow.Workflow, named b
 
 // agree asks for consent to the commands of wf, unless the user has named their file, and to the files. What named commands are is noted when
 // they run.
-func (f *filesCheck) agree(ctx context.Context, wf *workflow.Workflow, named bool, ask Consenter) error {
+func (f *filesCheck) agree(wf *workflow.Workflow, named bool, ask Consenter) error {
 	if !named {
-		_, err := f.consent(ctx, wf, false, ask, nil)
+		_, err := f.consent(wf, false, ask, nil)
 		return err
 	}
-	return f.agreeToFiles(ctx, commandsOf(wf))
+	return f.agreeToFiles(commandsOf(wf))
 }
 
 // agreeToFiles asks for consent to the files, on which commands run, and notes it.
-func (f *filesCheck) agreeToFiles(ctx context.Context, commands []command) error {
-	err := f.check(ctx, commands)
+func (f *filesCheck) agreeToFiles(commands []command) error {
+	err := f.check(commands)
 	if err == nil {
 		err = f.note()
 	}

@@ -401,7 +401,7 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 	if err != nil {
 		return consent.Workflow{}, err
 	}
-	return v.agree(ctx, head, wf, false, nil, Settings{FilesTrust: v.req.FilesTrust}, brought, opts)
+	return v.agree(head, wf, false, nil, Settings{FilesTrust: v.req.FilesTrust}, brought, opts)
 }
 
 // definition returns the workflow in the file that the run's row names. It does not fall back to the stored workflow if

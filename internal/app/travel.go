@@ -83,7 +83,7 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 	if req.Node != "" { // the run goes back to before an attempt of this node, so the node must run again
 		fit.Reset = []string{snapshot.Key(req.Node, req.Iteration)}
 	}
-	req.Redefinition = d.redefinition(ctx, head, req.Sequel, fit, !req.NoFiles && !req.NoDeps)
+	req.Redefinition = d.redefinition(head, req.Sequel, fit, !req.NoFiles && !req.NoDeps)
 	over := d.Teller.While(GoingBack)
 	req.Confirm = confirming(req.Confirm, over)
 	ask, effects := req.stepped()
@@ -114,7 +114,7 @@ func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, erro
 	if err != nil {
 		return nil, err
 	}
-	req.Redefinition = d.redefinition(ctx, head, req.Sequel, engine.ReconcileRequest{Workflow: file}, false)
+	req.Redefinition = d.redefinition(head, req.Sequel, engine.ReconcileRequest{Workflow: file}, false)
 	var effects *[]snapshot.ToolCall
 	req.ResetRequest.Effects, effects = req.stepped()
 	done, err := travel.Reset(ctx, d.Store, req.ResetRequest)
@@ -180,8 +180,8 @@ func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*
 //     commands of this workflow.
 //
 // If next resumes the run, the user is also asked for consent to its files. restores says that the working copy gets files of the run.
-func (d *Desk) redefinition(ctx context.Context, head *timeline.Head, next Sequel, fit engine.ReconcileRequest, restores bool) travel.Redefinition {
-	out := travel.Redefinition{Agree: d.agreeToSequel(ctx, head, next, fit.Workflow, restores)}
+func (d *Desk) redefinition(head *timeline.Head, next Sequel, fit engine.ReconcileRequest, restores bool) travel.Redefinition {
+	out := travel.Redefinition{Agree: d.agreeToSequel(head, next, fit.Workflow, restores)}
 	if fit.Workflow == nil {
 		return out
 	}
@@ -194,7 +194,7 @@ func (d *Desk) redefinition(ctx context.Context, head *timeline.Head, next Seque
 
 // agreeToSequel returns the function that asks for consent to the workflow stored in a run, unless the user has named the workflow file, and to
 // the files of the run. The function allows a workflow that it cannot parse. agreeToSequel returns nil if next does not resume the run.
-func (d *Desk) agreeToSequel(ctx context.Context, head *timeline.Head, next Sequel, named *workflow.Workflow, restores bool) func(*snapshot.Workflow) error {
+func (d *Desk) agreeToSequel(head *timeline.Head, next Sequel, named *workflow.Workflow, restores bool) func(*snapshot.Workflow) error {
 	if !next.Resume {
 		return nil
 	}
@@ -212,7 +212,7 @@ func (d *Desk) agreeToSequel(ctx context.Context, head *timeline.Head, next Sequ
 			return err
 		}
 		files.brought = restores || own
-		return files.agree(ctx, wf, named != nil, next.Consent)
+		return files.agree(wf, named != nil, next.Consent)
 	}
 }
 

@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -215,4 +216,30 @@ func exit(t *testing.T, err error) int {
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
 	return f.Exit()
+}
+
+// growing is a context that calls grow whenever it is asked whether it has ended: between any two entries that verify checks.
+type growing struct {
+	context.Context
+	grow func()
+}
+
+func (g growing) Err() error {
+	g.grow()
+	return g.Context.Err()
+}
+
+func TestARunThatGrowsWhileItIsCheckedIsSound(t *testing.T) {
+	t.Parallel()
+	s := open(t, repotest.New(t, repotest.Commit))
+	head := triage(t, s, "one")
+	left := 5
+	report, err := verify.Runs(growing{t.Context(), func() {
+		if left--; left >= 0 {
+			require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
+		}
+	}}, s)
+	require.NoError(t, err)
+	assert.Negative(t, left)
+	assert.Empty(t, report.Problems)
 }

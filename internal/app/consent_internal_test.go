@@ -38,7 +38,7 @@ func changed(t *testing.T, was, now string) []string {
 	return Commands{Workflow: parse(now), Known: parse(was), Input: json.RawMessage(`{"a":"x"}`)}.Lines()
 }
 
-// A change that lets a command start by itself is no less than a new command.
+// A change that lets a command start by itself counts as a new command.
 func TestConsentShowsWhatCommandsWaitForNoMore(t *testing.T) {
 	t.Parallel()
 	const flow = `name: flow

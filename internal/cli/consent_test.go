@@ -181,7 +181,7 @@ func TestTheQuestionAboutOnesOwnEditShowsWhatTheDifferenceDoesNot(t *testing.T) 
 			"  -   - {id: ship, needs: [ask], run: \"true\\ntrue\"}\n" +
 			"  +   - {id: ship, run: \"true\"}\n" +
 			"New is:\n  ship: true\n  ship: no longer waits for ask (approval)\n",
-		// Where paths lead is no part of the file.
+		// The file does not say where paths lead.
 		before + "  - {id: box, sandbox: {write: [none]}, run: \"true\"}\n": "" +
 			"  +   - {id: box, sandbox: {write: [none]}, run: \"true\"}\n" +
 			"New is:\n  box: in a sandbox: no network, writes none (refused: none does not exist)\n  box: true\n",

@@ -16,7 +16,7 @@ func Document(kind string, parts ...any) json.Marshaler {
 // A document has the parts of a document.
 type document []any
 
-// errNoObject is the error of a part of a document that is no object.
+// errNoObject means that a part of a document is not an object.
 var errNoObject = errors.New("a part of a JSON document is not an object")
 
 // MarshalJSON returns the document as one object.

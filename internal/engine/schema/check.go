@@ -46,7 +46,7 @@ func (c *check) add(e, other *evaluated) {
 	maps.Copy(e.some, other.some)
 }
 
-// flaw is the first thing of a value that does not fit. Its text is made when it is asked for: most flaws are of alternatives.
+// flaw is the first part of a value that does not fit. String makes its text: most flaws belong to alternatives and are never shown.
 type flaw struct {
 	path   string // from the value to the part at fault
 	exact  bool   // the path has the numbers of items
@@ -80,7 +80,7 @@ func (f *flaw) String() string {
 	return f.path + ": " + message
 }
 
-// flaws are those of alternatives.
+// flaws are the flaws of all alternatives.
 type flaws []*flaw
 
 // String returns the texts of the first flaws.
@@ -98,7 +98,7 @@ func (all flaws) String() string {
 	return b.String()
 }
 
-// quoted returns a value for a message.
+// quoted returns a value as messages show it.
 func quoted(value any) any {
 	if value == nil {
 		return "null"

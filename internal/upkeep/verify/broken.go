@@ -30,7 +30,7 @@ func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, e
 	if err := v.remains(ctx, id, nil, frames, &brokenChain{tip, err}); err != nil {
 		return err
 	}
-	v.frameRefs(ctx, snapshot.Run{ID: id}, frames)
+	v.frameRefs(ctx, snapshot.Run{ID: id}, tip, frames)
 	return timeline.Explain(ctx.Err())
 }
 

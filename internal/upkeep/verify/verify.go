@@ -242,7 +242,7 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 			frames[0] = row.Parent.Commit
 		}
 	}
-	v.frameRefs(ctx, row, frames)
+	v.frameRefs(ctx, row, tip, frames)
 	return ctx.Err()
 }
 
@@ -397,8 +397,9 @@ func anyRow(page.Row) error { return nil }
 
 // frameRefs compares the frame refs of a run with frames, the commits of the frames in its chain. It notes
 // each ref with another commit, and each broken ref. It only counts missing refs in Unnamed, because the
-// chain has their frames.
-func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[int64]objstore.ID) {
+// chain has their frames. tip is the tip from which the chain was read. If the run has another tip by now, its newer frames
+// are left to the next check.
+func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, tip objstore.ID, frames map[int64]objstore.ID) {
 	list, err := v.store.Refs().Frames(ctx, row.ID)
 	broken, err := timeline.BrokenRefs(err)
 	for _, b := range broken {
@@ -414,7 +415,7 @@ func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[i
 	}
 	v.report.Unnamed += len(lacking)
 	for _, ref := range list {
-		if frames[ref.Frame] == ref.ID {
+		if frames[ref.Frame] == ref.ID || ref.Frame > row.Frame && v.grew(ctx, row.ID, tip) {
 			continue
 		}
 		frame := ref.Frame
@@ -423,4 +424,10 @@ func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[i
 			What: fmt.Sprintf("the ref of frame %d points to an entry that is not this frame in the run's chain", ref.Frame),
 		})
 	}
+}
+
+// grew reports whether a run has another tip than the given one.
+func (v *verifier) grew(ctx context.Context, id string, tip objstore.ID) bool {
+	_, now, err := v.store.FindRunExactly(ctx, id)
+	return err == nil && now != tip
 }

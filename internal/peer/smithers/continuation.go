@@ -20,21 +20,14 @@ type continuation struct {
 // Smithers never removes an event, even in a rewind. So a database that lacks an event does not continue the
 // imported run. If the database has fewer events than were imported, and its newest event is in the repository,
 // the error says that the database is older. Otherwise it says that the run continued in two databases.
-//
-// If cut is true, c.events has no rows before the newest imported event. refuseOther then compares only the
-// newest imported event.
-func (c continuation) refuseOther(cut bool) error {
+func (c continuation) refuseOther() error {
 	count := len(c.events.All)
-	has := c.events.HasAll
-	if cut {
-		has = func(stored []snapshot.Event) bool { return c.events.HasOne(stored, int(c.had)-1) }
-	}
 	switch {
 	// The newest event of the database is also in the repository: the database is an older copy.
 	case int64(count) < c.had && c.events.HasOne(c.stored, count-1):
 		return fault.New(fault.ImportRefused, "the database has an older state of run %q, with only %d of the %d imported events", c.run, count, c.had).
 			Hint("import the newest copy of the database").Detail("runId", c.run)
-	case int64(count) < c.had, !has(c.stored):
+	case int64(count) < c.had, !c.events.HasAll(c.stored):
 		return fault.New(fault.ImportRefused, "run %q continued in two databases: this database lacks imported events", c.run).
 			Hint("import this database into another clone").
 			Hint("then push the run from that clone: its continuation becomes a fork").Detail("runId", c.run)

@@ -15,16 +15,11 @@ import (
 // follow sets r.line to Smithers' frames on the line of the repository that ends at at.End. If another frame, or files
 // of attempts, can follow these frames, it also sets the end of the line.
 //
-//   - If a watch knows the line, follow takes the line and its end from the watch.
 //   - If the run was never imported, git-smithers made the frames. follow describes each frame with describeOurs,
 //     which also sets the end of the line. It does the same if an earlier version imported the run.
 //   - In every other case, follow reads the end of the line from the rows of the newest of these frames. It does
 //     this only if another frame of Smithers follows, or if attempts have left files since.
 func (r *runPass) follow(at stored.Meeting) error {
-	if r.Had != nil {
-		r.followKnown(r.recalled)
-		return nil
-	}
 	for _, f := range stored.LineTo(r.frames, at.End) {
 		no := r.now.PeerNo(f.Number)
 		if no == tables.NoNumber || len(r.line) >= at.Count {

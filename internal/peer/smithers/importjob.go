@@ -31,17 +31,13 @@ type importJob struct {
 	made   []objstore.ID           // the entries of all passes
 	own    map[string]source.Table // the tables of Smithers 0.32.0, by name
 
-	// left has the rows of unknown tables that belong to no single run. leftRead means that this pass has read left.
-	// A watch's pass over new frames reads left only when a run needs left.
-	left     []dbrun.UnownedTable
-	leftRead bool
+	left []dbrun.UnownedTable // the rows of unknown tables that belong to no single run
 
 	// Only a watch uses the following fields.
 	memory   *memory
 	thorough bool                   // the pass reads ended runs again, even if memory has the runs
 	filesOf  []source.Row           // rows of _smithers_runs: the runs whose files are captured before the pass
 	upTo     map[string]source.Head // the newest frames of the runs with new frames; nil for a pass over the whole database
-	parents  map[string]bool        // in a pass over new frames: the parents of forks that the repository lacks
 }
 
 // manyEntries is the minimum number of new entries that pack packs. An import with fewer entries, such as a pass of a
@@ -97,13 +93,9 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *ImportResult, 
 		return nil, err
 	}
 	out, sources := &ImportResult{}, dbrun.ParentsFirst(rows, forks, im.req.Runs)
-	im.left, im.leftRead, im.failed = nil, false, make(map[string]error)
-	if im.upTo == nil { // new frames do not need the rows that belong to no run
-		if out.Left, err = im.readUnowned(ctx, tx, rows); err == nil && im.memory == nil {
-			im.others, err = tx.Others()
-		}
-	} else {
-		im.parents = im.parentsOfNew(ctx, sources)
+	im.failed = make(map[string]error)
+	if out.Left, err = im.readUnowned(ctx, tx, rows); err == nil && im.memory == nil {
+		im.others, err = tx.Others()
 	}
 	if err != nil {
 		return nil, err

@@ -185,15 +185,6 @@ func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files
 	return step
 }
 
-// doneOf returns the field Done of each attempt, in the order of attempts.
-func doneOf(attempts []dbrun.Attempt) []bool {
-	done := make([]bool, len(attempts))
-	for i, a := range attempts {
-		done[i] = a.Done
-	}
-	return done
-}
-
 // sameEnd reports whether a and b, two states of one attempt, have both ended, with equal start and end times.
 func sameEnd(a, b snapshot.Attempt) bool {
 	return a.StartedAtMs == b.StartedAtMs && a.FinishedAtMs != nil && b.FinishedAtMs != nil && *a.FinishedAtMs == *b.FinishedAtMs

@@ -13,5 +13,4 @@ type keptRun struct {
 	was      *stored.Peer   // the stored ext/smithers
 	imported bool           // an earlier import made some of the run's own entries
 	hidden   bool           // the result of hidesImported
-	recalled *knownRows     // the rows that the watch knows at the run's tip, or nil
 }

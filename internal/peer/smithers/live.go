@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
-	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/stored"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/workcopy"
@@ -43,45 +42,14 @@ func (im *importJob) letGo() error {
 	return err
 }
 
-// framesFirst imports the frames of one run up to the frame upTo, and leaves the run's other rows to a later pass.
-// from has the run's row. upTo is the newest frame that a watch found. framesFirst must be fast, because the
-// captured files must still belong to this frame.
-//
-// If the watch knows the run's earlier rows, framesFirst first reads only the new rows. If these rows are not
-// enough, or the watch does not know the earlier rows, it reads all rows that frames need.
-//
-// done is true if the repository then has the frames. If done is false and err is nil, the run is unchanged and
-// needs a pass over all rows.
-func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.RunRow, upTo source.Head) (out ImportedRun, done bool, err error) {
-	r := im.runPass(tx, from)
-	enough := false
-	if known := im.memory.runs[from.ID]; known != nil && known.rows != nil {
-		enough, err = r.ReadLater(&known.rows.SeenRows)
-	}
-	if enough && err == nil {
-		if done, err = r.appendFrames(ctx, upTo); done || err != nil {
-			return r.out, done, err
-		}
-	}
-	if err != nil {
-		return r.out, false, err
-	}
-	r = im.runPass(tx, from)
-	if err := r.ReadForFrames(); err != nil {
-		return r.out, false, err
-	}
-	done, err = r.appendFrames(ctx, upTo)
-	return r.out, done, err
-}
-
-// appendFrames appends the frames up to upTo in a live pass that has read its rows. done is true if the repository
-// then has the frames, even if another process has imported them. In these cases, done is false and nothing is
-// appended:
+// appendFrames appends the frames up to upTo, the newest frame that a watch found, in a pass that has read the rows for
+// frames. It leaves the run's other rows to a later pass, and must be fast, because the captured files must still belong
+// to this frame. done is true if the repository then has the frames, even if another process has imported them. In these
+// cases, done is false, nothing is appended, and the run needs a pass over all rows:
 //
 //   - The rows lack the frame upTo.
 //   - The run was never imported.
 //   - Smithers' frames do not continue from the run's newest frame.
-//   - The repository has other frames than the watch knows.
 func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool, err error) {
 	at := slices.Index(r.Heads, upTo)
 	if at < 0 {
@@ -96,8 +64,6 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	switch {
 	case met.End != row.Frame || met.End < r.was.Pass.Frame:
 		return false, nil // Smithers' frames do not continue from the run's newest frame
-	case r.Had != nil && (r.recalled == nil || r.Had != &r.recalled.SeenRows || met.Count != len(r.Had.Heads)):
-		return false, nil // the repository's frames are not the ones that the watch knew
 	case met.Count == len(r.Heads):
 		if err := r.Tx.Check(); err != nil {
 			return false, err

@@ -34,7 +34,6 @@ type knownRun struct {
 	journal journal          // the journal at the tip
 	stored  []snapshot.Event // the run's events
 	tree    string           // the rendered tree at the tip; "" if the tip has no tree
-	rows    *knownRows       // the rows of the database; nil if the pass did not know enough rows
 }
 
 // take removes the knownRun of the run with the id run from m, and returns it. The caller may change the knownRun.
@@ -74,7 +73,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 		frames = append(frames, stored.FrameOf(entry)) //nolint:gocritic // no other slice uses the capacity behind r.frames
 	}
 	m.runs[r.ID] = &knownRun{
-		tip: tip, frames: frames, peer: r.now, journal: r.journal, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),
+		tip: tip, frames: frames, peer: r.now, journal: r.journal, stored: r.stored, tree: r.ours,
 	}
 	return nil
 }
@@ -84,7 +83,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 func (r *runPass) recall(known *knownRun) {
 	r.imported = true
 	r.frames, r.journal, r.stored, r.ours = known.frames, known.journal, known.stored, known.tree
-	r.was, r.recalled = known.peer, known.rows
+	r.was = known.peer
 	now := *known.peer
 	now.Frames, now.Marks = maps.Clone(now.Frames), slices.Clone(now.Marks)
 	r.now = &now
@@ -121,17 +120,10 @@ func settledOf(tx *source.Tx, row source.Row) (now settledRun, ok bool, err erro
 //
 //   - No pass skips a run without a row: the import of the run must report the error.
 //   - An import without memory and a pass with im.thorough skip no run.
-//   - A pass over new frames skips all runs but three kinds: runs with new frames, parents of new runs, and runs
-//     that the watch does not know.
 //   - Any other pass skips an ended run that has not changed since its import.
 func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) {
-	switch {
-	case im.memory == nil || im.thorough || from.Row == nil:
+	if im.memory == nil || im.thorough || from.Row == nil {
 		return false, nil
-	case im.upTo != nil:
-		_, wanted := im.upTo[from.ID]
-		_, before := im.memory.settled[from.ID]
-		return !wanted && !im.parents[from.ID] && (before || im.memory.runs[from.ID] != nil), nil
 	}
 	was, known := im.memory.settled[from.ID]
 	now, ended, err := settledOf(tx, from.Row)

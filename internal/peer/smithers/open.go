@@ -25,7 +25,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		}
 	}
 	r.was, r.now, r.box = &stored.Peer{}, &stored.Peer{}, mailbox{Mail: r.Mail}
-	r.journal, r.done = journal{attempts: map[string]snapshot.Attempt{}, logs: map[string]string{}, calls: map[string]string{}, scores: map[string]string{}}, doneOf(r.Attempts)
+	r.journal, r.done = journal{attempts: map[string]snapshot.Attempt{}, logs: map[string]string{}, calls: map[string]string{}, scores: map[string]string{}}, make([]bool, len(r.Attempts))
 	r.head, err = r.im.store.Head(ctx, r.ID)
 	if fault.CodeOf(err) == fault.RunNotFound {
 		r.head = nil
@@ -124,7 +124,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 				Hint("`git smithers prune %s` removes the run in the repository", fault.Word(r.ID)).
 				Hint("to keep both runs, import the database into another clone").Detail("runId", r.ID)
 		}
-		if err := r.continuation().refuseOther(r.Had != nil); err != nil {
+		if err := r.continuation().refuseOther(); err != nil {
 			return 0, err
 		}
 	}
@@ -148,7 +148,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 		// An export may have written more events of the repository to the database since the import.
 		r.behind = max(int(r.was.Pass.Events), r.Events.CountExported(r.stored, int(r.was.Pass.Events)))
 		// If another clone exported the run, new events may stand between the known events of the database.
-		if r.Had == nil && !r.Events.HasFirst(r.stored, r.behind) {
+		if !r.Events.HasFirst(r.stored, r.behind) {
 			r.behind = r.Events.PutKnownFirst(r.stored)
 		}
 	}

@@ -18,22 +18,6 @@ func (im *importJob) isHere(ctx context.Context, run string) (bool, error) {
 	return err == nil, err
 }
 
-// parentsOfNew returns the set of the ids of the parents of new forks. A watch must import these parents first. A
-// new fork is a fork in sources that has a row and that the repository does not have. parentsOfNew leaves out a
-// fork whose ref cannot be read.
-func (im *importJob) parentsOfNew(ctx context.Context, sources []dbrun.RunRow) map[string]bool {
-	parents := make(map[string]bool)
-	for _, one := range sources {
-		if one.Fork == nil || one.Row == nil || im.memory.runs[one.ID] != nil {
-			continue
-		}
-		if here, err := im.isHere(ctx, one.ID); !here && err == nil { // the import of the run reports an error
-			parents[one.Fork.Parent] = true
-		}
-	}
-	return parents
-}
-
 // refuseOrphan returns an error if from is a new fork and this pass refused the fork's parent. A fork that is
 // imported before its parent never gets a parent. The code is conflict if another process appended to the parent
 // or held a lock, because another import may succeed. Otherwise the code is import_refused.

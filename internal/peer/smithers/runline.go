@@ -23,7 +23,7 @@ type runLine struct {
 	now    *stored.Peer // the ext/smithers to store
 
 	journal journal
-	done    []bool           // dbrun.Attempt.Done after the newest entry, by the attempt's index in the database
+	done    []bool           // the journal has all of the attempt, and had it at the newest stored frame; by the attempt's index in the database
 	stored  []snapshot.Event // the run's events in the repository
 	seq     *int64           // the result of nextSeq; nil until store computes the number
 	behind  int              // the number of the database's events that are stored

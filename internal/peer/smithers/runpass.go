@@ -33,21 +33,22 @@ type runPass struct {
 }
 
 // importRun imports one run and returns the result. from has the run's row. All new entries of the run become
-// visible at once. If a watch wants only the new frames of the run, importRun first calls framesFirst, and imports
-// all rows only if framesFirst is not enough.
+// visible at once. If a watch wants the new frames of the run soon, importRun first appends these frames, and imports
+// all rows only if that is not possible.
 //
 // A running run that the repository does not have stays unimported until it has a snapshot, because the first
 // snapshot has the run's input.
 func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (ImportedRun, error) {
-	if upTo, live := im.upTo[from.ID]; live {
-		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
-			return out, err
-		}
-	}
-	if err := im.needUnowned(ctx, tx); err != nil {
-		return ImportedRun{}, err
-	}
 	r := im.runPass(tx, from)
+	if upTo, live := im.upTo[from.ID]; live {
+		if err := r.ReadForFrames(); err != nil {
+			return r.out, err
+		}
+		if done, err := r.appendFrames(ctx, upTo); done || err != nil {
+			return r.out, err
+		}
+		r = im.runPass(tx, from)
+	}
 	if err := r.Read(); err != nil {
 		return r.out, err
 	}

@@ -9,17 +9,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
 )
 
-// needUnowned ensures that im.left has the rows that belong to no single run. If this pass has already read these
-// rows, it does nothing.
-func (im *importJob) needUnowned(ctx context.Context, tx *source.Tx) error {
-	if im.leftRead {
-		return nil
-	}
-	// Only a watch reaches this call. A watch does not use the counts, so it needs no rows of runs.
-	_, err := im.readUnowned(ctx, tx, nil)
-	return err
-}
-
 // readUnowned handles the rows that belong to no single run. runs has the database's rows of _smithers_runs. Each
 // table is one of five kinds:
 //   - A table of frames, tables.Migrated or tables.Columns is left out.
@@ -28,8 +17,7 @@ func (im *importJob) needUnowned(ctx context.Context, tx *source.Tx) error {
 //   - In a table of Smithers without a run column, it counts all rows.
 //   - The rows of any other table become part of im.left.
 //
-// The result has the counts that are not 0. In a watch, which does not report counts, the result is nil. If
-// readUnowned succeeds, it sets im.leftRead.
+// The result has the counts that are not 0. In a watch, which does not report counts, the result is nil.
 func (im *importJob) readUnowned(ctx context.Context, tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
 	im.left = nil
 	var left []LeftTable
@@ -55,7 +43,6 @@ func (im *importJob) readUnowned(ctx context.Context, tx *source.Tx, runs []sour
 			left = append(left, LeftTable{table.Name, rows})
 		}
 	}
-	im.leftRead = true
 	return left, nil
 }
 

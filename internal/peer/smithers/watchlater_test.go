@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// following is a watch of run-a that has imported its first six frames, and knows them.
+// following is a watch of run-a that has imported its first six frames.
 func following(t *testing.T) (*site, *sourcetest.Engine, *smithers.Looking) {
 	t.Helper()
 	at := newSite(t)
@@ -23,37 +23,6 @@ func following(t *testing.T) (*site, *sourcetest.Engine, *smithers.Looking) {
 		require.Equal(t, frame, at.frame())
 	}
 	return at, engine, watch
-}
-
-func TestANewFrameIsImportedWithoutTheRowsBeforeIt(t *testing.T) {
-	t.Parallel()
-	at, engine, watch := following(t)
-	// Whoever reads this row refuses the run.
-	require.NoError(t, engine.Exec(t.Context(), "UPDATE _smithers_frames SET frame_no = -1 WHERE run_id = 'run-a' AND frame_no = 2"))
-	require.NoError(t, watch.Look(t.Context())) // no frame is new
-	for frame := int64(7); frame <= 9; frame++ {
-		at.step(engine, "run-a", frame, "files")
-		require.NoError(t, watch.Look(t.Context()))
-		require.Equal(t, frame, at.frame())
-	}
-	require.NoError(t, engine.Exec(t.Context(), "UPDATE _smithers_frames SET frame_no = 2 WHERE run_id = 'run-a' AND frame_no = -1"))
-	at.exact(engine, watch)
-}
-
-func TestFramesAreKnownAfterThePassesOverEverythingBetweenThem(t *testing.T) {
-	t.Parallel()
-	at, engine, watch := following(t)
-	tip := at.tip()
-	for looks := 0; looks < 100 && at.tip() == tip; looks++ {
-		require.NoError(t, watch.Look(t.Context()))
-	}
-	require.NotEqual(t, tip, at.tip(), "the rest of the rows")
-	require.NoError(t, engine.Exec(t.Context(), "UPDATE _smithers_frames SET frame_no = -1 WHERE run_id = 'run-a' AND frame_no = 2"))
-	at.step(engine, "run-a", 7, "files")
-	require.NoError(t, watch.Look(t.Context()))
-	require.EqualValues(t, 7, at.frame())
-	require.NoError(t, engine.Exec(t.Context(), "UPDATE _smithers_frames SET frame_no = 2 WHERE run_id = 'run-a' AND frame_no = -1"))
-	at.exact(engine, watch)
 }
 
 func TestWhatWasSentAfterAFrameThatComesInLaterStays(t *testing.T) {

@@ -10,9 +10,6 @@ type Attempt struct {
 	Attempt snapshot.Attempt
 	Log     string          // "" if the row has no log
 	Wait    *tables.WaitRow // nil if the attempt is not a wait
-	// Done means that an earlier pass stored the ended attempt in the journal, and did so after the first frame
-	// that followed the attempt's end. The journal of the attempt is then complete.
-	Done bool
 }
 
 // EndedBy reports whether the attempt ended at atMs or before.

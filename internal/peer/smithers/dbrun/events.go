@@ -19,10 +19,10 @@ type Events struct {
 	captured      map[int64]int // the index of the last SnapshotCaptured of each frame, by Smithers' number of the frame
 }
 
-// listEvents returns the events of a run: the known events, and then the events of rows, which are rows of
-// _smithers_events. run is the run's id, and workflow is the name of its workflow.
-func listEvents(run, workflow string, known []Event, rows []source.Row) Events {
-	l := Events{run: run, workflow: workflow, All: known}
+// listEvents returns the events of a run. rows are its rows of _smithers_events. run is the run's id, and workflow is
+// the name of its workflow.
+func listEvents(run, workflow string, rows []source.Row) Events {
+	l := Events{run: run, workflow: workflow}
 	for _, row := range rows {
 		l.All = append(l.All, peerEventOf(row))
 	}
@@ -34,7 +34,7 @@ func listEvents(run, workflow string, known []Event, rows []source.Row) Events {
 func (l *Events) index() {
 	l.captured = make(map[int64]int)
 	for i, e := range l.All {
-		if e.Row != nil && e.frameNo != tables.NoNumber {
+		if e.frameNo != tables.NoNumber {
 			l.captured[e.frameNo] = i
 		}
 	}
@@ -49,11 +49,11 @@ func (l *Events) Between(from, upTo int) []Event {
 
 // Event is a row of _smithers_events.
 type Event struct {
-	Row     source.Row // nil for an event that Run.Seen has stripped
-	atMs    int64      // 0 if the row has no time
-	kind    string     // "" if the row has no type
-	frameNo int64      // the frame of a SnapshotCaptured; tables.NoNumber for other types
-	node    string     // the node's key of an ApprovalRequested or SnapshotCaptured; "" for other types
+	Row     source.Row
+	atMs    int64  // 0 if the row has no time
+	kind    string // "" if the row has no type
+	frameNo int64  // the frame of a SnapshotCaptured; tables.NoNumber for other types
+	node    string // the node's key of an ApprovalRequested or SnapshotCaptured; "" for other types
 }
 
 // is reports whether e and stored, an event in the repository, have the same type and time.

@@ -52,8 +52,13 @@ func (p *Run) readThese(names ...string) (err error) {
 		p.Heads[i].AtMs = dbrow.OurTime(p.Heads[i].AtMs)
 	}
 	p.Rows = make(map[string][]source.Row)
-	if err := p.readRows(names...); err != nil {
-		return err
+	for _, table := range names {
+		for row, err := range p.Tx.Rows(table, p.ID) {
+			if err != nil {
+				return err
+			}
+			p.Rows[table] = append(p.Rows[table], row)
+		}
 	}
 	p.Trees = Trees{}
 	for _, row := range p.Rows[tables.Frames] {
@@ -66,51 +71,28 @@ func (p *Run) readThese(names ...string) (err error) {
 	return nil
 }
 
-// readRows adds the run's rows in the named tables to p.Rows.
-func (p *Run) readRows(names ...string) error {
-	for _, table := range names {
-		for row, err := range p.Tx.Rows(table, p.ID) {
-			if err != nil {
-				return err
-			}
-			p.Rows[table] = append(p.Rows[table], row)
-		}
-	}
-	return nil
-}
-
-// sortIn sets p.Attempts, p.Calls, p.Scores, p.Events, p.Mail and p.Copies from p.Rows. If the run never ran, sortIn also sets its
+// sortIn sets p.Attempts, p.Calls, p.Scores, p.Events, p.Mail and p.Copies from p.Rows. It skips invalid rows. If the run never ran, sortIn also sets its
 // status to pending.
 func (p *Run) sortIn() {
 	for _, row := range p.Rows[tables.Attempts] {
 		p.addAttempt(row)
 	}
-	p.sortInCalls()
-	p.sortInScores()
-	p.Events = listEvents(p.ID, p.Ours.Workflow, nil, p.Rows[tables.Events])
-	p.Mail = ReadMail(p.Rows, p.Attempts, p.Events.All, p.Ours.CreatedAtMs)
-	if p.neverRan() {
-		p.Ours.Status = snapshot.RunPending
-	}
-	p.Copies = p.All.OfRun(p.Row, p.Rows[tables.Attempts])
-}
-
-// sortInCalls sets p.Calls from p.Rows. It skips invalid rows.
-func (p *Run) sortInCalls() {
 	for _, row := range p.Rows[tables.ToolCalls] {
 		if c, ok := tables.ReadToolCall(row); ok {
 			p.Calls = append(p.Calls, c)
 		}
 	}
-}
-
-// sortInScores sets p.Scores from p.Rows. It skips invalid rows.
-func (p *Run) sortInScores() {
 	for _, row := range p.Rows[tables.Scorers] {
 		if s, ok := tables.ReadScore(row); ok {
 			p.Scores = append(p.Scores, s)
 		}
 	}
+	p.Events = listEvents(p.ID, p.Ours.Workflow, p.Rows[tables.Events])
+	p.Mail = ReadMail(p.Rows, p.Attempts, p.Events.All, p.Ours.CreatedAtMs)
+	if p.neverRan() {
+		p.Ours.Status = snapshot.RunPending
+	}
+	p.Copies = p.All.OfRun(p.Row, p.Rows[tables.Attempts])
 }
 
 // addAttempt adds the attempt of a row of _smithers_attempts to p.Attempts, with its wait if it is a wait. It
@@ -130,5 +112,5 @@ func (p *Run) addAttempt(row source.Row) {
 // neverRan reports whether the run is a fork that was never started: it has no start time, no attempts and no
 // rendered trees. In Smithers, such a fork has the status of its parent.
 func (p *Run) neverRan() bool {
-	return p.Fork != nil && p.Ours.StartedAtMs == nil && len(p.Attempts) == 0 && len(p.Trees.Rows) == 0 && (p.Had == nil || p.Had.rendered == 0)
+	return p.Fork != nil && p.Ours.StartedAtMs == nil && len(p.Attempts) == 0 && len(p.Trees.Rows) == 0
 }

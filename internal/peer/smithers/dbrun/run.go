@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Run is one run in a database. A pass reads the Run once and then does not change the Run, with two exceptions.
-// Events.PutKnownFirst reorders the events before the pass drafts anything. At the end, Seen reuses the slices.
+// Run is one run in a database. A pass reads the Run once and then does not change the Run, with one exception:
+// Events.PutKnownFirst reorders the events before the pass drafts anything.
 type Run struct {
 	RunRow
 
@@ -32,5 +32,4 @@ type Run struct {
 	Mail     Mail
 	Events   Events
 	Copies   *workcopy.Run
-	Had      *SeenRows // the earlier rows if ReadLater has read the run; else nil
 }

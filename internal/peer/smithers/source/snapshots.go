@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -27,12 +26,7 @@ type Head struct {
 
 // Heads returns the heads of a run's snapshots, sorted by frame. If the database has no table of snapshots, the
 // result is nil. If the table lacks a column or a row is invalid, the error wraps ErrDamaged.
-func (t *Tx) Heads(run string) ([]Head, error) { return t.heads(run, "") }
-
-// heads returns the heads of a run's snapshots that match condition, sorted by frame. condition is SQL that begins
-// with " AND ", and args has its parameters. If condition is "", all snapshots of the run match. The errors are
-// those of Heads.
-func (t *Tx) heads(run, condition string, args ...any) ([]Head, error) {
+func (t *Tx) Heads(run string) ([]Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil {
 		return nil, nil
@@ -41,7 +35,7 @@ func (t *Tx) heads(run, condition string, args ...any) ([]Head, error) {
 		return nil, damaged("table %s lacks columns", snapshotsTable)
 	}
 	rows, err := t.kept.query(`SELECT +frame_no, +created_at_ms, +content_hash FROM `+snapshotsTable+
-		` WHERE run_id = ? COLLATE BINARY`+condition+` ORDER BY frame_no`, slices.Insert(args, 0, any(run))...)
+		` WHERE run_id = ? COLLATE BINARY ORDER BY frame_no`, run)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,13 @@ const (
 	noChangeDelta = `{"version":1,"ops":[]}`
 )
 
+// The operations of a delta, as JSON.
+const (
+	setOp    = `"set"`
+	insertOp = `"insert"`
+	removeOp = `"remove"`
+)
+
 // Inflate returns the rendered tree of a frame in canonical form. xml is the frame's column xml_json. If encoding
 // is DeltaFrame, xml is a delta: a list of changes to before, the tree of the previous frame. before is "" if
 // there is no previous frame. With any other encoding, xml is the tree.
@@ -40,10 +47,7 @@ func Inflate(before, xml, encoding string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if tree, err = canonical(tree); err != nil {
-		return "", err
-	}
-	text, err := appendJSON(nil, tree, 0)
+	text, err := appendCanonical(nil, tree)
 	return string(text), err
 }
 
@@ -58,11 +62,11 @@ func applyDelta(before, xml string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if version := delta.member("version"); version == nil || version.kind != numberNode || version.text != "1" {
+	if version := delta.member("version"); version == nil || version.text != "1" {
 		return nil, damaged("a frame's delta has an unknown version")
 	}
 	ops := delta.member("ops")
-	if ops == nil || ops.kind != arrayNode {
+	if !ops.is('[') {
 		return nil, damaged("a frame's delta has no operations")
 	}
 	for i, op := range ops.items {
@@ -79,15 +83,15 @@ func applyDelta(before, xml string) (*node, error) {
 func applyOp(root, op *node) (*node, error) {
 	path, value := op.member("path"), op.member("value")
 	name := op.member("op")
-	if name == nil || name.kind != stringNode || path == nil || path.kind != arrayNode {
+	if !name.is('"') || !path.is('[') {
 		return nil, damaged("the operation is invalid")
 	}
-	if value == nil && name.text != "remove" {
+	if value == nil && name.text != removeOp {
 		return nil, damaged("the operation has no value")
 	}
 	if len(path.items) == 0 {
-		if name.text == "remove" {
-			value = &node{kind: nullNode}
+		if name.text == removeOp {
+			value = &node{text: "null"}
 		}
 		return value, nil
 	}
@@ -106,10 +110,10 @@ func applyOp(root, op *node) (*node, error) {
 // step follows one segment of a path from n. The segment is the name of a member if n is an object, or the index
 // of an item if n is an array. step returns the member or the item, or nil if n has no such value.
 func (n *node) step(segment *node) *node {
-	if segment.kind == stringNode {
-		return n.member(segment.text)
+	if segment.is('"') {
+		return n.members[segment.text]
 	}
-	if i := segment.index(); n.kind == arrayNode && i >= 0 && i < len(n.items) {
+	if i := segment.index(); n.is('[') && i >= 0 && i < len(n.items) {
 		return n.items[i]
 	}
 	return nil
@@ -118,24 +122,24 @@ func (n *node) step(segment *node) *node {
 // index returns the number of n, a segment of a path, as an array index. It returns -1 if n is not an integer number.
 func (n *node) index() int {
 	i, err := strconv.Atoi(n.text)
-	if n.kind != numberNode || err != nil {
+	if err != nil {
 		return -1
 	}
 	return i
 }
 
-// change applies an operation to n, an object or an array. op is the name of the operation: "set", "remove" or, for an
-// array, "insert". at has the name of a member or the index of an item. value is the new value; "remove" ignores it.
+// change applies an operation to n, an object or an array. op is the operation: setOp, removeOp or, for an
+// array, insertOp. at has the name of a member or the index of an item. value is the new value; "remove" ignores it.
 //
 // change returns false and changes nothing in three cases: op is unknown, at is not a name for an object or not an
 // index for an array, or the addressed member or item does not exist. In an object, "set" also adds a new member. In an
 // array, "insert" also adds an item at the end.
 func (n *node) change(op string, at, value *node) bool {
-	if n.kind == objectNode && at.kind == stringNode {
+	if n.is('{') && at.is('"') {
 		switch {
-		case op == "set":
+		case op == setOp:
 			n.set(at.text, value)
-		case op == "remove" && n.members[at.text] != nil:
+		case op == removeOp && n.members[at.text] != nil:
 			n.remove(at.text)
 		default:
 			return false
@@ -143,15 +147,15 @@ func (n *node) change(op string, at, value *node) bool {
 		return true
 	}
 	i := at.index()
-	if n.kind != arrayNode || i < 0 || i > len(n.items) || i == len(n.items) && op != "insert" {
+	if !n.is('[') || i < 0 || i > len(n.items) || i == len(n.items) && op != insertOp {
 		return false
 	}
 	switch op {
-	case "set":
+	case setOp:
 		n.items[i] = value
-	case "insert":
+	case insertOp:
 		n.items = slices.Insert(n.items, i, value)
-	case "remove":
+	case removeOp:
 		n.items = slices.Delete(n.items, i, i+1)
 	default:
 		return false

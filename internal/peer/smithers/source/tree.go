@@ -4,42 +4,101 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 )
 
-// node is a JSON value with the semantics of JavaScript: strings of UTF-16, which may have unpaired
-// surrogates, numbers of type double, and objects with ordered members.
+// The limits of a tree. A tree of 16 MiB has some hundred thousand tasks.
+const (
+	deepest     = 10_000   // the greatest depth of nested JSON values
+	largestTree = 16 << 20 // the greatest size in bytes
+)
+
+var errTooDeep = damaged("JSON is nested deeper than %d", deepest)
+
+// node is a JSON value with the spelling that it has in a text. JavaScript's JSON.stringify wrote the texts, so that equal
+// values have equal spellings.
 type node struct {
-	kind    nodeKind
-	text    string           // a string, encoded by appendRune; a number, as JavaScript writes it; true or false
+	text    string           // a string with its quotes, a number or a word; "{" of an object, "[" of an array
 	items   []*node          // of an array
-	members map[string]*node // of an object
+	members map[string]*node // of an object, by their names with quotes
 	names   []string         // of the members, in insertion order
 }
 
-// nodeKind is the type of a JSON value.
-type nodeKind uint8
-
-const (
-	nullNode nodeKind = iota
-	boolNode          // its text is true or false
-	numberNode
-	stringNode
-	arrayNode
-	objectNode
-)
-
-// member returns the member of n with the given name, or nil if n is nil, is not an object, or has no such
-// member.
-func (n *node) member(name string) *node {
-	if n == nil || n.kind != objectNode {
-		return nil
+// parse returns the JSON value in text. If an object has several members with the same name, the last of these members
+// counts. If text is not valid JSON or is nested deeper than deepest, the error wraps ErrDamaged.
+func parse(text string) (*node, error) {
+	d := &decoder{text: []byte(text)}
+	if !utf8.Valid(d.text) {
+		return nil, damaged("JSON is not UTF-8")
 	}
-	return n.members[name]
+	if jsontext.DeeperThan(d.text, deepest) {
+		return nil, errTooDeep
+	}
+	end := jsontext.ValueEnd(d.text, jsontext.SkipSpace(d.text, 0))
+	if end < 0 || jsontext.SkipSpace(d.text, end) < len(d.text) {
+		return nil, damaged("JSON is malformed")
+	}
+	return d.value(), nil
 }
 
-// set sets a member of the object n. name is the name of the member, and value is its new value. A new member
-// comes last. An existing member keeps its position.
+// decoder decodes valid JSON. at is the offset of what is not decoded yet.
+type decoder struct {
+	text []byte
+	at   int
+}
+
+// value decodes the next JSON value.
+func (d *decoder) value() *node {
+	d.at = jsontext.SkipSpace(d.text, d.at)
+	start := d.at
+	switch d.text[start] {
+	case '{':
+		object := &node{text: "{", members: make(map[string]*node)}
+		for d.more('}') {
+			name := d.value().text
+			d.at = jsontext.SkipSpace(d.text, d.at) + len(":")
+			object.set(name, d.value())
+		}
+		return object
+	case '[':
+		array := &node{text: "["}
+		for d.more(']') {
+			array.items = append(array.items, d.value())
+		}
+		return array
+	}
+	d.at = jsontext.ValueEnd(d.text, start)
+	return &node{text: string(d.text[start:d.at])}
+}
+
+// more skips the bracket or the comma before the next element, and reports whether there is one. If not, it skips the closing bracket.
+func (d *decoder) more(closing byte) bool {
+	if d.at = jsontext.SkipSpace(d.text, d.at); d.text[d.at] != closing {
+		d.at = jsontext.SkipSpace(d.text, d.at+1)
+	}
+	if d.text[d.at] == closing {
+		d.at++
+		return false
+	}
+	return true
+}
+
+// is reports whether n is a value that begins with kind: '{' for an object, '[' for an array, '"' for a string.
+func (n *node) is(kind byte) bool { return n != nil && n.text[0] == kind }
+
+// member returns the member of n with the given name, which needs no escapes. It returns nil if n is nil, is not an object,
+// or has no such member.
+func (n *node) member(name string) *node {
+	if !n.is('{') {
+		return nil
+	}
+	return n.members[`"`+name+`"`]
+}
+
+// set sets a member of the object n. name is the name of the member with its quotes, and value is its new value. A new
+// member comes last. An existing member keeps its position.
 func (n *node) set(name string, value *node) {
 	if _, ok := n.members[name]; !ok {
 		n.names = append(n.names, name)
@@ -53,138 +112,122 @@ func (n *node) remove(name string) {
 	n.names = slices.DeleteFunc(n.names, func(other string) bool { return other == name })
 }
 
-// ordered returns the names of n's members in JavaScript's order: array indexes by number, then the other
-// names in insertion order. The caller must not change the result.
-func (n *node) ordered() []string {
-	indexed := slices.ContainsFunc(n.names, func(name string) bool { _, ok := arrayIndex(name); return ok })
-	if !indexed {
-		return n.names
-	}
-	names := slices.Clone(n.names)
-	slices.SortStableFunc(names, func(a, b string) int {
-		x, xOK := arrayIndex(a)
-		y, yOK := arrayIndex(b)
-		switch {
-		case xOK && yOK:
-			return cmp.Compare(x, y)
-		case xOK:
-			return -1
-		case yOK:
-			return 1
-		}
-		return 0
-	})
-	return names
-}
-
-// arrayIndex returns the number in name, and reports whether JavaScript treats name as an array index. An array
-// index is an integer from 0 to 2^32 - 2 without leading zeros.
-func arrayIndex(name string) (uint32, bool) {
-	if name == "" || name[0] < '0' || name[0] > '9' || len(name) > 1 && name[0] == '0' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(name, 10, 32)
-	return uint32(n), err == nil && n < 1<<32-1
-}
-
-// isTrue reports whether JavaScript treats n as true in a condition: n is not null, false, 0 or an empty string.
-func (n *node) isTrue() bool {
-	switch n.kind {
-	case nullNode:
-		return false
-	case boolNode:
-		return n.text == "true"
-	case numberNode:
-		return n.text != "0"
-	case stringNode:
-		return n.text != ""
-	default:
-		return true
-	}
-}
-
-// canonical returns root in the form in which Smithers writes and hashes a rendered tree. In this form, each
-// element has only the known members, in a fixed order, and its properties are sorted. If JavaScript treats root
+// appendCanonical appends root to the slice to in the form in which Smithers writes and hashes a rendered tree. In this
+// form, each element has only the known members, in a fixed order, and its properties are sorted. If JavaScript treats root
 // as false, the result is null. If a value is not a valid element, the error wraps ErrDamaged.
-func canonical(root *node) (*node, error) {
-	if !root.isTrue() {
-		return &node{kind: nullNode}, nil
+func appendCanonical(to []byte, root *node) ([]byte, error) {
+	if slices.Contains([]string{"null", "false", "0", `""`}, root.text) {
+		return append(to, "null"...), nil
 	}
-	return canonicalElement(root, 0)
+	return appendElement(to, root, 0)
 }
 
-// canonicalElement returns the canonical form of an element and its children. from is the element. A text has only
-// the members kind and text. Any other element has kind, tag, props and children. depth is the number of JSON
-// arrays and objects around the element. If depth is greater than deepest, the error is errTooDeep.
-func canonicalElement(from *node, depth int) (*node, error) {
-	if from.kind != objectNode {
+// appendElement appends the canonical form of an element and its children. A text has only the members kind and text. Any
+// other element has kind, tag, props and children. depth is the number of JSON arrays and objects around the element. If
+// depth is greater than deepest, the error is errTooDeep.
+func appendElement(to []byte, n *node, depth int) (_ []byte, err error) {
+	switch {
+	case !n.is('{'):
 		return nil, damaged("a tree has a value that is not an element")
-	}
-	if depth > deepest {
+	case depth > deepest:
 		return nil, errTooDeep
 	}
-	to := &node{kind: objectNode, members: make(map[string]*node, 4), names: make([]string, 0, 4)}
-	if kind := from.member("kind"); kind != nil && kind.kind == stringNode && kind.text == "text" {
-		to.set("kind", kind)
-		if text := from.member("text"); text != nil {
-			to.set("text", text)
+	if kind := n.member("kind"); kind != nil && kind.text == `"text"` {
+		if to, err = appendMember(append(to, `{"kind":"text"`...), n, "text", depth); err != nil {
+			return nil, err
 		}
-		return to, nil
+		return append(to, '}'), nil
 	}
-	to.set("kind", &node{kind: stringNode, text: "element"})
-	if tag := from.member("tag"); tag != nil {
-		to.set("tag", tag)
-	}
-	props, err := sortedProps(from.member("props"))
-	if err != nil {
+	if to, err = appendMember(append(to, `{"kind":"element"`...), n, "tag", depth); err != nil {
 		return nil, err
 	}
-	to.set("props", props)
-	children := from.member("children")
-	if children == nil || children.kind != arrayNode {
+	if to, err = appendProps(append(to, `,"props":`...), n.member("props"), depth); err != nil {
+		return nil, err
+	}
+	children := n.member("children")
+	if !children.is('[') {
 		return nil, damaged("an element has no list of children")
 	}
-	items := make([]*node, len(children.items))
+	to = append(to, `,"children":[`...)
 	for i, child := range children.items {
+		if i > 0 {
+			to = append(to, ',')
+		}
 		// A child is inside both its parent's object and the array of children.
-		if items[i], err = canonicalElement(child, depth+2); err != nil {
+		if to, err = appendElement(to, child, depth+2); err != nil {
 			return nil, err
 		}
 	}
-	to.set("children", &node{kind: arrayNode, items: items})
-	return to, nil
+	return append(to, "]}"...), nil
 }
 
-// sortedProps returns the properties of an element, sorted by name. If props is nil or null, the result is an
-// empty object. If props is any other value than an object, the error wraps ErrDamaged.
-func sortedProps(props *node) (*node, error) {
+// appendMember appends a comma and the member of n with the given name, if n has this member.
+func appendMember(to []byte, n *node, name string, depth int) ([]byte, error) {
+	value := n.member(name)
+	if value == nil {
+		return to, nil
+	}
+	return appendJSON(append(to, `,"`+name+`":`...), value, depth+1)
+}
+
+// appendProps appends the properties of an element, sorted by name. If props is nil or null, it appends an empty object. If
+// props is any other value than an object, the error wraps ErrDamaged.
+func appendProps(to []byte, props *node, depth int) ([]byte, error) {
 	switch {
-	case props == nil || props.kind == nullNode:
-		return &node{kind: objectNode}, nil
-	case props.kind != objectNode:
+	case props == nil || props.text == "null":
+		return append(to, "{}"...), nil
+	case !props.is('{'):
 		return nil, damaged("an element's properties are not an object")
 	}
 	sorted := *props
-	sorted.names = slices.Clone(props.names)
-	slices.SortFunc(sorted.names, compareUTF16)
-	return &sorted, nil
+	sorted.names = slices.SortedFunc(slices.Values(props.names), compareNames)
+	return appendJSON(to, &sorted, depth+1)
 }
 
-// compareUTF16 compares two strings by their UTF-16 code units, as JavaScript does.
-func compareUTF16(a, b string) int { return slices.Compare(units(a), units(b)) }
+// compareNames compares the names of two properties, with their quotes, in JavaScript's order: array indexes by number, then
+// the other names by their UTF-16 code units.
+func compareNames(a, b string) int {
+	x, xErr := strconv.ParseUint(a[1:len(a)-1], 10, 32)
+	y, yErr := strconv.ParseUint(b[1:len(b)-1], 10, 32)
+	switch {
+	case xErr == nil && yErr == nil:
+		return cmp.Compare(x, y)
+	case xErr == nil:
+		return -1
+	case yErr == nil:
+		return 1
+	}
+	return jsontext.CompareUTF16(jsontext.Unquote([]byte(a)), jsontext.Unquote([]byte(b)))
+}
 
-// units returns the UTF-16 code units of s, a string in appendRune's encoding.
-func units(s string) []uint16 {
-	list := make([]uint16, 0, len(s))
-	for s != "" {
-		r, n := decodeRune(s)
-		s = s[n:]
-		if utf16.RuneLen(r) == 2 {
-			high, low := utf16.EncodeRune(r)
-			list = append(list, uint16(high), uint16(low))
-		} else {
-			list = append(list, uint16(r))
+// appendJSON appends n, a JSON value, to the slice to, without white space. It returns the extended slice. depth is the
+// number of arrays and objects around n. If n or a value inside n is deeper than deepest, the error is errTooDeep.
+func appendJSON(to []byte, n *node, depth int) (_ []byte, err error) {
+	if depth > deepest {
+		return nil, errTooDeep
+	}
+	to = append(to, n.text...)
+	for i, item := range n.items {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		if to, err = appendJSON(to, item, depth+1); err != nil {
+			return nil, err
 		}
 	}
-	return list
+	for i, name := range n.names {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		if to, err = appendJSON(append(append(to, name...), ':'), n.members[name], depth+1); err != nil {
+			return nil, err
+		}
+	}
+	switch n.text {
+	case "[":
+		to = append(to, ']')
+	case "{":
+		to = append(to, '}')
+	}
+	return to, nil
 }

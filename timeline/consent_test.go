@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/clonekey"
 	"github.com/git-smithers/git-smithers/internal/consent"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -167,7 +166,7 @@ func TestWithoutAFolderOfTheUserConsentHoldsForOneCommand(t *testing.T) {
 		s := at(t, repo.Dir, append(repo.Env, env...))
 		agree(t, s, flow)
 		assert.False(t, mayRun(t, s, flow), name)
-		_, err := clonekey.Own(s)
+		_, err := consent.OwnKey(s)
 		assert.Equal(t, fault.WriteFailed, fault.CodeOf(err), name)
 	}
 }

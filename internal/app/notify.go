@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/app/traces"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/engine"
 	"github.com/git-smithers/git-smithers/internal/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/notify"
@@ -33,10 +33,10 @@ func (d *Desk) Notify(ctx context.Context, head *timeline.Head) {
 
 // sendTrace hands the trace of the run of head to the collector if the run has ended. A failure is a warning.
 func (d *Desk) sendTrace(head *timeline.Head) {
-	if d.Collector == nil || !traces.HasEnded(head.Row().Status) {
+	if d.Collector == nil || !telemetry.HasEnded(head.Row().Status) {
 		return
 	}
-	err := traces.Enqueue(d.Store, head)
+	err := telemetry.EnqueueTrace(d.Store, head)
 	if err == nil {
 		err = d.Collector()
 	}
@@ -53,7 +53,7 @@ func (v *supervisor) sendWaiting() {
 	if v.Collector == nil || v.Now().Sub(v.sent) < resendAfter {
 		return
 	}
-	waiting, err := traces.Queue(v.Store)
+	waiting, err := telemetry.QueuedTraces(v.Store)
 	if err == nil && len(waiting) > 0 {
 		v.sent = v.Now()
 		err = v.Collector()

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/clonekey"
+	"github.com/git-smithers/git-smithers/internal/consent"
 	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -48,7 +48,7 @@ func (c *Cache) Find(ctx context.Context, sum string) (*Entry, error) {
 	if err != nil || at.IsZero() {
 		return nil, explain(err)
 	}
-	key, err := clonekey.Of(c.store)
+	key, err := consent.KeyOf(c.store)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (c *Cache) All(ctx context.Context) iter.Seq2[*Entry, error] {
 		if tree.IsZero() {
 			return
 		}
-		key, err := clonekey.Of(c.store)
+		key, err := consent.KeyOf(c.store)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -134,7 +134,7 @@ func (c *Cache) Put(ctx context.Context, e *Entry) error {
 	if int64(len(e.Output)) > MaxOutput || len(e.Files) > MaxFiles {
 		return fault.New(fault.LimitExceeded, "the result of task %s is too large for the cache", e.Node())
 	}
-	key, err := clonekey.Own(c.store)
+	key, err := consent.OwnKey(c.store)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/clonekey"
+	"github.com/git-smithers/git-smithers/internal/consent"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -104,7 +104,7 @@ func (e *Entry) encode(w objstore.Writer, key []byte) objstore.ID {
 	if len(files) > 0 {
 		folder = append(folder, objstore.TreeEntry{Name: filesFolder, Mode: objstore.ModeTree, ID: w.Add(objstore.Tree, objstore.EncodeTree(files))})
 	}
-	doc.Seal = clonekey.Seal(key, doc.sealed())
+	doc.Seal = consent.Seal(key, doc.sealed())
 	text, _ := json.MarshalIndent(doc, "", "  ") //nolint:errchkjson // texts and numbers encode always
 	folder = append(folder, objstore.TreeEntry{Name: entryFile, Mode: objstore.ModeFile, ID: w.Add(objstore.Blob, append(text, '\n'))})
 	return w.Add(objstore.Tree, objstore.EncodeTree(folder))
@@ -134,7 +134,7 @@ func decode(r objstore.Reader, key []byte, sum string, folder objstore.ID, whole
 	e := &Entry{
 		Sum: sum, Key: doc.Key, Run: doc.Run, Frame: doc.Frame, Iteration: doc.Iteration, Attempt: doc.Attempt, CreatedAtMs: doc.CreatedAtMs,
 		TookMs: doc.TookMs, Table: doc.Table, SchemaSig: doc.SchemaSig, Bytes: doc.Bytes,
-		Own: clonekey.Fits(key, doc.sealed(), doc.Seal),
+		Own: consent.Fits(key, doc.sealed(), doc.Seal),
 	}
 	if e.Key.Sum() != sum {
 		return nil, altered(sum, "it has another key")

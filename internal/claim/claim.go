@@ -1,5 +1,5 @@
 // Package claim claims runs for this process. It also keeps this machine's files about the runs that this machine
-// executes: their running commands, and the logs of attempts that have not ended.
+// executes: their running commands, the logs of attempts that have not ended, and who is at work in which working copy.
 package claim
 
 import (

@@ -154,7 +154,7 @@ func commandEnv(run, name string) ([]string, bool) {
 // the command starts.
 func AttemptEnv(run, node string, iteration, attempt int) []string {
 	return []string{
-		"SMITHERS_RUN_ID=" + run,
+		runVariable + "=" + run,
 		"SMITHERS_NODE_ID=" + node,
 		"SMITHERS_ITERATION=" + strconv.Itoa(iteration),
 		"SMITHERS_ATTEMPT=" + strconv.Itoa(attempt),

@@ -1,5 +1,9 @@
 // Package consent keeps strangers' commands from running: a workflow runs in a clone only if a user of the clone agreed
-// to its bytes.
+// to its bytes. It keeps the key with which the clone seals what acts on behalf of its user: consent to commands, schedules, results of tasks.
+//
+// The key has two halves. One is in the private folder, and the other, the token, in the user's own folder, outside of every repository. The
+// key also follows from where the repository is. So what came with a clone, a fetch or a bundle, and what is in a copy of the repository,
+// is known as somebody else's.
 package consent
 
 import (
@@ -11,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/clonekey"
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -40,7 +43,7 @@ func (c Workflow) Definition() []byte { return bytes.Clone(c.definition) }
 
 // trustedFolder is a folder in the store's private folder. It has a file for each workflow whose commands may run in
 // this clone. The file's name is the workflow's hash. Its first line is namedMark if a user named the workflow's file, and shownMark
-// otherwise. Its second line is the clone's seal of both; see clonekey. A file without that seal is somebody else's, as in a copy of the
+// otherwise. Its second line is the clone's seal of both; see KeyOf. A file without that seal is somebody else's, as in a copy of the
 // repository, or of an earlier version.
 const trustedFolder = "trusted"
 
@@ -107,9 +110,9 @@ func isTrusted(s *timeline.Store, hash string) (noted, named bool, err error) {
 	if err != nil {
 		return false, false, timeline.Explain(err)
 	}
-	key, err := clonekey.Of(s)
+	key, err := KeyOf(s)
 	mark, seal, _ := strings.Cut(string(note), "\n")
-	return clonekey.Fits(key, sealed(hash, mark), strings.TrimSuffix(seal, "\n")), mark == namedMark, err
+	return Fits(key, sealed(hash, mark), strings.TrimSuffix(seal, "\n")), mark == namedMark, err
 }
 
 // sealed returns the text that the seal of a note covers.
@@ -120,7 +123,7 @@ func sealed(hash, mark string) []byte {
 // noteTrusted notes the hash of a workflow to which the user agreed. Only Ask calls noteTrusted. With
 // smithers.fsync, the note is on stable storage afterwards.
 func noteTrusted(s *timeline.Store, hash string, named bool) error {
-	key, err := clonekey.Own(s)
+	key, err := OwnKey(s)
 	if err != nil {
 		return err
 	}
@@ -132,7 +135,7 @@ func noteTrusted(s *timeline.Store, hash string, named bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask decides who may read the repository
 		return timeline.Explain(err)
 	}
-	note := mark + "\n" + clonekey.Seal(key, sealed(hash, mark)) + "\n"
+	note := mark + "\n" + Seal(key, sealed(hash, mark)) + "\n"
 	if err := os.WriteFile(path, []byte(note), 0o666); err != nil || !s.Settings().Fsync { //nolint:gosec // the umask decides who may read the repository
 		return timeline.Explain(err)
 	}

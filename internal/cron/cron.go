@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/clonekey"
+	"github.com/git-smithers/git-smithers/internal/consent"
 	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
@@ -42,7 +42,7 @@ func (t *Table) in(tree objstore.ID) ([]*Schedule, error) {
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	key, err := clonekey.Of(store)
+	key, err := consent.KeyOf(store)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func notFound(id string) error {
 
 // Add adds a schedule and enables it. It sets s.NextAtMs. Code: invalid_schedule if the schedule cannot be or its id is taken.
 func (t *Table) Add(ctx context.Context, s *Schedule) error {
-	key, err := clonekey.Own(t.ref.Store)
+	key, err := consent.OwnKey(t.ref.Store)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (t *Table) AddRows(ctx context.Context, rows []*Schedule) error {
 // Enable lets a schedule fire in this clone, from now on. The caller has the consent of a person to run its workflow. Code:
 // schedule_not_found; invalid_schedule if it cannot fire.
 func (t *Table) Enable(ctx context.Context, id string) (*Schedule, error) {
-	key, err := clonekey.Own(t.ref.Store)
+	key, err := consent.OwnKey(t.ref.Store)
 	if err != nil {
 		return nil, err
 	}

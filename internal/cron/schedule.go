@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/clonekey"
-	"github.com/git-smithers/git-smithers/internal/peer/peerrow"
+	"github.com/git-smithers/git-smithers/internal/consent"
+	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -58,7 +58,7 @@ type Schedule struct {
 	ErrorAtMs   *int64 `json:"errorAtMs,omitempty"` // when
 
 	// Row is the row of Smithers' table _smithers_cron from which the schedule came; nil if it is of ours.
-	Row  peerrow.Row `json:"row,omitempty"`
+	Row  treeref.Row `json:"row,omitempty"`
 	Seal string      `json:"seal,omitempty"` // of what runs and when, by the clone in which it was enabled
 
 	sealed bool // by this clone
@@ -172,7 +172,7 @@ func (s *Schedule) enable(key []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	s.Enabled, s.sealed, s.NextAtMs, s.Seal = true, true, &next, clonekey.Seal(key, s.content())
+	s.Enabled, s.sealed, s.NextAtMs, s.Seal = true, true, &next, consent.Seal(key, s.content())
 	s.Error, s.ErrorAtMs = "", nil
 	return nil
 }
@@ -198,6 +198,6 @@ func decode(text, key []byte) (*Schedule, error) {
 	if s.ID == "" {
 		return nil, errors.New("no schedule: it has no id")
 	}
-	s.sealed = clonekey.Fits(key, s.content(), s.Seal)
+	s.sealed = consent.Fits(key, s.content(), s.Seal)
 	return s, nil
 }

@@ -5,7 +5,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/presence"
+	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -21,7 +21,7 @@ func (r *RestoreJobs) leaveNew(ctx context.Context, job *RestoreJob) error {
 		return nil
 	}
 	unknown, err := r.unknown(ctx, job)
-	if err != nil || len(unknown) == 0 || len(presence.At(r.Store, job.Copy.Root()).Executing(r.Head.Row().ID)) > 0 {
+	if err != nil || len(unknown) == 0 || len(claim.PresenceAt(r.Store, job.Copy.Root()).Executing(r.Head.Row().ID)) > 0 {
 		return err
 	}
 	taken := takenPlaces(job.plan.Changes)

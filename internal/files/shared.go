@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/presence"
+	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -158,7 +158,7 @@ func (r *RestoreJob) refuseBeside(run string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	others := presence.At(r.Store, r.Copy.Root()).Executing(run)
+	others := claim.PresenceAt(r.Store, r.Copy.Root()).Executing(run)
 	if len(others) == 0 {
 		return nil
 	}

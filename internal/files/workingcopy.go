@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/internal/presence"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -70,7 +70,7 @@ func (c *WorkingCopy) For(run, caller string) *WorkingCopy {
 }
 
 // Enter notes that a command of the run of For is at work in the working copy, until Leave.
-func (c *WorkingCopy) Enter() { c.place().Enter(presence.Note{Run: c.run}, c.caller) }
+func (c *WorkingCopy) Enter() { c.place().Enter(claim.PresenceNote{Run: c.run}, c.caller) }
 
 // Leave notes that no command of the run of For is at work in the working copy.
 func (c *WorkingCopy) Leave() { c.place().Leave(c.run) }
@@ -79,7 +79,7 @@ func (c *WorkingCopy) Leave() { c.place().Leave(c.run) }
 func (c *WorkingCopy) Beside() []string { return c.place().Beside(c.run, c.caller, c.store.Now()) }
 
 // place returns the working copy as a place where runs are at work.
-func (c *WorkingCopy) place() presence.Place { return presence.At(c.store, c.Root()) }
+func (c *WorkingCopy) place() claim.Presence { return claim.PresenceAt(c.store, c.Root()) }
 
 // FilledWith returns the files with which OpenWorktree has filled a new working copy, or nil if OpenWorktree has
 // not filled c.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/peer/peerrow"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -28,7 +27,7 @@ func FileOf(key string) string {
 }
 
 // Add adds rows, in the place of earlier rows with the same keys. A row without a key, or that is too large, is left out.
-func (r Rows) Add(ctx context.Context, rows []peerrow.Row) error {
+func (r Rows) Add(ctx context.Context, rows []Row) error {
 	return timeline.Explain(r.Update(ctx, func(batch *objstore.Batch, root objstore.ID) (objstore.ID, error) {
 		folder, err := r.folder(batch, root)
 		if err != nil {
@@ -64,7 +63,7 @@ func (r Rows) Add(ctx context.Context, rows []peerrow.Row) error {
 }
 
 // All returns the rows, sorted by their keys. It leaves out a file that is not such a row.
-func (r Rows) All(ctx context.Context) ([]peerrow.Row, error) {
+func (r Rows) All(ctx context.Context) ([]Row, error) {
 	_, tree, err := r.Root(ctx)
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -74,7 +73,7 @@ func (r Rows) All(ctx context.Context) ([]peerrow.Row, error) {
 }
 
 // In returns the rows in a tree of the ref, as All does.
-func (r Rows) In(tree objstore.ID) ([]peerrow.Row, error) {
+func (r Rows) In(tree objstore.ID) ([]Row, error) {
 	objects := r.Store.Objects()
 	folder, err := r.folder(objects, tree)
 	if err != nil {
@@ -84,17 +83,17 @@ func (r Rows) In(tree objstore.ID) ([]peerrow.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []peerrow.Row
+	var rows []Row
 	for _, f := range files {
-		text, err := objstore.GetBlob(objects, f.ID, peerrow.MaxRow)
+		text, err := objstore.GetBlob(objects, f.ID, maxRow)
 		if errors.Is(err, objstore.ErrNotFound) {
 			return nil, err
 		}
-		if row, ok := peerrow.Decode(text); err == nil && ok && row.Text(r.Key) != "" {
+		if row, ok := decodeRow(text); err == nil && ok && row.Text(r.Key) != "" {
 			rows = append(rows, row)
 		}
 	}
-	slices.SortFunc(rows, func(a, b peerrow.Row) int { return cmp.Compare(a.Text(r.Key), b.Text(r.Key)) })
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Text(r.Key), b.Text(r.Key)) })
 	return rows, nil
 }
 

@@ -6,7 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"github.com/git-smithers/git-smithers/internal/app/traces"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
@@ -42,7 +42,7 @@ What went wrong is in git smithers session status.`,
 			}
 			if send := requests.Collector(s); send != nil {
 				hook.Ended = func(store *timeline.Store, head *timeline.Head) error {
-					if err := traces.Enqueue(store, head); err != nil {
+					if err := telemetry.EnqueueTrace(store, head); err != nil {
 						return err
 					}
 					return send()

@@ -5,7 +5,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"github.com/git-smithers/git-smithers/internal/app/metrics"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
@@ -44,5 +44,5 @@ func runMetrics(ctx context.Context, s *session.Session, store *timeline.Store) 
 	if s.JSON {
 		return s.WriteJSON(term.Document("metrics", term.Member("metrics", families)))
 	}
-	return metrics.Write(s.Out, families)
+	return telemetry.WriteMetrics(s.Out, families)
 }

@@ -8,8 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app"
-	"github.com/git-smithers/git-smithers/internal/app/otlp"
-	"github.com/git-smithers/git-smithers/internal/app/traces"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
@@ -54,7 +53,7 @@ command of a run with a trace gets the span of its attempt as TRACEPARENT.`,
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts := tracesOptions{runs: c.Args().Slice(), send: c.Bool("send")}
 			switch {
-			case opts.send && !otlp.Wanted(s.Env, otlp.Traces):
+			case opts.send && !telemetry.Wanted(s.Env, telemetry.Traces):
 				return fault.New(fault.Usage, "traces --send needs a collector").Hint("set OTEL_EXPORTER_OTLP_ENDPOINT, such as http://localhost:4318")
 			case !opts.send && len(opts.runs) == 0:
 				return fault.New(fault.Usage, "traces needs a run").Hint("`git smithers runs` lists the runs, `git smithers traces --send` sends the traces that wait")
@@ -97,12 +96,12 @@ func printTraces(ctx context.Context, s *session.Session, store *timeline.Store,
 }
 
 // tracesOf returns the requests for the trace of a run, without secrets.
-func tracesOf(s *session.Session, store *timeline.Store, head *timeline.Head) ([]traces.Request, error) {
+func tracesOf(s *session.Session, store *timeline.Store, head *timeline.Head) ([]telemetry.TraceRequest, error) {
 	hide, err := app.SecretHider(store, head.Row().Secrets)
 	if err != nil {
 		return nil, err
 	}
-	return traces.Of(head, s.Env, hide)
+	return telemetry.TracesOf(head, s.Env, hide)
 }
 
 // sendTraces sends the traces of runs, or those that wait. It goes on after a trace that was not sent, and then returns an error.
@@ -111,7 +110,7 @@ func sendTraces(ctx context.Context, s *session.Session, store *timeline.Store, 
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	view, err := requests.StartView(s, "send", string(otlp.Traces))
+	view, err := requests.StartView(s, "send", string(telemetry.Traces))
 	if err != nil {
 		return err
 	}
@@ -134,23 +133,23 @@ func sendTraces(ctx context.Context, s *session.Session, store *timeline.Store, 
 }
 
 // toSend returns the named runs, or the runs whose traces wait.
-func toSend(ctx context.Context, store *timeline.Store, runs []string) ([]traces.Waiting, error) {
+func toSend(ctx context.Context, store *timeline.Store, runs []string) ([]telemetry.WaitingTrace, error) {
 	if len(runs) == 0 {
-		return traces.Queue(store)
+		return telemetry.QueuedTraces(store)
 	}
-	var out []traces.Waiting
+	var out []telemetry.WaitingTrace
 	for _, run := range runs {
 		id, err := store.ResolveRun(ctx, run)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, traces.Waiting{Run: id})
+		out = append(out, telemetry.WaitingTrace{Run: id})
 	}
 	return out, nil
 }
 
 // sendTrace sends the trace of a run. A run that is gone has none.
-func sendTrace(ctx context.Context, s *session.Session, store *timeline.Store, view *requests.View, w traces.Waiting) error {
+func sendTrace(ctx context.Context, s *session.Session, store *timeline.Store, view *requests.View, w telemetry.WaitingTrace) error {
 	head, err := store.Head(ctx, w.Run)
 	if fault.CodeOf(err) == fault.RunNotFound || fault.CodeOf(err) == fault.RunPruned {
 		return w.Done(store)

@@ -4,7 +4,7 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/git-smithers/git-smithers/internal/app/otlp"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/procgroup"
 )
@@ -22,7 +22,7 @@ var tracesCommand = []string{"traces", "--send", "--quiet"}
 
 // Collector returns a function that starts a process which sends the traces that wait, or nil if the environment names no collector. See app.Desk.
 func Collector(s *session.Session) func() error {
-	if !otlp.Wanted(s.Env, otlp.Traces) {
+	if !telemetry.Wanted(s.Env, telemetry.Traces) {
 		return nil
 	}
 	return func() error { return StartDetached(s, tracesCommand...) }

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/internal/app"
-	"github.com/git-smithers/git-smithers/internal/app/metrics"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/cache"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cron"
-	"github.com/git-smithers/git-smithers/internal/peer/vectors"
+	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/internal/upkeep/prune"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -22,7 +22,7 @@ func WholeIndex(ctx context.Context, store *timeline.Store) (*sqliteindex.Index,
 	}
 	for _, table := range []interface {
 		Index(ctx context.Context, index *sqliteindex.Index) error
-	}{cache.Of(store), cron.Of(store), vectors.Of(store)} {
+	}{cache.Of(store), cron.Of(store), treeref.VectorsOf(store)} {
 		if err := table.Index(ctx, index); err != nil {
 			return nil, err
 		}
@@ -32,12 +32,12 @@ func WholeIndex(ctx context.Context, store *timeline.Store) (*sqliteindex.Index,
 
 // ReadMetrics returns the metrics of a store: of its history, and of its files. Labels have placeholders in place of secrets: the names of
 // scorers are stored as they are, and metrics are made to be shown to others.
-func ReadMetrics(ctx context.Context, s *session.Session, store *timeline.Store) ([]metrics.Family, error) {
+func ReadMetrics(ctx context.Context, s *session.Session, store *timeline.Store) ([]telemetry.Family, error) {
 	index, err := WholeIndex(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	families, err := metrics.Read(ctx, index, s.Now())
+	families, err := telemetry.ReadMetrics(ctx, index, s.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -52,5 +52,5 @@ func ReadMetrics(ctx context.Context, s *session.Session, store *timeline.Store)
 			}
 		}
 	}
-	return append(families, metrics.OfFiles(prune.MeasureFiles(store))), nil
+	return append(families, telemetry.FileMetrics(prune.MeasureFiles(store))), nil
 }

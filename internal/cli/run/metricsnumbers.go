@@ -3,7 +3,7 @@ package run
 import (
 	"context"
 
-	"github.com/git-smithers/git-smithers/internal/app/metrics"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -27,11 +27,11 @@ func measure(ctx context.Context, s *session.Session, store *timeline.Store) (*n
 }
 
 // read returns the metrics. It opens the history anew, because the supervisor uses its own meanwhile.
-func (n *numbers) read(ctx context.Context) ([]metrics.Family, error) {
-	var out []metrics.Family
+func (n *numbers) read(ctx context.Context) ([]telemetry.Family, error) {
+	var out []telemetry.Family
 	err := n.s.WithStore(ctx, func(store *timeline.Store) (err error) {
 		out, err = requests.ReadMetrics(ctx, n.s, store)
 		return err
 	})
-	return append(out, metrics.OfProcess(n.store, n.appends, n.retries())...), err
+	return append(out, telemetry.ProcessMetrics(n.store, n.appends, n.retries())...), err
 }

@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/app/metrics"
-	"github.com/git-smithers/git-smithers/internal/app/otlp"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
@@ -96,12 +95,12 @@ func (m *metricsSender) post(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := metrics.EncodeOTLP(families, m.s.Env, m.s.Now())
+	body, err := telemetry.EncodeMetrics(families, m.s.Env, m.s.Now())
 	if err != nil {
 		return err
 	}
 	if m.view == nil {
-		if m.view, err = requests.StartView(m.s, "send", string(otlp.Metrics)); err != nil {
+		if m.view, err = requests.StartView(m.s, "send", string(telemetry.Metrics)); err != nil {
 			m.view = nil
 			return err
 		}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/git-smithers/git-smithers/internal/app/metrics"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -66,7 +66,7 @@ func (m *metricsServer) text(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = metrics.Write(&out, families)
+	err = telemetry.WriteMetrics(&out, families)
 	return out.Bytes(), err
 }
 

@@ -10,7 +10,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app"
-	"github.com/git-smithers/git-smithers/internal/app/otlp"
+	"github.com/git-smithers/git-smithers/internal/app/telemetry"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
@@ -111,7 +111,7 @@ func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest
 // ended or waits. Otherwise it continues until ctx ends or an error occurs. Unless addr is "", Prometheus can read metrics there meanwhile; if the
 // environment names a collector, it gets them as well.
 func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest, addr string) error {
-	if sends := otlp.Wanted(s.Env, otlp.Metrics); sends || addr != "" {
+	if sends := telemetry.Wanted(s.Env, telemetry.Metrics); sends || addr != "" {
 		n, err := measure(ctx, s, store)
 		if err != nil {
 			return err

@@ -18,8 +18,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
-	"github.com/git-smithers/git-smithers/internal/peer/peerrow"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -170,7 +170,7 @@ func runCacheList(ctx context.Context, s *session.Session, store *timeline.Store
 // peerDocument is a row of Smithers' cache with --json.
 type peerDocument struct {
 	Kind string      `json:"kind"`
-	Row  peerrow.Row `json:"row"`
+	Row  treeref.Row `json:"row"`
 }
 
 const (

@@ -11,9 +11,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
-	"github.com/git-smithers/git-smithers/internal/presence"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -58,10 +58,10 @@ func Record(ctx context.Context, s *timeline.Store, speaks *dialect.Dialect, ev 
 // visit notes that the session is at work in the working copy from the beginning of a turn on. The function that it returns
 // notes the end of the turn.
 func (r *recorder) visit() func() {
-	place, run := presence.At(r.store, r.store.Workspace().Root), Run(r.agent, r.ev.Session)
+	place, run := claim.PresenceAt(r.store, r.store.Workspace().Root), Run(r.agent, r.ev.Session)
 	switch r.ev.Kind {
 	case dialect.Prompted, dialect.Calling, dialect.Called, dialect.Delegated, dialect.Compacting:
-		place.Enter(presence.Note{Run: run, Session: true, Variable: r.speaks.Variable}, "")
+		place.Enter(claim.PresenceNote{Run: run, Session: true, Variable: r.speaks.Variable}, "")
 	case dialect.Answered, dialect.Ended, dialect.Started:
 		return func() { place.Leave(run) }
 	case dialect.Ignored, dialect.Labelled:

@@ -8,24 +8,23 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cache"
 	"github.com/git-smithers/git-smithers/internal/cron"
-	"github.com/git-smithers/git-smithers/internal/peer/peerrow"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
-	"github.com/git-smithers/git-smithers/internal/peer/vectors"
+	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // repositoryTables are the tables of Smithers whose rows belong to the repository, with the columns of their keys and what keeps the rows.
 var repositoryTables = map[string]struct {
 	key  string
-	keep func(ctx context.Context, s *timeline.Store, rows []peerrow.Row) error
+	keep func(ctx context.Context, s *timeline.Store, rows []treeref.Row) error
 }{
-	tables.Cache: {"cache_key", func(ctx context.Context, s *timeline.Store, rows []peerrow.Row) error {
+	tables.Cache: {"cache_key", func(ctx context.Context, s *timeline.Store, rows []treeref.Row) error {
 		return cache.Of(s).Peer().Add(ctx, rows)
 	}},
 	tables.Cron: {"cron_id", addSchedules},
-	tables.Vectors: {"id", func(ctx context.Context, s *timeline.Store, rows []peerrow.Row) error {
-		return vectors.Of(s).Add(ctx, rows)
+	tables.Vectors: {"id", func(ctx context.Context, s *timeline.Store, rows []treeref.Row) error {
+		return treeref.VectorsOf(s).Add(ctx, rows)
 	}},
 }
 
@@ -33,7 +32,7 @@ var repositoryTables = map[string]struct {
 // it left out: those without a key, with a text that is not UTF-8, or too large.
 func (im *importJob) keepRepositoryRows(ctx context.Context, tx *source.Tx, table string) (left int64, err error) {
 	kind := repositoryTables[table]
-	var rows []peerrow.Row
+	var rows []treeref.Row
 	for row, err := range tx.Rows(table, "") {
 		if err != nil {
 			return 0, err
@@ -54,8 +53,8 @@ func (im *importJob) keepRepositoryRows(ctx context.Context, tx *source.Tx, tabl
 }
 
 // repositoryRow returns a row as the repository keeps it; false if it cannot.
-func repositoryRow(row source.Row) (peerrow.Row, bool) {
-	out := make(peerrow.Row, len(row))
+func repositoryRow(row source.Row) (treeref.Row, bool) {
+	out := make(treeref.Row, len(row))
 	for column, value := range row {
 		switch value.Kind {
 		case source.Null:
@@ -63,9 +62,9 @@ func repositoryRow(row source.Row) (peerrow.Row, bool) {
 		case source.Int:
 			out[column] = json.Number(strconv.FormatInt(value.Int, 10))
 		case source.Real:
-			out[column] = peerrow.Float(value.Real)
+			out[column] = treeref.Float(value.Real)
 		case source.Blob:
-			out[column] = peerrow.Bytes(value.Bytes)
+			out[column] = treeref.Bytes(value.Bytes)
 		case source.Text:
 			if !utf8.ValidString(value.Bytes) {
 				return nil, false
@@ -77,7 +76,7 @@ func repositoryRow(row source.Row) (peerrow.Row, bool) {
 }
 
 // addSchedules adds the rows of _smithers_cron as schedules that are not enabled.
-func addSchedules(ctx context.Context, s *timeline.Store, rows []peerrow.Row) error {
+func addSchedules(ctx context.Context, s *timeline.Store, rows []treeref.Row) error {
 	schedules := make([]*cron.Schedule, len(rows))
 	for i, row := range rows {
 		schedules[i] = &cron.Schedule{

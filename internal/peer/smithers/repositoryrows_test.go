@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cron"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
-	"github.com/git-smithers/git-smithers/internal/peer/vectors"
+	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -127,7 +127,7 @@ func TestVectorsOfSmithersComeAndGo(t *testing.T) {
 	}
 	index, err := w.store.Details(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, vectors.Of(w.store).Index(t.Context(), index))
+	require.NoError(t, treeref.VectorsOf(w.store).Index(t.Context(), index))
 	shown, err := index.Query(t.Context(), `SELECT id, hex(embedding), chunk_index FROM _smithers_vectors ORDER BY id`)
 	require.NoError(t, err)
 	assert.Equal(t, [][]any{{"v1", "0000803F000000FF", int64(0)}, {"v2", "", nil}}, shown.Rows)

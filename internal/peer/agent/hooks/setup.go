@@ -15,7 +15,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/git-smithers/git-smithers/internal/clonekey"
+	"github.com/git-smithers/git-smithers/internal/consent"
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
@@ -55,7 +55,7 @@ func ForUser(agent *dialect.Dialect, env []string, nowMs int64) (Setup, error) {
 	if !filepath.IsAbs(folder) {
 		return Setup{}, fault.New(fault.Usage, "HOME is not set, so the folder of %s is unknown", agent.Name)
 	}
-	private, err := clonekey.StateFolder(env)
+	private, err := consent.StateFolder(env)
 	return Setup{Agent: agent, User: filepath.Join(folder, filepath.FromSlash(agent.Hooks.User.Name)), Private: private, NowMs: nowMs}, err
 }
 

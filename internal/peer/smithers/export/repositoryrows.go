@@ -6,11 +6,10 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cache"
 	"github.com/git-smithers/git-smithers/internal/cron"
-	"github.com/git-smithers/git-smithers/internal/peer/peerrow"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
-	"github.com/git-smithers/git-smithers/internal/peer/vectors"
+	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -70,7 +69,7 @@ func writeRepositoryRows(ctx context.Context, s *timeline.Store, tx *source.Writ
 	if err := unowned.putOwn(tx, tables.Cron, rows); err != nil {
 		return err
 	}
-	kept, err := vectors.Of(s).All(ctx)
+	kept, err := treeref.VectorsOf(s).All(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func scheduleRow(s *cron.Schedule) source.Row {
 }
 
 // peerRow returns a row that came from Smithers as it was.
-func peerRow(row peerrow.Row) source.Row {
+func peerRow(row treeref.Row) source.Row {
 	out := make(source.Row, len(row))
 	for column := range row {
 		switch value := row.Value(column).(type) {

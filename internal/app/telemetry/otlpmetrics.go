@@ -1,4 +1,4 @@
-package metrics
+package telemetry
 
 import (
 	"encoding/json"
@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/git-smithers/git-smithers/internal/app/otlp"
 )
 
 // cumulative is AGGREGATION_TEMPORALITY_CUMULATIVE: each value counts from the beginning.
@@ -18,11 +16,11 @@ type (
 		ResourceMetrics []otlpResource `json:"resourceMetrics"`
 	}
 	otlpResource struct {
-		Resource     otlp.Resource `json:"resource"`
-		ScopeMetrics []otlpScope   `json:"scopeMetrics"`
+		Resource     resource    `json:"resource"`
+		ScopeMetrics []otlpScope `json:"scopeMetrics"`
 	}
 	otlpScope struct {
-		Scope   otlp.Scope   `json:"scope"`
+		Scope   scope        `json:"scope"`
 		Metrics []otlpMetric `json:"metrics"`
 	}
 	// otlpMetric has one of Sum, Gauge and Histogram.
@@ -41,25 +39,25 @@ type (
 	}
 	// otlpPoint has either Value, or the fields after it.
 	otlpPoint struct {
-		Attributes []otlp.Attribute `json:"attributes,omitempty"`
-		Time       string           `json:"timeUnixNano"`
-		Value      *float64         `json:"asDouble,omitempty"`
-		Count      string           `json:"count,omitempty"`
-		Sum        *float64         `json:"sum,omitempty"`
-		Counts     []string         `json:"bucketCounts,omitempty"`
-		Bounds     []float64        `json:"explicitBounds,omitempty"`
+		Attributes []attribute `json:"attributes,omitempty"`
+		Time       string      `json:"timeUnixNano"`
+		Value      *float64    `json:"asDouble,omitempty"`
+		Count      string      `json:"count,omitempty"`
+		Sum        *float64    `json:"sum,omitempty"`
+		Counts     []string    `json:"bucketCounts,omitempty"`
+		Bounds     []float64   `json:"explicitBounds,omitempty"`
 	}
 )
 
-// EncodeOTLP returns an ExportMetricsServiceRequest in OTLP's JSON encoding, with the names of OpenTelemetry: points instead of underscores, and
+// EncodeMetrics returns an ExportMetricsServiceRequest in OTLP's JSON encoding, with the names of OpenTelemetry: points instead of underscores, and
 // milliseconds instead of seconds. env says who sends.
-func EncodeOTLP(families []Family, env []string, now time.Time) ([]byte, error) {
-	at := otlp.Nanos(now.UnixMilli())
+func EncodeMetrics(families []Family, env []string, now time.Time) ([]byte, error) {
+	at := nanos(now.UnixMilli())
 	all := make([]otlpMetric, 0, len(families))
 	for _, f := range families {
 		all = append(all, ofFamily(f, at))
 	}
-	return json.Marshal(otlpRequest{[]otlpResource{{otlp.Sender(env), []otlpScope{{otlp.Self(), all}}}}})
+	return json.Marshal(otlpRequest{[]otlpResource{{sender(env), []otlpScope{{self(), all}}}}})
 }
 
 // ofFamily returns a metric at a time.
@@ -79,7 +77,7 @@ func ofFamily(f Family, at string) otlpMetric {
 	for _, s := range f.Samples {
 		p := otlpPoint{Time: at, Value: new(s.Value * scale)}
 		for _, l := range s.Labels {
-			p.Attributes = append(p.Attributes, otlp.Text(l.Name, l.Value))
+			p.Attributes = append(p.Attributes, textAttribute(l.Name, l.Value))
 		}
 		points.DataPoints = append(points.DataPoints, p)
 	}

@@ -1,7 +1,4 @@
-// Package traces makes OpenTelemetry traces of runs from their history: a run, its attempts and their tool calls are spans.
-//
-// A trace is made after the fact, so that no run waits for a collector, and none is lost because a collector is away.
-package traces
+package telemetry
 
 import (
 	"cmp"
@@ -9,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/app/otlp"
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/engine/trace"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -23,32 +19,32 @@ const (
 	failed   = 2   // STATUS_CODE_ERROR
 )
 
-// Request is the body of an ExportTraceServiceRequest in OTLP's JSON encoding, in which ids are hexadecimal and 64-bit numbers are texts.
-type Request struct {
+// TraceRequest is the body of an ExportTraceServiceRequest in OTLP's JSON encoding, in which ids are hexadecimal and 64-bit numbers are texts.
+type TraceRequest struct {
 	ResourceSpans []resourceSpans `json:"resourceSpans"`
 }
 
 type resourceSpans struct {
-	Resource   otlp.Resource `json:"resource"`
-	ScopeSpans []scopeSpans  `json:"scopeSpans"`
+	Resource   resource     `json:"resource"`
+	ScopeSpans []scopeSpans `json:"scopeSpans"`
 }
 
 type scopeSpans struct {
-	Scope otlp.Scope `json:"scope"`
-	Spans []Span     `json:"spans"`
+	Scope scope  `json:"scope"`
+	Spans []span `json:"spans"`
 }
 
-// Span is a span of a trace.
-type Span struct {
-	TraceID      string           `json:"traceId"`
-	SpanID       string           `json:"spanId"`
-	ParentSpanID string           `json:"parentSpanId,omitempty"`
-	Name         string           `json:"name"`
-	Kind         int              `json:"kind"`
-	Start        string           `json:"startTimeUnixNano"`
-	End          string           `json:"endTimeUnixNano"`
-	Attributes   []otlp.Attribute `json:"attributes"`
-	Status       *status          `json:"status,omitempty"`
+// span is a span of a trace.
+type span struct {
+	TraceID      string      `json:"traceId"`
+	SpanID       string      `json:"spanId"`
+	ParentSpanID string      `json:"parentSpanId,omitempty"`
+	Name         string      `json:"name"`
+	Kind         int         `json:"kind"`
+	Start        string      `json:"startTimeUnixNano"`
+	End          string      `json:"endTimeUnixNano"`
+	Attributes   []attribute `json:"attributes"`
+	Status       *status     `json:"status,omitempty"`
 }
 
 type status struct {
@@ -62,9 +58,9 @@ const prefix = "smithers."
 // pipeline begins the names of attributes by OpenTelemetry's conventions for CI/CD.
 const pipeline = "cicd.pipeline."
 
-// Of returns the requests that report the run of head, of which none is too large. It returns no requests for a run that never started. Attempts
+// TracesOf returns the requests that report the run of head, of which none is too large. It returns no requests for a run that never started. Attempts
 // that a fork has from its parent belong to the parent. hide takes secrets out of texts: see app.SecretHider.
-func Of(head *timeline.Head, env []string, hide func(string) string) ([]Request, error) {
+func TracesOf(head *timeline.Head, env []string, hide func(string) string) ([]TraceRequest, error) {
 	row := head.Row()
 	if row.StartedAtMs == nil {
 		return nil, nil
@@ -73,10 +69,10 @@ func Of(head *timeline.Head, env []string, hide func(string) string) ([]Request,
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	from := otlp.Sender(env)
-	var out []Request
+	from := sender(env)
+	var out []TraceRequest
 	for part := range slices.Chunk(spans, maxSpans) {
-		out = append(out, Request{[]resourceSpans{{from, []scopeSpans{{otlp.Self(), part}}}}})
+		out = append(out, TraceRequest{[]resourceSpans{{from, []scopeSpans{{self(), part}}}}})
 	}
 	return out, nil
 }
@@ -85,26 +81,26 @@ func Of(head *timeline.Head, env []string, hide func(string) string) ([]Request,
 type maker struct{ hide func(string) string }
 
 // text returns an attribute with a text, without its secrets.
-func (m maker) text(key, of string) otlp.Attribute { return otlp.Text(key, m.hide(of)) }
+func (m maker) text(key, of string) attribute { return textAttribute(key, m.hide(of)) }
 
 // spansOf returns the span of the run, and then the spans of its attempts and tool calls in the order of their starts.
-func spansOf(head *timeline.Head, m maker) ([]Span, error) {
+func spansOf(head *timeline.Head, m maker) ([]span, error) {
 	row, entry := head.Row(), head.Entry()
 	own, parent := trace.Of(row)
 	end := entry.AtMs
 	if row.FinishedAtMs != nil {
 		end = *row.FinishedAtMs
 	}
-	run := Span{
-		TraceID: own.Trace, SpanID: own.Span, ParentSpanID: parent, Name: otlp.Cut("run " + m.hide(row.Workflow)), Kind: server, Start: otlp.Nanos(*row.StartedAtMs), End: otlp.Nanos(max(end, *row.StartedAtMs)),
-		Attributes: []otlp.Attribute{
+	run := span{
+		TraceID: own.Trace, SpanID: own.Span, ParentSpanID: parent, Name: shortened("run " + m.hide(row.Workflow)), Kind: server, Start: nanos(*row.StartedAtMs), End: nanos(max(end, *row.StartedAtMs)),
+		Attributes: []attribute{
 			m.text(prefix+"run_id", row.ID), m.text(prefix+"workflow_name", row.Workflow), m.text(prefix+"status", string(row.Status)),
-			otlp.Text(pipeline+"action.name", "RUN"), m.text(pipeline+"name", row.Workflow), m.text(pipeline+"run.id", row.ID),
+			textAttribute(pipeline+"action.name", "RUN"), m.text(pipeline+"name", row.Workflow), m.text(pipeline+"run.id", row.ID),
 		},
 	}
 	run.ended(pipeline+"result", string(row.Status), "run_failed")
 	if row.Status == snapshot.RunFailed {
-		run.Status = &status{failed, otlp.Cut(m.hide(row.Error))}
+		run.Status = &status{failed, shortened(m.hide(row.Error))}
 	}
 	since := int64(0)
 	if row.Parent != nil {
@@ -136,7 +132,7 @@ func spansOf(head *timeline.Head, m maker) ([]Span, error) {
 		}
 	}
 	slices.SortStableFunc(inner, func(a, b timed) int { return cmp.Compare(a.atMs, b.atMs) })
-	spans := make([]Span, 0, len(inner)+1)
+	spans := make([]span, 0, len(inner)+1)
 	spans = append(spans, run)
 	for _, t := range inner {
 		spans = append(spans, t.span)
@@ -146,7 +142,7 @@ func spansOf(head *timeline.Head, m maker) ([]Span, error) {
 
 // ended adds, by OpenTelemetry's conventions, how what the span is of has ended, if it has: key is the attribute for the result, and reason the class
 // of the error.
-func (s *Span) ended(key, state, reason string) {
+func (s *span) ended(key, state, reason string) {
 	result := map[string]string{snapshot.AttemptFinished: "success", snapshot.AttemptFailed: "failure", snapshot.AttemptCancelled: "cancellation"}[state]
 	if result == "" {
 		return
@@ -154,9 +150,9 @@ func (s *Span) ended(key, state, reason string) {
 	if result == "failure" && reason == "timeout" {
 		result = reason
 	}
-	s.Attributes = append(s.Attributes, otlp.Text(key, result))
+	s.Attributes = append(s.Attributes, textAttribute(key, result))
 	if state == snapshot.AttemptFailed {
-		s.Attributes = append(s.Attributes, otlp.Text("error.type", reason))
+		s.Attributes = append(s.Attributes, textAttribute("error.type", reason))
 	}
 }
 
@@ -183,7 +179,7 @@ func (m maker) addUsage(entry *snapshot.Entry, attempts []timed, newest map[stri
 			var used summary.Usage
 			used.Add(r.Value)
 			span := &attempts[at].span
-			span.Attributes = append(span.Attributes, otlp.Number("gen_ai.usage.input_tokens", int(used.InputTokens)), otlp.Number("gen_ai.usage.output_tokens", int(used.OutputTokens)))
+			span.Attributes = append(span.Attributes, numberAttribute("gen_ai.usage.input_tokens", int(used.InputTokens)), numberAttribute("gen_ai.usage.output_tokens", int(used.OutputTokens)))
 			if models := used.ByModel(); len(models) == 1 {
 				span.Attributes = append(span.Attributes, m.text("gen_ai.response.model", models[0].Name))
 			}
@@ -195,51 +191,51 @@ func (m maker) addUsage(entry *snapshot.Entry, attempts []timed, newest map[stri
 // timed is a span with its start.
 type timed struct {
 	atMs int64
-	span Span
+	span span
 }
 
 // attemptSpan returns the span of an attempt. An attempt that has not ended ends with the run.
-func (m maker) attemptSpan(row snapshot.Run, own trace.Place, a *snapshot.Attempt, end int64) Span {
+func (m maker) attemptSpan(row snapshot.Run, own trace.Place, a *snapshot.Attempt, end int64) span {
 	if a.FinishedAtMs != nil {
 		end = *a.FinishedAtMs
 	}
-	s := Span{
-		TraceID: own.Trace, SpanID: trace.Attempt(row.ID, a.NodeID, a.Iteration, a.Attempt), ParentSpanID: own.Span, Name: otlp.Cut("task " + m.hide(a.NodeID)), Kind: internal,
-		Start: otlp.Nanos(a.StartedAtMs), End: otlp.Nanos(max(end, a.StartedAtMs)),
-		Attributes: []otlp.Attribute{
-			m.text(prefix+"run_id", row.ID), m.text(prefix+"workflow_name", row.Workflow), m.text(prefix+"node_id", a.NodeID), otlp.Number(prefix+"iteration", a.Iteration),
-			otlp.Number(prefix+"attempt", a.Attempt), m.text(prefix+"status", a.State),
-			m.text(pipeline+"name", row.Workflow), m.text(pipeline+"run.id", row.ID), m.text(pipeline+"task.name", a.NodeID), otlp.Text(pipeline+"task.run.id", trace.Attempt(row.ID, a.NodeID, a.Iteration, a.Attempt)),
+	s := span{
+		TraceID: own.Trace, SpanID: trace.Attempt(row.ID, a.NodeID, a.Iteration, a.Attempt), ParentSpanID: own.Span, Name: shortened("task " + m.hide(a.NodeID)), Kind: internal,
+		Start: nanos(a.StartedAtMs), End: nanos(max(end, a.StartedAtMs)),
+		Attributes: []attribute{
+			m.text(prefix+"run_id", row.ID), m.text(prefix+"workflow_name", row.Workflow), m.text(prefix+"node_id", a.NodeID), numberAttribute(prefix+"iteration", a.Iteration),
+			numberAttribute(prefix+"attempt", a.Attempt), m.text(prefix+"status", a.State),
+			m.text(pipeline+"name", row.Workflow), m.text(pipeline+"run.id", row.ID), m.text(pipeline+"task.name", a.NodeID), textAttribute(pipeline+"task.run.id", trace.Attempt(row.ID, a.NodeID, a.Iteration, a.Attempt)),
 		},
 	}
 	s.ended(pipeline+"task.run.result", a.State, reasonOf(a.Error))
 	if a.ExitStatus != nil {
-		s.Attributes = append(s.Attributes, otlp.Number(prefix+"exit_status", *a.ExitStatus))
+		s.Attributes = append(s.Attributes, numberAttribute(prefix+"exit_status", *a.ExitStatus))
 	}
 	if a.CachedFrom != "" {
-		s.Attributes = append(s.Attributes, otlp.Yes(prefix+"cached"))
+		s.Attributes = append(s.Attributes, yesAttribute(prefix+"cached"))
 	}
 	if a.Child != "" {
 		s.Attributes = append(s.Attributes, m.text(prefix+"child_run_id", a.Child))
 	}
 	if a.State == snapshot.AttemptFailed {
-		s.Status = &status{failed, otlp.Cut(m.hide(a.Error))}
+		s.Status = &status{failed, shortened(m.hide(a.Error))}
 	}
 	return s
 }
 
 // callSpan returns the span of a tool call. A call that has not ended ends with the run.
-func (m maker) callSpan(row snapshot.Run, own trace.Place, c *snapshot.ToolCall, end int64) Span {
+func (m maker) callSpan(row snapshot.Run, own trace.Place, c *snapshot.ToolCall, end int64) span {
 	if c.FinishedAtMs != nil {
 		end = *c.FinishedAtMs
 	}
-	s := Span{
-		TraceID: own.Trace, SpanID: trace.ToolCall(row.ID, c), ParentSpanID: trace.Attempt(row.ID, c.NodeID, c.Iteration, c.Attempt), Name: otlp.Cut("execute_tool " + m.hide(c.ToolName)), Kind: internal,
-		Start: otlp.Nanos(c.StartedAtMs), End: otlp.Nanos(max(end, c.StartedAtMs)),
-		Attributes: []otlp.Attribute{
-			m.text(prefix+"run_id", row.ID), m.text(prefix+"node_id", c.NodeID), otlp.Number(prefix+"iteration", c.Iteration), otlp.Number(prefix+"attempt", c.Attempt),
+	s := span{
+		TraceID: own.Trace, SpanID: trace.ToolCall(row.ID, c), ParentSpanID: trace.Attempt(row.ID, c.NodeID, c.Iteration, c.Attempt), Name: shortened("execute_tool " + m.hide(c.ToolName)), Kind: internal,
+		Start: nanos(c.StartedAtMs), End: nanos(max(end, c.StartedAtMs)),
+		Attributes: []attribute{
+			m.text(prefix+"run_id", row.ID), m.text(prefix+"node_id", c.NodeID), numberAttribute(prefix+"iteration", c.Iteration), numberAttribute(prefix+"attempt", c.Attempt),
 			m.text(prefix+"tool_name", c.ToolName), m.text(prefix+"status", c.Status),
-			otlp.Text("gen_ai.operation.name", "execute_tool"), m.text("gen_ai.tool.name", c.ToolName),
+			textAttribute("gen_ai.operation.name", "execute_tool"), m.text("gen_ai.tool.name", c.ToolName),
 		},
 	}
 	if c.CallToken != "" {
@@ -252,4 +248,4 @@ func (m maker) callSpan(row snapshot.Run, own trace.Place, c *snapshot.ToolCall,
 }
 
 // Encode returns the request as JSON.
-func (r Request) Encode() ([]byte, error) { return json.Marshal(r) }
+func (r TraceRequest) Encode() ([]byte, error) { return json.Marshal(r) }

@@ -1,5 +1,4 @@
-// Package peerrow keeps rows of another engine's tables that belong to no run, as files of JSON.
-package peerrow
+package treeref
 
 import (
 	"bytes"
@@ -9,10 +8,10 @@ import (
 	"strings"
 )
 
-// MaxRow is the largest row as JSON, in bytes.
-const MaxRow = 16 << 20
+// maxRow is the largest row as JSON, in bytes.
+const maxRow = 16 << 20
 
-// Row is a row of a table, by column: a text is a string, a number a json.Number (one with a point or an exponent is a float), NULL is
+// Row is a row of another engine's table that belongs to no run, by column: a text is a string, a number a json.Number (one with a point or an exponent is a float), NULL is
 // nil, and bytes are what Bytes returns.
 type Row map[string]any
 
@@ -77,11 +76,11 @@ func (r Row) Values(columns []string) []any {
 // Encode returns the row as JSON with sorted members; false if it is too large.
 func (r Row) Encode() ([]byte, bool) {
 	text, err := json.Marshal(r)
-	return text, err == nil && len(text) <= MaxRow
+	return text, err == nil && len(text) <= maxRow
 }
 
-// Decode returns the row in JSON; false if it is no row.
-func Decode(text []byte) (Row, bool) {
+// decodeRow returns the row in JSON; false if it is no row.
+func decodeRow(text []byte) (Row, bool) {
 	var row Row
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

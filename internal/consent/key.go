@@ -1,9 +1,4 @@
-// Package clonekey keeps the key with which a clone seals what acts on behalf of its user: consent to commands, schedules, results of tasks.
-//
-// The key has two halves. One is in the private folder, and the other, the token, in the user's own folder, outside of every repository. The
-// key also follows from where the repository is. So what came with a clone, a fetch or a bundle, and what is in a copy of the repository,
-// is known as somebody else's.
-package clonekey
+package consent
 
 import (
 	"crypto/hmac"
@@ -28,8 +23,8 @@ const (
 	keyBytes  = 32
 )
 
-// Of returns the key of the clone of a store, or nil if it has none yet, also if the user's folder cannot be read.
-func Of(s *timeline.Store) ([]byte, error) {
+// KeyOf returns the key of the clone of a store, or nil if it has none yet, also if the user's folder cannot be read.
+func KeyOf(s *timeline.Store) ([]byte, error) {
 	key, err := readKey(s.Private(), keyFile)
 	folder, stateErr := StateFolder(s.Env())
 	if key == nil || err != nil || stateErr != nil {
@@ -42,9 +37,9 @@ func Of(s *timeline.Store) ([]byte, error) {
 	return sealedTo(s, key, token)
 }
 
-// Own returns the key as Of does, and makes each half that is missing or damaged. If two processes make a half, both get the same. It is
+// OwnKey returns the key as KeyOf does, and makes each half that is missing or damaged. If two processes make a half, both get the same. It is
 // called when a person agrees to something. An error says why the clone can have no key, as where the user's folder cannot be written.
-func Own(s *timeline.Store) ([]byte, error) {
+func OwnKey(s *timeline.Store) ([]byte, error) {
 	folder, err := StateFolder(s.Env())
 	if err != nil {
 		return nil, err

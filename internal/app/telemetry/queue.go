@@ -1,4 +1,4 @@
-package traces
+package telemetry
 
 import (
 	"bytes"
@@ -13,22 +13,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// folder is the InPlace name of a folder. It has a file for each run that has ended and whose trace no collector has yet.
-const folder = "traces"
+// tracesFolder is the InPlace name of a folder. It has a file for each run that has ended and whose trace no collector has yet.
+const tracesFolder = "traces"
 
-// Waiting is a run whose trace waits for a collector.
-type Waiting struct {
+// WaitingTrace is a run whose trace waits for a collector.
+type WaitingTrace struct {
 	Run string `json:"runId"`
 	Tip string `json:"tip"` // the run's tip when it ended
 }
 
-// Enqueue notes that the run of head has ended. A later end of the same run replaces the note.
-func Enqueue(s *timeline.Store, head *timeline.Head) error {
+// EnqueueTrace notes that the run of head has ended. A later end of the same run replaces the note.
+func EnqueueTrace(s *timeline.Store, head *timeline.Head) error {
 	path, err := pathOf(s, head.Row().ID)
 	if err != nil {
 		return err
 	}
-	note, err := json.Marshal(Waiting{head.Row().ID, head.Entry().ID.String()})
+	note, err := json.Marshal(WaitingTrace{head.Row().ID, head.Entry().ID.String()})
 	if err != nil {
 		return err
 	}
@@ -38,17 +38,17 @@ func Enqueue(s *timeline.Store, head *timeline.Head) error {
 	return timeline.Explain(os.WriteFile(path, note, 0o666)) //nolint:gosec // the umask decides who may read the repository
 }
 
-// Queue returns the runs whose traces wait for a collector, in the order of their files. A note that cannot be read is removed.
-func Queue(s *timeline.Store) ([]Waiting, error) {
-	at := s.InPlace(folder)
+// QueuedTraces returns the runs whose traces wait for a collector, in the order of their files. A note that cannot be read is removed.
+func QueuedTraces(s *timeline.Store) ([]WaitingTrace, error) {
+	at := s.InPlace(tracesFolder)
 	files, err := os.ReadDir(at)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, timeline.Explain(err)
 	}
-	var out []Waiting
+	var out []WaitingTrace
 	for _, f := range files {
 		note, err := os.ReadFile(filepath.Join(at, f.Name()))
-		var w Waiting
+		var w WaitingTrace
 		if err == nil && json.Unmarshal(note, &w) == nil && w.Run != "" {
 			out = append(out, w)
 		} else if err == nil {
@@ -59,7 +59,7 @@ func Queue(s *timeline.Store) ([]Waiting, error) {
 }
 
 // Done removes a note, because a collector has the trace or the run is gone. It leaves the note of a later end.
-func (w Waiting) Done(s *timeline.Store) error {
+func (w WaitingTrace) Done(s *timeline.Store) error {
 	path, err := pathOf(s, w.Run)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (w Waiting) Done(s *timeline.Store) error {
 // pathOf returns the path of the note of a run.
 func pathOf(s *timeline.Store, run string) (string, error) {
 	name, err := refs.EscapeRun(run)
-	return filepath.Join(s.InPlace(folder), name), err
+	return filepath.Join(s.InPlace(tracesFolder), name), err
 }
 
 // HasEnded reports whether a run with a status has a trace to send.

@@ -1,4 +1,4 @@
-package metrics
+package telemetry
 
 import (
 	"github.com/git-smithers/git-smithers/internal/snapshot/rendered"
@@ -6,9 +6,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// OfProcess returns the metrics that the process of a store counts: how long its appends took, how often the index was busy, and how often the cache of
+// ProcessMetrics returns the metrics that the process of a store counts: how long its appends took, how often the index was busy, and how often the cache of
 // rendered trees helped.
-func OfProcess(store *timeline.Store, appends *timeline.Durations, retries int64) []Family {
+func ProcessMetrics(store *timeline.Store, appends *timeline.Durations, retries int64) []Family {
 	buckets, all, sum := appends.Read()
 	took := Family{Name: "smithers_snapshot_duration_seconds", Help: "How long this supervisor took to store an entry.", Type: "histogram"}
 	for _, b := range buckets {
@@ -37,8 +37,8 @@ func OfProcess(store *timeline.Store, appends *timeline.Durations, retries int64
 	}
 }
 
-// OfFiles returns the metrics of the files of a store.
-func OfFiles(sizes prune.FileSizes) Family {
+// FileMetrics returns the metrics of the files of a store.
+func FileMetrics(sizes prune.FileSizes) Family {
 	of := func(name string, size int64) Sample {
 		return Sample{Labels: []Label{{"files", name}}, Value: float64(size)}
 	}

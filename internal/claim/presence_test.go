@@ -1,4 +1,4 @@
-package presence_test
+package claim_test
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/presence"
+	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -28,14 +28,14 @@ func place(t *testing.T, env ...string) (*timeline.Store, func(time.Duration)) {
 }
 
 // session returns the note of a session.
-func session(id string) presence.Note {
-	return presence.Note{Run: id, Session: true, Variable: "AGENT"}
+func session(id string) claim.PresenceNote {
+	return claim.PresenceNote{Run: id, Session: true, Variable: "AGENT"}
 }
 
 func TestWhoIsAtWorkInAFolderKnowsOfTheOthers(t *testing.T) {
 	t.Parallel()
 	s, pass := place(t)
-	here, elsewhere := presence.At(s, "/here"), presence.At(s, "/elsewhere")
+	here, elsewhere := claim.PresenceAt(s, "/here"), claim.PresenceAt(s, "/elsewhere")
 	beside := func(run string) []string { return here.Beside(run, "", s.Now()) }
 
 	assert.Empty(t, beside("a"))
@@ -65,15 +65,15 @@ func TestWhoIsAtWorkInAFolderKnowsOfTheOthers(t *testing.T) {
 func TestAKilledRunIsNotAtWork(t *testing.T) {
 	t.Parallel()
 	s, _ := place(t)
-	here := presence.At(s, "/here")
+	here := claim.PresenceAt(s, "/here")
 	here.Enter(session("a"), "")
 	claims, err := s.Executed().Folder("r")
 	require.NoError(t, err)
-	claim, err := claims.Claim(1, s.Now(), false)
+	held, err := claims.Claim(1, s.Now(), false)
 	require.NoError(t, err)
-	here.Enter(presence.Note{Run: "r"}, "")
+	here.Enter(claim.PresenceNote{Run: "r"}, "")
 	assert.Equal(t, []string{"r"}, here.Executing("a"))
-	require.NoError(t, claim.Leave()) // as the system does when the process is killed
+	require.NoError(t, held.Leave()) // as the system does when the process is killed
 	assert.Empty(t, here.Executing("a"))
 	assert.Equal(t, []string{"r"}, here.Beside("a", "", s.Now()), "nobody knows until when it was at work")
 	assert.Empty(t, here.Beside("a", "", s.Now()))
@@ -82,11 +82,11 @@ func TestAKilledRunIsNotAtWork(t *testing.T) {
 func TestWhatACommandOfARunDoesIsTheRunsWork(t *testing.T) {
 	t.Parallel()
 	s, _ := place(t, "SMITHERS_RUN_ID=outer", "AGENT=1")
-	here := presence.At(s, "/here")
+	here := claim.PresenceAt(s, "/here")
 	here.Enter(session("agent"), "")
 	here.Enter(session("outer"), "")
-	here.Enter(presence.Note{Run: "inner"}, "")
-	here.Enter(presence.Note{Run: "called"}, "inner")
+	here.Enter(claim.PresenceNote{Run: "inner"}, "")
+	here.Enter(claim.PresenceNote{Run: "called"}, "inner")
 	assert.Empty(t, here.Beside("inner", "", s.Now()))
 	assert.Empty(t, here.Beside("called", "inner", s.Now()))
 	assert.Empty(t, here.Beside("agent", "", s.Now()), "a task of outer has started the agent")

@@ -1,8 +1,13 @@
-// Package metrics counts what the runs of a repository did, in the form that Prometheus scrapes.
+// Package telemetry tells Prometheus and the collectors of OpenTelemetry what the runs of a repository did.
 //
-// The numbers come from the history, not from a process: they are the same whoever asks, and outlive every process. A pruned run is no longer
-// counted, which Prometheus takes for a counter that begins anew.
-package metrics
+// Metrics count runs. The numbers come from the history, not from a process: they are the same whoever asks, and outlive every process. A pruned run
+// is no longer counted, which Prometheus takes for a counter that begins anew.
+//
+// In the trace of a run, the run, its attempts and their tool calls are spans. A trace is made after the fact, so that no run waits for a collector,
+// and none is lost because a collector is away.
+//
+// What is sent is OpenTelemetry's protocol in its JSON encoding, opentelemetry-proto 1.x, in which 64-bit numbers are texts.
+package telemetry
 
 import (
 	"context"
@@ -80,8 +85,8 @@ var durations = []struct {
 	{"smithers_run_duration_seconds", "How long ended runs took from their first start.", `SELECT finished_at_ms - started_at_ms FROM _smithers_runs WHERE finished_at_ms IS NOT NULL AND started_at_ms IS NOT NULL`, 1, 18},
 }
 
-// Read returns the metrics of an index with details, whose repository-wide tables are up to date.
-func Read(ctx context.Context, index *sqliteindex.Index, now time.Time) ([]Family, error) {
+// ReadMetrics returns the metrics of an index with details, whose repository-wide tables are up to date.
+func ReadMetrics(ctx context.Context, index *sqliteindex.Index, now time.Time) ([]Family, error) {
 	var all []Family
 	for _, g := range grouped {
 		answer, err := index.Query(ctx, g.query)
@@ -175,8 +180,8 @@ func format(value float64) string { return strconv.FormatFloat(value, 'g', -1, 6
 // escape returns a label's value in Prometheus' text format.
 var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// Write writes metrics in Prometheus' text format, version 0.0.4.
-func Write(w io.Writer, families []Family) error {
+// WriteMetrics writes metrics in Prometheus' text format, version 0.0.4.
+func WriteMetrics(w io.Writer, families []Family) error {
 	var b strings.Builder
 	for _, f := range families {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", f.Name, f.Help, f.Name, f.Type)

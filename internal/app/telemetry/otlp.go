@@ -1,6 +1,4 @@
-// Package otlp has what traces and metrics share in OpenTelemetry's protocol, in its JSON encoding: who sends, what is sent, and whether anybody wants it.
-// The source is opentelemetry-proto 1.x; 64-bit numbers are texts.
-package otlp
+package telemetry
 
 import (
 	"net/url"
@@ -23,36 +21,36 @@ const (
 	Metrics Signal = "metrics"
 )
 
-// Resource is who sends.
-type Resource struct {
-	Attributes []Attribute `json:"attributes"`
+// resource is who sends.
+type resource struct {
+	Attributes []attribute `json:"attributes"`
 }
 
-// Scope is the part of the sender that has made the data.
-type Scope struct {
+// scope is the part of the sender that has made the data.
+type scope struct {
 	Name string `json:"name"`
 }
 
-// Attribute is a name with a value.
-type Attribute struct {
-	Key   string `json:"key"`
-	Value Value  `json:"value"`
+// attribute is a name with a value.
+type attribute struct {
+	Key   string         `json:"key"`
+	Value attributeValue `json:"value"`
 }
 
-// Value has one of its fields.
-type Value struct {
+// attributeValue has one of its fields.
+type attributeValue struct {
 	Text   *string `json:"stringValue,omitempty"`
 	Number *string `json:"intValue,omitempty"`
 	Yes    *bool   `json:"boolValue,omitempty"`
 }
 
-// Text returns an attribute with a text, which is cut if it is long.
-func Text(key, of string) Attribute {
-	return Attribute{key, Value{Text: new(Cut(of))}}
+// textAttribute returns an attribute with a text, which is cut if it is long.
+func textAttribute(key, of string) attribute {
+	return attribute{key, attributeValue{Text: new(shortened(of))}}
 }
 
-// Cut returns a text that is not too long for an attribute, and is UTF-8.
-func Cut(of string) string {
+// shortened returns a text that is not too long for an attribute, and is UTF-8.
+func shortened(of string) string {
 	for len(of) > maxText || !utf8.ValidString(of) {
 		cut := min(len(of)-1, maxText)
 		for cut > 0 && !utf8.RuneStart(of[cut]) {
@@ -63,19 +61,19 @@ func Cut(of string) string {
 	return of
 }
 
-// Number returns an attribute with a number.
-func Number(key string, of int) Attribute {
-	return Attribute{key, Value{Number: new(strconv.Itoa(of))}}
+// numberAttribute returns an attribute with a number.
+func numberAttribute(key string, of int) attribute {
+	return attribute{key, attributeValue{Number: new(strconv.Itoa(of))}}
 }
 
-// Yes returns an attribute that is true.
-func Yes(key string) Attribute { return Attribute{key, Value{Yes: new(true)}} }
+// yesAttribute returns an attribute that is true.
+func yesAttribute(key string) attribute { return attribute{key, attributeValue{Yes: new(true)}} }
 
-// Nanos returns a time in milliseconds as nanoseconds. Times before 1970 are 1970.
-func Nanos(ms int64) string { return strconv.FormatInt(max(ms, 0), 10) + "000000" }
+// nanos returns a time in milliseconds as nanoseconds. Times before 1970 are 1970.
+func nanos(ms int64) string { return strconv.FormatInt(max(ms, 0), 10) + "000000" }
 
-// Self returns this scope.
-func Self() Scope { return Scope{"git-smithers"} }
+// self returns this scope.
+func self() scope { return scope{"git-smithers"} }
 
 // Wanted reports whether the environment names a collector of a signal, in the variables of OpenTelemetry.
 func Wanted(env []string, signal Signal) bool {
@@ -91,10 +89,10 @@ func lookup(env []string, name string) string {
 	return value
 }
 
-// Sender returns what the environment says about the sender: OTEL_RESOURCE_ATTRIBUTES, and OTEL_SERVICE_NAME or git-smithers.
-func Sender(env []string) Resource {
+// sender returns what the environment says about the sender: OTEL_RESOURCE_ATTRIBUTES, and OTEL_SERVICE_NAME or git-smithers.
+func sender(env []string) resource {
 	service := lookup(env, "OTEL_SERVICE_NAME")
-	var out []Attribute
+	var out []attribute
 	for pair := range strings.SplitSeq(lookup(env, "OTEL_RESOURCE_ATTRIBUTES"), ",") {
 		key, escaped, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		of, err := url.PathUnescape(escaped)
@@ -105,11 +103,11 @@ func Sender(env []string) Resource {
 				service = of
 			}
 		default:
-			out = append(out, Attribute{key, Value{Text: &of}})
+			out = append(out, attribute{key, attributeValue{Text: &of}})
 		}
 	}
 	if service == "" {
 		service = "git-smithers"
 	}
-	return Resource{append([]Attribute{{"service.name", Value{Text: &service}}}, out...)}
+	return resource{append([]attribute{{"service.name", attributeValue{Text: &service}}}, out...)}
 }

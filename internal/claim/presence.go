@@ -1,7 +1,4 @@
-// Package presence knows which runs and sessions are at work in the working copies of this machine. Each working copy has
-// a folder of notes in the private folder, with a note for each run or session that is at work there. A note of one that
-// has left stays until everybody who was there with it has looked around. So nothing of this is history.
-package presence
+package claim
 
 import (
 	"crypto/sha256"
@@ -12,37 +9,38 @@ import (
 	"slices"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 const (
-	// folder is the folder of the notes in the store's private folder.
-	folder = "present"
-	// idle is the time after which a session without a hook is not at work, although its turn has not ended: its agent was
+	// presenceFolder is the folder of the notes in the store's private folder.
+	presenceFolder = "present"
+	// sessionIdle is the time after which a session without a hook is not at work, although its turn has not ended: its agent was
 	// killed or interrupted, and no hook tells of that.
-	idle = time.Hour
+	sessionIdle = time.Hour
 	// runVariable is the environment variable that names the run to the commands of its tasks.
 	runVariable = "SMITHERS_RUN_ID"
 )
 
-// Place is a working copy in which runs and sessions are at work. Its methods ignore errors: at worst, a frame is not
+// Presence is who is at work in a working copy: runs and sessions. Each working copy has a folder of notes in the private folder, with a note for
+// each run or session that is at work there. A note of one that has left stays until everybody who was there with it has
+// looked around. So nothing of this is history. Presence's methods ignore errors: at worst, a frame is not
 // marked as shared.
-type Place struct {
+type Presence struct {
 	store *timeline.Store
 	path  string
 }
 
-// At returns the place of the working copy with the top folder root.
-func At(s *timeline.Store, root string) Place {
+// PresenceAt returns the presence in the working copy with the top folder root.
+func PresenceAt(s *timeline.Store, root string) Presence {
 	sum := sha256.Sum256([]byte(root))
-	return Place{s, filepath.Join(s.Private(), folder, hex.EncodeToString(sum[:8]))}
+	return Presence{s, filepath.Join(s.Private(), presenceFolder, hex.EncodeToString(sum[:8]))}
 }
 
-// Note is the note of a run or session.
-type Note struct {
+// PresenceNote is the note of a run or session.
+type PresenceNote struct {
 	Run     string `json:"runId"`
 	Session bool   `json:"session,omitempty"`
 	// Variable is an environment variable that the session's agent sets for its commands, or "".
@@ -55,26 +53,26 @@ type Note struct {
 }
 
 // isHere reports whether the note is of a run or session that is at work.
-func (n *Note) isHere() bool { return n != nil && !n.Left }
+func (n *PresenceNote) isHere() bool { return n != nil && !n.Left }
 
 // Enter notes that a run or session is at work from now on. caller is the run that calls it, or "". If it was at work
 // already, Enter changes nothing.
-func (p Place) Enter(n Note, caller string) {
-	if all := p.notes(); !find(all, n.Run).isHere() {
+func (p Presence) Enter(n PresenceNote, caller string) {
+	if all := p.notes(); !findNote(all, n.Run).isHere() {
 		n.Within = p.enclosing(all, n, caller)
 		p.write(n)
 	}
 }
 
 // Leave notes that a run or session is no longer at work.
-func (p Place) Leave(run string) {
+func (p Presence) Leave(run string) {
 	all := p.notes()
-	n := find(all, run)
+	n := findNote(all, run)
 	if !n.isHere() {
 		return
 	}
 	n.Left = true
-	if slices.ContainsFunc(all, func(other Note) bool { return !other.Left }) {
+	if slices.ContainsFunc(all, func(other PresenceNote) bool { return !other.Left }) {
 		p.write(*n)
 		return
 	}
@@ -87,23 +85,23 @@ func (p Place) Leave(run string) {
 // Beside returns the sorted ids of the runs and sessions that are at work beside run, a run or session. If run is at work
 // itself, the result also has those that have left since the time began of the last call for run. began is the time since
 // which run has looked around. caller is the run that calls run, or "".
-func (p Place) Beside(run, caller string, began time.Time) []string {
+func (p Presence) Beside(run, caller string, began time.Time) []string {
 	all := p.notes()
 	out := idsOf(p.beside(all, run, caller))
-	if find(all, run).isHere() {
+	if findNote(all, run).isHere() {
 		_ = os.Chtimes(p.file(run), began, began)
 	}
 	return out
 }
 
 // Executing returns the sorted ids of the other runs that have commands at work now. Sessions are left out.
-func (p Place) Executing(run string) []string {
-	resting := func(n Note) bool { return n.Session || n.Left }
+func (p Presence) Executing(run string) []string {
+	resting := func(n PresenceNote) bool { return n.Session || n.Left }
 	return idsOf(slices.DeleteFunc(p.beside(p.notes(), run, ""), resting))
 }
 
 // idsOf returns the sorted ids of the runs and sessions of notes.
-func idsOf(notes []Note) (ids []string) {
+func idsOf(notes []PresenceNote) (ids []string) {
 	for _, n := range notes {
 		ids = append(ids, n.Run)
 	}
@@ -112,8 +110,8 @@ func idsOf(notes []Note) (ids []string) {
 }
 
 // beside returns the notes of the results of Beside. It removes notes that nobody needs any more.
-func (p Place) beside(all []Note, run, caller string) (out []Note) {
-	own, now, deserted := find(all, run), p.store.Now(), true
+func (p Presence) beside(all []PresenceNote, run, caller string) (out []PresenceNote) {
+	own, now, deserted := findNote(all, run), p.store.Now(), true
 	oldest := now // when the first of those who are at work looked around
 	for i := range all {
 		n := &all[i]
@@ -127,7 +125,7 @@ func (p Place) beside(all []Note, run, caller string) (out []Note) {
 			oldest = n.at
 		}
 	}
-	within := p.enclosing(all, Note{Run: run}, caller)
+	within := p.enclosing(all, PresenceNote{Run: run}, caller)
 	if own.isHere() {
 		within = own.Within
 	}
@@ -145,24 +143,24 @@ func (p Place) beside(all []Note, run, caller string) (out []Note) {
 }
 
 // isAtWork reports whether the run or session of a note that has not left is at work.
-func (p Place) isAtWork(n Note) bool {
+func (p Presence) isAtWork(n PresenceNote) bool {
 	if n.Session {
-		return p.store.Now().Sub(n.at) < idle
+		return p.store.Now().Sub(n.at) < sessionIdle
 	}
 	claims, err := p.store.Executed().Folder(n.Run)
-	return err == nil && claims.Live(p.store.Now(), p.store.Settings().StaleAfter) || claim.CommandsOf(p.store, n.Run).Alive()
+	return err == nil && claims.Live(p.store.Now(), p.store.Settings().StaleAfter) || CommandsOf(p.store, n.Run).Alive()
 }
 
 // enclosing returns the runs and sessions one of whose commands the run or session of n is: its caller, the run that
 // the environment names, and open sessions of an agent whose variable is in the environment; and what encloses these.
-func (p Place) enclosing(all []Note, n Note, caller string) []string {
+func (p Presence) enclosing(all []PresenceNote, n PresenceNote, caller string) []string {
 	var out []string
 	add := func(id string) {
 		if id == "" || id == n.Run {
 			return
 		}
 		out = append(out, id)
-		if outer := find(all, id); outer != nil {
+		if outer := findNote(all, id); outer != nil {
 			out = append(out, outer.Within...)
 		}
 	}
@@ -178,16 +176,16 @@ func (p Place) enclosing(all []Note, n Note, caller string) []string {
 }
 
 // file returns the path of a run's note.
-func (p Place) file(run string) string {
+func (p Presence) file(run string) string {
 	name, _ := refs.EscapeRun(run)
 	return filepath.Join(p.path, name)
 }
 
 // notes returns all notes.
-func (p Place) notes() (all []Note) {
+func (p Presence) notes() (all []PresenceNote) {
 	entries, _ := os.ReadDir(p.path)
 	for _, entry := range entries {
-		var n Note
+		var n PresenceNote
 		info, err := entry.Info()
 		if data, readErr := os.ReadFile(filepath.Join(p.path, entry.Name())); err == nil && readErr == nil && json.Unmarshal(data, &n) == nil {
 			n.at = info.ModTime()
@@ -197,16 +195,16 @@ func (p Place) notes() (all []Note) {
 	return all
 }
 
-// find returns the note of a run, or nil.
-func find(all []Note, run string) *Note {
-	if i := slices.IndexFunc(all, func(n Note) bool { return n.Run == run }); i >= 0 {
+// findNote returns the note of a run, or nil.
+func findNote(all []PresenceNote, run string) *PresenceNote {
+	if i := slices.IndexFunc(all, func(n PresenceNote) bool { return n.Run == run }); i >= 0 {
 		return &all[i]
 	}
 	return nil
 }
 
 // write writes a note, as of now.
-func (p Place) write(n Note) {
+func (p Presence) write(n PresenceNote) {
 	data, err := json.Marshal(n)
 	if err != nil || os.MkdirAll(p.path, 0o777) != nil {
 		return

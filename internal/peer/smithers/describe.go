@@ -22,7 +22,7 @@ const (
 // says that a hash in a row does not match the data, or that the tree cannot be used. s is the frame's snapshot, and
 // one has the frame's facts. differs has the differences of the snapshot's texts from the texts that Write makes. wrong
 // is the reason why the frame does not have Smithers' tree, or nil. tree is the frame's rendered tree in the database.
-func (d *drafter) describe(tree string, s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) (note frameNote, err error) {
+func (r *runPass) describe(tree string, s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) (note frameNote, err error) {
 	row := &note.row
 	mark := func(what, kept, found string) {
 		note.marks = append(note.marks, stored.Mark{Frame: one.Frame, PeerNo: one.PeerNo, What: what, Stored: kept, Found: found})
@@ -39,10 +39,10 @@ func (d *drafter) describe(tree string, s *source.Snapshot, one tables.FrameFact
 	if one.ContentHash != s.ContentHash {
 		mark(markContent, s.ContentHash, one.ContentHash)
 	}
-	if note.snapshot, err = dbrow.KeepOne(tables.WithoutContents(*d.peer.Tx.Table(tables.Snapshots)), s.Row, d.peer.At); err != nil {
+	if note.snapshot, err = dbrow.KeepOne(tables.WithoutContents(*r.Tx.Table(tables.Snapshots)), s.Row, r.At); err != nil {
 		return note, err
 	}
-	actual, has := d.peer.Trees.Rows[one.PeerNo]
+	actual, has := r.Trees.Rows[one.PeerNo]
 	if !has {
 		return note, nil
 	}
@@ -53,4 +53,11 @@ func (d *drafter) describe(tree string, s *source.Snapshot, one tables.FrameFact
 		mark(markXML, kept, found)
 	}
 	return note, nil
+}
+
+// frameNote has what the repository keeps of a frame beside its state.
+type frameNote struct {
+	row      stored.FrameRow
+	snapshot []byte        // the row of _smithers_snapshots without the four texts, as dbrow.KeepOne writes it
+	marks    []stored.Mark // differences between stored and computed values
 }

@@ -110,7 +110,7 @@ func (r *runPass) describeOurs(f stored.Frame, one tables.FrameFacts) (err error
 	}
 	tree, wrong := r.Trees.Inflate(r.tree, one.PeerNo)
 	r.tree, one.ContentHash = tree, source.ContentHash(s.Contents)
-	note, err := r.drafter().describe(tree, s, one, contents.ShapeOf(r.ID, s.Contents, w, signals, r.now.Layout), wrong)
+	note, err := r.describe(tree, s, one, contents.ShapeOf(r.ID, s.Contents, w, signals, r.now.Layout), wrong)
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,6 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// drafter returns a drafter for the run of the pass, with the pass's mailbox.
-func (r *runPass) drafter() *drafter {
-	return &drafter{peer: r.Run, box: &r.box, limits: r.im.limits, isNew: r.head == nil, live: r.live}
-}
-
 // appendFrame appends the frame of the snapshot with index i in r.Heads. Before the frame, it appends entries for
 // working copies that no frame has. If the request asks for files, appendFrame captures the present working copy
 // for the newest frame and for each frame close to it in time: see dbrun.Run.IsTogether.
@@ -24,28 +19,20 @@ func (r *runPass) appendFrame(ctx context.Context, i int) (err error) {
 			return err
 		}
 	}
-	step, err := r.drafter().frame(r.runLine, of)
-	if err != nil {
-		return err
-	}
-	return r.take(ctx, step)
+	return r.draftFrame(ctx, of)
 }
 
-// take appends the entries of step to the series, and sets the end of the line to the state after step. It counts the
-// frame in r.out.Frames and adds the frame's marks to r.out.Marks.
-func (r *runPass) take(ctx context.Context, step *lineStep) error {
-	for _, draft := range step.passing {
-		if err := r.append(ctx, draft, r.behind); err != nil {
+// appendAll appends the entries of drafts. upTo is the number of the database's events that the run has after the last of
+// them, which alone has events.
+func (r *runPass) appendAll(ctx context.Context, drafts []snapshot.Draft, upTo int) error {
+	for i, draft := range drafts {
+		to := r.behind
+		if i == len(drafts)-1 {
+			to = upTo
+		}
+		if err := r.append(ctx, draft, to); err != nil {
 			return err
 		}
-	}
-	if err := r.append(ctx, step.draft, step.upTo); err != nil {
-		return err
-	}
-	r.move(step)
-	if step.frame != nil {
-		r.out.Frames++
-		r.out.Marks = append(r.out.Marks, step.frame.note.marks...)
 	}
 	return nil
 }

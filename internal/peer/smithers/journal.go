@@ -81,7 +81,7 @@ func (j *journal) callsTo(atMs int64, calls []snapshot.ToolCall) []snapshot.Chan
 }
 
 // take adds the attempts, the tool calls and the scores in changes to j. The entry with these changes must be stored. take skips logs, which
-// runLine.move adds.
+// changesTo has added.
 func (j *journal) take(changes []snapshot.Change) error {
 	for _, c := range changes {
 		if c.Collection == snapshot.CollectionToolCalls {
@@ -142,21 +142,13 @@ func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bo
 	}
 }
 
-// journalStep has the changes of a step to the journal.
-type journalStep struct {
-	changes []snapshot.Change // the changes to store
-	logs    map[string]string // changes to journal.logs
-	done    map[int]bool      // changes to runLine.done
-}
-
-// changesTo returns the step that changes the journal to the attempts of rows as they were at atMs. The step has the
+// changesTo returns the changes that make the journal have the attempts of rows as they were at atMs: the
 // new and the changed attempts that began by atMs, and the new logs of ended attempts. files names the files that ended
-// attempts left.
+// attempts left. changesTo adds the logs to j and sets the elements of done.
 //
 // done has one element for each row: see runLine.done. changesTo skips an attempt whose element is true, if the
 // attempt ended by atMs and by the newest stored frame. The journal already has the whole attempt.
-func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files attemptFiles) journalStep {
-	step := journalStep{logs: make(map[string]string), done: make(map[int]bool)}
+func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files attemptFiles) (changes []snapshot.Change) {
 	for i := range rows {
 		row := &rows[i]
 		if done[i] && files.before != nil && row.EndedBy(min(atMs, files.before.AtMs)) {
@@ -169,20 +161,18 @@ func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files
 		key := snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)
 		had, known := j.attempts[key]
 		// An attempt is done if it ended by the time of the newest stored frame.
-		if now := files.before != nil && row.EndedBy(files.before.AtMs); now != done[i] {
-			step.done[i] = now
-		}
+		done[i] = files.before != nil && row.EndedBy(files.before.AtMs)
 		files.addTo(&a, had, known)
 		a.Carried = had.Carried
 		if change := setRow(snapshot.CollectionAttempts, snapshot.EncodeAttempt(a)); !known || string(snapshot.EncodeAttempt(had).Value) != string(change.Value) {
-			step.changes = append(step.changes, change)
+			changes = append(changes, change)
 		}
 		if row.Log != "" && a.FinishedAtMs != nil && j.logs[key] != row.Log {
-			step.logs[key] = row.Log
-			step.changes = append(step.changes, setRow(snapshot.CollectionLogs, snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, row.Log)))
+			j.logs[key] = row.Log
+			changes = append(changes, setRow(snapshot.CollectionLogs, snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, row.Log)))
 		}
 	}
-	return step
+	return changes
 }
 
 // sameEnd reports whether a and b, two states of one attempt, have both ended, with equal start and end times.

@@ -8,7 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/stored"
+	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/workcopy"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -85,21 +87,19 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	return err == nil, err
 }
 
-// addPass adds the progress of the import to step, the last frame of a live pass, with the ext/smithers rows of the new
-// frames. line is the line before step. The progress has no digest of the rows, because a live pass does not read most
-// rows.
-func (d *drafter) addPass(line *runLine, step *lineStep) (err error) {
-	frame := step.frame
-	frame.pass = &stored.Pass{
-		Number: line.ext.Pass.Number + 1, Frame: frame.facts.Frame, Events: int64(step.upTo), Form: stored.Form,
-	}
-	described := append(slices.Clone(line.described), frame.facts.Frame)
-	now := line.now.OfFrames(described)
-	now.Pass, now.Marks = *frame.pass, slices.Concat(now.Marks, frame.note.marks)
-	now.Frames[frame.facts.Frame] = frame.note.row
+// addPass adds the progress of the import to draft, the last frame of a live pass, with the ext/smithers rows of the new
+// frames. It returns the progress, which has no digest of the rows, because a live pass does not read most rows. one has the
+// facts of the frame, note what is kept of it, and upTo is the number of stored events of the database.
+func (r *runPass) addPass(draft *snapshot.Draft, one tables.FrameFacts, note frameNote, upTo int) (stored.Pass, error) {
+	described := append(slices.Clone(r.described), one.Frame)
+	now := r.now.OfFrames(described)
+	now.Pass = stored.Pass{Number: r.ext.Pass.Number + 1, Frame: one.Frame, Events: int64(upTo), Form: stored.Form}
+	now.Marks = slices.Concat(now.Marks, note.marks)
+	now.Frames[one.Frame] = note.row
 	changes := make(map[string][]page.Change)
-	stored.AddSnapshots(changes, line.snapshots)
-	stored.AddSnapshots(changes, map[int64][]byte{frame.facts.Frame: frame.note.snapshot})
-	step.draft.Ext, err = stored.Changes(line.ext.OfFrames(described), now, changes)
-	return err
+	stored.AddSnapshots(changes, r.snapshots)
+	stored.AddSnapshots(changes, map[int64][]byte{one.Frame: note.snapshot})
+	var err error
+	draft.Ext, err = stored.Changes(r.ext.OfFrames(described), now, changes)
+	return now.Pass, err
 }

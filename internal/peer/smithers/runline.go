@@ -1,8 +1,6 @@
 package smithers
 
 import (
-	"maps"
-
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/stored"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/tables"
@@ -132,23 +130,4 @@ func (l *runLine) setFrameRow(frame int64, row stored.FrameRow) {
 	}
 	l.now.Frames[frame] = row
 	l.described = append(l.described, frame)
-}
-
-// move updates the line after the entries of step were stored. It adds the logs and updates l.done. If step has a
-// frame of Smithers, move also sets the end of the line and changes l.now.
-func (l *runLine) move(step *lineStep) {
-	maps.Copy(l.journal.logs, step.journal.logs)
-	for i, done := range step.journal.done {
-		l.done[i] = done
-	}
-	f := step.frame
-	if f == nil {
-		return
-	}
-	l.lineEnd = f.end
-	l.addFrame(f.facts)
-	l.note(f.facts.Frame, f.note)
-	if f.pass != nil {
-		l.now.Pass = *f.pass
-	}
 }

@@ -50,7 +50,7 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	if err := r.commit(ctx); err != nil {
 		return true, err
 	}
-	return true, r.ended(status, r.opts.masked(text))
+	return true, r.ended(status, r.rec.Row().Error) // as the append stored it: without secrets
 }
 
 // ended returns the run_failed or run_cancelled error for the status, or nil if the run finished. why is the reason

@@ -43,11 +43,6 @@ func (r *runner) noteLookup(out outcome, a snapshot.Attempt) {
 	if out.failed != nil || l.unfit {
 		return
 	}
-	if r.opts.Secrets != nil {
-		if masked, err := r.opts.Secrets.Mask(out.output); err != nil || !bytes.Equal(masked, out.output) {
-			return // the entry would leave the vault
-		}
-	}
 	now := r.opts.Now().UnixMilli()
 	a.FinishedAtMs = &now
 	kept := result{lookup: l, attempt: a, output: out.output, table: out.job.task.Output}
@@ -60,8 +55,14 @@ func (r *runner) noteLookup(out outcome, a snapshot.Attempt) {
 // keepResults stores results of attempts in the cache, after the frame that has them. A result that cannot be stored is a warning.
 func (r *runner) keepResults(ctx context.Context, results []result) {
 	for _, kept := range results {
+		whole, err := r.hasWhole(kept)
+		if err == nil && !whole {
+			continue // the entry would leave the vault
+		}
 		after, read := r.read[kept.attempt.Worktree]
-		err := r.keepResult(ctx, kept, kept.lookup, after, read)
+		if err == nil {
+			err = r.keepResult(ctx, kept, kept.lookup, after, read)
+		}
 		if first := kept.lookup.firstTry(); err == nil && first != nil && first.files != nil {
 			err = r.keepResult(ctx, kept, first, after, read)
 		}
@@ -69,6 +70,16 @@ func (r *runner) keepResults(ctx context.Context, results []result) {
 			r.opts.Warn(fmt.Errorf("task %s: its result is not in the cache: %w", kept.attempt.NodeID, err))
 		}
 	}
+}
+
+// hasWhole reports whether the state has a result as the task wrote it. The append has searched the result for secrets, and put a placeholder in
+// place of each.
+func (r *runner) hasWhole(kept result) (bool, error) {
+	if kept.table == "" {
+		return true, nil
+	}
+	value, _, err := r.rec.State().Outputs(kept.table).Get(snapshot.Key(kept.attempt.NodeID, kept.attempt.Iteration))
+	return bytes.Equal(value, kept.output), err
 }
 
 // keepResult stores a result under the key of l: the lookup of the attempt, or that of the first try of its task.

@@ -35,16 +35,18 @@ func settle(t testing.TB, dir string) {
 // workingBelow returns the command lines of the processes for which Settle waits.
 func workingBelow(dir string) []string {
 	var found []string
-	folders, err := filepath.Glob("/proc/[0-9]*/cwd")
+	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
-	for _, link := range folders {
-		folder, err := os.Readlink(link)
+	defer proc.Close()                    //nolint:errcheck // only read
+	processes, _ := proc.Readdirnames(-1) // what was read before an error
+	for _, process := range processes {   // Glob would list the folder of each process, too
+		folder, err := os.Readlink(filepath.Join("/proc", process, "cwd"))
 		if err != nil || folder != dir && !strings.HasPrefix(folder, dir+"/") {
-			continue // it has ended, is somebody else's, or works elsewhere
+			continue // no process, or it has ended, is somebody else's, or works elsewhere
 		}
-		line, err := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline"))
+		line, err := os.ReadFile(filepath.Join("/proc", process, "cmdline"))
 		args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
 		if err == nil && slices.Contains([]string{"git", "jj", "git-smithers"}, filepath.Base(args[0])) {
 			found = append(found, strings.Join(args, " "))

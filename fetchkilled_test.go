@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // parted is a remote and a clone of it with a run that both have gone on with, one that was only decided in the clone, a run that
@@ -86,6 +87,9 @@ func (p *parted) copy() string {
 // can be addressed there. Frame refs may be left out: frames are found through the tips.
 func (p *parted) runs(dir string) string {
 	p.t.Helper()
+	store, err := timeline.Open(p.t.Context(), timeline.Options{Dir: dir, Env: p.Env, Now: time.Now})
+	require.NoError(p.t, err)
+	defer store.Close() //nolint:errcheck // only read
 	names := []string{p.Git("-C", dir, "for-each-ref", "--format=%(refname)", "refs/smithers/_tip/", "refs/smithers-remote/")}
 	for line := range strings.Lines(p.call(dir, 0, "runs")) {
 		run, rest, _ := strings.Cut(line, "\t")
@@ -95,7 +99,8 @@ func (p *parted) runs(dir string) string {
 		require.NoError(p.t, err, line)
 		for frame := range frames + 1 {
 			address := fmt.Sprintf("%s:%d", run, frame)
-			p.call(dir, 0, "show", address)
+			_, err := store.Load(p.t.Context(), address)
+			require.NoError(p.t, err)
 			names = append(names, address)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 const (
 	// indexedFor is how long git maintains multi-pack-indexes where maintainedVariable is
 	// unset. Nearly every try of a second lost something before decision 33.
-	indexedFor = 15 * time.Second
+	indexedFor = 6 * time.Second
 	// inFlight is how many frames a writer has sent that are not acknowledged.
 	inFlight = 16
 	// autoPackLimit is from how many packs on git gc --auto packs them all.

@@ -165,6 +165,14 @@ func EscapeRun(run string) (string, error) {
 	return b.String(), nil
 }
 
+// ShownRun returns the run id for which EscapeRun returns component, or the component itself if it is malformed or has only the hash of the id.
+func ShownRun(component string) string {
+	if id, ok, err := UnescapeRun(component); err == nil && ok {
+		return id
+	}
+	return component
+}
+
 // UnescapeRun returns the run id for which EscapeRun returns component. If component has only the hash of the id, run
 // is "" and ok is false. The id of such a run is only in the run's run.json. If EscapeRun cannot return component, the
 // error wraps ErrMalformed.

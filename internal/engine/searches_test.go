@@ -34,7 +34,7 @@ func TestAnOutputIsSearchedForSecretsOnce(t *testing.T) {
 	t.Parallel()
 	w := newCachedWorld(t, repotest.New(t))
 	counter := filepath.Join(t.TempDir(), "ran")
-	run := func(id, output string) *searchCounter {
+	run := func(id, output string) {
 		t.Helper()
 		wf, err := workflow.Parse("w.yaml", []byte(`{name: w, outputs: {sum: {type: object}}, tasks: [{id: a, output: sum, cache: true,
 			run: 'printf x >>`+counter+`; echo "`+output+`" | tr % \"'}]}`))
@@ -45,7 +45,6 @@ func TestAnOutputIsSearchedForSecretsOnce(t *testing.T) {
 		_, err = engine.RunParsed(t.Context(), head, wf, w.opts)
 		require.NoError(t, err)
 		assert.Zero(t, searches.searches.Load(), "searches beside that of the append")
-		return searches
 	}
 	open := `{%the-output%: 1}`
 	run("one", open)

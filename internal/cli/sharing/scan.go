@@ -111,17 +111,9 @@ func runsToScan(ctx context.Context, store *timeline.Store, names []string) ([]s
 		return nil, timeline.Explain(err)
 	}
 	for _, tip := range tips {
-		runs = append(runs, secretscan.Run{ID: runOf(tip.Component), Tip: tip.ID})
+		runs = append(runs, secretscan.Run{ID: refs.ShownRun(tip.Component), Tip: tip.ID})
 	}
 	return runs, nil
-}
-
-// runOf returns the id of the run with a component of ref names, or the component if it is a hash.
-func runOf(component string) string {
-	if id, known, err := refs.UnescapeRun(component); err == nil && known {
-		return id
-	}
-	return component
 }
 
 // scanRuns searches runs, and shows progress.

@@ -34,10 +34,7 @@ func runOf(name refs.Name) string {
 	if own, frame, err := name.Split(); err == nil && frame != refs.NoFrame {
 		component = own
 	}
-	if id, ok, err := refs.UnescapeRun(component); err == nil && ok {
-		return id
-	}
-	return component
+	return refs.ShownRun(component)
 }
 
 // isIn reports whether the ref name is below folder, which ends in a slash.

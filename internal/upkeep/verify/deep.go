@@ -95,27 +95,18 @@ func verifyShared(ctx context.Context, s *timeline.Store, report *Report) error 
 			return timeline.Explain(err)
 		}
 		for _, b := range broken {
-			report.Problems = append(report.Problems, Problem{Run: componentRun(path.Base(string(b.Name))), Code: fault.BrokenRef, What: b.Error()})
+			report.Problems = append(report.Problems, Problem{Run: refs.ShownRun(path.Base(string(b.Name))), Code: fault.BrokenRef, What: b.Error()})
 		}
 		for _, tip := range tips {
 			if _, err := objstore.GetKind(s.Objects(), tip.ID, objstore.Commit); err != nil {
 				report.Problems = append(report.Problems, Problem{
-					Run: componentRun(tip.Component), Commit: tip.ID.String(), Code: fault.CodeOf(timeline.Explain(err)),
+					Run: refs.ShownRun(tip.Component), Commit: tip.ID.String(), Code: fault.CodeOf(timeline.Explain(err)),
 					What: fmt.Sprintf("the %s of the run: %v", list.what, err),
 				})
 			}
 		}
 	}
 	return nil
-}
-
-// componentRun returns the run id that a ref component encodes, or the component itself if it is a hash or
-// invalid.
-func componentRun(component string) string {
-	if id, ok, err := refs.UnescapeRun(component); err == nil && ok {
-		return id
-	}
-	return component
 }
 
 // Index compares the index rows of the given runs, or all index rows if no run is given, with the refs. It

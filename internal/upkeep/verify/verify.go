@@ -192,12 +192,7 @@ func (v *verifier) noteAt(run string, commit objstore.ID, frame int64, err error
 func (v *verifier) brokenTips(ctx context.Context, err error) error {
 	broken, err := timeline.BrokenRefs(err)
 	for _, b := range broken {
-		component := path.Base(string(b.Name))
-		id, ok, err := refs.UnescapeRun(component)
-		if err != nil || !ok {
-			id = component
-		}
-		if err := v.brokenTip(ctx, id, b); err != nil {
+		if err := v.brokenTip(ctx, refs.ShownRun(path.Base(string(b.Name))), b); err != nil {
 			return err
 		}
 	}

@@ -69,9 +69,9 @@ checks: build vet tidy fmt-check man-check demo-check lint ## everything that mu
 
 check: test ci ## everything that must pass at every commit
 
-build: ## build bin/git-smithers and bin/git-smithers-view
+build: ## build bin/git-smithers and bin/git-smithers-desk
 	CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers .
-	CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers-view ./cmd/git-smithers-view
+	CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags='-s -w' -tags $(TAGS) -o bin/git-smithers-desk ./cmd/git-smithers-desk
 
 vet: ## go vet
 	go vet -trimpath -tags $(TAGS) ./...
@@ -79,10 +79,10 @@ vet: ## go vet
 
 cross: ## build for macOS and Windows, and vet: the tests too for macOS; those for Windows assume Unix
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet -trimpath -tags $(TAGS) ./...
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build -trimpath -tags $(TAGS) -o /dev/null . ./cmd/git-smithers-view
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go build -trimpath -tags $(TAGS) -o /dev/null . ./cmd/git-smithers-desk
 	@tools/lint.sh
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 GOFLAGS=-trimpath $(LINT) run --allow-parallel-runners --default=none --enable=govet --tests=false ./...
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -tags $(TAGS) -o /dev/null . ./cmd/git-smithers-view
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -tags $(TAGS) -o /dev/null . ./cmd/git-smithers-desk
 
 tidy: ## go.mod and go.sum say what is imported
 	go mod tidy -diff
@@ -188,7 +188,7 @@ demo-check: build ## the demo runs to its end
 install: build ## install the commands and the man page under PREFIX
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1"
 	install -m 755 bin/git-smithers "$(DESTDIR)$(PREFIX)/bin/git-smithers"
-	install -m 755 bin/git-smithers-view "$(DESTDIR)$(PREFIX)/bin/git-smithers-view"
+	install -m 755 bin/git-smithers-desk "$(DESTDIR)$(PREFIX)/bin/git-smithers-desk"
 	install -m 644 docs/git-smithers.1 "$(DESTDIR)$(PREFIX)/share/man/man1/git-smithers.1"
 
 dist: ## the files of a release in dist, from the newest commit: needs npm, dpkg, rpm and ruby

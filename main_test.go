@@ -18,9 +18,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/git-smithers/git-smithers/internal/desk"
+	"github.com/git-smithers/git-smithers/internal/desk/telemetry"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/internal/view"
 )
 
 var update = flag.Bool("update", false, "rewrite golden sections in testdata/script")
@@ -36,8 +37,8 @@ func TestMain(m *testing.M) {
 			over()
 			os.Exit(status)
 		},
-		"git-smithers-view": func() {
-			os.Exit(view.Main(context.Background(), view.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}, os.Args[1:]))
+		"git-smithers-desk": func() {
+			os.Exit(desk.Main(context.Background(), desk.Streams{Streams: telemetry.Streams{In: os.Stdin, Out: os.Stdout, Env: os.Environ()}, Err: os.Stderr}, os.Args[1:]))
 		},
 		"smithers-stand-in": standIn,
 		"agent-jail":        agentJail,

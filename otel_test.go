@@ -45,7 +45,7 @@ func newWatched(t *testing.T) *watched {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	bin := t.TempDir()
-	for _, name := range []string{"git-smithers", "git-smithers-view"} {
+	for _, name := range []string{"git-smithers", "git-smithers-desk"} {
 		require.NoError(t, os.Symlink(self, filepath.Join(bin, name)))
 	}
 	w.Env = append(w.Env, "PATH="+bin+":"+os.Getenv("PATH"))
@@ -370,7 +370,7 @@ func TestAMetricsListenerThatDiesIsAWarning(t *testing.T) {
 	lines := bufio.NewScanner(said)
 	require.True(t, lines.Scan())
 	assert.Contains(t, lines.Text(), "metrics at http://")
-	listener := processOf(t, "git-smithers-view\x00metrics\x00"+at)
+	listener := processOf(t, "git-smithers-desk\x00metrics\x00"+at)
 	require.NoError(t, syscall.Kill(listener, syscall.SIGKILL))
 	require.True(t, lines.Scan())
 	assert.Contains(t, lines.Text(), "nobody answers at the address of --metrics any more")

@@ -29,7 +29,7 @@ func (p platform) program(name string) string {
 }
 
 // programs are the commands of a release, with their packages.
-var programs = []struct{ name, pkg string }{{"git-smithers", "."}, {"git-smithers-view", "./cmd/git-smithers-view"}}
+var programs = []struct{ name, pkg string }{{"git-smithers", "."}, {"git-smithers-desk", "./cmd/git-smithers-desk"}}
 
 // A release has the sources and the folders of one release. Its methods make the files.
 type release struct {

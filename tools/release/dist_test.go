@@ -201,7 +201,7 @@ func TestDistRPMIsListed(t *testing.T) {
 	dir, _ := dist(t)
 	rpm := filesOf(t, dir, "*.x86_64.rpm")[0]
 	require.Equal(t, `/usr/bin/git-smithers
-/usr/bin/git-smithers-view
+/usr/bin/git-smithers-desk
 /usr/share/bash-completion/completions/git-smithers
 /usr/share/doc/git-smithers/CHANGELOG.md
 /usr/share/doc/git-smithers/LICENSE

@@ -114,7 +114,7 @@ func TestDistGoInstallWorksFromAnEmptyModuleCache(t *testing.T) {
 	runs(t, t.TempDir(), env, "go", "install", path+"@"+version)
 	usedFrom(t, bin, strings.TrimPrefix(version, "v"))
 	runs(t, t.TempDir(), env, "go", "install", path+"/...@"+version)
-	require.FileExists(t, filepath.Join(bin, "git-smithers-view"))
+	require.FileExists(t, filepath.Join(bin, "git-smithers-desk"))
 }
 
 // write writes a file.

@@ -110,7 +110,7 @@ func sendTraces(ctx context.Context, s *session.Session, store *timeline.Store, 
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	view, err := requests.StartView(s, "send", string(telemetry.Traces))
+	view, err := requests.StartDesk(s, "send", string(telemetry.Traces))
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func toSend(ctx context.Context, store *timeline.Store, runs []string) ([]teleme
 }
 
 // sendTrace sends the trace of a run. A run that is gone has none.
-func sendTrace(ctx context.Context, s *session.Session, store *timeline.Store, view *requests.View, w telemetry.WaitingTrace) error {
+func sendTrace(ctx context.Context, s *session.Session, store *timeline.Store, view *requests.Desk, w telemetry.WaitingTrace) error {
 	head, err := store.Head(ctx, w.Run)
 	if fault.CodeOf(err) == fault.RunNotFound || fault.CodeOf(err) == fault.RunPruned {
 		return w.Done(store)

@@ -18,11 +18,11 @@ const usualExportInterval = time.Minute
 // lastExport is how long the end waits for a collector. Who has typed Ctrl-C waits for it.
 const lastExport = 5 * time.Second
 
-// metricsSender sends metrics to a collector of OpenTelemetry, through git-smithers-view.
+// metricsSender sends metrics to a collector of OpenTelemetry, through git-smithers-desk.
 type metricsSender struct {
 	*numbers
 
-	view  *requests.View // nil before the first export, and after one that failed
+	view  *requests.Desk // nil before the first export, and after one that failed
 	wrong string         // why the last export failed; "" if it did not
 }
 
@@ -100,7 +100,7 @@ func (m *metricsSender) post(ctx context.Context) error {
 		return err
 	}
 	if m.view == nil {
-		if m.view, err = requests.StartView(m.s, "send", string(telemetry.Metrics)); err != nil {
+		if m.view, err = requests.StartDesk(m.s, "send", string(telemetry.Metrics)); err != nil {
 			m.view = nil
 			return err
 		}

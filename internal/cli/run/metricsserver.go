@@ -11,18 +11,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// metricsServer answers Prometheus while a supervisor runs. git-smithers-view listens; this process reads the numbers.
+// metricsServer answers Prometheus while a supervisor runs. git-smithers-desk listens; this process reads the numbers.
 type metricsServer struct {
 	*numbers
 
-	view    *requests.View
+	view    *requests.Desk
 	closing chan struct{} // closed before the program is told to end
 	over    chan struct{} // closed when nobody answers any more
 }
 
-// serveMetrics begins to answer at addr. Codes: usage if nothing can listen there; view_missing if there is no git-smithers-view.
+// serveMetrics begins to answer at addr. Codes: usage if nothing can listen there; view_missing if there is no git-smithers-desk.
 func serveMetrics(ctx context.Context, n *numbers, addr string) (*metricsServer, error) {
-	view, err := requests.StartView(n.s, "metrics", addr)
+	view, err := requests.StartDesk(n.s, "metrics", addr)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package view
+package telemetry
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/view/block"
+	"github.com/git-smithers/git-smithers/internal/desk/block"
 )
 
 // send posts each block that it reads to the collector of a signal, traces or metrics, that the environment names. For each, it writes a block: an empty

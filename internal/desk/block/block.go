@@ -1,4 +1,4 @@
-// Package block is how git-smithers and git-smithers-view talk: in blocks. A block is the length of a text in decimal, a line feed, and the text.
+// Package block is how git-smithers and git-smithers-desk talk: in blocks. A block is the length of a text in decimal, a line feed, and the text.
 package block
 
 import (

@@ -11,16 +11,16 @@ import (
 	"sync"
 
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/desk/block"
 	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/internal/view/block"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// viewProgram is the program that has what needs a network library.
-const viewProgram = "git-smithers-view"
+// deskProgram is the program that has what needs a network library.
+const deskProgram = "git-smithers-desk"
 
-// View is a running git-smithers-view, which this process talks to in blocks.
-type View struct {
+// Desk is a running git-smithers-desk, which this process talks to in blocks.
+type Desk struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
@@ -30,13 +30,13 @@ type View struct {
 	ended error
 }
 
-// StartView starts git-smithers-view, which is beside this program or on PATH. Code: view_missing if it is not.
-func StartView(s *session.Session, args ...string) (*View, error) {
-	path, err := findView()
+// StartDesk starts git-smithers-desk, which is beside this program or on PATH. Code: view_missing if it is not.
+func StartDesk(s *session.Session, args ...string) (*Desk, error) {
+	path, err := findDesk()
 	if err != nil {
 		return nil, err
 	}
-	v := &View{cmd: exec.Command(path, args...), err: new(strings.Builder)} //nolint:gosec,noctx // our own program; it ends when its input does
+	v := &Desk{cmd: exec.Command(path, args...), err: new(strings.Builder)} //nolint:gosec,noctx // our own program; it ends when its input does
 	v.cmd.Dir, v.cmd.Env, v.cmd.Stderr = s.Dir, s.Env, v.err
 	out, err := v.cmd.StdoutPipe()
 	if err != nil {
@@ -49,26 +49,26 @@ func StartView(s *session.Session, args ...string) (*View, error) {
 	return v, v.cmd.Start()
 }
 
-// findView returns the path of git-smithers-view.
-func findView() (string, error) {
+// findDesk returns the path of git-smithers-desk.
+func findDesk() (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if self, err = filepath.EvalSymlinks(self); err == nil {
-			beside := filepath.Join(filepath.Dir(self), viewProgram)
+			beside := filepath.Join(filepath.Dir(self), deskProgram)
 			if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
 				return beside, nil
 			}
 		}
 	}
-	path, err := exec.LookPath(viewProgram)
+	path, err := exec.LookPath(deskProgram)
 	if err != nil {
-		return "", fault.New(fault.ViewMissing, "there is no %s beside git-smithers or on PATH", viewProgram).
-			Hint("`make install` and the releases of git-smithers have both programs: put %s beside git-smithers", viewProgram)
+		return "", fault.New(fault.ViewMissing, "there is no %s beside git-smithers or on PATH", deskProgram).
+			Hint("`make install` and the releases of git-smithers have both programs: put %s beside git-smithers", deskProgram)
 	}
 	return path, nil
 }
 
 // Read returns the next block that the program says. If the program has ended, the error is what it said about why.
-func (v *View) Read() ([]byte, error) {
+func (v *Desk) Read() ([]byte, error) {
 	text, err := block.Read(v.out)
 	if err != nil {
 		return nil, v.why()
@@ -77,9 +77,9 @@ func (v *View) Read() ([]byte, error) {
 }
 
 // why waits for the end of the program, and returns why it has ended.
-func (v *View) why() error {
+func (v *Desk) why() error {
 	err := v.Close()
-	if said := strings.TrimSpace(strings.TrimPrefix(v.err.String(), viewProgram+": ")); said != "" {
+	if said := strings.TrimSpace(strings.TrimPrefix(v.err.String(), deskProgram+": ")); said != "" {
 		return errors.New(said)
 	}
 	if err == nil {
@@ -89,10 +89,10 @@ func (v *View) why() error {
 }
 
 // Write sends a block to the program.
-func (v *View) Write(text []byte) error { return block.Write(v.in, text) }
+func (v *Desk) Write(text []byte) error { return block.Write(v.in, text) }
 
 // Post has the program of a signal send a request. The error says why the collector does not have it.
-func (v *View) Post(body []byte) error {
+func (v *Desk) Post(body []byte) error {
 	if err := v.Write(body); err != nil {
 		return err
 	}
@@ -104,10 +104,10 @@ func (v *View) Post(body []byte) error {
 }
 
 // Hang tells the program to end, and does not wait for it: a Read that waits then returns an error.
-func (v *View) Hang() { _ = v.in.Close() }
+func (v *Desk) Hang() { _ = v.in.Close() }
 
 // Close ends the program and waits for it. It returns the same at each call.
-func (v *View) Close() error {
+func (v *Desk) Close() error {
 	v.once.Do(func() {
 		v.Hang()
 		v.ended = v.cmd.Wait()

@@ -1,4 +1,4 @@
-package view_test
+package desk_test
 
 import (
 	"bufio"
@@ -13,11 +13,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/view"
-	"github.com/git-smithers/git-smithers/internal/view/block"
+	"github.com/git-smithers/git-smithers/internal/desk"
+	"github.com/git-smithers/git-smithers/internal/desk/block"
+	"github.com/git-smithers/git-smithers/internal/desk/telemetry"
 )
 
-// program is a running view.Main.
+// program is a running desk.Main.
 type program struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
@@ -31,7 +32,7 @@ func start(t *testing.T, env []string, args ...string) *program {
 	outRead, outWrite := io.Pipe()
 	p := &program{in: inWrite, out: bufio.NewReader(outRead), status: make(chan int, 1)}
 	go func() {
-		status := view.Main(t.Context(), view.Streams{In: inRead, Out: outWrite, Err: &p.err, Env: env}, args)
+		status := desk.Main(t.Context(), desk.Streams{Streams: telemetry.Streams{In: inRead, Out: outWrite, Env: env}, Err: &p.err}, args)
 		_ = outWrite.Close()
 		p.status <- status
 	}()

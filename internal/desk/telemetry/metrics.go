@@ -1,4 +1,4 @@
-package view
+package telemetry
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/view/block"
+	"github.com/git-smithers/git-smithers/internal/desk/block"
 )
 
 // slowest is how long a scrape may take.

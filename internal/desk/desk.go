@@ -5,10 +5,16 @@ package desk
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"os"
+	"time"
 
+	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/desk/telemetry"
+	"github.com/git-smithers/git-smithers/internal/desk/tui"
 )
 
 // Streams are the streams and the environment of the program.
@@ -20,7 +26,10 @@ type Streams struct {
 
 // Main runs the command in args, and returns the exit status.
 func Main(ctx context.Context, s Streams, args []string) int {
-	err := errors.New("git-smithers-desk is started by git smithers: see `git smithers help supervise` and `git smithers help traces`")
+	if len(args) > 0 && args[0] == "tui" {
+		return showTUI(ctx, s, args[1:])
+	}
+	err := errors.New("git-smithers-desk is started by git smithers: see `git smithers help tui`, `git smithers help supervise` and `git smithers help traces`")
 	if telemetry.Serves(args) {
 		err = telemetry.Main(ctx, s.Streams, args)
 	}
@@ -29,4 +38,22 @@ func Main(ctx context.Context, s Streams, args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// showTUI shows the terminal view. Its errors are those of git smithers.
+func showTUI(ctx context.Context, s Streams, args []string) int {
+	flags := flag.NewFlagSet("tui", flag.ContinueOnError)
+	flags.SetOutput(s.Err)
+	program, color := flags.String("program", "git-smithers", ""), flags.String("color", "auto", "")
+	if flags.Parse(args) != nil {
+		return 2
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "." // the folder was removed: opening the repository says so
+	}
+	t := term.New(ctx, term.Streams{In: s.In, Out: s.Out, Err: s.Err, Env: s.Env, Dir: dir, Now: time.Now}, false)
+	t.Color = *color
+	out := &session.Session{Terminal: t, Args: append([]string{"tui"}, flags.Args()...), Hurry: ctx}
+	return out.Report(tui.Run(ctx, tui.Options{Terminal: t, In: s.In, Out: s.Out, Program: *program, At: flags.Arg(0)}))
 }

@@ -2,13 +2,16 @@
 // one topic of the help.
 package inspect
 
-import "github.com/git-smithers/git-smithers/internal/cli/arg"
+import (
+	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/cli/view"
+)
 
 // Topic returns the topic of the help that lists the commands of this package.
 func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "see what happened",
-		Commands: []*arg.Command{statusCommand(), runsCommand(), timelineCommand(), showCommand(), logsCommand(), diffCommand()},
+		Commands: []*arg.Command{statusCommand(), view.TUI(), runsCommand(), timelineCommand(), showCommand(), logsCommand(), diffCommand()},
 		More:     []*arg.Command{compareCommand(), reportCommand(), framesCommand(), callsCommand(), scoresCommand(), eventsCommand(), branchesCommand(), sqlCommand(), metricsCommand(), tracesCommand()},
 	}
 }

@@ -1,0 +1,111 @@
+package browse
+
+import (
+	"context"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// A Frame is a frame beside another one of its run or of any run.
+type Frame struct {
+	At, Against timeline.Address // Against is the zero Address if there is nothing to compare with
+	State       *diff.Result     // from Against to At; nil if there is nothing to compare with
+	Total       Totals           // of the state at At
+	Code        []Files          // that differ; sorted by worktree
+	NoFiles     bool             // one of the two frames has no captured files
+}
+
+// Totals are numbers of rows of a state.
+type Totals struct{ Nodes, Outputs int }
+
+// Files are the changed files of one working copy.
+type Files struct {
+	Worktree string // the task whose own worktree it is; "" for the one that tasks share
+	Changes  []files.FileDiff
+}
+
+// Frame compares the frame at with the frame against, which may be the zero Address: then only totals are read.
+func (r *Reader) Frame(ctx context.Context, against, at timeline.Address) (*Frame, error) {
+	out := &Frame{At: at, Against: against}
+	is, err := r.Store.At(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	state, err := is.Entry.State()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	out.Total.Nodes = state.Nodes().Len()
+	for _, table := range state.Tables() {
+		out.Total.Outputs += state.Outputs(table).Len()
+	}
+	if against == (timeline.Address{}) {
+		return out, nil
+	}
+	was, err := r.Store.At(ctx, against)
+	if err != nil {
+		return nil, err
+	}
+	before, err := was.Entry.State()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if out.State, err = diff.States(before, state); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	return out, r.code(ctx, out, was.Entry, is.Entry)
+}
+
+// code sets Code and NoFiles.
+func (r *Reader) code(ctx context.Context, out *Frame, from, to *snapshot.Entry) error {
+	before, err := from.VCSRevision()
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	after, err := to.VCSRevision()
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	if before == nil || after == nil {
+		out.NoFiles = true
+		return nil
+	}
+	was, is := files.TreesOf(before), files.TreesOf(after)
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		tree, had := was[name]
+		if !had && name != "" {
+			tree = files.WorktreeStart(r.Store.Objects(), before, files.WorktreeOf(after, name))
+		}
+		if tree.IsZero() || tree == is[name] {
+			continue
+		}
+		changes, err := r.diff(ctx, tree, is[name])
+		if err != nil {
+			return err
+		}
+		out.Code = append(out.Code, Files{name, changes})
+	}
+	return nil
+}
+
+// diff returns how the files of two trees differ, with hunks up to the default limits.
+func (r *Reader) diff(ctx context.Context, from, to objstore.ID) (changes []files.FileDiff, err error) {
+	if err := files.CheckChanges(ctx, r.Store, from, to); err != nil {
+		return nil, err
+	}
+	git := gitexec.New(r.Store.Repo(), append(slices.Clone(r.Store.Env()), "GIT_NO_LAZY_FETCH=1"))
+	args := append(files.DiffArguments(files.LargeFile), "-M", "-l200", from.String(), to.String())
+	_, err = git.Read(ctx, nil, args, func(out io.Reader) error {
+		changes, err = files.ReadDiff(out, files.DefaultDiffLimits())
+		return err
+	})
+	return changes, timeline.Explain(err)
+}

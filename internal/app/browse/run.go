@@ -1,0 +1,107 @@
+package browse
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/internal/app/summary"
+	"github.com/git-smithers/git-smithers/internal/claim"
+	"github.com/git-smithers/git-smithers/internal/list"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// A Run is one run at the entry at which it was read.
+type Run struct {
+	*summary.Summary
+
+	Head    *timeline.Head // not to be moved
+	Shown   []list.FrameInfo
+	Effects []list.Effect // of Shown
+}
+
+// Run reads a run. run is an id or a unique prefix.
+func (r *Reader) Run(ctx context.Context, run string) (*Run, error) {
+	head, err := r.Store.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return r.RunAt(ctx, head)
+}
+
+// RunSince reads a run as Run does, unless had is the run at the same entry: then the result is nil. had may be nil.
+func (r *Reader) RunSince(ctx context.Context, run string, had *Run) (*Run, error) {
+	if had == nil {
+		return r.Run(ctx, run)
+	}
+	head, err := r.Store.Head(ctx, had.Row.ID)
+	if err != nil || head.Entry().ID == had.Entry.ID {
+		return nil, err
+	}
+	return r.RunAt(ctx, head)
+}
+
+// RunAt reads the run of head at the entry that head knows.
+func (r *Reader) RunAt(ctx context.Context, head *timeline.Head) (*Run, error) {
+	sum, err := summary.Describe(ctx, r.Store, head, r.Now())
+	if err != nil {
+		return nil, err
+	}
+	tree, err := list.Timeline(ctx, r.Store, sum.Row.ID, list.TreeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	out := &Run{Summary: sum, Head: head, Shown: tree.Timeline.Frames}
+	if out.Effects, err = list.Effects(ctx, &tree.Timeline); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	return out, nil
+}
+
+// Log returns the log of an attempt: the live one while it runs here, else the stored one. The text has the control characters of the
+// program. known is false if there is none yet.
+func (r *Reader) Log(run *Run, a *summary.Attempt) (text string, known bool, err error) {
+	if a.State == snapshot.AttemptInProgress {
+		if text := claim.LiveLogsOf(r.Store, run.Row.ID).Last(snapshot.AttemptKey(a.NodeID, a.Iteration, a.Number)); text != "" {
+			return text, true, nil
+		}
+	}
+	return run.StoredLog(a)
+}
+
+// An Event is an event of a run.
+type Event struct {
+	Seq     int64
+	AtMs    int64
+	Type    string
+	Payload json.RawMessage
+}
+
+// Events returns the newest events of a run, at most maxEvents, oldest first.
+func (r *Reader) Events(ctx context.Context, run string) ([]Event, error) {
+	index, err := r.Store.Details(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	query := sqliteindex.EventQuery{RunID: run}
+	total, err := index.CountEvents(ctx, query)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if after := int64(total) - maxEvents - 1; after >= 0 { // the numbers have no gaps
+		query.After = &after
+	}
+	rows, err := index.Events(ctx, query)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	out := make([]Event, len(rows))
+	for i, row := range rows {
+		out[i] = Event{row.Seq, row.TimestampMs, row.Type, json.RawMessage(row.Payload)}
+	}
+	return out, nil
+}
+
+// maxEvents is the largest number of events that a view reads.
+const maxEvents = 1000

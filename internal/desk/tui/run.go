@@ -1,0 +1,586 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/git-smithers/git-smithers/internal/app/browse"
+	"github.com/git-smithers/git-smithers/internal/app/summary"
+	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// The tabs of a run.
+const (
+	tabState = iota
+	tabCode
+	tabLog
+	tabTries
+	tabEvents
+	tabs
+)
+
+// runScreen shows one run. It has one cursor: the frame. The step, the state, the code and the log follow it.
+type runScreen struct {
+	id     string
+	run    *browse.Run // nil until it is read
+	wanted int64       // the frame to open at; -1 for the newest
+	follow bool        // the cursor stays at the newest frame
+	frame  int         // the position of the cursor in run.Shown
+	step   int         // the position of the chosen step in run.Steps; -1 for none
+	mark   int64       // the marked frame; -1 for none
+	tab    int
+	inside bool // the keys move the text of the tab, not the steps
+	all    bool // what did not change is shown, too
+	steps  pane
+	text   pane // of the tab
+
+	frames map[[2]int64]*browse.Frame // what was compared, by against and at
+	log    string                     // of the chosen step
+	logOf  string                     // the attempt whose log is shown
+	events []browse.Event
+	find   string
+}
+
+// newRunScreen returns the screen of a run at a frame, or at the newest for -1.
+func newRunScreen(id string, frame int64) *runScreen {
+	return &runScreen{id: id, wanted: frame, follow: frame < 0, step: -1, mark: -1, frames: make(map[[2]int64]*browse.Frame)}
+}
+
+// A runRead has a run.
+type runRead struct{ run *browse.Run }
+
+// A frameRead has a frame of a run.
+type frameRead struct {
+	run   string
+	key   [2]int64
+	frame *browse.Frame
+}
+
+// A logRead has the log of an attempt.
+type logRead struct{ run, of, text string }
+
+// An eventsRead has the events of a run.
+type eventsRead struct {
+	run    string
+	events []browse.Event
+}
+
+func (s *runScreen) load(m *model) tea.Cmd {
+	id, had := s.id, s.run
+	read := m.read.do("run", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+		run, err := from.RunSince(ctx, id, had)
+		return runRead{run}, err
+	})
+	if a := s.attempt(); s.tab == tabLog && a != nil && a.State == snapshot.AttemptInProgress {
+		return tea.Batch(read, s.readLog(m))
+	}
+	return read
+}
+
+func (s *runScreen) update(m *model, msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case runRead:
+		if msg.run == nil || s.run != nil && msg.run.Row.ID != s.run.Row.ID {
+			return nil
+		}
+		return s.take(m, msg.run)
+	case frameRead:
+		if s.run != nil && msg.run == s.run.Row.ID {
+			s.frames[msg.key] = msg.frame
+		}
+	case logRead:
+		if s.run != nil && msg.run == s.run.Row.ID && msg.of == s.logKey() {
+			atEnd := s.text.top >= len(s.text.lines)-s.height(m)
+			s.log, s.logOf = msg.text, msg.of
+			if s.tab == tabLog && s.follow && atEnd {
+				s.text.top = 1 << 30
+			}
+		}
+	case eventsRead:
+		if s.run != nil && msg.run == s.run.Row.ID {
+			s.events = msg.events
+		}
+	}
+	return nil
+}
+
+// height returns how many lines the text of the tab may have.
+func (s *runScreen) height(m *model) int { return max(m.height-8, 1) }
+
+// take shows a run that was read anew. Nothing that is being read moves: the cursor stays at its frame, unless it follows the newest.
+func (s *runScreen) take(m *model, run *browse.Run) tea.Cmd {
+	first := s.run == nil
+	var at int64 = -1
+	if !first && len(s.run.Shown) > 0 {
+		at = s.run.Shown[s.frame].FrameNo
+	}
+	if first {
+		at = s.wanted
+	}
+	s.run, s.id = run, run.Row.ID
+	s.frame = len(run.Shown) - 1
+	if at >= 0 && !s.follow {
+		if i := slices.IndexFunc(run.Shown, func(f frameInfo) bool { return f.FrameNo >= at }); i >= 0 {
+			s.frame = i
+		}
+	}
+	s.frame = max(s.frame, 0)
+	if s.step >= len(run.Steps) {
+		s.step = -1
+	}
+	switch {
+	case first && run.Failure != nil && run.Failure.Step != nil && s.wanted < 0:
+		s.step = slices.IndexFunc(run.Steps, func(st summary.Step) bool {
+			return st.NodeID == run.Failure.Step.NodeID && st.Iteration == run.Failure.Step.Iteration
+		})
+		s.tab = tabLog
+		s.text.top = 1 << 30
+	case first || s.follow:
+		s.chooseStep()
+	}
+	return s.readAll(m)
+}
+
+// chooseStep makes the step chosen that ended at the frame of the cursor or, at the newest frame, that runs.
+func (s *runScreen) chooseStep() {
+	if s.frame == len(s.run.Shown)-1 {
+		for i := range s.run.Steps {
+			if s.run.Steps[i].State == snapshot.NodeInProgress {
+				s.step = i
+				return
+			}
+		}
+	}
+	for i := s.frame; i >= 0; i-- {
+		number := s.run.Shown[i].FrameNo
+		for j := range s.run.Steps {
+			for _, a := range s.run.Steps[j].Attempts {
+				if a.At != nil && *a.At == number && !a.Inherited {
+					s.step = j
+					return
+				}
+			}
+		}
+	}
+}
+
+// chosen returns the chosen step, or nil.
+func (s *runScreen) chosen() *summary.Step {
+	if s.run == nil || s.step < 0 || s.step >= len(s.run.Steps) {
+		return nil
+	}
+	return &s.run.Steps[s.step]
+}
+
+// attempt returns the attempt of the chosen step that the cursor is about: the last that had begun at the frame.
+func (s *runScreen) attempt() *summary.Attempt {
+	step := s.chosen()
+	if step == nil {
+		return nil
+	}
+	last := step.Last()
+	for _, a := range step.Attempts {
+		if a.StartedAtMs <= s.timeOfCursor() {
+			last = a
+		}
+	}
+	return last
+}
+
+// timeOfCursor returns the time of the frame of the cursor; at the newest frame, the end of time.
+func (s *runScreen) timeOfCursor() int64 {
+	if s.frame >= len(s.run.Shown)-1 {
+		return 1 << 62
+	}
+	return s.run.Shown[s.frame].CreatedAtMs
+}
+
+// logKey returns the key of the attempt whose log is wanted, or "".
+func (s *runScreen) logKey() string {
+	a := s.attempt()
+	if a == nil {
+		return ""
+	}
+	return snapshot.AttemptKey(a.NodeID, a.Iteration, a.Number)
+}
+
+// pairAt returns the numbers of the frame to compare with, and of the frame at a position of run.Shown; -1 for no frame.
+func (s *runScreen) pairAt(i int) [2]int64 {
+	f := s.run.Shown[i]
+	against := int64(-1)
+	switch {
+	case s.mark >= 0 && s.mark != f.FrameNo:
+		against = s.mark
+	case f.BasedOn != nil:
+		against = *f.BasedOn
+	}
+	return [2]int64{against, f.FrameNo}
+}
+
+// readAll reads what the tab shows at the cursor.
+func (s *runScreen) readAll(m *model) tea.Cmd {
+	if s.run == nil || len(s.run.Shown) == 0 {
+		return nil
+	}
+	run, cmds := s.run, []tea.Cmd{s.readFrame(m, "frame", s.frame)}
+	switch s.tab {
+	case tabLog:
+		cmds = append(cmds, s.readLog(m))
+	case tabEvents:
+		cmds = append(cmds, m.read.do("events", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+			events, err := from.Events(ctx, run.Row.ID)
+			return eventsRead{run.Row.ID, events}, err
+		}))
+	}
+	for i, kind := range map[int]string{s.frame - 1: "frame before", s.frame + 1: "frame after"} {
+		if i >= 0 && i < len(run.Shown) {
+			cmds = append(cmds, s.readFrame(m, kind, i))
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// readLog reads the log of the chosen attempt.
+func (s *runScreen) readLog(m *model) tea.Cmd {
+	run, a, of := s.run, s.attempt(), s.logKey()
+	if a == nil {
+		return nil
+	}
+	return m.read.do("log", func(_ context.Context, from *browse.Reader) (tea.Msg, error) {
+		text, _, err := from.Log(run, a)
+		return logRead{run.Row.ID, of, text}, err
+	})
+}
+
+// readFrame reads a frame, unless it is known.
+func (s *runScreen) readFrame(m *model, kind string, i int) tea.Cmd {
+	key := s.pairAt(i)
+	if s.frames[key] != nil {
+		return nil
+	}
+	id := s.run.Row.ID
+	return m.read.do(kind, func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+		var against timeline.Address
+		if key[0] >= 0 {
+			against = timeline.Address{Run: id, Frame: key[0]}
+		}
+		frame, err := from.Frame(ctx, against, timeline.Address{Run: id, Frame: key[1]})
+		return frameRead{id, key, frame}, err
+	})
+}
+
+// goTo moves the cursor to the frame at a position of run.Shown.
+func (s *runScreen) goTo(m *model, i int) tea.Cmd {
+	if s.run == nil || len(s.run.Shown) == 0 {
+		return nil
+	}
+	s.frame = max(min(i, len(s.run.Shown)-1), 0)
+	s.follow = false
+	s.text.top = 0
+	s.chooseStep()
+	return s.readAll(m)
+}
+
+// goWhere moves the cursor to the next frame in a direction at which something is so.
+func (s *runScreen) goWhere(m *model, by int, is func(i int) bool) tea.Cmd {
+	if s.run == nil {
+		return nil
+	}
+	for i := s.frame + by; i >= 0 && i < len(s.run.Shown); i += by {
+		if is(i) {
+			return s.goTo(m, i)
+		}
+	}
+	m.note = "there is none in this direction"
+	return nil
+}
+
+// changedCode reports whether a frame changed files.
+func (s *runScreen) changedCode(i int) bool { return s.run.Effects[i].Changed }
+
+// failedAt reports whether an attempt failed at a frame.
+func (s *runScreen) failedAt(i int) bool {
+	return slices.ContainsFunc(s.run.Attempts, func(a *summary.Attempt) bool {
+		return a.At != nil && *a.At == s.run.Shown[i].FrameNo && a.State == snapshot.AttemptFailed && !a.Inherited
+	})
+}
+
+// moveStep chooses another step, and moves the cursor to the frame at which its last attempt ended.
+func (s *runScreen) moveStep(m *model, by int) tea.Cmd {
+	if s.run == nil || len(s.run.Steps) == 0 {
+		return nil
+	}
+	rows := s.stepOrder()
+	at := slices.Index(rows, s.step) + by
+	s.step = rows[max(min(at, len(rows)-1), 0)]
+	s.text.top = 0
+	if last := s.chosen().Last(); last != nil && last.At != nil {
+		if i := slices.IndexFunc(s.run.Shown, func(f frameInfo) bool { return f.FrameNo == *last.At }); i >= 0 {
+			s.frame, s.follow = i, false
+		}
+	}
+	return s.readAll(m)
+}
+
+func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
+	if cmd, done := s.pressText(m, key); done {
+		return cmd, true
+	}
+	switch key {
+	case "j", "down":
+		return s.moveStep(m, 1), true
+	case "k", "up":
+		return s.moveStep(m, -1), true
+	case "l", "right":
+		return s.goTo(m, s.frame+1), true
+	case "h", "left":
+		return s.goTo(m, s.frame-1), true
+	case "g", "home":
+		return s.goTo(m, 0), true
+	case "G", "end":
+		cmd := s.goTo(m, 1<<30)
+		s.follow = true
+		return cmd, true
+	case "[":
+		return s.goWhere(m, -1, s.changedCode), true
+	case "]":
+		return s.goWhere(m, 1, s.changedCode), true
+	case "n":
+		return s.goWhere(m, 1, s.failedAt), true
+	case "N":
+		return s.goWhere(m, -1, s.failedAt), true
+	case "1", "2", "3", "4", "5":
+		s.tab = int(key[0] - '1')
+		s.text.top = 0
+		return s.readAll(m), true
+	case "tab":
+		s.inside = !s.inside
+		return nil, true
+	case "enter":
+		s.inside = true
+		return nil, true
+	case "F":
+		s.follow = !s.follow
+		return s.load(m), true
+	case "v":
+		s.all = !s.all
+		return nil, true
+	case "m":
+		return s.setMark(m), true
+	case "T":
+		if s.run != nil {
+			return m.open(&forksScreen{id: s.run.Row.ID}), true
+		}
+	}
+	return s.act(m, key)
+}
+
+// setMark marks the frame of the cursor, or takes the mark away.
+func (s *runScreen) setMark(m *model) tea.Cmd {
+	if s.run == nil || len(s.run.Shown) == 0 {
+		return nil
+	}
+	if number := s.run.Shown[s.frame].FrameNo; s.mark == number {
+		s.mark = -1
+	} else {
+		s.mark = number
+	}
+	return s.readAll(m)
+}
+
+// pressText handles the keys that move the text of the tab.
+func (s *runScreen) pressText(m *model, key string) (tea.Cmd, bool) {
+	page := s.height(m) - 1
+	switch key {
+	case "pgdown", "ctrl+d", "space":
+		s.text.top += page
+		return nil, true
+	case "pgup", "ctrl+u":
+		s.text.top -= page
+		return nil, true
+	}
+	if !s.inside {
+		return nil, false
+	}
+	switch key {
+	case "j", "down":
+		s.text.top++
+	case "k", "up":
+		s.text.top--
+	case "g", "home":
+		s.text.top = 0
+	case "G", "end":
+		s.text.top = 1 << 30
+	case "esc":
+		s.inside = false
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// address returns the address of the frame of the cursor.
+func (s *runScreen) address() string {
+	if len(s.run.Shown) == 0 {
+		return s.run.Row.ID
+	}
+	return timeline.Address{Run: s.run.Row.ID, Frame: s.run.Shown[s.frame].FrameNo}.String()
+}
+
+// command returns the command that says what the tab shows.
+func (s *runScreen) command() []string {
+	id := s.run.Row.ID
+	switch s.tab {
+	case tabLog:
+		if a := s.attempt(); a != nil {
+			args := []string{"logs", id, a.NodeID}
+			if a.Iteration > 0 {
+				args = append(args, "--iteration", strconv.Itoa(a.Iteration))
+			}
+			return append(args, "--attempt", strconv.Itoa(a.Number))
+		}
+	case tabTries:
+		return []string{"show", s.address(), "--attempts"}
+	case tabEvents:
+		return []string{"events", id}
+	}
+	if len(s.run.Shown) == 0 {
+		return []string{"show", id}
+	}
+	args := []string{"diff"}
+	if s.tab == tabCode {
+		args = append(args, "--code")
+	}
+	if pair := s.pairAt(s.frame); pair[0] >= 0 {
+		args = append(args, timeline.Address{Run: id, Frame: pair[0]}.String())
+	}
+	return append(args, s.address())
+}
+
+func (s *runScreen) keys(m *model) []hint {
+	if s.inside {
+		return []hint{{"↑↓", "scroll"}, {"tab", "steps"}, {"1…5", "tabs"}, {"←→", "frame"}}
+	}
+	hints := []hint{{"←→", "frame"}}
+	if m.width >= 110 {
+		hints = append(hints, hint{"[ ]", "code change"}, hint{"n N", "failure"})
+	}
+	hints = append(hints, hint{"↑↓", "step"}, hint{"tab", "pane"}, hint{"f", "fork"}, hint{"r", "replay"})
+	if m.width >= 110 {
+		hints = append(hints, hint{"R", "restore"})
+	}
+	return append(hints, hint{"t", "travel"}, hint{"z", "undo"})
+}
+
+// title returns the first line of the screen.
+func (s *runScreen) title(m *model) line {
+	if s.run == nil {
+		return say(m.bold, " "+safe(s.id)).add(m.dim, "  reading")
+	}
+	sum := s.run.Summary
+	sign, word, style := m.Run(sum.Row.Status, sum.Stale)
+	ln := say(m.style(style), " "+sign+" ").add(m.bold, safe(s.name())).add(m.style(style), "  "+word)
+	facts := []string{sum.Row.Workflow, display.Took(sum.TookMs)}
+	if m.width >= 110 {
+		facts = append(facts, plain.Count(sum.FrameCount, "frame"), display.Moment(m.now(), sum.StartMs, "15:04"))
+	}
+	ln = ln.add(m.none, " "+m.Dot+" "+safe(strings.Join(facts, " "+m.Dot+" ")))
+	if !sum.Row.Status.Ended() {
+		ln = ln.atRight(m.run, m.Running+" live ")
+	}
+	return ln
+}
+
+// name returns the name of the run for people.
+func (s *runScreen) name() string {
+	if b := s.run.Frames.Branch; b != nil && b.BranchLabel != nil && *b.BranchLabel != "" {
+		return *b.BranchLabel
+	}
+	return s.run.Row.ID
+}
+
+// reason returns the second line of the screen: why the run failed, or what it waits for.
+func (s *runScreen) reason(m *model) line {
+	switch sum := s.run.Summary; {
+	case sum.Failure != nil:
+		return say(m.fail.Bold(true), " "+m.Failed+" "+safe(failureText(sum))).atRight(m.bold, "n").atRight(m.dim, " next failure ")
+	case len(sum.Asks) > 0:
+		return say(m.wait, " "+m.Person+" "+safe(waitText(sum.Asks[0])))
+	}
+	return line{}
+}
+
+func (s *runScreen) draw(m *model, width, height int) []string {
+	out := []string{s.title(m).draw(width, m.Dots)}
+	if s.run == nil {
+		return fill(out, width, height, m)
+	}
+	if reason := s.reason(m); len(reason.spans) > 0 {
+		out = append(out, reason.draw(width, m.Dots))
+	}
+	below := s.belowLines(m, width, height)
+	left := 31
+	if width >= 110 {
+		left = 51
+	}
+	body := max(height-len(out)-len(below)-2, 1)
+	s.text.lines = s.textLines(m, width-left-2)
+	s.text.clamp(body - 1)
+	switch {
+	case width < 80 && s.inside:
+		out = append(out, m.ruleLine(width), s.tabLine(m).draw(width, m.Dots))
+		out = append(out, s.text.draw(width, body-1, m.Dots)...)
+		out = append(out, m.ruleLine(width))
+	case width < 80:
+		out = append(out, m.ruleLine(width))
+		out = append(out, s.stepPane(m, width, body)...)
+		out = append(out, m.ruleLine(width))
+	default:
+		right := width - left - 1
+		out = append(out, m.splitRule(left, right, m.tee))
+		rows := s.stepPane(m, left, body)
+		text := append([]string{s.tabLine(m).draw(right, m.Dots)}, s.text.draw(right, body-1, m.Dots)...)
+		for i := range rows {
+			out = append(out, rows[i]+m.dim.Render(m.bar)+text[i])
+		}
+		out = append(out, m.splitRule(left, right, m.up))
+	}
+	return fill(append(out, below...), width, height, m)
+}
+
+// splitRule returns a line across the screen with the end of the line between two panes.
+func (m *model) splitRule(left, right int, joint string) string {
+	return m.dim.Render(strings.Repeat(m.rule, left) + joint + strings.Repeat(m.rule, right))
+}
+
+// belowLines returns what stands below the panes: the frames, and the command.
+func (s *runScreen) belowLines(m *model, width, height int) []string {
+	strip := s.strip(m, width)
+	command := say(m.dim, " $ "+safe(fault.CommandLine(fault.Program, s.command()...)))
+	if height < 12 {
+		return []string{strip.draw(width, m.Dots)}
+	}
+	return []string{strip.draw(width, m.Dots), command.draw(width, m.Dots)}
+}
+
+// tabLine returns the names of the tabs.
+func (s *runScreen) tabLine(m *model) line {
+	ln := line{}.add(m.none, "  ")
+	names := []string{"State", "Code", "Log", "Tries", "Events"}
+	for i, name := range names {
+		if i == s.tab {
+			ln = ln.add(m.bold.Underline(true), "["+name+"]").add(m.none, "  ")
+			continue
+		}
+		ln = ln.add(m.none, name+"  ")
+	}
+	return ln
+}

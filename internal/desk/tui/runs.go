@@ -1,0 +1,315 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/git-smithers/git-smithers/internal/app/browse"
+	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// runsScreen lists the runs: what runs or waits, then the newest, forks under their parents.
+type runsScreen struct {
+	rows    []browse.RunRow
+	reasons map[string]string // why a run failed, by its id and newest frame
+	read    bool              // rows were read once
+	filter  string
+	at      string // the id of the run of the cursor
+	list    pane
+	preview *browse.Run // of the run of the cursor; nil while it is read
+	marked  []string    // the runs to compare
+}
+
+// A runsRead has the runs.
+type runsRead struct{ rows []browse.RunRow }
+
+// A reasonsRead has why runs failed.
+type reasonsRead struct{ reasons map[string]string }
+
+// A previewRead has the run of the cursor.
+type previewRead struct{ run *browse.Run }
+
+func (s *runsScreen) load(m *model) tea.Cmd {
+	return m.read.do("runs", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+		rows, err := from.Runs(ctx)
+		return runsRead{rows}, err
+	})
+}
+
+func (s *runsScreen) update(m *model, msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case runsRead:
+		s.rows, s.read = msg.rows, true
+		if shown := s.shown(); s.at == "" && len(shown) > 0 {
+			s.at = shown[0].RunID
+		}
+		return tea.Batch(s.readReasons(m), s.readPreview(m))
+	case reasonsRead:
+		s.reasons = msg.reasons
+	case previewRead:
+		if msg.run.Row.ID == s.at {
+			s.preview = msg.run
+		}
+	}
+	return nil
+}
+
+// reasonKey returns the key of a run in reasons.
+func reasonKey(row browse.RunRow) string { return fmt.Sprint(row.RunID, ":", row.LatestFrame) }
+
+// readReasons reads why the failed runs that are shown have failed, but those that are known.
+func (s *runsScreen) readReasons(m *model) tea.Cmd {
+	var missing []browse.RunRow
+	known := make(map[string]string)
+	shown := s.shown()
+	for i := s.list.top; i < min(s.list.top+m.height, len(shown)); i++ {
+		if row := shown[i]; row.Status == string(snapshot.RunFailed) {
+			if reason, ok := s.reasons[reasonKey(row)]; ok {
+				known[reasonKey(row)] = reason
+			} else {
+				missing = append(missing, row)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return m.read.do("reasons", func(_ context.Context, from *browse.Reader) (tea.Msg, error) {
+		for _, row := range missing {
+			reason, err := from.Reason(row)
+			if err != nil {
+				reason = err.Error()
+			}
+			known[reasonKey(row)] = reason
+		}
+		return reasonsRead{known}, nil
+	})
+}
+
+// readPreview reads the run of the cursor.
+func (s *runsScreen) readPreview(m *model) tea.Cmd {
+	id := s.at
+	if id == "" {
+		return nil
+	}
+	return m.read.do("preview", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+		run, err := from.Run(ctx, id)
+		return previewRead{run}, err
+	})
+}
+
+// shown returns the rows that the filter leaves.
+func (s *runsScreen) shown() []browse.RunRow {
+	if s.filter == "" {
+		return s.rows
+	}
+	var out []browse.RunRow
+	for _, row := range s.rows {
+		text := strings.ToLower(strings.Join([]string{row.RunID, runName(row), row.WorkflowName, row.Status}, " "))
+		if strings.Contains(text, strings.ToLower(s.filter)) {
+			row.Depth = 0
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// index returns the position of the cursor among the rows that are shown.
+func (s *runsScreen) index(rows []browse.RunRow) int {
+	for i, row := range rows {
+		if row.RunID == s.at {
+			return i
+		}
+	}
+	return 0
+}
+
+// move moves the cursor.
+func (s *runsScreen) move(m *model, by int) tea.Cmd {
+	rows := s.shown()
+	if len(rows) == 0 {
+		return nil
+	}
+	next := rows[max(min(s.index(rows)+by, len(rows)-1), 0)].RunID
+	if next == s.at {
+		return nil
+	}
+	s.at, s.preview = next, nil
+	return tea.Batch(s.readPreview(m), s.readReasons(m))
+}
+
+func (s *runsScreen) press(m *model, key string) (tea.Cmd, bool) {
+	const far = 1 << 30
+	switch key {
+	case "j", "down":
+		return s.move(m, 1), true
+	case "k", "up":
+		return s.move(m, -1), true
+	case "pgdown", "ctrl+d":
+		return s.move(m, m.height/2), true
+	case "pgup", "ctrl+u":
+		return s.move(m, -m.height/2), true
+	case "g", "home":
+		return s.move(m, -far), true
+	case "G", "end":
+		return s.move(m, far), true
+	case "/":
+		m.over = newPrompt(m, "/", s.filter)
+		return nil, true
+	case "esc":
+		if s.filter != "" {
+			s.filter = ""
+			return s.load(m), true
+		}
+	case "enter", "l", "right":
+		if s.at != "" {
+			return m.open(newRunScreen(s.at, -1)), true
+		}
+	}
+	return nil, false
+}
+
+// runName returns the name of a run for people: its label or its first prompt, or else its id.
+func runName(row browse.RunRow) string {
+	switch {
+	case row.Name != nil && row.Name.Text() != "":
+		return row.Name.Text()
+	case row.BranchLabel != nil && *row.BranchLabel != "":
+		return *row.BranchLabel
+	}
+	return row.RunID
+}
+
+func (s *runsScreen) draw(m *model, width, height int) []string {
+	rows := s.shown()
+	head := line{}.add(m.bold, " Runs").add(m.none, "  "+countOf(len(rows), len(s.rows)))
+	if s.filter != "" {
+		head = head.add(m.accent, "   /"+safe(s.filter))
+	}
+	out := []string{head.draw(width, m.Dots), m.ruleLine(width)}
+	if s.read && len(s.rows) == 0 {
+		return fill(append(out, s.empty(m, width)...), width, height, m)
+	}
+	below := 0
+	if height >= 16 && width >= 80 {
+		below = 6
+	}
+	listed := max(height-len(out)-1-below, 1)
+	nameWidth, flowWidth := 18, 10
+	if width >= 120 {
+		nameWidth, flowWidth = 40, 16
+	}
+	if width >= 80 {
+		out = append(out, say(m.dim, "     "+pad("RUN", nameWidth)+pad("WORKFLOW", flowWidth)+"STATUS").atRight(m.dim, pad("CODE", 12)+"   TOOK ").draw(width, m.Dots))
+	} else {
+		listed++
+	}
+	at := s.index(rows)
+	s.list.lines = make([]line, len(rows))
+	s.list.keep(at, listed)
+	for i := s.list.top; i < min(s.list.top+listed, len(rows)); i++ {
+		s.list.lines[i] = s.row(m, rows[i], i == at, width, nameWidth, flowWidth)
+	}
+	out = append(out, s.list.draw(width, listed, m.Dots)...)
+	if below > 0 {
+		out = append(out, m.ruleLine(width))
+		p := pane{lines: s.previewLines(m)}
+		out = append(out, p.draw(width, below-1, m.Dots)...)
+	}
+	return out
+}
+
+// row returns the line of a run.
+func (s *runsScreen) row(m *model, row browse.RunRow, chosen bool, width, nameWidth, flowWidth int) line {
+	sign, word, style := m.Run(snapshot.RunStatus(row.Status), row.Stale)
+	ln := say(m.accent, map[bool]string{true: " " + m.cursor + " ", false: "   "}[chosen]).add(m.style(style), sign+" ")
+	tree := ""
+	if row.Depth > 0 {
+		tree = strings.Repeat("  ", row.Depth-1) + map[bool]string{true: m.End, false: m.Branch}[row.Last] + " "
+	}
+	ln = ln.add(m.dim, tree).add(m.none, pad(plain.Shorten(safe(runName(row)), max(nameWidth-1-ansi.StringWidth(tree), 1)), nameWidth-ansi.StringWidth(tree)))
+	if width >= 80 {
+		ln = ln.add(m.none, pad(plain.Shorten(safe(row.WorkflowName), flowWidth-1), flowWidth))
+	}
+	said := m.style(style)
+	if row.Status == string(snapshot.RunFinished) {
+		said = m.none
+	}
+	ln = ln.add(said, safe(s.status(m, row, word)))
+	took := ""
+	if row.TookMs != nil {
+		took = display.Took(*row.TookMs)
+	}
+	code := ""
+	if row.Lines != nil {
+		code = linesText(m, row.Lines.Added, row.Lines.Removed)
+	}
+	if width >= 80 {
+		ln = ln.atRight(m.none, "  "+padLeft(code, 11)+" ").atRight(m.dim, padLeft(took, 9)+" ")
+	} else {
+		ln = ln.atRight(m.dim, " "+took+" ")
+	}
+	if chosen {
+		ln = ln.whole(m.back)
+	}
+	return ln
+}
+
+// status returns what the list says of the status of a run: why it failed, or what it waits for.
+func (s *runsScreen) status(m *model, row browse.RunRow, word string) string {
+	switch {
+	case row.Stale:
+		return "no sign of life for " + display.Span(m.now().Sub(time.UnixMilli(row.UpdatedAtMs)))
+	case row.Status == string(snapshot.RunFailed):
+		if reason := s.reasons[reasonKey(row)]; reason != "" {
+			return plain.OneLine(reason)
+		}
+	case len(row.Waiting) > 0:
+		w := row.Waiting[0]
+		if w.DueAtMs != nil && w.For == "timer" {
+			return "until " + display.Moment(m.now(), *w.DueAtMs, "15:04")
+		}
+		return w.NodeID + ": " + plain.Words(w.What)
+	}
+	return word
+}
+
+// previewLines returns what the lower pane says of the run of the cursor.
+func (s *runsScreen) previewLines(m *model) []line {
+	if s.preview == nil {
+		return nil
+	}
+	return runPreview(m, s.preview)
+}
+
+// empty returns what the screen says where there are no runs.
+func (s *runsScreen) empty(m *model, width int) []string {
+	lines := []line{{}, {}, {}, say(m.bold, "       No runs yet in this repository."), {}}
+	for _, l := range [][2]string{
+		{"git smithers run flow.yaml", "runs a workflow"},
+		{"git smithers session enable claude", "captures an agent's sessions"},
+		{"git smithers import smithers.db", "brings the runs of Smithers"},
+		{"git smithers fetch", "brings those of a remote"},
+	} {
+		lines = append(lines, say(m.none, "       "+pad(l[0], 38)).add(m.dim, l[1]))
+	}
+	out := make([]string, len(lines))
+	for i, ln := range lines {
+		out[i] = ln.draw(width, m.Dots)
+	}
+	return out
+}
+
+// setFind filters the runs.
+func (s *runsScreen) setFind(_ *model, text string) { s.filter = text }
+
+func (s *runsScreen) keys(*model) []hint {
+	return []hint{{"⏎", "open"}, {"f", "fork"}, {"r", "replay"}, {"a", "answer"}, {"c", "compare"}, {"/", "filter"}}
+}

@@ -16,7 +16,7 @@ func (v *page) failure(c *canvas) {
 		return
 	}
 	c.WriteByte('\n')
-	reason := withoutCode(f.Error)
+	reason := WithoutCode(f.Error)
 	if f.Step == nil {
 		c.line(part{c.g.Failed + " the run failed: " + reason, term.Bold + ";" + term.Red})
 		v.unread(c, summary.PartFailure)
@@ -48,7 +48,7 @@ func (v *page) failure(c *canvas) {
 			c.line(part{"  and " + plain.Count(len(f.Also)-alsoShown, "other failed step"), ""})
 			break
 		}
-		c.line(part{"  " + c.g.Failed + " ", term.Red}, part{step.Name() + " failed, too: " + withoutCode(step.Error), ""})
+		c.line(part{"  " + c.g.Failed + " ", term.Red}, part{step.Name() + " failed, too: " + WithoutCode(step.Error), ""})
 	}
 	if change := f.Change; change != nil {
 		by := ""
@@ -64,8 +64,8 @@ func (v *page) failure(c *canvas) {
 // alsoShown is how many steps are shown that failed beside the first.
 const alsoShown = 5
 
-// withoutCode returns an error of an attempt without its code: "code: reason" becomes "reason".
-func withoutCode(text string) string {
+// WithoutCode returns an error of an attempt without its code: "code: reason" becomes "reason".
+func WithoutCode(text string) string {
 	code, reason, found := strings.Cut(text, ": ")
 	if found && strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") == "" {
 		return reason

@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/git-smithers/git-smithers/internal/app/browse"
+	"github.com/git-smithers/git-smithers/internal/desk/browse"
 )
 
 // reading reads one thing at a time. Of the requests of one kind that wait, only the newest is carried out.

@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/git-smithers/git-smithers/internal/app/browse"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/desk/browse"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 )

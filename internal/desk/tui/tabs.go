@@ -9,8 +9,9 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/git-smithers/git-smithers/diff"
-	"github.com/git-smithers/git-smithers/internal/app/browse"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/cli/runpage"
+	"github.com/git-smithers/git-smithers/internal/desk/browse"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -320,7 +321,7 @@ func (s *runScreen) logLines(m *model) (out []line) {
 	}
 	head := display.AttemptKey(s.logKey()) + ": " + a.State
 	if a.Error != "" {
-		head += ": " + plain.OneLine(a.Error)
+		head += ": " + runpage.WithoutCode(plain.OneLine(a.Error))
 	}
 	out = append(out, say(m.dim, " "+safe(head)))
 	if s.logOf != s.logKey() {
@@ -354,7 +355,7 @@ func (s *runScreen) tryLines(m *model) (out []line) {
 		if !a.Inherited {
 			start = "+" + display.Took(max(a.StartedAtMs-s.run.StartMs, 0))
 		}
-		ln = ln.add(m.dim, padLeft(start, 10)+padLeft(display.Took(a.TookMs), 10)+padLeft(frame, 7)).add(m.fail, "  "+safe(plain.OneLine(a.Error)))
+		ln = ln.add(m.dim, padLeft(start, 10)+padLeft(display.Took(a.TookMs), 10)+padLeft(frame, 7)).add(m.fail, "  "+safe(runpage.WithoutCode(plain.OneLine(a.Error))))
 		if step := s.chosen(); step != nil && (step.NodeID != a.NodeID || step.Iteration != a.Iteration) {
 			ln = ln.whole(m.dim)
 		}

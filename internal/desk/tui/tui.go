@@ -12,8 +12,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/git-smithers/git-smithers/internal/app/browse"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/desk/browse"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"

@@ -8,9 +8,10 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/git-smithers/git-smithers/internal/app/browse"
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/cli/runpage"
+	"github.com/git-smithers/git-smithers/internal/desk/browse"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -73,7 +74,7 @@ func codeText(m *model, c summary.Code) string {
 func failureText(sum *summary.Summary) string {
 	f := sum.Failure
 	if f.Step == nil {
-		return plain.OneLine(f.Error)
+		return runpage.WithoutCode(plain.OneLine(f.Error))
 	}
 	text := f.Step.NodeID + " failed"
 	if f.Tries == 2 {
@@ -84,7 +85,7 @@ func failureText(sum *summary.Summary) string {
 	if f.Step.Loop != nil {
 		text += " in iteration " + strconv.Itoa(f.Step.Iteration)
 	}
-	return text + ": " + plain.OneLine(f.Error)
+	return text + ": " + runpage.WithoutCode(plain.OneLine(f.Error))
 }
 
 // waitText returns what an ask waits for, on one line.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/app/summary"
+	"github.com/git-smithers/git-smithers/internal/cli/runpage"
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -152,5 +153,5 @@ func (r *Reader) Reason(row RunRow) (string, error) {
 	if first.Iteration > 0 {
 		name = snapshot.Key(first.NodeID, first.Iteration)
 	}
-	return name + " " + first.Attempt.Error, nil
+	return name + " " + runpage.WithoutCode(first.Attempt.Error), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/claim"
+	"github.com/git-smithers/git-smithers/internal/cli/runpage"
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
@@ -44,7 +45,7 @@ func (r *Reader) RunSince(ctx context.Context, run string, had *Run) (*Run, erro
 
 // RunAt reads the run of head at the entry that head knows.
 func (r *Reader) RunAt(ctx context.Context, head *timeline.Head) (*Run, error) {
-	sum, err := summary.Describe(ctx, r.Store, head, r.Now())
+	sum, err := runpage.Read(ctx, r.Store, head, r.Now())
 	if err != nil {
 		return nil, err
 	}

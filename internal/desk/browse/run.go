@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/git-smithers/git-smithers/internal/app/comparison"
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/cli/runpage"
@@ -106,3 +107,8 @@ func (r *Reader) Events(ctx context.Context, run string) ([]Event, error) {
 
 // maxEvents is the largest number of events that a view reads.
 const maxEvents = 1000
+
+// Compare compares runs: the first is the base.
+func (r *Reader) Compare(ctx context.Context, runs []string) (*comparison.Comparison, error) {
+	return comparison.Runs(ctx, r.Store, runs, comparison.Options{Now: r.Now()})
+}

@@ -89,23 +89,31 @@ func (s *runScreen) settle(m *model, verb string) tea.Cmd {
 		m.note = "the run waits for nothing"
 		return nil
 	}
-	args := []string{verb, s.run.Row.ID, ask.NodeID}
+	return m.settle(s.run.Row.ID, ask, verb)
+}
+
+// settle shows what answers or denies a request of a run.
+func (m *model) settle(run string, ask *summary.Ask, verb string) tea.Cmd {
+	args := []string{verb, run, ask.NodeID}
+	if ask.Iteration > 0 {
+		args = append(args, "--iteration", strconv.Itoa(ask.Iteration))
+	}
 	says := []string{ask.What}
 	switch {
 	case verb == "deny" && ask.For != "approval":
 		m.note = "only an approval can be denied"
 		return nil
+	case ask.For == "human":
+		m.over = newForm(ask, args)
+		return nil
 	case ask.For == "approval" && verb == "answer":
 		args[0] = "approve"
 	case ask.For == "signal":
-		args = []string{"signal", s.run.Row.ID, ask.What}
+		args = []string{"signal", run, ask.What}
 		says = []string{"The run waits for a signal of this name."}
 	case ask.For == "timer":
 		m.note = "only time ends this wait"
 		return nil
-	}
-	if ask.Iteration > 0 {
-		args = append(args, "--iteration", strconv.Itoa(ask.Iteration))
 	}
 	return m.ask(&action{title: args[0] + " " + ask.NodeID, says: says, args: args})
 }

@@ -46,6 +46,7 @@ type runScreen struct {
 	log    string                     // of the chosen step
 	logOf  string                     // the attempt whose log is shown
 	events []browse.Event
+	talk   []browse.Said // of a session
 	find   string
 }
 
@@ -104,6 +105,10 @@ func (s *runScreen) update(m *model, msg tea.Msg) tea.Cmd {
 				s.text.top = 1 << 30
 			}
 		}
+	case talkRead:
+		if s.run != nil && msg.run == s.run.Row.ID {
+			s.talk = msg.talk
+		}
 	case eventsRead:
 		if s.run != nil && msg.run == s.run.Row.ID {
 			s.events = msg.events
@@ -144,6 +149,9 @@ func (s *runScreen) take(m *model, run *browse.Run) tea.Cmd {
 		s.tab = tabLog
 		s.text.top = 1 << 30
 	case first || s.follow:
+		if first && run.Session {
+			s.tab = tabLog
+		}
 		s.chooseStep()
 	}
 	return s.readAll(m)
@@ -233,6 +241,13 @@ func (s *runScreen) readAll(m *model) tea.Cmd {
 	run, cmds := s.run, []tea.Cmd{s.readFrame(m, "frame", s.frame)}
 	switch s.tab {
 	case tabLog:
+		if run.Session {
+			cmds = append(cmds, m.read.do("talk", func(_ context.Context, from *browse.Reader) (tea.Msg, error) {
+				talk, err := from.Talk(run)
+				return talkRead{run.Row.ID, talk}, err
+			}))
+			break
+		}
 		cmds = append(cmds, s.readLog(m))
 	case tabEvents:
 		cmds = append(cmds, m.read.do("events", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
@@ -441,6 +456,9 @@ func (s *runScreen) command() []string {
 	switch s.tab {
 	case tabLog:
 		if a := s.attempt(); a != nil {
+			if s.run.Session {
+				return []string{"logs", id}
+			}
 			args := []string{"logs", id, a.NodeID}
 			if a.Iteration > 0 {
 				args = append(args, "--iteration", strconv.Itoa(a.Iteration))
@@ -489,7 +507,9 @@ func (s *runScreen) title(m *model) line {
 	sign, word, style := m.Run(sum.Row.Status, sum.Stale)
 	ln := say(m.style(style), " "+sign+" ").add(m.bold, safe(s.name())).add(m.style(style), "  "+word)
 	facts := []string{sum.Row.Workflow, display.Took(sum.TookMs)}
-	if m.width >= 110 {
+	if sum.Session {
+		facts = sessionFacts(m, s.run)
+	} else if m.width >= 110 {
 		facts = append(facts, plain.Count(sum.FrameCount, "frame"), display.Moment(m.now(), sum.StartMs, "15:04"))
 	}
 	ln = ln.add(m.none, " "+m.Dot+" "+safe(strings.Join(facts, " "+m.Dot+" ")))
@@ -501,6 +521,9 @@ func (s *runScreen) title(m *model) line {
 
 // name returns the name of the run for people.
 func (s *runScreen) name() string {
+	if s.run.Session && len(s.run.Turns) > 0 {
+		return plain.Shorten(plain.Words(s.run.Turns[0].Prompt), 40)
+	}
 	if b := s.run.Frames.Branch; b != nil && b.BranchLabel != nil && *b.BranchLabel != "" {
 		return *b.BranchLabel
 	}
@@ -575,6 +598,9 @@ func (s *runScreen) belowLines(m *model, width, height int) []string {
 func (s *runScreen) tabLine(m *model) line {
 	ln := line{}.add(m.none, "  ")
 	names := []string{"State", "Code", "Log", "Tries", "Events"}
+	if s.run.Session {
+		names[tabLog], names[tabTries] = "Conversation", "Usage"
+	}
 	for i, name := range names {
 		if i == s.tab {
 			ln = ln.add(m.bold.Underline(true), "["+name+"]").add(m.none, "  ")

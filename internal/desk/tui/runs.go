@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,6 +161,13 @@ func (s *runsScreen) press(m *model, key string) (tea.Cmd, bool) {
 		return s.move(m, -far), true
 	case "G", "end":
 		return s.move(m, far), true
+	case "i":
+		return m.open(new(inboxScreen)), true
+	case "space":
+		s.toggle()
+		return nil, true
+	case "c":
+		return s.compare(m), true
 	case "/":
 		m.over = newPrompt(m, "/", s.filter)
 		return nil, true
@@ -175,6 +183,41 @@ func (s *runsScreen) press(m *model, key string) (tea.Cmd, bool) {
 	}
 	return nil, false
 }
+
+// toggle marks the run of the cursor for a comparison, or takes the mark away.
+func (s *runsScreen) toggle() {
+	if i := slices.Index(s.marked, s.at); i >= 0 {
+		s.marked = slices.Delete(s.marked, i, i+1)
+	} else if s.at != "" {
+		s.marked = append(s.marked, s.at)
+	}
+}
+
+// maxCompared is the largest number of runs that are compared.
+const maxCompared = 8
+
+// compare opens the comparison of the marked runs or, if none is marked, of the run of the cursor with its forks.
+func (s *runsScreen) compare(m *model) tea.Cmd {
+	runs := slices.Clone(s.marked)
+	if !slices.Contains(runs, s.at) && s.at != "" {
+		runs = append([]string{s.at}, runs...)
+	}
+	if len(s.marked) == 0 {
+		for _, row := range s.rows {
+			if parentOf(row) == s.at {
+				runs = append(runs, row.RunID)
+			}
+		}
+	}
+	if len(runs) < 2 {
+		m.note = "mark runs with space, or choose a run with forks"
+		return nil
+	}
+	return m.open(&compareScreen{runs: runs[:min(len(runs), maxCompared)]})
+}
+
+// parentOf returns the id of the parent of a run, or "".
+func parentOf(row browse.RunRow) string { return display.OrEmpty(row.ParentRunID) }
 
 // runName returns the name of a run for people: its label or its first prompt, or else its id.
 func runName(row browse.RunRow) string {
@@ -192,6 +235,9 @@ func (s *runsScreen) draw(m *model, width, height int) []string {
 	head := line{}.add(m.bold, " Runs").add(m.none, "  "+countOf(len(rows), len(s.rows)))
 	if s.filter != "" {
 		head = head.add(m.accent, "   /"+safe(s.filter))
+	}
+	if waits := s.waits(); waits > 0 {
+		head = head.atRight(m.wait, fmt.Sprintf("%s %d wait for you ", m.Person, waits))
 	}
 	out := []string{head.draw(width, m.Dots), m.ruleLine(width)}
 	if s.read && len(s.rows) == 0 {
@@ -229,7 +275,14 @@ func (s *runsScreen) draw(m *model, width, height int) []string {
 // row returns the line of a run.
 func (s *runsScreen) row(m *model, row browse.RunRow, chosen bool, width, nameWidth, flowWidth int) line {
 	sign, word, style := m.Run(snapshot.RunStatus(row.Status), row.Stale)
-	ln := say(m.accent, map[bool]string{true: " " + m.cursor + " ", false: "   "}[chosen]).add(m.style(style), sign+" ")
+	mark := "   "
+	switch {
+	case chosen:
+		mark = " " + m.cursor + " "
+	case slices.Contains(s.marked, row.RunID):
+		mark = " + "
+	}
+	ln := say(m.accent, mark).add(m.style(style), sign+" ")
 	tree := ""
 	if row.Depth > 0 {
 		tree = strings.Repeat("  ", row.Depth-1) + map[bool]string{true: m.End, false: m.Branch}[row.Last] + " "
@@ -307,9 +360,19 @@ func (s *runsScreen) empty(m *model, width int) []string {
 	return out
 }
 
+// waits returns how many runs wait for a person.
+func (s *runsScreen) waits() (n int) {
+	for _, row := range s.rows {
+		if status := snapshot.RunStatus(row.Status); status == snapshot.RunWaitingApproval || status == snapshot.RunWaitingHuman {
+			n++
+		}
+	}
+	return n
+}
+
 // setFind filters the runs.
 func (s *runsScreen) setFind(_ *model, text string) { s.filter = text }
 
 func (s *runsScreen) keys(*model) []hint {
-	return []hint{{"⏎", "open"}, {"f", "fork"}, {"r", "replay"}, {"a", "answer"}, {"c", "compare"}, {"/", "filter"}}
+	return []hint{{"⏎", "open"}, {"i", "inbox"}, {"space", "mark"}, {"c", "compare"}, {"/", "filter"}, {":", "command"}}
 }

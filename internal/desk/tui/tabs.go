@@ -28,8 +28,14 @@ func (s *runScreen) textLines(m *model, width int) []line {
 	}
 	switch s.tab {
 	case tabLog:
+		if s.run.Session {
+			return s.talkLines(m, width)
+		}
 		return s.logLines(m)
 	case tabTries:
+		if s.run.Session {
+			return s.usageLines(m)
+		}
 		return s.tryLines(m)
 	case tabEvents:
 		return s.eventLines(m, width)

@@ -69,7 +69,7 @@ type Run struct {
 	MoreRows         int           // attempts and steps that have no row
 	Together         *summary.Code // changes made while several steps ran in one working copy, which no row has; nil if there are none
 	Shared           *Sharing      // nil if nobody else was at work in the same folder
-	Axis             Axis
+	Axis             summary.Axis
 	Parts            []*Part
 	MoreParts        int      // parts that are left out whole
 	Unread           []string // what else is left out, in words

@@ -42,17 +42,7 @@ func (r *runReader) rows(context.Context) error {
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	var work, waits []span
-	for _, a := range r.sum.Attempts {
-		switch {
-		case a.Inherited:
-		case a.Wait:
-			waits = append(waits, span{a.StartedAtMs, a.EndMs})
-		default:
-			work = append(work, span{a.StartedAtMs, a.EndMs})
-		}
-	}
-	r.out.Axis = newAxis(work, waits)
+	r.out.Axis = r.sum.Axis()
 	for i := range r.sum.Steps {
 		step := &r.sum.Steps[i]
 		if len(step.Attempts) == 0 {

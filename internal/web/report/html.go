@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/app/report"
+	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -118,7 +119,7 @@ func functions() template.FuncMap {
 		"due":       func(ms *int64) string { return moment(*ms) },
 		"hint":      hintParts,
 		"mille":     func(n int) string { return fmt.Sprintf("%d.%d%%", n/10, n%10) },
-		"gap":       func(g report.Gap) string { return took(g.ToMs - g.FromMs) },
+		"gap":       func(g summary.Gap) string { return took(g.ToMs - g.FromMs) },
 		"arguments": func(line string) []string { return strings.Split(line, " ") },
 		"partNote":  partNote,
 		"costs": func(r *report.Report) bool {

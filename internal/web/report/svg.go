@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/app/report"
+	"github.com/git-smithers/git-smithers/internal/app/summary"
 )
 
 // The measures of the image in pixels.
@@ -55,13 +56,13 @@ func drawAxis(b *strings.Builder, r *report.Run, y int) int {
 	rows := report.FoldRows(r.Rows, svgRows)
 	left, width := float64(svgLabels), float64(svgWidth-svgLabels-svgTimes)
 	for _, row := range rows {
-		drawRow(b, row, r.Session, y, left, width/report.Whole)
+		drawRow(b, row, r.Session, y, left, width/summary.Whole)
 		y += svgRow
 	}
 	fmt.Fprintf(b, `<text class="d" x="%d" y="%d">0 s</text><text class="d n" x="%d" y="%d">%s</text>`+"\n",
 		svgLabels, y+14, svgWidth-svgTimes, y+14, escapeXML(took(r.Axis.ToMs-r.Axis.FromMs)))
 	for _, g := range r.Axis.Gaps {
-		fmt.Fprintf(b, `<text class="d" x="%.1f" y="%d">⋯ %s</text>`+"\n", left+width*float64(g.At)/report.Whole, y+14, escapeXML(took(g.ToMs-g.FromMs)))
+		fmt.Fprintf(b, `<text class="d" x="%.1f" y="%d">⋯ %s</text>`+"\n", left+width*float64(g.At)/summary.Whole, y+14, escapeXML(took(g.ToMs-g.FromMs)))
 	}
 	return y + svgFoot
 }
@@ -85,7 +86,7 @@ func drawRow(b *strings.Builder, row report.Row, turns bool, y int, left, unit f
 	}
 	fmt.Fprintf(b, `<text class="%s" x="12" y="%d">%s</text><text x="30" y="%d">%s<title>%s: %s</title></text>`,
 		look.Class, y+13, look.Glyph, y+13, escapeXML(cutName(name, svgName)), escapeXML(name), look.Word)
-	fmt.Fprintf(b, `<rect class="s" x="%.1f" y="%d" width="%.1f" height="%d"/>`, left, y+3, unit*report.Whole, svgBar)
+	fmt.Fprintf(b, `<rect class="s" x="%.1f" y="%d" width="%.1f" height="%d"/>`, left, y+3, unit*summary.Whole, svgBar)
 	if row.Long > 0 {
 		class := look.Class
 		if row.Wait {

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"cmp"
@@ -26,11 +26,23 @@ type Gap struct {
 	At           int // the position of its middle
 }
 
-// span is a stretch of time.
-type span struct{ from, to int64 }
+// Axis returns the axis of the times of the run's own attempts.
+func (sum *Summary) Axis() Axis {
+	var work, waits spans
+	for _, a := range sum.Attempts {
+		switch {
+		case a.Inherited:
+		case a.Wait:
+			waits = append(waits, span{a.StartedAtMs, a.EndMs})
+		default:
+			work = append(work, span{a.StartedAtMs, a.EndMs})
+		}
+	}
+	return newAxis(work, waits)
+}
 
 // newAxis returns the axis of the times in which a run worked and waited. Waiting counts as a time in which nothing happened.
-func newAxis(work, waits []span) Axis {
+func newAxis(work, waits spans) Axis {
 	all := slices.Concat(work, waits)
 	if len(all) == 0 {
 		return Axis{}

@@ -390,6 +390,10 @@ func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
 		return nil, true
 	case "m":
 		return s.setMark(m), true
+	case "/":
+		s.inside = true
+		m.over = newPrompt(m, "/", s.find)
+		return nil, true
 	case "T":
 		if s.run != nil {
 			return m.open(&forksScreen{id: s.run.Row.ID}), true
@@ -426,6 +430,11 @@ func (s *runScreen) pressText(m *model, key string) (tea.Cmd, bool) {
 		return nil, false
 	}
 	switch key {
+	case "n":
+		if s.find == "" {
+			return nil, false
+		}
+		s.findNext(m, 1)
 	case "j", "down":
 		s.text.top++
 	case "k", "up":
@@ -591,7 +600,36 @@ func (s *runScreen) belowLines(m *model, width, height int) []string {
 	if height < 12 {
 		return []string{strip.draw(width, m.Dots)}
 	}
-	return []string{strip.draw(width, m.Dots), command.draw(width, m.Dots)}
+	var out []string
+	if height >= 29 && width >= 80 {
+		for _, ln := range s.barLines(m, width) {
+			out = append(out, ln.draw(width, m.Dots))
+		}
+	}
+	return append(out, strip.draw(width, m.Dots), command.draw(width, m.Dots))
+}
+
+// wide reports whether state and code stand in one tab.
+func (s *runScreen) wide(m *model) bool { return m.width >= 110 }
+
+// setFind looks for a text in the tab, and moves to the first line that has it.
+func (s *runScreen) setFind(m *model, text string) {
+	s.find = text
+	s.findNext(m, 0)
+}
+
+// findNext moves the text of the tab to the next line that has what was looked for, at least by lines from the first that is shown.
+func (s *runScreen) findNext(m *model, by int) {
+	if s.find == "" {
+		return
+	}
+	for i := max(s.text.top+by, 0); i < len(s.text.lines); i++ {
+		if strings.Contains(strings.ToLower(s.text.lines[i].text()), strings.ToLower(s.find)) {
+			s.text.top = i
+			return
+		}
+	}
+	m.note = "not found below: " + safe(s.find)
 }
 
 // tabLine returns the names of the tabs.
@@ -601,8 +639,14 @@ func (s *runScreen) tabLine(m *model) line {
 	if s.run.Session {
 		names[tabLog], names[tabTries] = "Conversation", "Usage"
 	}
+	if s.wide(m) && !s.run.Session {
+		names[tabState], names[tabCode] = "State and code", ""
+	}
 	for i, name := range names {
-		if i == s.tab {
+		if name == "" {
+			continue
+		}
+		if i == s.tab || i == tabState && s.tab == tabCode && names[tabCode] == "" {
 			ln = ln.add(m.bold.Underline(true), "["+name+"]").add(m.none, "  ")
 			continue
 		}

@@ -180,6 +180,12 @@ func (s *runsScreen) press(m *model, key string) (tea.Cmd, bool) {
 		if s.at != "" {
 			return m.open(newRunScreen(s.at, -1)), true
 		}
+	case "f", "r", "u", "a", "A", "x", "z", "L", "P", "y", "S":
+		if s.preview != nil { // at its newest frame
+			over := newRunScreen(s.at, -1)
+			over.run, over.frame = s.preview, max(len(s.preview.Shown)-1, 0)
+			return over.act(m, key)
+		}
 	}
 	return nil, false
 }
@@ -324,6 +330,8 @@ func (s *runsScreen) status(m *model, row browse.RunRow, word string) string {
 		if reason := s.reasons[reasonKey(row)]; reason != "" {
 			return plain.OneLine(reason)
 		}
+	case len(row.Waiting) == 0 && snapshot.RunStatus(row.Status).Waiting():
+		return "answered: u resumes it"
 	case len(row.Waiting) > 0:
 		w := row.Waiting[0]
 		if w.DueAtMs != nil && w.For == "timer" {

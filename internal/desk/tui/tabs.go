@@ -44,10 +44,14 @@ func (s *runScreen) textLines(m *model, width int) []line {
 	if frame == nil {
 		return []line{say(m.dim, " reading")}
 	}
-	if s.tab == tabCode {
+	wide := s.wide(m) && !s.run.Session
+	if s.tab == tabCode && !wide {
 		return codeLines(m, frame, width)
 	}
 	out := append([]line{s.againstLine(m, frame), {}}, stateLines(m, frame, width)...)
+	if wide {
+		return append(append(out, line{}), codeLines(m, frame, width)...)
+	}
 	return append(append(out, line{}), fileLines(m, frame)...)
 }
 
@@ -342,7 +346,11 @@ func (s *runScreen) logLines(m *model) (out []line) {
 		lines = lines[left:]
 	}
 	for _, l := range lines {
-		out = append(out, say(m.none, " "+safe(l)))
+		ln := say(m.none, " "+safe(l))
+		if s.find != "" && strings.Contains(strings.ToLower(l), strings.ToLower(s.find)) {
+			ln = ln.whole(m.accent.Bold(true))
+		}
+		out = append(out, ln)
 	}
 	return out
 }

@@ -16,12 +16,16 @@ import (
 
 // A Frame is a frame beside another one of its run or of any run.
 type Frame struct {
-	At, Against timeline.Address // Against is the zero Address if there is nothing to compare with
-	State       *diff.Result     // from Against to At; nil if there is nothing to compare with
-	Total       Totals           // of the state at At
-	Code        []Files          // that differ; sorted by worktree
-	NoFiles     bool             // one of the two frames has no captured files
+	At, Against timeline.Address              // Against is the zero Address if there is nothing to compare with
+	State       *diff.Result                  // from Against to At; nil if there is nothing to compare with
+	Total       Totals                        // of the state at At
+	Nodes       map[string]snapshot.NodeState // the states at At by the keys of nodes; nil above maxNodes
+	Code        []Files                       // that differ; sorted by worktree
+	NoFiles     bool                          // one of the two frames has no captured files
 }
+
+// maxNodes is the largest number of nodes whose states a Frame has.
+const maxNodes = 5000
 
 // Totals are numbers of rows of a state.
 type Totals struct{ Nodes, Outputs int }
@@ -46,6 +50,15 @@ func (r *Reader) Frame(ctx context.Context, against, at timeline.Address) (*Fram
 	out.Total.Nodes = state.Nodes().Len()
 	for _, table := range state.Tables() {
 		out.Total.Outputs += state.Outputs(table).Len()
+	}
+	if out.Total.Nodes <= maxNodes {
+		out.Nodes = make(map[string]snapshot.NodeState, out.Total.Nodes)
+		for n, err := range state.AllNodes() {
+			if err != nil {
+				return nil, timeline.Explain(err)
+			}
+			out.Nodes[snapshot.Key(n.NodeID, n.Iteration)] = n.State
+		}
 	}
 	if against == (timeline.Address{}) {
 		return out, nil

@@ -95,7 +95,7 @@ func (a *action) draw(m *model, width, height int) []string {
 	for i, part := range wrap(safe(fault.CommandLine(fault.Program, a.args...)), inner-6) {
 		lines = append(lines, say(m.dim, map[bool]string{true: " $ ", false: "   "}[i == 0]).add(m.none, part))
 	}
-	lines = append(lines, line{}, say(m.bold, " ⏎ ").add(m.dim, "run  ").add(m.bold, "e ").add(m.dim, "edit  ").add(m.bold, "y ").add(m.dim, "copy").atRight(m.bold, "esc ").atRight(m.dim, "back "))
+	lines = append(lines, line{}, say(m.bold, " "+m.keyName("⏎")+" ").add(m.dim, "run  ").add(m.bold, "e ").add(m.dim, "edit  ").add(m.bold, "y ").add(m.dim, "copy").atRight(m.bold, "esc ").atRight(m.dim, "back "))
 	return box(m, a.title, lines, inner)
 }
 

@@ -19,10 +19,10 @@ func (*helpScreen) keys(*model) []hint { return nil }
 // helpRows are the keys, in two columns. A row with one text is a heading.
 var helpRows = [][]string{ //nolint:gochecknoglobals // a table
 	{"move", "look"},
-	{"↑ ↓  j k", "row, step", "1 … 5", "state, code, log, tries, events"},
+	{"↑ ↓  j k", "row, step", "1 … 5", "state code log tries events"},
 	{"← →  h l", "frame before, after", "v", "what did not change, too"},
-	{"[ ]", "code change", "m", "mark this frame: compare with it"},
-	{"n N", "failure", "/", "filter, or find in this pane"},
+	{"[ ]", "code change", "m", "mark: compare with this frame"},
+	{"n N", "failure", "/", "filter, or find in the text"},
 	{"g G", "first, newest", "F", "follow what is new"},
 	{"tab", "next pane", "T", "forks as a tree"},
 	{"⏎ esc", "in, out", "c", "compare with another run"},
@@ -43,9 +43,9 @@ func (*helpScreen) draw(m *model, width, height int) []string {
 		case 1:
 			ln = say(m.bold, " "+row[0])
 		case 2:
-			ln = say(m.bold, " "+pad(row[0], 35)+row[1])
+			ln = say(m.bold, " "+pad(row[0], 39)+row[1])
 		default:
-			ln = say(m.bold, "   "+pad(row[0], 12)).add(m.none, pad(row[1], 22)).add(m.bold, pad(row[2], 8)).add(m.none, row[3])
+			ln = say(m.bold, "   "+pad(m.keyName(row[0]), 12)).add(m.none, pad(row[1], 25)).add(m.bold, pad(m.keyName(row[2]), 6)).add(m.none, row[3])
 		}
 		out = append(out, ln.draw(width, m.Dots))
 	}

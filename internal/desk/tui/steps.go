@@ -182,23 +182,19 @@ func (s *runScreen) turnName(step *summary.Step) string {
 
 // stateAtCursor returns the state of a step at the frame of the cursor. later reports that the step has another state by now.
 func (s *runScreen) stateAtCursor(step *summary.Step) (state snapshot.NodeState, later bool) {
-	at := s.timeOfCursor()
-	if at == 1<<62 {
+	if s.frame >= len(s.run.Shown)-1 {
 		return step.State, false
 	}
-	state = snapshot.NodePending
-	number := s.run.Shown[s.frame].FrameNo
-	for _, a := range step.Attempts {
-		switch {
-		case a.StartedAtMs > at:
-			return state, true
-		case a.Inherited || a.At != nil && *a.At <= number:
-			state = snapshot.NodeState(a.State)
-		default:
-			state = snapshot.NodeInProgress
+	if frame := s.frames[s.pairAt(s.frame)]; frame != nil && frame.Nodes != nil {
+		if state = frame.Nodes[snapshot.Key(step.NodeID, step.Iteration)]; state == "" {
+			state = snapshot.NodePending
 		}
+		return state, state != step.State
 	}
-	return state, state != step.State
+	if step.StartMs() == 0 || step.StartMs() > s.timeOfCursor() {
+		return snapshot.NodePending, step.State != snapshot.NodePending
+	}
+	return step.State, false
 }
 
 // forkLine returns the line of a fork.

@@ -238,6 +238,7 @@ func (m *model) lastLine() string {
 	}
 	used := len(end.text()) + 1
 	for _, h := range hints { // whole hints only
+		h.key = m.keyName(h.key)
 		if used += len([]rune(h.key)) + len([]rune(h.does)) + 3; used > m.width {
 			break
 		}
@@ -245,6 +246,14 @@ func (m *model) lastLine() string {
 	}
 	ln.right = end.right
 	return ln.draw(m.width, m.Dots)
+}
+
+// keyName returns how a key is written on the terminal.
+func (m *model) keyName(key string) string {
+	if !m.ascii {
+		return key
+	}
+	return strings.NewReplacer("⏎", "enter", "←", "<", "→", ">", "↑", "^", "↓", "v", "…", "-").Replace(key)
 }
 
 // errorText returns an error on one line, safe to show.

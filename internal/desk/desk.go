@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/cli/session"
@@ -40,6 +42,9 @@ func Main(ctx context.Context, s Streams, args []string) int {
 	return 0
 }
 
+// exitStopped is the exit status of a view that a signal has ended.
+const exitStopped = 143
+
 // showTUI shows the terminal view. Its errors are those of git smithers.
 func showTUI(ctx context.Context, s Streams, args []string) int {
 	flags := flag.NewFlagSet("tui", flag.ContinueOnError)
@@ -52,8 +57,14 @@ func showTUI(ctx context.Context, s Streams, args []string) int {
 	if err != nil {
 		dir = "." // the folder was removed: opening the repository says so
 	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	t := term.New(ctx, term.Streams{In: s.In, Out: s.Out, Err: s.Err, Env: s.Env, Dir: dir, Now: time.Now}, false)
 	t.Color = *color
 	out := &session.Session{Terminal: t, Args: append([]string{"tui"}, flags.Args()...), Hurry: ctx}
-	return out.Report(tui.Run(ctx, tui.Options{Terminal: t, In: s.In, Out: s.Out, Program: *program, At: flags.Arg(0)}))
+	err = tui.Run(ctx, tui.Options{Terminal: t, In: s.In, Out: s.Out, Program: *program, At: flags.Arg(0)})
+	if ctx.Err() != nil {
+		return exitStopped
+	}
+	return out.Report(err)
 }

@@ -37,8 +37,12 @@ func (r *Reader) RunSince(ctx context.Context, run string, had *Run) (*Run, erro
 	if had == nil {
 		return r.Run(ctx, run)
 	}
-	head, err := r.Store.Head(ctx, had.Row.ID)
-	if err != nil || head.Entry().ID == had.Entry.ID {
+	at, err := r.Store.At(ctx, timeline.Address{Run: had.Row.ID, Frame: snapshot.NoFrame})
+	if err != nil || at.Entry.ID == had.Entry.ID {
+		return nil, err
+	}
+	head, err := r.Store.HeadOf(at)
+	if err != nil {
 		return nil, err
 	}
 	return r.RunAt(ctx, head)

@@ -58,7 +58,7 @@ func (a *action) press(m *model, key string) (tea.Cmd, bool) {
 		m.over = newPrompt(m, ":", commandText(a.args))
 		return nil, true
 	case "y":
-		return tea.SetClipboard(fault.CommandLine(fault.Program, a.args...)), true
+		return m.copy(fault.CommandLine(fault.Program, a.args...)), true
 	}
 	return nil, false
 }

@@ -19,6 +19,12 @@ func (m *model) ask(a *action) tea.Cmd {
 	return a.load(m)
 }
 
+// copy puts a text into the clipboard of the terminal: on one line, without control characters.
+func (m *model) copy(text string) tea.Cmd {
+	m.note = "copied " + safe(text)
+	return tea.SetClipboard(safe(text))
+}
+
 // act handles the keys that do something with a run.
 func (s *runScreen) act(m *model, key string) (tea.Cmd, bool) {
 	if s.run == nil {
@@ -67,9 +73,9 @@ func (s *runScreen) act(m *model, key string) (tea.Cmd, bool) {
 		m.over = newPrompt(m, ":", commandText([]string{"session", "what-if", at})+" ")
 		return nil, true
 	case "y":
-		return tea.SetClipboard(at), true
+		return m.copy(at), true
 	case "Y":
-		return tea.SetClipboard(fault.CommandLine(fault.Program, s.command()...)), true
+		return m.copy(fault.CommandLine(fault.Program, s.command()...)), true
 	default:
 		return nil, false
 	}

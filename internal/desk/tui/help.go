@@ -20,7 +20,7 @@ func (*helpScreen) keys(*model) []hint { return nil }
 var helpRows = [][]string{ //nolint:gochecknoglobals // a table
 	{"move", "look"},
 	{"↑ ↓  j k", "row, step", "1 … 5", "state code log tries events"},
-	{"← →  h l", "frame before, after", "v", "what did not change, too"},
+	{"← →  h l", "frame before, after", "{ }", "file of a patch, or turn"},
 	{"[ ]", "code change", "m", "mark: compare with this frame"},
 	{"n N", "failure", "/", "filter, or find in the text"},
 	{"g G", "first, newest", "F", "follow what is new"},
@@ -30,7 +30,7 @@ var helpRows = [][]string{ //nolint:gochecknoglobals // a table
 	{"f", "fork here", "a A", "approve or answer; deny"},
 	{"r", "replay from here", "S", "signal"},
 	{"R", "restore the files", "x", "cancel"},
-	{"t", "travel: the run goes back", "L", "land on the current branch"},
+	{"t", "travel: take the run back", "L", "land on the current branch"},
 	{"z", "undo the last of these", "P", "push this run"},
 	{"u", "resume", ":", "any git smithers command"},
 }
@@ -45,7 +45,7 @@ func (*helpScreen) draw(m *model, width, height int) []string {
 		case 2:
 			ln = say(m.bold, " "+pad(row[0], 39)+row[1])
 		default:
-			ln = say(m.bold, "   "+pad(m.keyName(row[0]), 12)).add(m.none, pad(row[1], 25)).add(m.bold, pad(m.keyName(row[2]), 6)).add(m.none, row[3])
+			ln = say(m.bold, "   "+pad(m.keyName(row[0]), 12)).add(m.none, pad(row[1], 26)).add(m.bold, pad(m.keyName(row[2]), 6)).add(m.none, row[3])
 		}
 		out = append(out, ln.draw(width, m.Dots))
 	}

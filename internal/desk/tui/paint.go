@@ -63,6 +63,7 @@ type line struct {
 	spans []span
 	right []span // stand at the right edge
 	style *lipgloss.Style
+	head  bool // a jump goes to the line
 }
 
 // add appends text in a style. Stored text must go through plain.Text before.

@@ -38,7 +38,6 @@ type runScreen struct {
 	mark   int64       // the marked frame; -1 for none
 	tab    int
 	inside bool // the keys move the text of the tab, not the steps
-	all    bool // what did not change is shown, too
 	steps  pane
 	text   pane // of the tab
 
@@ -385,9 +384,10 @@ func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
 	case "F":
 		s.follow = !s.follow
 		return s.load(m), true
-	case "v":
-		s.all = !s.all
-		return nil, true
+	case "{", "}":
+		return s.jump(m, map[string]int{"{": -1, "}": 1}[key]), true
+	case "c":
+		return s.compare(m), true
 	case "m":
 		return s.setMark(m), true
 	case "/":
@@ -400,6 +400,40 @@ func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
 		}
 	}
 	return s.act(m, key)
+}
+
+// jump moves to the next turn of a session in a direction, or to the next file of the patch.
+func (s *runScreen) jump(m *model, by int) tea.Cmd {
+	if s.run != nil && s.run.Session {
+		return s.moveStep(m, by)
+	}
+	for i := s.text.top + by; i >= 0 && i < len(s.text.lines); i += by {
+		if s.text.lines[i].head {
+			s.text.top = i
+			return nil
+		}
+	}
+	m.note = "there is none in this direction"
+	return nil
+}
+
+// compare opens the comparison of the run with its parent and its forks.
+func (s *runScreen) compare(m *model) tea.Cmd {
+	if s.run == nil {
+		return nil
+	}
+	runs := []string{s.run.Row.ID}
+	if s.run.Origin != nil && !s.run.Origin.Elsewhere {
+		runs = append(runs, s.run.Origin.At.Run)
+	}
+	for i := range s.run.Forked {
+		runs = append(runs, s.run.Forked[i].RunID)
+	}
+	if len(runs) < 2 {
+		m.note = "the run has no forks to compare with"
+		return nil
+	}
+	return m.open(&compareScreen{runs: runs[:min(len(runs), maxCompared)]})
 }
 
 // setMark marks the frame of the cursor, or takes the mark away.

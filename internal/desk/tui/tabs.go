@@ -295,7 +295,9 @@ func fileHead(m *model, f files.FileDiff, width int) line {
 	}
 	counts := lineCounts(m, f)
 	rest := max(width-len(safe(f.Path))-len(what)-len(counts)-10, 1)
-	return say(m.dim, strings.Repeat(m.rule, 3)+" ").add(m.bold, safe(f.Path)).add(m.dim, " "+strings.Repeat(m.rule, rest)+" "+what).add(m.none, counts).add(m.dim, " "+m.rule)
+	ln := say(m.dim, strings.Repeat(m.rule, 3)+" ").add(m.bold, safe(f.Path)).add(m.dim, " "+strings.Repeat(m.rule, rest)+" "+what).add(m.none, counts).add(m.dim, " "+m.rule)
+	ln.head = true
+	return ln
 }
 
 // hunkLines returns the lines of a hunk with their numbers.

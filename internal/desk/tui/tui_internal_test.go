@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,7 @@ func (v *viewer) open(at string, width, height int) {
 	require.NoError(v.t, err)
 	v.t.Cleanup(func() { assert.NoError(v.t, store.Close()) })
 	terminal := term.New(v.t.Context(), term.Streams{In: strings.NewReader(""), Out: new(strings.Builder), Err: new(strings.Builder), Env: v.env, Dir: v.repo.Dir, Now: now}, false)
-	v.m, err = newModel(v.t.Context(), Options{Terminal: terminal, At: at, Program: "git-smithers"}, &browse.Reader{Store: store, Now: now})
+	v.m, err = newModel(v.t.Context(), Options{Terminal: terminal, At: at, Program: "git-smithers", Poll: time.Millisecond}, &browse.Reader{Store: store, Now: now})
 	require.NoError(v.t, err)
 	v.send(tea.WindowSizeMsg{Width: width, Height: height})
 	v.carryOut(v.m.top().load(v.m))
@@ -83,7 +84,7 @@ func (v *viewer) carryOut(cmd tea.Cmd) {
 		return
 	}
 	switch msg := cmd().(type) {
-	case nil, tea.QuitMsg:
+	case nil, tea.QuitMsg, tick:
 	case tea.BatchMsg:
 		for _, c := range msg {
 			v.carryOut(c)
@@ -267,3 +268,74 @@ func TestForksAreATreeAndAreCompared(t *testing.T) {
 
 // typeName returns the name of the type of a message.
 func typeName(msg tea.Msg) string { return fmt.Sprintf("%T", msg) }
+
+// hostile is text of a stranger: it would set a title, fill the clipboard, move the cursor, and turn the direction of writing.
+const hostile = "a\x1b]0;title\x07b\x1b]52;c;eA==\x07c\x1b[2Jd\u202ee\u009b31mf\rg"
+
+func TestNothingThatIsStoredControlsTheTerminal(t *testing.T) {
+	t.Parallel()
+	v := newViewer(t, map[string]string{"fix.yaml": strings.ReplaceAll(fixYAML, "not ok 4 - trim", `\x1b]0;title\x07 \x1b[2J \x1b[31mred\x1b[0m`)})
+	v.do(1, "run", "fix.yaml", "--run-id", "fix-212")
+	v.do(fault.ExitOK, "fork", "fix-212:3", "--label", hostile, "--description", hostile, "--run-id", "relaxed-1", "--input", `{"x":"`+`\u001b]0;t\u0007\u202e`+`"}`)
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {50, 12}} {
+		v.open("", size[0], size[1])
+		for _, key := range strings.Split("j j enter 1 2 3 4 5 left left left 1 2 3 m right 1 2 T j j enter q q c v q q i ? esc f esc R esc", " ") {
+			v.press(key)
+			for _, sequence := range regexp.MustCompile("\x1b[^m]{0,20}m?").FindAllString(v.m.View().Content, -1) {
+				assert.Regexp(t, "^\x1b\\[[0-9;]*m$", sequence, "after %s", key)
+			}
+			assert.NotContains(t, v.m.View().Content, "\u202e")
+			assert.NotContains(t, v.m.View().Content, "\r")
+			assert.NotContains(t, v.m.View().Content, "\u009b")
+			v.screen()
+		}
+	}
+}
+
+func TestARunThatIsGoneIsSaidAndNoEnd(t *testing.T) {
+	t.Parallel()
+	v := newViewer(t, map[string]string{"fix.yaml": fixYAML})
+	v.do(1, "run", "fix.yaml", "--run-id", "fix-212")
+	v.open("fix-212", 80, 24)
+	v.do(fault.ExitOK, "prune", "fix-212")
+	v.send(tick{})
+	assert.Contains(t, v.screen(), "fix-212")
+	assert.Contains(t, v.m.note, "pruned")
+	v.press("j", "1", "q")
+	assert.Contains(t, v.screen(), "Runs")
+}
+
+func TestALineIsSplitIntoWordsAndNoShellReadsIt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"": nil, "runs": {"runs"}, "  show   r:1 ": {"show", "r:1"}, `fork r --label 'a b' --input "{\"x\": 1}"`: {"fork", "r", "--label", "a b", "--input", `{"x": 1}`},
+		`a '' b`: {"a", "", "b"}, `$(reboot) ; a|b >c`: {"$(reboot)", ";", "a|b", ">c"}, `a\ b`: {"a b"},
+	} {
+		got, err := splitWords(text)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, text)
+	}
+	_, err := splitWords("a 'b")
+	assert.Error(t, err)
+}
+
+func TestWhatRunsMeanwhileMovesAlongAndNothingThatIsReadMoves(t *testing.T) {
+	t.Parallel()
+	v := newViewer(t, map[string]string{"ask.yaml": askYAML})
+	v.do(3, "run", "ask.yaml", "--run-id", "release-1")
+	v.open("release-1:0", 80, 24)
+	v.press("1")
+	before := v.screen()
+	v.do(fault.ExitOK, "answer", "release-1", "where", "--value", `{"target":"npm"}`)
+	v.do(fault.ExitOK, "resume", "release-1")
+	v.send(tick{})
+	after := v.screen()
+	assert.Contains(t, after, "finished")
+	assert.Equal(t, 0, v.m.top().(*runScreen).frame, "the cursor stays at its frame")
+	assert.Contains(t, before, "0, the first")
+	assert.Contains(t, after, "0, the first")
+	v.press("G")
+	v.do(fault.ExitOK, "travel", "release-1:0")
+	v.send(tick{})
+	assert.Equal(t, len(v.m.top().(*runScreen).run.Shown)-1, v.m.top().(*runScreen).frame, "at the newest frame, the cursor follows")
+}

@@ -90,7 +90,8 @@ func failureText(sum *summary.Summary) string {
 
 // waitText returns what an ask waits for, on one line.
 func waitText(w summary.Ask) string {
-	return snapshot.Key(w.NodeID, w.Iteration) + " waits for " + w.For + ": " + plain.Words(w.What)
+	what := map[string]string{"approval": "your approval", "human": "your answer", "signal": "a signal", "timer": "a time"}[w.For]
+	return display.AttemptName(w.NodeID, w.Iteration) + " waits for " + what + ": " + plain.Words(w.What)
 }
 
 // runPreview returns what a run begins with: the failure, what it waits for, or its last outputs.

@@ -54,7 +54,7 @@ func reading(elsewhere string) map[string][]string {
 		"logs":      {"triage-1", "plan"},
 		"events":    {"triage-1"},
 		"diff":      {"triage-1:0", "triage-1:1"},
-		"report":    {"triage-1", "-o", filepath.Join(elsewhere, "run.html")},
+"report":    {"triage-1", "-o", filepath.Join(elsewhere, "run.html")},
 		"frames":    {"--run", "triage-1", "--path", "file"},
 		"branches":  {"triage-1"},
 		"calls":     {"triage-1"},
@@ -79,7 +79,7 @@ func reading(elsewhere string) map[string][]string {
 // capture appends to a run with exactly the id, or makes it.
 func others() []string {
 	return []string{
-		"run", "capture", "status", "runs", "sql", "worktrees", "fetch", "remote", "unbundle", "import", "watch", "serve",
+		"run", "capture", "status", "tui", "runs", "sql", "worktrees", "fetch", "remote", "unbundle", "import", "watch", "serve",
 		"session enable", "session disable", "session status", "session hook", "session what-if", "session checkpoint", "session tags", "session replay", "session export", "session import", "doctor", "init", "index rebuild", "secret add", "secret list", "secret remove", "metrics", "traces", "cache list", "cache show", "cache prune", "cron add", "cron check", "cron list", "cron enable", "cron disable", "cron remove", "cron run-now", "__complete", "__notify", "check", "completion", "man", "version",
 	}
 }

@@ -137,9 +137,9 @@ func TestEveryLineOfJSONHasAKind(t *testing.T) {
 	d.repo.Write("wait.yaml", "name: wait\ntasks:\n  - {id: built, wait_for: {signal: build}}\n")
 	d.repo.Write("said.jsonl", `{"type":"user","message":{"content":"begin"}}`+"\n")
 	dir := t.TempDir()
-	// These print a script or words for one, or nothing, or lines in a form of others, or speak a protocol, and watch goes on
+	// These show a view, or print a script or words for one, or nothing, or lines in a form of others, or speak a protocol, and watch goes on
 	// until it is stopped; its documents are those of import.
-	called := []string{"completion", "__complete", "__notify", "man", "serve", "session hook", "session export", "traces", "watch"}
+	called := []string{"tui", "completion", "__complete", "__notify", "man", "serve", "session hook", "session export", "traces", "watch"}
 	printed := 0
 	for _, line := range jsonLines() {
 		called = append(called, line.command)

@@ -7,7 +7,8 @@ import "github.com/git-smithers/git-smithers/internal/cli/arg"
 func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "answer a waiting run",
-		Commands: []*arg.Command{inboxCommand(), approveCommand(), denyCommand(), answerCommand(), signalCommand()},
+		Commands: []*arg.Command{inboxCommand(), approveCommand(), denyCommand(), answerCommand()},
+		More:     []*arg.Command{signalCommand()},
 		Old:      []*arg.Command{cancelRequestCommand(), signalsCommand()},
 	}
 }

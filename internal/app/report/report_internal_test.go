@@ -104,7 +104,7 @@ func TestWordsThatDifferAreMarked(t *testing.T) {
 func TestValuesAreForPeople(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
-		`"a\nb"`: "a\nb", `{"a":1,"b":"x"}`: "a: 1, b: x", `{"a":{"b":1}}`: `{"a":{"b":1}}`, `[1,2]`: "[1,2]", `12345678901234567890`: "12345678901234567890",
+		`"a\nb"`: "a\nb", `{"a":1,"b":"x"}`: "a: 1, b: x", `{"a":{"b":1}}`: `a: {"b":1}`, `{"f":["x","y z"],"n":null}`: "f: x, y z, n: null", `null`: "null", `[1,2]`: "[1,2]", `12345678901234567890`: "12345678901234567890",
 		`{"n":12345678901234567890}`: "n: 12345678901234567890", `{}`: "", `{`: "{",
 	} {
 		assert.Equal(t, want, words(value), value)

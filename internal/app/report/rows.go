@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -34,6 +35,8 @@ type Row struct {
 	Bar, Long int // the position and the length of the bar; Long is 0 for none
 	// Folded is the number of rows that this row stands for. Such a row has nothing else.
 	Folded int
+
+	placed bool // a step without an attempt that has a place among the attempts
 }
 
 // rows sets Rows and Axis.
@@ -67,6 +70,7 @@ func (r *runReader) rows(context.Context) error {
 			r.out.Rows = append(r.out.Rows, r.restingRow(step))
 		}
 	}
+	placeSkipped(r.out.Rows)
 	slices.SortStableFunc(r.out.Rows, compareRows)
 	r.foldRows()
 	if shared := r.sum.SharedChange(); shared != nil && !r.sum.Session {
@@ -97,19 +101,33 @@ func (r *runReader) turnNumbers(row *Row, turn *summary.Step) error {
 	return nil
 }
 
-// compareRows sorts attempts by their start, and steps without attempts behind them.
-func compareRows(a, b Row) int {
-	switch {
-	case a.Attempt == 0 && b.Attempt == 0:
-		return 0
-	case a.Attempt == 0:
-		return 1
-	case b.Attempt == 0 || a.StartMs < b.StartMs:
-		return -1
-	case a.StartMs > b.StartMs:
-		return 1
+// placeSkipped gives a step that was skipped in an iteration of a loop the start of the last attempt of the iteration, beside which it
+// belongs.
+func placeSkipped(rows []Row) {
+	for i := range rows {
+		row := &rows[i]
+		if row.State != Skipped || row.Attempt > 0 || !row.Loop {
+			continue
+		}
+		for _, other := range rows {
+			if other.Attempt > 0 && other.Loop && other.Iteration == row.Iteration {
+				row.placed, row.StartMs = true, max(row.StartMs, other.StartMs)
+			}
+		}
 	}
-	return 0
+}
+
+// compareRows sorts attempts by their start, and steps without attempts behind them, but those that have a place.
+func compareRows(a, b Row) int {
+	if timedA, timedB := a.Attempt > 0 || a.placed, b.Attempt > 0 || b.placed; timedA != timedB {
+		if timedA {
+			return -1
+		}
+		return 1
+	} else if !timedA {
+		return 0
+	}
+	return cmp.Compare(a.StartMs, b.StartMs)
 }
 
 // restingRow returns the row of a step that has not started, or has been reset since.

@@ -230,9 +230,11 @@ func (r *runReader) value(to *Values, about Value, value json.RawMessage) {
 
 // words returns a JSON value for people: a string without its quotes, a flat object as its members, and everything else as it is.
 func words(value string) string {
-	var text string
-	if json.Unmarshal([]byte(value), &text) == nil {
-		return text
+	if value == "" {
+		return value
+	}
+	if value[0] == '"' {
+		return jsontext.Unquote([]byte(value))
 	}
 	var object jsontext.Members
 	if json.Unmarshal([]byte(value), &object) != nil || !jsontext.IsObject([]byte(value)) {
@@ -240,16 +242,25 @@ func words(value string) string {
 	}
 	members := make([]string, len(object))
 	for i, m := range object {
-		text := string(m.Value)
-		if strings.ContainsAny(text[:1], "[{") {
-			return value
-		}
-		if text[0] == '"' {
-			text = jsontext.Unquote(m.Value)
-		}
-		members[i] = m.Name + ": " + text
+		members[i] = m.Name + ": " + flat(m.Value)
 	}
 	return strings.Join(members, ", ")
+}
+
+// flat returns a member for people: a string without its quotes, a list of numbers and strings as its elements, and everything else as it is.
+func flat(value json.RawMessage) string {
+	var list []json.RawMessage
+	if value[0] != '[' || json.Unmarshal(value, &list) != nil || slices.ContainsFunc(list, func(v json.RawMessage) bool { return v[0] == '[' || v[0] == '{' }) {
+		list = []json.RawMessage{value}
+	}
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i] = string(v)
+		if v[0] == '"' {
+			texts[i] = jsontext.Unquote(v)
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 // forks sets Forks.

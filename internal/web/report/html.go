@@ -87,20 +87,38 @@ type tableRow struct {
 	report.Row
 
 	Total int64 // the length of the axis
-	Whole bool  // all rows are in a table below
-	Span  int   // the number of columns after the first
+	Gaps  []summary.Gap
+	Tried bool // the step has several attempts
+	Whole bool // all rows are in a table below
+	Span  int  // the number of columns after the first
+}
+
+// maxLabels is the largest number of gaps whose lengths stand above the axis.
+const maxLabels = 2
+
+// Labels returns the gaps whose lengths stand above the axis: those in its middle, unless there are many.
+func (t *table) Labels() []summary.Gap {
+	const edge = summary.Whole / 4 // room for the ends
+	gaps := slices.DeleteFunc(slices.Clone(t.Run.Axis.Gaps), func(g summary.Gap) bool { return g.At < edge || g.At > summary.Whole-edge })
+	if len(gaps) > maxLabels {
+		return nil
+	}
+	return gaps
 }
 
 // newTable returns a table with rows of a run.
 func newTable(r *report.Run, rows []report.Row) *table {
 	t := &table{Run: r, Long: r.Axis.ToMs - r.Axis.FromMs, Count: len(r.Rows)}
 	t.Code = slices.ContainsFunc(rows, func(row report.Row) bool { return row.Lines != nil })
-	span := 6 // without the column of changed lines
+	span := 5 // without the column of changed lines
 	if t.Code {
 		span++
 	}
 	for _, row := range rows {
-		t.Rows = append(t.Rows, tableRow{row, t.Long, len(rows) < len(r.Rows), span})
+		tried := row.Attempt > 1 || slices.ContainsFunc(rows, func(other report.Row) bool {
+			return other.Attempt > 1 && other.Step == row.Step && other.Iteration == row.Iteration
+		})
+		t.Rows = append(t.Rows, tableRow{row, t.Long, r.Axis.Gaps, tried && row.Attempt > 0 && !r.Session, len(rows) < len(r.Rows), span})
 	}
 	for _, state := range states() {
 		if slices.ContainsFunc(rows, func(row report.Row) bool { return row.State == state && row.Folded == 0 }) {
@@ -119,6 +137,7 @@ func functions() template.FuncMap {
 		"due":       func(ms *int64) string { return moment(*ms) },
 		"hint":      hintParts,
 		"mille":     func(n int) string { return fmt.Sprintf("%d.%d%%", n/10, n%10) },
+		"cutAt":     func(g summary.Gap) int { return g.At - summary.Whole/100 },
 		"gap":       func(g summary.Gap) string { return took(g.ToMs - g.FromMs) },
 		"arguments": func(line string) []string { return strings.Split(line, " ") },
 		"partNote":  partNote,

@@ -70,12 +70,29 @@ type Run struct {
 	Together         *summary.Code // changes made while several steps ran in one working copy, which no row has; nil if there are none
 	Shared           *Sharing      // nil if nobody else was at work in the same folder
 	Axis             summary.Axis
+	Graph            *Graph // nil if there is none to draw
 	Parts            []*Part
 	MoreParts        int      // parts that are left out whole
 	Unread           []string // what else is left out, in words
 	Next             []Command
 
 	marks []string // of the run's row
+}
+
+// Graph has the tasks of a run and what they need; see summary.Graph.
+type Graph struct {
+	Nodes  []GraphNode
+	Layers int
+}
+
+// GraphNode is a task in a Graph.
+type GraphNode struct {
+	Name         string
+	State        State
+	Loop         bool // the task is in a loop: Iteration says something
+	Iteration    int
+	Layer, Place int
+	Needs        []int // positions in Nodes
 }
 
 // State is the state of a run, a step or a call.

@@ -45,7 +45,7 @@ func (r *runReader) rows(context.Context) error {
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	r.out.Axis = r.sum.Axis()
+	r.out.Axis, r.out.Graph = r.sum.Axis(), r.graph()
 	for i := range r.sum.Steps {
 		step := &r.sum.Steps[i]
 		if len(step.Attempts) == 0 {
@@ -77,6 +77,19 @@ func (r *runReader) rows(context.Context) error {
 		r.out.Together = &summary.Code{Added: shared.Lines.Added, Removed: shared.Lines.Removed}
 	}
 	return nil
+}
+
+// graph returns the graph of the run, or nil.
+func (r *runReader) graph() *Graph {
+	g := r.sum.Graph()
+	if g == nil {
+		return nil
+	}
+	out := &Graph{Layers: g.Layers}
+	for _, n := range g.Nodes {
+		out.Nodes = append(out.Nodes, GraphNode{r.name(n.ID), nodeState(n.State), n.Loop != "", n.Iteration, n.Layer, n.Place, n.Needs})
+	}
+	return out
 }
 
 // turnNumbers sets what the calls of a turn changed, and how many there are.

@@ -123,8 +123,8 @@ func elements() map[string]string {
 		"html": "lang", "head": "", "meta": "charset http-equiv content name", "title": "", "style": "", "body": "", "main": "", "footer": "", "section": "id",
 		"h1": "", "h2": "class", "h3": "", "p": "class", "b": "", "i": "", "br": "", "a": "href", "code": "class", "pre": "class", "span": "class aria-hidden",
 		"dl": "", "div": "class", "dt": "", "dd": "", "table": "class", "thead": "", "tbody": "", "tr": "", "th": "scope class", "td": "class colspan",
-		"details": "open", "summary": "", "svg": "class aria-hidden", "rect": "class x y width height", "line": "class x1 y1 x2 y2", "text": "x y text-anchor",
-		"defs": "", "pattern": "id width height patternunits patterntransform patternUnits patternTransform", "path": "d", "ins": "", "del": "", "mark": "",
+		"details": "open", "summary": "", "svg": "class aria-hidden role width height viewbox viewBox", "rect": "class x y width height rx", "line": "class x1 y1 x2 y2", "text": "class x y text-anchor",
+		"defs": "", "pattern": "id width height patternunits patterntransform patternUnits patternTransform", "path": "class d", "ins": "", "del": "", "mark": "",
 	}
 }
 

@@ -139,6 +139,7 @@ func functions() template.FuncMap {
 		"mille":     func(n int) string { return fmt.Sprintf("%d.%d%%", n/10, n%10) },
 		"cutAt":     func(g summary.Gap) int { return g.At - summary.Whole/100 },
 		"gap":       func(g summary.Gap) string { return took(g.ToMs - g.FromMs) },
+		"graph":     graph,
 		"arguments": func(line string) []string { return strings.Split(line, " ") },
 		"partNote":  partNote,
 		"costs": func(r *report.Report) bool {

@@ -168,7 +168,9 @@ func (m *model) count(t *testing.T, got *outcome) {
 		require.NoError(t, err)
 	}
 	text, err := os.ReadFile(filepath.Join(m.dir, "acknowledged"))
-	require.NoError(t, err)
+	if !errors.Is(err, fs.ErrNotExist) { // on a busy machine, a round may end before the first acknowledgement
+		require.NoError(t, err)
+	}
 	for line := range strings.Lines(string(text)) {
 		op, how, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if how == "appended" {

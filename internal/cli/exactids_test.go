@@ -54,7 +54,7 @@ func reading(elsewhere string) map[string][]string {
 		"logs":      {"triage-1", "plan"},
 		"events":    {"triage-1"},
 		"diff":      {"triage-1:0", "triage-1:1"},
-"report":    {"triage-1", "-o", filepath.Join(elsewhere, "run.html")},
+		"report":    {"triage-1", "-o", filepath.Join(elsewhere, "run.html")},
 		"frames":    {"--run", "triage-1", "--path", "file"},
 		"branches":  {"triage-1"},
 		"calls":     {"triage-1"},

@@ -104,6 +104,9 @@ func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) e
 	view := statusView{p: display.NewPainter(ctx, s), now: s.Now(), width: statusWidth, asOf: doc.asOf}
 	if s.IsTerminalOut() {
 		view.width = max(min(statusWidth, s.Columns()), 40)
+		if len(doc.Newest) > 0 { // the view is for people
+			doc.Next = append(doc.Next, suggestion(arg.Program+" tui", "looks at the runs in a view that moves along"))
+		}
 	}
 	view.all(doc, waiting)
 	return s.Printf("%s", view.String())

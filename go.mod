@@ -1,11 +1,11 @@
 module github.com/git-smithers/git-smithers
 
-go 1.26.7
+go 1.26.0
 
 require (
 	charm.land/bubbles/v2 v2.2.1
 	charm.land/bubbletea/v2 v2.1.1
-	charm.land/lipgloss/v2 v2.1.0
+	charm.land/lipgloss/v2 v2.0.6
 	github.com/adhocore/gronx v1.20.4
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/charmbracelet/x/ansi v0.11.9

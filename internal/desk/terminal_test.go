@@ -28,6 +28,7 @@ func newTerminal(t *testing.T, width, height string) *terminal {
 	t.Helper()
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {
+		require.NotEqual(t, "true", os.Getenv("CI"), "there is no tmux")
 		t.Skip("there is no tmux")
 	}
 	bin := t.TempDir()

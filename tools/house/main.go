@@ -177,7 +177,7 @@ func (h *house) names(files *token.FileSet, file *ast.File, tests bool) {
 }
 
 // ofLanguage are methods that Go's own packages and libraries call.
-var ofLanguage = strings.Fields("Visit String Error Unwrap Is As MarshalJSON UnmarshalJSON MarshalText UnmarshalText MarshalJSONTo UnmarshalJSONFrom Len Less Swap Read Write Close GoString Format")
+var ofLanguage = strings.Fields("Visit String Error Unwrap Is As MarshalJSON UnmarshalJSON MarshalText UnmarshalText MarshalJSONTo UnmarshalJSONFrom Len Less Swap Read Write Close GoString Format Init SetStdin SetStdout SetStderr")
 
 // receivers returns the type of each method that a file declares.
 func receivers(file *ast.File) (types []string) {

@@ -45,7 +45,7 @@ func (r *runReader) rows(context.Context) error {
 	if err != nil {
 		return timeline.Explain(err)
 	}
-	r.out.Axis, r.out.Graph = r.sum.Axis(), r.graph()
+	r.out.Axis, r.out.Graph = summary.AxisOf(r.sum), graphOf(r.sum, r.name)
 	for i := range r.sum.Steps {
 		step := &r.sum.Steps[i]
 		if len(step.Attempts) == 0 {
@@ -79,15 +79,15 @@ func (r *runReader) rows(context.Context) error {
 	return nil
 }
 
-// graph returns the graph of the run, or nil.
-func (r *runReader) graph() *Graph {
-	g := r.sum.Graph()
+// graphOf returns the graph of a run, or nil. named returns the name of a task for people.
+func graphOf(sum *summary.Summary, named func(string) string) *Graph {
+	g := summary.GraphOf(sum)
 	if g == nil {
 		return nil
 	}
 	out := &Graph{Layers: g.Layers}
 	for _, n := range g.Nodes {
-		out.Nodes = append(out.Nodes, GraphNode{r.name(n.ID), nodeState(n.State), n.Loop != "", n.Iteration, n.Layer, n.Place, n.Needs})
+		out.Nodes = append(out.Nodes, GraphNode{named(n.ID), nodeState(n.State), n.Loop != "", n.Iteration, n.Layer, n.Place, n.Needs})
 	}
 	return out
 }

@@ -26,8 +26,8 @@ type Gap struct {
 	At           int // the position of its middle
 }
 
-// Axis returns the axis of the times of the run's own attempts.
-func (sum *Summary) Axis() Axis {
+// AxisOf returns the axis of the times of a run's own attempts.
+func AxisOf(sum *Summary) Axis {
 	var work, waits spans
 	for _, a := range sum.Attempts {
 		switch {

@@ -26,13 +26,16 @@ type GraphNode struct {
 // MaxGraph is the largest number of tasks that Graph draws.
 const MaxGraph = 40
 
-// Graph returns the graph of the run, or nil if it has more than MaxGraph tasks, is a session, or a task needs itself.
-func (sum *Summary) Graph() *Graph {
-	nodes, at := sum.graphNodes()
+// GraphOf returns the graph of a run, or nil if it has more than MaxGraph tasks, is a session, or a task needs itself.
+func GraphOf(sum *Summary) *Graph {
+	if sum.Session {
+		return nil
+	}
+	nodes, at := graphNodes(sum.Steps)
 	if nodes == nil {
 		return nil
 	}
-	needs := sum.graphNeeds(at)
+	needs := graphNeeds(sum.Steps, at)
 	if !setLayers(nodes, needs) {
 		return nil
 	}
@@ -62,13 +65,10 @@ func (sum *Summary) Graph() *Graph {
 }
 
 // graphNodes returns a node for each task, and their positions by name. The result is nil if there is no graph to draw.
-func (sum *Summary) graphNodes() (nodes []GraphNode, at map[string]int) {
-	if sum.Session {
-		return nil, nil
-	}
+func graphNodes(steps []Step) (nodes []GraphNode, at map[string]int) {
 	at = make(map[string]int)
-	for i := range sum.Steps {
-		step := &sum.Steps[i]
+	for i := range steps {
+		step := &steps[i]
 		j, ok := at[step.NodeID]
 		if !ok {
 			if len(nodes) == MaxGraph {
@@ -90,7 +90,7 @@ func (sum *Summary) graphNodes() (nodes []GraphNode, at map[string]int) {
 
 // graphNeeds returns for each node the nodes that it needs itself, each once: not those that another need of it needs. Whoever needs a loop
 // needs the tasks of the loop.
-func (sum *Summary) graphNeeds(at map[string]int) [][]int {
+func graphNeeds(steps []Step, at map[string]int) [][]int {
 	needs := make([][]int, len(at))
 	add := func(node, need int) {
 		if node != need && !slices.Contains(needs[node], need) {
@@ -98,13 +98,13 @@ func (sum *Summary) graphNeeds(at map[string]int) [][]int {
 		}
 	}
 	loops := make(map[string][]int)
-	for i := range sum.Steps {
-		if loop := sum.Steps[i].Loop; loop != nil {
-			loops[*loop] = append(loops[*loop], at[sum.Steps[i].NodeID])
+	for i := range steps {
+		if loop := steps[i].Loop; loop != nil {
+			loops[*loop] = append(loops[*loop], at[steps[i].NodeID])
 		}
 	}
-	for i := range sum.Steps {
-		step := &sum.Steps[i]
+	for i := range steps {
+		step := &steps[i]
 		for _, id := range step.Needs {
 			if need, ok := at[id]; ok {
 				add(at[step.NodeID], need)

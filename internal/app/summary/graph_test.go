@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -28,7 +29,7 @@ tasks:
   - {id: release, needs: [work, mac, docs], approval: Ship?}
 `)
 	p.do(fault.ExitWaiting, "", "run", "flow.yaml", "--run-id", "dag")
-	g := p.read("dag").Graph()
+	g := summary.GraphOf(p.read("dag"))
 	require.NotNil(t, g)
 	layers, places := make(map[string]int), make(map[[2]int]bool)
 	for _, n := range g.Nodes {

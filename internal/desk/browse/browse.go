@@ -20,10 +20,9 @@ import (
 type Reader struct {
 	Store *timeline.Store
 	Now   func() time.Time
+	// CountFor is how long a list counts changed lines that the index does not have. The next call counts the others.
+	CountFor time.Duration
 }
-
-// countLinesFor is how long a list counts changed lines that the index does not have. The next call counts the others.
-const countLinesFor = 200 * time.Millisecond
 
 // A RunRow is a run in a list, with what a list shows of it.
 type RunRow struct {
@@ -49,7 +48,7 @@ func (r *Reader) Runs(ctx context.Context) ([]RunRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	counting, stop := context.WithTimeout(ctx, countLinesFor)
+	counting, stop := context.WithTimeout(ctx, r.CountFor)
 	defer stop()
 	facts, err := list.ReadFacts(ctx, counting, r.Store, infos, list.Wanted{Waiting: true, Times: true, Code: true, NowMs: r.Now().UnixMilli()})
 	if err != nil {

@@ -21,7 +21,7 @@ type barRow struct {
 }
 
 // barRows returns a row for each task, in the order of their starts. If there are many, the chosen task and those beside it are shown.
-func (s *runScreen) barRows() (rows []barRow) {
+func (s *runCursor) barRows() (rows []barRow) {
 	at := make(map[string]int)
 	for _, a := range s.run.Attempts {
 		if a.Inherited {
@@ -46,14 +46,14 @@ func (s *runScreen) barRows() (rows []barRow) {
 }
 
 // barLines returns the attempts of tasks on an axis of time, with a line at the frame of the cursor. Long gaps of the axis are cut, and said.
-func (s *runScreen) barLines(m *model, width int) (out []line) {
+func (s *runCursor) barLines(m *model, width int) (out []line) {
 	rows := s.barRows()
 	if len(rows) == 0 || s.run.Session {
 		return nil
 	}
 	const label = 15
 	room := max(width-label-2, 10)
-	axis := s.run.Axis()
+	axis := summary.AxisOf(s.run.Summary)
 	column := func(ms int64) int { return min(axis.At(ms)*room/summary.Whole, room-1) }
 	cursor := -1
 	if s.frame < len(s.run.Shown) {
@@ -86,7 +86,7 @@ func (s *runScreen) barLines(m *model, width int) (out []line) {
 }
 
 // barOf returns how a cell of an attempt looks. What came after the cursor is dim.
-func (s *runScreen) barOf(m *model, a *summary.Attempt) (string, lipgloss.Style) {
+func (s *runCursor) barOf(m *model, a *summary.Attempt) (string, lipgloss.Style) {
 	text, style := "━", m.ok
 	switch {
 	case a.Wait:
@@ -106,7 +106,7 @@ func (s *runScreen) barOf(m *model, a *summary.Attempt) (string, lipgloss.Style)
 }
 
 // gapLine returns the line that says how long the gaps are that are cut out of the axis.
-func (s *runScreen) gapLine(m *model, axis summary.Axis, room, label int) line {
+func (s *runCursor) gapLine(m *model, axis summary.Axis, room, label int) line {
 	text := []rune(strings.Repeat(" ", room))
 	for _, g := range axis.Gaps {
 		said := []rune(m.Dots + " " + display.Took(g.ToMs-g.FromMs))

@@ -29,21 +29,18 @@ const (
 
 // runScreen shows one run. It has one cursor: the frame. The step, the state, the code and the log follow it.
 type runScreen struct {
+	runCursor
+
 	id     string
-	run    *browse.Run // nil until it is read
-	wanted int64       // the frame to open at; -1 for the newest
-	follow bool        // the cursor stays at the newest frame
-	frame  int         // the position of the cursor in run.Shown
-	step   int         // the position of the chosen step in run.Steps; -1 for none
-	mark   int64       // the marked frame; -1 for none
+	wanted int64 // the frame to open at; -1 for the newest
+	follow bool  // the cursor stays at the newest frame
 	tab    int
 	inside bool // the keys move the text of the tab, not the steps
 	steps  pane
 	text   pane // of the tab
 
-	frames map[[2]int64]*browse.Frame // what was compared, by against and at
-	log    string                     // of the chosen step
-	logOf  string                     // the attempt whose log is shown
+	log    string // of the chosen step
+	logOf  string // the attempt whose log is shown
 	events []browse.Event
 	talk   []browse.Said // of a session
 	find   string
@@ -51,7 +48,7 @@ type runScreen struct {
 
 // newRunScreen returns the screen of a run at a frame, or at the newest for -1.
 func newRunScreen(id string, frame int64) *runScreen {
-	return &runScreen{id: id, wanted: frame, follow: frame < 0, step: -1, mark: -1, frames: make(map[[2]int64]*browse.Frame)}
+	return &runScreen{runCursor: runCursor{step: -1, mark: -1, frames: make(map[[2]int64]*browse.Frame)}, id: id, wanted: frame, follow: frame < 0}
 }
 
 // A runRead has a run.
@@ -156,82 +153,6 @@ func (s *runScreen) take(m *model, run *browse.Run) tea.Cmd {
 	return s.readAll(m)
 }
 
-// chooseStep makes the step chosen that ended at the frame of the cursor or, at the newest frame, that runs.
-func (s *runScreen) chooseStep() {
-	if s.frame == len(s.run.Shown)-1 {
-		for i := range s.run.Steps {
-			if s.run.Steps[i].State == snapshot.NodeInProgress {
-				s.step = i
-				return
-			}
-		}
-	}
-	for i := s.frame; i >= 0; i-- {
-		number := s.run.Shown[i].FrameNo
-		for j := range s.run.Steps {
-			for _, a := range s.run.Steps[j].Attempts {
-				if a.At != nil && *a.At == number && !a.Inherited {
-					s.step = j
-					return
-				}
-			}
-		}
-	}
-}
-
-// chosen returns the chosen step, or nil.
-func (s *runScreen) chosen() *summary.Step {
-	if s.run == nil || s.step < 0 || s.step >= len(s.run.Steps) {
-		return nil
-	}
-	return &s.run.Steps[s.step]
-}
-
-// attempt returns the attempt of the chosen step that the cursor is about: the last that had begun at the frame.
-func (s *runScreen) attempt() *summary.Attempt {
-	step := s.chosen()
-	if step == nil {
-		return nil
-	}
-	last := step.Last()
-	for _, a := range step.Attempts {
-		if a.StartedAtMs <= s.timeOfCursor() {
-			last = a
-		}
-	}
-	return last
-}
-
-// timeOfCursor returns the time of the frame of the cursor; at the newest frame, the end of time.
-func (s *runScreen) timeOfCursor() int64 {
-	if s.frame >= len(s.run.Shown)-1 {
-		return 1 << 62
-	}
-	return s.run.Shown[s.frame].CreatedAtMs
-}
-
-// logKey returns the key of the attempt whose log is wanted, or "".
-func (s *runScreen) logKey() string {
-	a := s.attempt()
-	if a == nil {
-		return ""
-	}
-	return snapshot.AttemptKey(a.NodeID, a.Iteration, a.Number)
-}
-
-// pairAt returns the numbers of the frame to compare with, and of the frame at a position of run.Shown; -1 for no frame.
-func (s *runScreen) pairAt(i int) [2]int64 {
-	f := s.run.Shown[i]
-	against := int64(-1)
-	switch {
-	case s.mark >= 0 && s.mark != f.FrameNo:
-		against = s.mark
-	case f.BasedOn != nil:
-		against = *f.BasedOn
-	}
-	return [2]int64{against, f.FrameNo}
-}
-
 // readAll reads what the tab shows at the cursor.
 func (s *runScreen) readAll(m *model) tea.Cmd {
 	if s.run == nil || len(s.run.Shown) == 0 {
@@ -315,16 +236,6 @@ func (s *runScreen) goWhere(m *model, by int, is func(i int) bool) tea.Cmd {
 	}
 	m.note = "there is none in this direction"
 	return nil
-}
-
-// changedCode reports whether a frame changed files.
-func (s *runScreen) changedCode(i int) bool { return s.run.Effects[i].Changed }
-
-// failedAt reports whether an attempt failed at a frame.
-func (s *runScreen) failedAt(i int) bool {
-	return slices.ContainsFunc(s.run.Attempts, func(a *summary.Attempt) bool {
-		return a.At != nil && *a.At == s.run.Shown[i].FrameNo && a.State == snapshot.AttemptFailed && !a.Inherited
-	})
 }
 
 // moveStep chooses another step, and moves the cursor to the frame at which its last attempt ended.
@@ -485,14 +396,6 @@ func (s *runScreen) pressText(m *model, key string) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// address returns the address of the frame of the cursor.
-func (s *runScreen) address() string {
-	if len(s.run.Shown) == 0 {
-		return s.run.Row.ID
-	}
-	return timeline.Address{Run: s.run.Row.ID, Frame: s.run.Shown[s.frame].FrameNo}.String()
-}
-
 // command returns the command that says what the tab shows.
 func (s *runScreen) command() []string {
 	id := s.run.Row.ID
@@ -560,28 +463,6 @@ func (s *runScreen) title(m *model) line {
 		ln = ln.atRight(m.run, m.Running+" live ")
 	}
 	return ln
-}
-
-// name returns the name of the run for people.
-func (s *runScreen) name() string {
-	if s.run.Session && len(s.run.Turns) > 0 {
-		return plain.Shorten(plain.Words(s.run.Turns[0].Prompt), 40)
-	}
-	if b := s.run.Frames.Branch; b != nil && b.BranchLabel != nil && *b.BranchLabel != "" {
-		return *b.BranchLabel
-	}
-	return s.run.Row.ID
-}
-
-// reason returns the second line of the screen: why the run failed, or what it waits for.
-func (s *runScreen) reason(m *model) line {
-	switch sum := s.run.Summary; {
-	case sum.Failure != nil:
-		return say(m.fail.Bold(true), " "+m.Failed+" "+safe(failureText(sum))).atRight(m.bold, "n").atRight(m.dim, " next failure ")
-	case len(sum.Asks) > 0:
-		return say(m.wait, " "+m.Person+" "+safe(waitText(sum.Asks[0])))
-	}
-	return line{}
 }
 
 func (s *runScreen) draw(m *model, width, height int) []string {

@@ -14,7 +14,7 @@ import (
 )
 
 // stepOrder returns the positions of the steps in the order in which they are shown: a loop's steps stand together.
-func (s *runScreen) stepOrder() []int {
+func (s *runCursor) stepOrder() []int {
 	steps := s.run.Steps
 	out := make([]int, 0, len(steps))
 	shown := make(map[string]bool) // the loops
@@ -63,7 +63,7 @@ type stepLine struct {
 }
 
 // stepLines returns the lines of the pane of steps.
-func (s *runScreen) stepLines(m *model, width int) (out []stepLine) {
+func (s *runCursor) stepLines(m *model, width int) (out []stepLine) {
 	loop := ""
 	for _, i := range s.stepOrder() {
 		step := &s.run.Steps[i]
@@ -97,7 +97,7 @@ func (s *runScreen) stepLines(m *model, width int) (out []stepLine) {
 }
 
 // loopLine returns the line above the steps of a loop.
-func (s *runScreen) loopLine(m *model, id string) line {
+func (s *runCursor) loopLine(m *model, id string) line {
 	ln := say(m.none, "   "+m.Loop+" "+safe(id))
 	l := s.run.Loop(id)
 	if l == nil {
@@ -111,7 +111,7 @@ func (s *runScreen) loopLine(m *model, id string) line {
 }
 
 // stepLine returns the line of a step as it stood at the frame of the cursor. What came later is no state.
-func (s *runScreen) stepLine(m *model, i, width int) line {
+func (s *runCursor) stepLine(m *model, i, width int) line {
 	step := &s.run.Steps[i]
 	state, later := s.stateAtCursor(step)
 	sign, _, styleName := m.Node(state)
@@ -171,7 +171,7 @@ func tailStyle(m *model, later bool) lipgloss.Style {
 }
 
 // turnName returns the number of a turn and its prompt.
-func (s *runScreen) turnName(step *summary.Step) string {
+func (s *runCursor) turnName(step *summary.Step) string {
 	for _, t := range s.run.Turns {
 		if t.Number == step.Iteration {
 			return fmt.Sprintf("%d  %s", t.Number, safe(plain.Words(t.Prompt)))
@@ -181,7 +181,7 @@ func (s *runScreen) turnName(step *summary.Step) string {
 }
 
 // stateAtCursor returns the state of a step at the frame of the cursor. later reports that the step has another state by now.
-func (s *runScreen) stateAtCursor(step *summary.Step) (state snapshot.NodeState, later bool) {
+func (s *runCursor) stateAtCursor(step *summary.Step) (state snapshot.NodeState, later bool) {
 	if s.frame >= len(s.run.Shown)-1 {
 		return step.State, false
 	}
@@ -198,7 +198,7 @@ func (s *runScreen) stateAtCursor(step *summary.Step) (state snapshot.NodeState,
 }
 
 // forkLine returns the line of a fork.
-func (s *runScreen) forkLine(m *model, f *summary.Fork, width int) line {
+func (s *runCursor) forkLine(m *model, f *summary.Fork, width int) line {
 	sign, word, style := m.Run(f.Status, f.Stale)
 	name := f.RunID
 	if f.BranchLabel != nil && *f.BranchLabel != "" {

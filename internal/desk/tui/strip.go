@@ -12,7 +12,7 @@ import (
 type frameInfo = list.FrameInfo
 
 // strip returns the line of frames: a cell a frame while they fit, else a cell is several frames and shows the worst of them.
-func (s *runScreen) strip(m *model, width int) line {
+func (s *runCursor) strip(m *model, width int) line {
 	total := len(s.run.Shown)
 	if total == 0 {
 		return say(m.dim, " no frames yet")
@@ -53,7 +53,7 @@ func (s *runScreen) strip(m *model, width int) line {
 }
 
 // failures returns the frames at which an attempt failed.
-func (s *runScreen) failures() map[int64]bool {
+func (s *runCursor) failures() map[int64]bool {
 	out := make(map[int64]bool)
 	for _, a := range s.run.Attempts {
 		if a.At != nil && a.State == "failed" && !a.Inherited {

@@ -56,7 +56,7 @@ func (s *runScreen) textLines(m *model, width int) []line {
 }
 
 // againstLine returns what is compared with what.
-func (s *runScreen) againstLine(m *model, frame *browse.Frame) line {
+func (s *runCursor) againstLine(m *model, frame *browse.Frame) line {
 	subject := safe(s.run.Shown[s.frame].Subject)
 	if frame.State == nil {
 		return say(m.dim, fmt.Sprintf(" %d, the first %s ", frame.At.Frame, m.Dot)).add(m.none, subject)
@@ -358,7 +358,7 @@ func (s *runScreen) logLines(m *model) (out []line) {
 }
 
 // tryLines returns the attempts of the chosen step or, if none is chosen, of all.
-func (s *runScreen) tryLines(m *model) (out []line) {
+func (s *runCursor) tryLines(m *model) (out []line) {
 	out = append(out, say(m.dim, "   "+pad("TASK", 20)+padLeft("#", 3)+padLeft("START", 10)+padLeft("TOOK", 10)+padLeft("FRAME", 7)+"  ERROR"))
 	for _, a := range s.run.Attempts {
 		sign, _, style := m.Node(snapshot.NodeState(a.State))

@@ -61,7 +61,7 @@ func (s *runScreen) talkLines(m *model, width int) (out []line) {
 }
 
 // callLine returns the line of a tool call.
-func (s *runScreen) callLine(m *model, said *browse.Said, at int64) line {
+func (s *runCursor) callLine(m *model, said *browse.Said, at int64) line {
 	c := said.Call
 	sign, style := m.Pending, m.dim
 	switch c.Status {
@@ -83,7 +83,7 @@ func (s *runScreen) callLine(m *model, said *browse.Said, at int64) line {
 }
 
 // callCode returns how many lines changed at the frame of a call.
-func (s *runScreen) callCode(m *model, c *summary.Call) string {
+func (s *runCursor) callCode(m *model, c *summary.Call) string {
 	if c.Lines == nil {
 		return ""
 	}
@@ -119,7 +119,7 @@ func sessionFacts(m *model, run *browse.Run) []string {
 }
 
 // usageLines returns what the session used, by model.
-func (s *runScreen) usageLines(m *model) (out []line) {
+func (s *runCursor) usageLines(m *model) (out []line) {
 	u := s.run.Usage
 	if u == nil {
 		return []line{say(m.dim, " the session does not say what it used")}

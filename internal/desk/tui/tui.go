@@ -38,7 +38,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	m, err := newModel(ctx, o, &browse.Reader{Store: store, Now: t.Now})
+	m, err := newModel(ctx, o, &browse.Reader{Store: store, Now: t.Now, CountFor: 200 * time.Millisecond})
 	if err == nil {
 		_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(t.Env)).Run()
 	}

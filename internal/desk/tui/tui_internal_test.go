@@ -66,7 +66,7 @@ func (v *viewer) open(at string, width, height int) {
 	require.NoError(v.t, err)
 	v.t.Cleanup(func() { assert.NoError(v.t, store.Close()) })
 	terminal := term.New(v.t.Context(), term.Streams{In: strings.NewReader(""), Out: new(strings.Builder), Err: new(strings.Builder), Env: v.env, Dir: v.repo.Dir, Now: now}, false)
-	v.m, err = newModel(v.t.Context(), Options{Terminal: terminal, At: at, Program: "git-smithers", Poll: time.Millisecond}, &browse.Reader{Store: store, Now: now})
+	v.m, err = newModel(v.t.Context(), Options{Terminal: terminal, At: at, Program: "git-smithers", Poll: time.Millisecond}, &browse.Reader{Store: store, Now: now, CountFor: time.Minute})
 	require.NoError(v.t, err)
 	v.send(tea.WindowSizeMsg{Width: width, Height: height})
 	v.carryOut(v.m.top().load(v.m))

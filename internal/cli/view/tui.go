@@ -42,6 +42,9 @@ The view is in a second program, git-smithers-desk, which is installed beside gi
 		if !s.InTTY || !s.OutTTY {
 			return fault.New(fault.Usage, "tui needs a terminal").Hint("`git smithers` and `git smithers show RUN` print the same")
 		}
+		if kind, _ := s.LookupEnv("TERM"); kind == "" || kind == "dumb" {
+			return fault.New(fault.Usage, "tui needs a terminal whose cursor moves, and TERM is %q", kind).Hint("`git smithers` and `git smithers show RUN` print the same")
+		}
 		self, err := os.Executable()
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/desk/browse"
@@ -40,7 +41,11 @@ func Run(ctx context.Context, o Options) error {
 	}
 	m, err := newModel(ctx, o, &browse.Reader{Store: store, Now: t.Now, CountFor: 200 * time.Millisecond})
 	if err == nil {
-		_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(t.Env)).Run()
+		options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(t.Env)}
+		if t.Painter(ctx).Paint(term.Bold, "x") == "x" { // by the rules of all commands
+			options = append(options, tea.WithColorProfile(colorprofile.Ascii))
+		}
+		_, err = tea.NewProgram(m, options...).Run()
 	}
 	if ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) {
 		err = context.Cause(ctx)

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 			os.Exit(status)
 		},
 		"git-smithers-desk": func() {
-			os.Exit(desk.Main(context.Background(), desk.Streams{Streams: telemetry.Streams{In: os.Stdin, Out: os.Stdout, Env: os.Environ()}, Err: os.Stderr}, os.Args[1:]))
+			os.Exit(desk.Main(context.Background(), desk.Streams{Streams: telemetry.Streams{In: os.Stdin, Out: os.Stdout, Env: os.Environ()}, Err: os.Stderr, Dir: ".", Now: time.Now}, os.Args[1:]))
 		},
 		"smithers-stand-in": standIn,
 		"agent-jail":        agentJail,

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -24,6 +23,8 @@ type Streams struct {
 	telemetry.Streams
 
 	Err io.Writer
+	Dir string           // the folder of the program
+	Now func() time.Time // the clock
 }
 
 // Main runs the command in args, and returns the exit status.
@@ -53,16 +54,12 @@ func showTUI(ctx context.Context, s Streams, args []string) int {
 	if flags.Parse(args) != nil {
 		return 2
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		dir = "." // the folder was removed: opening the repository says so
-	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	t := term.New(ctx, term.Streams{In: s.In, Out: s.Out, Err: s.Err, Env: s.Env, Dir: dir, Now: time.Now}, false)
+	t := term.New(ctx, term.Streams{In: s.In, Out: s.Out, Err: s.Err, Env: s.Env, Dir: s.Dir, Now: s.Now}, false)
 	t.Color = *color
 	out := &session.Session{Terminal: t, Args: append([]string{"tui"}, flags.Args()...), Hurry: ctx}
-	err = tui.Run(ctx, tui.Options{Terminal: t, In: s.In, Out: s.Out, Program: *program, At: flags.Arg(0)})
+	err := tui.Run(ctx, tui.Options{Terminal: t, In: s.In, Out: s.Out, Program: *program, At: flags.Arg(0)})
 	if ctx.Err() != nil {
 		return exitStopped
 	}

@@ -44,7 +44,7 @@ func newTerminal(t *testing.T, width, height string) *terminal {
 	cmd.Env = append(term.repo.Env, "PATH="+bin+":"+os.Getenv("PATH"), "LC_ALL=C.UTF-8", "TERM=xterm-256color", "PS1=# ", "HISTFILE=/dev/null")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
-	t.Cleanup(func() { _ = exec.Command(tmux, "-S", term.socket, "kill-server").Run() }) //nolint:noctx // the test's context has ended
+	t.Cleanup(func() { _ = exec.Command(tmux, "-S", term.socket, "kill-server").Run() })
 	return term
 }
 
@@ -123,7 +123,7 @@ func TestTheViewInATerminal(t *testing.T) {
 	term.keys("resume r1", "Enter")
 	assert.Contains(t, term.ends(back), "run r1 finished")
 	term.keys("Enter")
-	term.shows("finished")
+	term.shows("Steps")
 
 	// Suspended and continued, it is drawn again.
 	term.keys("C-z")

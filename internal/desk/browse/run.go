@@ -95,7 +95,7 @@ func (r *Reader) Events(ctx context.Context, run string) ([]Event, error) {
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	if after := int64(total) - maxEvents - 1; after >= 0 { // the numbers have no gaps
+	if after := total - maxEvents - 1; after >= 0 { // the numbers have no gaps
 		query.After = &after
 	}
 	rows, err := index.Events(ctx, query)

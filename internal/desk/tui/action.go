@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -65,14 +66,11 @@ func (a *action) press(m *model, key string) (tea.Cmd, bool) {
 
 // commandText returns arguments as one types them.
 func commandText(args []string) string {
-	text := ""
+	words := make([]string, len(args))
 	for i, arg := range args {
-		if i > 0 {
-			text += " "
-		}
-		text += fault.Word(arg)
+		words[i] = fault.Word(arg)
 	}
-	return text
+	return strings.Join(words, " ")
 }
 
 func (a *action) draw(m *model, width, height int) []string {
@@ -109,13 +107,7 @@ func box(m *model, title string, lines []line, inner int) []string {
 	if m.ascii {
 		corners = [4]string{"+", "+", "+", "+"}
 	}
-	rule := func(n int) string {
-		out := ""
-		for range max(n, 0) {
-			out += m.rule
-		}
-		return out
-	}
+	rule := func(n int) string { return strings.Repeat(m.rule, max(n, 0)) }
 	head := " " + plain.Shorten(safe(title), inner-4) + " "
 	out := []string{m.dim.Render(corners[0]+m.rule) + m.bold.Render(head) + m.dim.Render(rule(inner-1-lineWidth(head))+corners[1])}
 	for _, ln := range lines {

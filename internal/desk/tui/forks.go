@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -91,7 +92,7 @@ func (s *forksScreen) line(m *model, l browse.TreeLine, chosen bool) line {
 	ln := say(m.accent, cursor).add(m.dim, strings.Repeat(m.Bar+" ", l.Depth))
 	frames := fmt.Sprintf("%d%s%d", l.From, map[bool]string{true: "-", false: "–"}[m.ascii], l.To)
 	if l.From == l.To {
-		frames = fmt.Sprint(l.To)
+		frames = strconv.FormatInt(l.To, 10)
 	}
 	if l.Fork {
 		name := safe(l.Name)

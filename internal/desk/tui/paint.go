@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -68,13 +69,13 @@ type line struct {
 
 // add appends text in a style. Stored text must go through plain.Text before.
 func (ln line) add(style lipgloss.Style, text string) line {
-	ln.spans = append(ln.spans[:len(ln.spans):len(ln.spans)], span{text, style})
+	ln.spans = append(slices.Clip(ln.spans), span{text, style})
 	return ln
 }
 
 // atRight appends text to the part at the right edge.
 func (ln line) atRight(style lipgloss.Style, text string) line {
-	ln.right = append(ln.right[:len(ln.right):len(ln.right)], span{text, style})
+	ln.right = append(slices.Clip(ln.right), span{text, style})
 	return ln
 }
 
@@ -87,7 +88,7 @@ func (ln line) whole(style lipgloss.Style) line {
 // text returns the line without its styles.
 func (ln line) text() string {
 	var b strings.Builder
-	for _, s := range append(ln.spans[:len(ln.spans):len(ln.spans)], ln.right...) {
+	for _, s := range append(slices.Clip(ln.spans), ln.right...) {
 		b.WriteString(s.text)
 	}
 	return b.String()
@@ -98,7 +99,7 @@ func say(style lipgloss.Style, text string) line { return line{}.add(style, text
 
 // draw returns the line with exactly width columns. What does not fit is cut, the left part before the right one.
 func (ln line) draw(width int, dots string) string {
-	right := ""
+	var right strings.Builder
 	rightWidth := 0
 	for _, s := range ln.right {
 		rightWidth += ansi.StringWidth(s.text)
@@ -107,7 +108,7 @@ func (ln line) draw(width int, dots string) string {
 		ln.right, rightWidth = nil, 0
 	}
 	for _, s := range ln.right {
-		right += ln.paint(s)
+		right.WriteString(ln.paint(s))
 	}
 	room := width - rightWidth
 	var b strings.Builder
@@ -124,7 +125,7 @@ func (ln line) draw(width int, dots string) string {
 		}
 	}
 	b.WriteString(ln.paint(span{strings.Repeat(" ", max(room-used, 0)), lipgloss.NewStyle()}))
-	return b.String() + right
+	return b.String() + right.String()
 }
 
 // paint returns a span in its style, or in that of the line.

@@ -256,8 +256,8 @@ func (s *runScreen) moveStep(m *model, by int) tea.Cmd {
 }
 
 func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
-	if cmd, done := s.pressText(m, key); done {
-		return cmd, true
+	if s.pressText(m, key) {
+		return nil, true
 	}
 	switch key {
 	case "j", "down":
@@ -361,23 +361,23 @@ func (s *runScreen) setMark(m *model) tea.Cmd {
 }
 
 // pressText handles the keys that move the text of the tab.
-func (s *runScreen) pressText(m *model, key string) (tea.Cmd, bool) {
+func (s *runScreen) pressText(m *model, key string) bool {
 	page := s.height(m) - 1
 	switch key {
 	case "pgdown", "ctrl+d", "space":
 		s.text.top += page
-		return nil, true
+		return true
 	case "pgup", "ctrl+u":
 		s.text.top -= page
-		return nil, true
+		return true
 	}
 	if !s.inside {
-		return nil, false
+		return false
 	}
 	switch key {
 	case "n":
 		if s.find == "" {
-			return nil, false
+			return false
 		}
 		s.findNext(m, 1)
 	case "j", "down":
@@ -391,9 +391,9 @@ func (s *runScreen) pressText(m *model, key string) (tea.Cmd, bool) {
 	case "esc":
 		s.inside = false
 	default:
-		return nil, false
+		return false
 	}
-	return nil, true
+	return true
 }
 
 // command returns the command that says what the tab shows.

@@ -177,7 +177,7 @@ func (s *runCursor) turnName(step *summary.Step) string {
 			return fmt.Sprintf("%d  %s", t.Number, safe(plain.Words(t.Prompt)))
 		}
 	}
-	return fmt.Sprint(step.Iteration)
+	return strconv.Itoa(step.Iteration)
 }
 
 // stateAtCursor returns the state of a step at the frame of the cursor. later reports that the step has another state by now.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/cli/display"
@@ -68,7 +69,7 @@ func timesText(m *model, n int) string {
 	if n < 2 {
 		return ""
 	}
-	return map[bool]string{true: "x", false: "×"}[m.ascii] + fmt.Sprint(n)
+	return map[bool]string{true: "x", false: "×"}[m.ascii] + strconv.Itoa(n)
 }
 
 // blank is an empty text of a width.

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/app/summary"
@@ -46,7 +45,7 @@ func (s *runScreen) talkLines(m *model, width int) (out []line) {
 		if said.User {
 			name = " you   "
 		}
-		for _, text := range strings.Split(strings.TrimSpace(plain.Cut(said.Text, maxSaid)), "\n") {
+		for text := range strings.SplitSeq(strings.TrimSpace(plain.Cut(said.Text, maxSaid)), "\n") {
 			for _, part := range wrap(safe(plain.Uncolored(text)), width-8) {
 				out = append(out, say(m.bold, name).add(m.none, part))
 				name = "       "
@@ -135,7 +134,7 @@ func (s *runCursor) usageLines(m *model) (out []line) {
 		row("cost", plain.Cost(u.CostUSD))
 	}
 	for _, model := range u.ByModel() {
-		out = append(out, say(m.none, " "+safe(model.Name)).add(m.dim, fmt.Sprintf("  %s", display.Tokens(model.Tokens))))
+		out = append(out, say(m.none, " "+safe(model.Name)).add(m.dim, "  "+display.Tokens(model.Tokens)))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,6 +131,7 @@ type tick struct{}
 // A failed tells that reading failed.
 type failed struct{ err error }
 
+// Init reads what the first screen shows.
 func (m *model) Init() tea.Cmd { return tea.Batch(m.top().load(m), m.wakeUp()) }
 
 // wakeUp returns what sends the next tick.
@@ -137,6 +139,7 @@ func (m *model) wakeUp() tea.Cmd {
 	return tea.Tick(m.o.Poll, func(time.Time) tea.Msg { return tick{} })
 }
 
+// Update takes a key or another message.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -163,7 +166,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	}
 	var cmds []tea.Cmd
-	for _, s := range append(m.screens[:len(m.screens):len(m.screens)], m.over) {
+	for _, s := range append(slices.Clip(m.screens), m.over) {
 		if s != nil {
 			cmds = append(cmds, s.update(m, msg))
 		}
@@ -210,6 +213,7 @@ func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+// View draws the screen.
 func (m *model) View() tea.View {
 	height := max(m.height-1, 1)
 	lines := m.top().draw(m, m.width, height)

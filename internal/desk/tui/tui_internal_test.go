@@ -236,7 +236,7 @@ func TestAnActionShowsItsCommandFirst(t *testing.T) {
 	}
 	v.press("f")
 	v.golden("action")
-	assert.Equal(t, "", v.do(fault.ExitOK, "branches", "fix-212"), "nothing was forked")
+	assert.Empty(t, v.do(fault.ExitOK, "branches", "fix-212"), "nothing was forked")
 }
 
 func TestAQuestionIsAnsweredInAForm(t *testing.T) {
@@ -279,7 +279,7 @@ func TestNothingThatIsStoredControlsTheTerminal(t *testing.T) {
 	v.do(fault.ExitOK, "fork", "fix-212:3", "--label", hostile, "--description", hostile, "--run-id", "relaxed-1", "--input", `{"x":"`+`\u001b]0;t\u0007\u202e`+`"}`)
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {50, 12}} {
 		v.open("", size[0], size[1])
-		for _, key := range strings.Split("j j enter 1 2 3 4 5 left left left 1 2 3 m right 1 2 T j j enter q q c v q q i ? esc f esc R esc", " ") {
+		for key := range strings.SplitSeq("j j enter 1 2 3 4 5 left left left 1 2 3 m right 1 2 T j j enter q q c v q q i ? esc f esc R esc", " ") {
 			v.press(key)
 			for _, sequence := range regexp.MustCompile("\x1b[^m]{0,20}m?").FindAllString(v.m.View().Content, -1) {
 				assert.Regexp(t, "^\x1b\\[[0-9;]*m$", sequence, "after %s", key)
@@ -331,11 +331,13 @@ func TestWhatRunsMeanwhileMovesAlongAndNothingThatIsReadMoves(t *testing.T) {
 	v.send(tick{})
 	after := v.screen()
 	assert.Contains(t, after, "finished")
-	assert.Equal(t, 0, v.m.top().(*runScreen).frame, "the cursor stays at its frame")
+	run, ok := v.m.top().(*runScreen)
+	require.True(t, ok)
+	assert.Equal(t, 0, run.frame, "the cursor stays at its frame")
 	assert.Contains(t, before, "0, the first")
 	assert.Contains(t, after, "0, the first")
 	v.press("G")
 	v.do(fault.ExitOK, "travel", "release-1:0")
 	v.send(tick{})
-	assert.Equal(t, len(v.m.top().(*runScreen).run.Shown)-1, v.m.top().(*runScreen).frame, "at the newest frame, the cursor follows")
+	assert.Equal(t, len(run.run.Shown)-1, run.frame, "at the newest frame, the cursor follows")
 }

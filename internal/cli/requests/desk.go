@@ -63,7 +63,7 @@ func findDesk() (string, error) {
 	if err != nil {
 		return "", fault.New(fault.ViewMissing, "there is no %s beside git-smithers or on PATH", deskProgram).
 			Hint("`make install` and the releases of git-smithers have both programs: put %s beside git-smithers", deskProgram).
-			Hint("`go install github.com/git-smithers/git-smithers/cmd/%s@latest` brings it to a git-smithers from `go install`", deskProgram)
+			Hint("`go install github.com/git-smithers/git-smithers/cmd/git-smithers-desk@latest` brings it to a git-smithers from `go install`")
 	}
 	return path, nil
 }

@@ -15,7 +15,8 @@ const (
 	graphHeight = 26
 	graphColumn = 186 // from a task to the next in its row
 	graphRow    = 36
-	graphName   = 18 // characters
+	graphName   = 18   // characters
+	graphFits   = 1200 // the widest graph that is made smaller, so that all of it is seen
 )
 
 // graph returns the graph of a run as an image, or "" if a list says as much: a run with fewer than three tasks, or with a row of tasks of
@@ -31,7 +32,11 @@ func graph(r *report.Run) template.HTML {
 	}
 	var b strings.Builder
 	width, height := (g.Layers-1)*graphColumn+graphWidth+2, (tall-1)*graphRow+graphHeight+2
-	fmt.Fprintf(&b, `<svg class="graph" role="img" width="%d" height="%d" viewBox="0 0 %d %d"><title>%s</title>`, width, height, width, height,
+	class := "graph"
+	if width <= graphFits {
+		class += " fit"
+	}
+	fmt.Fprintf(&b, `<svg class="%s" role="img" width="%d" height="%d" viewBox="0 0 %d %d"><title>%s</title>`, class, width, height, width, height,
 		html.EscapeString(fmt.Sprintf("%s in %s; the table of steps says the same", count(len(g.Nodes), "task"), count(g.Layers, "layer"))))
 	at := func(i int) (x, y int) { return g.Nodes[i].Layer*graphColumn + 1, g.Nodes[i].Place*graphRow + 1 }
 	for i, n := range g.Nodes {

@@ -26,7 +26,7 @@ type forksScreen struct {
 type treeRead struct{ tree *browse.ForkTree }
 
 func (s *forksScreen) load(m *model) tea.Cmd {
-	return m.read.do("tree", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+	return m.read.poll("tree "+s.id, func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
 		tree, err := from.ForkTree(ctx, s.id)
 		return treeRead{tree}, err
 	})

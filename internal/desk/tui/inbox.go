@@ -23,7 +23,7 @@ type inboxScreen struct {
 type inboxRead struct{ requests []browse.Request }
 
 func (s *inboxScreen) load(m *model) tea.Cmd {
-	return m.read.do("inbox", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+	return m.read.poll("inbox", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
 		requests, err := from.Inbox(ctx)
 		return inboxRead{requests}, err
 	})

@@ -72,7 +72,7 @@ type eventsRead struct {
 
 func (s *runScreen) load(m *model) tea.Cmd {
 	id, had := s.id, s.run
-	read := m.read.do("run", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+	read := m.read.poll("run "+id, func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
 		run, err := from.RunSince(ctx, id, had)
 		return runRead{run}, err
 	})

@@ -38,7 +38,7 @@ type reasonsRead struct{ reasons map[string]string }
 type previewRead struct{ run *browse.Run }
 
 func (s *runsScreen) load(m *model) tea.Cmd {
-	return m.read.do("runs", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+	return m.read.poll("runs", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
 		rows, err := from.Runs(ctx)
 		return runsRead{rows}, err
 	})

@@ -3,19 +3,14 @@ package report
 import (
 	"cmp"
 	"context"
-	"io"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/internal/files"
-	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/redact"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
 )
 
 const (
@@ -26,39 +21,18 @@ const (
 
 // files adds to a part how the files of two entries differ, in the working copy of the run and in the worktrees of its tasks.
 func (r *runReader) files(ctx context.Context, part *Part, from, to *snapshot.Entry) error {
-	before, err := from.VCSRevision()
-	if err != nil {
-		return timeline.Explain(err)
-	}
-	after, err := to.VCSRevision()
-	if err != nil || before == nil || after == nil {
-		return timeline.Explain(err)
-	}
-	was, is := files.TreesOf(before), files.TreesOf(after)
-	for _, name := range slices.Sorted(maps.Keys(is)) {
-		tree, had := was[name]
-		if !had && name != "" {
-			tree = files.WorktreeStart(r.store.Objects(), before, files.WorktreeOf(after, name))
+	_, err := files.EachChanged(r.store, from, to, func(task string, was, is objstore.ID) error {
+		if task != "" {
+			part.Lines = append(part.Lines, Line{Kind: HeadLine, Text: "Worktree of " + r.name(task)})
 		}
-		if tree.IsZero() || tree == is[name] {
-			continue
-		}
-		if name != "" {
-			part.Lines = append(part.Lines, Line{Kind: HeadLine, Text: "Worktree of " + r.name(name)})
-		}
-		if err := r.tree(ctx, part, tree, is[name]); err != nil {
-			return err
-		}
-	}
-	return nil
+		return r.tree(ctx, part, was, is)
+	})
+	return err
 }
 
 // tree adds to a part how two trees differ.
 func (r *runReader) tree(ctx context.Context, part *Part, from, to objstore.ID) error {
-	if err := files.CheckChanges(ctx, r.store, from, to); err != nil {
-		return err
-	}
-	changes, err := r.diff(ctx, from, to)
+	changes, err := files.DiffTrees(ctx, r.store, from, to, files.DiffLimits{FileLines: math.MaxInt64, FileBytes: maxPatch, Bytes: maxPatch})
 	if err != nil {
 		return err
 	}
@@ -75,17 +49,6 @@ func (r *runReader) tree(ctx context.Context, part *Part, from, to objstore.ID) 
 		r.file(part, change)
 	}
 	return nil
-}
-
-// diff returns the files that differ. A renamed file has both paths.
-func (r *runReader) diff(ctx context.Context, from, to objstore.ID) (changes []files.FileDiff, err error) {
-	git := gitexec.New(r.store.Repo(), append(slices.Clone(r.store.Env()), "GIT_NO_LAZY_FETCH=1"))
-	args := append(files.DiffArguments(files.LargeFile), "-M", "-l200", from.String(), to.String())
-	_, err = git.Read(ctx, nil, args, func(out io.Reader) error {
-		changes, err = files.ReadDiff(out, files.DiffLimits{FileLines: math.MaxInt64, FileBytes: maxPatch, Bytes: maxPatch})
-		return err
-	})
-	return changes, timeline.Explain(err)
 }
 
 // whatHappened returns in words what happened to a file, but for its lines; "" for nothing else.

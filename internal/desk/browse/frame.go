@@ -2,13 +2,9 @@ package browse
 
 import (
 	"context"
-	"io"
-	"maps"
-	"slices"
 
 	"github.com/git-smithers/git-smithers/diff"
 	"github.com/git-smithers/git-smithers/internal/files"
-	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -79,46 +75,11 @@ func (r *Reader) Frame(ctx context.Context, against, at timeline.Address) (*Fram
 
 // code sets Code and NoFiles.
 func (r *Reader) code(ctx context.Context, out *Frame, from, to *snapshot.Entry) error {
-	before, err := from.VCSRevision()
-	if err != nil {
-		return timeline.Explain(err)
-	}
-	after, err := to.VCSRevision()
-	if err != nil {
-		return timeline.Explain(err)
-	}
-	if before == nil || after == nil {
-		out.NoFiles = true
-		return nil
-	}
-	was, is := files.TreesOf(before), files.TreesOf(after)
-	for _, name := range slices.Sorted(maps.Keys(is)) {
-		tree, had := was[name]
-		if !had && name != "" {
-			tree = files.WorktreeStart(r.Store.Objects(), before, files.WorktreeOf(after, name))
-		}
-		if tree.IsZero() || tree == is[name] {
-			continue
-		}
-		changes, err := r.diff(ctx, tree, is[name])
-		if err != nil {
-			return err
-		}
-		out.Code = append(out.Code, Files{name, changes})
-	}
-	return nil
-}
-
-// diff returns how the files of two trees differ, with hunks up to the default limits.
-func (r *Reader) diff(ctx context.Context, from, to objstore.ID) (changes []files.FileDiff, err error) {
-	if err := files.CheckChanges(ctx, r.Store, from, to); err != nil {
-		return nil, err
-	}
-	git := gitexec.New(r.Store.Repo(), append(slices.Clone(r.Store.Env()), "GIT_NO_LAZY_FETCH=1"))
-	args := append(files.DiffArguments(files.LargeFile), "-M", "-l200", from.String(), to.String())
-	_, err = git.Read(ctx, nil, args, func(out io.Reader) error {
-		changes, err = files.ReadDiff(out, files.DefaultDiffLimits())
+	captured, err := files.EachChanged(r.Store, from, to, func(task string, was, is objstore.ID) error {
+		changes, err := files.DiffTrees(ctx, r.Store, was, is, files.DefaultDiffLimits())
+		out.Code = append(out.Code, Files{task, changes})
 		return err
 	})
-	return changes, timeline.Explain(err)
+	out.NoFiles = !captured
+	return err
 }

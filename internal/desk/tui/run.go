@@ -255,64 +255,6 @@ func (s *runScreen) moveStep(m *model, by int) tea.Cmd {
 	return s.readAll(m)
 }
 
-func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
-	if s.pressText(m, key) {
-		return nil, true
-	}
-	switch key {
-	case "j", "down":
-		return s.moveStep(m, 1), true
-	case "k", "up":
-		return s.moveStep(m, -1), true
-	case "l", "right":
-		return s.goTo(m, s.frame+1), true
-	case "h", "left":
-		return s.goTo(m, s.frame-1), true
-	case "g", "home":
-		return s.goTo(m, 0), true
-	case "G", "end":
-		cmd := s.goTo(m, 1<<30)
-		s.follow = true
-		return cmd, true
-	case "[":
-		return s.goWhere(m, -1, s.changedCode), true
-	case "]":
-		return s.goWhere(m, 1, s.changedCode), true
-	case "n":
-		return s.goWhere(m, 1, s.failedAt), true
-	case "N":
-		return s.goWhere(m, -1, s.failedAt), true
-	case "1", "2", "3", "4", "5":
-		s.tab = int(key[0] - '1')
-		s.text.top = 0
-		return s.readAll(m), true
-	case "tab":
-		s.inside = !s.inside
-		return nil, true
-	case "enter":
-		s.inside = true
-		return nil, true
-	case "F":
-		s.follow = !s.follow
-		return s.load(m), true
-	case "{", "}":
-		return s.jump(m, map[string]int{"{": -1, "}": 1}[key]), true
-	case "c":
-		return s.compare(m), true
-	case "m":
-		return s.setMark(m), true
-	case "/":
-		s.inside = true
-		m.over = newPrompt(m, "/", s.find)
-		return nil, true
-	case "T":
-		if s.run != nil {
-			return m.open(&forksScreen{id: s.run.Row.ID}), true
-		}
-	}
-	return s.act(m, key)
-}
-
 // jump moves to the next turn of a session in a direction, or to the next file of the patch.
 func (s *runScreen) jump(m *model, by int) tea.Cmd {
 	if s.run != nil && s.run.Session {
@@ -358,42 +300,6 @@ func (s *runScreen) setMark(m *model) tea.Cmd {
 		s.mark = number
 	}
 	return s.readAll(m)
-}
-
-// pressText handles the keys that move the text of the tab.
-func (s *runScreen) pressText(m *model, key string) bool {
-	page := s.height(m) - 1
-	switch key {
-	case "pgdown", "ctrl+d", "space":
-		s.text.top += page
-		return true
-	case "pgup", "ctrl+u":
-		s.text.top -= page
-		return true
-	}
-	if !s.inside {
-		return false
-	}
-	switch key {
-	case "n":
-		if s.find == "" {
-			return false
-		}
-		s.findNext(m, 1)
-	case "j", "down":
-		s.text.top++
-	case "k", "up":
-		s.text.top--
-	case "g", "home":
-		s.text.top = 0
-	case "G", "end":
-		s.text.top = 1 << 30
-	case "esc":
-		s.inside = false
-	default:
-		return false
-	}
-	return true
 }
 
 // command returns the command that says what the tab shows.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -100,6 +101,10 @@ func (s *runScreen) settle(m *model, verb string) tea.Cmd {
 
 // settle shows what answers or denies a request of a run.
 func (m *model) settle(run string, ask *summary.Ask, verb string) tea.Cmd {
+	if strings.HasPrefix(ask.NodeID, "-") || ask.For == "signal" && strings.HasPrefix(ask.What, "-") { // of a stranger's run: it would be read as a flag
+		m.note = "its name begins with a dash: type the command after a colon"
+		return nil
+	}
 	args := []string{verb, run, ask.NodeID}
 	if ask.Iteration > 0 {
 		args = append(args, "--iteration", strconv.Itoa(ask.Iteration))
@@ -116,7 +121,10 @@ func (m *model) settle(run string, ask *summary.Ask, verb string) tea.Cmd {
 		args[0] = "approve"
 	case ask.For == "signal":
 		args = []string{"signal", run, ask.What}
-		says = []string{"The run waits for a signal of this name."}
+		if id := ask.CorrelationID; id != nil && *id != "" {
+			args = append(args, "--correlation="+*id)
+		}
+		return m.ask(&action{title: "Signal " + ask.What, says: []string{"The run waits for a signal of this name."}, args: args})
 	case ask.For == "timer":
 		m.note = "only time ends this wait"
 		return nil

@@ -16,9 +16,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/cli"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/desk/browse"
+	"github.com/git-smithers/git-smithers/internal/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -252,6 +254,19 @@ func TestAQuestionIsAnsweredInAForm(t *testing.T) {
 	v.golden("form")
 	v.press("enter")
 	assert.Contains(t, v.screen(), `'{"target":"npm","count":4,"note":"x"}'`)
+}
+
+func TestANameOfAStrangerIsNoFlag(t *testing.T) {
+	t.Parallel()
+	v := newViewer(t, map[string]string{"wait.yaml": "name: wait\ntasks:\n  - {id: built, wait_for: {signal: build, correlation: c-1}}\n"})
+	v.do(3, "run", "wait.yaml", "--run-id", "w1")
+	v.open("w1", 80, 24)
+	v.press("a")
+	assert.Contains(t, v.screen(), "$ git smithers signal w1 build --correlation=c-1")
+	v.press("esc")
+	v.m.settle("w1", &summary.Ask{Waiting: mailbox.Waiting{NodeID: "a", For: "signal", What: "--batch"}}, "answer")
+	assert.Nil(t, v.m.over)
+	assert.Contains(t, v.m.note, "begins with a dash")
 }
 
 func TestForksAreATreeAndAreCompared(t *testing.T) {

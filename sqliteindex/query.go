@@ -95,23 +95,23 @@ func (x *Index) Frames(ctx context.Context, runID string) ([]FrameRow, error) {
 	return list[FrameRow](ctx, x, sqlAllFrames, runID)
 }
 
-// FramesAmong returns the frames of a run whose numbers are in numbers, and the first and the last frame, sorted by number. It also
-// returns how many frames the run has, and how many of them were dropped.
-func (x *Index) FramesAmong(ctx context.Context, runID string, numbers []int64) (frames []FrameRow, all, dropped int, err error) {
-	counts, _, err := first(list[frameCounts](ctx, x, sqlFrameCounts, runID))
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	asked, err := json.Marshal(append([]int64{counts.First, counts.Last}, numbers...))
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	frames, err = list[FrameRow](ctx, x, sqlFramesAmong, runID, string(asked))
-	return frames, counts.All, counts.Dropped, err
+// FrameCounts counts the frames of a run.
+func (x *Index) FrameCounts(ctx context.Context, runID string) (FrameCounts, error) {
+	counts, _, err := first(list[FrameCounts](ctx, x, sqlFrameCounts, runID))
+	return counts, err
 }
 
-// frameCounts is the row of sqlFrameCounts.
-type frameCounts struct {
+// FramesAmong returns the frames of a run whose numbers are in numbers, sorted by number.
+func (x *Index) FramesAmong(ctx context.Context, runID string, numbers []int64) ([]FrameRow, error) {
+	asked, err := json.Marshal(numbers)
+	if err != nil {
+		return nil, err
+	}
+	return list[FrameRow](ctx, x, sqlFramesAmong, runID, string(asked))
+}
+
+// FrameCounts are the numbers of frames of a run.
+type FrameCounts struct {
 	All, Dropped int
 	First, Last  int64 // numbers of frames
 }

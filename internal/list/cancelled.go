@@ -20,6 +20,9 @@ type Cancelled struct {
 // CancelledBy returns who has cancelled a run, as of the entry that row is from. It returns nil if the run is not cancelled, or
 // if its events do not tell: another engine may have cancelled it, or an older git-smithers.
 func CancelledBy(ctx context.Context, s *timeline.Store, row snapshot.Run) (*Cancelled, error) {
+	if row.Status != snapshot.RunCancelled {
+		return nil, nil //nolint:nilnil // nobody has
+	}
 	index, err := s.Details(ctx, row.ID)
 	if err != nil {
 		return nil, err

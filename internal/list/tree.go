@@ -141,24 +141,13 @@ func TimelineOfFrames(ctx context.Context, s *timeline.Store, run string, number
 		return nil, err
 	}
 	if row.LatestFrame >= fullTimeline {
-		asked := make([]int64, 0, 2*len(numbers))
-		for _, no := range numbers {
-			asked = append(asked, no-1, no)
-		}
-		frames, all, dropped, err := index.FramesAmong(ctx, row.RunID, asked)
+		counts, err := index.FrameCounts(ctx, row.RunID)
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		if dropped == 0 {
-			for i := range frames {
-				if frames[i].Based == nil && frames[i].FrameNo > 0 {
-					frames[i].Based = new(frames[i].FrameNo - 1) // the row before may not be there
-				}
-			}
-			r := timelineReader{index: index}
-			return &RunTimeline{
-				RunID: row.RunID, Status: row.Status, Branch: branchOf(row), Frames: r.frames(frames), All: all, index: index, tip: row.Tip,
-			}, nil
+		if counts.Dropped == 0 {
+			out := &RunTimeline{RunID: row.RunID, Status: row.Status, Branch: branchOf(row), All: counts.All, index: index, tip: row.Tip}
+			return out, out.readAmong(ctx, counts.First, counts.Last, numbers)
 		}
 	}
 	tree, err := Timeline(ctx, s, row.RunID, TreeOptions{})
@@ -166,6 +155,36 @@ func TimelineOfFrames(ctx context.Context, s *timeline.Store, run string, number
 		return nil, err
 	}
 	return &tree.Timeline, nil
+}
+
+// Among returns a timeline as TimelineOfFrames does, of other frames than run has. If run has all frames, the result has them, too.
+func (run *RunTimeline) Among(ctx context.Context, numbers []int64) (*RunTimeline, error) {
+	out := *run
+	if len(run.Frames) == run.All {
+		return &out, nil
+	}
+	return &out, out.readAmong(ctx, run.Frames[0].FrameNo, run.Frames[len(run.Frames)-1].FrameNo, numbers)
+}
+
+// readAmong sets Frames to the frames first and last, those whose numbers are in numbers, and those before them. No frame was dropped.
+func (run *RunTimeline) readAmong(ctx context.Context, first, last int64, numbers []int64) error {
+	asked := []int64{first, last}
+	for _, no := range numbers {
+		if no > first && no <= last {
+			asked = append(asked, no-1, no)
+		}
+	}
+	frames, err := run.index.FramesAmong(ctx, run.RunID, asked)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	for i := range frames {
+		if frames[i].Based == nil && frames[i].FrameNo > 0 {
+			frames[i].Based = new(frames[i].FrameNo - 1) // the row before may not be there
+		}
+	}
+	run.Frames = timelineReader{}.frames(frames)
+	return nil
 }
 
 // timelineReader reads timelines from the index.

@@ -198,7 +198,9 @@ func (sum *Summary) readFrames(ctx context.Context, s *timeline.Store, all bool)
 		}
 		sum.Frames = *brief
 	}
+	read := len(sum.Frames.Frames)
 	sum.Frames.Frames = slices.DeleteFunc(sum.Frames.Frames, func(f list.FrameInfo) bool { return f.FrameNo > sum.Row.Frame }) // appended meanwhile
+	sum.Frames.All -= read - len(sum.Frames.Frames)
 	sum.FrameCount = sum.Frames.All
 	effects, err := list.Effects(ctx, &sum.Frames)
 	if err != nil {

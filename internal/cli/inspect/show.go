@@ -189,7 +189,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		}
 		doc.Stale, doc.SteppedOver, doc.Engines, doc.Late = standing.stale, standing.over, standing.engines, standing.late
 		doc.Untold, doc.BehindState, doc.SharedWith = standing.untold, standing.behind, standing.shared
-		if at.Bare && doc.Run.Status == snapshot.RunCancelled {
+		if at.Bare {
 			if doc.Cancelled, err = list.CancelledBy(ctx, store, doc.Run); err != nil {
 				s.Warn(err) // the other facts are still shown
 			}

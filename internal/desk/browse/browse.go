@@ -22,6 +22,7 @@ type Reader struct {
 	Now   func() time.Time
 	// CountFor is how long a list counts changed lines that the index does not have. The next call counts the others.
 	CountFor time.Duration
+	Around   int64 // how many frames before and after a number Run returns of a run with thousands of frames; 0 is 1,000
 }
 
 // A RunRow is a run in a list, with what a list shows of it.

@@ -32,7 +32,7 @@ func (r *Reader) Inbox(ctx context.Context) ([]Request, error) {
 			continue
 		}
 		read++
-		run, err := r.Run(ctx, info.RunID)
+		run, err := r.Run(ctx, info.RunID, -1)
 		if err != nil {
 			r.Store.Warn(err)
 			continue

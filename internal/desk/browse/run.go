@@ -1,8 +1,10 @@
 package browse
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"sort"
 
 	"github.com/git-smithers/git-smithers/internal/app/comparison"
 	"github.com/git-smithers/git-smithers/internal/app/summary"
@@ -18,48 +20,81 @@ import (
 type Run struct {
 	*summary.Summary
 
-	Head    *timeline.Head // not to be moved
-	Shown   []list.FrameInfo
-	Effects []list.Effect // of Shown
+	Head    *timeline.Head   // not to be moved
+	Shown   []list.FrameInfo // of a run with thousands of frames: the first, the last, and those around a number
+	Effects []list.Effect    // of Shown
 }
 
-// Run reads a run. run is an id or a unique prefix.
-func (r *Reader) Run(ctx context.Context, run string) (*Run, error) {
+// beside is how many frames on either side of the cursor a view needs at least.
+const beside = 50
+
+// Run reads a run, with the frames around the number near, or the newest for -1. run is an id or a unique prefix.
+func (r *Reader) Run(ctx context.Context, run string, near int64) (*Run, error) {
 	head, err := r.Store.Head(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	return r.RunAt(ctx, head)
+	return r.runAt(ctx, head, near)
 }
 
-// RunSince reads a run as Run does, unless had is the run at the same entry: then the result is nil. had may be nil.
-func (r *Reader) RunSince(ctx context.Context, run string, had *Run) (*Run, error) {
+// RunSince reads a run as Run does, unless had is the run at the same entry, and has the frames around near: then the result is nil.
+// had may be nil.
+func (r *Reader) RunSince(ctx context.Context, run string, near int64, had *Run) (*Run, error) {
 	if had == nil {
-		return r.Run(ctx, run)
+		return r.Run(ctx, run, near)
 	}
 	at, err := r.Store.At(ctx, timeline.Address{Run: had.Row.ID, Frame: snapshot.NoFrame})
-	if err != nil || at.Entry.ID == had.Entry.ID {
+	if err != nil || at.Entry.ID == had.Entry.ID && had.Covers(near) {
 		return nil, err
 	}
 	head, err := r.Store.HeadOf(at)
 	if err != nil {
 		return nil, err
 	}
-	return r.RunAt(ctx, head)
+	return r.runAt(ctx, head, near)
 }
 
-// RunAt reads the run of head at the entry that head knows.
-func (r *Reader) RunAt(ctx context.Context, head *timeline.Head) (*Run, error) {
+// Covers reports whether Shown has the frames beside a frame, or beside the newest for -1.
+func (run *Run) Covers(number int64) bool {
+	last := len(run.Shown) - 1
+	at := last
+	if number >= 0 {
+		at = run.Place(number)
+	}
+	return !run.Gap(max(at-beside, 0), at) && !run.Gap(at, min(at+beside, last))
+}
+
+// Place returns the position in Shown of the first frame with a number or a greater one, or of the newest; -1 if there are no frames.
+func (run *Run) Place(number int64) int {
+	i := sort.Search(len(run.Shown), func(i int) bool { return run.Shown[i].FrameNo >= number })
+	return min(i, len(run.Shown)-1)
+}
+
+// Gap reports whether Shown lacks frames between the positions from and to.
+func (run *Run) Gap(from, to int) bool {
+	return len(run.Shown) < run.FrameCount && from >= 0 && from < to && run.Shown[to].FrameNo-run.Shown[from].FrameNo > int64(to-from)
+}
+
+// runAt reads the run of head at the entry that head knows.
+func (r *Reader) runAt(ctx context.Context, head *timeline.Head, near int64) (*Run, error) {
 	sum, err := runpage.Read(ctx, r.Store, head, r.Now())
 	if err != nil {
 		return nil, err
 	}
-	tree, err := list.Timeline(ctx, r.Store, sum.Row.ID, list.TreeOptions{})
+	if near < 0 || near > sum.Row.Frame {
+		near = sum.Row.Frame
+	}
+	var numbers []int64
+	around := cmp.Or(r.Around, 1000)
+	for no := max(near-around, 0); no <= near+around; no++ {
+		numbers = append(numbers, no)
+	}
+	shown, err := sum.Frames.Among(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}
-	out := &Run{Summary: sum, Head: head, Shown: tree.Timeline.Frames}
-	if out.Effects, err = list.Effects(ctx, &tree.Timeline); err != nil {
+	out := &Run{Summary: sum, Head: head, Shown: shown.Frames}
+	if out.Effects, err = list.Effects(ctx, shown); err != nil {
 		return nil, timeline.Explain(err)
 	}
 	return out, nil

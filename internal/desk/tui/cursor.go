@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"slices"
-
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/desk/browse"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -29,14 +27,11 @@ func (s *runCursor) chooseStep() {
 			}
 		}
 	}
-	for i := s.frame; i >= 0; i-- {
-		number := s.run.Shown[i].FrameNo
-		for j := range s.run.Steps {
-			for _, a := range s.run.Steps[j].Attempts {
-				if a.At != nil && *a.At == number && !a.Inherited {
-					s.step = j
-					return
-				}
+	last := int64(-1)
+	for i := range s.run.Steps {
+		for _, a := range s.run.Steps[i].Attempts {
+			if a.At != nil && *a.At > last && *a.At <= s.run.Shown[s.frame].FrameNo && !a.Inherited {
+				s.step, last = i, *a.At
 			}
 		}
 	}
@@ -97,13 +92,6 @@ func (s *runCursor) pairAt(i int) [2]int64 {
 
 // changedCode reports whether a frame changed files.
 func (s *runCursor) changedCode(i int) bool { return s.run.Effects[i].Changed }
-
-// failedAt reports whether an attempt failed at a frame.
-func (s *runCursor) failedAt(i int) bool {
-	return slices.ContainsFunc(s.run.Attempts, func(a *summary.Attempt) bool {
-		return a.At != nil && *a.At == s.run.Shown[i].FrameNo && a.State == snapshot.AttemptFailed && !a.Inherited
-	})
-}
 
 // address returns the address of the frame of the cursor.
 func (s *runCursor) address() string {

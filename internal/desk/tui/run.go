@@ -32,7 +32,7 @@ type runScreen struct {
 	runCursor
 
 	id     string
-	wanted int64 // the frame to open at; -1 for the newest
+	wanted int64 // the frame to go to when its row is read; -1 for the newest or, later, for none
 	follow bool  // the cursor stays at the newest frame
 	tab    int
 	inside bool // the keys move the text of the tab, not the steps
@@ -71,9 +71,9 @@ type eventsRead struct {
 }
 
 func (s *runScreen) load(m *model) tea.Cmd {
-	id, had := s.id, s.run
+	id, near, had := s.id, s.near(), s.run
 	read := m.read.poll("run "+id, func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
-		run, err := from.RunSince(ctx, id, had)
+		run, err := from.RunSince(ctx, id, near, had)
 		return runRead{run}, err
 	})
 	if a := s.attempt(); s.tab == tabLog && a != nil && a.State == snapshot.AttemptInProgress {
@@ -118,27 +118,19 @@ func (s *runScreen) height(m *model) int { return max(m.height-8, 1) }
 
 // take shows a run that was read anew. Nothing that is being read moves: the cursor stays at its frame, unless it follows the newest.
 func (s *runScreen) take(m *model, run *browse.Run) tea.Cmd {
-	first := s.run == nil
-	var at int64 = -1
-	if !first && len(s.run.Shown) > 0 {
-		at = s.run.Shown[s.frame].FrameNo
-	}
-	if first {
-		at = s.wanted
-	}
-	s.run, s.id = run, run.Row.ID
-	s.frame = len(run.Shown) - 1
-	if at >= 0 && !s.follow {
-		if i := slices.IndexFunc(run.Shown, func(f frameInfo) bool { return f.FrameNo >= at }); i >= 0 {
-			s.frame = i
+	first, asked, at := s.run == nil, s.wanted >= 0, s.near()
+	place := len(run.Shown) - 1
+	if at >= 0 {
+		if place = run.Place(at); !first && run.Gap(place-1, place) && run.Shown[place].FrameNo != at {
+			return s.load(m) // the frames are those around a place that the cursor has left
 		}
 	}
-	s.frame = max(s.frame, 0)
+	s.run, s.id, s.wanted, s.frame = run, run.Row.ID, -1, max(place, 0)
 	if s.step >= len(run.Steps) {
 		s.step = -1
 	}
 	switch {
-	case first && run.Failure != nil && run.Failure.Step != nil && s.wanted < 0:
+	case first && run.Failure != nil && run.Failure.Step != nil && !asked:
 		s.step = slices.IndexFunc(run.Steps, func(st summary.Step) bool {
 			return st.NodeID == run.Failure.Step.NodeID && st.Iteration == run.Failure.Step.Iteration
 		})
@@ -151,6 +143,17 @@ func (s *runScreen) take(m *model, run *browse.Run) tea.Cmd {
 		s.chooseStep()
 	}
 	return s.readAll(m)
+}
+
+// near returns the number of the frame around which frames are to be read: -1 for the newest.
+func (s *runScreen) near() int64 {
+	switch {
+	case s.wanted >= 0:
+		return s.wanted
+	case s.follow || s.run == nil || len(s.run.Shown) == 0:
+		return -1
+	}
+	return s.run.Shown[s.frame].FrameNo
 }
 
 // readAll reads what the tab shows at the cursor.
@@ -217,25 +220,70 @@ func (s *runScreen) goTo(m *model, i int) tea.Cmd {
 	if s.run == nil || len(s.run.Shown) == 0 {
 		return nil
 	}
-	s.frame = max(min(i, len(s.run.Shown)-1), 0)
-	s.follow = false
-	s.text.top = 0
+	i = max(min(i, len(s.run.Shown)-1), 0)
+	if s.run.Gap(min(i, s.frame), max(i, s.frame)) && (i == s.frame-1 || i == s.frame+1) {
+		return s.load(m) // the frame beside is not read yet
+	}
+	s.frame, s.follow, s.text.top = i, false, 0
 	s.chooseStep()
+	if !s.run.Covers(s.near()) {
+		return tea.Batch(s.readAll(m), s.load(m))
+	}
 	return s.readAll(m)
 }
 
-// goWhere moves the cursor to the next frame in a direction at which something is so.
-func (s *runScreen) goWhere(m *model, by int, is func(i int) bool) tea.Cmd {
+// seek moves the cursor to the frame with a number, and reports whether it did. Else load moves it there.
+func (s *runScreen) seek(number int64) bool {
+	s.follow = false
+	i := s.run.Place(number)
+	if i < 0 || s.run.Shown[i].FrameNo != number {
+		s.wanted = number
+		return false
+	}
+	s.frame = i
+	return true
+}
+
+// goToChange moves the cursor to the next frame in a direction that changed files.
+func (s *runScreen) goToChange(m *model, by int) tea.Cmd {
 	if s.run == nil {
 		return nil
 	}
 	for i := s.frame + by; i >= 0 && i < len(s.run.Shown); i += by {
-		if is(i) {
+		if s.run.Gap(min(i, i-by), max(i, i-by)) {
+			m.note = "none so far; the key again looks further"
+			return s.goTo(m, i-by)
+		}
+		if s.changedCode(i) {
 			return s.goTo(m, i)
 		}
 	}
-	m.note = "there is none in this direction"
+	m.note = nothingThere
 	return nil
+}
+
+// nothingThere says that a jump has no place to go to.
+const nothingThere = "there is none in this direction"
+
+// goToFailure moves the cursor to the next frame in a direction at which an attempt failed.
+func (s *runScreen) goToFailure(m *model, by int64) tea.Cmd {
+	if s.run == nil || len(s.run.Shown) == 0 {
+		return nil
+	}
+	next, at := int64(-1), s.run.Shown[s.frame].FrameNo
+	for number := range s.failures() {
+		if (number-at)*by > 0 && (next < 0 || (next-number)*by > 0) {
+			next = number
+		}
+	}
+	switch {
+	case next < 0:
+		m.note = nothingThere
+		return nil
+	case !s.seek(next):
+		return s.load(m)
+	}
+	return s.goTo(m, s.frame)
 }
 
 // moveStep chooses another step, and moves the cursor to the frame at which its last attempt ended.
@@ -248,8 +296,8 @@ func (s *runScreen) moveStep(m *model, by int) tea.Cmd {
 	s.step = rows[max(min(at, len(rows)-1), 0)]
 	s.text.top = 0
 	if last := s.chosen().Last(); last != nil && last.At != nil {
-		if i := slices.IndexFunc(s.run.Shown, func(f frameInfo) bool { return f.FrameNo == *last.At }); i >= 0 {
-			s.frame, s.follow = i, false
+		if !s.seek(*last.At) {
+			return s.load(m)
 		}
 	}
 	return s.readAll(m)
@@ -266,7 +314,7 @@ func (s *runScreen) jump(m *model, by int) tea.Cmd {
 			return nil
 		}
 	}
-	m.note = "there is none in this direction"
+	m.note = nothingThere
 	return nil
 }
 

@@ -23,13 +23,13 @@ func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
 		s.follow = true
 		return cmd, true
 	case "[":
-		return s.goWhere(m, -1, s.changedCode), true
+		return s.goToChange(m, -1), true
 	case "]":
-		return s.goWhere(m, 1, s.changedCode), true
+		return s.goToChange(m, 1), true
 	case "n":
-		return s.goWhere(m, 1, s.failedAt), true
+		return s.goToFailure(m, 1), true
 	case "N":
-		return s.goWhere(m, -1, s.failedAt), true
+		return s.goToFailure(m, -1), true
 	case "1", "2", "3", "4", "5":
 		s.tab = int(key[0] - '1')
 		s.text.top = 0

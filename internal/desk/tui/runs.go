@@ -101,7 +101,7 @@ func (s *runsScreen) readPreview(m *model) tea.Cmd {
 		return nil
 	}
 	return m.read.do("preview", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
-		run, err := from.Run(ctx, id)
+		run, err := from.Run(ctx, id, -1)
 		return previewRead{run}, err
 	})
 }

@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	m, err := newModel(ctx, o, &browse.Reader{Store: store, Now: t.Now, CountFor: 200 * time.Millisecond})
 	if err == nil {
-		options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(t.Env)}
+		options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(t.Env), tea.WithFPS(120)}
 		if t.Painter(ctx).Paint(term.Bold, "x") == "x" { // by the rules of all commands
 			options = append(options, tea.WithColorProfile(colorprofile.Ascii))
 		}

@@ -21,7 +21,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/desk/browse"
 	"github.com/git-smithers/git-smithers/internal/engine/mailbox"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -35,6 +37,8 @@ type viewer struct {
 	now  time.Time
 	env  []string
 	m    *model
+
+	around int64 // of the reader
 }
 
 // newViewer makes a repository with workflow files, by their names. In the end the repository must verify.
@@ -68,7 +72,7 @@ func (v *viewer) open(at string, width, height int) {
 	require.NoError(v.t, err)
 	v.t.Cleanup(func() { assert.NoError(v.t, store.Close()) })
 	terminal := term.New(v.t.Context(), term.Streams{In: strings.NewReader(""), Out: new(strings.Builder), Err: new(strings.Builder), Env: v.env, Dir: v.repo.Dir, Now: now}, false)
-	v.m, err = newModel(v.t.Context(), Options{Terminal: terminal, At: at, Program: "git-smithers", Poll: time.Millisecond}, &browse.Reader{Store: store, Now: now, CountFor: time.Minute})
+	v.m, err = newModel(v.t.Context(), Options{Terminal: terminal, At: at, Program: "git-smithers", Poll: time.Millisecond}, &browse.Reader{Store: store, Now: now, CountFor: time.Minute, Around: v.around})
 	require.NoError(v.t, err)
 	v.send(tea.WindowSizeMsg{Width: width, Height: height})
 	v.carryOut(v.m.top().load(v.m))
@@ -279,6 +283,58 @@ func TestForksAreATreeAndAreCompared(t *testing.T) {
 	v.golden("tree")
 	v.press("q", "q", "c")
 	v.golden("compare")
+}
+
+func TestARunOfThousandsOfFramesIsReadAroundTheCursor(t *testing.T) {
+	t.Parallel()
+	v := newViewer(t, nil)
+	store, err := timeline.Open(t.Context(), timeline.Options{Dir: v.repo.Dir, Env: v.env, Now: time.Now})
+	require.NoError(t, err)
+	head, err := store.Create(t.Context(), snapshot.Run{ID: "long", Status: snapshot.RunRunning}, snapshot.Draft{Subject: "started"})
+	require.NoError(t, err)
+	const last = int64(1200)
+	for no := int64(1); no <= last; no++ {
+		draft := snapshot.Draft{Frame: new(snapshot.FrameDraft), Subject: fmt.Sprint("step ", no)}
+		if no == 30 || no == 1000 { // an attempt failed
+			node := snapshot.EncodeNode(snapshot.Node{NodeID: "a", State: snapshot.NodeFailed, LastAttempt: new(int(no))})
+			tried := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: "a", Attempt: int(no), StartedAtMs: v.now.UnixMilli(), State: snapshot.AttemptFailed, FinishedAtMs: new(v.now.UnixMilli()), Frame: new(no)})
+			draft.Frame.State = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: node.Key, Value: node.Value}}
+			draft.Journal = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: tried.Key, Value: tried.Value}}
+		}
+		require.NoError(t, head.Append(t.Context(), draft))
+	}
+	require.NoError(t, store.Close())
+	v.around = 100
+	v.open("long", 80, 24)
+	at := func(number int64) {
+		t.Helper()
+		assert.Contains(t, v.screen(), plain.Number(number)+" of "+plain.Number(last))
+		assert.Less(t, len(v.m.top().(*runScreen).run.Shown), 210) //nolint:forcetypeassert // a run
+	}
+	at(1200)
+	for range 150 {
+		v.press("left")
+	}
+	at(1050)
+	v.press("N")
+	at(1000)
+	v.press("N")
+	at(30)
+	v.press("n", "right")
+	at(1001)
+	v.press("g")
+	at(0)
+	for range 120 {
+		v.press("right")
+	}
+	at(120)
+	v.press("G")
+	at(1200)
+	v.open("long:500", 80, 24)
+	at(500)
+	for v.press("["); strings.Contains(v.screen(), "the key again looks further"); v.press("[") {
+	}
+	assert.Contains(t, v.screen(), nothingThere)
 }
 
 // typeName returns the name of the type of a message.

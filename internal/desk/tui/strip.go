@@ -6,11 +6,8 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/cli/display"
-	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
-
-type frameInfo = list.FrameInfo
 
 // strip returns the line of frames: a cell a frame while they fit, else a cell is several frames and shows the worst of them.
 func (s *runCursor) strip(m *model, width int) line {

@@ -309,7 +309,9 @@ func TestARunOfThousandsOfFramesIsReadAroundTheCursor(t *testing.T) {
 	at := func(number int64) {
 		t.Helper()
 		assert.Contains(t, v.screen(), plain.Number(number)+" of "+plain.Number(last))
-		assert.Less(t, len(v.m.top().(*runScreen).run.Shown), 210) //nolint:forcetypeassert // a run
+		shown, ok := v.m.top().(*runScreen)
+		require.True(t, ok)
+		assert.Less(t, len(shown.run.Shown), 210)
 	}
 	at(1200)
 	for range 150 {
@@ -332,7 +334,10 @@ func TestARunOfThousandsOfFramesIsReadAroundTheCursor(t *testing.T) {
 	at(1200)
 	v.open("long:500", 80, 24)
 	at(500)
-	for v.press("["); strings.Contains(v.screen(), "the key again looks further"); v.press("[") {
+	v.press("[")
+	assert.Contains(t, v.screen(), "the key again looks further")
+	for strings.Contains(v.screen(), "the key again looks further") {
+		v.press("[")
 	}
 	assert.Contains(t, v.screen(), nothingThere)
 }

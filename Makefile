@@ -43,13 +43,16 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
+.PHONY: help demo demo-workflow repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
 
-demo: build ## run the main job on a scratch repository, and show it
+demo: build ## a recorded agent on a scratch repository: look, what if, go back, land
 	@PATH="$(CURDIR)/bin:$$PATH" sh testdata/demo/demo.sh
+
+demo-workflow: build ## workflows on a scratch repository: fail, fork, replay, approve, go back
+	@PATH="$(CURDIR)/bin:$$PATH" sh testdata/demo/workflow.sh
 
 # All five at once took 6:50 where one after the other took 5:23, on two cores.
 LANES := $(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
@@ -182,8 +185,10 @@ man: build ## rewrite the manual page from the help
 man-check: build ## the manual page is up to date
 	@bin/git-smithers man | diff docs/git-smithers.1 - || { echo 'docs/git-smithers.1 is out of date, run make man'; exit 1; }
 
-demo-check: build ## the demo runs to its end
-	@dir=$$(mktemp -d) && { PATH="$(CURDIR)/bin:$$PATH" TMPDIR=$$dir sh testdata/demo/demo.sh >$$dir/log 2>&1 || { cat $$dir/log; exit 1; }; } && rm -rf "$$dir"
+demo-check: build ## the demos run to their ends
+	@dir=$$(mktemp -d) && for demo in demo workflow; do \
+		PATH="$(CURDIR)/bin:$$PATH" TMPDIR=$$dir sh testdata/demo/$$demo.sh >$$dir/log 2>&1 || { cat $$dir/log; exit 1; }; \
+	done && rm -rf "$$dir"
 
 install: build ## install the commands and the man page under PREFIX
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1"

@@ -60,6 +60,32 @@ func (w *Workspace) TreeChange(ctx context.Context, c *CapturedFiles, before, af
 	return out, err
 }
 
+// TakeBack returns the tree of the captured files c without the changes from one tree to another: a file that is as in the tree to becomes as
+// in the tree from. A file that has been changed since stays. Objects of new trees are added to c.
+func (w *Workspace) TakeBack(ctx context.Context, c *CapturedFiles, from, to objstore.ID) (objstore.ID, error) {
+	made, err := (&Plan{From: from, To: to, repository: c.repository}).compare(ctx, w)
+	if err != nil || len(made) == 0 {
+		return c.VCS.Tree, err
+	}
+	objects, err := c.directory(ctx, w)
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	since, err := (&Plan{From: to, To: c.VCS.Tree, objects: objects, repository: c.repository}).compare(ctx, w)
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	changed := make(map[string]bool, len(since))
+	for _, e := range since {
+		changed[e.path] = true
+	}
+	made = slices.DeleteFunc(made, func(e edit) bool { return changed[e.path] })
+	if len(made) == 0 {
+		return c.VCS.Tree, nil
+	}
+	return w.without(ctx, c, c.VCS.Tree, made)
+}
+
 // isBelow reports whether a folder of a path is one of the files: then nothing can be at the path.
 func isBelow(file string, files map[string]bool) bool {
 	for folder := path.Dir(file); folder != "."; folder = path.Dir(folder) {

@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/back/land"
 	"github.com/git-smithers/git-smithers/internal/back/travel"
 	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -57,7 +58,12 @@ func (d *Desk) landing(ctx context.Context, req LandRequest) (land.Request, erro
 		return out, err
 	}
 	out.Steps, out.Label = steps, at.String()
-	if len(req.Worktrees) > 0 {
+	if len(req.Worktrees) == 0 {
+		out.Began, err = d.began(ctx, at.Run)
+		if err != nil {
+			return out, err
+		}
+	} else {
 		out.Label += " " + oneLine(strings.Join(req.Worktrees, ", "))
 	}
 	summary, err := d.summaryOf(ctx, at)
@@ -71,6 +77,22 @@ func (d *Desk) landing(ctx context.Context, req LandRequest) (land.Request, erro
 	}
 	out.Message = summary.message(req.Message, at, req.Worktrees)
 	return out, nil
+}
+
+// began returns the files of the first frame of a run, or the zero ID if the frame has none or was removed.
+func (d *Desk) began(ctx context.Context, run string) (objstore.ID, error) {
+	first, err := d.Store.At(ctx, timeline.Address{Run: run})
+	if fault.CodeOf(err) == fault.FrameNotFound {
+		return objstore.ID{}, nil
+	}
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	vcs, err := first.Entry.VCSRevision()
+	if err != nil || vcs == nil {
+		return objstore.ID{}, timeline.Explain(err)
+	}
+	return vcs.Tree, nil
 }
 
 // errNoTurns returns the error of --each-turn for a run that is not a session.

@@ -1,181 +1,41 @@
-# Shows what git-smithers is for, on a scratch repository: a workflow fails at its
-# fourth step, and is forked before the failure, changed, and replayed to its end.
-# Another one waits for somebody, and is taken back to before it asked. A third one
-# has a mistake, is mended, and goes on from before it.
-# `make demo` runs it. It needs git, and git-smithers on the PATH. At a terminal it stops after each
-# screen; DEMO_PAUSE=0 keeps it from that.
-set -eu
+# Shows what git-smithers is for, on a scratch repository: a coding agent is recorded, its third answer is looked at, another course is
+# taken from the third prompt, and that course is landed. The agent is a recording: no model, no network.
+# `make demo` runs it. It needs git, and git-smithers on the PATH. `make demo-workflow` shows workflows.
+. "$(dirname "$0")/shown.sh"
 
-project=$(cd "$(dirname "$0")/project" && pwd)
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/smithers-demo.XXXXXX")
+# The recorded agent is the only claude here, and its conversations are in the scratch folder.
+PATH=$(dirname "$project")/agent:$PATH
+export PATH CLAUDE_CONFIG_DIR="$scratch/claude"
 
-# Nothing of the surroundings leaks in, and nothing leaks out.
-unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY
-export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$scratch/.gitconfig" GIT_PAGER=cat NO_COLOR=1
-git config --file "$GIT_CONFIG_GLOBAL" user.name 'Demo'
-git config --file "$GIT_CONFIG_GLOBAL" user.email 'demo@localhost.invalid'
-git config --file "$GIT_CONFIG_GLOBAL" init.defaultBranch main
-
-# At a terminal, a person reads along: one part at a time, and no more than a screen of it.
-screen=0
-if [ -t 0 ] && [ -t 1 ] && [ "${DEMO_PAUSE-1}" != 0 ]; then
-	screen=$(stty size | cut -d ' ' -f 1)
-	[ "$screen" -ge 12 ] || screen=24
-fi
-printed=0
-
-# pause waits for Enter. q ends the demo.
-pause() {
-	[ "$screen" -gt 0 ] && [ "$printed" -gt 0 ] || return 0
-	printf '\n-- Enter goes on, q ends --'
-	read -r key || key=q
-	[ "$key" != q ] || exit 0
-	printed=0
-}
-
-# room LINES pauses if that many lines do not fit below what is printed already.
-room() {
-	[ $((printed + $1 + 3)) -le "$screen" ] || pause
-	printed=$((printed + $1))
-}
-
-# screens prints what a command has shown, a screen at a time.
-screens() {
-	lines=$(wc -l <"$scratch/shown")
-	room "$lines"
-	at=1
-	while [ $((lines - at)) -gt $((screen - 4)) ]; do
-		sed -n "$at,$((at + screen - 4))p" "$scratch/shown"
-		pause
-		at=$((at + screen - 3)) printed=$((lines - at + 1))
-	done
-	sed -n "$at,\$p" "$scratch/shown"
-}
-
-say() {
-	pause
-	printf '\n# %s\n' "$*"
-	printed=3
-}
-
-# show COMMAND... types a command line and runs it. A failure ends the demo, and so does a command that prints nothing. What runs a workflow writes
-# to the terminal itself, so that its progress is seen.
-show() {
-	case $* in
-	*smithers\ run* | *smithers\ re[ps]* | *--resume*)
-		room 14
-		printf '$ %s\n' "$*"
-		eval "$*" </dev/null
-		;;
-	*)
-		{ printf '$ %s\n' "$*" && eval "$*"; } >"$scratch/shown" 2>&1 </dev/null || { cat "$scratch/shown"; exit 1; }
-		case $(wc -l <"$scratch/shown"),$* in
-		*status* | *fsck* | *,sed*mv*) ;; # what these say is that there is nothing to say
-		1,*) echo "this should have shown something: $*" >&2 && exit 1 ;;
-		esac
-		if [ "$screen" -gt 0 ]; then screens; else cat "$scratch/shown"; fi
-		;;
-	esac
-}
-
-# fails COMMAND... shows a command that must fail.
-fails() {
-	room 14
-	printf '$ %s\n' "$*"
-	if eval "$*" </dev/null; then
-		echo "this should have failed" >&2
-		exit 1
-	else
-		printf '(exit status %d)\n' "$?"
-	fi
-}
-
-# frame_of SUBJECT prints the number of the newest frame of run strict whose
-# commit message has SUBJECT, by plain git.
-frame_of() {
-	git log --format='%(trailers:key=Smithers-Frame,valueonly,separator=%x2C) %s' refs/smithers/_tip/strict |
-		grep -m 1 -- "$1" | cut -d ' ' -f 1
-}
-
-cp -R "$project" "$scratch/slug"
-cd "$scratch/slug"
-git init -q
-git add .
-git commit -q -m 'slug: titles to URL names'
-
-say 'A repository with a little code, some tests of which fail.'
-show 'git log --oneline'
+say 'A repository with a little code. Half of its tests fail.'
 fails 'sh tests/run'
 
-say 'A workflow of six steps repairs it: reproduce, plan, patch, review, document, commit.'
-show 'sed -n "/^tasks:/,\$p" fix.yaml'
+say 'Record the sessions of coding agents in it, from now on.'
+show 'git smithers session enable claude'
 
-say 'Run it. Its fourth step, the review, does not like the style of the patch.'
-fails "git smithers run fix.yaml --run-id strict --input '{\"issue\":\"doubled dashes\",\"style\":\"strict\"}'"
+say 'Work as ever. (A recorded session plays here.)'
+plays claude
 
-say 'Every change of state was kept as a frame.'
-show 'git smithers timeline strict'
+say 'Each prompt and each batch of tool calls was kept: files, conversation, tokens.'
+show 'git smithers timeline @'
 
-failed=$(frame_of '^[0-9]* review failed')
-started=$((failed - 1))
-before=$((failed - 2))
+say 'All tests pass, it says. What did step 11 change?'
+show 'git smithers diff --code @:11'
 
-say 'A frame is a commit, so plain git reads it: as a log, as a commit, as files.'
-show "git log --oneline refs/smithers/_tip/strict"
-show "git show --stat --format=medium refs/smithers/strict/$failed"
-show "git show refs/smithers/strict/$failed:outputs-report"
-show "git show refs/smithers/strict/$failed:journal/logs"
+say 'It has removed the tests that failed. What if you had said something else? Another course, in a worktree of its own.'
+show "git smithers session what-if @:turn:3 'Make it faster. Leave tests/ alone.' --to ../again --no-start | tee ../start"
+cd ../again
+plays "$(sed 's/^cd [^&]*&& //' ../start)"
+cd ../slug
 
-say 'What did the failing step change? As git-smithers says it, and as plain git does.'
-show "git smithers diff strict:$started strict:$failed"
-show "git diff --unified=0 refs/smithers/strict/$started refs/smithers/strict/$failed -- nodes"
+say 'Go back: the files of the third prompt. `undo` goes forward again.'
+show 'git smithers session replay @:turn:3'
 
-say 'Each frame has the files of its moment. What had the patch done to the code, and which steps touched it?'
-patched=$(frame_of '^[0-9]* patch finished')
-show "git smithers diff --code strict:$((patched - 1)) strict:$patched"
-show 'git smithers frames --path slug.sh'
-say 'What would it take to go back to the files after the first step? Nothing is changed yet.'
-show 'git smithers revert strict --node reproduce --dry-run'
-
-say 'Why did it fail?'
-show "git smithers show strict:$failed"
-
-say 'Fork the run before the review, with another input. Nothing is copied, and the failed run stays.'
-show "git smithers fork strict:$before --run-id relaxed --label 'relaxed style' --input '{\"style\":\"relaxed\"}'"
-show "git smithers diff strict:$before relaxed:0"
-
-say 'Replay the fork: the three finished steps are not run again, the review is.'
-show "git smithers replay fix.yaml relaxed:0 --label 'second try'"
-
-say 'The failed run, its fork, and the replay, and where they part.'
-show 'git smithers timeline strict --tree'
-
-say 'The code is repaired, and the branch holds nothing but what was committed to it.'
+say 'Land: the work of the other course, on your branch.'
+course=$(git smithers branches @ | cut -f 1)
+show "git smithers land $course --commit"
+show 'git show --stat --format=%B HEAD'
 show 'sh tests/run'
-show 'git log --oneline'
-show 'git status --short'
-
-say 'A run can wait for a person. Its process ends, and the run goes on when somebody has approved.'
-fails 'git smithers run release.yaml --run-id release'
-show 'git smithers inbox'
-show "git smithers approve release --note 'after lunch'"
-show 'git smithers resume release'
-show 'git status --short'
-
-say 'Take the run itself back to before it asked, approval and files included. Nothing is lost: undo takes that back.'
-show 'git smithers travel release.yaml release --node ship'
-show 'git status --short'
-show 'git smithers undo release'
-show 'git smithers ops release'
-show 'git smithers events release --type ApprovalGranted --type TimeTravelFinished'
-
-say 'A mistake in the workflow itself: its second step fails. Mend the file, and go back to before that step.'
-fails 'git smithers run words.yaml --run-id words'
-show "sed 's|tests/case |tests/cases |' words.yaml >mended && mv mended words.yaml"
-show 'git smithers travel words.yaml words --node list --resume'
-say 'The first step did not run again, and the file is as it was mended.'
-show 'git diff --unified=0 words.yaml'
-show 'head -2 list.txt'
 
 say 'It is all ordinary git.'
 show 'git fsck --strict'
@@ -184,19 +44,14 @@ show 'git smithers verify'
 pause
 cat <<END
 
-What to try next, in this scratch repository:
+The repository stays, to play in:
 
     cd $scratch/slug
-    PATH=$(dirname "$(command -v git-smithers)"):\$PATH
-    git smithers runs                                    # the runs that you have seen
-    git smithers show strict:$failed --attempts                # why the review failed
-    git smithers fork strict:$before --node patch --label 'another patch'
-    git smithers branches strict                         # the fork beside the others
-    git log --stat refs/smithers/_tip/strict             # all of it, by plain git
+    export PATH=$(dirname "$(command -v git-smithers)"):\$PATH
+    git smithers tui @                                   # look around
+    git smithers undo                                    # take the landing back
+    git smithers logs @                                  # the conversation
+    git smithers report @ -o session.html                # a page to send
 
-And in a repository of your own:
-
-    git smithers help workflow                           # how to write a workflow, with examples
-    git smithers check my.yaml                           # is it sound? Nothing runs
-    git smithers run my.yaml
+And in a repository of your own: \`git smithers session enable\`.
 END

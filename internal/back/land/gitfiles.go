@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -108,15 +109,17 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 	have.Expect(l.ahead.edits)
 	files := l.merged
 	if have.VCS.Tree != l.headTree {
-		var err error
-		if files, _, err = (merging{l.s, have, l.req.Label}).onto(ctx, have.VCS.Tree, l.all); err != nil {
+		ours, err := l.ours(ctx, have)
+		if err != nil {
+			return nil, err
+		}
+		if files, _, err = (merging{l.s, have, l.req.Label}).onto(ctx, ours, l.all); err != nil {
 			return nil, err
 		}
 		if !files.SameConflicts(l.merged) {
 			return nil, l.inTheWay(ctx, files)
 		}
 		if files.Tree == have.VCS.Tree && l.req.Mode == Apply {
-			var err error
 			if l.staged, err = l.w.HasStaged(ctx, l.headTree, l.merged.Tree); err != nil {
 				return nil, timeline.Explain(err)
 			}
@@ -135,6 +138,19 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 		return &want, nil
 	}
 	return &want, refused(l.w.CheckStage(ctx, l.headTree, l.merged.Tree))
+}
+
+// ours returns the files onto which the changes are merged. Files that are as they were when the landed fork began have no changes of
+// the user: the fork went on from these changes, so that they are among those that are landed.
+func (l *gitLanding) ours(ctx context.Context, have *jjbridge.CapturedFiles) (objstore.ID, error) {
+	if l.req.Began.IsZero() {
+		return have.VCS.Tree, nil
+	}
+	if err := haveTree(l.s, l.req.Began); err != nil {
+		return objstore.ID{}, missing(l.s, err)
+	}
+	tree, err := l.w.TakeBack(ctx, have, l.req.Steps[0].From.vcs.Tree, l.req.Began)
+	return tree, timeline.Explain(err)
 }
 
 // switchAll changes the files and the index at once, and reports true, if neither differs from the commit that is checked out.

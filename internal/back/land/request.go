@@ -25,10 +25,11 @@ const (
 type Request struct {
 	Steps   []Step // made in this order
 	Mode    Mode
-	Branch  string // the new branch of the mode Branch
-	Label   string // names the landed frame in conflict markers
-	Message string // of the commit, with trailers
-	EachOwn bool   // each step gets a commit of its own, with its own message; not with the mode Apply
+	Branch  string      // the new branch of the mode Branch
+	Began   objstore.ID // the files with which the landed run began; the zero ID if it is not known, or not the run's working copy that is landed
+	Label   string      // names the landed frame in conflict markers
+	Message string      // of the commit, with trailers
+	EachOwn bool        // each step gets a commit of its own, with its own message; not with the mode Apply
 	Confirm files.ConfirmRemoval
 }
 

@@ -35,7 +35,8 @@ commit has a message prepared. --commit commits them; --branch makes a branch wi
 commit, and leaves the files alone. No hook runs; commits are signed if commit.gpgSign says so.
 
 Changes of yours that are not committed stay so: they are merged in the files alone, and
-saved as a frame of the landing first. A conflict leaves conflict markers and git's unmerged
+saved as a frame of the landing first. Files that are as a fork began have none, so that a
+course can be landed where it began. A conflict leaves conflict markers and git's unmerged
 paths: resolve them, git add, git commit; or --abort. undo takes a landing back. In a jj
 workspace, the changes are a new change on @, with jj's own conflicts.
 

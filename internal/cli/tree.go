@@ -17,20 +17,21 @@ import (
 // tree returns the root of all commands, in the order in which help lists them.
 func tree() *arg.Command {
 	root := &arg.Command{
-		Summary: "keep the history of workflow runs in the repository they work on",
+		Summary: "rewind, repair and share runs of AI agents, with nothing but your git repository",
 		Usage:   []string{"", "<command> [<argument>...] [<flag>...]", "help [--all | <command> | <page>]"},
 		About: `Without a command, shows the runs that are running, wait for you or have failed.
 
 Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
 called <run>:<frame>, such as triage-1:7, or <run>@<id> by an id that a program gave
-them, such as triage-1@call_2; <run> alone is its newest state. To read a run, a unique
-prefix of its id is enough; to change or remove it, give the whole id.`,
+them, such as triage-1@call_2; <run> alone is its newest state, and @ the newest session of
+a coding agent here. To read a run, a unique prefix of its id is enough; to change or remove
+it, give the whole id.`,
 		Examples: []arg.Example{
-			{"run a workflow", "git smithers run triage.yaml"},
-			{"see what happened", "git smithers timeline triage-1"},
-			{"see what a step changed, in state and code", "git smithers show -p triage-1:7"},
-			{"get the code back as it was before", "git smithers restore triage-1:6"},
-			{"try again from before the failure", "git smithers replay triage.yaml triage-1:6"},
+			{"record coding agents in this repository, from now on", "git smithers session enable"},
+			{"look: the steps of the newest session", "git smithers timeline @"},
+			{"what step 11 changed in the code", "git smithers diff --code @:11"},
+			{"another course from the third prompt", "git smithers session what-if @:turn:3 'TEXT'"},
+			{"the work of a course, on your branch", "git smithers land claude-1c5e0d9e"},
 		},
 		Topics: topics(),
 	}

@@ -130,7 +130,7 @@ _git-smithers() {
 	fi
 	compadd -- ${=$(_git_smithers_words "$chosen")} || _files
 }
-zstyle ':completion:*:*:git:*' user-commands smithers:'keep the history of workflow runs'
+zstyle ':completion:*:*:git:*' user-commands smithers:'rewind, repair and share runs of AI agents'
 if [[ $funcstack[1] == _git-smithers ]]; then
 	_git-smithers "$@"
 else

@@ -135,12 +135,17 @@ func (c *Command) PrintHelp(w io.Writer, all bool) error {
 	for _, line := range c.usageLines() {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
+	examples := exampleLines(c.Examples)
+	if c.Path == "" { // the first thing that people need
+		section(&b, "BEGIN WITH", columns(c.Examples, func(e Example) (string, string) { return e.line(), e.what() }))
+		examples = nil
+	}
 	section(&b, "DESCRIPTION", strings.Split(c.About, "\n"))
 	section(&b, "COMMANDS", c.commandLines(all))
 	section(&b, "FLAGS", columns(c.flagHelps(), func(h flagHelp) (string, string) {
 		return h.spelling(), h.usage
 	}))
-	section(&b, "EXAMPLES", exampleLines(c.Examples))
+	section(&b, "EXAMPLES", examples)
 	section(&b, "EXIT STATUS", columns(c.statuses(), func(e exitStatus) (string, string) {
 		return fmt.Sprintf("%3d", e.status), e.meaning
 	}))

@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-workflow repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
+.PHONY: help demo demo-workflow screenshots repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -97,6 +97,9 @@ lint: house api ## golangci-lint, the shape of the house, and what the library p
 	@tools/lint.sh
 	GOFLAGS=-trimpath $(LINT) run --allow-parallel-runners ./...
 	cd tools/release && GOFLAGS=-trimpath ../../$(LINT) run --allow-parallel-runners --config ../../.golangci.yml --disable forbidigo,noctx ./...
+
+screenshots: build ## draw docs/pictures: the terminal view as SVG
+	@PATH="$(CURDIR)/bin:$$PATH" sh tools/screenshots.sh
 
 house: ## how large the packages are, and what they import, against testdata/house.txt; HOUSE=-update writes the table anew
 	@go run -C tools ./house $(HOUSE)

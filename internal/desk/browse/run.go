@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/cli/runpage"
 	"github.com/git-smithers/git-smithers/internal/list"
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -23,6 +24,8 @@ type Run struct {
 	Head    *timeline.Head   // not to be moved
 	Shown   []list.FrameInfo // of a run with thousands of frames: the first, the last, and those around a number
 	Effects []list.Effect    // of Shown
+
+	Courses map[string]string // the names of the forks of a session, by their ids
 }
 
 // beside is how many frames on either side of the cursor a view needs at least.
@@ -96,6 +99,14 @@ func (r *Reader) runAt(ctx context.Context, head *timeline.Head, near int64) (*R
 	out := &Run{Summary: sum, Head: head, Shown: shown.Frames}
 	if out.Effects, err = list.Effects(ctx, shown); err != nil {
 		return nil, timeline.Explain(err)
+	}
+	if sum.Session {
+		out.Courses = make(map[string]string, len(sum.Forked))
+		for i := range sum.Forked {
+			if name := agent.NameAt(sum.Forked[i].Head(r.Store)); name != nil {
+				out.Courses[sum.Forked[i].RunID] = name.Text()
+			}
+		}
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package browse
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
@@ -27,7 +28,7 @@ func (r *Reader) Talk(run *Run) ([]Said, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := talkBook{run: run, calls: make(map[string]*summary.Call), results: make(map[string]string)}
+	b := talkBook{run: run, root: r.Store.Workspace().Root + "/", calls: make(map[string]*summary.Call), results: make(map[string]string)}
 	if err := b.index(chat.Messages); err != nil {
 		return nil, err
 	}
@@ -55,6 +56,7 @@ func (r *Reader) Talk(run *Run) ([]Said, error) {
 // A talkBook has what a conversation refers to.
 type talkBook struct {
 	run     *Run
+	root    string                   // the working copy, with a slash: its files are named from there
 	calls   map[string]*summary.Call // by their ids
 	results map[string]string        // what tools answered, by the id of the call
 	said    bool                     // the conversation has the calls
@@ -87,7 +89,7 @@ func (b *talkBook) addCall(turn int, c agent.ChatCall) {
 	if call == nil {
 		call = &summary.Call{ToolCall: snapshot.ToolCall{ToolName: c.Function.Name, Status: snapshot.ToolCallSucceeded}}
 	}
-	b.out = append(b.out, Said{Turn: turn, Call: call, Argument: summary.ArgumentOf(json.RawMessage(c.Function.Arguments)), Output: b.results[c.ID]})
+	b.out = append(b.out, Said{Turn: turn, Call: call, Argument: b.argumentOf(json.RawMessage(c.Function.Arguments)), Output: b.results[c.ID]})
 }
 
 // addCallsOf adds the calls of a turn whose conversation is not stored.
@@ -102,8 +104,13 @@ func (b *talkBook) addCallsOf(turn int) error {
 			return err
 		}
 		for j := range calls {
-			b.out = append(b.out, Said{Turn: turn, Call: &calls[j], Argument: summary.ArgumentOf(calls[j].Input)})
+			b.out = append(b.out, Said{Turn: turn, Call: &calls[j], Argument: b.argumentOf(calls[j].Input)})
 		}
 	}
 	return nil
+}
+
+// argumentOf returns what people know a call by.
+func (b *talkBook) argumentOf(input json.RawMessage) string {
+	return strings.TrimPrefix(summary.ArgumentOf(input), b.root)
 }

@@ -17,8 +17,17 @@ type runCursor struct {
 	frames map[[2]int64]*browse.Frame // what was compared, by against and at
 }
 
-// chooseStep makes the step chosen that ended at the frame of the cursor or, at the newest frame, that runs.
+// chooseStep makes the step chosen that ended at the frame of the cursor or, at the newest frame, that runs. Of a session it is the turn of
+// the frame.
 func (s *runCursor) chooseStep() {
+	if s.run.Session {
+		for i := range s.run.Steps {
+			if at := s.run.Steps[i].StartMs(); at > 0 && at <= s.run.Shown[s.frame].CreatedAtMs {
+				s.step = i
+			}
+		}
+		return
+	}
 	if s.frame == len(s.run.Shown)-1 {
 		for i := range s.run.Steps {
 			if s.run.Steps[i].State == snapshot.NodeInProgress {
@@ -118,7 +127,7 @@ func (s *runCursor) reason(m *model) line {
 	case sum.Failure != nil:
 		return say(m.fail.Bold(true), " "+m.Failed+" "+safe(failureText(sum))).atRight(m.bold, "n").atRight(m.dim, " next failure ")
 	case len(sum.Asks) > 0:
-		return say(m.wait, " "+m.Person+" "+safe(waitText(sum.Asks[0])))
+		return say(m.wait, " "+m.Person+" "+safe(waitText(sum.Asks[0]))).atRight(m.bold, "a").atRight(m.dim, " answer ")
 	}
 	return line{}
 }

@@ -148,6 +148,18 @@ func wrap(text string, width int) []string {
 	return strings.Split(ansi.Wrap(text, max(width, 1), ""), "\n")
 }
 
+// wrapCommand breaks a command line into lines between its arguments alone. A longer argument is a line of its own.
+func wrapCommand(text string, width int) (out []string) {
+	for word := range strings.SplitSeq(text, " ") {
+		if last := len(out) - 1; last >= 0 && ansi.StringWidth(out[last])+1+ansi.StringWidth(word) <= width {
+			out[last] += " " + word
+		} else {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
 // A pane is a part of the screen with more lines than it may show.
 type pane struct {
 	lines []line

@@ -97,7 +97,7 @@ func (s *runScreen) update(m *model, msg tea.Msg) tea.Cmd {
 		if s.run != nil && msg.run == s.run.Row.ID && msg.of == s.logKey() {
 			atEnd := s.text.top >= len(s.text.lines)-s.height(m)
 			s.log, s.logOf = msg.text, msg.of
-			if s.tab == tabLog && s.follow && atEnd {
+			if a := s.attempt(); s.tab == tabLog && s.follow && atEnd && a.State == snapshot.AttemptInProgress {
 				s.text.top = 1 << 30
 			}
 		}
@@ -135,12 +135,11 @@ func (s *runScreen) take(m *model, run *browse.Run) tea.Cmd {
 			return st.NodeID == run.Failure.Step.NodeID && st.Iteration == run.Failure.Step.Iteration
 		})
 		s.tab = tabLog
-		s.text.top = 1 << 30
 	case first || s.follow:
-		if first && run.Session {
-			s.tab = tabLog
-		}
 		s.chooseStep()
+		if step := s.chosen(); first && (run.Session || !asked && step != nil && step.State == snapshot.NodeInProgress) {
+			s.tab, s.text.top = tabLog, 1<<30
+		}
 	}
 	return s.readAll(m)
 }
@@ -391,9 +390,20 @@ func (s *runScreen) keys(m *model) []hint {
 	if m.width >= 110 {
 		hints = append(hints, hint{"[ ]", "code change"}, hint{"n N", "failure"})
 	}
-	hints = append(hints, hint{"↑↓", "step"}, hint{"tab", "pane"}, hint{"f", "fork"}, hint{"r", "replay"})
+	hints = append(hints, hint{"↑↓", "step"}, hint{"tab", "pane"})
+	switch {
+	case s.run != nil && s.run.Session:
+		hints = append(hints, hint{"w", "what if"}, hint{"r", "replay"})
+	case s.run != nil && s.run.Row.Status == snapshot.RunRunning:
+		hints = append(hints, hint{"x", "cancel"}, hint{"f", "fork"})
+	default:
+		hints = append(hints, hint{"f", "fork"}, hint{"r", "replay"})
+	}
 	if m.width >= 110 {
 		hints = append(hints, hint{"R", "restore"})
+	}
+	if s.run != nil && len(s.run.Asks) > 0 {
+		hints = append([]hint{{"a", "answer"}}, hints...)
 	}
 	return append(hints, hint{"t", "travel"}, hint{"z", "undo"})
 }
@@ -433,7 +443,11 @@ func (s *runScreen) draw(m *model, width, height int) []string {
 		left = 51
 	}
 	body := max(height-len(out)-len(below)-2, 1)
-	s.text.lines = s.textLines(m, width-left-2)
+	room := width - left - 2
+	if width < 80 { // one pane
+		room = width - 2
+	}
+	s.text.lines = s.textLines(m, room)
 	s.text.clamp(body - 1)
 	switch {
 	case width < 80 && s.inside:

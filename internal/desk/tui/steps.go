@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -204,6 +205,7 @@ func (s *runCursor) forkLine(m *model, f *summary.Fork, width int) line {
 	if f.BranchLabel != nil && *f.BranchLabel != "" {
 		name = *f.BranchLabel
 	}
+	name = cmp.Or(s.run.Courses[f.RunID], name)
 	ln := say(m.style(style), "   "+sign+" ").add(m.dim, fmt.Sprintf("from %2d  ", f.ParentFrameNo)).add(m.none, safe(name))
 	if f.Better {
 		word = "better"

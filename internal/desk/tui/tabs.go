@@ -9,6 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/runpage"
 	"github.com/git-smithers/git-smithers/internal/desk/browse"
@@ -31,7 +32,7 @@ func (s *runScreen) textLines(m *model, width int) []line {
 		if s.run.Session {
 			return s.talkLines(m, width)
 		}
-		return s.logLines(m)
+		return s.logLines(m, width)
 	case tabTries:
 		if s.run.Session {
 			return s.usageLines(m)
@@ -48,7 +49,8 @@ func (s *runScreen) textLines(m *model, width int) []line {
 	if s.tab == tabCode && !wide {
 		return codeLines(m, frame, width)
 	}
-	out := append([]line{s.againstLine(m, frame), {}}, stateLines(m, frame, width)...)
+	out := append(s.waitLines(m, width), s.againstLine(m, frame), line{})
+	out = append(out, stateLines(m, frame, width)...)
 	if wide {
 		return append(append(out, line{}), codeLines(m, frame, width)...)
 	}
@@ -326,7 +328,7 @@ func hunkLines(m *model, h files.Hunk, gap bool) (out []line) {
 }
 
 // logLines returns the log of the chosen attempt.
-func (s *runScreen) logLines(m *model) (out []line) {
+func (s *runScreen) logLines(m *model, width int) (out []line) {
 	a := s.attempt()
 	if a == nil {
 		return []line{say(m.dim, " no step is chosen")}
@@ -340,7 +342,7 @@ func (s *runScreen) logLines(m *model) (out []line) {
 		return append(out, say(m.dim, " reading"))
 	}
 	if s.log == "" {
-		return append(out, say(m.dim, " it has written nothing"))
+		return append(append(out, say(m.dim, " it has written nothing")), s.nextLines(m, width)...)
 	}
 	lines := plain.Lines(plain.Uncolored(s.log))
 	if left := len(lines) - maxLogLines; left > 0 {
@@ -354,7 +356,46 @@ func (s *runScreen) logLines(m *model) (out []line) {
 		}
 		out = append(out, ln)
 	}
+	return append(out, s.nextLines(m, width)...)
+}
+
+// nextLines returns the commands that go on from a run that failed or waits, if the cursor is at its newest frame.
+func (s *runCursor) nextLines(m *model, width int) (out []line) {
+	if s.frame < len(s.run.Shown)-1 || s.run.Failure == nil && len(s.run.Asks) == 0 {
+		return nil
+	}
+	out = append(out, line{}, say(m.bold, " What next"))
+	next := make([]summary.Command, 0, len(s.run.Next))
+	for _, ask := range s.run.Asks {
+		for _, command := range ask.Commands {
+			if ask.Ready {
+				break // a resume is among those of the run
+			}
+			next = append(next, summary.Command{Line: command})
+		}
+	}
+	for _, c := range append(next, s.run.Next...) {
+		for i, text := range wrapCommand(safe(c.Line), width-4) {
+			out = append(out, say(m.accent, map[bool]string{true: " $ ", false: "   "}[i == 0]).add(m.none, text))
+		}
+		if c.Does != "" {
+			out = append(out, say(m.dim, "     "+safe(c.Does)))
+		}
+	}
 	return out
+}
+
+// waitLines returns what the run waits for, and what goes on from there, if the cursor is at its newest frame.
+func (s *runCursor) waitLines(m *model, width int) (out []line) {
+	if s.frame < len(s.run.Shown)-1 || len(s.run.Asks) == 0 {
+		return nil
+	}
+	for _, ask := range s.run.Asks {
+		for i, text := range wrap(safe(waitText(ask)), width-4) {
+			out = append(out, say(m.wait, " "+map[bool]string{true: m.Person, false: " "}[i == 0]+" ").add(m.none, text))
+		}
+	}
+	return append(append(out, s.nextLines(m, width)...), line{})
 }
 
 // tryLines returns the attempts of the chosen step or, if none is chosen, of all.

@@ -90,6 +90,9 @@ func failureText(sum *summary.Summary) string {
 
 // waitText returns what an ask waits for, on one line.
 func waitText(w summary.Ask) string {
+	if w.Ready {
+		return display.AttemptName(w.NodeID, w.Iteration) + " waits no more: a resume goes on"
+	}
 	what := map[string]string{"approval": "your approval", "human": "your answer", "signal": "a signal", "timer": "a time"}[w.For]
 	return display.AttemptName(w.NodeID, w.Iteration) + " waits for " + what + ": " + plain.Words(w.What)
 }

@@ -63,6 +63,14 @@ func (term *terminal) screen() string {
 	return string(out)
 }
 
+// is compares the screen with one of the screens in the testdata of package tui.
+func (term *terminal) is(name string) {
+	term.t.Helper()
+	want, err := os.ReadFile(filepath.Join("tui", "testdata", name+".txt"))
+	require.NoError(term.t, err)
+	assert.Equal(term.t, string(want), term.screen())
+}
+
 // shows waits until the terminal shows a text.
 func (term *terminal) shows(text string) string {
 	term.t.Helper()
@@ -102,6 +110,15 @@ tasks:
 func TestTheViewInATerminal(t *testing.T) {
 	t.Parallel()
 	term := newTerminal(t, "80", "24")
+	term.keys("git smithers tui", "Enter")
+	term.shows("No runs yet")
+	term.is("empty")
+	term.keys("?")
+	term.shows("? or esc closes")
+	term.is("help")
+	term.keys("?", "q")
+	term.ends("#")
+
 	term.repo.Write("flow.yaml", flowYAML)
 	term.keys("stty -g >before; git smithers run flow.yaml --run-id r1; git smithers tui", "Enter")
 	term.shows("ok: Ship it?")
@@ -112,6 +129,12 @@ func TestTheViewInATerminal(t *testing.T) {
 	term.keys("?")
 	term.shows("each shows its command first")
 	term.keys("?") // Escape and a letter at once would be another key
+	term.keys("T")
+	term.shows("Forks of r1")
+	term.keys("q", "q", "i")
+	term.shows("Inbox")
+	term.keys("q", "Enter")
+	term.shows("Steps")
 
 	term.keys("a")
 	term.shows("$ git smithers approve r1 ok")
@@ -137,13 +160,15 @@ func TestTheViewInATerminal(t *testing.T) {
 	term.keys("stty -g >after; cmp before after && echo as-it-$((1))", "Enter")
 	term.shows("as-it-1")
 
-	// A signal ends it, and leaves the terminal as it was.
-	term.keys("clear; git smithers tui; echo status-$?", "Enter")
-	term.shows("Runs  1")
-	require.NoError(t, exec.CommandContext(t.Context(), "pkill", "-TERM", "-f", "git-smithers-desk tui --program "+filepath.Dir(filepath.Dir(term.socket))).Run())
-	term.shows("status-143")
-	term.keys("stty -g >after; cmp before after && echo as-before-$((1))", "Enter")
-	screen := term.shows("as-before-1")
-	assert.NotContains(t, screen, "Runs  1", "the screen before the view is back")
+	// A signal ends it, also if its terminal goes, and leaves the terminal as it was.
+	for signal, status := range map[string]string{"-TERM": "status-143", "-HUP": "status-143"} {
+		term.keys("clear; git smithers tui; echo status-$?", "Enter")
+		term.shows("Runs  1")
+		require.NoError(t, exec.CommandContext(t.Context(), "pkill", signal, "-f", "git-smithers-desk tui --program "+filepath.Dir(filepath.Dir(term.socket))).Run())
+		term.shows(status)
+		term.keys("stty -g >after; cmp before after && echo as-before-$((1)); rm after", "Enter")
+		screen := term.shows("as-before-1")
+		assert.NotContains(t, screen, "Runs  1", "the screen before the view is back")
+	}
 	term.repo.Git("fsck", "--strict")
 }

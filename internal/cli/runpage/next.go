@@ -98,7 +98,11 @@ func (v *page) nextOfFailure() []summary.Command {
 		return append(list, command("asks for the approval again", "resume", v.Row.ID))
 	}
 	if c := f.Change; c != nil {
-		list = append(list, command("the change before it", "diff", "--code", v.frame(c.Before), v.frame(c.Frame)))
+		does := "the change before it"
+		if c.Step != nil {
+			does = "what " + *c.Step + " changed"
+		}
+		list = append(list, command(does, "diff", "--code", v.frame(c.Before), v.frame(c.Frame)))
 	}
 	if !v.Ours {
 		return list

@@ -57,7 +57,7 @@ func (s *runCursor) barLines(m *model, width int) (out []line) {
 	column := func(ms int64) int { return min(axis.At(ms)*room/summary.Whole, room-1) }
 	cursor := -1
 	if s.frame < len(s.run.Shown) {
-		cursor = column(s.run.Shown[s.frame].CreatedAtMs)
+		cursor = column(s.at(m))
 	}
 	for _, row := range rows {
 		cells, styles := make([]string, room), make([]lipgloss.Style, room)

@@ -125,9 +125,12 @@ func (s *runCursor) name() string {
 func (s *runCursor) reason(m *model) line {
 	switch sum := s.run.Summary; {
 	case sum.Failure != nil:
-		return say(m.fail.Bold(true), " "+m.Failed+" "+safe(failureText(sum))).atRight(m.bold, "n").atRight(m.dim, " next failure ")
+		return say(m.fail.Bold(true), " "+m.Failed+" "+safe(failureText(sum))).atRight(m.bold, "  n").atRight(m.dim, " next failure ")
 	case len(sum.Asks) > 0:
-		return say(m.wait, " "+m.Person+" "+safe(waitText(sum.Asks[0]))).atRight(m.bold, "a").atRight(m.dim, " answer ")
+		return say(m.wait, " "+m.Person+" "+safe(waitText(sum.Asks[0]))).atRight(m.bold, "  a").atRight(m.dim, " answer ")
+	}
+	if step := s.chosen(); s.run.Session && step != nil {
+		return say(m.dim, " you ").add(m.none, " "+s.turnName(step))
 	}
 	return line{}
 }

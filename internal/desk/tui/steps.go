@@ -198,14 +198,19 @@ func (s *runCursor) stateAtCursor(step *summary.Step) (state snapshot.NodeState,
 	return step.State, false
 }
 
-// forkLine returns the line of a fork.
-func (s *runCursor) forkLine(m *model, f *summary.Fork, width int) line {
-	sign, word, style := m.Run(f.Status, f.Stale)
+// forkName returns the name of a fork for people.
+func (s *runCursor) forkName(f *summary.Fork) string {
 	name := f.RunID
 	if f.BranchLabel != nil && *f.BranchLabel != "" {
 		name = *f.BranchLabel
 	}
-	name = cmp.Or(s.run.Courses[f.RunID], name)
+	return cmp.Or(s.run.Courses[f.RunID], name)
+}
+
+// forkLine returns the line of a fork.
+func (s *runCursor) forkLine(m *model, f *summary.Fork, width int) line {
+	sign, word, style := m.Run(f.Status, f.Stale)
+	name := s.forkName(f)
 	ln := say(m.style(style), "   "+sign+" ").add(m.dim, fmt.Sprintf("from %2d  ", f.ParentFrameNo)).add(m.none, safe(name))
 	if f.Better {
 		word = "better"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // strip returns the line of frames: a cell a frame while they fit, else a cell is several frames and shows the worst of them.
@@ -17,7 +18,7 @@ func (s *runCursor) strip(m *model, width int) line {
 	}
 	at := s.run.Shown[s.frame]
 	place := fmt.Sprintf("%s of %s", plain.Number(at.FrameNo), plain.Number(s.run.Shown[total-1].FrameNo))
-	if since := at.CreatedAtMs - s.run.StartMs; since > 0 {
+	if since := s.at(m) - s.run.StartMs; since > 0 {
 		place += "   +" + display.Took(since)
 	}
 	ln := say(m.dim, " frame ").atRight(m.dim, place+" ")
@@ -48,6 +49,14 @@ func (s *runCursor) strip(m *model, width int) line {
 		ln = ln.add(m.none, gap).add(style, text)
 	}
 	return ln
+}
+
+// at returns the time of the cursor: at the newest frame of a run that runs, it is now.
+func (s *runCursor) at(m *model) int64 {
+	if s.frame == len(s.run.Shown)-1 && s.run.Row.Status == snapshot.RunRunning && !s.run.Stale {
+		return m.now().UnixMilli()
+	}
+	return s.run.Shown[s.frame].CreatedAtMs
 }
 
 // failures returns the frames at which an attempt failed.

@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // maxLogLines is how many lines of a log are shown.
@@ -61,9 +62,9 @@ func (s *runScreen) textLines(m *model, width int) []line {
 func (s *runCursor) againstLine(m *model, frame *browse.Frame) line {
 	subject := safe(s.run.Shown[s.frame].Subject)
 	if frame.State == nil {
-		return say(m.dim, fmt.Sprintf(" %d, the first %s ", frame.At.Frame, m.Dot)).add(m.none, subject)
+		return say(m.dim, fmt.Sprintf(" frame %d, the first %s ", frame.At.Frame, m.Dot)).add(m.none, subject)
 	}
-	return say(m.dim, fmt.Sprintf(" %d against %d %s ", frame.At.Frame, frame.Against.Frame, m.Dot)).add(m.none, subject)
+	return say(m.dim, fmt.Sprintf(" frame %d against frame %d %s ", frame.At.Frame, frame.Against.Frame, m.Dot)).add(m.none, subject)
 }
 
 // stateLines returns what changed in the state at a frame.
@@ -372,6 +373,11 @@ func (s *runCursor) nextLines(m *model, width int) (out []line) {
 				break // a resume is among those of the run
 			}
 			next = append(next, summary.Command{Line: command})
+		}
+	}
+	for i := range s.run.Forked {
+		if f := &s.run.Forked[i]; f.Better {
+			next = append(next, summary.Command{Line: fault.CommandLine(fault.Program, "land", f.RunID), Does: "the work of the fork " + s.forkName(f) + ", in which the failed step finished"})
 		}
 	}
 	for _, c := range append(next, s.run.Next...) {

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/runpage"
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
+	"github.com/git-smithers/git-smithers/internal/peer/langgraph"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -93,6 +94,12 @@ func (r *Reader) runAt(ctx context.Context, head *timeline.Head, near int64) (*R
 		numbers = append(numbers, no)
 	}
 	shown, err := sum.Frames.Among(ctx, numbers)
+	if sum.Engine == langgraph.EngineName && sum.FrameCount <= int(around) {
+		var all *list.Tree
+		if all, err = list.Timeline(ctx, r.Store, sum.Row.ID, list.TreeOptions{All: true}); err == nil { // the other branches of a thread, too
+			shown = &all.Timeline
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -145,6 +145,9 @@ func safe(text string) string { return plain.Text(strings.ReplaceAll(text, "\t",
 
 // wrap breaks a safe text into lines of at most width columns, at spaces where there are some.
 func wrap(text string, width int) []string {
+	if len(text) <= width {
+		return []string{text}
+	}
 	return strings.Split(ansi.Wrap(text, max(width, 1), ""), "\n")
 }
 

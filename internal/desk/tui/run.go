@@ -287,8 +287,11 @@ func (s *runScreen) goToFailure(m *model, by int64) tea.Cmd {
 
 // moveStep chooses another step, and moves the cursor to the frame at which its last attempt ended.
 func (s *runScreen) moveStep(m *model, by int) tea.Cmd {
-	if s.run == nil || len(s.run.Steps) == 0 {
+	if s.run == nil {
 		return nil
+	}
+	if len(s.run.Steps) == 0 {
+		return s.goTo(m, s.frame+by)
 	}
 	rows := s.stepOrder()
 	at := slices.Index(rows, s.step) + by
@@ -416,7 +419,7 @@ func (s *runScreen) title(m *model) line {
 	sum := s.run.Summary
 	sign, word, style := m.Run(sum.Row.Status, sum.Stale)
 	ln := say(m.style(style), " "+sign+" ").add(m.bold, safe(s.name())).add(m.style(style), "  "+word)
-	facts := []string{sum.Row.Workflow, display.Took(sum.TookMs)}
+	facts := slices.DeleteFunc([]string{sum.Row.Workflow, display.Took(sum.TookMs)}, func(fact string) bool { return fact == "" })
 	if sum.Session {
 		facts = sessionFacts(m, s.run)
 	} else if m.width >= 110 {

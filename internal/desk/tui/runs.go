@@ -113,13 +113,26 @@ func (s *runsScreen) shown() []browse.RunRow {
 	}
 	var out []browse.RunRow
 	for _, row := range s.rows {
-		text := strings.ToLower(strings.Join([]string{row.RunID, runName(row), row.WorkflowName, row.Status}, " "))
-		if strings.Contains(text, strings.ToLower(s.filter)) {
+		if !slices.ContainsFunc(strings.Fields(strings.ToLower(s.filter)), func(term string) bool { return !hasTerm(row, term) }) {
 			row.Depth = 0
 			out = append(out, row)
 		}
 	}
 	return out
+}
+
+// hasTerm reports whether a term of a filter fits a run: a word, or status:WORD or workflow:WORD. A minus sign before it turns it around.
+func hasTerm(row browse.RunRow, term string) bool {
+	if not, ok := strings.CutPrefix(term, "-"); ok && not != "" {
+		return !hasTerm(row, not)
+	}
+	in := []string{row.RunID, runName(row), row.WorkflowName, row.Status}
+	if key, word, _ := strings.Cut(term, ":"); key == "status" {
+		in, term = []string{row.Status}, word
+	} else if key == "workflow" {
+		in, term = []string{row.WorkflowName}, word
+	}
+	return strings.Contains(strings.ToLower(strings.Join(in, " ")), term)
 }
 
 // index returns the position of the cursor among the rows that are shown.

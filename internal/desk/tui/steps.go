@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/peer/langgraph"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -42,12 +43,15 @@ func (s *runCursor) stepOrder() []int {
 func (s *runScreen) stepPane(m *model, width, height int) []string {
 	lines, at := s.stepLines(m, width), 0
 	head := say(m.bold, " Steps")
-	if s.run.Session {
+	switch {
+	case s.run.Session:
 		head = say(m.bold, " Turns")
+	case len(s.run.Steps) == 0:
+		head = say(m.bold, map[bool]string{true: " Checkpoints", false: " Frames"}[s.run.Engine == langgraph.EngineName])
 	}
 	s.steps.lines = nil
 	for _, ln := range lines {
-		if ln.step == s.step && ln.step >= 0 {
+		if ln.cursor {
 			at = len(s.steps.lines)
 		}
 		s.steps.lines = append(s.steps.lines, ln.line)
@@ -56,11 +60,11 @@ func (s *runScreen) stepPane(m *model, width, height int) []string {
 	return append([]string{head.draw(width, m.Dots)}, s.steps.draw(width, height-1, m.Dots)...)
 }
 
-// A stepLine is a line of the pane of steps. step is -1 for a line that is no step.
+// A stepLine is a line of the pane of steps. cursor reports whether the cursor is at it.
 type stepLine struct {
 	line
 
-	step int
+	cursor bool
 }
 
 // stepLines returns the lines of the pane of steps.
@@ -69,14 +73,19 @@ func (s *runCursor) stepLines(m *model, width int) (out []stepLine) {
 	for _, i := range s.stepOrder() {
 		step := &s.run.Steps[i]
 		if step.Loop != nil && *step.Loop != loop {
-			out = append(out, stepLine{s.loopLine(m, *step.Loop), -1})
+			out = append(out, stepLine{s.loopLine(m, *step.Loop), false})
 		}
 		if loop = ""; step.Loop != nil {
 			loop = *step.Loop
 		}
-		out = append(out, stepLine{s.stepLine(m, i, width), i})
+		out = append(out, stepLine{s.stepLine(m, i, width), i == s.step})
 	}
-	more := func(ln line) { out = append(out, stepLine{ln, -1}) }
+	if len(s.run.Steps) == 0 { // a thread, or a run of another program
+		for i := range s.run.Shown {
+			out = append(out, stepLine{s.frameLine(m, i), i == s.frame})
+		}
+	}
+	more := func(ln line) { out = append(out, stepLine{ln, false}) }
 	if len(s.run.Forked) > 0 {
 		more(line{})
 		more(say(m.bold, " Forks"))
@@ -95,6 +104,27 @@ func (s *runCursor) stepLines(m *model, width int) (out []stepLine) {
 		}
 	}
 	return out
+}
+
+// frameLine returns the line of a frame. A frame that goes on from another one than that before it says so.
+func (s *runCursor) frameLine(m *model, i int) line {
+	f := &s.run.Shown[i]
+	mark, cursor := m.Dot, "   "
+	if s.changedCode(i) {
+		mark = m.Code
+	}
+	if i == s.frame {
+		cursor = " " + m.cursor + " "
+	}
+	digits := len(plain.Number(s.run.Shown[len(s.run.Shown)-1].FrameNo)) + 1
+	ln := say(m.accent, cursor+mark).add(m.dim, padLeft(plain.Number(f.FrameNo), digits)+" ").add(m.none, safe(f.Subject))
+	if f.BasedOn != nil && i > 0 && *f.BasedOn != s.run.Shown[i-1].FrameNo {
+		ln = ln.atRight(m.dim, "from "+plain.Number(*f.BasedOn)+" ")
+	}
+	if i == s.frame {
+		ln = ln.whole(m.back)
+	}
+	return ln
 }
 
 // loopLine returns the line above the steps of a loop.

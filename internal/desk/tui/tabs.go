@@ -351,11 +351,14 @@ func (s *runScreen) logLines(m *model, width int) (out []line) {
 		lines = lines[left:]
 	}
 	for _, l := range lines {
-		ln := say(m.none, " "+safe(l))
-		if s.find != "" && strings.Contains(strings.ToLower(l), strings.ToLower(s.find)) {
-			ln = ln.whole(m.accent.Bold(true))
+		found := s.find != "" && strings.Contains(strings.ToLower(l), strings.ToLower(s.find))
+		for _, text := range wrap(safe(l), width-1) {
+			ln := say(m.none, " "+text)
+			if found {
+				ln = ln.whole(m.accent.Bold(true))
+			}
+			out = append(out, ln)
 		}
-		out = append(out, ln)
 	}
 	return append(out, s.nextLines(m, width)...)
 }

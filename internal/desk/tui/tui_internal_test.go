@@ -187,6 +187,12 @@ func TestTheListOfRunsShowsWhatNeedsSomebodyFirst(t *testing.T) {
 	v.golden("runs-failed")
 	v.press("/", "r", "e", "l", "enter")
 	assert.Contains(t, v.screen(), "2 of 3")
+	v.press("esc", "/")
+	for _, letter := range "status:failed -rel" {
+		v.press(string(letter))
+	}
+	v.press("enter")
+	assert.Contains(t, v.screen(), "1 of 3")
 	v.press("esc", "?")
 	v.golden("help")
 }

@@ -148,8 +148,11 @@ func (w *world) await(name string) {
 // attempts are those of a run, as "node attempt state".
 func (w *world) attempts(run string) (status string, epoch int64, attempts []string) {
 	w.t.Helper()
-	out, err := w.command("show", run, "--json", "--attempts").Output()
-	require.NoError(w.t, err)
+	cmd := w.command("show", run, "--json", "--attempts")
+	var talk strings.Builder
+	cmd.Stderr = &talk
+	out, err := cmd.Output()
+	require.NoError(w.t, err, talk.String())
 	var doc struct {
 		Run struct {
 			Status string `json:"status"`

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
-	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 )
 
 // eventShared is the type of the event that says with whom the run shared the working copy whose changed files an entry has.
@@ -72,14 +71,14 @@ func (e *Entry) SharedWith() ([]string, error) {
 			continue
 		}
 		var payload struct{ With []string }
-		valid := json.Unmarshal(event.Payload, &payload) == nil && with == nil && len(payload.With) > 0 && row.IsSet(payload.With)
+		valid := json.Unmarshal(event.Payload, &payload) == nil && with == nil && len(payload.With) > 0 && slices.IsSorted(payload.With)
 		for _, id := range payload.With {
 			valid = valid && id != "" && utf8.ValidString(id)
 		}
 		if !valid || string(sharedPayload(payload.With)) != string(event.Payload) {
 			return nil, corrupt(e.ID, "event %d: not a list of runs and sessions", event.Seq)
 		}
-		with = payload.With
+		with = slices.Compact(payload.With) // 0.1.1 could name a run twice
 	}
 	return with, nil
 }

@@ -32,7 +32,7 @@ func TestAFrameSaysWithWhomItsFilesAreShared(t *testing.T) {
 func TestAListOfWhomFilesAreSharedWithIsDecodedStrictly(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{
-		`{}`, `{"with":[]}`, `{"with":"y"}`, `{"with":["y","x"]}`, `{"with":["x","x"]}`, `{"with":[""]}`, `{"with":["x"],"more":1}`, `{"With":["x"]}`,
+		`{}`, `{"with":[]}`, `{"with":"y"}`, `{"with":["y","x"]}`, `{"with":[""]}`, `{"with":["x"],"more":1}`, `{"With":["x"]}`,
 	} {
 		c := start(t, snapshot.Draft{})
 		d := frameOf("a")
@@ -40,4 +40,14 @@ func TestAListOfWhomFilesAreSharedWithIsDecodedStrictly(t *testing.T) {
 		_, err := c.append(t, d).SharedWith()
 		assert.ErrorIs(t, err, objstore.ErrCorrupt, payload)
 	}
+}
+
+func TestARunThatIsNamedTwiceSharedTheFilesOnce(t *testing.T) {
+	t.Parallel()
+	c := start(t, snapshot.Draft{})
+	d := frameOf("a")
+	d.Events = []snapshot.Event{{Type: "FilesShared", Payload: json.RawMessage(`{"with":["x","x","y"]}`)}}
+	with, err := c.append(t, d).SharedWith()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x", "y"}, with, "0.1.1 could write this")
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
@@ -106,7 +107,7 @@ func idsOf(notes []PresenceNote) (ids []string) {
 		ids = append(ids, n.Run)
 	}
 	slices.Sort(ids)
-	return ids
+	return slices.Compact(ids)
 }
 
 // beside returns the notes of the results of Beside. It removes notes that nobody needs any more.
@@ -185,6 +186,9 @@ func (p Presence) file(run string) string {
 func (p Presence) notes() (all []PresenceNote) {
 	entries, _ := os.ReadDir(p.path)
 	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue // a note that is being written
+		}
 		var n PresenceNote
 		info, err := entry.Info()
 		if data, readErr := os.ReadFile(filepath.Join(p.path, entry.Name())); err == nil && readErr == nil && json.Unmarshal(data, &n) == nil {

@@ -1,6 +1,8 @@
 package claim_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -60,6 +62,20 @@ func TestWhoIsAtWorkInAFolderKnowsOfTheOthers(t *testing.T) {
 	assert.Equal(t, []string{"a"}, beside("c"))
 	here.Leave("a")
 	assert.Empty(t, beside("c"))
+}
+
+func TestANoteThatIsBeingWrittenIsNoSecondNote(t *testing.T) {
+	t.Parallel()
+	s, _ := place(t)
+	here := claim.PresenceAt(s, "/here")
+	here.Enter(session("a"), "")
+	notes, err := filepath.Glob(filepath.Join(s.Private(), "present", "*", "*"))
+	require.NoError(t, err)
+	require.Len(t, notes, 1)
+	data, err := os.ReadFile(notes[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(notes[0]), "."+filepath.Base(notes[0])), data, 0o600))
+	assert.Equal(t, []string{"a"}, here.Beside("b", "", s.Now()))
 }
 
 func TestAKilledRunIsNotAtWork(t *testing.T) {

@@ -130,3 +130,9 @@ CREATE TABLE _index_state (
 
 INSERT INTO _index_state (id, tips) VALUES (1, zeroblob(32));
 `
+
+// droppedIndex finds the dropped frames of a run, which most runs do not have.
+const droppedIndex = `
+CREATE INDEX _smithers_snapshots_dropped_idx ON _smithers_snapshots (run_id)
+	WHERE dropped = 1;
+`

@@ -28,7 +28,7 @@ type schema struct {
 // because a database with fewer tables opens faster.
 func baseSchema() schema {
 	return schema{
-		applicationID: smithersnames.IndexID, version: 12, tables: []string{baseTables, frameIDsTable, linesTable},
+		applicationID: smithersnames.IndexID, version: 13, tables: []string{baseTables, frameIDsTable, linesTable, droppedIndex},
 		collections: baseCollections(), tips: sqlTips,
 	}
 }

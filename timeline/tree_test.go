@@ -92,3 +92,46 @@ func TestATimelineKeepsForksOfWhatAllOfItsFramesCameAfter(t *testing.T) {
 	assert.Nil(t, got.Timeline.Frames[0].BasedOn)
 	assert.Equal(t, map[int64][]string{5: {"child"}}, forks)
 }
+
+// The newest frames of a long run are read alone: what the list says of them is the same.
+func TestTheNewestFramesOfALongRunAreThoseOfTheWholeTimeline(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	repo.Env = append(repo.Env, "GIT_SMITHERS_FSYNC=0")
+	s := open(t, repo)
+	head := running(t, s, "long")
+	for no := range int64(1050) {
+		draft := snapshot.Draft{Frame: new(snapshot.FrameDraft), AtMs: 1_700_000_000_000 + no*1000}
+		if no%300 == 0 || no == 1040 {
+			row := snapshot.EncodeAttempt(snapshot.Attempt{
+				NodeID: "a", Attempt: int(no) + 1, State: snapshot.AttemptFailed, StartedAtMs: draft.AtMs - 500, FinishedAtMs: new(draft.AtMs - 1),
+			})
+			draft.Journal = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value}}
+		}
+		require.NoError(t, head.Append(t.Context(), draft))
+	}
+	for _, frame := range []string{"5", "1000", "1047"} {
+		_, err := s.Fork(t.Context(), timeline.ForkRequest{From: "long:" + frame, RunID: "of-" + frame})
+		require.NoError(t, err)
+	}
+	for _, limit := range []int{1, 10, 51, 5000} {
+		newest, err := list.Timeline(t.Context(), s, "long", list.TreeOptions{Limit: limit})
+		require.NoError(t, err)
+		whole, err := list.Timeline(t.Context(), s, "long", list.TreeOptions{Limit: limit, SinceMs: 1}) // reads all frames
+		require.NoError(t, err)
+		assert.Equal(t, whole.Timeline.Frames, newest.Timeline.Frames)
+		assert.Equal(t, whole.Timeline.LeftOut, newest.Timeline.LeftOut)
+		older := func(run *list.RunTimeline) (forks []list.ForkInfo) {
+			for _, f := range run.Older() {
+				forks = append(forks, f.Forks...)
+			}
+			return forks
+		}
+		assert.Equal(t, older(&whole.Timeline), older(&newest.Timeline))
+		want, err := list.Effects(t.Context(), &whole.Timeline)
+		require.NoError(t, err)
+		got, err := list.Effects(t.Context(), &newest.Timeline)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+}

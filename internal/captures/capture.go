@@ -69,13 +69,14 @@ type Capturer struct {
 	run      string
 	head     *timeline.Head    // nil until the run exists
 	answered map[string]Answer // by the id of the capture
+	recalled bool              // answered has the captures of the newest entries of head
 }
 
 // Head returns the newest entry of the run that the Capturer has read or appended, or nil if the run does not exist yet.
 func (c *Capturer) Head() *timeline.Head { return c.head }
 
 // Open returns a Capturer for the run with the id run. If the run does not exist, the first capture creates
-// it. Open reads the run's newest entries for the ids of captures.
+// it. The first capture with an id reads the run's newest entries for the ids of captures.
 func Open(ctx context.Context, s *timeline.Store, run string) (*Capturer, error) {
 	c := &Capturer{store: s, run: run, answered: make(map[string]Answer)}
 	head, err := s.Head(ctx, run)
@@ -86,7 +87,7 @@ func Open(ctx context.Context, s *timeline.Store, run string) (*Capturer, error)
 		return nil, err
 	}
 	c.head = head
-	return c, c.recall()
+	return c, nil
 }
 
 // ParseCapture parses one capture. The error is invalid_input in these cases: line is not exactly one valid JSON
@@ -140,8 +141,8 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 		if err == nil || fault.CodeOf(err) != fault.Conflict {
 			return answer, err
 		}
-		if _, ok := c.answered[req.ID]; ok && req.ID != "" {
-			return c.again(ctx, req.ID)
+		if known, knownErr := c.knows(req.ID); known || knownErr != nil {
+			return c.again(ctx, req.ID, knownErr)
 		}
 		if req.Expect != nil || errors.Is(err, timeline.ErrOtherHistory) {
 			return answer, err
@@ -157,8 +158,8 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 // or created the run first, the error is conflict, and attempt reads the new tip for the next try. files keeps the
 // captured files for the next try.
 func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFiles) (Answer, error) {
-	if _, ok := c.answered[req.ID]; ok && req.ID != "" {
-		return c.again(ctx, req.ID)
+	if known, err := c.knows(req.ID); known || err != nil {
+		return c.again(ctx, req.ID, err)
 	}
 	if err := c.checkExpect(ctx, req); err != nil {
 		return Answer{}, err
@@ -189,7 +190,7 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFil
 		if err != nil {
 			return Answer{}, err
 		}
-		c.head = head
+		c.head, c.recalled = head, true
 	} else if err := c.head.Append(ctx, draft); err != nil {
 		if fault.CodeOf(err) == fault.Conflict {
 			if err := c.catchUp(ctx); err != nil {
@@ -203,10 +204,28 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFil
 	return answer, nil
 }
 
-// again returns the earlier answer to the capture with the given id. It first settles the tip: a process may
+// knows reports whether c has answered a capture with an id, or one of the run's newest entries has it.
+func (c *Capturer) knows(id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	if c.head != nil && !c.recalled {
+		if err := c.recall(); err != nil {
+			return false, err
+		}
+		c.recalled = true
+	}
+	_, known := c.answered[id]
+	return known, nil
+}
+
+// again returns the earlier answer to the capture with the given id, or err. It first settles the tip: a process may
 // have written the entry and died before the entry was on stable storage.
-func (c *Capturer) again(ctx context.Context, id string) (Answer, error) {
-	if err := c.head.Settle(ctx); err != nil {
+func (c *Capturer) again(ctx context.Context, id string, err error) (Answer, error) {
+	if err == nil {
+		err = c.head.Settle(ctx)
+	}
+	if err != nil {
 		return Answer{}, err
 	}
 	return c.answered[id], nil
@@ -268,7 +287,7 @@ func (c *Capturer) catchUp(ctx context.Context) error {
 		return err
 	}
 	c.head = head
-	return c.recall()
+	return nil
 }
 
 // catchUpFrom does the work of catchUp if c knows a tip. Of the new entries, it remembers the newest, at most

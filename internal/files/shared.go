@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -28,6 +29,12 @@ func SharedSince(ctx context.Context, s *timeline.Store, from, to objstore.ID) (
 	newest, err := snapshot.ReadEntry(s.Objects(), to)
 	if err != nil {
 		return nil, timeline.Explain(err)
+	}
+	if row, err := newest.RunRow(); err == nil && row.Parent == nil {
+		alone, err := neverShared(ctx, s, newest.Run)
+		if err != nil || alone {
+			return nil, err
+		}
 	}
 	with, paths := make(map[string]bool), make(map[string]bool)
 	var after objstore.ID // the files of a shared frame, whose changes since the frame before are to be found
@@ -77,6 +84,16 @@ func SharedSince(ctx context.Context, s *timeline.Store, from, to objstore.ID) (
 		return nil, nil //nolint:nilnil // nothing is shared
 	}
 	return &Shared{slices.Sorted(maps.Keys(with)), slices.Sorted(maps.Keys(paths))}, nil
+}
+
+// neverShared reports whether the index knows that no frame of a run has files that others may have changed.
+func neverShared(ctx context.Context, s *timeline.Store, run string) (bool, error) {
+	index, err := s.Details(ctx, run)
+	if err != nil {
+		return false, err
+	}
+	events, err := index.Events(ctx, sqliteindex.EventQuery{RunID: run, Types: []string{"FilesShared"}, Limit: 1})
+	return len(events) == 0, timeline.Explain(err)
 }
 
 // SharedWith returns the runs and sessions that were at work in the working copy when the files of a frame were made, or

@@ -32,7 +32,7 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 		whole := *run
 		whole.Frames, whole.older, whole.LeftOut = slices.Concat(run.older, run.Frames), nil, 0
 		out, err := Effects(ctx, &whole)
-		return out[min(run.LeftOut, len(out)):], err
+		return out[min(len(run.older), len(out)):], err
 	}
 	out := make([]Effect, len(run.Frames))
 	if len(out) == 0 {

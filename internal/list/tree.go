@@ -146,8 +146,9 @@ func TimelineOfFrames(ctx context.Context, s *timeline.Store, run string, number
 			return nil, timeline.Explain(err)
 		}
 		if counts.Dropped == 0 {
-			out := &RunTimeline{RunID: row.RunID, Status: row.Status, Branch: branchOf(row), All: counts.All, index: index, tip: row.Tip}
-			return out, out.readAmong(ctx, counts.First, counts.Last, numbers)
+			out := emptyTimeline(index, row)
+			out.All = counts.All
+			return &out, out.readAmong(ctx, counts.First, counts.Last, numbers)
 		}
 	}
 	tree, err := Timeline(ctx, s, row.RunID, TreeOptions{})
@@ -201,10 +202,6 @@ type timelineReader struct {
 // already in r.seen.
 func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree, error) {
 	r.seen[row.RunID] = true
-	frames, err := r.index.Frames(ctx, row.RunID)
-	if err != nil {
-		return Tree{}, err
-	}
 	list := r.index.Children
 	if r.opts.All {
 		list = r.index.AllChildren
@@ -213,16 +210,10 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 	if err != nil {
 		return Tree{}, err
 	}
-	out := Tree{
-		Timeline: RunTimeline{
-			RunID: row.RunID, Status: row.Status, Branch: branchOf(row), Frames: r.frames(frames),
-			index: r.index, tip: row.Tip,
-		},
-		Children: []Tree{},
+	out := Tree{Timeline: emptyTimeline(r.index, row), Children: []Tree{}}
+	if err := r.readFrames(ctx, &out.Timeline, row, children); err != nil {
+		return Tree{}, err
 	}
-	out.Timeline.All = len(out.Timeline.Frames)
-	addForks(out.Timeline.Frames, children)
-	out.Timeline.cut(r.opts.Limit, r.opts.SinceMs)
 	if !r.opts.Tree {
 		return out, nil
 	}
@@ -237,6 +228,66 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 		out.Children = append(out.Children, sub)
 	}
 	return out, nil
+}
+
+// emptyTimeline returns the timeline of a run, as yet without frames.
+func emptyTimeline(index *sqliteindex.Index, row sqliteindex.RunRow) RunTimeline {
+	return RunTimeline{RunID: row.RunID, Status: row.Status, Branch: branchOf(row), index: index, tip: row.Tip}
+}
+
+// readFrames sets the frames of a timeline, with the forks in children. With a limit, it reads of thousands of frames the newest, those on
+// which they are based, and those at which forks begin.
+func (r timelineReader) readFrames(ctx context.Context, run *RunTimeline, row sqliteindex.RunRow, children []sqliteindex.RunRow) error {
+	if r.opts.Limit > 0 && r.opts.SinceMs == 0 && row.LatestFrame >= fullTimeline {
+		counts, err := r.index.FrameCounts(ctx, row.RunID)
+		if err != nil {
+			return err
+		}
+		if from := counts.Last - int64(r.opts.Limit) + 1; counts.Dropped == 0 && from > counts.First {
+			return run.readNewest(ctx, counts, from, children)
+		}
+	}
+	frames, err := r.index.Frames(ctx, row.RunID)
+	if err != nil {
+		return err
+	}
+	run.Frames = r.frames(frames)
+	run.All = len(run.Frames)
+	addForks(run.Frames, children)
+	run.cut(r.opts.Limit, r.opts.SinceMs)
+	return nil
+}
+
+// readNewest sets the frames from a number on, and older to the few that tell of them. No frame was dropped.
+func (run *RunTimeline) readNewest(ctx context.Context, counts sqliteindex.FrameCounts, from int64, children []sqliteindex.RunRow) error {
+	var numbers []int64
+	for no := from; no <= counts.Last; no++ {
+		numbers = append(numbers, no)
+	}
+	for _, child := range children {
+		if child.ParentFrameNo != nil {
+			numbers = append(numbers, *child.ParentFrameNo)
+		}
+	}
+	if err := run.readAmong(ctx, counts.First, counts.Last, numbers); err != nil {
+		return err
+	}
+	asked := len(numbers)
+	for i := range run.Frames {
+		if f := &run.Frames[i]; f.FrameNo >= from && f.BasedOn != nil && *f.BasedOn < from-1 {
+			numbers = append(numbers, *f.BasedOn)
+		}
+	}
+	if len(numbers) > asked {
+		if err := run.readAmong(ctx, counts.First, counts.Last, numbers); err != nil {
+			return err
+		}
+	}
+	addForks(run.Frames, children)
+	at, _ := frameAt(run.Frames, from)
+	run.All, run.older, run.Frames = counts.All, run.Frames[:at:at], run.Frames[at:]
+	run.LeftOut = counts.All - len(run.Frames)
+	return nil
 }
 
 // frames returns the frames that the timeline shows. Without r.opts.All, it leaves out dropped frames. rows are

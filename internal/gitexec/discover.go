@@ -20,7 +20,7 @@ type Repo struct {
 
 // Discover returns the repository that git uses in the folder dir under env, which has the form of os.Environ.
 // Variables like GIT_DIR therefore have their effect, and git checks the owner of the repository (safe.directory).
-// Discover runs git twice at the same time.
+// Discover runs git twice at the same time, unless it remembers git's answers: see memory.
 //
 // If git fails, the error is an [*Error]. It wraps [ErrNoRepository] if there is no repository, and [ErrNoGit] if git
 // is not on PATH. It wraps [ErrUnknownFormat] if git does not know the repository's format, and [ErrGitTooOld] if
@@ -34,7 +34,15 @@ func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return Repo{}, err
 	}
-	return discover(ctx, Process{Dir: dir, Env: plainEnv(env)})
+	if repo, ok := recall(dir, env); ok {
+		return repo, nil
+	}
+	git := Process{Dir: dir, Env: plainEnv(env)}
+	repo, err := discover(ctx, git)
+	if err == nil {
+		remember(ctx, repo, git)
+	}
+	return repo, err
 }
 
 // DiscoverGitDir returns the repository with the git directory gitDir, or the one to which the file gitDir leads. Unlike

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -45,6 +46,10 @@ type answer struct {
 // ended, or git did not run, push returns the error of git unchanged.
 func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, error) {
 	process := p.t.process(p.args(chunk), p.settings())
+	if p.from != "" {
+		process.Options[0] = "--git-dir=" + p.from
+		process.Env = append(process.Env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1") // all of it is in the scratch folder's
+	}
 	stdout, _, err := process.Run(ctx)
 	if err == nil {
 		return parsePorcelain(stdout, "", chunk)

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -81,6 +82,15 @@ func (t *Transport) Push(ctx context.Context, remote string, moves []Move) ([]Ou
 		p.size = defaultChunk
 	}
 	p.settled = make(map[refs.Name]Outcome, len(moves))
+	if len(moves) >= manyMoves {
+		var err error
+		if p.from, err = t.scratchDir(ctx); err != nil {
+			return nil, err
+		}
+		if p.from != "" {
+			defer os.RemoveAll(p.from) //nolint:errcheck // the system cleans its folder of temporary files
+		}
+	}
 	err := p.each(ctx, moves)
 	if err == nil {
 		err = p.forgive(ctx)
@@ -98,6 +108,7 @@ func (t *Transport) Push(ctx context.Context, remote string, moves []Move) ([]Ou
 type pusher struct {
 	t         *Transport
 	remote    string
+	from      string                // the git directory to push from; "" for the repository's own
 	atomic    bool                  // false after the remote rejected an atomic push
 	size      int                   // number of moves in the next chunk
 	settled   map[refs.Name]Outcome // the outcomes so far

@@ -81,7 +81,8 @@ func (s *runCursor) stepLines(m *model, width int) (out []stepLine) {
 		out = append(out, stepLine{s.stepLine(m, i, width), i == s.step})
 	}
 	if len(s.run.Steps) == 0 { // a thread, or a run of another program
-		for i := range s.run.Shown {
+		const most = 200 // on either side of the cursor: no pane has more lines
+		for i := max(s.frame-most, 0); i < min(s.frame+most, len(s.run.Shown)); i++ {
 			out = append(out, stepLine{s.frameLine(m, i), i == s.frame})
 		}
 	}

@@ -65,8 +65,8 @@ test: ## the tests of the program: needs Go and git, and fetches jj with npm if 
 	@$(MAKE) --no-print-directory everyday
 
 # Two lanes run side by side: much of a test is waiting, and more take turns of the processor.
-ci: tools ## everything else that must pass at every commit: linters, the race detector, a newer git, Codex CLI, Smithers, LangGraph
-	@$(LANES) checks race newer-git test-smithers test-langgraph
+ci: tools ## everything else that must pass at every commit: linters, the race detector, a newer git, Codex CLI, Smithers, LangGraph, Chromium
+	@$(LANES) checks race newer-git test-smithers test-langgraph look
 
 checks: build vet tidy fmt-check man-check demo-check lint ## everything that must pass but the tests
 

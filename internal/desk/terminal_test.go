@@ -148,14 +148,32 @@ func TestTheViewInATerminal(t *testing.T) {
 	term.keys("Enter")
 	term.shows("Steps")
 
+	term.keys(":")
+	term.keys("fork r1:2 --label other", "Enter")
+	term.ends(back)
+	term.keys("Enter")
+	term.shows("from  2  other")
+	term.keys("c")
+	term.shows("Compare")
+	term.keys("q")
+	term.shows("Steps")
+
 	// Suspended and continued, it is drawn again.
 	term.keys("C-z")
 	term.shows("Stopped")
 	term.keys("fg", "Enter")
 	term.shows("Steps")
 	term.keys("q")
-	term.shows("Runs  1")
+	term.shows("Runs  2")
 	term.keys("q")
+	term.ends("#")
+
+	// A session of a coding agent has its turns.
+	term.repo.Write("prompt.json", `{"session_id":"s1","transcript_path":"none","hook_event_name":"UserPromptSubmit","prompt":"mend the tests"}`)
+	term.keys("clear; git smithers session hook claude UserPromptSubmit <prompt.json; git smithers tui @", "Enter")
+	term.shows("Turns")
+	term.shows("mend the tests")
+	term.keys("q", "q")
 	term.ends("#")
 	term.keys("stty -g >after; cmp before after && echo as-it-$((1))", "Enter")
 	term.shows("as-it-1")
@@ -163,12 +181,12 @@ func TestTheViewInATerminal(t *testing.T) {
 	// A signal ends it, also if its terminal goes, and leaves the terminal as it was.
 	for signal, status := range map[string]string{"-TERM": "status-143", "-HUP": "status-143"} {
 		term.keys("clear; git smithers tui; echo status-$?", "Enter")
-		term.shows("Runs  1")
+		term.shows("Runs  3")
 		require.NoError(t, exec.CommandContext(t.Context(), "pkill", signal, "-f", "git-smithers-desk tui --program "+filepath.Dir(filepath.Dir(term.socket))).Run())
 		term.shows(status)
 		term.keys("stty -g >after; cmp before after && echo as-before-$((1)); rm after", "Enter")
 		screen := term.shows("as-before-1")
-		assert.NotContains(t, screen, "Runs  1", "the screen before the view is back")
+		assert.NotContains(t, screen, "Runs  3", "the screen before the view is back")
 	}
 	term.repo.Git("fsck", "--strict")
 }

@@ -5,6 +5,7 @@ package list
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -65,6 +66,11 @@ type Branch struct {
 
 // Head returns the head of the fork at the newest entry that the list of forks knows, and not at one that was appended meanwhile.
 func (b *Branch) Head(s *timeline.Store) (*timeline.Head, error) { return HeadAt(s, b.RunID, b.tip) }
+
+// SameForks reports whether two lists have the same forks at the same entries.
+func SameForks(a, b []Branch) bool {
+	return slices.EqualFunc(a, b, func(x, y Branch) bool { return x.RunID == y.RunID && x.tip == y.tip })
+}
 
 // Runs returns all runs, newest first. It skips unreadable runs, with a warning for each.
 func Runs(ctx context.Context, s *timeline.Store) ([]RunInfo, error) {

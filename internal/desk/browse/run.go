@@ -27,6 +27,8 @@ type Run struct {
 	Effects []list.Effect    // of Shown
 
 	Courses map[string]string // the names of the forks of a session, by their ids
+
+	forks []list.Branch
 }
 
 // beside is how many frames on either side of the cursor a view needs at least.
@@ -41,14 +43,18 @@ func (r *Reader) Run(ctx context.Context, run string, near int64) (*Run, error) 
 	return r.runAt(ctx, head, near)
 }
 
-// RunSince reads a run as Run does, unless had is the run at the same entry, and has the frames around near: then the result is nil.
+// RunSince reads a run as Run does, unless had is the run at the same entry with the same forks, and has the frames around near: then the result is nil.
 // had may be nil.
 func (r *Reader) RunSince(ctx context.Context, run string, near int64, had *Run) (*Run, error) {
 	if had == nil {
 		return r.Run(ctx, run, near)
 	}
+	forks, err := list.Branches(ctx, r.Store, had.Row.ID)
+	if err != nil {
+		return nil, err
+	}
 	at, err := r.Store.At(ctx, timeline.Address{Run: had.Row.ID, Frame: snapshot.NoFrame})
-	if err != nil || at.Entry.ID == had.Entry.ID && had.Covers(near) {
+	if err != nil || at.Entry.ID == had.Entry.ID && had.Covers(near) && list.SameForks(forks, had.forks) {
 		return nil, err
 	}
 	head, err := r.Store.HeadOf(at)
@@ -81,6 +87,10 @@ func (run *Run) Gap(from, to int) bool {
 
 // runAt reads the run of head at the entry that head knows.
 func (r *Reader) runAt(ctx context.Context, head *timeline.Head, near int64) (*Run, error) {
+	forks, err := list.Branches(ctx, r.Store, head.Row().ID)
+	if err != nil {
+		return nil, err
+	}
 	sum, err := runpage.Read(ctx, r.Store, head, r.Now())
 	if err != nil {
 		return nil, err
@@ -103,7 +113,7 @@ func (r *Reader) runAt(ctx context.Context, head *timeline.Head, near int64) (*R
 	if err != nil {
 		return nil, err
 	}
-	out := &Run{Summary: sum, Head: head, Shown: shown.Frames}
+	out := &Run{Summary: sum, Head: head, Shown: shown.Frames, forks: forks}
 	if out.Effects, err = list.Effects(ctx, shown); err != nil {
 		return nil, timeline.Explain(err)
 	}

@@ -43,7 +43,8 @@ func (r *Reader) Run(ctx context.Context, run string, near int64) (*Run, error) 
 	return r.runAt(ctx, head, near)
 }
 
-// RunSince reads a run as Run does, unless had is the run at the same entry with the same forks, and has the frames around near: then the result is nil.
+// RunSince reads a run as Run does, unless had is the run at the same entry with the same forks, nothing runs, and has the frames around near:
+// then the result is nil.
 // had may be nil.
 func (r *Reader) RunSince(ctx context.Context, run string, near int64, had *Run) (*Run, error) {
 	if had == nil {
@@ -54,7 +55,8 @@ func (r *Reader) RunSince(ctx context.Context, run string, near int64, had *Run)
 		return nil, err
 	}
 	at, err := r.Store.At(ctx, timeline.Address{Run: had.Row.ID, Frame: snapshot.NoFrame})
-	if err != nil || at.Entry.ID == had.Entry.ID && had.Covers(near) && list.SameForks(forks, had.forks) {
+	moves := had.Row.Status == snapshot.RunRunning && !had.Stale // what runs takes longer, or nobody runs it any more
+	if err != nil || at.Entry.ID == had.Entry.ID && !moves && had.Covers(near) && list.SameForks(forks, had.forks) {
 		return nil, err
 	}
 	head, err := r.Store.HeadOf(at)

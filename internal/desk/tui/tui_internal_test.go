@@ -187,11 +187,7 @@ func TestTheListOfRunsShowsWhatNeedsSomebodyFirst(t *testing.T) {
 	v.golden("runs-failed")
 	v.press("/", "r", "e", "l", "enter")
 	assert.Contains(t, v.screen(), "2 of 3")
-	v.press("esc", "/")
-	for _, letter := range "status:failed -rel" {
-		v.press(string(letter))
-	}
-	v.press("enter")
+	v.press("esc", "/", "status:failed -rel", "enter")
 	assert.Contains(t, v.screen(), "1 of 3")
 	v.press("esc", "?")
 	v.golden("help")

@@ -126,15 +126,33 @@ func newMemory(ctx context.Context, gitDir string, key []string, fresh string, g
 	return data
 }
 
-// isPlain reports whether configuration names no further files, and no other top folder.
+// isPlain reports whether configuration names no further files, no other top folder, and nothing that looks like a credential.
 func isPlain(config Config) bool {
-	for key := range config {
-		if strings.HasPrefix(key, "include.") || strings.HasPrefix(key, "includeif.") || key == "core.worktree" || key == "extensions.worktreeconfig" {
+	for key, values := range config {
+		if looksSecret(key, values) || strings.HasPrefix(key, "include.") || strings.HasPrefix(key, "includeif.") || key == "core.worktree" || key == "extensions.worktreeconfig" {
 			return false
 		}
 	}
 	bare, err := config.Bool("core.bare", false)
 	return err == nil && !bare
+}
+
+// looksSecret reports whether a setting may hold a credential. The user's own configuration is not to be copied into a repository with one: a
+// copy of the folder would have it.
+func looksSecret(key string, values []string) bool {
+	if strings.HasPrefix(key, "credential.") && strings.HasSuffix(key, ".helper") && slices.ContainsFunc(values, func(helper string) bool { return strings.HasPrefix(helper, "!") }) {
+		return true // a script
+	}
+	for _, word := range []string{"token", "password", "passwd", "secret", "extraheader", "apikey", "cookie"} {
+		if strings.Contains(strings.ToLower(key), word) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(append(slices.Clip(values), key), func(text string) bool {
+		_, rest, found := strings.Cut(text, "://")
+		host, _, _ := strings.Cut(rest, "/")
+		return found && strings.Contains(host, "@") && strings.Contains(host, ":") && !strings.HasPrefix(text, "ssh://")
+	})
 }
 
 // plainGitDir returns the .git folder that git finds in a folder or above it if nothing leads elsewhere, or "". dir is absolute and without

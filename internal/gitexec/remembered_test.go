@@ -115,6 +115,20 @@ func TestConfigurationThatNamesFilesIsNotRemembered(t *testing.T) {
 	a.answers(true, "demo.key", "2")
 }
 
+func TestConfigurationWithACredentialIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	a := newAsked(t)
+	for key, value := range map[string]string{
+		"http.https://host.example/.extraHeader": "Authorization: x", "remote.origin.url": "https://me:pass@host.example/r", "credential.helper": "!echo password=x", "demo.apiToken": "x",
+	} {
+		a.repo.Git("config", key, value)
+		a.settle()
+		a.answers(true, key, value)
+		assert.NoFileExists(t, filepath.Join(a.repo.GitDir, "smithers", "git"), key)
+		a.repo.Git("config", "--unset", key)
+	}
+}
+
 func TestTheRepositoryOfAnotherUserIsAskedOfGit(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

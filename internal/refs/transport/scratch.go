@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // manyMoves is the number of moves from which on a push goes through a scratch git directory. git looks through all refs of its git
@@ -32,6 +33,7 @@ func (t *Transport) scratchDir(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	removeLeft(folder, dir)
 	err = errors.Join(os.MkdirAll(filepath.Join(dir, "objects", "info"), 0o700), os.Mkdir(filepath.Join(dir, "refs"), 0o700))
 	for name, text := range map[string]string{
 		"HEAD":                    "ref: refs/heads/none\n",
@@ -44,6 +46,23 @@ func (t *Transport) scratchDir(ctx context.Context) (string, error) {
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
 	return dir, nil
+}
+
+// longestPush is how old a scratch folder is at least whose push was killed.
+const longestPush = 24 * time.Hour
+
+// removeLeft removes the scratch folders of pushes that were killed. fresh is a folder that was just made.
+func removeLeft(folder, fresh string) {
+	now, err := os.Stat(fresh)
+	if err != nil {
+		return
+	}
+	all, _ := filepath.Glob(filepath.Join(folder, "push-*"))
+	for _, old := range all {
+		if info, err := os.Stat(old); err == nil && now.ModTime().Sub(info.ModTime()) > longestPush {
+			_ = os.RemoveAll(old) // else the next push tries again
+		}
+	}
 }
 
 // configText returns configuration, as git config --list -z prints it, as a file with the same order. The values of included files are among

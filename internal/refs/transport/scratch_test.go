@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,10 @@ func TestAPushOfManyRefsGoesByTheUsersConfiguration(t *testing.T) {
 	w := newWorld(t, 30)
 	w.Git("config", "url."+w.origin.Dir+".insteadOf", "short:")
 	w.Git("config", "--global", "remote.there.url", "short:")
+	killed := filepath.Join(w.GitDir, "smithers", "tmp", "push-killed")
+	require.NoError(t, os.MkdirAll(killed, 0o700))
+	old := time.Now().Add(-48 * time.Hour)
+	require.NoError(t, os.Chtimes(killed, old, old))
 	outcomes, err := open(t, w.Repo, nil).Push(t.Context(), "there", frames(t, w.commits))
 	require.NoError(t, err)
 	for _, status := range statuses(outcomes) {

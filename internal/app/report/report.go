@@ -70,7 +70,7 @@ type Run struct {
 	Together         *summary.Code // changes made while several steps ran in one working copy, which no row has; nil if there are none
 	Shared           *Sharing      // nil if nobody else was at work in the same folder
 	Axis             summary.Axis
-	Graph            *Graph // nil if there is none to draw
+	Graph            *Graph // nil if a drawing would say no more than the table
 	Parts            []*Part
 	MoreParts        int      // parts that are left out whole
 	Unread           []string // what else is left out, in words

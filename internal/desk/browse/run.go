@@ -131,7 +131,7 @@ func (r *Reader) runAt(ctx context.Context, head *timeline.Head, near int64) (*R
 }
 
 // Log returns the log of an attempt: the live one while it runs here, else the stored one. The text has the control characters of the
-// program. known is false if there is none yet.
+// program. known is false if the attempt has no log yet.
 func (r *Reader) Log(run *Run, a *summary.Attempt) (text string, known bool, err error) {
 	if a.State == snapshot.AttemptInProgress {
 		if text := claim.LiveLogsOf(r.Store, run.Row.ID).Last(snapshot.AttemptKey(a.NodeID, a.Iteration, a.Number)); text != "" {

@@ -54,7 +54,7 @@ func (s *runScreen) goToChange(m *model, by int) tea.Cmd {
 	return nil
 }
 
-// nothingThere says that a jump has no place to go to.
+// nothingThere is the note of a jump that finds nothing.
 const nothingThere = "there is none in this direction"
 
 // goToFailure moves the cursor to the next frame in a direction at which an attempt failed.

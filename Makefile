@@ -34,7 +34,7 @@ MEETINGS := ./internal/engine ./objstore ./refs ./internal/refs/... $(patsubst %
 ALONE := ^Test(AFlippedBit|AMergeThatMeetsAFault|APackThatGitHas|ASealThatSpares|FilesThatGit|LargeFilesAre|LooseObjectsGo|MergeAfterGC|MergeMakesOne|PacksOfTheFuture|PlanMerge|SealingAPack|TheNewestVersion|ThePacksStayFew|ValuesThatChange|WhatIsTooLarge)
 
 # Tests that a soak alone runs: they take long, and others show nearly the same.
-LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|TakesTheSignals)|^TestLangGraph$$/^(newest|together|import)$$
+LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|TakesTheSignals)|^TestLangGraph$$/^(newest|together|questions|import)$$
 
 # The scripts that run with the newer git, too. A soak runs all of them with it.
 NEWER_SCRIPTS ?= ^TestScript$$/^(code-(git|jj|none|rebase|worktrees)|fetch|git|land|plain-git|push|repositories)

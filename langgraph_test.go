@@ -78,14 +78,18 @@ func langGraphTests(t *testing.T, client string, args ...string) {
 // threads to a remote, where they are joined, and imports threads of the SqliteSaver.
 func TestLangGraph(t *testing.T) {
 	client := langGraphClient(t, "langgraph")
-	t.Run("suite", func(t *testing.T) { langGraphSpecs(t, client, "validation", "rules", "commands", "examples") })
+	t.Run("suite", func(t *testing.T) { langGraphSpecs(t, client, "validation", "rules", "log", "commands", "examples") })
 	t.Run("package", func(t *testing.T) { usesLangGraphPackage(t, client) })
 	t.Run("newest", func(t *testing.T) { // LONG of the Makefile leaves this part and the next two to a soak
 		langGraphSpecs(t, langGraphClient(t, "langgraph-newest"), "rules", "commands", "examples")
 	})
 	t.Run("together", func(t *testing.T) {
 		langGraphSpecs(t, client, "faults", "handoff")
-		langGraphSpecs(t, langGraphClient(t, "langgraph-newest"), "validation", "faults", "handoff")
+		langGraphSpecs(t, langGraphClient(t, "langgraph-newest"), "validation", "log", "faults", "handoff")
+	})
+	t.Run("questions", func(t *testing.T) {
+		t.Setenv("GIT_SMITHERS_CALL_LOG", "0") // each put waits for its answer
+		langGraphSpecs(t, client, "validation", "rules", "faults")
 	})
 	t.Run("import", func(t *testing.T) {
 		modules, err := filepath.Abs(filepath.Join(".tools", "langgraph-sqlite", "node_modules"))

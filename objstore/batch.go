@@ -16,7 +16,6 @@ type Batch struct {
 	order   []batchObject
 	bytes   int64 // of the objects in memory
 	flushed bool  // Flush has written packs whose names may not be on stable storage
-	synced  bool  // the bytes of the pack are put on stable storage, also in a Relaxed store
 }
 
 // batchObject is an object of a Batch, in memory or in a file.
@@ -77,12 +76,19 @@ func (o batchObject) read() (object, error) {
 	return o.file.read()
 }
 
-// Sync makes Commit put the bytes of the pack on stable storage, also if the store is [Relaxed], before it calls moveRefs. After a
-// power cut, the refs then name no object that is missing.
-func (b *Batch) Sync() { b.synced = true }
-
 // Len returns the number of objects that were added since the last Commit or Flush.
 func (b *Batch) Len() int { return len(b.order) }
+
+// Shorten drops the objects that were added after the first n, as if they had not been added.
+func (b *Batch) Shorten(n int) {
+	for _, o := range b.order[n:] {
+		delete(b.objects, o.id)
+		if o.file == nil {
+			b.bytes -= int64(len(o.data))
+		}
+	}
+	b.order = b.order[:n]
+}
 
 // Bytes returns the total size in bytes of the objects in memory that were added since the last Commit or Flush.
 // Objects in files do not count.
@@ -177,7 +183,7 @@ func (b *Batch) write(ctx context.Context, syncName bool) (release func(), err e
 		return nil, err
 	}
 	defer s.life.RUnlock()
-	staged, err := s.packs.stage(ctx, len(b.order), b.synced || s.opts.Fsync == Durable, time.Time{}, b.fill)
+	staged, err := s.packs.stage(ctx, len(b.order), s.opts.Fsync == Durable, time.Time{}, b.fill)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,6 @@ type Options struct {
 type Store struct {
 	opts       Options
 	cache      *cache
-	held       heldObjects
 	temp       *tempDir
 	main       *objectDir
 	packs      *packMaker
@@ -178,7 +177,7 @@ func (s *Store) Begin() *Batch {
 }
 
 // Get returns the kind and the bytes of an object, verified against its id. The bytes are shared and must not
-// be changed. Get looks in held batches, in packs, among loose objects and in alternates. If there is no copy, the error wraps
+// be changed. Get looks in packs, among loose objects and in alternates. If there is no copy, the error wraps
 // [ErrNotFound]. If every copy is damaged, or the object has more than MaxObject bytes, the error is a
 // [*CorruptError].
 func (s *Store) Get(id ID) (Kind, []byte, error) { return s.GetAtMost(id, s.opts.MaxObject) }
@@ -187,9 +186,6 @@ func (s *Store) Get(id ID) (Kind, []byte, error) { return s.GetAtMost(id, s.opts
 // the error is a [*CorruptError]. GetAtMost checks the size before it takes memory for the object or for bases
 // of deltas.
 func (s *Store) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
-	if o, ok := s.held.get(id, min(limit, s.opts.MaxObject)); ok {
-		return o.kind, o.data, nil
-	}
 	return s.getThrough(s.cache, id, limit)
 }
 

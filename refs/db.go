@@ -25,8 +25,6 @@ const (
 	FailRefsLocked     = "refs-locked"     // all refs are locked and have their expected values; no ref has moved
 	FailBetweenRenames = "between-renames" // before each ref but the first moves; not called with native git
 	FailRefsDone       = "refs-done"       // all refs have moved
-	FailGuardLocked    = "guard-locked"    // all refs are locked; the logs were not looked at yet
-	FailGuardScanned   = "guard-scanned"   // no log has an entry that would be lost; no ref has moved
 )
 
 // defaultPatience is the default value of Options.Patience. git pack-refs holds the lock of the packed refs while it
@@ -81,21 +79,11 @@ type DB struct {
 	format  formatWatch // looked at before and after each write
 	packing sync.Mutex  // held by PackIfMany
 	touched touchedRuns // the runs whose frames this DB wrote
-	logs    Logs        // nil if there are none: see Watch
 }
 
-// transaction is a number of updates that are made together.
-type transaction struct {
-	updates []Update
-	// guard is called when all refs are locked and have their expected values. If it returns an error, no ref moves.
-	guard func() error
-	// shared means that other processes may move the same refs to the same values at the same time.
-	shared bool
-}
-
-// A writer makes all updates of a transaction, in order, or none of them. Only one goroutine calls a writer at a time.
+// A writer makes all updates, in order, or none of them. Only one goroutine calls a writer at a time.
 type writer interface {
-	apply(ctx context.Context, tx transaction) error
+	apply(ctx context.Context, updates []Update) error
 	close() error
 }
 
@@ -141,8 +129,7 @@ func (db *DB) Close() error {
 // Apply makes all updates or none. It makes the updates in order: after a crash or an I/O error, only the first updates
 // may have been made. After any other error, no ref has moved. Each New must be an object of the repository that is
 // already on stable storage. After Apply, a tip and a frame ref that moved to the same value may share one file, so
-// neither file may be written in place. If a log has entries that a tip must get first, Apply publishes them (see [DB.Watch]), so
-// the tip has another value than expected.
+// neither file may be written in place.
 //
 // If a ref does not have its Old value, the error is a *ConflictError. If a ref's file is invalid, the error is a
 // *BrokenError. ErrLocked means that another process held a lock for longer than Options.Patience. ErrObstructed
@@ -150,27 +137,6 @@ func (db *DB) Close() error {
 // moved the refs to another format, or is about to: no ref has moved, or git may have left the moves out. If ctx ends before the refs
 // have moved, Apply returns the error of ctx.
 func (db *DB) Apply(ctx context.Context, updates ...Update) error {
-	wait := newWaiter(ctx, db.opts.Patience)
-	defer wait.stop()
-	for try := 0; ; try++ {
-		err := db.transact(ctx, transaction{updates: updates, guard: func() error { return db.guard(updates, try > 0) }})
-		if !errors.Is(err, ErrPending) {
-			return err
-		}
-		if try > 1 { // the log's writer lets a second try go first
-			if err := wait.wait("entries are logged all the time"); err != nil {
-				return err
-			}
-		}
-		if err := db.logs.Publish(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// transact makes all updates of a transaction or none, as Apply does.
-func (db *DB) transact(ctx context.Context, tx transaction) error {
-	updates := tx.updates
 	if err := checkUpdates(updates); err != nil || len(updates) == 0 {
 		return err
 	}
@@ -183,11 +149,11 @@ func (db *DB) transact(ctx context.Context, tx transaction) error {
 	}
 	err := errStepBack
 	if !db.opts.NativeOnly {
-		err = db.files.apply(ctx, tx)
+		err = db.files.apply(ctx, updates)
 	}
 	native := errors.Is(err, errStepBack)
 	if native {
-		err = db.native.apply(ctx, tx)
+		err = db.native.apply(ctx, updates)
 	}
 	if changed := db.format.check(); changed != nil {
 		return changed // git may have moved the refs without these, and any other error follows from that

@@ -19,7 +19,6 @@ func (db *DB) Settle(ctx context.Context, name Name) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	db.flush(ctx, name)
 	update := []Update{{Name: name}}
 	return syncFolders(db.opts.FS, append(db.reader.folders(update), db.reader.foldersAbove(update)...))
 }

@@ -39,8 +39,7 @@ func (w *fileWriter) close() error {
 
 // apply makes updates in one transaction, and waits for locks of other processes (see patiently). It returns
 // errStepBack if native git must make the transaction.
-func (w *fileWriter) apply(ctx context.Context, tx transaction) error {
-	updates := tx.updates
+func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
 	if w.rules.stepBack(updates) {
 		return errStepBack
 	}
@@ -51,22 +50,14 @@ func (w *fileWriter) apply(ctx context.Context, tx transaction) error {
 	for i, u := range updates {
 		contents[i] = u.New.String()
 	}
-	return w.db.patiently(ctx, updates, func() error { return w.once(tx, contents) })
+	return w.db.patiently(ctx, updates, func() error { return w.once(updates, contents) })
 }
 
-// once tries once to make the updates of a transaction. contents[i] is the text that the file of updates[i] gets. If
+// once tries once to make the updates. contents[i] is the text that the file of updates[i] gets. If
 // another process holds a lock, the error is a *heldError. If a ref does not permit its update, the error is that of
-// verify, and then that of guard. If git moves the refs to another format, the error wraps ErrUnsupported. After these errors, no ref has moved. After an error of a rename, the first refs may have moved.
-func (w *fileWriter) once(tx transaction, contents []string) (err error) {
-	updates := tx.updates
+// verify. If git moves the refs to another format, the error wraps ErrUnsupported. After these errors, no ref has moved. After an error of a rename, the first refs may have moved.
+func (w *fileWriter) once(updates []Update, contents []string) (err error) {
 	held := w.db.newLocks()
-	if tx.shared {
-		held.proof = w.owner.proof()
-		if err := held.makeProof(); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, held.removeProof()) }()
-	}
 	// If this process dies, the note tells other processes that the locks are dead.
 	if err := w.owner.note(updates, contents); err != nil {
 		return err
@@ -81,9 +72,6 @@ func (w *fileWriter) once(tx transaction, contents []string) (err error) {
 		}
 	}
 	if err := w.verify(updates); err != nil {
-		return err
-	}
-	if err := tx.guard(); err != nil {
 		return err
 	}
 	if err := held.finish(w.db.opts.Fsync, !w.db.opts.LateNames); err != nil {

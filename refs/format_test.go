@@ -33,8 +33,6 @@ func TestNothingIsWrittenAfterAMigration(t *testing.T) {
 		} {
 			require.ErrorIs(t, db.Apply(t.Context(), update), refs.ErrUnsupported)
 		}
-		_, _, _, err := db.Look(tip)
-		require.ErrorIs(t, err, refs.ErrUnsupported, "nor is an entry logged")
 		assert.Equal(t, before, names(t, filepath.Join(repo.Dir, ".git", "refs")))
 		assert.Equal(t, ids[0].String(), repo.Git("rev-parse", string(tip)))
 		repo.Git("refs", "verify", "--strict")

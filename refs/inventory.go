@@ -45,7 +45,6 @@ type Inventory struct {
 // Inventory reads everything in the folders of this program's refs, all of packed-refs, and the files of all
 // other refs. It changes nothing.
 func (db *DB) Inventory(ctx context.Context) (*Inventory, error) {
-	db.flush(ctx, "")
 	found := &Inventory{}
 	dead, err := db.deadLocks()
 	if err != nil {

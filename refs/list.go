@@ -38,7 +38,6 @@ func (db *DB) Frames(ctx context.Context, run string) ([]FrameRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.flush(ctx, Name(tipPrefix+component))
 	leaves, err := db.reader.list(ctx, prefix+component+"/", func(leaf string) bool {
 		_, ok := parseFrame(leaf)
 		return ok
@@ -59,7 +58,6 @@ func (db *DB) Tips(ctx context.Context) ([]TipRef, error) { return db.tips(ctx, 
 // tips returns the refs directly in folder whose last component is the ref component of a run, sorted by name. If
 // some refs are broken, it returns the others and an error that wraps ErrBroken.
 func (db *DB) tips(ctx context.Context, folder string) ([]TipRef, error) {
-	db.flush(ctx, "")
 	leaves, err := db.reader.list(ctx, folder, isComponent)
 	tips := make([]TipRef, len(leaves))
 	for i, l := range leaves {

@@ -22,11 +22,6 @@ type heldLocks struct {
 	reader reader
 	format *formatWatch
 	locks  []heldLock
-
-	// proof is the path of a file of the owner's that all locks are links to, or "" (see owner.proof). proved is the file,
-	// open, until the first lock.
-	proof  string
-	proved fsx.File
 }
 
 // newLocks returns the locks of a new attempt, of which none is held yet.
@@ -50,13 +45,7 @@ func (h *heldLocks) take(name Name, content string) error {
 	path := h.reader.path(name)
 	linked, err := h.linkLock(name, path, content)
 	var file fsx.File
-	written := linked
-	switch {
-	case err != nil || linked:
-	case h.proved != nil:
-		written = true
-		file, err = h.proveLock(path, content)
-	default:
+	if err == nil && !linked {
 		file, err = h.createLock(path)
 	}
 	if errors.Is(err, syscall.ENOTDIR) {
@@ -66,42 +55,11 @@ func (h *heldLocks) take(name Name, content string) error {
 		return err
 	}
 	h.locks = append(h.locks, heldLock{name: name, path: path, content: content, file: file})
-	if written {
+	if linked {
 		return nil
 	}
 	_, err = file.Write([]byte(content + "\n"))
 	return err
-}
-
-// makeProof makes the file at h.proof, over what an earlier transaction may have left there.
-func (h *heldLocks) makeProof() (err error) {
-	if err := h.fs.Remove(h.proof); err != nil && !isNoFile(err) {
-		return err
-	}
-	h.proved, err = h.fs.OpenFile(h.proof, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	return err
-}
-
-// removeProof removes the file at h.proof, when no lock is a link to it any more.
-func (h *heldLocks) removeProof() (err error) {
-	if h.proved != nil {
-		err = h.proved.Close()
-	}
-	return errors.Join(err, h.fs.Remove(h.proof))
-}
-
-// proveLock makes the first lock of h, as a link to h.proof, which gets the content of the lock. It returns the open file. The errors
-// are those of makeLock.
-func (h *heldLocks) proveLock(path, content string) (fsx.File, error) {
-	if _, err := h.proved.WriteAt([]byte(content+"\n"), 0); err != nil {
-		return nil, err
-	}
-	if err := h.makeLock(path, func() error { return h.fs.Link(h.proof, path+lockSuffix) }); err != nil {
-		return nil, err
-	}
-	file := h.proved
-	h.proved = nil
-	return file, nil
 }
 
 // linkLock makes the lock of a frame ref a hard link to an earlier lock with the same content (decision 42). path is

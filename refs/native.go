@@ -55,8 +55,8 @@ func (w *nativeWriter) close() error {
 }
 
 // apply makes updates in one transaction of git, and waits for locks of other processes (see patiently).
-func (w *nativeWriter) apply(ctx context.Context, tx transaction) error {
-	return w.db.patiently(ctx, tx.updates, func() error { return w.attempt(ctx, tx.updates, tx.guard) })
+func (w *nativeWriter) apply(ctx context.Context, updates []Update) error {
+	return w.db.patiently(ctx, updates, func() error { return w.attempt(ctx, updates) })
 }
 
 // attempt tries to make updates in one transaction of git:
@@ -66,7 +66,7 @@ func (w *nativeWriter) apply(ctx context.Context, tx transaction) error {
 //   - If git refused the transaction for another reason, the error names the ref that is broken, has another value or
 //     obstructs an update. If there is no such ref, it is git's error.
 //   - If ctx ended before git moved a ref, the error is that of ctx.
-func (w *nativeWriter) attempt(ctx context.Context, updates []Update, guard func() error) error {
+func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	for restarts := 0; ; restarts++ {
 		// Check for broken refs first: git would write through a symbolic ref, and git reports other broken refs
 		// only in its messages.
@@ -75,7 +75,7 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update, guard func
 				return err
 			}
 		}
-		err := w.once(ctx, updates, guard)
+		err := w.once(ctx, updates)
 		var failure *childError
 		if !errors.As(err, &failure) {
 			return err
@@ -86,7 +86,7 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update, guard func
 				return err
 			}
 			if len(left) < len(updates) { // some refs have moved, so the transaction must be completed
-				return w.apply(context.WithoutCancel(ctx), transaction{updates: left, guard: guard})
+				return w.apply(context.WithoutCancel(ctx), left)
 			}
 		}
 		// No ref has moved.
@@ -120,9 +120,9 @@ func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 }
 
 // once makes updates in one transaction of git, and starts a child if necessary. If git refused the transaction or
-// died, the error is a *childError. If a locked ref does not have its expected value, the error is that of check, and
-// then that of guard. If ctx ends, the child ends too.
-func (w *nativeWriter) once(ctx context.Context, updates []Update, guard func() error) error {
+// died, the error is a *childError. If a locked ref does not have its expected value, the error is that of check. If ctx ends, the child
+// ends too.
+func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	if w.child != nil && w.child.used >= childLife {
 		if err := w.close(); err != nil {
 			return err
@@ -138,9 +138,6 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update, guard func() 
 		// git assumes that packed-refs is unchanged if its size, inode and modification second are the same, so
 		// git may have compared old values. The refs are locked now, so read them again.
 		if err := w.db.reader.check(updates); err != nil {
-			return err
-		}
-		if err := guard(); err != nil {
 			return err
 		}
 		return w.db.opts.Failpoint(FailRefsLocked)

@@ -110,14 +110,6 @@ func (o *owner) isCurrent() bool {
 	return errors.Join(err1, err2, err3) == nil && os.SameFile(locked, open) && os.SameFile(open, named)
 }
 
-// proofSuffix is the end of the name of a proof.
-const proofSuffix = ".proof"
-
-// proof returns the path of a file that exists while the DB makes a transaction that other processes may be making, too: the content
-// of a lock then does not show whose the lock is. All locks of the transaction are hard links to the file. It is made before the note,
-// and removed after the note is cleared.
-func (o *owner) proof() string { return o.path + proofSuffix }
-
 // note writes into the owner file that the DB will create the locks of updates. contents[i] is the content of the lock
 // of updates[i]. The caller must call note before it creates the first lock, so that another process can remove the
 // locks if this process dies.

@@ -101,7 +101,6 @@ func (db *DB) Resolve(ctx context.Context, name Name) (objstore.ID, error) {
 	if err := name.check(); err != nil {
 		return objstore.ID{}, err
 	}
-	db.flush(ctx, name)
 	id, err := db.reader.resolve(name)
 	if err == nil && id.IsZero() {
 		err = fmt.Errorf("%w: %s", ErrNotFound, name)

@@ -55,14 +55,6 @@ func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn m
 		if own := db.files.owner; own != nil && path == own.path || !strings.Contains(name, "-") {
 			continue // the owner file of this DB, or not an owner file
 		}
-		if owner, isProof := strings.CutSuffix(path, proofSuffix); isProof {
-			if _, err := os.Lstat(owner); errors.Is(err, fs.ErrNotExist) {
-				if err := db.removeProof(path); err != nil {
-					return removed, nil, err
-				}
-			}
-			continue
-		}
 		n, err := db.removeOwner(path, seen, torn)
 		if err != nil {
 			return removed, nil, err
@@ -96,7 +88,7 @@ func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (remov
 	}
 	left := false
 	for _, noted := range parseNote(string(note)) {
-		state, err := db.removeNoted(noted, path+proofSuffix, seen, torn)
+		state, err := db.removeNoted(noted, seen, torn)
 		if err != nil {
 			return removed, err
 		}
@@ -109,18 +101,7 @@ func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (remov
 	if err := db.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return removed, err
 	}
-	return removed, db.removeProof(path + proofSuffix) // last: without it, the note would mean other locks, too
-}
-
-// removeProof removes the proof at path, if it is there. Its owner file is gone.
-func (db *DB) removeProof(path string) error {
-	if _, err := os.Lstat(path); err != nil {
-		return nil //nolint:nilerr // there is none
-	}
-	if err := db.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return removed, nil
 }
 
 // staleState is the result of removeNoted.
@@ -130,9 +111,8 @@ type staleState struct {
 }
 
 // removeNoted removes the lock that a dead owner noted. It does nothing if the lock is missing or belongs to another
-// program or, if the dead owner has a proof (see owner.proof), if the lock is not a link to this file. It keeps an incomplete lock that is not in seen or has changed since, and adds the lock to torn: see
-// removeStaleLocks.
-func (db *DB) removeNoted(noted notedLock, proof string, seen, torn map[string]fs.FileInfo) (staleState, error) {
+// program. It keeps an incomplete lock that is not in seen or has changed since, and adds the lock to torn: see removeStaleLocks.
+func (db *DB) removeNoted(noted notedLock, seen, torn map[string]fs.FileInfo) (staleState, error) {
 	path := db.reader.path(noted.name) + lockSuffix
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -140,9 +120,6 @@ func (db *DB) removeNoted(noted notedLock, proof string, seen, torn map[string]f
 			err = nil
 		}
 		return staleState{}, err
-	}
-	if made, err := os.Lstat(proof); err == nil && !os.SameFile(made, info) {
-		return staleState{}, nil // another process makes the same transaction
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -142,38 +142,3 @@ func TestALockOfTheDeadIsRemovedThoughSomebodyElseLookedAtItAtFirst(t *testing.T
 	refstest.Want(t, repo, db, tip, id)
 	assert.NoFileExists(t, note)
 }
-
-// Two processes can make the same publication. A lock of the dead one goes, a lock of the living one with the same content stays.
-func TestTheProofOfADeadOwnerShowsWhichLockWasIts(t *testing.T) {
-	t.Parallel()
-	for name, its := range map[string]bool{"its lock": true, "another's with the same content": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			repo := refstest.New(t)
-			tip := refstest.RefPath(repo, refstest.Tip(t, "run"))
-			owner := filepath.Join(repo.GitDir, "smithers", "locks", "1-00000000")
-			content := refstest.Objects(t, repo, 1)[0].String()
-			for path, text := range map[string]string{
-				owner: "locks\n" + content + " refs/smithers/_tip/run\nend\n", owner + ".proof": content + "\n",
-			} {
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
-				require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
-			}
-			require.NoError(t, os.MkdirAll(filepath.Dir(tip), 0o777))
-			if its {
-				require.NoError(t, os.Link(owner+".proof", tip+".lock"))
-			} else {
-				require.NoError(t, os.WriteFile(tip+".lock", []byte(content+"\n"), 0o666))
-			}
-			require.NoError(t, refstest.Open(t, repo, func(*refs.Options) {}).RecoverLocks(t.Context()))
-			if its {
-				assert.NoFileExists(t, tip+".lock")
-			} else {
-				assert.FileExists(t, tip+".lock")
-				require.NoError(t, os.Remove(tip+".lock"))
-			}
-			assert.NoFileExists(t, owner)
-			assert.NoFileExists(t, owner+".proof")
-		})
-	}
-}

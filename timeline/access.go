@@ -1,13 +1,10 @@
 package timeline
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/owner"
-	"github.com/git-smithers/git-smithers/internal/writeahead"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
@@ -32,23 +29,6 @@ func (s *Store) Objects() *objstore.Store { return s.objects }
 
 // Refs returns the repository's refs.
 func (s *Store) Refs() *refs.DB { return s.refs }
-
-// Tip returns the newest entry of a run, also if this process has acknowledged the entry and the run's ref does not reach it yet. Unlike
-// [refs.DB.Resolve], it does not move the ref first. If the run does not exist, the error wraps refs.ErrNotFound.
-func (s *Store) Tip(ctx context.Context, tip refs.Name) (objstore.ID, error) {
-	return s.logs.Tip(ctx, tip)
-}
-
-// PublishLogged moves the runs' refs to what other processes have acknowledged since the store was opened. A process that looks at runs
-// again and again calls it before each look. Errors are warnings.
-func (s *Store) PublishLogged(ctx context.Context) {
-	if err := s.logs.PublishOthers(ctx); err != nil {
-		s.WarnOnce(fmt.Errorf("entries wait in a write-ahead log and were not published: %w", err))
-	}
-}
-
-// LeftInLogs moves the runs' refs as PublishLogged does, and returns what stays in the logs.
-func (s *Store) LeftInLogs(ctx context.Context) ([]writeahead.Left, error) { return s.logs.Left(ctx) }
 
 // Now returns the current time of the clock that dates entries.
 func (s *Store) Now() time.Time { return s.now() }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/git-smithers/git-smithers/internal/writeahead"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -41,19 +40,29 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	book := s.Secrets(h.row)
 	draft.Redactor, draft.Marker = book, s.vault
 	batch := s.objects.Begin()
+	if h.held != nil {
+		if batch = h.held.batch; draft.VCS != nil {
+			return errHeld()
+		}
+	}
+	had := batch.Len()
 	next, err := snapshot.Append(batch, s.frames, h.entry, draft)
 	if err == nil {
 		err = book.Sync() // the secrets before the history without them
 	}
 	if err != nil {
+		batch.Shorten(had)
 		return Explain(err)
+	}
+	if h.held != nil {
+		return h.hold(next)
 	}
 	updates, err := h.updates(next)
 	if err != nil {
 		return Explain(err)
 	}
 	h.noteNext(next)
-	if err := s.append(ctx, h.row.ID, batch, updates, draft.VCS == nil); err != nil {
+	if err := s.Commit(ctx, batch, updates); err != nil {
 		// If ctx ended during the write, the refs may have moved nevertheless.
 		return h.findAppended(context.WithoutCancel(ctx), next, err)
 	}
@@ -167,31 +176,18 @@ func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)
 	}
 }
 
-// append makes the entries in a batch the newest of a run, by updates of the run's tip and, if there is a second update, of the newest
-// frame's ref. If the store may log entries, the entries are acknowledged before the refs move, unless loggable is false: they refer
-// to objects that neither the batch nor the old tip has.
-func (s *Store) append(ctx context.Context, run string, batch *objstore.Batch, updates []refs.Update, loggable bool) error {
-	s.NoteLoans()
-	if loggable {
-		if done, err := s.logs.Append(ctx, run, batch, updates[0]); done {
-			return Explain(err)
-		}
-	}
-	return s.Commit(ctx, batch, updates)
-}
-
 // Commit writes a batch, and then applies the ref updates that make the batch reachable. The first update must be
 // the update of a run's tip or of refs.Base. Code: conflict if a ref does not have its expected old value; the
 // batch is written even then. A frame ref that does not belong to its run is not a conflict: Commit replaces it, with
 // a warning. After a crash, some updates may be missing; an update is never made without all updates before it.
 func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
 	s.NoteLoans()
-	err := s.logs.Commit(ctx, batch, updates, func(apply writeahead.Apply, updates []refs.Update) error {
-		err := apply(ctx, updates...)
+	err := batch.Commit(ctx, func() error {
+		err := s.refs.Apply(ctx, updates...)
 		if err == nil {
 			return nil
 		}
-		return replaceStrays(ctx, s, apply, updates, err)
+		return replaceStrays(ctx, s, updates, err)
 	})
 	if err != nil {
 		return Explain(err)
@@ -208,9 +204,9 @@ func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []ref
 // If cause is about a stray, replaceStrays changes the stray's update in updates, so that the update replaces the
 // stray. It then applies the updates again, and returns the error of this second try, or warns if the second try
 // succeeds. In every other case it returns cause.
-func replaceStrays(ctx context.Context, s *Store, apply writeahead.Apply, updates []refs.Update, cause error) error {
-	_, _, tip, err := s.refs.Look(updates[0].Name)
-	if err != nil || tip != updates[0].Old {
+func replaceStrays(ctx context.Context, s *Store, updates []refs.Update, cause error) error {
+	tip, err := s.refs.Resolve(ctx, updates[0].Name)
+	if err != nil && !errors.Is(err, refs.ErrNotFound) || tip != updates[0].Old {
 		return cause
 	}
 	var conflict *refs.ConflictError
@@ -230,7 +226,7 @@ func replaceStrays(ctx context.Context, s *Store, apply writeahead.Apply, update
 		default:
 			continue
 		}
-		if err := apply(ctx, updates...); err != nil {
+		if err := s.refs.Apply(ctx, updates...); err != nil {
 			return err
 		}
 		s.warn(fmt.Errorf("replaced frame ref %s, which did not belong to its run: %w", updates[i].Name, cause))

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/git-smithers/git-smithers/diff"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
@@ -124,54 +123,6 @@ func BenchmarkCapture(b *testing.B) {
 			})
 		})
 	}
-}
-
-// Captures as in BenchmarkCapture by a process that may log them, and by one that may not, by turns: back to back, and one each
-// 100 ms. cpu-ms is the processor time of the whole process for a capture, with publication and merging.
-func BenchmarkLog(b *testing.B) {
-	for name, pause := range map[string]time.Duration{"burst": 0, "each=100ms": 100 * time.Millisecond, "each=40ms": 40 * time.Millisecond} {
-		b.Run(name, func(b *testing.B) {
-			policies(b, func(b *testing.B, fsync string) {
-				for _, log := range []bool{false, true} {
-					b.Run(fmt.Sprintf("log=%v", log), func(b *testing.B) { benchLog(b, fsync, log, pause) })
-				}
-			})
-		})
-	}
-}
-
-func benchLog(b *testing.B, fsync string, log bool, pause time.Duration) {
-	b.Helper()
-	const nodes = 100
-	dir, env := benchRepo(b)
-	s, err := timeline.Open(b.Context(), timeline.Options{
-		Dir: dir, Env: append(env, fsync, "GIT_SMITHERS_JOURNAL=1"), Now: time.Now, Warn: func(err error) { b.Log(err) }, Log: log,
-	})
-	require.NoError(b, err)
-	head := wide(b, s, nodes)
-	r := rand.New(rand.NewPCG(2, 3))
-	var samples []time.Duration
-	before := processorTime(b)
-	for i := 1; b.Loop(); i++ {
-		changes := touch(b, r, r.IntN(nodes), i)
-		start := time.Now()
-		if err := head.Append(b.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: changes}}); err != nil {
-			b.Fatal(err)
-		}
-		samples = append(samples, time.Since(start))
-		time.Sleep(pause)
-	}
-	require.NoError(b, s.Close())
-	b.ReportMetric(float64((processorTime(b)-before).Microseconds())/1000/float64(len(samples)), "cpu-ms")
-	percentiles(b, samples)
-}
-
-// processorTime is the processor time that this process has used.
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage unix.Rusage
-	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // What one fsync of 4 KB costs on this disk, to read the durable figures by.

@@ -47,18 +47,8 @@ func TestMain(m *testing.M) {
 		claimUntilKilled()
 	case "series":
 		seriesUntilKilled()
-	case "leave":
-		leaveLogUntilKilled()
-	case "logged":
-		logUntilKilled()
-	case "move":
-		moveWhenTold()
-	case "recover":
-		publishForTheDead()
-	case "fill":
-		fillLogs()
-	case "storm":
-		appendInStorm()
+	case "groups":
+		groupsUntilKilled()
 	default:
 		goleak.VerifyTestMain(m)
 	}

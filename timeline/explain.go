@@ -9,9 +9,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
-	"github.com/git-smithers/git-smithers/internal/refs/wal"
 	"github.com/git-smithers/git-smithers/internal/snapshot/reset"
-	"github.com/git-smithers/git-smithers/internal/writeahead"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -63,8 +61,6 @@ var explanations = []explanation{
 	{refs.ErrConflict, fault.Conflict, "run the command again: nothing was written"},
 	{refs.ErrLocked, fault.Locked, "wait until the git process that holds the ref has ended; if that process was killed, run `git smithers doctor`"},
 	{sqliteindex.ErrBusy, fault.IndexBusy, "run the command again when the process that has smithers/index.db open has ended: `fuser` names it; the index holds no history"},
-	{writeahead.ErrGate, fault.Locked, "continue or end the stopped git-smithers process that holds the file"},
-	{wal.ErrVersion, fault.UnsupportedFormat, "use the version of git-smithers that wrote the log, or end it there: a log is removed when its process ends"},
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "keep run history in a repository with sha1 objects and refs in files: `git refs migrate --ref-format=files` moves refs back"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` lists the ref that is in the way, which git-smithers did not make"},
 	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the damage, and `git smithers doctor --repair` repairs the ref if its right value is known"},

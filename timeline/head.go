@@ -21,6 +21,7 @@ type Head struct {
 	state *snapshot.State // the workflow state at entry
 	// settled is the newest entry that h has put on stable storage as the tip; zero if there is no such entry.
 	settled objstore.ID
+	held    *group // the entries since Hold; nil if Append puts each entry into the run at once
 }
 
 // Create starts a run with the given row and returns the run's head. The first entry is frame 0, even if
@@ -197,7 +198,7 @@ func (h *Head) Refresh(ctx context.Context) error {
 // RefreshEach does not call visit. If RefreshEach returns an error, it may already have called visit for some
 // entries.
 func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) error {
-	id, err := h.store.Tip(ctx, h.tip)
+	id, err := h.store.refs.Resolve(ctx, h.tip)
 	if errors.Is(err, refs.ErrNotFound) {
 		return fault.New(fault.RunNotFound, "%w", err).Hint("`git smithers runs` lists the runs")
 	}
@@ -264,9 +265,9 @@ func (h *Head) adopt(entry *snapshot.Entry) error {
 }
 
 // Settle puts the run's tip on stable storage, since the process that moved the tip may have died before it did
-// so. If h knows no entry, or if h has already written or settled the entry that it knows, Settle does nothing.
+// so. If h knows no entry, has already written or settled the entry that it knows, or holds entries, Settle does nothing.
 func (h *Head) Settle(ctx context.Context) error {
-	if h.entry == nil || h.entry.ID == h.settled {
+	if h.entry == nil || h.entry.ID == h.settled || h.held != nil {
 		return nil
 	}
 	if err := h.store.refs.Settle(ctx, h.tip); err != nil {

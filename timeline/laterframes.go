@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -14,7 +15,7 @@ import (
 // framesIdle is how long no entry must be published until the refs of earlier frames are made.
 const framesIdle = time.Second
 
-// laterFrames are the frames of logged entries whose refs are not made yet. A publication makes only the ref of a run's newest frame,
+// laterFrames are the frames whose refs are not made yet; see [Series.RefsLater]. The ref of a run's newest frame is made at once,
 // since refs of all frames take three times as long; the others are made when the process is idle, or ends. If the process is killed
 // before, the notes tell the next one: see seriesNotes. It is safe for concurrent use.
 type laterFrames struct {
@@ -33,8 +34,8 @@ type laterRun struct {
 	note   *seriesNote
 }
 
-// add notes frames of a run, oldest first.
-func (l *laterFrames) add(run string, frames []refs.FrameRef) {
+// add notes frames of a run, oldest first. Of all that are noted, at most the newest ones get refs.
+func (l *laterFrames) add(run string, frames []refs.FrameRef, most int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of := l.runs[run]
@@ -50,6 +51,7 @@ func (l *laterFrames) add(run string, frames []refs.FrameRef) {
 		l.runs[run] = of
 	}
 	of.frames = append(of.frames, frames...)
+	of.frames = of.frames[max(0, len(of.frames)-most):]
 	if l.timer == nil {
 		l.timer = time.AfterFunc(framesIdle, l.idle)
 	} else {
@@ -73,9 +75,12 @@ func (l *laterFrames) make() {
 	l.runs = nil
 	l.mu.Unlock()
 	for run, of := range runs {
-		slices.Reverse(of.frames)
-		// Make as many refs as the entries would have got one by one: refs above the budget are dropped when a run ends.
-		_, err := l.store.FrameRefs().make(context.Background(), &RunFrames{Row: snapshot.Run{ID: run}, Frames: of.frames}, int64(len(of.frames)))
+		frames, err := l.stillThere(context.Background(), run, of.frames)
+		if err == nil {
+			slices.Reverse(frames)
+			// Make as many refs as the entries would have got one by one: refs above the budget are dropped when a run ends.
+			_, err = l.store.FrameRefs().make(context.Background(), &RunFrames{Row: snapshot.Run{ID: run}, Frames: frames}, int64(len(frames)))
+		}
 		if err == nil {
 			err = of.note.remove()
 		} else {
@@ -85,6 +90,33 @@ func (l *laterFrames) make() {
 			l.store.warn(fmt.Errorf("the frame refs of run %q were not created: %w", run, err))
 		}
 	}
+}
+
+// stillThere returns the frames that the run still has: its history can have been replaced, or the run removed.
+func (l *laterFrames) stillThere(ctx context.Context, run string, noted []refs.FrameRef) ([]refs.FrameRef, error) {
+	tip, err := refs.Tip(run)
+	if err != nil {
+		return nil, err
+	}
+	id, err := l.store.refs.Resolve(ctx, tip)
+	if errors.Is(err, refs.ErrNotFound) {
+		return nil, nil
+	}
+	var newest, oldest *snapshot.Entry
+	var now *RunFrames
+	if err == nil {
+		newest, err = snapshot.ReadEntry(l.store.objects, id)
+	}
+	if err == nil {
+		oldest, err = snapshot.ReadEntry(l.store.objects, noted[0].ID)
+	}
+	if err == nil {
+		now, err = readFrames(ctx, l.store.objects, newest, oldest.Parent)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(noted, func(ref refs.FrameRef) bool { return now.At(ref.Frame) != ref.ID }), nil
 }
 
 // finish makes the refs of all noted frames, and returns when they are made.

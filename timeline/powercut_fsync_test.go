@@ -3,7 +3,6 @@ package timeline_test
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,7 +16,7 @@ import (
 
 func TestWithoutAnyOneOfTheFsyncsAPowerCutLosesSomething(t *testing.T) {
 	t.Parallel()
-	for _, d := range slices.Concat(writes, logs) {
+	for _, d := range writes {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			done := record(t, d)
@@ -49,9 +48,7 @@ func (r *recording) isPrecaution(op fsxtest.Op) bool {
 		// Folders that were there before may be of a process that has just died. Refs of
 		// frames can be made again, and dropped again.
 		above, frames := op.Path == "refs" || op.Path == "refs/smithers", op.Path == "refs/smithers/run"
-		// A log still has what was published. But its mark may be on the disk before the names of refs are.
-		logged := r.logs && strings.HasPrefix(op.Path, "refs/smithers")
-		return r.first > 0 && (above || frames) || logged
+		return r.first > 0 && (above || frames)
 	}
 	// The ref of a run's newest frame is made again. There may be one more frame.
 	newest := make(map[string]string)

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -44,9 +42,6 @@ type deed struct {
 	do      func(w witness)
 	hit     string // the ref that before broke
 	session bool   // a hook of a coding agent does it, whose runs may lack their last frames
-	logged  bool   // a process does it that logs entries before it makes packs
-	logs    bool   // a log has entries that no ref reaches
-	late    bool   // what is logged outlives the process only, so runs may lack their last frames
 }
 
 // writes are all that is written by our own code. What native git writes (packed refs,
@@ -55,6 +50,14 @@ var writes = []deed{
 	{
 		name: "the first run",
 		do:   func(w witness) { frames(w, "run", 3) },
+	},
+	{
+		name:    "groups of frames",
+		prepare: func(w witness) { frames(w, "run", 2) },
+		do: func(w witness) {
+			appendGroup(w, 3)
+			appendGroup(w, 2)
+		},
 	},
 	{
 		name:    "captures beside packed refs",
@@ -170,88 +173,17 @@ var sessions = []deed{
 	},
 }
 
-// logs are written by processes that log entries: the first append of a process to a run moves refs at once, the others are logged.
-var logs = []deed{
-	{
-		name: "logged frames", logged: true, logs: true,
-		prepare: func(w witness) { frames(w, "run", 2) },
-		do: func(w witness) {
-			appendMore(w, 4)
-			_, err := w.s.Refs().Tips(w.t.Context()) // they are published
-			require.NoError(w.t, err)
-			appendMore(w, 2)
-		},
-	},
-	{
-		name: "logged frames of a new run and of another, and one too large for the log", logged: true, logs: true,
-		prepare: func(w witness) { frames(w, "other", 1) },
-		do: func(w witness) {
-			frames(w, "run", 4)
-			head := headOf(w.t, w.s, "other")
-			for i := range 4 {
-				change := output("n", strconv.Itoa(i))
-				if i == 2 {
-					change = output("large", strconv.Quote(strings.Repeat("0123456789abcdef", 20_000)))
-				}
-				require.NoError(w.t, head.Append(w.t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{change}}}))
-				w.ack(head)
-			}
-		},
-	},
-	{
-		name: "a log that a killed process left", logs: true,
-		prepare: func(w witness) {
-			frames(w, "run", 2)
-			leaveLog(w)
-		},
-		do: func(w witness) {
-			left, err := os.ReadDir(filepath.Join(w.s.Private(), "wal"))
-			require.NoError(w.t, err)
-			require.Empty(w.t, left, "who opens the history publishes it")
-			appendMore(w, 1)
-		},
-	},
-}
-
-// logsLate are logs of which the newest entries can be missing after a power cut.
-var logsLate = []deed{
-	{
-		name: "logged frames that outlive the process", logged: true, logs: true, late: true,
-		prepare: func(w witness) { frames(w, "run", 2) },
-		do: func(w witness) {
-			appendMore(w, 4)
-			_, err := w.s.Refs().Tips(w.t.Context())
-			require.NoError(w.t, err)
-			appendMore(w, 2)
-		},
-	},
-}
-
-// appendMore appends frames to the run.
-func appendMore(w witness, count int) {
+// appendGroup appends frames to the run together.
+func appendGroup(w witness, count int) {
 	w.t.Helper()
 	head := headOf(w.t, w.s, "run")
+	head.Hold()
 	for i := range count {
 		change := output("more", strconv.Itoa(i))
 		require.NoError(w.t, head.Append(w.t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{change}}}))
-		w.ack(head)
 	}
-}
-
-// leaveLog makes a process log two frames of the run and die.
-func leaveLog(w witness) {
-	w.t.Helper()
-	cmd := exec.CommandContext(w.t.Context(), os.Args[0])
-	cmd.Dir, cmd.Stderr = w.s.Repo().CommonDir, os.Stderr
-	cmd.Env = append(slices.Clone(w.s.Env()), roleVariable+"=leave", "GIT_SMITHERS_JOURNAL=1")
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	require.ErrorAs(w.t, err, &exit)
-	for line := range strings.Lines(string(out)) {
-		address, commit, found := strings.Cut(strings.TrimSpace(line), " ")
-		require.True(w.t, found, line)
-		w.say(ack{"run", address, commit, commit})
-	}
+	require.NoError(w.t, head.Release(w.t.Context()))
+	w.ack(head)
 }
 
 // dropUnreachable takes what no ref needs out of the packs of ours.
@@ -302,7 +234,6 @@ type recording struct {
 	first int // number of acks from before it began
 	hit   string
 	late  bool // acks after the first can be lost
-	logs  bool // a log has entries that no ref reaches
 }
 
 // record does a deed with fsync, in a repository whose every write is recorded. A mark
@@ -310,13 +241,9 @@ type recording struct {
 func record(t *testing.T, d deed) *recording {
 	t.Helper()
 	repo := repotest.New(t, repotest.Bare)
-	done := &recording{repo: repo, hit: d.hit, late: d.session || d.late, logs: d.logs}
+	done := &recording{repo: repo, hit: d.hit, late: d.session}
 	acknowledge := func(s *timeline.Store, h *timeline.Head) {
 		address := fmt.Sprintf("%s:%d", h.Row().ID, h.Row().Frame)
-		if d.logged { // to load the frame would publish it
-			done.acks = append(done.acks, ack{h.Row().ID, address, h.Entry().ID.String(), h.Entry().ID.String()})
-			return
-		}
 		loaded, err := s.Load(t.Context(), address)
 		require.NoError(t, err)
 		done.acks = append(done.acks, ack{h.Row().ID, address, loaded.Entry.ID.String(), h.Entry().ID.String()})
@@ -332,9 +259,6 @@ func record(t *testing.T, d deed) *recording {
 	done.first, done.files = len(done.acks), fsxtest.New(t, repo.GitDir)
 	opts := optionsOn(t, repo.Dir, append(repo.Env, "GIT_SMITHERS_FSYNC=1"), done.files)
 	opts.Session = d.session
-	if opts.Log, opts.LateNames = d.logged, d.late; d.logged {
-		opts.Env = append(opts.Env, "GIT_SMITHERS_JOURNAL=1")
-	}
 	s, err := timeline.Open(t.Context(), opts)
 	require.NoError(t, err)
 	d.do(witness{t, s, func(h *timeline.Head) {
@@ -464,7 +388,7 @@ func (r *recording) tipsIntact(t *testing.T, s *timeline.Store, count int, goOn 
 
 func TestTheCutOfPowerBetweenAnyTwoWritesLosesNothingThatWasAcknowledged(t *testing.T) {
 	t.Parallel()
-	for _, d := range slices.Concat(writes, removals, repairs, sessions, logs, logsLate) {
+	for _, d := range slices.Concat(writes, removals, repairs, sessions) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			done := record(t, d)
@@ -516,18 +440,6 @@ func (r *recording) prefixes(without int) iter.Seq2[prefix, *fsxtest.Disk] {
 	}
 }
 
-// removeLocks removes the locks of refs whose owners' notes were lost, as a person does whom git tells of them. Until then, what was
-// logged is not published.
-func removeLocks(t *testing.T, dir string) {
-	t.Helper()
-	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "refs"), func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".lock") {
-			err = os.Remove(path)
-		}
-		return err
-	}))
-}
-
 // cutEverywhere cuts the power after every op that makes a difference.
 func (r *recording) cutEverywhere(t *testing.T, cut fsxtest.Cut) {
 	t.Helper()
@@ -547,9 +459,6 @@ func (r *recording) cutEverywhere(t *testing.T, cut fsxtest.Cut) {
 		}
 		dir, fsck := filepath.Join(base, strconv.Itoa(cuts)), cuts%fsckEvery == 0
 		require.NoError(t, disk.WriteTo(dir, cut))
-		if r.logs && cut == fsxtest.Names {
-			removeLocks(t, dir)
-		}
 		slots <- struct{}{}
 		looking.Go(func() {
 			defer func() { <-slots }()

@@ -30,8 +30,8 @@ type Series struct {
 	holds *refs.Update    // holds the history that the series replaces; nil for any other run
 	onto  bool            // the series continues a history of the run that head does not have
 	open  bool            // the run is not sealed when it ends
+	later int             // the number of frames but the newest whose refs are made when the process is idle; 0: the refs of all are made at once
 	lines []byte          // notes that this clone has recorded the entries since the last Commit
-	files bool            // an entry refers to captured files, which neither the batch nor the tip has
 	keeps []func()        // release the pins on the objects that the series refers to, and on its packs
 }
 
@@ -146,6 +146,10 @@ func SeriesOnto(ctx context.Context, head *Head, onto *snapshot.Entry) (*Series,
 // on: a run that goes on after each end would be packed anew each time.
 func (b *Series) StayOpen() { b.open = true }
 
+// RefsLater makes Commit leave the refs of all frames but the newest to a time when the process is idle, or to Store.Close. They
+// take longer than the rest of a commit. Only the newest frames get refs, at most most of them.
+func (b *Series) RefsLater(most int) { b.later = most }
+
 // newSeries returns a series that begins a new run with the given row. tip is the name of the run's tip; the
 // caller has checked the id. parent is the frame that run.Parent names, or nil.
 func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry) *Series {
@@ -186,7 +190,6 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 		draft.Limits = s.settings.Limits
 	}
 	draft.Marker = s.vault
-	b.files = b.files || draft.VCS != nil
 	next, err := snapshot.Append(b.batch, s.frames, b.entry, draft)
 	if err != nil {
 		return nil, Explain(err)
@@ -274,16 +277,12 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	b.lines = nil
 	// went is true if the run is new or had not ended before this Commit.
 	went := !h.row.Status.Ended()
-	logged, err := b.log(ctx, updates)
-	var note *seriesNote
-	if !logged {
-		if note, err = b.note(); err != nil {
-			s.warn(fmt.Errorf("cannot record that frame refs of run %q are being made: %w", next.Run, err))
-		}
-		defer note.leave() //nolint:errcheck // the lock ends when the note is removed, or with the process
-		err = s.Commit(ctx, b.batch, updates)
-	}
+	note, err := b.note()
 	if err != nil {
+		s.warn(fmt.Errorf("cannot record that frame refs of run %q are being made: %w", next.Run, err))
+	}
+	defer note.leave() //nolint:errcheck // the lock ends when the note is removed, or with the process
+	if err := s.Commit(ctx, b.batch, updates); err != nil {
 		if b.run != nil && fault.CodeOf(err) == fault.Conflict {
 			return nil, runExists(next.Run)
 		}
@@ -297,7 +296,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	if err := h.adopt(next); err != nil {
 		return nil, err
 	}
-	if !logged && b.makeFrameRefs(ctx) {
+	if b.makeFrameRefs(ctx) {
 		if err := note.remove(); err != nil {
 			s.warn(fmt.Errorf("cannot remove the record that frame refs of run %q are being made: %w", next.Run, err))
 		}
@@ -305,24 +304,11 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	if b.onto {
 		b.makeAllFrameRefs(ctx)
 	}
-	b.run, b.stone, b.holds, b.onto, b.files, b.from, b.made = nil, nil, nil, false, false, next.ID, nil
-	if logged {
-		b.batch = s.objects.Begin() // the log keeps the other one until the entries are published
-	}
+	b.run, b.stone, b.holds, b.onto, b.from, b.made = nil, nil, nil, false, next.ID, nil
 	if went && !b.open && h.row.Status.Ended() {
 		s.upkeep.runEnded(h.row.ID)
 	}
 	return h, nil
-}
-
-// log logs the entries of the series, if the store may log them and the run goes on from its tip. It returns false without an error
-// if they must be committed at once.
-func (b *Series) log(ctx context.Context, updates []refs.Update) (bool, error) {
-	if b.run != nil || b.onto || b.files || b.stone != nil || b.holds != nil {
-		return false, nil
-	}
-	done, err := b.store.logs.Append(ctx, b.entry.Run, b.batch, updates[0])
-	return done, Explain(err)
 }
 
 // updates returns the ref updates that put the series into its run. The update of the tip is first. Then come the
@@ -348,8 +334,8 @@ func (b *Series) updates() ([]refs.Update, error) {
 // it has made the frame refs, the next process finds the note and makes the refs. note returns nil if the series
 // has at most one frame, whose ref is made with the tip, or if another series of the run holds the note.
 func (b *Series) note() (*seriesNote, error) {
-	if len(b.made) < 2 {
-		return nil, nil //nolint:nilnil // no other frame needs a ref
+	if len(b.made) < 2 || b.later > 0 {
+		return nil, nil //nolint:nilnil // no other frame needs a ref now
 	}
 	return seriesNotes{b.store.Private()}.begin(b.entry.Run, b.made[0].Frame)
 }
@@ -359,6 +345,10 @@ func (b *Series) note() (*seriesNote, error) {
 // makeFrameRefs reverses b.made, because RunFrames has the newest frame first.
 func (b *Series) makeFrameRefs(ctx context.Context) bool {
 	if len(b.made) < 2 {
+		return true
+	}
+	if b.later > 0 {
+		b.store.later.add(b.entry.Run, b.made[:len(b.made)-1], b.later)
 		return true
 	}
 	slices.Reverse(b.made)

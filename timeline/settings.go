@@ -17,7 +17,7 @@ import (
 // overrides the defaults.
 type Settings struct {
 	Fsync   bool            // writes are put on stable storage
-	Journal bool            // a process that lives long may acknowledge entries in a write-ahead log
+	CallLog bool            // a program may note calls to `serve` in a log
 	Limits  snapshot.Limits // the limits of a run's state; a 0 means the default
 	Scope   string          // which files are captured: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
 	MaxFile int64           // the size limit of a captured file, in bytes
@@ -66,7 +66,7 @@ func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	if set.Fsync, err = config.Bool("smithers.fsync", set.Fsync); err != nil {
 		return Settings{}, badSetting(err)
 	}
-	if set.Journal, err = config.Bool("smithers.journal", false); err != nil {
+	if set.CallLog, err = config.Bool("smithers.calllog", true); err != nil {
 		return Settings{}, badSetting(err)
 	}
 	for key, limit := range map[string]*int{
@@ -210,8 +210,8 @@ func badSetting(err error) error {
 
 // variables maps each environment variable to the setting that the variable overrides.
 var variables = map[string]string{
+	"GIT_SMITHERS_CALL_LOG":           "smithers.calllog",
 	"GIT_SMITHERS_FSYNC":              "smithers.fsync",
-	"GIT_SMITHERS_JOURNAL":            "smithers.journal",
 	"GIT_SMITHERS_MAX_DEPTH":          "smithers.maxdepth",
 	"GIT_SMITHERS_MAX_KEY":            "smithers.maxkey",
 	"GIT_SMITHERS_MAX_VALUE":          "smithers.maxvalue",

@@ -19,7 +19,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/redact"
 	"github.com/git-smithers/git-smithers/internal/snapshot/rendered"
 	"github.com/git-smithers/git-smithers/internal/vault"
-	"github.com/git-smithers/git-smithers/internal/writeahead"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -31,8 +30,6 @@ import (
 const (
 	// PrivateDir is the name of the store's folder in the repository's common directory.
 	PrivateDir = "smithers"
-	// LogsFolder is the name of the folder of the write-ahead logs in PrivateDir.
-	LogsFolder = "wal"
 	// renderedFrames is the number of reconstructed rendered frames that a store caches.
 	renderedFrames = 512
 )
@@ -48,9 +45,6 @@ type Options struct {
 	// LateNames means that writes outlive the process, but not always a power cut: the newest writes can then be missing. The
 	// others are whole.
 	LateNames bool
-	// Log means that the process lives long, and may acknowledge entries in a write-ahead log before it makes a pack and moves refs,
-	// unless smithers.journal forbids it.
-	Log bool
 	// TrustFiles has the ids of runs whose files git may run and obey, although this clone has not recorded them.
 	TrustFiles []string
 	// UpkeepEvery is the number of writes after which a round of upkeep starts; 0 means the default. A process that writes often and
@@ -79,7 +73,6 @@ type Store struct {
 	finder    func() (*redact.Finder, error) // made at the first call
 	place     func() string                  // the same: see placeOf
 	vault     *vault.Vault
-	logs      *writeahead.Logs
 	later     *laterFrames
 	loans     func() // see NoteLoans
 
@@ -144,8 +137,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s.place = sync.OnceValue(func() string { return placeOf(private) })
 	s.loans = sync.OnceFunc(func() { noteLoans(filepath.Join(repo.CommonDir, "objects")) })
 	s.vault = newVault(repo, set, s.finder)
-	s.openLogs(opts, set.Fsync && !late)
-	s.PublishLogged(ctx)
+	s.later = &laterFrames{store: s}
 	if tidied, err := worktrees.Tidy(ctx, workspace); err != nil {
 		s.warn(fmt.Errorf("a worktree that a killed process has left half-made was not removed: %w", err))
 	} else if tidied != "" {
@@ -154,29 +146,13 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// openLogs opens the write-ahead logs of the repository. durable means that acknowledged entries are on stable storage.
-func (s *Store) openLogs(opts Options, durable bool) {
-	s.later = &laterFrames{store: s}
-	files := opts.FS
-	if files == nil {
-		files = fsx.OS{}
-	}
-	s.logs = writeahead.Open(writeahead.Options{
-		Refs: s.refs, Objects: s.objects, Folder: filepath.Join(s.Private(), LogsFolder),
-		Write: opts.Log && s.settings.Journal, Durable: durable,
-		FS: files, Now: s.now, Warn: s.WarnOnce, Failpoint: opts.Failpoint, Published: s.upkeep.wrote, Frames: s.later.add,
-	})
-	s.refs.Watch(s.logs)
-}
-
 // Close waits for background work and releases the parts of the store. If the store has written anything, Close
 // first runs a last round of upkeep and, after many writes, brings the index up to date. An error of upkeep or of the
 // index is a warning, since upkeep can run later and the index can be rebuilt.
 func (s *Store) Close() error {
-	logged := s.logs.Close()
 	s.later.finish()
 	s.upkeep.finish()
-	return Explain(errors.Join(logged, s.index.close(), s.refs.Close(), s.objects.Close()))
+	return Explain(errors.Join(s.index.close(), s.refs.Close(), s.objects.Close()))
 }
 
 // Private returns the path of the folder for the store's own files. These files are not part of the history.

@@ -156,7 +156,7 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 // attempt tries once to append req on the tip that c knows. If c knows no tip, attempt creates the run. If c has
 // already answered a capture with the same id, attempt returns that answer. If another process appended an entry
 // or created the run first, the error is conflict, and attempt reads the new tip for the next try. files keeps the
-// captured files for the next try.
+// captured files for the next try; without files, an entry that has some is errAlone.
 func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFiles) (Answer, error) {
 	if known, err := c.knows(req.ID); known || err != nil {
 		return c.again(ctx, req.ID, err)
@@ -175,7 +175,11 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFil
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := c.addFiles(ctx, req, files, &draft); err != nil {
+	if files == nil {
+		if wants, err := c.wantsFiles(req, &draft); err != nil || wants {
+			return Answer{}, errors.Join(errAlone, err)
+		}
+	} else if err := c.addFiles(ctx, req, files, &draft); err != nil {
 		return Answer{}, err
 	}
 	if err := c.keepCarried(draft.Journal); err != nil {
@@ -311,7 +315,7 @@ func (c *Capturer) catchUpFrom(ctx context.Context) error {
 // recall remembers the captures in the run's newest entries, at most captureMemory entries.
 func (c *Capturer) recall() error {
 	left := captureMemory
-	for entry, err := range c.store.Chain(c.head.Entry()) {
+	for entry, err := range c.head.Chain() {
 		if err != nil {
 			return timeline.Explain(err)
 		}

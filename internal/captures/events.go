@@ -27,7 +27,7 @@ func (c *Capturer) newEvents(events []givenEvent) (left []givenEvent, had *snaps
 	stored := make(map[string]bool)
 	if c.head != nil && len(wanted) > 0 {
 		left := captureMemory
-		for entry, err := range c.store.Chain(c.head.Entry()) {
+		for entry, err := range c.head.Chain() {
 			if err != nil {
 				return nil, nil, timeline.Explain(err)
 			}

@@ -1,7 +1,6 @@
 package fsx
 
 import (
-	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -30,17 +29,4 @@ func Inode(path string) (uint64, bool) {
 	}
 	err := unix.Stat(path, &stat)
 	return stat.Ino, err == nil
-}
-
-// Datasync puts the bytes of a file on stable storage, and of its metadata only what is needed to read them. A File that is not the
-// operating system's is synced as a whole.
-func Datasync(f File) error {
-	file, ok := f.(*os.File)
-	if !ok {
-		return f.Sync()
-	}
-	if err := unix.Fdatasync(int(file.Fd())); err != nil {
-		return &os.PathError{Op: "fdatasync", Path: file.Name(), Err: err}
-	}
-	return nil
 }

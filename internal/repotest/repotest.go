@@ -110,9 +110,6 @@ func Env(home string) []string {
 		"TZ=UTC",
 		"LC_ALL=C",
 	}
-	if on := os.Getenv("TEST_JOURNAL"); on != "" { // runs all tests with or without write-ahead logs, whatever the default is
-		set = append(set, "GIT_SMITHERS_JOURNAL="+on)
-	}
 	overridden := make(map[string]bool)
 	for _, entry := range set {
 		name, _, _ := strings.Cut(entry, "=")

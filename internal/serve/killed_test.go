@@ -166,3 +166,49 @@ func TestAServerThatIsKilledWhileItPrunesLeavesAWholeThread(t *testing.T) {
 		})
 	}
 }
+
+// A server that is killed while it does the calls of a log leaves all of them done or to be done: the next one does the rest, each once.
+func TestAServerThatIsKilledWhileItDoesTheCallsOfALogLosesNone(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"after-pack-temp", "after-pack-rename", "after-idx-rename", "before-refs", "refs-locked", "between-renames", "refs-done"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			repo := repotest.New(t, repotest.Commit)
+			c, cmd := process(t, repo, "no point", 0)
+			log := c.helloLog("")
+			c.begin("t")
+			require.NoError(t, c.stdin.Close())
+			require.NoError(t, cmd.Wait())
+
+			puts := repotest.Size(40, 200)
+			kills, noted := 0, 0
+			for kill := 1; noted < puts; kill++ {
+				c, cmd := process(t, repo, point, kill%3+1)
+				alive := c.tries(fmt.Sprintf(helloLogCall, log.Name))
+				for alive && noted < puts {
+					for range 1 + kill%3 {
+						noted++
+						log.append(nextCall("t", noted, strconv.Itoa(noted)), writesCall("t", noted))
+					}
+					alive = c.tries(`{"id":1,"method":"publish","params":{}}`)
+				}
+				_ = c.stdin.Close()
+				if err := cmd.Wait(); err != nil {
+					kills++
+				}
+				require.Less(t, kill, 4*puts)
+			}
+			assert.Positive(t, kills, "no write came by the point")
+			require.NoError(t, serve.PublishCalls(t.Context(), openStore(t, repo)))
+			assert.EqualValues(t, noted, frames(t, repo))
+			c, cmd = process(t, repo, "no point", 0)
+			require.True(t, c.tries(helloCall))
+			for n := 1; n <= noted; n++ {
+				assert.ElementsMatch(t, []string{strconv.Itoa(n), "7"}, c.tuple("t", n))
+			}
+			require.NoError(t, c.stdin.Close())
+			require.NoError(t, cmd.Wait())
+			sound(t, repo)
+		})
+	}
+}

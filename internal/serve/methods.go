@@ -60,6 +60,7 @@ var methods = map[string]method{
 	"prune":         methodOf[prune](),
 	"deleteForRuns": methodOf[deleteForRuns](),
 	"flush":         methodOf[flush](),
+	"publish":       methodOf[publish](),
 }
 
 // blobTaker is a call that gets the blobs of its message.
@@ -108,12 +109,15 @@ type hello struct {
 		Name    string `json:"name"`
 		Version string `json:"version"`
 	} `json:"client"`
-	Durability string `json:"durability"` // what the client needs; "" is what the server has
+	Durability string  `json:"durability"` // what the client needs; "" is what the server has
+	Log        *string `json:"log"`        // the name of the client's log, "" for a new one; nil if the client wants none
+
+	place *logPlace // of the client's log; nil for none
 }
 
 func (*hello) threads() []string { return nil }
 
-func (h *hello) run(_ context.Context, s *Server) (outcome, error) {
+func (h *hello) run(ctx context.Context, s *Server) (outcome, error) {
 	if h.Protocol != Protocol {
 		return outcome{}, fault.New(fault.InvalidInput, "this git-smithers speaks protocol %d, and the client asks for protocol %d", Protocol, h.Protocol).
 			Hint("use versions of git-smithers and of the client that fit")
@@ -121,11 +125,19 @@ func (h *hello) run(_ context.Context, s *Server) (outcome, error) {
 	if h.Durability != "" && h.Durability != s.durability {
 		return outcome{}, fault.New(fault.InvalidInput, "the server was started with --durability %s, and the client asks for %s", s.durability, h.Durability)
 	}
+	if h.Log != nil {
+		var err error
+		if h.place, err = s.calls.begin(ctx, *h.Log); err != nil {
+			s.threads.Store().WarnOnce(err) // the client sends its calls to the server
+		}
+	}
 	return outcome{result: map[string]any{
-		"protocol": Protocol, "version": s.version, "format": format, "durability": s.durability,
+		"protocol": Protocol, "version": s.version, "format": format, "durability": s.durability, "log": h.place,
 		"limits": map[string]int64{"line": maxHeader, "bytes": maxBytes, "blobs": maxBlobs},
 	}}, nil
 }
+
+func (h *hello) log() *logPlace { return h.place }
 
 // format is the version of the format of runs.
 const format = 2
@@ -166,7 +178,8 @@ func (p *put) takeBlobs(blobs [][]byte) error {
 
 func (p *put) threads() []string { return []string{p.Thread} }
 
-func (p *put) run(ctx context.Context, s *Server) (outcome, error) {
+// stored returns the checkpoint as threads take it.
+func (p *put) stored() langgraph.Put {
 	values := make(map[string]langgraph.Sent, len(p.Sent))
 	for i, v := range p.Sent {
 		value := langgraph.Sent{Value: langgraph.Value{Type: v.Type, Data: p.blobs[i]}}
@@ -175,10 +188,14 @@ func (p *put) run(ctx context.Context, s *Server) (outcome, error) {
 		}
 		values[v.Channel] = value
 	}
-	done, err := s.threads.Put(ctx, p.Thread, langgraph.Put{
+	return langgraph.Put{
 		Key: langgraph.Key{NS: p.NS, ID: p.ID}, Parent: p.Parent, Orphan: p.Orphan, Checkpoint: p.Checkpoint, Metadata: p.Metadata,
 		Present: p.Present, Sent: values, Files: p.Files,
-	})
+	}
+}
+
+func (p *put) run(ctx context.Context, s *Server) (outcome, error) {
+	done, err := s.threads.Put(ctx, p.Thread, p.stored())
 	switch {
 	case err != nil:
 		return outcome{}, err
@@ -225,14 +242,19 @@ func (p *putWrites) takeBlobs(blobs [][]byte) error {
 
 func (p *putWrites) threads() []string { return []string{p.Thread} }
 
-func (p *putWrites) do(ctx context.Context, s *Server) error {
+// stored returns the writes as threads take them.
+func (p *putWrites) stored() []langgraph.Write {
 	writes := make([]langgraph.Write, len(p.Writes))
 	for i, w := range p.Writes {
 		writes[i] = langgraph.Write{
 			Task: p.Task, Idx: w.Idx, Channel: w.Channel, Path: p.Path, Value: langgraph.Value{Type: w.Type, Data: p.blobs[i]},
 		}
 	}
-	return s.threads.PutWrites(ctx, p.Thread, langgraph.Key{NS: p.NS, ID: p.ID}, writes, p.Files)
+	return writes
+}
+
+func (p *putWrites) do(ctx context.Context, s *Server) error {
+	return s.threads.PutWrites(ctx, p.Thread, langgraph.Key{NS: p.NS, ID: p.ID}, p.stored(), p.Files)
 }
 
 // deleteThread deletes a thread.
@@ -302,3 +324,22 @@ type flush struct{}
 func (*flush) threads() []string { return nil }
 
 func (*flush) do(context.Context, *Server) error { return nil }
+
+// publish does the calls in the client's log, as every call does, and can begin another log.
+type publish struct {
+	Anew bool `json:"anew"` // the client wants another log
+
+	place *logPlace
+}
+
+func (*publish) threads() []string { return []string{} } // it waits for no call
+
+func (p *publish) run(ctx context.Context, s *Server) (out outcome, err error) {
+	if p.Anew {
+		p.place, err = s.calls.begin(ctx, "")
+		out.result = map[string]any{"log": p.place}
+	}
+	return out, err
+}
+
+func (p *publish) log() *logPlace { return p.place }

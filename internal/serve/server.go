@@ -24,16 +24,25 @@ type Server struct {
 	version    string // of this program
 	durability string
 	order      order
+	calls      *Calls
+
+	// Gone, if not nil, reports whether the program that has started this server has ended. Set it before Serve.
+	Gone func() bool
 }
 
 // New returns a server for threads. version is that of this program, and durability what the threads' store promises.
 func New(threads *langgraph.Threads, version, durability string) *Server {
-	return &Server{threads: threads, version: version, durability: durability}
+	return &Server{threads: threads, version: version, durability: durability, calls: callsOf(threads, durability == "durable")}
 }
 
 // Serve answers the calls in a stream until it ends. Calls about the same thread take effect in their order, and any number
 // of others at once. If a message is broken, so that the next one cannot be found, Serve answers it and returns the error.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return s.serve(ctx, in, out, s.Gone)
+}
+
+// serve does the work of Serve for a client of which gone reports whether it has ended; nil if that is unknown.
+func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer, gone func() bool) error {
 	c := &connection{server: s, out: bufio.NewWriterSize(out, headroom)}
 	c.room = sync.NewCond(&c.held)
 	ctx, stop := context.WithCancel(ctx)
@@ -54,12 +63,12 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			c.answer(req, outcome{}, err)
 			if errors.Is(err, errBroken) || !isFault(err) {
 				c.calls.Wait()
-				return timeline.Explain(err)
+				return errors.Join(timeline.Explain(err), s.calls.leave(ctx, c.own(), nil))
 			}
 		}
 	}
 	c.calls.Wait() // what was asked for is done, though nobody may hear of it
-	return nil
+	return timeline.Explain(s.calls.leave(ctx, c.own(), gone))
 }
 
 // isFault reports whether an error is one of ours, and not of a stream.
@@ -77,6 +86,8 @@ type connection struct {
 	room  *sync.Cond
 	bytes int64 // of the calls that are not answered; guarded by held
 	hello bool  // the client has said hello; of the reading goroutine alone
+
+	log string // the name of the client's log; "" for none. Guarded by held
 
 	writes sync.Mutex
 	out    *bufio.Writer
@@ -100,6 +111,7 @@ func (c *connection) take(ctx context.Context, req *request) error {
 	if req.Method == "hello" { // before anything else is read
 		done, err := call.run(ctx, c.server)
 		c.hello = err == nil
+		c.use(call)
 		c.answer(req, done, err)
 		return nil
 	}
@@ -109,10 +121,31 @@ func (c *connection) take(ctx context.Context, req *request) error {
 		defer c.release(req.size)
 		defer done()
 		wait()
-		result, err := call.run(ctx, c.server)
+		var result outcome
+		err := c.server.calls.publish(ctx, c.own())
+		if err == nil {
+			result, err = call.run(ctx, c.server)
+			c.use(call)
+		}
 		c.answer(req, result, err)
 	})
 	return nil
+}
+
+// use notes the log that a call has given to the client.
+func (c *connection) use(done call) {
+	if giver, is := done.(interface{ log() *logPlace }); is && giver.log() != nil {
+		c.held.Lock()
+		defer c.held.Unlock()
+		c.log = giver.log().Name
+	}
+}
+
+// own returns the name of the client's log; "" for none.
+func (c *connection) own() string {
+	c.held.Lock()
+	defer c.held.Unlock()
+	return c.log
 }
 
 // hold waits until there is room for the bytes of a call.

@@ -1,9 +1,12 @@
 /** The size in bytes from which the saver remembers a value, to send only what follows the same beginning the next time. */
 export const LARGE = 4096;
 
-/** What the server has of a channel: the bytes of its value in the frame with the commit. */
+/** The length of a commit's id. The name of a log is shorter. */
+const COMMIT = 40;
+
+/** What the server has of a channel: the bytes of its value in the frame with a commit, or the newest value in a log. */
 interface Known {
-  commit: string;
+  at: string; // the commit, or the name of the log
   type: string;
   data: Uint8Array;
 }
@@ -15,19 +18,23 @@ export class SentValues {
 
   constructor(private readonly most = 64 << 20) {}
 
-  /** Returns where the value begins like the one sent before, or undefined if that saves nothing. */
-  base(key: string, type: string, data: Uint8Array): { commit: string; length: number } | undefined {
+  /**
+   * Returns where the value begins like the one sent before, or undefined if that saves nothing. The value goes to the log with the name,
+   * which knows only what it has, or to the server if the name is "".
+   */
+  base(key: string, type: string, data: Uint8Array, log: string): { commit?: string; length: number } | undefined {
     const before = this.known.get(key);
-    if (before === undefined || before.type !== type) return undefined;
+    if (before === undefined || before.type !== type || (log === "" ? before.at.length !== COMMIT : before.at !== log)) return undefined;
     const length = commonPrefix(before.data, data);
-    return length >= LARGE ? { commit: before.commit, length } : undefined;
+    if (length < LARGE) return undefined;
+    return log === "" ? { commit: before.at, length } : { length };
   }
 
-  /** Remembers a value that is now in the frame with the commit. */
-  set(key: string, commit: string, type: string, data: Uint8Array): void {
+  /** Remembers a value that is now in the frame with a commit, or in the log with a name. */
+  set(key: string, at: string, type: string, data: Uint8Array): void {
     this.drop(key);
     if (data.length < LARGE) return;
-    this.known.set(key, { commit, type, data });
+    this.known.set(key, { at, type, data });
     this.size += data.length;
     for (const oldest of this.known.keys()) {
       if (this.size <= this.most) break;

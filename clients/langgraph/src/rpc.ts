@@ -1,12 +1,22 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
 import { locate } from "./binary.js";
+import { CallLog, type LogPlace } from "./log.js";
 
 /** The version of the protocol that this package speaks. */
 export const PROTOCOL = 1;
 
 /** The number of crashes of the server in a row after which calls are rejected. */
 const CRASHES = 3;
+
+/** The numbers of calls and bytes in the log at which the server is asked to do them, and the time after which it is asked at the latest. */
+const BATCH = 64;
+const BATCH_BYTES = 4 << 20;
+const SOON = 125;
+
+/** The numbers of calls and bytes in the log at which a call waits until earlier ones are done. */
+const MOST = 1000;
+const MOST_BYTES = 64 << 20;
 
 /** The exit status of a git-smithers that does not know a command or an option. */
 const USAGE = 4;
@@ -61,13 +71,19 @@ export class Client {
   private crashes = 0;
   private greeted = false; // the child has said that it speaks this protocol
   private talk = "";
+  private closing = false;
   private closed = false;
   private ended: Promise<void> = Promise.resolve();
+  private log: CallLog | undefined;
+  private waiting = { calls: 0, bytes: 0 }; // in the log
+  private publishing: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private failed = false; // the calls in the log could not be done: the next call says why
 
   constructor(private readonly options: ServerOptions) {}
 
   call<R>(method: string, params: object, blobs: Uint8Array[] = []): Promise<Answer<R>> {
-    if (this.closed) return Promise.reject(new GitSmithersError("closed", "the saver is closed"));
+    if (this.closed || (this.closing && method !== "publish")) return Promise.reject(new GitSmithersError("closed", "the saver is closed"));
     return new Promise<Answer<R>>((resolve, reject) => {
       const id = this.nextId++;
       const call: Call = { id, method, message: encode(id, method, params, blobs), repeated: false, resolve: resolve as Call["resolve"], reject };
@@ -77,10 +93,69 @@ export class Client {
     });
   }
 
+  /** The name of the log that takes calls now; "" if there is none. */
+  get logName(): string {
+    return this.log === undefined || this.failed || this.closing || this.log.full ? "" : this.log.place.name;
+  }
+
+  /**
+   * Notes a call that needs no answer in the log, and returns a promise that resolves when the call has outlived this process or, if the
+   * saver is durable, is on stable storage. Returns undefined if the log does not take the call.
+   */
+  note(method: string, params: object, blobs: Uint8Array[]): Promise<void> | undefined {
+    const log = this.log;
+    if (log === undefined || this.logName === "") return undefined;
+    const line = lineOf(Date.now(), method, params, blobs);
+    const message = [Buffer.from(line), ...blobs];
+    if (loneSurrogate.test(line) || !log.append(message)) return undefined;
+    this.waiting.calls++;
+    for (const part of message) this.waiting.bytes += part.length;
+    if (this.waiting.calls >= BATCH || this.waiting.bytes >= BATCH_BYTES) this.publish();
+    else this.timer ??= setTimeout(() => this.publish(), SOON).unref();
+    const room = this.waiting.calls < MOST && this.waiting.bytes < MOST_BYTES ? undefined : this.publishing;
+    if (this.options.durability !== "durable") return room ?? Promise.resolve();
+    return Promise.all([room, log.sync()]).then(() => {});
+  }
+
+  /** Asks the server to do the calls in the log, and for another log if this one is full. One request is under way at a time. */
+  private publish(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.publishing !== undefined) return this.publishing;
+    const asked = { ...this.waiting };
+    const old = this.log?.full ? this.log : undefined; // it takes no call until the server has answered
+    const answer = this.call<{ log?: LogPlace | null }>("publish", { anew: old !== undefined });
+    this.publishing = answer.then(
+      ({ result }) => {
+        if (old === undefined || this.log !== old) return;
+        this.log = CallLog.open(result.log);
+        old.remove();
+      },
+      () => {
+        this.failed = true;
+      },
+    ).then(() => {
+      this.publishing = undefined;
+      this.waiting = { calls: this.waiting.calls - asked.calls, bytes: this.waiting.bytes - asked.bytes };
+      if (this.closing) return;
+      if (this.waiting.calls >= BATCH) this.publish();
+      else if (this.waiting.calls > 0) this.timer ??= setTimeout(() => this.publish(), SOON).unref();
+    });
+    return this.publishing;
+  }
+
   /** Waits for the calls under way and ends the child. A second call waits, too. */
   async close(): Promise<void> {
+    this.closing = true;
+    clearTimeout(this.timer);
+    const { log } = this;
+    if (log !== undefined) {
+      const done = await this.call("publish", {}).then(() => true, () => false);
+      if (done && this.log === log) log.remove();
+      this.log = undefined;
+    }
     this.closed = true;
-    this.child?.ref();
+    if (this.child !== undefined) hold(this.child);
     this.child?.stdin?.end();
     await this.ended;
   }
@@ -127,6 +202,7 @@ export class Client {
       protocol: PROTOCOL,
       client: { name: "@git-smithers/langgraph", version: this.options.version },
       durability,
+      log: this.log?.place.name ?? "",
     });
     for (const part of hello) child.stdin!.write(part);
     for (const call of this.calls.values()) this.send(call);
@@ -144,9 +220,11 @@ export class Client {
   private take(child: ChildProcess, header: Header, blobs: Uint8Array[]): void {
     if (child !== this.child) return;
     if (!this.greeted) {
-      const { protocol } = (header.result ?? {}) as { protocol?: unknown };
+      const { protocol, log } = (header.result ?? {}) as { protocol?: unknown; log?: LogPlace | null };
       if (protocol !== PROTOCOL) throw new Error(header.error?.message ?? "it does not answer as git-smithers does");
       this.greeted = true;
+      if (this.log !== undefined && this.log.place.name !== log?.name) this.log = undefined;
+      this.log ??= this.closing ? undefined : CallLog.open(log);
       return;
     }
     const call = header.id === null ? undefined : this.calls.get(header.id);
@@ -156,9 +234,10 @@ export class Client {
     }
     this.crashes = 0;
     this.calls.delete(call.id);
+    if (!header.error) this.failed = false;
     if (header.error) call.reject(errorOf(header.error));
     else call.resolve({ result: header.result as never, blobs, repeated: call.repeated });
-    if (this.calls.size === 0) release(child);
+    if (this.calls.size === 0 && !this.closed) release(child);
   }
 
   /** Rejects the calls and ends a child that does not speak the protocol. The next call starts another. */
@@ -228,9 +307,15 @@ function release(child: ChildProcess): void {
   for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as unknown as { unref?(): void } | null)?.unref?.();
 }
 
+/** Half of a surrogate pair, as JSON.stringify writes it. The server decides what becomes of it. */
+const loneSurrogate = /\\ud[89a-f]/;
+
+function lineOf(id: number, method: string, params: object, blobs: Uint8Array[]): string {
+  return `${JSON.stringify({ id, method, params, blobs: blobs.map((blob) => blob.length) })}\n`;
+}
+
 function encode(id: number, method: string, params: object, blobs: Uint8Array[] = []): Buffer[] {
-  const line = JSON.stringify({ id, method, params, blobs: blobs.map((blob) => blob.length) });
-  return [Buffer.from(`${line}\n`), ...blobs.map((blob) => Buffer.from(blob.buffer, blob.byteOffset, blob.length))];
+  return [Buffer.from(lineOf(id, method, params, blobs)), ...blobs.map((blob) => Buffer.from(blob.buffer, blob.byteOffset, blob.length))];
 }
 
 interface Failure {

@@ -14,6 +14,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 
 import { findBinary } from "./binary.js";
+import { LastPuts } from "./last.js";
 import { SentValues } from "./prefix.js";
 import { type Answer, Client, GitSmithersError } from "./rpc.js";
 import { VERSION } from "./version.js";
@@ -86,6 +87,7 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
   private readonly client: Client;
   private readonly files: NonNullable<GitSmithersOptions["files"]>;
   private readonly sent = new SentValues();
+  private readonly last = new LastPuts();
 
   constructor(options: GitSmithersOptions = {}) {
     super(options.serde);
@@ -156,26 +158,41 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
     const send = new Set(present.filter((channel) => all || channel === TASKS || Object.hasOwn(newVersions, channel)));
     const unknown = new Set<string>(); // the server does not know their earlier values
     for (;;) {
-      const blobs: Uint8Array[] = [];
-      const sent = [];
-      const full = new Map<string, { type: string; data: Uint8Array }>();
+      const values: { channel: string; type: string; data: Uint8Array }[] = [];
       for (const channel of send) {
-        const [type, data] = await this.dump(channel, values[channel]);
-        full.set(channel, { type, data });
-        const base = unknown.has(channel) ? undefined : this.sent.base(keyOf(thread, ns, channel), type, data);
-        sent.push({ channel, type, base });
-        blobs.push(base === undefined ? data : data.subarray(base.length));
+        const [type, data] = await this.dump(channel, checkpoint.channel_values[channel]);
+        values.push({ channel, type, data });
       }
-      const { result } = await this.client.call<Stored>("put", { ...given, sent }, blobs);
+      // From here to the call, nothing is awaited: the log has the calls in the order in which they were begun.
+      const begins = (log: string) => {
+        const bases = values.map(({ channel, type, data }) => (unknown.has(channel) ? undefined : this.sent.base(keyOf(thread, ns, channel), type, data, log)));
+        const sent = values.map(({ channel, type }, i) => ({ channel, type, base: bases[i] }));
+        return { params: { ...given, sent }, blobs: values.map(({ data }, i) => (bases[i] === undefined ? data : data.subarray(bases[i].length))) };
+      };
+      const known = (at: string) => {
+        for (const { channel, type, data } of values) this.sent.set(keyOf(thread, ns, channel), at, type, data);
+        this.last.set(thread, ns, checkpoint);
+      };
+      const config = { configurable: { thread_id: thread, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
+      const log = this.client.logName;
+      if (log !== "" && !given.files && !orphan && this.last.leadsTo(thread, ns, parent, checkpoint, send)) {
+        const { params, blobs } = begins(log);
+        const noted = this.client.note("put", params, blobs);
+        if (noted !== undefined) {
+          known(log);
+          await noted;
+          return config;
+        }
+      }
+      const { params, blobs } = begins("");
+      const { result } = await this.last.during(thread, this.client.call<Stored>("put", params, blobs));
       if ("need" in result) {
         for (const channel of result.need) send.add(channel);
         for (const channel of result.full) unknown.add(channel);
         continue;
       }
-      if ("commit" in result) {
-        for (const [channel, { type, data }] of full) this.sent.set(keyOf(thread, ns, channel), result.commit, type, data);
-      }
-      return { configurable: { thread_id: thread, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
+      if ("commit" in result) known(result.commit);
+      return config;
     }
   }
 
@@ -188,7 +205,7 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
   }
 
   /** Stores writes of a task, each with its position. */
-  private async write(given: { task: string; [member: string]: unknown }, writes: [number, PendingWrite][]): Promise<void> {
+  private async write(given: { thread: string; ns: string; id: string; task: string; path: string | undefined; files: boolean }, writes: [number, PendingWrite][]): Promise<void> {
     const blobs: Uint8Array[] = [];
     const sent = [];
     for (const [position, [channel, value]] of writes) {
@@ -197,7 +214,10 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
       sent.push({ idx, channel: text("the name of a channel", channel), type });
       blobs.push(data);
     }
-    await this.client.call("putWrites", { ...given, task: text("the task's id", given.task), writes: sent }, blobs);
+    const params = { ...given, task: text("the task's id", given.task), writes: sent };
+    // An interrupt, an error and an answer have a place below 0: people look for them at once.
+    const plain = !given.files && sent.every(({ idx }) => idx >= 0) && this.last.has(given.thread, [given.task, given.path, ...sent.map(({ channel }) => channel)]);
+    await ((plain ? this.client.note("putWrites", params, blobs) : undefined) ?? this.last.during(given.thread, this.client.call("putWrites", params, blobs)));
   }
 
   /** Makes bytes of a channel's value, and refuses a value that would not come back. An error is stored as far as it can be. */
@@ -230,8 +250,9 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
   }
 
   override async deleteThread(threadId: string): Promise<void> {
+    this.forget();
     await this.client.call("deleteThread", { thread: text("thread_id", threadId) });
-    this.sent.clear();
+    this.forget();
   }
 
   /** Makes the thread `to` a fork of `from`, up to a checkpoint of its graph or its newest one. Nothing is copied but a ref. */
@@ -245,8 +266,9 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
    */
   async prune(threadIds: string[], options: { strategy?: "keep_latest" | "delete" } = {}): Promise<void> {
     const threads = threadIds.map((id) => text("thread_id", id));
+    this.forget();
     await this.client.call("prune", { threads, strategy: options.strategy ?? "keep_latest" });
-    this.sent.clear();
+    this.forget();
   }
 
   /**
@@ -255,10 +277,17 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
    * is then of what was left, and 0 is no cause for a warning.
    */
   async deleteForRuns(runIds: string[]): Promise<number> {
+    this.forget();
     const { result, repeated } = await this.client.call<{ checkpoints: number }>("deleteForRuns", { runs: runIds });
-    this.sent.clear();
+    this.forget();
     if (result.checkpoints === 0 && !repeated) process.emitWarning("deleteForRuns deleted nothing: no checkpoint has one of the run ids as run_id in its metadata", "GitSmithersWarning");
     return result.checkpoints;
+  }
+
+  /** Forgets what the threads have: it was dropped. */
+  private forget(): void {
+    this.sent.clear();
+    this.last.clear();
   }
 
   /** Resolves when everything that was asked for before is answered. */

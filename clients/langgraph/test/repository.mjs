@@ -21,6 +21,7 @@ export const ENV = {
   GIT_AUTHOR_EMAIL: "test@example.invalid",
   GIT_COMMITTER_NAME: "test",
   GIT_COMMITTER_EMAIL: "test@example.invalid",
+  ...(process.env.GIT_SMITHERS_CALL_LOG === undefined ? {} : { GIT_SMITHERS_CALL_LOG: process.env.GIT_SMITHERS_CALL_LOG }),
 };
 
 /** Runs a command in a repository and returns what it prints. */

@@ -39,11 +39,7 @@ func handsIn(cmd *arg.Command, parse func(*session.Session, *urfave.Context) (le
 		if err != nil {
 			return err
 		}
-		withStore := s.WithStore
-		if l.resume {
-			withStore = s.WithLog
-		}
-		return withStore(ctx, func(store *timeline.Store) error { return l.handIn(ctx, s, store) })
+		return s.WithStore(ctx, func(store *timeline.Store) error { return l.handIn(ctx, s, store) })
 	}
 	return cmd
 }

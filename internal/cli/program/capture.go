@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -63,11 +64,7 @@ A repeated "id" gets the same answer as the first time.`,
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts := captureOptions{run: c.Args().First(), batch: c.Bool("batch")}
-			with := s.WithStore
-			if opts.batch {
-				with = s.WithLog
-			}
-			return with(ctx, func(store *timeline.Store) error { return runCapture(ctx, s, store, opts) })
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runCapture(ctx, s, store, opts) })
 		},
 	}
 }
@@ -102,38 +99,78 @@ func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, 
 // captureOne captures the frame that data describes, and returns the answer for the caller. The error is limit_exceeded
 // if data is too long, or an error of captures.ParseCapture or of the capture.
 func captureOne(ctx context.Context, capturer *captures.Capturer, data []byte) (captures.Answer, error) {
-	if len(data) > term.MaxDocument {
-		return captures.Answer{}, fault.New(fault.LimitExceeded, "the capture is longer than %d bytes", term.MaxDocument)
-	}
-	req, err := captures.ParseCapture(data)
+	req, err := parseCapture(data)
 	if err != nil {
 		return captures.Answer{}, err
 	}
 	return capturer.Capture(ctx, req)
 }
 
-// captureBatch captures each line of standard input, and prints a document for each line, until the input ends. It
-// skips empty lines. If a line cannot be captured, the document has the error, and captureBatch continues with the next
-// line. It returns an error only if ctx ends, or if reading or printing fails. It calls captured after each capture.
+// parseCapture parses a capture. The error is limit_exceeded if data is too long, or an error of captures.ParseCapture.
+func parseCapture(data []byte) (*captures.Capture, error) {
+	if len(data) > term.MaxDocument {
+		return nil, fault.New(fault.LimitExceeded, "the capture is longer than %d bytes", term.MaxDocument)
+	}
+	return captures.ParseCapture(data)
+}
+
+// A batch is at most so many lines, with at most so many bytes before the last.
+const (
+	batchLines = 64
+	batchBytes = 1 << 20
+)
+
+// captureBatch captures each line of standard input, and prints a document for each line, until the input ends. The lines that wait
+// in the input are captured together. It skips empty lines. If a line cannot be captured, the document has the error, and captureBatch
+// continues with the next line. It returns an error only if ctx ends, or if reading or printing fails. It calls captured after captures.
 func captureBatch(ctx context.Context, s *session.Session, capturer *captures.Capturer, captured func()) error {
-	for line, err := range term.LinesOf(s.In, term.MaxDocument) {
+	lines := term.NewLines(s.In, term.MaxDocument)
+	var waiting [][]byte
+	size := 0
+	for line, err := range lines.All() {
 		if err != nil {
 			return err
 		}
-		if len(bytes.TrimSpace(line)) == 0 {
+		if len(bytes.TrimSpace(line)) > 0 {
+			waiting, size = append(waiting, line), size+len(line)
+		}
+		if lines.More() && len(waiting) < batchLines && size < batchBytes {
 			continue
 		}
-		answer, err := captureOne(ctx, capturer, line)
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := captureLines(ctx, s, capturer, waiting, captured); err != nil {
+			return err
 		}
-		if err == nil {
-			captured()
-			err = s.WriteJSON(captureAnswer{"capture", answer})
-		} else {
-			err = s.WriteJSON(captureFailure{"capture", captureID(line), session.DocumentOf(s.Describe(err))})
+		waiting, size = nil, 0
+	}
+	return nil
+}
+
+// captureLines captures lines, and prints a document for each.
+func captureLines(ctx context.Context, s *session.Session, capturer *captures.Capturer, lines [][]byte, captured func()) error {
+	outcomes := make([]captures.Outcome, len(lines))
+	var reqs []*captures.Capture
+	var of []int // the lines of reqs
+	for i, line := range lines {
+		req, err := parseCapture(line)
+		if outcomes[i].Err = err; err == nil {
+			reqs, of = append(reqs, req), append(of, i)
 		}
-		if err != nil {
+	}
+	for i, outcome := range capturer.CaptureAll(ctx, reqs) {
+		outcomes[of[i]] = outcome
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if slices.ContainsFunc(outcomes, func(o captures.Outcome) bool { return o.Err == nil }) {
+		captured()
+	}
+	for i, outcome := range outcomes {
+		var document any = captureAnswer{"capture", outcome.Answer}
+		if outcome.Err != nil {
+			document = captureFailure{"capture", captureID(lines[i]), session.DocumentOf(s.Describe(outcome.Err))}
+		}
+		if err := s.WriteJSON(document); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -59,7 +60,7 @@ write is on stable storage.`,
 // runServe answers the calls on standard input until it ends, or passes them to the server that does so for another client.
 func runServe(ctx context.Context, s *session.Session, durability string) error {
 	store, err := timeline.Open(ctx, timeline.Options{
-		Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, LateNames: durability != durable, UpkeepEvery: mergeEvery, Log: true,
+		Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, LateNames: durability != durable, UpkeepEvery: mergeEvery,
 	})
 	if err != nil {
 		return err
@@ -68,6 +69,8 @@ func runServe(ctx context.Context, s *session.Session, durability string) error 
 	threads := langgraph.Open(store)
 	threads.Told = requests.Open(s, store).Notify
 	server := serve.New(threads, programVersion(), durability)
+	parent := os.Getppid()
+	server.Gone = func() bool { return os.Getppid() != parent }
 	in := untilSignal(ctx, s.In)
 	ctx = context.WithoutCancel(ctx) // a call under way is done also after Ctrl-C
 	passed, stop := server.PassOrShare(ctx, place, in, s.RawOut())

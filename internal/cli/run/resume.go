@@ -82,7 +82,7 @@ ends its tasks when it notices, and writes nothing more.`,
 		if err != nil {
 			return err
 		}
-		return s.WithLog(ctx, func(store *timeline.Store) error { return runResume(ctx, s, store, req) })
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runResume(ctx, s, store, req) })
 	}
 	return cmd
 }

@@ -42,7 +42,7 @@ tasks at once. Prints the run's id.`,
 			if err != nil {
 				return err
 			}
-			return s.WithLog(ctx, func(store *timeline.Store) error { return runRun(ctx, s, store, req) })
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runRun(ctx, s, store, req) })
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/serve"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -25,19 +26,12 @@ type Session struct {
 // the history. If the history cannot be opened, WithStore returns this error and does not call f. Otherwise it returns
 // the error of f joined with the error of closing.
 func (s *Session) WithStore(ctx context.Context, f func(*timeline.Store) error) error {
-	return s.withStore(ctx, false, f)
-}
-
-// WithLog does the work of WithStore for a command that lives long and writes often: it may acknowledge entries in a write-ahead log.
-func (s *Session) WithLog(ctx context.Context, f func(*timeline.Store) error) error {
-	return s.withStore(ctx, true, f)
-}
-
-// withStore opens the history, which may log entries if log is true, calls f and closes the history.
-func (s *Session) withStore(ctx context.Context, log bool, f func(*timeline.Store) error) error {
-	store, err := timeline.Open(ctx, timeline.Options{Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, Log: log, TrustFiles: s.TrustFiles})
+	store, err := timeline.Open(ctx, timeline.Options{Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: s.Warn, TrustFiles: s.TrustFiles})
 	if err != nil {
 		return err
+	}
+	if err := serve.PublishCalls(ctx, store); err != nil {
+		s.Warn(err)
 	}
 	return errors.Join(f(store), store.Close()) //nolint:contextcheck // closing must finish even after Ctrl-C
 }

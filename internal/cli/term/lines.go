@@ -2,6 +2,7 @@ package term
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"iter"
@@ -11,11 +12,35 @@ import (
 // error, with no line. A line that is longer than limit is cut after limit+1 bytes, so that the caller can see that the
 // line is too long. The caller may keep and change the lines.
 func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
+	return NewLines(r, limit).All()
+}
+
+// Lines are the lines of a reader; see LinesOf.
+type Lines struct {
+	in    *bufio.Reader
+	limit int
+}
+
+// bufferedLines is the size of the buffer of Lines: as much as a pipe has.
+const bufferedLines = 64 << 10
+
+// NewLines returns the lines of r, as LinesOf does.
+func NewLines(r io.Reader, limit int) *Lines {
+	return &Lines{bufio.NewReaderSize(r, bufferedLines), limit}
+}
+
+// More reports whether another whole line was read already, so that it comes without waiting.
+func (l *Lines) More() bool {
+	ahead, _ := l.in.Peek(l.in.Buffered())
+	return bytes.IndexByte(ahead, '\n') >= 0
+}
+
+// All yields the lines that are left.
+func (l *Lines) All() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		in := bufio.NewReader(r)
 		size := 0
 		for {
-			line, err := readLine(in, limit, size)
+			line, err := readLine(l.in, l.limit, size)
 			size = min(len(line), maxAhead)
 			switch {
 			case err == nil:

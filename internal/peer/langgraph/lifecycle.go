@@ -80,7 +80,7 @@ func (t *Threads) Copy(ctx context.Context, from, to, at string) error {
 // putAgain appends a frame that has the checkpoint of another frame again. The checkpoint counts again if it did not.
 func (th *thread) putAgain(ctx context.Context, r *record) error {
 	_, err := th.update(ctx, func() (*snapshot.Draft, error) {
-		entry, err := th.threads.read(r.commit)
+		entry, err := th.read(r.commit)
 		if err != nil {
 			return nil, err
 		}
@@ -256,7 +256,7 @@ func (th *thread) rewrite(ctx context.Context, kept map[*record]bool) error {
 	for i, r := range records {
 		again := *r
 		again.N, again.frame = int64(i+1), int64(i)
-		entry, err := th.threads.read(r.commit)
+		entry, err := th.read(r.commit)
 		if err != nil {
 			return timeline.Explain(err)
 		}
@@ -284,7 +284,7 @@ func (th *thread) rewrite(ctx context.Context, kept map[*record]bool) error {
 		}
 	}
 	if th.head, err = series.Commit(ctx); err != nil {
-		th.head, th.book = nil, newBook(th.id, th.threads.read)
+		th.forget()
 		return errors.Join(err, th.refresh(ctx))
 	}
 	return timeline.Explain(th.book.advance(ctx, th.head.Entry().ID))

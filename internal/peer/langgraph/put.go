@@ -37,6 +37,7 @@ type Sent struct {
 	Value
 
 	Base *Base
+	Seen int // the number of bytes at the beginning that the parent's value has, if the caller knows it
 }
 
 // Base names the beginning of an earlier value of the same channel and type: the first Length bytes of the value that the
@@ -205,8 +206,11 @@ func (p *putter) changes(base *snapshot.State) ([]snapshot.Change, error) {
 			}
 			keep[key] = true
 			set := p.set(table, channel, *value)
-			if parent != nil && sent.Base != nil && sent.Base.Commit == parent.commit && value.Type == typeJSON {
-				set.Seen = sent.Base.Length
+			if value.Type == typeJSON && parent != nil {
+				set.Seen = sent.Seen
+				if sent.Base != nil && sent.Base.Commit == parent.commit {
+					set.Seen = sent.Base.Length
+				}
 			}
 			changes = append(changes, set)
 		case !known, before != nil && string(before[channel]) == string(version):

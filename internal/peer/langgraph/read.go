@@ -219,7 +219,6 @@ func (t *Threads) find(ctx context.Context, q Query) ([]listed, error) {
 	if !tells {
 		limit = math.MaxInt32 // any checkpoint can be the only one
 	}
-	t.store.PublishLogged(ctx)
 	index, err := t.store.Index(ctx)
 	for ; err == nil && index.Degraded() == nil; limit *= 4 {
 		threads, reached, err := index.WithNewestIDs(ctx, EngineName, q.below(), subject, limit)

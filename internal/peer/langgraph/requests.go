@@ -60,7 +60,7 @@ func (th *thread) requests() ([]request, error) {
 	}
 	var all []request
 	for i, at := range earlier {
-		entry, err := th.threads.read(at.entry)
+		entry, err := th.read(at.entry)
 		if err != nil {
 			return nil, err
 		}

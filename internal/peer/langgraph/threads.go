@@ -3,7 +3,6 @@ package langgraph
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -21,10 +20,6 @@ const maxOpen = 256
 
 // maxEntries is the number of entries that are kept open.
 const maxEntries = 256
-
-// mostRefs is the number of frames after which the refs of a thread's older frames are removed. Everybody's git log --all and
-// fetches cost more with each ref, and the frames are found without.
-const mostRefs = 64
 
 // Threads are the threads of a repository. Threads is safe for concurrent use.
 type Threads struct {
@@ -70,9 +65,10 @@ type thread struct {
 
 	mu    sync.Mutex
 	book  *book
-	head  *timeline.Head // nil if the run does not exist
-	used  int64          // when the thread was used last, by the count of Threads.uses
-	users int            // calls that use the thread or wait for it; guarded by Threads.mu
+	head  *timeline.Head                  // nil if the run does not exist
+	fresh map[objstore.ID]*snapshot.Entry // the entries of a batch that is not committed yet
+	used  int64                           // when the thread was used last, by the count of Threads.uses
+	users int                             // calls that use the thread or wait for it; guarded by Threads.mu
 }
 
 // use calls do with a thread, as it is at its newest entry. Calls for one thread wait for each other.
@@ -101,7 +97,8 @@ func (t *Threads) take(id string) (*thread, error) {
 	th := t.open[id]
 	if th == nil {
 		t.makeRoom()
-		th = &thread{threads: t, id: id, tip: tip, book: newBook(id, t.read)}
+		th = &thread{threads: t, id: id, tip: tip}
+		th.forget()
 		t.open[id] = th
 	}
 	t.uses++
@@ -145,14 +142,24 @@ func (t *Threads) read(id objstore.ID) (*snapshot.Entry, error) {
 	return entry, err
 }
 
+// read returns an entry of the thread.
+func (th *thread) read(id objstore.ID) (*snapshot.Entry, error) {
+	if entry := th.fresh[id]; entry != nil {
+		return entry, nil
+	}
+	return th.threads.read(id)
+}
+
+// forget makes the next use read the thread anew.
+func (th *thread) forget() { th.head, th.book, th.fresh = nil, newBook(th.id, th.read), nil }
+
 // refresh reads what other processes have added to the thread.
 func (th *thread) refresh(ctx context.Context) error {
 	s := th.threads.store
-	s.PublishLogged(ctx)
-	id, err := s.Tip(ctx, th.tip)
+	id, err := s.Refs().Resolve(ctx, th.tip)
 	switch {
 	case errors.Is(err, refs.ErrNotFound):
-		th.head, th.book = nil, newBook(th.id, th.threads.read)
+		th.forget()
 		return th.threads.refuseVanished()
 	case err != nil:
 		return timeline.Explain(err)
@@ -165,14 +172,14 @@ func (th *thread) refresh(ctx context.Context) error {
 		th.head, err = s.Head(ctx, th.id)
 	}
 	if fault.CodeOf(err) == fault.RunNotFound {
-		th.head, th.book = nil, newBook(th.id, th.threads.read)
+		th.forget()
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if err := th.book.advance(ctx, th.head.Entry().ID); err != nil {
-		th.book = newBook(th.id, th.threads.read)
+		th.book = newBook(th.id, th.read)
 		return timeline.Explain(err)
 	}
 	return nil
@@ -189,80 +196,9 @@ func (t *Threads) refuseVanished() error {
 
 // state returns the state of a checkpoint's frame.
 func (th *thread) state(r *record) (*snapshot.State, error) {
-	entry, err := th.threads.read(r.commit)
+	entry, err := th.read(r.commit)
 	if err != nil {
 		return nil, err
 	}
 	return entry.State()
-}
-
-// update appends the entry that build drafts at the newest entry of the thread. If another process appends first, build
-// drafts again. If build returns nil, update appends nothing, puts the thread's tip on stable storage and returns nil.
-func (th *thread) update(ctx context.Context, build func() (*snapshot.Draft, error)) (*snapshot.Entry, error) {
-	for try := 1; ; try++ {
-		draft, err := build()
-		if err != nil {
-			return nil, timeline.Explain(err)
-		}
-		if draft == nil {
-			if th.head == nil {
-				return nil, nil //nolint:nilnil // nothing was asked for
-			}
-			return nil, th.head.Settle(ctx)
-		}
-		entry, err := th.append(ctx, draft)
-		if code := fault.CodeOf(err); err == nil || code != fault.Conflict && code != fault.RunExists {
-			return entry, err
-		}
-		if err := timeline.Pause(ctx, try); err != nil {
-			return nil, timeline.Explain(err)
-		}
-		if err := th.refresh(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// append appends an entry to the thread's run, which it begins if the thread does not exist.
-func (th *thread) append(ctx context.Context, draft *snapshot.Draft) (*snapshot.Entry, error) {
-	s := th.threads.store
-	draft.Limits = formatLimits
-	var series *timeline.Series
-	var before snapshot.RunStatus
-	if th.head != nil {
-		before = th.head.Row().Status
-		series = timeline.SeriesOf(th.head)
-	} else {
-		row := snapshot.Run{ID: th.id, Workflow: EngineName, Status: snapshot.RunRunning, CreatedAtMs: draft.AtMs, StartedAtMs: &draft.AtMs}
-		var err error
-		if series, err = timeline.SeriesAgain(ctx, s, row); err != nil {
-			return nil, err
-		}
-	}
-	series.StayOpen()
-	defer series.Close()
-	entry, err := series.Append(ctx, *draft)
-	if err != nil {
-		return nil, err
-	}
-	head, err := series.Commit(ctx)
-	if err != nil {
-		return nil, err
-	}
-	th.head = head
-	if frame := head.Row().Frame; entry.Frame == frame && frame%mostRefs == mostRefs-1 {
-		if err := s.FrameRefs().DropOlder(ctx, head.Entry(), 1); err != nil {
-			s.Warn(fmt.Errorf("the refs of older frames were not removed: %w", err))
-		}
-	}
-	if told := th.threads.Told; told != nil && head.Row().Status != before {
-		told(ctx, head)
-	}
-	// The book reads the entry again: that of the series holds all objects that it has written.
-	if err := th.book.advance(ctx, entry.ID); err != nil {
-		th.book = newBook(th.id, th.threads.read) // read anew at the next use
-		th.head = nil
-		return entry, nil // the entry is stored
-	}
-	return entry, nil
 }

@@ -29,7 +29,7 @@ func (t *Threads) PutWrites(ctx context.Context, id string, key Key, writes []Wr
 		capture := putter{thread: th, put: Put{Files: files}}
 		defer capture.close()
 		_, err := th.update(ctx, func() (*snapshot.Draft, error) {
-			draft, err := th.draftWrites(ctx, key, writes)
+			draft, err := th.draftWrites(ctx, key, writes, th.threads.store.Now().UnixMilli())
 			if err != nil || draft == nil {
 				return nil, err
 			}
@@ -40,8 +40,8 @@ func (t *Threads) PutWrites(ctx context.Context, id string, key Key, writes []Wr
 }
 
 // draftWrites returns the draft of the entry that adds writes to those of a checkpoint, or nil if there is nothing to add.
-// The entry is a frame only if the thread begins with it.
-func (th *thread) draftWrites(ctx context.Context, key Key, writes []Write) (*snapshot.Draft, error) {
+// The entry is a frame only if the thread begins with it. atMs is the time of the writes.
+func (th *thread) draftWrites(ctx context.Context, key Key, writes []Write, atMs int64) (*snapshot.Draft, error) {
 	if th.head == nil {
 		if pruned, err := th.pruned(ctx); err != nil || pruned {
 			return nil, err
@@ -59,7 +59,7 @@ func (th *thread) draftWrites(ctx context.Context, key Key, writes []Write) (*sn
 		return nil, err
 	}
 	draft := &snapshot.Draft{
-		AtMs: th.threads.store.Now().UnixMilli(), Subject: writesSubject(writes),
+		AtMs: atMs, Subject: writesSubject(writes),
 		Ext: &snapshot.ExtDraft{Engine: EngineName, Files: map[string][]byte{writesFile: file}},
 	}
 	if latest := th.book.latest(""); latest != nil && latest.key() == key {

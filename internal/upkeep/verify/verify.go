@@ -115,18 +115,19 @@ func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 			return nil, err
 		}
 	}
-	return v.report, v.logs(ctx)
+	return v.report, v.logs()
 }
 
-// logs notes the write-ahead logs with entries that were acknowledged and that no run has.
-func (v *verifier) logs(ctx context.Context) error {
-	left, err := v.store.LeftInLogs(ctx)
-	for _, l := range left {
+// logs notes the write-ahead logs of git-smithers 0.1: their entries were acknowledged, and no run has them.
+func (v *verifier) logs() error {
+	left, err := filepath.Glob(filepath.Join(v.store.Private(), "wal", "*"))
+	for _, log := range left {
 		v.report.Problems = append(v.report.Problems, Problem{
-			Run: l.Run, Code: fault.StrandedLog, File: path.Join(timeline.PrivateDir, timeline.LogsFolder, filepath.Base(l.Path)), What: l.Err.Error(),
+			Code: fault.StrandedLog, File: path.Join(timeline.PrivateDir, "wal", filepath.Base(log)),
+			What: "git-smithers 0.1 has left entries here: `git-smithers runs` of version 0.1.2 puts them into their runs",
 		})
 	}
-	return timeline.Explain(err)
+	return err
 }
 
 // hashedRun returns the id of the run of tip. The ref component of tip is a hash of this id. If the run is unreadable,

@@ -114,7 +114,7 @@ func (c *callReport) finish() error {
 func (c *callReport) read() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	buf := make([]byte, 64<<10)
+	buf := make([]byte, 4<<10)
 	for c.total < maxCallFile {
 		n, err := c.file.Read(buf)
 		if c.total += int64(n); c.total >= maxCallFile {

@@ -55,6 +55,36 @@ tasks:
 	}
 }
 
+func TestATaskThatChangesNoFilesIsNotCaptured(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `
+name: w
+tasks:
+  - {id: a, run: touch a}
+  - {id: none, needs: [a], run: touch none, files: none}
+  - {id: wait, needs: [none], approval: 'Go on?'}
+  - {id: b, needs: [wait], run: touch b}
+`, "")
+	captures := 0
+	files := s.folder()
+	files.before = func(context.Context, int) error {
+		captures++
+		return nil
+	}
+	s.opts.WorkingCopy = files
+	s.waits(snapshot.RunWaitingApproval)
+	assert.Equal(t, 2, captures, "at the start, and after a")
+	assert.Equal(t, "a", s.names(s.vcs(s.tipRow().Frame).Tree))
+	none := s.attempts()["none::0::1"]
+	assert.Nil(t, none.Frame)
+	assert.Empty(t, none.Tree)
+
+	s.decide("wait", true, "", "me")
+	s.finishes()
+	assert.Contains(t, s.subjects(), outside, "the change belongs to no task")
+	assert.Equal(t, "a b none", s.names(s.vcs(s.tipRow().Frame).Tree))
+}
+
 func TestWithoutAWorkingCopyNothingIsCaptured(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, "{name: w, tasks: [{id: a, run: touch a}]}", "")

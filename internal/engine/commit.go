@@ -70,8 +70,8 @@ func (r *runner) commitIf(ctx context.Context, check func() error) error {
 }
 
 // toCapture returns the names of the working copies to capture for the next frame. "" is the shared working copy.
-//   - The result has the working copies of the attempts in r.next.ended. Before the first frame of this process,
-//     toCapture omits the tasks' own worktrees, because they are not open yet.
+//   - The result has the working copies of the attempts in r.next.ended, except those of tasks that change no files.
+//     Before the first frame of this process, toCapture omits the tasks' own worktrees, because they are not open yet.
 //   - The result has "" after an idle wait.
 //   - The result has the working copies of the starting attempts that look for a result in the cache.
 //   - The result has "" for the first frame of this process, unless Options.Captured is set.
@@ -84,7 +84,7 @@ func (r *runner) toCapture() map[string]bool {
 		due[name] = true
 	}
 	for _, a := range r.next.ended {
-		if r.begun || a.Worktree == "" { // an interrupted attempt's own worktree is not open yet
+		if (r.begun || a.Worktree == "") && r.wf.Task(a.NodeID).ChangesFiles() { // an interrupted attempt's own worktree is not open yet
 			due[a.Worktree] = true
 		}
 	}

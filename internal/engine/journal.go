@@ -30,9 +30,9 @@ func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
 // task, or nil if the workflow no longer has the task. If there is nothing to capture, lastIsCaptured also returns
 // true:
 //   - n has no attempt in the journal, or the attempt has not ended.
-//   - t is nil, t is a waiting task, or t has a worktree of its own.
+//   - t is nil, t is a waiting task, changes no files, or has a worktree of its own.
 func (j journal) lastIsCaptured(n snapshot.Node, t *workflow.Task) (bool, error) {
-	if n.LastAttempt == nil || t == nil || !t.Works() || t.Worktree != nil {
+	if n.LastAttempt == nil || t == nil || !t.Works() || t.Worktree != nil || !t.ChangesFiles() {
 		return true, nil
 	}
 	// The journal may lack the newest attempts. The newest attempt in the journal then counts.

@@ -26,7 +26,7 @@ const (
 // The keys that a mapping of the file may have.
 var (
 	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "env", "defaults", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "scorers", "sandbox", "model", "tools", "shell", "cwd", "continue-on-error", "fail-fast", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "files", "scorers", "sandbox", "model", "tools", "shell", "cwd", "continue-on-error", "fail-fast", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
 	defaultKeys  = []string{"model", "tools", "shell", "cwd", "timeout", "retries"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
@@ -328,6 +328,7 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "cwd", func(n *yaml.Node) { t.Cwd = p.cwd(n) })
 	p.key(fields, "worktree", func(n *yaml.Node) { t.Worktree = p.worktree(n, t.ID) })
 	p.key(fields, "cache", func(n *yaml.Node) { t.Cache = p.cache(n) })
+	p.key(fields, "files", func(n *yaml.Node) { t.NoFiles = p.choice(n, "files", "all", "none") == "none" })
 	p.key(fields, "scorers", func(n *yaml.Node) { t.Scorers = p.scorers(n, "task "+t.ID) })
 	p.key(fields, "sandbox", func(n *yaml.Node) {
 		t.Sandbox = p.sandbox(n)

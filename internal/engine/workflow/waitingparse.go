@@ -13,7 +13,7 @@ import (
 // Keys of a task.
 var (
 	taskKinds   = []string{"run", "workflow", "approval", "wait_for", "human", "timer"}                                                          // a task has exactly one of these
-	commandKeys = []string{"env", "timeout", "worktree", "cache", "scorers", "sandbox", "model", "tools", "shell", "cwd", "fail-fast", "matrix"} // allowed only with run; timeout also with workflow
+	commandKeys = []string{"env", "timeout", "worktree", "cache", "files", "scorers", "sandbox", "model", "tools", "shell", "cwd", "fail-fast", "matrix"} // allowed only with run; timeout also with workflow
 )
 
 // kind reads the key that gives a task its kind: run, workflow, or one of the waits. It reports a task with several kinds or

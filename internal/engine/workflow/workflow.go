@@ -72,6 +72,7 @@ type Task struct {
 	Loop    string        // the id of the loop that contains the task; "" at the top level
 
 	Worktree *Worktree     // the task's own worktree; nil means the working copy that tasks share
+	NoFiles  bool          // files: none: the command changes no files of the working copy that tasks share
 	Cache    *Cache        // how results are used again; nil means never
 	Sandbox  *sandbox.Spec // what the command may do; nil means all that the user may
 	Scorers  []*Scorer     // what gives results a number: its own, then those of the workflow
@@ -86,6 +87,12 @@ type Task struct {
 type child struct {
 	task *Task
 	loop *Loop
+}
+
+// ChangesFiles reports whether files are captured when t ends. The cache compares the files before and after its task, and a task may promise to
+// change none only in the working copy that tasks share. A nil t is a task that the workflow no longer has.
+func (t *Task) ChangesFiles() bool {
+	return t == nil || !t.NoFiles || t.Cache != nil || t.Worktree != nil
 }
 
 // Snapshot returns the definition in the form that a run stores: the file's bytes, followed by those of the files that it calls, and the output

@@ -15,3 +15,6 @@ func paths(c *arg.Command) []string {
 	}
 	return out
 }
+
+// CommandTree exposes treeFor.
+var CommandTree = treeFor

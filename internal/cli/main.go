@@ -28,7 +28,7 @@ func Main(ctx context.Context, s Streams, args []string) int {
 // dispatch runs the command that args names. If args asks for help, or names a group of commands, dispatch prints the
 // help. If args names no command, dispatch runs status.
 func dispatch(ctx context.Context, s *session.Session, args []string) error {
-	root := tree()
+	root := treeFor(args)
 	in, err := arg.Parse(root, args)
 	if err != nil {
 		return err

@@ -16,6 +16,25 @@ import (
 
 // tree returns the root of all commands, in the order in which help lists them.
 func tree() *arg.Command {
+	root := rootOf(topics()...)
+	root.Link("")
+	return root
+}
+
+// treeFor returns the root with one topic alone if args begins with a command of captures, hooks, reads and runs: to build the others takes
+// longer than many a hook has to do. Otherwise, treeFor returns the root of all commands.
+func treeFor(args []string) *arg.Command {
+	for _, topic := range []func() arg.Topic{programTopic, agents.Topic, inspect.Topic, run.Topic} {
+		if root := rootOf(topic); len(args) > 0 && root.Child(args[0]) != nil {
+			root.Link("")
+			return root
+		}
+	}
+	return tree()
+}
+
+// rootOf returns the root of the commands of some topics. The caller links it.
+func rootOf(of ...func() arg.Topic) *arg.Command {
 	root := &arg.Command{
 		Summary: "rewind, repair and share runs of AI agents, with nothing but your git repository",
 		Usage:   []string{"", "<command> [<argument>...] [<flag>...]", "help [--all | <command> | <page>]"},
@@ -33,7 +52,9 @@ it, give the whole id.`,
 			{"another course from the third prompt", "git smithers session what-if @:turn:3 'TEXT'"},
 			{"the work of a course, on your branch", "git smithers land claude-1c5e0d9e"},
 		},
-		Topics: topics(),
+	}
+	for _, topic := range of {
+		root.Topics = append(root.Topics, topic())
 	}
 	for _, t := range root.Topics {
 		root.Children = append(append(root.Children, t.Commands...), t.More...)
@@ -41,14 +62,15 @@ it, give the whole id.`,
 	for _, t := range root.Topics {
 		root.Children = append(root.Children, t.Old...)
 	}
-	root.Link("")
 	return root
 }
 
 // topics returns the topics of the help with their commands. Help lists the commands of each topic that people type
 // often; help --all also lists the others.
-func topics() []arg.Topic {
-	return []arg.Topic{
-		run.Topic(), answer.Topic(), inspect.Topic(), back.Topic(), sharing.Topic(), agents.Topic(), peers.Topic(), upkeep.Topic(), program.Topic(tree),
+func topics() []func() arg.Topic {
+	return []func() arg.Topic{
+		run.Topic, answer.Topic, inspect.Topic, back.Topic, sharing.Topic, agents.Topic, peers.Topic, upkeep.Topic, programTopic,
 	}
 }
+
+func programTopic() arg.Topic { return program.Topic(tree) }

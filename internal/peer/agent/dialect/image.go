@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
 // longBase64 matches the data of an image in a line of JSON, and long texts of other kinds.
-var longBase64 = regexp.MustCompile(`[A-Za-z0-9+/=_-]{256,}`)
+var longBase64 = lazyregexp.New(`[A-Za-z0-9+/=_-]{256,}`)
 
 // WithoutImages returns a line of a transcript with a text in the place of each image, or nil if the line has none. The text says the size
 // and the digest of what was left out. A part of a message that is an image becomes a part that is a text, so that a model can

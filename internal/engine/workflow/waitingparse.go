@@ -12,7 +12,7 @@ import (
 
 // Keys of a task.
 var (
-	taskKinds   = []string{"run", "workflow", "approval", "wait_for", "human", "timer"}                                                          // a task has exactly one of these
+	taskKinds   = []string{"run", "workflow", "approval", "wait_for", "human", "timer"}                                                                   // a task has exactly one of these
 	commandKeys = []string{"env", "timeout", "worktree", "cache", "files", "scorers", "sandbox", "model", "tools", "shell", "cwd", "fail-fast", "matrix"} // allowed only with run; timeout also with workflow
 )
 

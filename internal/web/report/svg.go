@@ -1,8 +1,8 @@
 package report
 
 import (
-	"encoding/xml"
 	"fmt"
+	"html"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/app/report"
@@ -102,8 +102,4 @@ func drawRow(b *strings.Builder, row report.Row, turns bool, y int, left, unit f
 func cutName(name string, most int) string { return middle(shown(name), most) }
 
 // escapeXML returns a stored text for XML.
-func escapeXML(text string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(shown(text))) // a Builder takes everything
-	return b.String()
-}
+func escapeXML(text string) string { return html.EscapeString(shown(text)) }

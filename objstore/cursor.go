@@ -23,7 +23,13 @@ type packRest struct {
 	next int64
 	end  int64
 	err  error // the error of reading the file; nil if the file only ended
+
+	window []byte // bytes of the file from the offset at: neighbors of an entry are often read next, backward, too
+	at     int64
 }
+
+// windowSize is the number of bytes that a packRest reads of the file at once, from a multiple of readAhead.
+const windowSize = 2 * readAhead
 
 // readAhead is the number of bytes that a packCursor reads ahead. It is enough for a page of rows, a tree, or a delta
 // of a page or tree.
@@ -36,7 +42,20 @@ func (r *packRest) Read(p []byte) (int, error) {
 	if want <= 0 {
 		return 0, io.ErrUnexpectedEOF
 	}
-	n, err := r.file.ReadAt(p[:want], r.next)
+	var err error
+	if r.next < r.at || r.next >= r.at+int64(len(r.window)) {
+		r.at = r.next - r.next%readAhead
+		if r.window == nil {
+			r.window = make([]byte, windowSize)
+		}
+		var n int
+		n, err = r.file.ReadAt(r.window[:windowSize], r.at)
+		r.window = r.window[:n]
+	}
+	n := 0
+	if from := r.next - r.at; from < int64(len(r.window)) {
+		n = copy(p[:want], r.window[from:])
+	}
 	r.next += int64(n)
 	if n > 0 {
 		return n, nil
@@ -48,9 +67,13 @@ func (r *packRest) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// use prepares c to read file from the start. end is the offset at which the entries of file end.
+// use prepares c to read file from the start. end is the offset at which the entries of file end. What c has read of
+// the same file stays.
 func (c *packCursor) use(file io.ReaderAt, end int64) {
-	c.rest = packRest{file: file, end: end}
+	if c.rest.file == file && c.rest.end == end && c.rest.err == nil {
+		return
+	}
+	c.rest = packRest{file: file, end: end, window: c.rest.window[:0]}
 	if c.ahead == nil {
 		c.ahead = bufio.NewReaderSize(&c.rest, readAhead)
 	}
@@ -97,8 +120,5 @@ func (p *cursorPool) get(file io.ReaderAt, end int64) *packCursor {
 	return c
 }
 
-// put returns c to the pool, without a reference to the file. The caller must not use c afterwards.
-func (p *cursorPool) put(c *packCursor) {
-	c.use(nil, 0)
-	p.pool.Put(c)
-}
+// put returns c to the pool, with what it has read of the file. The caller must not use c afterwards.
+func (p *cursorPool) put(c *packCursor) { p.pool.Put(c) }

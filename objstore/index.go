@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sort"
+	"sync/atomic"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
@@ -26,6 +27,10 @@ const (
 	// indexWholeMax is the size in bytes up to which an index is read completely and its checksum
 	// is verified. A lookup in a larger index reads only the bytes that it needs.
 	indexWholeMax = 1 << 20
+	// indexKeptMax is the size in bytes up to which an index comes into memory once its lookups have cost as much as
+	// the whole: keptAfter bytes each.
+	indexKeptMax = 64 << 20
+	keptAfter    = 8 << 10
 
 	// largeOffset is the bit that marks a 32-bit offset as a position in the table of 64-bit
 	// offsets.
@@ -94,8 +99,10 @@ type index struct {
 	packSum [sha1.Size]byte
 	size    int64 // of the index in bytes
 
-	whole []byte   // all bytes; nil if file is set
-	file  *os.File // the open file of a large index; nil if whole is set
+	whole []byte                 // all bytes; nil if file is set
+	file  *os.File               // the open file of a large index; nil if whole is set
+	finds atomic.Int64           // number of lookups in file
+	kept  atomic.Pointer[[]byte] // all bytes of file, after many lookups
 }
 
 // parseIndex decodes a complete index and verifies its checksum and the order of its ids. The returned index
@@ -165,8 +172,8 @@ func (x *index) part(offset, size int64) ([]byte, error) {
 	if offset < 0 || size < 0 || size > x.size-offset {
 		return nil, fmt.Errorf("%w: truncated", errIndex)
 	}
-	if x.whole != nil {
-		return x.whole[offset : offset+size], nil
+	if whole := x.memory(); whole != nil {
+		return whole[offset : offset+size], nil
 	}
 	b := make([]byte, size)
 	if _, err := x.file.ReadAt(b, offset); err != nil {
@@ -176,6 +183,24 @@ func (x *index) part(offset, size int64) ([]byte, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// memory returns all bytes of the index if they are in memory, and otherwise nil.
+func (x *index) memory() []byte {
+	if kept := x.kept.Load(); kept != nil {
+		return *kept
+	}
+	return x.whole
+}
+
+// keep reads a large index into memory if there were many lookups. After an error, lookups go on in the file.
+func (x *index) keep() {
+	if x.file == nil || x.size > indexKeptMax || x.finds.Add(1) != x.size/keptAfter {
+		return
+	}
+	if all, err := x.part(0, x.size); err == nil {
+		x.kept.Store(&all)
+	}
 }
 
 // readLayout reads the head, the fan-out table and the pack's checksum into x. The error wraps errIndex if the
@@ -211,6 +236,7 @@ func (x *index) readLayout() error {
 // find returns the offset of an object's entry in the pack file. found is false if the index does
 // not list the object. The error wraps errIndex if the index is malformed.
 func (x *index) find(id ID) (offset int64, found bool, err error) {
+	x.keep()
 	// The ids with the same first byte as id have the numbers lo to hi-1.
 	lo, hi := int64(0), int64(x.fan[id.sum[0]])
 	if id.sum[0] > 0 {
@@ -219,7 +245,7 @@ func (x *index) find(id ID) (offset int64, found bool, err error) {
 	// A large index is not in memory. A binary search reads one id in each step, until a single read can fetch
 	// the remaining few ids.
 	const few = 64
-	for x.whole == nil && hi-lo > few {
+	for x.memory() == nil && hi-lo > few {
 		mid := (lo + hi) / 2
 		b, err := x.part(indexTableAt+mid*idSize, idSize)
 		if err != nil {

@@ -81,13 +81,16 @@ func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objsto
 	if err != nil {
 		return nil, nil //nolint:nilerr // run is the hash of an unknown id
 	}
-	var entry *snapshot.Entry
-	if id, resolveErr := e.store.Refs().Resolve(ctx, tip); resolveErr == nil {
-		entry, err = snapshot.ReadEntry(e.store.Objects(), id)
-	} else {
-		entry, err = e.entries.newest(ctx, run)
+	id, err := e.store.Refs().Resolve(ctx, tip)
+	if err != nil {
+		newest, err := e.entries.newest(ctx, run)
+		if err != nil || newest == nil {
+			return nil, ctx.Err()
+		}
+		id = newest.ID
 	}
-	if err != nil || entry == nil {
+	entry, err := snapshot.ReadEntry(e.store.Objects(), id)
+	if err != nil {
 		return nil, ctx.Err()
 	}
 	chain, _ := framesFrom(ctx, e.store, entry) // with an error, chain has the readable frames

@@ -137,10 +137,11 @@ type examination struct {
 	repairs  *repairs
 	progress func(what string, done, total int)
 
-	refs      *refs.Inventory   // set by readRefs
-	entries   *entryIndex       // set by readRefs
-	dropped   []refs.PackedLine // the lines that earlier repairs removed from packed-refs
-	elsewhere []objstore.ID     // the values of misplaced refs
+	refs      *refs.Inventory                       // set by readRefs
+	chains    map[objstore.ID]map[int64]objstore.ID // the frames of the runs without a problem, by tip; set by runs
+	entries   *entryIndex                           // set by readRefs
+	dropped   []refs.PackedLine                     // the lines that earlier repairs removed from packed-refs
+	elsewhere []objstore.ID                         // the values of misplaced refs
 	found     []Finding
 }
 

@@ -5,22 +5,32 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"io"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
+// entry is an entry of the repository.
+type entry struct {
+	ID, Parent objstore.ID
+	AtMs       int64
+	verified   bool // verify has read the entry and everything that belongs to it
+}
+
 // entryIndex holds all entries of the repository, including entries that no ref reaches.
 type entryIndex struct {
 	store *timeline.Store
 	git   *gitRunner
 	refs  *refs.Inventory
-	byRun map[string]map[objstore.ID]*snapshot.Entry // by run id; nil before read
+	left  []objstore.ID                     // the listed commits, until read has read them; nil before list
+	all   map[objstore.ID]*entry            // nil before list
+	byRun map[string]map[objstore.ID]*entry // by run id
 }
 
 // newest returns the newest entry of a run, even if no ref reaches the entry, or nil if the repository has no
@@ -31,7 +41,7 @@ type entryIndex struct {
 // each without a successor. Among these entries, newest prefers those that descend from the newest frame ref. If there
 // are none, it prefers those that descend from the run's tip at a remote. Of the preferred entries, newest prefers
 // those that were acknowledged (see neverAcknowledged), then the longest chain, then the latest time.
-func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, error) {
+func (x *entryIndex) newest(ctx context.Context, run string) (*entry, error) {
 	if err := x.read(ctx); err != nil {
 		return nil, err
 	}
@@ -45,7 +55,7 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 	for _, entry := range entries {
 		followed[entry.Parent] = true
 	}
-	var last []*snapshot.Entry // the entries without a successor
+	var last []*entry // the entries without a successor
 	for id, entry := range entries {
 		if !followed[id] {
 			last = append(last, entry)
@@ -54,7 +64,7 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 	// If some of these entries descend from the newest frame ref, the others do not count. The tip at a remote
 	// decides only if there is no such entry.
 	for _, known := range [][]objstore.ID{x.newestFrame(ctx, run), x.atRemotes(run)} {
-		onward := slices.DeleteFunc(slices.Clone(last), func(entry *snapshot.Entry) bool {
+		onward := slices.DeleteFunc(slices.Clone(last), func(entry *entry) bool {
 			return !slices.ContainsFunc(known, func(from objstore.ID) bool { return timeline.Descends(x.store.Objects(), entry.ID, from) })
 		})
 		if len(onward) > 0 {
@@ -66,7 +76,7 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 	if err != nil || len(last) == 0 {
 		return nil, err
 	}
-	return slices.MaxFunc(last, func(a, b *snapshot.Entry) int {
+	return slices.MaxFunc(last, func(a, b *entry) int {
 		return cmp.Or(
 			cmp.Compare(length(entries, a), length(entries, b)), cmp.Compare(a.AtMs, b.AtMs), a.ID.Compare(b.ID),
 		)
@@ -75,11 +85,11 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 
 // acknowledged returns the given entries without those that a killed process wrote and never acknowledged. If
 // no entry remains, it returns all given entries.
-func (x *entryIndex) acknowledged(entries []*snapshot.Entry) ([]*snapshot.Entry, error) {
+func (x *entryIndex) acknowledged(entries []*entry) ([]*entry, error) {
 	if len(entries) < 2 {
 		return entries, nil
 	}
-	var others []*snapshot.Entry
+	var others []*entry
 	for _, entry := range entries {
 		left, err := x.store.Objects().Unacknowledged(entry.ID)
 		if err != nil {
@@ -97,7 +107,7 @@ func (x *entryIndex) acknowledged(entries []*snapshot.Entry) ([]*snapshot.Entry,
 
 // withoutForks returns the entries of a run by id, without the entries that were split off into a fork (see splitOff).
 // A fork has such entries if its parent is the run, and its extension is not zero.
-func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
+func (x *entryIndex) withoutForks(run string) map[objstore.ID]*entry {
 	own, all := maps.Clone(x.byRun[run]), x.byRun[run]
 	after := make(map[objstore.ID][]objstore.ID)
 	for id, entry := range all {
@@ -108,7 +118,11 @@ func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 			if id == run || entries[entry.Parent] != nil || all[entry.Parent] == nil {
 				continue // only the first entry of another run, after an entry of this run, begins a fork
 			}
-			row, err := entry.RunRow()
+			first, err := snapshot.ReadEntry(x.store.Objects(), entry.ID)
+			if err != nil {
+				continue
+			}
+			row, err := first.RunRow()
 			if err != nil || row.Parent == nil || row.Parent.RunID != run || row.Parent.Extension.IsZero() {
 				continue
 			}
@@ -126,7 +140,7 @@ func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 //
 // splitOff returns no entries if the run continues after the extension, or if the run does not branch off between the
 // extension and the fork's parent frame: then the entries are the run's own.
-func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objstore.ID, fork snapshot.Parent) []objstore.ID {
+func splitOff(all map[objstore.ID]*entry, after map[objstore.ID][]objstore.ID, fork snapshot.Parent) []objstore.ID {
 	var off []objstore.ID
 	for at := fork.Extension; all[at] != nil; at = all[at].Parent {
 		// The run continues after the extension if the extension has a successor. It branches off at an earlier
@@ -144,7 +158,7 @@ func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objst
 
 // length returns the number of entries in the chain that ends at last. It counts back from last to the first entry
 // that is not in entries.
-func length(entries map[objstore.ID]*snapshot.Entry, last *snapshot.Entry) int {
+func length(entries map[objstore.ID]*entry, last *entry) int {
 	n := 0
 	for ok := true; ok; last, ok = entries[last.Parent] {
 		n++
@@ -179,57 +193,89 @@ func (x *entryIndex) atRemotes(run string) []objstore.ID {
 	return ids
 }
 
-// read reads all commits of the repository and sets byRun to the entries among them. It skips unreadable commits. If
-// byRun is set, read does nothing.
-func (x *entryIndex) read(ctx context.Context) error {
-	if x.byRun != nil {
+// list lists the commits of the repository. After the first call, it does nothing.
+func (x *entryIndex) list(ctx context.Context) error {
+	if x.all != nil {
 		return nil
 	}
-	byRun := make(map[string]map[objstore.ID]*snapshot.Entry)
-	out, err := x.git.run(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)")
-	if err != nil && out == "" {
+	args := []string{"cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"}
+	_, err := gitexec.New(x.git.repo, x.git.env).Read(ctx, nil, args, func(out io.Reader) error {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if name, ok := bytes.CutPrefix(lines.Bytes(), []byte("commit ")); ok {
+				id, err := objstore.ParseID(string(name))
+				if err != nil {
+					return err
+				}
+				x.left = append(x.left, id)
+			}
+		}
+		return nil
+	})
+	if err != nil && x.left == nil {
 		return err // with damaged objects, git fails but lists the other objects
 	}
-	lines := bufio.NewScanner(bytes.NewReader([]byte(out)))
-	for lines.Scan() {
-		name, kind, _ := strings.Cut(lines.Text(), " ")
-		id, err := objstore.ParseID(name)
-		if err != nil || kind != "commit" {
-			continue
-		}
+	x.all, x.byRun = make(map[objstore.ID]*entry), make(map[string]map[objstore.ID]*entry)
+	return nil
+}
+
+// read reads the listed commits that add has not added, and adds the entries among them. It skips unreadable commits.
+func (x *entryIndex) read(ctx context.Context) error {
+	if err := x.list(ctx); err != nil {
+		return err
+	}
+	for _, id := range x.left {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		entry, err := snapshot.ReadEntry(x.store.Objects(), id)
-		if err != nil {
-			continue // a commit of the user's, or damaged
+		if x.all[id] != nil {
+			continue
 		}
-		of := byRun[entry.Run]
-		if of == nil {
-			of = make(map[objstore.ID]*snapshot.Entry)
-			byRun[entry.Run] = of
+		if of, err := snapshot.ReadEntry(x.store.Objects(), id); err == nil { // else a commit of the user's, or damaged
+			x.add(of, false)
 		}
-		of[id] = entry
 	}
-	x.byRun = byRun
+	x.left = nil
 	return nil
+}
+
+// add adds an entry as it is stored.
+func (x *entryIndex) add(of *snapshot.Entry, verified bool) {
+	if x.byRun[of.Run] == nil {
+		x.byRun[of.Run] = make(map[objstore.ID]*entry)
+	}
+	one := &entry{of.ID, of.Parent, of.AtMs, verified}
+	x.all[of.ID], x.byRun[of.Run][of.ID] = one, one
+}
+
+// unverified returns those of tips and of the parents of verified entries that are not verified themselves.
+func (x *entryIndex) unverified(tips []objstore.ID) (left []objstore.ID) {
+	add := func(id objstore.ID) {
+		if of := x.all[id]; !id.IsZero() && (of == nil || !of.verified) {
+			left = append(left, id)
+		}
+	}
+	for _, of := range x.all {
+		if of.verified {
+			add(of.Parent)
+		}
+	}
+	for _, tip := range tips {
+		add(tip)
+	}
+	return left
 }
 
 // reached returns the ids of the entries that are reachable from a ref or from an id in elsewhere. elsewhere has the
 // values of misplaced refs. The caller must have called read.
 func (x *entryIndex) reached(elsewhere []objstore.ID) map[objstore.ID]bool {
-	all := make(map[objstore.ID]*snapshot.Entry)
-	for _, entries := range x.byRun {
-		maps.Copy(all, entries)
-	}
 	from := slices.Clone(elsewhere)
 	for _, item := range x.refs.Items {
 		from = append(from, item.ID)
 	}
 	reached := make(map[objstore.ID]bool)
 	for _, id := range from {
-		for entry := all[id]; entry != nil && !reached[entry.ID]; entry = all[entry.Parent] {
-			reached[entry.ID] = true
+		for at := x.all[id]; at != nil && !reached[at.ID]; at = x.all[at.Parent] {
+			reached[at.ID] = true
 		}
 	}
 	return reached

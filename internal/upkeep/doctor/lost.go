@@ -186,7 +186,7 @@ func (e *examination) named() map[string]bool {
 		}
 	}
 	for _, item := range e.refs.Items {
-		if component, frame, err := item.Name.Split(); err == nil && frame != refs.NoFrame && item.Broken == nil {
+		if component, frame, err := item.Name.Split(); err == nil && frame != refs.NoFrame && item.Broken == nil && !named[component] {
 			if entry, err := snapshot.ReadEntry(e.store.Objects(), item.ID); err == nil && e.entries.byRun[entry.Run] != nil {
 				named[component] = true
 			}

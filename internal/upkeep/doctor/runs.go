@@ -26,7 +26,18 @@ func (e *examination) runs(ctx context.Context) error {
 	if e.lacksObjects() {
 		return nil
 	}
-	// The entries are read before the tips are resolved, so that a run created in the meantime has a tip.
+	// The entries are listed before the tips are resolved, so that a run created in the meantime has a tip.
+	if err := e.entries.list(ctx); err != nil {
+		return err
+	}
+	e.chains = make(map[objstore.ID]map[int64]objstore.ID)
+	report, err := verify.Watched(ctx, e.store, verify.Watch{
+		Entry: func(entry *snapshot.Entry) { e.entries.add(entry.Stored(), true) },
+		Chain: func(tip objstore.ID, frames map[int64]objstore.ID) { e.chains[tip] = frames },
+	})
+	if err != nil {
+		return err
+	}
 	if err := e.entries.read(ctx); err != nil {
 		return err
 	}
@@ -37,6 +48,10 @@ func (e *examination) runs(ctx context.Context) error {
 			own = append(own, item)
 			all = append(all, item.ID)
 		}
+	}
+	// A verified entry without a problem lacks nothing, except the mark of a collection, which is always the empty blob.
+	if _, err := objstore.GetKind(e.store.Objects(), objstore.EmptyBlob, objstore.Blob); err == nil && len(report.Problems) == 0 {
+		all = e.entries.unverified(all)
 	}
 	lost, err := e.absent.lost(ctx, all...)
 	if err != nil {
@@ -64,7 +79,8 @@ func (e *examination) runs(ctx context.Context) error {
 			}
 		}
 	}
-	return e.histories(ctx, hit)
+	e.histories(report, hit)
+	return nil
 }
 
 // lacksObjects reports whether the examination has found damaged packs or loose objects.
@@ -72,13 +88,9 @@ func (e *examination) lacksObjects() bool {
 	return slices.ContainsFunc(e.found, func(f Finding) bool { return f.Kind == DamagedPack || f.Kind == DamagedObject })
 }
 
-// histories verifies every run and notes each flaw, and each log with entries that no run has, without a repair. It skips broken refs and
+// histories notes each flaw in the report about all runs, and each log with entries that no run has, without a repair. It skips broken refs and
 // the runs in hit, because other findings report them. The keys of hit are run ids.
-func (e *examination) histories(ctx context.Context, hit map[string]bool) error {
-	report, err := verify.Runs(ctx, e.store)
-	if err != nil {
-		return err
-	}
+func (e *examination) histories(report *verify.Report, hit map[string]bool) {
 	for _, p := range report.Problems {
 		if p.Code == fault.BrokenRef || hit[p.Run] {
 			continue // other findings report these
@@ -97,7 +109,6 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 		}
 		e.note(Finding{Kind: kind, Where: where, What: p.What}, nil)
 	}
-	return nil
 }
 
 // missing notes that the run of item lacks objects. lostIDs has their ids. The repair is the first that applies:
@@ -164,9 +175,11 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	if err != nil || row.ID != entry.Run {
 		return nil //nolint:nilerr // verify reports an unreadable chain
 	}
-	chain, err := framesFrom(ctx, e.store, entry)
-	if err != nil {
-		return nil //nolint:nilerr // verify reports an unreadable chain
+	chain := e.chains[tip.ID]
+	if chain == nil {
+		if chain, err = framesFrom(ctx, e.store, entry); err != nil {
+			return nil //nolint:nilerr // verify reports an unreadable chain
+		}
 	}
 	var ahead *refs.FrameRef
 	for _, ref := range list {

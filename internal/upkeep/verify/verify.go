@@ -54,7 +54,20 @@ type Report struct {
 // the ref of a newest frame that a crash left out. The report has the problems; if there is an error, there is no
 // report.
 func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, error) {
+	return Watched(ctx, s, Watch{Entry: func(*snapshot.Entry) {}, Chain: func(objstore.ID, map[int64]objstore.ID) {}}, runs...)
+}
+
+// Watch has functions that a verification calls, so that its caller need not read the same entries again. It may call
+// them twice for one entry or run.
+type Watch struct {
+	Entry func(entry *snapshot.Entry)                         // called for each readable entry, which may be a view
+	Chain func(tip objstore.ID, frames map[int64]objstore.ID) // called with the frames of each run without a problem
+}
+
+// Watched makes the checks of [Runs], and calls the functions of watch.
+func Watched(ctx context.Context, s *timeline.Store, watch Watch, runs ...string) (*Report, error) {
 	v := newVerifier(s)
+	v.watch = watch
 	report, err := v.runs(ctx, runs)
 	if err != nil || len(v.files.absent) == 0 {
 		return report, err
@@ -67,6 +80,7 @@ func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, erro
 	// The first pass took every missing object for a promised object. A second pass reports the lost objects.
 	if len(lost) > 0 {
 		v = newVerifier(s)
+		v.watch = watch
 		v.files.lost = asSet(lost)
 		if report, err = v.runs(ctx, runs); err != nil {
 			return nil, err
@@ -147,6 +161,7 @@ func hashedRun(s *timeline.Store, tip refs.TipRef) string {
 // verifier fills a report. It checks an object that several entries share only once.
 type verifier struct {
 	store  *timeline.Store
+	watch  Watch
 	report *Report
 	states map[objstore.ID]bool // the states without a problem
 	sound  snapshot.Sound       // the collections without a problem
@@ -206,6 +221,7 @@ func (v *verifier) brokenTips(ctx context.Context, err error) error {
 // is unreadable, run checks the entries that frame refs reach. It returns an error only if ctx has ended.
 func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	v.report.Runs++
+	before := len(v.report.Problems)
 	entry, err := snapshot.ReadEntry(v.store.Objects(), tip)
 	if errors.Is(err, snapshot.ErrOlderFormat) {
 		v.noteAt(id, tip, snapshot.NoFrame, err)
@@ -238,7 +254,9 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 			frames[0] = row.Parent.Commit
 		}
 	}
-	v.frameRefs(ctx, row, tip, frames)
+	if v.frameRefs(ctx, row, tip, frames); len(v.report.Problems) == before {
+		v.watch.Chain(tip, frames)
+	}
 	return ctx.Err()
 }
 
@@ -273,6 +291,7 @@ func (v *verifier) stretch(ctx context.Context, id string, newest *snapshot.Entr
 			return &brokenChain{at.Parent, err}
 		}
 		at = entry
+		v.watch.Entry(entry)
 		v.report.Entries++
 		if entry.Frame != snapshot.NoFrame {
 			v.report.Frames++

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -27,17 +28,27 @@ type Flaw struct {
 // refs or objects cannot be read, or a database is busy, Check returns an error.
 func Check(ctx context.Context, opts Options, runIDs ...string) ([]Flaw, error) {
 	var flaws []Flaw
+	var truth *Index
+	defer func() {
+		if truth != nil {
+			_ = truth.Close() // a database in memory has nothing to lose
+		}
+	}()
+	// The rows of the details include those of the base.
 	for _, c := range []checker{
-		{opts: opts, path: opts.Path, schema: baseSchema(), runIDs: runIDs},
 		{opts: opts, path: detailsPath(opts.Path), schema: detailSchema(), runIDs: runIDs},
+		{opts: opts, path: opts.Path, schema: baseSchema(), runIDs: runIDs},
 	} {
 		if _, err := os.Stat(c.path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := c.run(ctx); err != nil {
+		c.truth = truth
+		err := c.run(ctx)
+		truth = c.truth
+		if err != nil {
 			return nil, err
 		}
-		flaws = append(flaws, c.flaws...)
+		flaws = append(c.flaws, flaws...)
 	}
 	return flaws, nil
 }
@@ -49,6 +60,7 @@ type checker struct {
 	schema schema
 	runIDs []string // the runs to compare; nil means all runs
 	flaws  []Flaw   // the flaws found so far
+	truth  *Index   // an index in memory with the rows that the refs say; nil before compare
 }
 
 // note records a flaw of the checked file. runID is "" if the flaw concerns the whole file. format and args are
@@ -131,20 +143,11 @@ func (c *checker) compare(ctx context.Context, stored *sql.Conn) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	fresh, err := c.fresh(ctx, asked)
+	truth, want, err := c.fresh(ctx, asked, have)
 	if err != nil {
 		return err
-	}
-	defer func() { _ = fresh.Close() }() // a database in memory has nothing to lose
-	truth, err := fresh.conn.db.Conn(ctx)
-	if err != nil {
-		return &databaseError{err}
 	}
 	defer func() { _ = truth.Close() }() // a database in memory has nothing to lose
-	want, err := indexedRuns(ctx, truth)
-	if err != nil {
-		return err
-	}
 	names, err := c.names(ctx, stored)
 	if err != nil {
 		return err
@@ -217,38 +220,71 @@ func (c *checker) compareDigest(ctx context.Context, stored *sql.Conn) error {
 // compareRows compares the rows of one run in the table called name, and records the first difference. stored is the
 // checked database. truth is the database in memory that was built from the refs.
 func (c *checker) compareRows(ctx context.Context, runID, name string, stored, truth *sql.Conn) error {
-	have, err := describedRows(ctx, stored, name, runID)
-	if err != nil {
-		return err
-	}
-	want, err := describedRows(ctx, truth, name, runID)
-	if err != nil {
-		return err
-	}
-	if slices.Equal(have, want) {
-		return nil
-	}
-	for i := range max(len(have), len(want)) {
-		if i >= len(have) || i >= len(want) || have[i] != want[i] {
-			c.note(runID, "row %d of table %s differs from the refs (the table has %d rows of the run, %d expected)", i+1, name, len(have), len(want))
-			break
+	haveNext, endHave := iter.Pull2(runRowsOf(ctx, stored, name, runID))
+	defer endHave()
+	wantNext, endWant := iter.Pull2(runRowsOf(ctx, truth, name, runID))
+	defer endWant()
+	have, want, differs := 0, 0, 0
+	for {
+		one, err, more := haveNext()
+		other, otherErr, moreOther := wantNext()
+		switch {
+		case err != nil || otherErr != nil:
+			return errors.Join(err, otherErr)
+		case !more && !moreOther && differs == 0:
+			return nil
+		case !more && !moreOther:
+			c.note(runID, "row %d of table %s differs from the refs (the table has %d rows of the run, %d expected)", differs, name, have, want)
+			return nil
+		case differs == 0 && (more != moreOther || !one.equals(other)):
+			differs = have + 1
+		}
+		if more {
+			have++
+		}
+		if moreOther {
+			want++
 		}
 	}
-	return nil
 }
 
-// fresh returns an index in memory with the same tables. It has the rows of the given runs, and it may have those of
-// other runs, too. The caller closes the index.
-func (c *checker) fresh(ctx context.Context, runIDs []string) (*Index, error) {
-	x := newIndex(withDefaults(c.opts), c.schema)
+// fresh returns a database in memory with the same tables and its indexed runs. It has the rows of the given runs, and it may have those of
+// other runs, too. have are the tips in the checked database. The base tables are those of the details if these are of
+// the same tips. The caller closes the connection.
+func (c *checker) fresh(ctx context.Context, runIDs []string, have map[string]string) (_ *sql.Conn, want map[string]string, err error) {
+	if c.truth != nil {
+		truth, want, err := c.connect(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !slices.ContainsFunc(runIDs, func(id string) bool { return want[id] != have[id] }) {
+			_, err = truth.ExecContext(ctx, "UPDATE _smithers_snapshots SET workflow_hash = NULL WHERE workflow_hash IS NOT NULL") // as in the base
+			return truth, want, err
+		}
+		if err := errors.Join(truth.Close(), c.truth.Close()); err != nil {
+			return nil, nil, err
+		}
+	}
+	c.truth = newIndex(withDefaults(c.opts), c.schema)
 	if c.schema.detailed || c.runIDs != nil {
-		x.asked = runIDs
+		c.truth.asked = runIDs
 	}
-	if err := x.conn.degrade(ctx, nil); err != nil { // degrade creates the database in memory
-		return nil, err
+	if err := c.truth.conn.degrade(ctx, nil); err != nil { // degrade creates the database in memory
+		return nil, nil, err
 	}
-	if _, err := x.sync(ctx, nil); err != nil {
-		return nil, errors.Join(err, x.Close())
+	if _, err := c.truth.sync(ctx, nil); err != nil {
+		return nil, nil, err
 	}
-	return x, nil
+	return c.connect(ctx)
+}
+
+// connect returns a connection to c.truth, and the tips of its runs.
+func (c *checker) connect(ctx context.Context) (truth *sql.Conn, want map[string]string, err error) {
+	if truth, err = c.truth.conn.db.Conn(ctx); err != nil {
+		return nil, nil, &databaseError{err}
+	}
+	if want, err = indexedRuns(ctx, truth); err != nil {
+		return nil, nil, errors.Join(err, truth.Close())
+	}
+	return truth, want, nil
 }

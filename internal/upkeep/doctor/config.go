@@ -98,15 +98,19 @@ func spared(specs []string) bool {
 	return false
 }
 
+// checkIndex begins to compare the index with the refs, beside the checks of runs, which read the same objects.
+func (e *examination) checkIndex(ctx context.Context) error {
+	e.checking.Go(func() { e.flaws, e.flawsErr = verify.Index(ctx, e.store) })
+	return nil
+}
+
 // index notes an index that is damaged or differs from the refs. The finding describes the first flaw, and
 // counts the other flaws. The repair rebuilds the index.
 func (e *examination) index(ctx context.Context) error {
-	flaws, err := verify.Index(ctx, e.store)
-	if err != nil {
-		return err
-	}
-	if len(flaws) == 0 {
-		return nil
+	e.checking.Wait()
+	flaws := e.flaws
+	if e.flawsErr != nil || len(flaws) == 0 {
+		return e.flawsErr
 	}
 	first := flaws[0]
 	what := first.What

@@ -4,10 +4,12 @@ package doctor
 
 import (
 	"context"
+	"sync"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -97,10 +99,13 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	if err := e.readRefs(ctx); err != nil {
 		return nil, timeline.Explain(err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer e.checking.Wait()
+	defer cancel()
 	// The order matters: runs and lostTips need the findings of objectFiles, and lostTips needs e.elsewhere from
 	// misplaced and e.dropped from lostRefs.
 	parts := []func(context.Context) error{
-		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.mistakable, e.rewritten, e.lostTips, e.mirrors, e.index, e.leftCommands, e.unheld, e.tidiness,
+		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.checkIndex, e.runs, e.mistakable, e.rewritten, e.lostTips, e.mirrors, e.index, e.leftCommands, e.unheld, e.tidiness,
 	}
 	if len(e.found) > 0 {
 		parts = nil // refs are unreadable until packed-refs is repaired
@@ -142,6 +147,9 @@ type examination struct {
 	entries   *entryIndex                           // set by readRefs
 	dropped   []refs.PackedLine                     // the lines that earlier repairs removed from packed-refs
 	elsewhere []objstore.ID                         // the values of misplaced refs
+	checking  sync.WaitGroup                        // of checkIndex, which sets the following two
+	flaws     []sqliteindex.Flaw
+	flawsErr  error
 	found     []Finding
 }
 

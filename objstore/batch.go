@@ -163,7 +163,7 @@ func (b *Batch) remember() {
 	for _, o := range b.order {
 		if o.file == nil {
 			// The bytes can be a small part of a large value, which the cache must not keep.
-			b.store.cache.put(cacheKey{id: o.id}, object{o.kind, bytes.Clone(o.data)})
+			b.store.cache.put(keyOf(o.id), object{o.kind, bytes.Clone(o.data)})
 		}
 	}
 }

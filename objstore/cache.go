@@ -9,11 +9,14 @@ type object struct {
 }
 
 // cacheKey names an object in the cache. A verified object has its id as the key. An unverified base of a delta has the
-// serial number of its pack and its offset in the pack as the key.
-type cacheKey struct {
-	id     ID
-	pack   uint64
-	offset int64
+// serial number of its pack and its offset in the pack as the key; the last byte tells the two kinds of keys apart.
+type cacheKey [maxIDSize + 1]byte
+
+// keyOf returns the key of the verified object id.
+func keyOf(id ID) (key cacheKey) {
+	copy(key[:], id.sum[:])
+	key[maxIDSize] = id.size
+	return key
 }
 
 // cache is a least-recently-used cache of objects, limited by their size in bytes. It is safe for

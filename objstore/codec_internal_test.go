@@ -342,13 +342,13 @@ func TestTheCacheForgetsWhatIsNotUsed(t *testing.T) {
 	t.Parallel()
 	c := newCache(10 * 1024)
 	for i := range 100 {
-		c.put(cacheKey{id: someID(i)}, object{Blob, make([]byte, 1000)})
-		_, ok := c.get(cacheKey{id: someID(0)})
+		c.put(keyOf(someID(i)), object{Blob, make([]byte, 1000)})
+		_, ok := c.get(keyOf(someID(0)))
 		assert.True(t, ok, "what is used stays")
 	}
-	_, ok := c.get(cacheKey{id: someID(50)})
+	_, ok := c.get(keyOf(someID(50)))
 	assert.False(t, ok)
-	c.put(cacheKey{id: someID(101)}, object{Blob, make([]byte, 9000)})
-	_, ok = c.get(cacheKey{id: someID(101)})
+	c.put(keyOf(someID(101)), object{Blob, make([]byte, 9000)})
+	_, ok = c.get(keyOf(someID(101)))
 	assert.False(t, ok, "what would push out most of the others is not kept")
 }

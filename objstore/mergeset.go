@@ -215,7 +215,7 @@ func (m *mergeSet) kindOf(o int32) Kind {
 func (m *mergeSet) read(o int32) (object, error) {
 	from := m.objects[o]
 	p := m.inputs[from.input]
-	key := cacheKey{id: from.id}
+	key := keyOf(from.id)
 	if found, ok := p.cache.get(key); ok {
 		return found, nil
 	}

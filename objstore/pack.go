@@ -318,7 +318,12 @@ func (p *pack) readAt(c *packCursor, offset, limit int64) (object, error) {
 }
 
 // key returns the cache key of the unverified object whose entry starts at offset.
-func (p *pack) key(offset int64) cacheKey { return cacheKey{pack: p.serial, offset: offset} }
+func (p *pack) key(offset int64) (key cacheKey) {
+	binary.LittleEndian.PutUint64(key[:], p.serial)
+	binary.LittleEndian.PutUint64(key[8:], uint64(offset))
+	key[maxIDSize] = 0xff // the size of no id
+	return key
+}
 
 // deltaRoom is the number of bytes by which the instructions of a delta may exceed the size limit
 // of its target.

@@ -194,7 +194,7 @@ func (s *Store) GetAtMost(id ID, limit int64) (Kind, []byte, error) {
 // [*CorruptError].
 func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
 	limit = min(limit, s.opts.MaxObject)
-	if o, ok := c.get(cacheKey{id: id}); ok && int64(len(o.data)) <= limit {
+	if o, ok := c.get(keyOf(id)); ok && int64(len(o.data)) <= limit {
 		return o.kind, o.data, nil
 	}
 	if err := s.enter(); err != nil {
@@ -205,7 +205,7 @@ func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	c.put(cacheKey{id: id}, o)
+	c.put(keyOf(id), o)
 	return o.kind, o.data, nil
 }
 

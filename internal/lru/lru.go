@@ -1,10 +1,7 @@
 // Package lru has a cache that drops the least recently used values.
 package lru
 
-import (
-	"container/list"
-	"sync"
-)
+import "sync"
 
 // Cache keeps values by key. The sum of the values' costs stays within a limit. It is safe for
 // concurrent use.
@@ -14,20 +11,23 @@ type Cache[K comparable, V any] struct {
 
 	mu      sync.Mutex
 	used    int64 // sum of the costs
-	entries map[K]*list.Element
-	recent  *list.List // of *entry[K, V], the most recently used first
+	entries map[K]*entry[K, V]
+	ring    entry[K, V] // its newer entry is the least recently used, and its older entry the most recently used one
 }
 
-// entry is an element of Cache.recent.
+// entry is a value of a Cache, between the entry that was used before it and the entry that was used after it.
 type entry[K comparable, V any] struct {
-	key   K
-	value V
+	key          K
+	value        V
+	older, newer *entry[K, V]
 }
 
 // New returns an empty cache for values with a total cost of at most limit. cost returns the cost of a
 // value; it must be more than 0 and always the same for the same value.
 func New[K comparable, V any](limit int64, cost func(V) int64) *Cache[K, V] {
-	return &Cache[K, V]{limit: limit, cost: cost, entries: make(map[K]*list.Element), recent: list.New()}
+	c := &Cache[K, V]{limit: limit, cost: cost, entries: make(map[K]*entry[K, V])}
+	c.ring.older, c.ring.newer = &c.ring, &c.ring
+	return c
 }
 
 // Get returns the value of a key and marks it as the most recently used value. found is false if the
@@ -35,12 +35,13 @@ func New[K comparable, V any](limit int64, cost func(V) int64) *Cache[K, V] {
 func (c *Cache[K, V]) Get(key K) (value V, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	el, found := c.entries[key]
+	e, found := c.entries[key]
 	if !found {
 		return value, false
 	}
-	c.recent.MoveToFront(el)
-	return valueOf[K, V](el).value, true
+	e.remove()
+	c.add(e)
+	return e.value, true
 }
 
 // Put adds a value, and drops the least recently used values until the costs are within the limit. A
@@ -49,26 +50,28 @@ func (c *Cache[K, V]) Get(key K) (value V, found bool) {
 func (c *Cache[K, V]) Put(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if el, ok := c.entries[key]; ok {
-		c.recent.MoveToFront(el)
+	if e, ok := c.entries[key]; ok {
+		e.remove()
+		c.add(e)
 		return
 	}
-	c.entries[key] = c.recent.PushFront(&entry[K, V]{key, value})
+	e := &entry[K, V]{key: key, value: value}
+	c.entries[key] = e
+	c.add(e)
 	c.used += c.cost(value)
 	for c.used > c.limit {
-		oldest := c.recent.Back()
-		gone := valueOf[K, V](oldest)
-		c.recent.Remove(oldest)
-		delete(c.entries, gone.key)
-		c.used -= c.cost(gone.value)
+		oldest := c.ring.newer
+		oldest.remove()
+		delete(c.entries, oldest.key)
+		c.used -= c.cost(oldest.value)
 	}
 }
 
-// valueOf returns the entry in an element of Cache.recent.
-func valueOf[K comparable, V any](el *list.Element) *entry[K, V] {
-	e, ok := el.Value.(*entry[K, V])
-	if !ok {
-		panic("lru: an element of the list is not an entry")
-	}
-	return e
+// add makes e the most recently used entry.
+func (c *Cache[K, V]) add(e *entry[K, V]) {
+	e.older, e.newer = c.ring.older, &c.ring
+	e.older.newer, e.newer.older = e, e
 }
+
+// remove takes e out of its ring.
+func (e *entry[K, V]) remove() { e.older.newer, e.newer.older = e.newer, e.older }

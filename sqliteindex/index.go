@@ -19,7 +19,8 @@ import (
 type Index struct {
 	opts  Options
 	conn  connection
-	asked []string // the runs that the database is for; nil means all runs. Only the holder of the syncing token uses it
+	base  *connection // for an index with details, during a rebuild: the empty database that gets the base rows, too
+	asked []string    // the runs that the database is for; nil means all runs. Only the holder of the syncing token uses it
 
 	detailMu sync.Mutex
 	detail   *Index // the index with the details; nil until requested

@@ -53,7 +53,8 @@ type reader struct {
 	latest      int64           // number of the run's newest frame; snapshot.NoFrame if the run has no frame
 	oldest      int64           // number of the oldest frame read so far
 	tags        tagReader
-	seen        map[rowKey]bool // the timed rows that were read
+	seen        map[rowKey]bool             // the timed rows that were read
+	opened      map[string]*page.Collection // the last version of each timed collection
 	known       workflowSet
 	hashes      map[objstore.ID]string // workflow hashes by the id of the definition
 }
@@ -148,6 +149,9 @@ func (d *reader) readEntry(e *snapshot.Entry) error {
 	}
 	return nil
 }
+
+// workflowHashAt is the place of the workflow hash among the values of a frame. Only the details have it.
+const workflowHashAt = 2
 
 // addFrame adds e as the frame with the given number, with its ids. If number is snapshot.NoFrame, it does nothing. The
 // frames must come newest first: if number is not less than the number of the last added frame, the error wraps
@@ -247,14 +251,17 @@ func (d *reader) readTimed(before, e *snapshot.Entry) error {
 		if from == to {
 			continue
 		}
+		now := d.opened[c.name]
+		if now == nil || now.ID() != to {
+			if now, err = page.Open(d.r, to); err != nil {
+				return err
+			}
+		}
 		old, err := page.Open(d.r, from)
 		if err != nil {
 			return err
 		}
-		now, err := page.Open(d.r, to)
-		if err != nil {
-			return err
-		}
+		d.opened[c.name] = old // the next step of the walk begins with it
 		if err := d.diff(c, old, now, e.AtMs); err != nil {
 			return err
 		}

@@ -107,44 +107,51 @@ func (x *Index) openDetails(ctx context.Context) (*Index, error) {
 	return d, nil
 }
 
-// Rebuild drops all rows of the index and reads them again from the refs: first the base tables, then the
-// details. Other processes notice at their next Sync. If progress is not nil, Rebuild calls it after every run
-// of both, with the number of runs read so far and in total. Only one goroutine at a time calls progress.
+// Rebuild drops all rows of the index and its details, and reads them again from the refs. Other processes notice at
+// their next Sync. If progress is not nil, Rebuild calls it after every run, with the number of runs read so far and in
+// total. Only one goroutine at a time calls progress.
 //
 // If a file cannot be replaced, Rebuild returns an error, and the index continues in memory.
-func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
-	stats, err := x.rebuild(ctx, progress)
+func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (stats Stats, err error) {
+	release, err := x.empty(ctx)
 	if err != nil {
 		return stats, err
 	}
+	defer release()
 	d, err := x.openDetails(ctx)
 	if err != nil {
 		return stats, err
 	}
-	if _, err := d.rebuild(ctx, progress); err != nil {
+	releaseDetails, err := d.empty(ctx)
+	if err != nil {
 		return stats, err
 	}
+	defer releaseDetails()
+	// The rows of the details include those of the base, so one reading fills both. The Sync of the base then reads only
+	// the runs whose details are unreadable.
+	d.base = &x.conn
+	stats, err = d.sync(ctx, progress)
+	d.base = nil
+	more, baseErr := x.sync(ctx, nil)
 	x.setProblems(append(x.Problems(), d.Problems()...))
-	return stats, nil
+	stats.Runs, stats.Entries, stats.Frames = stats.Runs+more.Runs, stats.Entries+more.Entries, stats.Frames+more.Frames
+	return stats, errors.Join(baseErr, x.conn.inMemory(), err, d.conn.inMemory())
 }
 
-// rebuild replaces the database by an empty database and fills it with all runs. It returns an error if the new
-// database is in memory.
-func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
-	release, err := x.acquire(ctx)
+// empty takes the syncing token, which release returns, and replaces the database by an empty one for all runs.
+func (x *Index) empty(ctx context.Context) (release func(), err error) {
+	if release, err = x.acquire(ctx); err != nil {
+		return nil, err
+	}
+	if err = x.conn.follow(ctx); err == nil { // ErrClosed if the index is closed
+		err = x.conn.renew(ctx, func(fs.FileInfo) bool { return true })
+	}
 	if err != nil {
-		return Stats{}, err
-	}
-	defer release()
-	if err := x.conn.follow(ctx); err != nil { // ErrClosed if the index is closed
-		return Stats{}, err
-	}
-	if err := x.conn.renew(ctx, func(fs.FileInfo) bool { return true }); err != nil {
-		return Stats{}, err
+		release()
+		return nil, err
 	}
 	x.asked = nil
-	stats, err := x.sync(ctx, progress)
-	return stats, errors.Join(err, x.conn.inMemory())
+	return release, nil
 }
 
 // acquire waits for the syncing token, the right to update the index. The caller must call release to return

@@ -4,10 +4,12 @@ import (
 	"context"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -78,7 +80,7 @@ func (u *update) run(ctx context.Context, changed []pending) error {
 func (u *update) read(ctx context.Context, p pending) change {
 	d := reader{
 		r: u.index.opts.Objects, schemas: u.schemas, collections: u.index.conn.schema.collections, runRows: &runRows{},
-		seen: make(map[rowKey]bool), known: make(workflowSet), hashes: make(map[objstore.ID]string),
+		seen: make(map[rowKey]bool), opened: make(map[string]*page.Collection), known: make(workflowSet), hashes: make(map[objstore.ID]string),
 	}
 	if err := d.read(ctx, p); err != nil {
 		return change{ref: p.ref, from: p.indexed.ID, problem: &RunError{Ref: p.ref, Tip: p.id, Err: err}}
@@ -118,6 +120,10 @@ func (u *update) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if u.index.base != nil {
+		// After an error, the Sync of the base reads what it lacks.
+		_, _ = applyAll(ctx, u.index.base, baseChanges(u.batch))
+	}
 	for i, c := range u.batch {
 		switch {
 		case !applied[i]:
@@ -130,6 +136,27 @@ func (u *update) flush(ctx context.Context) error {
 	}
 	u.batch, u.size = nil, 0
 	return nil
+}
+
+// baseChanges returns the changes with rows without the details. The changes, whose rows are written, lose what a base
+// row lacks.
+func baseChanges(changes []change) (base []change) {
+	tables := baseSchema().runTables()
+	for _, c := range changes {
+		if c.rows == nil || !c.from.IsZero() {
+			continue
+		}
+		rows := *c.rows
+		rows.declared, rows.outputs, rows.gone = nil, nil, nil // the base has no row of the run
+		rows.set = slices.DeleteFunc(rows.set, func(row rowChange) bool {
+			if row.table == "_smithers_snapshots" {
+				row.values[workflowHashAt] = nil
+			}
+			return !slices.Contains(tables, row.table)
+		})
+		base = append(base, change{ref: c.ref, rows: &rows})
+	}
+	return base
 }
 
 // readSideBySide yields the result of read for each run, in the order in which the results become ready. It uses at

@@ -85,7 +85,7 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, oldID objst
 func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, oldID objstore.ID, met func()) {
 	run, ops := tip.Run, newOpsVerifier()
 	var newer *link
-	for entry, err := range v.store.Chain(tip) {
+	for entry, err := range v.ahead(tip) {
 		if ctx.Err() != nil {
 			return
 		}

@@ -14,16 +14,20 @@ import (
 const framesAtOnce = 200
 
 // forward moves the local tip of run to theirTip, the remote's tip, and sets run.Tip and run.Frames. theirTip
-// must descend from the local tip, unless the run is new in this repository. forward also creates refs of the
+// must descend from the local tip, unless the run is new in this repository, and check must have read what is new. forward also creates refs of the
 // new frames if smithers.frameRefs allows them. A frame without a ref is found through the chain.
 func (f *fetch) forward(ctx context.Context, run *incomingRun, theirTip objstore.ID) error {
 	entry, err := snapshot.ReadEntry(f.store.Objects(), theirTip)
 	if err != nil {
 		return err
 	}
-	fresh, err := f.store.Frames(ctx, entry, run.local)
+	row, err := entry.RunRow()
 	if err != nil {
 		return err
+	}
+	fresh := run.checked
+	if first := len(fresh) - 1; row.Parent != nil && row.Parent.Commit != run.local && (first < 0 || fresh[first].Frame != 0) {
+		fresh = append(fresh, refs.FrameRef{ID: row.Parent.Commit}) // a fork that changed nothing has the parent's frame as frame 0
 	}
 	tip, err := refs.Tip(run.RunID)
 	if err != nil {
@@ -32,8 +36,8 @@ func (f *fetch) forward(ctx context.Context, run *incomingRun, theirTip objstore
 	if err := f.store.Refs().Apply(ctx, refs.Update{Name: tip, Old: run.local, New: theirTip}); err != nil {
 		return err
 	}
-	run.Tip, run.Frames = theirTip, len(fresh.Frames)
-	return f.frameRefs(ctx, run.RunID, fresh.Frames)
+	run.Tip, run.Frames = theirTip, len(fresh)
+	return f.frameRefs(ctx, run.RunID, fresh)
 }
 
 // frameRefs creates the missing refs of the given frames of run. If smithers.frameRefs leaves no room for all frames,

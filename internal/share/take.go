@@ -16,9 +16,10 @@ import (
 type incomingRun struct {
 	FetchedRun
 
-	component string      // the run's ref component
-	local     objstore.ID // the local tip; zero if this repository lacks the run
-	quiet     bool        // the result is reported only if the request names runs
+	component string          // the run's ref component
+	local     objstore.ID     // the local tip; zero if this repository lacks the run
+	checked   []refs.FrameRef // the frames that the last check has read, newest first
+	quiet     bool            // the result is reported only if the request names runs
 }
 
 // end sets the state of the run and the reason.
@@ -140,7 +141,11 @@ func (f *fetch) resolve(ctx context.Context, nameOf func(string) (refs.Name, err
 // checks all entries. sound is true if the entries pass the checks. Otherwise, check sets the run's state to
 // invalid, with the first problem as the reason. If err is not nil, the caller must ignore sound.
 func (f *fetch) check(ctx context.Context, run *incomingRun, tip, downTo objstore.ID) (sound bool, err error) {
-	problems, err := f.verifier.Verify(ctx, run.RunID, tip, downTo, func() {
+	run.checked = nil
+	problems, err := f.verifier.Verify(ctx, run.RunID, tip, downTo, func(entry *snapshot.Entry) {
+		if entry.Frame != snapshot.NoFrame && entry.ID != downTo {
+			run.checked = append(run.checked, refs.FrameRef{Frame: entry.Frame, ID: entry.ID})
+		}
 		f.checked++
 		f.progress("checking entries", f.checked, 0)
 	})

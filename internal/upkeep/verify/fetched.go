@@ -20,7 +20,7 @@ import (
 //
 // Entries stops at the first invalid entry, so it returns at most one problem. The error is not nil only if ctx
 // has ended; the check is then incomplete.
-func Entries(ctx context.Context, s *timeline.Store, run string, tip, oldID objstore.ID, met func()) ([]Problem, error) {
+func Entries(ctx context.Context, s *timeline.Store, run string, tip, oldID objstore.ID, met func(*snapshot.Entry)) ([]Problem, error) {
 	return NewEntryVerifier(s).Verify(ctx, run, tip, oldID, met)
 }
 
@@ -60,9 +60,9 @@ func sharesObjects(dir string) bool {
 // Verify checks the entries of one run from tip back to the entry oldID, as [Entries] does. It skips captured
 // trees that an earlier call has checked. If tip is unreadable or belongs to another run, this is the only
 // problem.
-func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, oldID objstore.ID, met func()) ([]Problem, error) {
+func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, oldID objstore.ID, met func(*snapshot.Entry)) ([]Problem, error) {
 	if met == nil {
-		met = func() {}
+		met = func(*snapshot.Entry) {}
 	}
 	s := e.store
 	v := newVerifier(s)
@@ -82,7 +82,7 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, oldID objst
 // fetched checks the entries from tip back to the entry oldID, and calls met for each entry. It adds the first problem
 // to the report and stops there. If oldID is zero, it checks all entries and the frame from which the run was forked.
 // If the chain does not have the entry oldID, this is a problem.
-func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, oldID objstore.ID, met func()) {
+func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, oldID objstore.ID, met func(*snapshot.Entry)) {
 	run, ops := tip.Run, newOpsVerifier()
 	var newer *link
 	for entry, err := range v.ahead(tip) {
@@ -93,7 +93,7 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, oldID objst
 			v.note(run, nil, err)
 			return
 		}
-		met()
+		met(entry)
 		ops.met(entry.ID)
 		at, err := v.link(ctx, entry, oldID)
 		if err == nil && newer != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/git-smithers/git-smithers/internal/snapshot/row"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -13,7 +14,7 @@ import (
 // does not yield entries of the parent run. But if the run extends its parent, Chain also yields the entries up to
 // Parent.Extension, as views: see Entry.IsView. Chain ends with the first error.
 func Chain(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
-	return NewWalk(r, from).entries()
+	return NewWalk(r, from).Entries()
 }
 
 // Ancestry yields entries as Chain does, but does not end at the first entry of a fork: it continues with the entries
@@ -22,7 +23,7 @@ func Chain(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 func Ancestry(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	w := NewWalk(r, from)
 	w.across = true
-	return w.entries()
+	return w.Entries()
 }
 
 // A Walk reads the entries of a run one by one, newest first; see Chain.
@@ -35,6 +36,14 @@ type Walk struct {
 	at     *Entry // the last entry that Next returned, as stored; nil before the first call
 	newest *Entry // the newest entry of at's run that the walk has read; its row names the run's parent
 	forked *Entry // the result of Forked
+
+	steps chan walkStep // the results that Ahead has read; nil without Ahead
+}
+
+// walkStep is a result of Next.
+type walkStep struct {
+	entry *Entry
+	err   error
 }
 
 // NewWalk returns a walk whose first entry is from. from may be a view.
@@ -51,6 +60,39 @@ func NewWalk(r objstore.Reader, from *Entry) *Walk {
 // extension, the fork's first entry must follow the extension, and the extension must reach back to the frame that the
 // fork was made from. Otherwise, the error wraps objstore.ErrCorrupt.
 func (w *Walk) Next() (*Entry, error) {
+	if w.steps != nil {
+		step := <-w.steps
+		return step.entry, step.err
+	}
+	return w.next()
+}
+
+// Ahead begins to read the next entries in another goroutine, which also calls warm for each of them, as stored, so that
+// the caller finds in memory what warm has read. The caller calls stop at the end, also of an unfinished walk.
+func (w *Walk) Ahead(warm func(*Entry)) (stop func()) {
+	const most = 64 // entries that were read and not returned
+	steps, ended := make(chan walkStep, most), make(chan struct{})
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer close(steps)
+		for more := true; more; {
+			entry, err := w.next()
+			if more = entry != nil; more {
+				warm(entry.stored())
+			}
+			select {
+			case steps <- walkStep{entry, err}:
+			case <-ended:
+				return
+			}
+		}
+	})
+	w.steps = steps
+	return func() { close(ended); reading.Wait() }
+}
+
+// next implements Next.
+func (w *Walk) next() (*Entry, error) {
 	if w.at == nil {
 		w.at = w.from.stored()
 		w.newest = w.at
@@ -118,8 +160,8 @@ func (w *Walk) step(before *Entry) (ended bool, err error) {
 	return false, nil
 }
 
-// entries returns an iterator over the entries that Next would return from now on. It ends with the first error.
-func (w *Walk) entries() iter.Seq2[*Entry, error] {
+// Entries returns an iterator over the entries that Next would return from now on. It ends with the first error.
+func (w *Walk) Entries() iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		for {
 			entry, err := w.Next()

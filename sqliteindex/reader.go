@@ -99,6 +99,9 @@ func (d *reader) read(ctx context.Context, p pending) (err error) {
 func (d *reader) walk(ctx context.Context, indexed tip) error {
 	d.latest = snapshot.NoFrame
 	entries := snapshot.NewWalk(d.r, d.head)
+	if indexed.ID.IsZero() { // else few entries are new
+		defer entries.Ahead(func(e *snapshot.Entry) { _, _ = e.VCSID() })() // reads the tree, for addFrame and readTimed
+	}
 	e, err := entries.Next()
 	for err == nil {
 		if ctx.Err() != nil {

@@ -85,7 +85,9 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, oldID objst
 func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, oldID objstore.ID, met func(*snapshot.Entry)) {
 	run, ops := tip.Run, newOpsVerifier()
 	var newer *link
-	for entry, err := range v.ahead(tip) {
+	walk, stop := v.ahead(tip)
+	defer stop()
+	for entry, err := range walk.Entries() {
 		if ctx.Err() != nil {
 			return
 		}

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"path"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -284,7 +282,9 @@ func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (m
 func (v *verifier) stretch(ctx context.Context, id string, newest *snapshot.Entry, frames map[int64]objstore.ID, ops *opsVerifier) *brokenChain {
 	var newer *link
 	at := newest
-	for entry, err := range v.ahead(newest) {
+	walk, stop := v.ahead(newest)
+	defer stop()
+	for entry, err := range walk.Entries() {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -322,37 +322,10 @@ func (v *verifier) stretch(ctx context.Context, id string, newest *snapshot.Entr
 	return nil
 }
 
-// ahead yields the entries of the chain from newest as Chain does. Another goroutine reads them, and opens their states,
-// while the caller checks those before.
-func (v *verifier) ahead(newest *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
-	type step struct {
-		entry *snapshot.Entry
-		err   error
-	}
-	return func(yield func(*snapshot.Entry, error) bool) {
-		steps, ended := make(chan step, 64), make(chan struct{})
-		var reading sync.WaitGroup
-		defer reading.Wait()
-		defer close(ended)
-		reading.Go(func() {
-			defer close(steps)
-			for entry, err := range v.store.Chain(newest) {
-				if err == nil {
-					_, _ = entry.Stored().State() // the caller gets the same error
-				}
-				select {
-				case steps <- step{entry, err}:
-				case <-ended:
-					return
-				}
-			}
-		})
-		for s := range steps {
-			if !yield(s.entry, s.err) {
-				return
-			}
-		}
-	}
+// ahead returns a walk from newest whose entries and states another goroutine reads while the caller checks those before.
+func (v *verifier) ahead(newest *snapshot.Entry) (walk *snapshot.Walk, stop func()) {
+	walk = snapshot.NewWalk(v.store.Objects(), newest)
+	return walk, walk.Ahead(func(entry *snapshot.Entry) { _, _ = entry.State() }) // the check gets the same error
 }
 
 // entry checks one entry as it is stored, without the entries before it, and returns its row. It checks the frame

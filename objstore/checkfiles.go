@@ -11,7 +11,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Damage describes the flaw of a pack, of a pack's index or of a loose object's file.
@@ -166,21 +170,38 @@ func looseIDs(dir string) ([]ID, error) {
 	return ids, nil
 }
 
+// checkedAtOnce is the number of neighbors in a pack that one goroutine checks: most bases of deltas are among them.
+const checkedAtOnce = 4096
+
 // unreadable reads every object of the pack, and returns the sorted ids of objects that are damaged or do not match
 // their ids. If the pack file is missing, these are all objects that the index lists. If the system fails to read the
 // pack file, or the file vanishes, unreadable returns the error.
 func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
+	var mu sync.Mutex
 	var bad []ID
-	for _, e := range p.byOffset() {
-		if err := stopped(ctx, "check objects"); err != nil {
-			return nil, err
-		}
-		if err := p.check(e); err != nil {
-			if vanished(err) || isFileError(err) {
-				return nil, err
+	var readers errgroup.Group
+	readers.SetLimit(runtime.GOMAXPROCS(0))
+	for near := range slices.Chunk(p.byOffset(), checkedAtOnce) {
+		readers.Go(func() error {
+			for _, e := range near {
+				if err := stopped(ctx, "check objects"); err != nil {
+					return err
+				}
+				err := p.check(e)
+				if vanished(err) || isFileError(err) {
+					return err
+				}
+				if err != nil {
+					mu.Lock()
+					bad = append(bad, e.id)
+					mu.Unlock()
+				}
 			}
-			bad = append(bad, e.id)
-		}
+			return nil
+		})
+	}
+	if err := readers.Wait(); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(bad, ID.Compare)
 	return bad, nil

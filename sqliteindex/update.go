@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"runtime"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -116,13 +115,15 @@ func (u *update) flush(ctx context.Context) error {
 	if len(u.batch) == 0 {
 		return nil
 	}
-	applied, err := applyAll(ctx, &u.index.conn, u.batch)
-	if err != nil {
-		return err
-	}
+	var base sync.WaitGroup
 	if u.index.base != nil {
 		// After an error, the Sync of the base reads what it lacks.
-		_, _ = applyAll(ctx, u.index.base, baseChanges(u.batch))
+		base.Go(func() { _, _ = applyAll(ctx, u.index.base, baseChanges(u.batch)) })
+	}
+	applied, err := applyAll(ctx, &u.index.conn, u.batch)
+	base.Wait()
+	if err != nil {
+		return err
 	}
 	for i, c := range u.batch {
 		switch {
@@ -138,22 +139,15 @@ func (u *update) flush(ctx context.Context) error {
 	return nil
 }
 
-// baseChanges returns the changes with rows without the details. The changes, whose rows are written, lose what a base
-// row lacks.
+// baseChanges returns the changes of new runs for the database without details, which leaves out the rows of tables that
+// it lacks.
 func baseChanges(changes []change) (base []change) {
-	tables := baseSchema().runTables()
 	for _, c := range changes {
 		if c.rows == nil || !c.from.IsZero() {
 			continue
 		}
 		rows := *c.rows
 		rows.declared, rows.outputs, rows.gone = nil, nil, nil // the base has no row of the run
-		rows.set = slices.DeleteFunc(rows.set, func(row rowChange) bool {
-			if row.table == "_smithers_snapshots" {
-				row.values[workflowHashAt] = nil
-			}
-			return !slices.Contains(tables, row.table)
-		})
 		base = append(base, change{ref: c.ref, rows: &rows})
 	}
 	return base

@@ -174,7 +174,15 @@ func (w *writer) write(ctx context.Context, r *runRows) error {
 		}
 	}
 	for _, row := range r.set {
-		if err := w.exec(ctx, w.of(row.table).set, row.values...); err != nil {
+		statements, values := w.of(row.table), row.values
+		if statements.set == "" {
+			continue // a detail, of a rebuild of both databases
+		}
+		if !w.schema.detailed && row.table == "_smithers_snapshots" && values[workflowHashAt] != nil {
+			values = slices.Clone(values)
+			values[workflowHashAt] = nil
+		}
+		if err := w.exec(ctx, statements.set, values...); err != nil {
 			return err
 		}
 	}
@@ -184,18 +192,20 @@ func (w *writer) write(ctx context.Context, r *runRows) error {
 	return w.exec(ctx, sqlDropFrames, r.run.ID)
 }
 
-// of returns the statements that write rows of a table.
+// of returns the statements that write rows of a table, or none if the schema lacks the table.
 func (w *writer) of(table string) tableStatements {
 	s, known := w.tables[table]
-	if !known {
-		columns, key := w.schema.columns(table)
+	if known {
+		return s
+	}
+	if columns, key := w.schema.columns(table); len(columns) > 0 {
 		s.set = "INSERT OR REPLACE INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
 		s.remove = "DELETE FROM " + table + " WHERE " + strings.Join(key, " = ? AND ") + " = ?"
 		for _, column := range key {
 			s.key = append(s.key, slices.Index(columns, column))
 		}
-		w.tables[table] = s
 	}
+	w.tables[table] = s
 	return s
 }
 

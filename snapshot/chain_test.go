@@ -301,3 +301,32 @@ func TestTheFramesOfASplitAreTheSameCommits(t *testing.T) {
 		s.check()
 	})
 }
+
+// TestAWalkThatReadsAheadReturnsTheSame and ends at once where it is stopped.
+func TestAWalkThatReadsAheadReturnsTheSame(t *testing.T) {
+	t.Parallel()
+	c := start(t, snapshot.Draft{})
+	for range 200 {
+		c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
+	}
+	walk := snapshot.NewWalk(c.store, c.tip)
+	warmed := 0
+	stop := walk.Ahead(func(*snapshot.Entry) { warmed++ })
+	for _, want := range entries(t, c) {
+		got, err := walk.Next()
+		require.NoError(t, err)
+		require.Equal(t, want.ID, got.ID)
+	}
+	end, err := walk.Next()
+	require.NoError(t, err)
+	assert.Nil(t, end)
+	stop()
+	assert.Equal(t, 201, warmed)
+
+	walk, warmed = snapshot.NewWalk(c.store, c.tip), 0
+	stop = walk.Ahead(func(*snapshot.Entry) { warmed++ })
+	_, err = walk.Next()
+	require.NoError(t, err)
+	stop()
+	assert.Less(t, warmed, 100)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/sqliteindex/columns"
@@ -53,6 +54,7 @@ type reader struct {
 	latest      int64           // number of the run's newest frame; snapshot.NoFrame if the run has no frame
 	oldest      int64           // number of the oldest frame read so far
 	tags        tagReader
+	vcs         string                      // the working copy of the last frame
 	seen        map[rowKey]bool             // the timed rows that were read
 	opened      map[string]*page.Collection // the last version of each timed collection
 	known       workflowSet
@@ -100,7 +102,11 @@ func (d *reader) walk(ctx context.Context, indexed tip) error {
 	d.latest = snapshot.NoFrame
 	entries := snapshot.NewWalk(d.r, d.head)
 	if indexed.ID.IsZero() { // else few entries are new
-		defer entries.Ahead(func(e *snapshot.Entry) { _, _ = e.VCSID() })() // reads the tree, for addFrame and readTimed
+		defer entries.Ahead(func(e *snapshot.Entry) {
+			if d.schemas != nil {
+				_, _ = e.VCSID() // reads the tree, which the base needs for few entries
+			}
+		})()
 	}
 	e, err := entries.Next()
 	for err == nil {
@@ -177,8 +183,11 @@ func (d *reader) addFrame(number int64, e *snapshot.Entry, based *int64) error {
 	for _, id := range e.IDs {
 		d.add("_smithers_frame_ids", d.run.ID, number, id)
 	}
-	d.add("_smithers_snapshots", d.run.ID, number, hash, hex.EncodeToString(e.ContentHash[:]), e.AtMs, nullable(e.VCS),
-		vcsRoot(e.VCS, tag.root), nullable(tag.operation), treeID(tag.tree), based, false, e.Subject, e.ID.String())
+	if d.vcs != e.VCS {
+		d.vcs = strings.Clone(e.VCS) // a part of the commit's text, which would stay in memory with it
+	}
+	d.add("_smithers_snapshots", d.run.ID, number, hash, hex.EncodeToString(e.ContentHash[:]), e.AtMs, nullable(d.vcs),
+		vcsRoot(d.vcs, tag.root), nullable(tag.operation), treeID(tag.tree), based, false, strings.Clone(e.Subject), e.ID.String())
 	d.frames, d.oldest, d.latest = d.frames+1, number, max(d.latest, number)
 	d.stepsOver = d.stepsOver || based != nil
 	return nil

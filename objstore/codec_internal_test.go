@@ -190,7 +190,7 @@ func TestAnEmptyObjectIsNoDelta(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "pack-x.pack"), file.Bytes(), 0o666))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "pack-x.idx"), encodeIndex(w.entries, sum), 0o666))
 
-	set := &mergeSet{byID: make(map[ID]int32)}
+	set := &mergeSet{recent: newCache(0), byID: make(map[ID]int32)}
 	set.inputs = []*pack{newPack(newReading(newCache(1<<20), 1<<20), dir, "pack-x", time.Time{})}
 	require.NoError(t, set.load(0, make(map[int32]ID)))
 	t.Cleanup(func() { assert.NoError(t, set.close()) })

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"time"
 )
 
 const (
@@ -23,6 +22,7 @@ const (
 
 // mergeSet holds the objects of the packs to merge. An object of several packs is in the set once.
 type mergeSet struct {
+	recent  *cache  // of the store: it has the objects that this process has written
 	inputs  []*pack // the pack with the most objects first
 	objects []mergeObject
 	byID    map[ID]int32 // index in objects
@@ -53,7 +53,7 @@ type mergeObject struct {
 // error is a [*CorruptError]. If a pack no longer exists, vanished returns true for the error. After an error
 // the packs are closed.
 func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
-	set := &mergeSet{byID: make(map[ID]int32)}
+	set := &mergeSet{recent: dir.cache, byID: make(map[ID]int32)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, set.close())
@@ -64,7 +64,9 @@ func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
 		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(a.name, b.name))
 	})
 	for _, c := range bySize {
-		set.inputs = append(set.inputs, newPack(r, dir.packDir(), c.name, time.Time{}))
+		p := dir.openAside(c.name)
+		p.reading = r
+		set.inputs = append(set.inputs, p)
 	}
 	bases := make(map[int32]ID)
 	for i := range set.inputs {
@@ -216,8 +218,10 @@ func (m *mergeSet) read(o int32) (object, error) {
 	from := m.objects[o]
 	p := m.inputs[from.input]
 	key := keyOf(from.id)
-	if found, ok := p.cache.get(key); ok {
-		return found, nil
+	for _, known := range []*cache{m.recent, p.cache} {
+		if found, ok := known.get(key); ok {
+			return found, nil
+		}
 	}
 	found, err := p.read(from.id, from.offset, p.maxObject)
 	if err == nil {

@@ -221,7 +221,15 @@ func (d *objectDir) newPack(name string, made time.Time) *pack {
 
 // openAside returns a separate reader of the pack with the given name. Closing this reader does not disturb
 // other readers of the pack. The caller closes the reader.
-func (d *objectDir) openAside(name string) *pack { return d.newPack(name, time.Time{}) }
+func (d *objectDir) openAside(name string) *pack {
+	p := d.newPack(name, time.Time{})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i := slices.IndexFunc(d.packs, func(known *pack) bool { return known.name == name }); i >= 0 {
+		p.idx = d.packs[i].smallIndex()
+	}
+	return p
+}
 
 // eachIn calls f for each id of ids that the pack with the given name has. If the index of the pack is
 // unreadable, eachIn returns an error and does not call f.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,6 +25,8 @@ const (
 	// maxChain is the largest number of deltas that a read resolves between an object and its full
 	// base. git writes chains of at most 4095 deltas.
 	maxChain = 4096
+	// smallPack is the size in bytes up to which the file of a pack is read at once. A capture's pack is smaller.
+	smallPack = 16 << 10
 )
 
 // packMagic is the start of a version 2 pack: the signature and the version.
@@ -55,10 +58,10 @@ type pack struct {
 	mu       sync.Mutex
 	closed   bool
 	idx      *index
-	idxErr   error // a *CorruptError if the index is damaged
-	file     *os.File
-	end      int64 // offset at which the entries end and the checksum starts
-	fileErr  error // a *CorruptError if the pack file is damaged
+	idxErr   error       // a *CorruptError if the index is damaged
+	file     io.ReaderAt // the open file, or the bytes of a small pack
+	end      int64       // offset at which the entries end and the checksum starts
+	fileErr  error       // a *CorruptError if the pack file is damaged
 	packPath string
 	idxPath  string
 }
@@ -110,10 +113,20 @@ func (p *pack) index() (*index, error) {
 	return idx, nil
 }
 
+// smallIndex returns the pack's index if it is in memory already, and nil otherwise.
+func (p *pack) smallIndex() *index {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idx == nil || p.idx.whole == nil {
+		return nil
+	}
+	return p.idx
+}
+
 // open returns the pack file and the offset at which its entries end. The first call opens the file and checks
 // that it matches the index. The error is a [*CorruptError] if the pack or its index is damaged, and
 // fs.ErrClosed after close. If a file is missing, vanished returns true for the error.
-func (p *pack) open() (*os.File, int64, error) {
+func (p *pack) open() (io.ReaderAt, int64, error) {
 	idx, err := p.index()
 	if err != nil {
 		return nil, 0, err
@@ -130,7 +143,12 @@ func (p *pack) open() (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	end, reason, err := checkPack(f, idx)
+	file, size, err := readSmallPack(f)
+	var end int64
+	var reason string
+	if err == nil {
+		end, reason, err = checkPack(file, size, idx)
+	}
 	if err == nil && reason != "" {
 		err = p.corrupt(ID{}, p.packPath, reason)
 		p.fileErr = err
@@ -138,19 +156,32 @@ func (p *pack) open() (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())
 	}
-	p.file, p.end = f, end
-	return f, end, nil
+	p.file, p.end = file, end
+	if file != f {
+		err = f.Close()
+	}
+	return file, end, err
 }
 
-// checkPack compares the head and the checksum of the pack file f with the index idx. It returns the offset at
-// which the entries end. If the pack is damaged, reason says why; otherwise reason is "". err is not nil only
-// if f cannot be read.
-func checkPack(f *os.File, idx *index) (end int64, reason string, err error) {
+// readSmallPack returns the bytes of the pack file f if it has at most smallPack bytes, and f itself otherwise. size is the size of f.
+func readSmallPack(f *os.File) (file io.ReaderAt, size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
-		return 0, "", err
+		return nil, 0, err
 	}
-	end = info.Size() - packTailSize
+	if size = info.Size(); size > smallPack {
+		return f, size, nil
+	}
+	data := make([]byte, size)
+	_, err = f.ReadAt(data, 0)
+	return bytes.NewReader(data), size, err
+}
+
+// checkPack compares the head and the checksum of the pack file f, of size bytes, with the index idx. It returns the offset at
+// which the entries end. If the pack is damaged, reason says why; otherwise reason is "". err is not nil only
+// if f cannot be read.
+func checkPack(f io.ReaderAt, size int64, idx *index) (end int64, reason string, err error) {
+	end = size - packTailSize
 	if end < packHeadSize {
 		return 0, "truncated", nil
 	}
@@ -181,10 +212,10 @@ func (p *pack) close() error {
 	defer p.mu.Unlock()
 	p.closed = true
 	var errs []error
-	if p.file != nil {
-		errs = append(errs, p.file.Close())
-		p.file = nil
+	if f, ok := p.file.(io.Closer); ok {
+		errs = append(errs, f.Close())
 	}
+	p.file = nil
 	if p.idx != nil {
 		errs = append(errs, p.idx.close())
 		p.idx = nil

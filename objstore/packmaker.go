@@ -182,9 +182,11 @@ func (m *packMaker) verify(ctx context.Context, staged *stagedPack) (err error) 
 		if err := stopped(ctx, "verify pack"); err != nil {
 			return err
 		}
-		if _, err := p.read(e.id, e.offset, p.maxObject); err != nil {
+		o, err := p.read(e.id, e.offset, p.maxObject)
+		if err != nil {
 			return fmt.Errorf("verify pack: %w", err)
 		}
+		p.cache.put(p.key(e.offset), o) // the next entry may be a delta of o
 	}
 	return nil
 }

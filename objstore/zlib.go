@@ -53,10 +53,13 @@ func (d *deflater) appendObject(out []byte, kind Kind, data []byte) ([]byte, err
 }
 
 // appendSmallest appends a zlib stream of data to out and returns the longer slice. It deflates the data with
-// the best compression. It does not search data of at most huffmanMax bytes for repetitions. If data fits in
-// one stored block and the stored stream is shorter than the deflated stream, appendSmallest appends the stored
-// stream.
+// the best compression. It stores data of at most storedMax bytes, and does not search data of at most huffmanMax bytes for
+// repetitions. If data fits in one stored block and the stored stream is shorter than the deflated stream, appendSmallest
+// appends the stored stream.
 func (d *deflater) appendSmallest(out, data []byte) ([]byte, error) {
+	if len(data) <= storedMax {
+		return appendStored(out, data), nil
+	}
 	start := len(out)
 	buf := bytes.NewBuffer(out)
 	writer, level := &d.smallest, zlib.BestCompression

@@ -18,6 +18,9 @@ const (
 	// maxPlaces is about the largest number of places of the base that are indexed. In a larger
 	// base, only every n-th place is indexed.
 	maxPlaces = 1 << 16
+	// around is the number of bytes of the common prefix and of the common suffix that are indexed. They have the names of the fields
+	// that the bytes between them have, too.
+	around = 128
 )
 
 // Make returns a delta that builds target from base. The delta copies the common prefix and the common suffix of base
@@ -31,7 +34,7 @@ func Make(base, target []byte) []byte {
 	out = appendCopy(out, 0, target[:prefix])
 	m := maker{base: base, target: target[:len(target)-suffix], done: prefix, distance: 0}
 	if len(m.target)-prefix >= minAligned {
-		m.index()
+		m.index(max(0, prefix-around), min(len(base), len(base)-suffix+around))
 	}
 	out = m.appendMiddle(out)
 	return appendCopy(out, len(base)-suffix, target[len(target)-suffix:])
@@ -43,25 +46,26 @@ type maker struct {
 	done         int // number of bytes of the target that the delta covers so far
 	distance     int // offset in the base minus offset in the target, for the previous copy
 
+	from  int     // offset in the base of the first place that is indexed
 	step  int     // every step-th place of the base is indexed
 	shift int     // shifts a 64-bit hash to an index in last
 	last  []int32 // by hash: 1 + the number of the last place with the hash; 0 if no place has the hash
 	prev  []int32 // by number of a place: 1 + the number of the previous place with the same hash, or 0
 }
 
-// index sets last and prev. With them, find looks up places of the base by a hash of the minCopy bytes at the place. In
-// a large base, only every step-th offset is a place, so that there are at most about maxPlaces places.
-func (m *maker) index() {
-	m.step = 1 + len(m.base)/maxPlaces
+// index sets last and prev. With them, find looks up places of the base from one offset to another by a hash of the minCopy bytes at
+// the place. If these are many, only every step-th offset is a place, so that there are at most about maxPlaces places.
+func (m *maker) index(from, to int) {
+	m.from, m.step = from, 1+(to-from)/maxPlaces
 	places := 0
-	if len(m.base) >= minCopy {
-		places = (len(m.base)-minCopy)/m.step + 1
+	if to-from >= minCopy {
+		places = (to-from-minCopy)/m.step + 1
 	}
 	width := max(1, bits.Len(uint(places)))
 	m.shift = 64 - width
 	m.last, m.prev = make([]int32, 1<<width), make([]int32, places)
 	for n := range places {
-		h := m.hash(m.base[n*m.step:])
+		h := m.hash(m.base[from+n*m.step:])
 		m.prev[n] = m.last[h]
 		m.last[h] = int32(n) + 1
 	}
@@ -111,7 +115,7 @@ func (m *maker) find(i int) (at, run int) {
 	}
 	place := m.last[m.hash(rest)]
 	for tries := 0; place > 0 && tries < maxTries; tries++ {
-		start := int(place-1) * m.step
+		start := m.from + int(place-1)*m.step
 		if n := commonPrefix(m.base[start:], rest); n >= minCopy && n > run {
 			at, run = start, n
 		}

@@ -12,7 +12,7 @@ import (
 // A Batch must be used by one goroutine at a time.
 type Batch struct {
 	store   *Store
-	objects map[ID]int // index in order
+	objects map[ID]int32 // index in order
 	order   []batchObject
 	bytes   int64 // of the objects in memory
 	flushed bool  // Flush has written packs whose names may not be on stable storage
@@ -33,7 +33,7 @@ var _ Writer = (*Batch)(nil)
 func (b *Batch) Add(kind Kind, data []byte) ID {
 	id := Hash(kind, data)
 	if _, ok := b.objects[id]; !ok {
-		b.objects[id] = len(b.order)
+		b.objects[id] = int32(len(b.order))
 		b.order = append(b.order, batchObject{object: object{kind, data}, id: id})
 		b.bytes += int64(len(data))
 	}
@@ -49,7 +49,7 @@ func (b *Batch) addDeferred(d deferredObject) error {
 	if err := d.inspect(); err != nil {
 		return err
 	}
-	b.objects[d.id] = len(b.order)
+	b.objects[d.id] = int32(len(b.order))
 	b.order = append(b.order, batchObject{object: object{kind: d.kind}, id: d.id, file: &d})
 	return nil
 }
@@ -214,23 +214,29 @@ func (b *Batch) write(ctx context.Context, syncName bool) (release func(), err e
 	}, nil
 }
 
-// fill adds the objects of the batch to w in the order of their Add. It adds all commits before the other objects,
-// because the first object of a pack shows which program made the pack.
+// fill adds the objects of the batch to w, a commit of this program first. If the batch has several commits, older versions of its
+// objects in memory become deltas of newer versions, as a merge makes them.
 func (b *Batch) fill(ctx context.Context, w *packWriter) error {
-	for _, commits := range []bool{true, false} {
-		for _, o := range b.order {
-			if (o.kind == Commit) != commits {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := o.writeTo(w); err != nil {
-				return err
-			}
+	set := &mergeSet{byID: b.objects, objects: make([]mergeObject, len(b.order))}
+	commits := 0
+	for i := range b.order {
+		o := &b.order[i]
+		if o.kind == Commit {
+			commits++
+		}
+		size := int64(len(o.data))
+		if o.file != nil {
+			size = maxDeltify + 1 // it gets no delta
+		}
+		// A full entry is taken to be a quarter shorter than its object.
+		set.objects[i] = mergeObject{id: o.id, held: o, base: noBase, kind: uint8(o.kind), size: size, length: size * 3 / 4}
+	}
+	if commits > 1 {
+		if err := (&deltifier{mergeSet: set, deflate: &w.deflate}).run(ctx); err != nil {
+			return err
 		}
 	}
-	return nil
+	return set.write(ctx, w)
 }
 
 // streamedFrom is the size in bytes from which an object in a file is streamed. Such an object is

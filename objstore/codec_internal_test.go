@@ -194,7 +194,7 @@ func TestAnEmptyObjectIsNoDelta(t *testing.T) {
 	set.inputs = []*pack{newPack(newReading(newCache(1<<20), 1<<20), dir, "pack-x", time.Time{})}
 	require.NoError(t, set.load(0, make(map[int32]ID)))
 	t.Cleanup(func() { assert.NoError(t, set.close()) })
-	d := deltifier{mergeSet: set}
+	d := deltifier{mergeSet: set, deflate: &deflater{}}
 	older := set.byID[Hash(Blob, nil)]
 	require.NoError(t, d.pair(older, set.byID[Hash(Blob, newer)]))
 	assert.EqualValues(t, noBase, set.objects[older].base)

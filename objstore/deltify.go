@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// maxNewChain is the largest number of deltas in a chain that a merge makes or extends.
+	// maxNewChain is the largest number of deltas in a chain that a merge or a batch makes or extends.
 	maxNewChain = 48
 	// maxDeltify is the size in bytes up to which a merge makes deltas of an object.
 	maxDeltify = 4 << 20
 )
 
-// deltify stores older versions of objects as deltas of newer versions, so that the latest state can be read without
+// run stores older versions of objects as deltas of newer versions, so that the latest state can be read without
 // deltas. It compares each commit of the set with its first parent: the two commits, their trees, and all files and
 // folders with the same path in both trees.
-func (m *mergeSet) deltify(ctx context.Context) error {
-	d := deltifier{mergeSet: m, compared: make(map[[2]int32]bool)}
-	for o := range int32(len(m.objects)) {
-		if m.kindOf(o) != Commit {
+func (d *deltifier) run(ctx context.Context) error {
+	d.compared = make(map[[2]int32]bool)
+	for o := range int32(len(d.objects)) {
+		if d.kindOf(o) != Commit {
 			continue
 		}
 		if err := stopped(ctx, "compare versions"); err != nil {
@@ -35,11 +35,11 @@ func (m *mergeSet) deltify(ctx context.Context) error {
 	return nil
 }
 
-// deltifier pairs versions of objects for deltify.
+// deltifier makes deltas of older versions of the objects of a set.
 type deltifier struct {
 	*mergeSet
 
-	deflate  deflater
+	deflate  *deflater
 	compared map[[2]int32]bool // the pairs of trees that compare has seen
 }
 

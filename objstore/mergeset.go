@@ -31,11 +31,12 @@ type mergeSet struct {
 // mergeObject is one object of a merge: its source and its form in the output.
 type mergeObject struct {
 	id     ID
-	input  int32 // index in inputs of the pack with the copy to use
-	base   int32 // index of the object's base if the object is a delta, otherwise noBase
-	depth  int32 // number of existing deltas between the object and its full base
-	height int32 // number of deltas in the longest chain that builds on the object
-	kind   uint8 // of its entry in the input
+	held   *batchObject // the object of a batch that is written; nil in a merge
+	input  int32        // index in inputs of the pack with the copy to use
+	base   int32        // index of the object's base if the object is a delta, otherwise noBase
+	depth  int32        // number of existing deltas between the object and its full base
+	height int32        // number of deltas in the longest chain that builds on the object
+	kind   uint8        // of its entry in the input
 
 	offset, length int64 // of its entry in the input
 	head           int64 // length of the entry's head
@@ -215,7 +216,10 @@ func (m *mergeSet) kindOf(o int32) Kind {
 
 // read returns the kind and the bytes of object o, verified against its id. It caches the object.
 func (m *mergeSet) read(o int32) (object, error) {
-	from := m.objects[o]
+	from := &m.objects[o]
+	if from.held != nil {
+		return from.held.read()
+	}
 	p := m.inputs[from.input]
 	key := keyOf(from.id)
 	for _, known := range []*cache{m.recent, p.cache} {
@@ -276,6 +280,9 @@ func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 		head = entryHead{kind: offsetDelta, size: o.size, base: m.objects[o.base].at}
 	}
 	o.at = w.offset
+	if o.held != nil && o.delta == nil {
+		return o.held.writeTo(w)
+	}
 	if o.inflate && o.delta == nil {
 		full, err := m.read(index)
 		if err != nil {

@@ -1,8 +1,10 @@
 package objstore_test
 
 import (
+	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -149,20 +151,45 @@ func TestSealLeavesAloneWhatMergeDoes(t *testing.T) {
 	s.check()
 }
 
-// Many entries in one pack of one batch, as an import writes them.
+// Many entries in one pack without deltas, as an older version wrote an import.
 func TestSealingAPackOfManyEntriesWithoutDeltasMakesThem(t *testing.T) {
 	r := newRepo(t)
 	s := &sealing{repo: r, store: r.open(), ours: newChain(20), others: newChain(30)}
-	s.step(s.others)
-	b := s.store.Begin()
 	for range 40 {
-		s.ours.step(b)
-		s.commits = append(s.commits, s.ours.tip)
+		s.step(s.ours)
 	}
-	require.NoError(t, b.Commit(t.Context(), nil))
+	s.git("update-ref", tipRef, s.ours.tip.String())
+	s.git("-c", "repack.writeBitmaps=false", "repack", "-adFq", "--window=0")
+	old := time.Now().Add(-time.Minute)
+	for _, name := range s.packs(".pack") {
+		require.NoError(t, os.Chtimes(s.packPath(name), old, old))
+	}
+	s.step(s.others)
 
 	sealed := s.seal(false)
 	assert.Less(t, sealed.BytesAfter, sealed.BytesBefore/2)
 	assert.Zero(t, s.seal(false).Objects, "sealed again")
 	s.check()
+}
+
+// A pack of many entries, as an import writes it, needs no seal.
+func TestABatchOfManyEntriesMakesDeltas(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	s := &sealing{repo: r, store: r.open(), ours: newChain(20), others: newChain(30)}
+	s.step(s.others)
+	b := s.store.Begin()
+	for range 100 {
+		s.ours.step(b)
+		s.commits = append(s.commits, s.ours.tip)
+	}
+	require.NoError(t, b.Commit(t.Context(), nil))
+	assert.Zero(t, s.seal(false).Objects)
+	s.check()
+	chains := ""
+	for _, name := range s.packs(".idx") {
+		chains += s.git("verify-pack", "-s", s.packPath(name))
+	}
+	assert.Contains(t, chains, "chain length = 48: ")
+	assert.NotContains(t, chains, "chain length = 49: ")
 }

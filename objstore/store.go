@@ -173,7 +173,7 @@ func (s *Store) enter() error {
 
 // Begin returns an empty batch for the objects of one write.
 func (s *Store) Begin() *Batch {
-	return &Batch{store: s, objects: make(map[ID]int)}
+	return &Batch{store: s, objects: make(map[ID]int32)}
 }
 
 // Get returns the kind and the bytes of an object, verified against its id. The bytes are shared and must not

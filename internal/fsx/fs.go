@@ -42,7 +42,7 @@ var _ FS = OS{}
 // OpenFile opens a file as os.OpenFile does. If it fails, the File is the nil interface, not an interface with a nil
 // *os.File.
 func (OS) OpenFile(path string, flag int, perm fs.FileMode) (File, error) {
-	f, err := os.OpenFile(path, flag, perm)
+	f, err := openFile(path, flag, perm)
 	if err != nil {
 		return nil, err
 	}

@@ -25,4 +25,4 @@ func RenameOpen(file *os.File, to string) (*os.File, error) {
 }
 
 // OpenShared opens an existing file as os.OpenFile does, so that others can remove and replace it meanwhile.
-func OpenShared(path string, flag int) (*os.File, error) { return os.OpenFile(path, flag, 0) }
+func OpenShared(path string, flag int) (*os.File, error) { return openFile(path, flag, 0) }

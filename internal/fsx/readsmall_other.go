@@ -5,6 +5,7 @@ package fsx
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -20,4 +21,9 @@ func ReadSmall(path string, buf []byte) (int, error) {
 		err = nil
 	}
 	return n, errors.Join(err, f.Close())
+}
+
+// openFile opens a regular file as os.OpenFile does.
+func openFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(path, flag, perm)
 }

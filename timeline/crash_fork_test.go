@@ -70,6 +70,7 @@ func forkUntilKilled() {
 		must(err)
 		fmt.Println(child.Row().ID, zero.Entry.ID, child.Entry().ID)
 	}
+	must(s.Close()) // a merge is after a burst
 }
 
 func forkRequest(i int) timeline.ForkRequest {
@@ -131,13 +132,15 @@ func captureLine(i int) *captures.Capture {
 
 // captureUntilKilled captures a batch, and prints each answer.
 func captureUntilKilled() {
-	c, err := captures.Open(context.Background(), openHere(killAt(3)), "run")
+	s := openHere(killAt(3))
+	c, err := captures.Open(context.Background(), s, "run")
 	must(err)
 	for i := range batch {
 		answer, err := c.Capture(context.Background(), captureLine(i))
 		must(err)
 		fmt.Println(answer.ID, *answer.Frame, answer.Commit)
 	}
+	must(s.Close()) // a merge is after a burst
 }
 
 func TestABatchThatWasKilledIsSentAgainWithoutLossOrDoubling(t *testing.T) {

@@ -47,7 +47,7 @@ type Options struct {
 	LateNames bool
 	// TrustFiles has the ids of runs whose files git may run and obey, although this clone has not recorded them.
 	TrustFiles []string
-	// UpkeepEvery is the number of writes after which a round of upkeep starts; 0 means the default. A process that writes often and
+	// UpkeepEvery is the number of writes after which a round of upkeep starts at the next rest; 0 means the default. A process that writes often and
 	// lives long merges less with a larger number.
 	UpkeepEvery int
 	// Failpoint is called at named points of a write. If Failpoint returns an error, the write stops at that point. Only

@@ -6,11 +6,19 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
-// upkeepEvery is the number of writes after which a round of upkeep starts. The number is well below the numbers
-// of packs and loose refs at which a round merges packs and packs refs.
-const upkeepEvery = 8
+const (
+	// upkeepEvery is the number of writes after which a round of upkeep starts at the next rest. The number is well below the numbers
+	// of packs and loose refs at which a round merges packs and packs refs.
+	upkeepEvery = 8
+	// upkeepRest is the time without a write that is a rest.
+	upkeepRest = 20 * time.Millisecond
+	// upkeepBurst is the number of writes after which a round starts without a rest. To merge the packs of a burst at once
+	// takes less time than to merge some packs again and again (decision 94).
+	upkeepBurst = 128
+)
 
 // manyEntries is the number of entries from which a store brings the index up to date when it is closed. Below this
 // number, it leaves the index to the next reader, which indexes 66 frames a millisecond. To open and update the index
@@ -22,32 +30,59 @@ const manyEntries = 256
 // All errors are warnings, since the acknowledged writes are stored already.
 type upkeep struct {
 	store *Store
-	every int // the number of writes after which a round starts
+	every int // the number of writes after which a round starts at the next rest
 
 	mu      sync.Mutex
-	writes  int      // the number of writes, each of one pack
-	entries int      // the number of entries in them, at least one each
-	busy    bool     // a round is running
-	ended   []string // runs that ended since the last round
+	writes  int         // the number of writes, each of one pack
+	waiting int         // the number of writes since the last round started
+	rest    *time.Timer // starts a round at the next rest; nil until a round is due
+	entries int         // the number of entries in them, at least one each
+	busy    bool        // a round is running
+	ended   []string    // runs that ended since the last round
 	rounds  sync.WaitGroup
 }
 
-// newUpkeep returns the upkeep of a store. every is the number of writes after which a round starts; 0 means upkeepEvery.
+// newUpkeep returns the upkeep of a store. every is the number of writes after which a round starts at the next rest; 0 means
+// upkeepEvery.
 func newUpkeep(s *Store, every int) *upkeep {
 	return &upkeep{store: s, every: cmp.Or(every, upkeepEvery)}
 }
 
-// wrote counts a write of so many entries. After every u.every writes, wrote starts a round in the background, unless a round
-// is running.
+// wrote counts a write of so many entries. After u.every writes, a round starts in the background at the next rest, and after upkeepBurst
+// writes at once, unless a round is running.
 func (u *upkeep) wrote(ctx context.Context, entries int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.writes++
+	u.waiting++
 	u.entries += entries
-	if u.busy || u.writes%u.every != 0 {
-		return
+	switch {
+	case u.waiting < u.every:
+	case u.waiting >= upkeepBurst && !u.busy:
+		u.start(ctx)
+	case u.rest == nil:
+		u.rest = time.AfterFunc(upkeepRest, func() { u.rested(ctx) })
+	default:
+		u.rest.Reset(upkeepRest)
 	}
-	u.busy = true
+}
+
+// rested starts a round if one is due. If a round is running, rested waits for another rest.
+func (u *upkeep) rested(ctx context.Context) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.waiting < u.every:
+	case u.busy:
+		u.rest.Reset(upkeepRest)
+	default:
+		u.start(ctx)
+	}
+}
+
+// start starts a round in the background. The caller holds u.mu.
+func (u *upkeep) start(ctx context.Context) {
+	u.busy, u.waiting = true, 0
 	// The round continues even if the caller's context ends.
 	ctx = context.WithoutCancel(ctx)
 	u.rounds.Go(func() {
@@ -97,9 +132,11 @@ func (u *upkeep) round(ctx context.Context) {
 // round, it removes a multi-pack-index of git that names removed packs. After manyEntries entries or more, finish brings
 // the index up to date at the same time. finish returns when all of this is done. Errors are warnings.
 func (u *upkeep) finish() {
-	u.rounds.Wait()
+	u.mu.Lock()
 	writes, entries := u.writes, u.entries
-	u.writes, u.entries = 0, 0
+	u.writes, u.entries, u.waiting = 0, 0, 0 // no rest starts a round any more
+	u.mu.Unlock()
+	u.rounds.Wait()
 	if writes == 0 {
 		return
 	}

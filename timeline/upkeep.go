@@ -16,8 +16,8 @@ const (
 	// upkeepRest is the time without a write that is a rest.
 	upkeepRest = 20 * time.Millisecond
 	// upkeepBurst is the number of writes after which a round starts without a rest. To merge the packs of a burst at once
-	// takes less time than to merge some packs again and again (decision 94).
-	upkeepBurst = 128
+	// takes less time than to merge some packs again and again, but git gc --auto repacks everything above 50 packs (decision 94).
+	upkeepBurst = 40
 )
 
 // manyEntries is the number of entries from which a store brings the index up to date when it is closed. Below this

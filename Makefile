@@ -43,7 +43,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-workflow screenshots repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph man man-check demo-check install dist release clean cc
+.PHONY: help demo demo-workflow screenshots repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph bench-gates man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -178,6 +178,9 @@ bench: ## the figures of docs/benchmarks.md, durable and without fsync
 
 bench-smithers: ## the same captures and loads here and in the real Smithers, by turns
 	@CGO_ENABLED=0 tools/bench-smithers.sh $(ROUNDS) $(CAPTURES) $(TESTFLAGS)
+
+bench-gates: build ## the CPU of commands by turns with other programs, against the limits of docs/benchmarks.md
+	@{ tools/langgraph.sh && tools/langgraph-sqlite.sh; } >/dev/null; go build -C tools -trimpath -o ../bin/gates ./gates && bin/gates bin/git-smithers
 
 bench-langgraph: build ## puts and reads of LangGraph threads, by turns with its SqliteSaver
 	@tools/langgraph.sh && tools/bench-langgraph.sh bin/git-smithers

@@ -181,6 +181,11 @@ func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)
 // batch is written even then. A frame ref that does not belong to its run is not a conflict: Commit replaces it, with
 // a warning. After a crash, some updates may be missing; an update is never made without all updates before it.
 func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
+	return s.commit(ctx, batch, updates, 1)
+}
+
+// commit does the work of Commit for a batch with so many entries.
+func (s *Store) commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update, entries int) error {
 	s.NoteLoans()
 	err := batch.Commit(ctx, func() error {
 		err := s.refs.Apply(ctx, updates...)
@@ -192,7 +197,7 @@ func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []ref
 	if err != nil {
 		return Explain(err)
 	}
-	s.upkeep.wrote(ctx, 1)
+	s.upkeep.wrote(ctx, entries)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -48,7 +49,7 @@ func (h *Head) Release(ctx context.Context) error {
 	}
 	s := h.store
 	s.record(now.row, g.lines)
-	if err := s.Commit(ctx, g.batch, updates); err != nil {
+	if err := s.commit(ctx, g.batch, updates, len(g.entries)); err != nil {
 		// If ctx ended during the write, the refs may have moved nevertheless.
 		tip, readErr := s.refs.Resolve(context.WithoutCancel(ctx), h.tip)
 		if readErr != nil || tip != newest.ID {
@@ -66,7 +67,7 @@ func (h *Head) Release(ctx context.Context) error {
 		err = h.adopt(entry)
 	}
 	if len(frames) > 1 {
-		s.later.add(h.row.ID, frames[:len(frames)-1], len(frames))
+		s.later.add(h.row.ID, frames[:len(frames)-1], math.MaxInt)
 	}
 	if went && h.row.Status.Ended() {
 		s.upkeep.runEnded(h.row.ID)

@@ -2,12 +2,13 @@
 # Usage: tools/bench-langgraph.sh BINARY
 #
 # Times puts and reads of LangGraph threads, ours and those of LangGraph's SqliteSaver by turns: each line of JSON is one
-# program. SHAPES, STEPS and ROUNDS say what and how often, BENCH_DIR where: a folder in memory by default.
+# program. SHAPES, STEPS and ROUNDS say what and how often, BENCH_DIR where: a folder in memory by default. With BENCH_INTO, it only
+# puts both savers into that folder, for tools/gates.
 set -eu
 cd "$(dirname "$0")/.."
 binary=$(realpath "$1")
-dir=$(mktemp -d "${BENCH_DIR:-/dev/shm}/bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
+dir=${BENCH_INTO:-$(mktemp -d "${BENCH_DIR:-/dev/shm}/bench.XXXXXX")}
+[ -n "${BENCH_INTO:-}" ] || trap 'rm -rf "$dir"' EXIT
 
 tools/langgraph-sqlite.sh
 sqlite=$(realpath .tools/langgraph-sqlite)
@@ -18,6 +19,7 @@ ln -s "$sqlite/node_modules" "$dir/sqlite/node_modules"
 cp -r clients/langgraph/src clients/langgraph/package.json clients/langgraph/tsconfig.json "$dir/git"
 ln -s "$(realpath .tools/langgraph)/node_modules" "$dir/git/node_modules"
 (cd "$dir/git" && node_modules/.bin/tsc -p tsconfig.json)
+[ -z "${BENCH_INTO:-}" ] || exit 0
 
 for round in $(seq "${ROUNDS:-3}"); do
 	for shape in ${SHAPES:-1k 50k 1m append}; do

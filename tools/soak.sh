@@ -4,8 +4,8 @@
 # Runs every test there is: all but those with the real Smithers and LangGraph under the race detector with their files on disk, the
 # scripts and working copies once more with the newer git and without the detector, kills and
 # power cuts at every point, maintenance beside writers for ten minutes, every fuzzer for a
-# minute, the search for secrets by the samples of another scanner, real coding agents, and reports in a browser. The arguments are for
-# every go test.
+# minute, the search for secrets by the samples of another scanner, real coding agents, reports in a browser, and the limits of CPU. The
+# arguments are for every go test.
 #
 # The result of each part is kept by commit, in .soak: a soak that was cut off, or in which a part
 # failed, goes on with the parts that have not passed at this commit. A part that failed before it
@@ -26,7 +26,7 @@ export TESTS="$kept/tests"
 race="-race -gcflags=modernc.org/...=-race=false"
 engines='^TestSmithers|^TestLangGraph' # what they wait for is node and bun, and commands that other tests run with the detector
 newer="$PWD/.tools/newer-git/bin:$PATH"
-parts='langgraph-sqlite fuzz race engines newer-git newer-git-jj crash maintenance agents look secrets names'
+parts='langgraph-sqlite fuzz race engines newer-git newer-git-jj crash maintenance agents look secrets gates names'
 
 # part NAME COMMAND... keeps how the command ended and how long it took, unless it has passed at this commit; its output is shown if it
 # fails.
@@ -68,6 +68,7 @@ tests() {
 fuzzers "$@" &
 tests "$@"
 wait
+part gates make --no-print-directory bench-gates
 part names tools/names.sh
 
 missing=$(for name in $parts; do [ -e "$kept/$name" ] || echo "$name"; done)

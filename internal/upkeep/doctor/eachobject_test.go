@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func (c *clinic) filled() {
 	require.NoError(c.t, err)
 	var rows []string
 	for i := range 60 {
-		rows = append(rows, fmt.Sprintf(`{"op":"set","collection":"outputs/results","key":"n%d::0","value":{"text":%q}}`, i, strings.Repeat(fmt.Sprint(i), 40)))
+		rows = append(rows, fmt.Sprintf(`{"op":"set","collection":"outputs/results","key":"n%d::0","value":{"text":%q}}`, i, strings.Repeat(strconv.Itoa(i), 40)))
 	}
 	for _, line := range []string{
 		`{"worktree":true,"state":{"nodes":[{"nodeId":"a","iteration":0,"state":"in-progress"}],"input":{"topic":"x"}},"frame":{"kind":"element","tag":"task","props":{"id":"a"},"children":[{"kind":"text","text":"a"}]},"events":[{"type":"Said"}]}`,
@@ -40,7 +41,7 @@ func (c *clinic) filled() {
 		require.NoError(c.t, err)
 		_, err = capturer.Capture(c.t.Context(), req)
 		require.NoError(c.t, err)
-		c.Write("agent/a.txt", "changed "+fmt.Sprint(len(line))+"\n")
+		c.Write("agent/a.txt", "changed "+strconv.Itoa(len(line))+"\n")
 	}
 	_, err = s.Fork(c.t.Context(), timeline.ForkRequest{From: "full:1", RunID: "fork"})
 	require.NoError(c.t, err)

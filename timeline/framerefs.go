@@ -100,6 +100,12 @@ func (s *Store) FrameRefs() FrameRefs {
 	return FrameRefs{s.refs, s.objects, seriesNotes{s.Private()}, s.settings.FrameRefs, s.warn}
 }
 
+// DropOlderRefs removes the frame refs of a run except that of its newest frame, as [FrameRefs.DropOlder] does, also those that are
+// to be made later. tip is the entry at the run's tip.
+func (s *Store) DropOlderRefs(ctx context.Context, tip *snapshot.Entry) error {
+	return Explain(errors.Join(s.later.forget(tip.Run), s.FrameRefs().DropOlder(ctx, tip, 1)))
+}
+
 // drop removes the frame refs of a run and returns the number of removed refs. It keeps broken refs, and refs that
 // disagree with the chain, so that verify reports them. If the run has not ended, drop keeps the newest frame's
 // ref, because the next read would make this ref again. drop also removes the note that a killed process left for

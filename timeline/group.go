@@ -51,20 +51,15 @@ func (h *Head) Release(ctx context.Context) error {
 	s.record(now.row, g.lines)
 	if err := s.commit(ctx, g.batch, updates, len(g.entries)); err != nil {
 		// If ctx ended during the write, the refs may have moved nevertheless.
-		tip, readErr := s.refs.Resolve(context.WithoutCancel(ctx), h.tip)
-		if readErr != nil || tip != newest.ID {
+		if ctx := context.WithoutCancel(ctx); !h.wentIn(ctx, newest) || s.refs.Settle(ctx, h.tip) != nil {
 			return err
-		}
-		if err := s.refs.Settle(context.WithoutCancel(ctx), h.tip); err != nil {
-			return Explain(err)
 		}
 	}
 	went := !h.row.Status.Ended()
 	*h, h.settled = now, newest.ID
 	// The objects of the group stay in memory as long as an entry of it.
-	entry, err := snapshot.ReadEntry(s.objects, newest.ID)
-	if err == nil {
-		err = h.adopt(entry)
+	if entry, err := snapshot.ReadEntry(s.objects, newest.ID); err == nil {
+		_ = h.adopt(entry) // or h keeps the entry of the group
 	}
 	if len(frames) > 1 {
 		s.later.add(h.row.ID, frames[:len(frames)-1], math.MaxInt)
@@ -72,7 +67,21 @@ func (h *Head) Release(ctx context.Context) error {
 	if went && h.row.Status.Ended() {
 		s.upkeep.runEnded(h.row.ID)
 	}
-	return Explain(err)
+	return nil
+}
+
+// wentIn reports whether the run has an entry that follows the one that h knows, although the write of the entry has failed.
+func (h *Head) wentIn(ctx context.Context, next *snapshot.Entry) bool {
+	tip, err := h.store.refs.Resolve(ctx, h.tip)
+	if err != nil || tip == h.entry.ID {
+		return false
+	}
+	newest, err := snapshot.ReadEntry(h.store.objects, tip)
+	if err != nil {
+		return false
+	}
+	found := h.findSame(newest, next)
+	return found != nil && found.ID == next.ID
 }
 
 // updates returns the updates that put the group into its run, and the group's frames, oldest first.

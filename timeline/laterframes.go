@@ -59,6 +59,18 @@ func (l *laterFrames) add(run string, frames []refs.FrameRef, most int) {
 	}
 }
 
+// forget drops the noted frames of a run: their refs are not wanted any more.
+func (l *laterFrames) forget(run string) error {
+	l.mu.Lock()
+	of := l.runs[run]
+	delete(l.runs, run)
+	l.mu.Unlock()
+	if of == nil {
+		return nil
+	}
+	return of.note.remove()
+}
+
 // idle begins to make the refs of the noted frames, unless finish makes them.
 func (l *laterFrames) idle() {
 	l.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/peer/langgraph"
@@ -36,10 +37,16 @@ type callLog struct {
 	sum    uint32             // the checksum there
 	done   int64              // the offset up to which calls are done, as this process knows it
 	values map[channel][]byte // the newest value of each channel that a later call may continue
+	ended  bool               // the client appends nothing any more
+	told   int64              // the size of the file with refused calls when the client was told last
+	late   map[string]bool    // the threads of which the client must be told that they have changed: see langgraph.Threads.Apply
 }
 
 // channel names a channel of a thread.
 type channel struct{ thread, ns, name string }
+
+// errNoLog is wrapped by the error about a file that is not a log.
+var errNoLog = errors.New("not a log of calls")
 
 // openLog opens a log.
 func openLog(folder, name string) (*callLog, error) {
@@ -50,11 +57,14 @@ func openLog(folder, name string) (*callLog, error) {
 	}
 	head := make([]byte, headSize)
 	if _, err := io.ReadFull(file, head); err != nil || !bytes.HasPrefix(head[saltEnd:], []byte(magic)) {
-		return nil, errors.Join(fmt.Errorf("%s is not a log of calls", l.path()), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", l.path(), errNoLog), file.Close())
 	}
 	l.file, l.salt = file, binary.LittleEndian.Uint32(head[sumEnd:])
 	l.sum = l.salt
 	l.readMark()
+	if info, err := os.Stat(l.asidePath()); err == nil {
+		l.told = info.Size()
+	}
 	return l, nil
 }
 
@@ -84,15 +94,16 @@ func (l *callLog) readMark() {
 	}
 }
 
-// publish does the calls that wait. The caller has the lock of the logs.
-func (l *callLog) publish(ctx context.Context, threads *langgraph.Threads) error {
+// publish does the calls that wait. durable says that what threads do is on stable storage; otherwise the calls of a durable client are done and
+// not marked. The caller has the lock of the logs.
+func (l *callLog) publish(ctx context.Context, threads *langgraph.Threads, durable bool) error {
 	l.readMark()
 	for {
 		from := l.at
 		batch, err := l.read()
 		for _, of := range batch {
 			if err == nil {
-				err = threads.Apply(ctx, of.thread, of.steps)
+				err = l.apply(ctx, threads, of)
 			}
 		}
 		switch {
@@ -103,6 +114,9 @@ func (l *callLog) publish(ctx context.Context, threads *langgraph.Threads) error
 			return nil
 		case l.at > l.done:
 			l.done = l.at
+			if !durable && strings.HasSuffix(l.name, durableSuffix) {
+				continue
+			}
 			if _, err := l.file.WriteAt(markOf(l.done), 0); err != nil {
 				return err
 			}
@@ -112,8 +126,80 @@ func (l *callLog) publish(ctx context.Context, threads *langgraph.Threads) error
 
 // threadSteps are calls about one thread.
 type threadSteps struct {
-	thread string
-	steps  []langgraph.Step
+	thread  string
+	steps   []langgraph.Step
+	records [][]byte // as they are in the log
+}
+
+// apply does calls about one thread. A call that is refused is set aside, and the others are done.
+func (l *callLog) apply(ctx context.Context, threads *langgraph.Threads, of threadSteps) error {
+	late, err := threads.Apply(ctx, of.thread, of.steps)
+	if late && err == nil {
+		if l.late == nil {
+			l.late = make(map[string]bool)
+		}
+		l.late[of.thread] = true
+	}
+	if !isRefusal(err) {
+		return err
+	}
+	if len(of.steps) == 1 {
+		return l.setAside(of.records[0], err)
+	}
+	for i := range of.steps {
+		if err := l.apply(ctx, threads, threadSteps{of.thread, of.steps[i : i+1], of.records[i : i+1]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isRefusal reports whether an error is about a call itself, so that the call cannot be done later either.
+func isRefusal(err error) bool {
+	return slices.Contains([]fault.Code{fault.InvalidInput, fault.InvalidState, fault.InvalidRunID, fault.LimitExceeded, fault.SecretsFound}, fault.CodeOf(err))
+}
+
+// refusal is a line of the file with the calls of a log that were refused.
+type refusal struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Record  []byte     `json:"record"` // the call
+}
+
+// asidePath returns the path of the file with the calls of the log that were refused.
+func (l *callLog) asidePath() string { return filepath.Join(l.folder, l.name+".refused") }
+
+// setAside keeps a call that is refused in a file of its own.
+func (l *callLog) setAside(record []byte, why error) error {
+	line, err := json.Marshal(refusal{fault.CodeOf(why), why.Error(), record})
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(l.asidePath(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666) //nolint:gosec // the umask decides who may read the repository
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(line, '\n'))
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// refusals returns an error about the calls that were set aside since it was called last, or nil.
+func (l *callLog) refusals() error {
+	info, err := os.Stat(l.asidePath())
+	if err != nil || info.Size() <= l.told {
+		return nil //nolint:nilerr // none was
+	}
+	data, err := os.ReadFile(l.asidePath())
+	if err != nil {
+		return err
+	}
+	lines := bytes.Split(bytes.TrimSpace(data[min(l.told, int64(len(data))):]), []byte("\n"))
+	l.told = int64(len(data))
+	var first refusal
+	if err := json.Unmarshal(lines[0], &first); err != nil {
+		return fmt.Errorf("%s: %w", l.asidePath(), err)
+	}
+	return fault.New(first.Code, "calls that were acknowledged were refused (%d, kept in %s): %s", len(lines), l.asidePath(), first.Message)
 }
 
 // read reads the next calls, at most as many as are done together, and returns those that are not done. After the last whole call, it
@@ -125,26 +211,45 @@ func (l *callLog) read() (batch []threadSteps, err error) {
 			return batch, err
 		}
 		req, err := parseCall(record)
-		if err != nil {
-			return nil, err
+		if err == nil && req.Method == endOfLog {
+			l.ended = true
+			return batch, nil
 		}
-		thread, step, err := l.step(req)
-		if err != nil {
-			return nil, err
+		var thread string
+		var step langgraph.Step
+		if err == nil {
+			thread, step, err = l.step(req)
 		}
-		size += int64(len(record))
+		if err != nil {
+			l.values = nil // what continues the values of this call does not continue older ones
+		}
 		if l.at <= l.done {
 			n--
 			continue
 		}
+		if err != nil {
+			if err := l.setAside(record, l.wrong(record, err)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		size += step.Size()
 		i := slices.IndexFunc(batch, func(of threadSteps) bool { return of.thread == thread })
 		if i < 0 {
 			i = len(batch)
 			batch = append(batch, threadSteps{thread: thread})
 		}
-		batch[i].steps = append(batch[i].steps, step)
+		batch[i].steps, batch[i].records = append(batch[i].steps, step), append(batch[i].records, record)
 	}
 	return batch, nil
+}
+
+// endOfLog is the method of the last call in a log: the client has ended, or uses another log.
+const endOfLog = "end"
+
+// wrong returns the error about the last call that was read.
+func (l *callLog) wrong(record []byte, err error) error {
+	return fault.New(fault.InvalidInput, "the call at byte %d: %w", l.at-int64(len(record))-recordHead, err)
 }
 
 // next returns the next call as the client wrote it, or nil if there is no whole one.
@@ -245,12 +350,9 @@ func (l *callLog) put(p *put) (*langgraph.Put, error) {
 	return &out, nil
 }
 
-// sweep removes a log to which nothing was added for long, and whose calls are done.
+// sweep removes a log whose whole calls are done, if it has ended or nothing was added for long.
 func (l *callLog) sweep(now time.Time) {
-	if info, err := l.file.Stat(); err == nil && info.Size() == l.done && now.Sub(info.ModTime()) > logKept {
-		_ = l.remove()
+	if info, err := l.file.Stat(); err == nil && (l.ended || now.Sub(info.ModTime()) > logKept) {
+		_ = os.Remove(l.path())
 	}
 }
-
-// remove removes the log.
-func (l *callLog) remove() error { return os.Remove(l.path()) }

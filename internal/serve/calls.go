@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/peer/langgraph"
+	"github.com/git-smithers/git-smithers/internal/vault"
+	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -31,6 +34,9 @@ const callsFolder = "calls"
 
 // everyLog stands for the logs of all clients.
 const everyLog = "*"
+
+// durableSuffix ends the name of a log whose calls are acknowledged when they are on stable storage.
+const durableSuffix = "-durable"
 
 const (
 	logSuffix = ".log"
@@ -51,19 +57,21 @@ const (
 	maxRecord  = 8 << 20        // bytes of a call in a log; a larger one goes through the pipe
 	mostSteps  = 64             // calls that are done together
 	mostBytes  = 4 << 20        // bytes of calls that are done together
-	logKept    = 24 * time.Hour // how long a log stays when nothing is added. A client that was idle for 10 minutes asks for another one
+	logKept    = 24 * time.Hour // how long a log without an end stays when nothing is added. A client that was idle for 10 minutes asks for another one
 	lockWait   = 2 * time.Second
 	lockRetry  = 2 * time.Millisecond
+	blockedFor = 5 * time.Second // how long after a wait in vain nobody waits again
 )
 
 // Calls are the logs of calls of a repository. Calls is safe for concurrent use.
 type Calls struct {
 	threads *langgraph.Threads
 	folder  string
-	durable bool
+	durable bool // what these logs' calls do is on stable storage
 
-	mu   sync.Mutex
-	open map[string]*callLog // by name
+	mu      sync.Mutex
+	open    map[string]*callLog // by name
+	blocked time.Time           // when another process held the lock for too long; zero if it did not
 }
 
 // callsOf returns the logs of calls of the repository of threads.
@@ -80,19 +88,21 @@ func PublishCalls(ctx context.Context, store *timeline.Store) error {
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) == 0 {
 		return nil
 	}
-	calls := callsOf(langgraph.Open(store), false)
+	calls := callsOf(langgraph.Open(store), store.Settings().Fsync)
 	defer calls.close()
-	return calls.publish(ctx, everyLog)
+	return calls.publish(ctx, everyLog, true)
 }
 
 // begin makes a log, or goes on with one that the client has. The result is the log's place for the client; nil where there are no
-// logs: on file systems that are not known to belong to this machine alone, and on Windows.
+// logs: on file systems that are not known to belong to this machine alone, on Windows, in a repository that other users write, and where a
+// call is refused for the secrets that it has.
 func (c *Calls) begin(ctx context.Context, had string) (*logPlace, error) {
 	store := c.threads.Store()
-	if !fsx.IsLocal(store.Repo().CommonDir) || !store.Settings().CallLog {
+	set := store.Settings()
+	if !fsx.IsLocal(store.Repo().CommonDir) || !set.CallLog || set.Secrets == vault.Refuse || refs.IsShared(store.Repo()) {
 		return nil, nil
 	}
-	failed := c.publish(ctx, had)
+	failed := c.publish(ctx, had, false)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l := c.open[had]; l != nil {
@@ -110,14 +120,18 @@ func (c *Calls) begin(ctx context.Context, had string) (*logPlace, error) {
 
 // make makes an empty log.
 func (c *Calls) make() (*callLog, error) {
-	if err := os.MkdirAll(c.folder, 0o700); err != nil {
+	if err := os.MkdirAll(c.folder, 0o777); err != nil { //nolint:gosec // the umask decides who may read the repository
 		return nil, err
 	}
 	var random [12]byte
 	_, _ = rand.Read(random[:])
-	l := &callLog{name: hex.EncodeToString(random[:8]), folder: c.folder, at: headSize, salt: binary.LittleEndian.Uint32(random[8:])}
+	name := hex.EncodeToString(random[:8])
+	if c.durable {
+		name += durableSuffix
+	}
+	l := &callLog{name: name, folder: c.folder, at: headSize, salt: binary.LittleEndian.Uint32(random[8:])}
 	l.sum = l.salt
-	file, err := os.OpenFile(l.path(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(l.path(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // the umask decides who may read the repository
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +151,23 @@ func (c *Calls) make() (*callLog, error) {
 	return l, nil
 }
 
-// publish does the calls that wait in the logs. It returns the error about the log with the name own, or about any for everyLog, and
-// warns about others.
-func (c *Calls) publish(ctx context.Context, own string) error {
+// state returns the offset up to which the calls of a log are done, 0 if the log is gone, and the threads of which the client has not
+// been told that they have changed.
+func (c *Calls) state(name string) (done int64, late []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	late = []string{}
+	if l := c.open[name]; l != nil {
+		done = l.done
+		late = slices.AppendSeq(late, maps.Keys(l.late))
+		l.late = nil
+	}
+	return done, late
+}
+
+// publish does the calls that wait in the logs. It returns the error about the log with the name own or, if all is true, about any log, and
+// warns about others. It also returns an error about calls of the own log, or of every one for everyLog, that were refused and set aside.
+func (c *Calls) publish(ctx context.Context, own string, all bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.threads.Store().Now()
@@ -148,27 +176,59 @@ func (c *Calls) publish(ctx context.Context, own string) error {
 		return err
 	}
 	tell := func(name string, err error) error {
-		if err == nil || own == everyLog || name == own {
+		if err == nil || all || name == own {
 			return err
 		}
 		c.threads.Store().WarnOnce(err)
 		return nil
 	}
-	lock := flock.New(filepath.Join(c.folder, lockName), flock.SetPermissions(0o600))
+	lock := flock.New(filepath.Join(c.folder, lockName), flock.SetPermissions(0o666))
 	defer lock.Close() //nolint:errcheck // nothing was written
-	limited, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
-	if _, err := lock.TryLockContext(limited, lockRetry); err != nil {
-		err = fmt.Errorf("calls of a program wait in %s, and another process is about to do them: %w", c.folder, err)
-		if c.open[own] == nil || !slices.Contains(waiting, c.open[own]) {
-			return tell("", err)
+	if err := c.lock(ctx, lock, now); err != nil {
+		if l := c.open[own]; l != nil && slices.Contains(waiting, l) {
+			return err
 		}
-		return err
+		return tell("", err)
 	}
 	var errs []error
 	for _, l := range waiting {
-		errs = append(errs, tell(l.name, leftIn(l.path(), l.publish(ctx, c.threads))))
-		l.sweep(now)
+		err := l.publish(ctx, c.threads, c.durable)
+		errs = append(errs, tell(l.name, leftIn(l.path(), err)))
+		if own == everyLog || own == l.name {
+			errs = append(errs, l.refusals())
+		}
+		if err == nil {
+			l.sweep(now)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// lock takes the lock of the logs. A process that was stopped while it had the lock makes calls fail: the first one waits, and those that
+// follow soon do not.
+func (c *Calls) lock(ctx context.Context, lock *flock.Flock, now time.Time) error {
+	wait := lockWait
+	if now.Sub(c.blocked) < blockedFor {
+		wait = lockRetry
+	}
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	_, err := lock.TryLockContext(limited, lockRetry)
+	if err == nil {
+		c.blocked = time.Time{}
+		return nil
+	}
+	c.blocked = now
+	return fault.New(fault.Locked, "calls of a program wait in %s, and another process is about to do them: %w", c.folder, err)
+}
+
+// sync puts what is done of all logs on stable storage, before something is dropped that a call must not bring back after a power cut.
+func (c *Calls) sync() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for _, l := range c.open {
+		errs = append(errs, l.file.Sync())
 	}
 	return errors.Join(errs...)
 }
@@ -192,6 +252,10 @@ func (c *Calls) waiting(now time.Time) ([]*callLog, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		c.threads.Store().WarnOnce(err) // another user's calls
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +268,16 @@ func (c *Calls) waiting(now time.Time) ([]*callLog, error) {
 		}
 		l := c.open[name]
 		if l == nil {
-			if l, err = openLog(c.folder, name); err != nil {
+			l, err = openLog(c.folder, name)
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoLog) {
 				continue // it was removed, or is being made
+			}
+			if errors.Is(err, fs.ErrPermission) {
+				c.threads.Store().WarnOnce(err)
+				continue
+			}
+			if err != nil {
+				return nil, err
 			}
 			c.open[name] = l
 		}
@@ -223,27 +295,12 @@ func (c *Calls) waiting(now time.Time) ([]*callLog, error) {
 	return out, nil
 }
 
-// leave does what waits in a client's log after the client has closed its stream, and removes the log if the client has ended, which gone
-// reports.
-func (c *Calls) leave(ctx context.Context, name string, gone func() bool) error {
+// leave does what waits in a client's log after the client has closed its stream.
+func (c *Calls) leave(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
 	}
-	err := c.publish(ctx, name)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	l := c.open[name]
-	if l == nil {
-		return err
-	}
-	const tries = 20
-	for try := 0; err == nil && gone != nil && try < tries; try++ {
-		if gone() {
-			return l.remove()
-		}
-		_ = timeline.Pause(ctx, 1) // a process closes its files before it ends
-	}
-	return err
+	return c.publish(ctx, name, false)
 }
 
 // close closes the files of the logs.

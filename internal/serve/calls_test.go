@@ -3,6 +3,7 @@ package serve_test
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/serve"
 	"github.com/git-smithers/git-smithers/internal/upkeep/verify"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 const helloLogCall = `{"id":0,"method":"hello","params":{"protocol":1,"client":{"name":"test","version":"1"},"log":%q}}`
@@ -238,7 +240,8 @@ func TestAValueInALogContinuesTheOneBefore(t *testing.T) {
 	sound(t, repo)
 }
 
-// A call that comes after its thread was deleted, or its parent dropped, comes too late.
+// A call that comes after its thread was deleted comes too late. If only the parent is gone, a put with all of its values is stored, and the client
+// hears that it must ask from now on.
 func TestACallInALogDoesNotBringBackWhatWasDeleted(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
@@ -249,23 +252,37 @@ func TestACallInALogDoesNotBringBackWhatWasDeleted(t *testing.T) {
 	c.begin("t")
 	require.Nil(t, other.call(`{"id":1,"method":"deleteThread","params":{"thread":"gone"}}`).Error)
 	log.append(nextCall("gone", 1, "1"), writesCall("gone", 1), nextCall("t", 1, "1"), nextCall("t", 5, "5"))
+	r := c.call(`{"id":1,"method":"publish","params":{}}`)
+	require.Nil(t, r.Error)
+	var late []string
+	require.NoError(t, json.Unmarshal(r.Result["late"], &late))
+	assert.ElementsMatch(t, []string{"gone", "t"}, late)
+	info, err := os.Stat(log.Path)
+	require.NoError(t, err)
+	assert.JSONEq(t, strconv.FormatInt(info.Size(), 10), string(r.Result["done"]))
 	assert.Nil(t, c.tuple("gone", 1))
 	assert.Equal(t, []string{"1"}, c.tuple("t", 1), "other threads are stored")
-	assert.Nil(t, c.tuple("t", 5), "its parent 004 is unknown")
+	assert.Equal(t, []string{"5"}, c.tuple("t", 5), "its parent 004 is unknown, as that of a put which is asked may be")
+	assert.JSONEq(t, "[]", string(c.call(`{"id":1,"method":"publish","params":{}}`).Result["late"]), "it is told once")
 	c.end()
 	other.end()
 	sound(t, repo)
 }
 
-// A call that cannot be done stays in its log, and the client's next call says why. Other clients go on.
-func TestACallThatCannotBeDoneIsToldToItsClient(t *testing.T) {
+// A call that is refused is set aside, and the client's next call says why. The calls that follow are done, and other clients hear nothing.
+func TestACallThatIsRefusedIsToldToItsClient(t *testing.T) {
 	t.Parallel()
+	put := nextCall("t", 1, "1")
 	for name, call := range map[string]string{
 		"a newer version's":         `{"id":1,"method":"putMagic","params":{}}` + "\n",
 		"not a change":              `{"id":1,"method":"getTuple","params":{"thread":"t","ns":"","id":""}}` + "\n",
-		"a root":                    strings.Replace(nextCall("t", 1, "1"), `"parent":"000",`, "", 1),
-		"with files":                strings.Replace(nextCall("t", 1, "1"), `"present"`, `"files":true,"present"`, 1),
-		"a beginning it never had":  strings.Replace(nextCall("t", 1, "1"), `"type":"json"}`, `"type":"json","base":{"length":5}}`, 1),
+		"a root":                    strings.Replace(put, `"parent":"000",`, "", 1),
+		"with files":                strings.Replace(put, `"present"`, `"files":true,"present"`, 1),
+		"a beginning it never had":  strings.Replace(put, `"type":"json"}`, `"type":"json","base":{"length":5}}`, 1),
+		"without metadata":          strings.Replace(put, `"metadata":{"source":"loop"},`, "", 1),
+		"metadata that are null":    strings.Replace(put, `{"source":"loop"}`, "null", 1),
+		"a checkpoint that is none": strings.Replace(put, `{"v":4,"channel_versions":{"a":2}}`, "[]", 1),
+		"writes of no checkpoint":   strings.Replace(writesCall("t", 0), `"000"`, `""`, 1),
 		"fewer bytes than it names": `{"id":1,"method":"putWrites","params":{"thread":"t","ns":"","id":"000","task":"t","writes":[]},"blobs":[9]}` + "\n",
 		"not JSON":                  "call me\n",
 		"without a time":            `{"method":"flush","params":{}}` + "\n",
@@ -277,19 +294,84 @@ func TestACallThatCannotBeDoneIsToldToItsClient(t *testing.T) {
 			log := c.helloLog("")
 			other.helloLog("")
 			c.begin("t")
-			log.append(call)
+			c.begin("u")
+			log.append(nextCall("u", 1, "1"), call, nextCall("u", 2, "2"), writesCall("t", 0))
+			require.Nil(t, other.call(putCall(1, "v", "1", 1), "1").Error)
 			r := c.call(`{"id":1,"method":"flush","params":{}}`)
 			require.NotNil(t, r.Error)
-			assert.Contains(t, r.Error.Message, "calls of a program wait in "+log.Path)
-			require.ErrorContains(t, serve.PublishCalls(t.Context(), openStore(t, repo)), "wait in "+log.Path)
-			require.Nil(t, other.call(putCall(1, "u", "1", 1), "1").Error)
-			other.end()
-			require.NoError(t, os.Remove(log.Path))
-			require.Nil(t, c.call(`{"id":1,"method":"flush","params":{}}`).Error)
+			assert.Contains(t, r.Error.Message, "calls that were acknowledged were refused (1, kept in "+strings.TrimSuffix(log.Path, "log")+"refused)")
+			assert.Equal(t, []string{`"0"`, "7"}, c.tuple("t", 0), "it is told once")
+			assert.Equal(t, []string{"2"}, c.tuple("u", 2))
+			log.append(nextCall("u", 3, "3"))
+			assert.Equal(t, []string{"3"}, c.tuple("u", 3), "the log goes on")
+			kept, err := os.ReadFile(strings.TrimSuffix(log.Path, "log") + "refused")
+			require.NoError(t, err)
+			assert.Equal(t, 1, strings.Count(string(kept), "\n"))
 			c.end()
+			other.end()
+			report, err := verify.Runs(t.Context(), openStore(t, repo))
+			require.NoError(t, err)
+			require.Len(t, report.Problems, 1, "verify and doctor name the file")
+			assert.Equal(t, fault.StrandedLog, report.Problems[0].Code)
+			require.NoError(t, os.Remove(strings.TrimSuffix(log.Path, "log")+"refused"))
 			sound(t, repo)
 		})
 	}
+}
+
+// Where a call cannot be done now, it stays in the log, and each call of the client says why until it is done.
+func TestACallThatCannotBeDoneNowIsDoneLater(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	c, other := newClient(t, repo), newClient(t, repo)
+	log := c.helloLog("")
+	other.hello()
+	c.begin("t")
+	other.begin("u")
+	packs := filepath.Join(repo.Dir, ".git", "objects", "pack")
+	require.NoError(t, os.Rename(packs, packs+".away"))
+	require.NoError(t, os.WriteFile(packs, nil, 0o666))
+	log.append(nextCall("t", 1, "1"))
+	for range 2 {
+		assert.Contains(t, c.call(`{"id":1,"method":"flush","params":{}}`).Error.Message, "calls of a program wait in "+log.Path)
+	}
+	require.Nil(t, other.call(`{"id":1,"method":"flush","params":{}}`).Error)
+	assert.Contains(t, other.call(`{"id":1,"method":"deleteForRuns","params":{"runs":["r"]}}`).Error.Message, "wait in "+log.Path, "nothing is dropped that a call could bring back")
+	require.NoError(t, os.Remove(packs))
+	require.NoError(t, os.Rename(packs+".away", packs))
+	assert.Equal(t, []string{"1"}, c.tuple("t", 1))
+	c.end()
+	other.end()
+	sound(t, repo)
+}
+
+// A log with an end is removed when its calls are done. Until then, it stays, whatever has become of its client.
+func TestALogWithAnEndIsRemoved(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	c := newClient(t, repo)
+	log := c.helloLog("")
+	c.begin("t")
+	log.append(nextCall("t", 1, "1"), `{"id":1,"method":"end","params":{}}`+"\n")
+	require.NoError(t, serve.PublishCalls(t.Context(), openStore(t, repo)))
+	_, err := os.Stat(log.Path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.Equal(t, []string{"1"}, c.tuple("t", 1))
+	c.end()
+	sound(t, repo)
+}
+
+// docs/serve.md has this record.
+func TestTheRecordOfThePage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	require.NoError(t, os.WriteFile(path, nil, 0o666))
+	(&callLog{t: t, Path: path, Salt: 7}).append(`{"id":1,"method":"end","params":{}}` + "\n")
+	record, err := os.ReadFile(path)
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../docs/serve.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), fmt.Sprintf("    %x %x %x\n", record[:4], record[4:8], record[8:]))
 }
 
 func TestAFullLogIsFollowedByAnother(t *testing.T) {
@@ -309,7 +391,7 @@ func TestAFullLogIsFollowedByAnother(t *testing.T) {
 	sound(t, repo)
 }
 
-func TestALogIsRemovedWhenItsClientIsGoneOrAfterADay(t *testing.T) {
+func TestALogIsRemovedAfterADay(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	logs := filepath.Join(repo.Dir, ".git", "smithers", "calls", "*.log")
@@ -324,7 +406,12 @@ func TestALogIsRemovedWhenItsClientIsGoneOrAfterADay(t *testing.T) {
 	c.begin("t")
 	log.append(nextCall("t", 1, "1"))
 	c.end() // whoever has closed the stream may live
+	require.NoError(t, serve.PublishCalls(t.Context(), s))
 	require.Len(t, left(), 1)
+	file, err := os.OpenFile(log.Path, os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	_, err = file.WriteString("a part of a call")
+	require.NoError(t, errors.Join(err, file.Close()))
 	old := time.Now().Add(-25 * time.Hour)
 	require.NoError(t, os.Chtimes(log.Path, old, old))
 	require.NoError(t, serve.PublishCalls(t.Context(), s))
@@ -355,11 +442,13 @@ func TestCallsThatAnotherProcessIsAboutToDoAreTold(t *testing.T) {
 func TestALogCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
-	repo.Git("config", "smithers.callLog", "false")
-	c := newClient(t, repo)
-	assert.JSONEq(t, "null", string(c.call(fmt.Sprintf(helloLogCall, "")).Result["log"]))
-	c.begin("t")
-	c.end()
+	for key, value := range map[string]string{"smithers.callLog": "false", "smithers.secrets": "refuse", "core.sharedRepository": "group"} {
+		repo.Git("config", key, value)
+		c := newClient(t, repo)
+		assert.JSONEq(t, "null", string(c.call(fmt.Sprintf(helloLogCall, "")).Result["log"]), key)
+		c.end()
+		repo.Git("config", "--unset", key)
+	}
 	_, err := os.Stat(filepath.Join(repo.Dir, ".git", "smithers", "calls"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -318,6 +318,12 @@ func (d *deleteForRuns) run(ctx context.Context, s *Server) (outcome, error) {
 	return outcome{result: map[string]any{"checkpoints": n}}, err
 }
 
+// dropper is a call that drops what a call in a log must not bring back: it waits until all logs are done.
+type dropper interface{ drops() }
+
+func (*prune) drops()         {}
+func (*deleteForRuns) drops() {}
+
 // flush is answered when all calls before it are.
 type flush struct{}
 
@@ -329,17 +335,20 @@ func (*flush) do(context.Context, *Server) error { return nil }
 type publish struct {
 	Anew bool `json:"anew"` // the client wants another log
 
+	own   string // the name of the client's log
 	place *logPlace
 }
 
 func (*publish) threads() []string { return []string{} } // it waits for no call
 
 func (p *publish) run(ctx context.Context, s *Server) (out outcome, err error) {
+	done, late := s.calls.state(p.own)
+	result := map[string]any{"done": done, "late": late}
 	if p.Anew {
 		p.place, err = s.calls.begin(ctx, "")
-		out.result = map[string]any{"log": p.place}
+		result["log"] = p.place
 	}
-	return out, err
+	return outcome{result: result}, err
 }
 
 func (p *publish) log() *logPlace { return p.place }

@@ -25,9 +25,6 @@ type Server struct {
 	durability string
 	order      order
 	calls      *Calls
-
-	// Gone, if not nil, reports whether the program that has started this server has ended. Set it before Serve.
-	Gone func() bool
 }
 
 // New returns a server for threads. version is that of this program, and durability what the threads' store promises.
@@ -38,11 +35,6 @@ func New(threads *langgraph.Threads, version, durability string) *Server {
 // Serve answers the calls in a stream until it ends. Calls about the same thread take effect in their order, and any number
 // of others at once. If a message is broken, so that the next one cannot be found, Serve answers it and returns the error.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	return s.serve(ctx, in, out, s.Gone)
-}
-
-// serve does the work of Serve for a client of which gone reports whether it has ended; nil if that is unknown.
-func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer, gone func() bool) error {
 	c := &connection{server: s, out: bufio.NewWriterSize(out, headroom)}
 	c.room = sync.NewCond(&c.held)
 	ctx, stop := context.WithCancel(ctx)
@@ -63,12 +55,12 @@ func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer, gone fu
 			c.answer(req, outcome{}, err)
 			if errors.Is(err, errBroken) || !isFault(err) {
 				c.calls.Wait()
-				return errors.Join(timeline.Explain(err), s.calls.leave(ctx, c.own(), nil))
+				return errors.Join(timeline.Explain(err), s.calls.leave(ctx, c.own()))
 			}
 		}
 	}
 	c.calls.Wait() // what was asked for is done, though nobody may hear of it
-	return timeline.Explain(s.calls.leave(ctx, c.own(), gone))
+	return timeline.Explain(s.calls.leave(ctx, c.own()))
 }
 
 // isFault reports whether an error is one of ours, and not of a stream.
@@ -122,7 +114,7 @@ func (c *connection) take(ctx context.Context, req *request) error {
 		defer done()
 		wait()
 		var result outcome
-		err := c.server.calls.publish(ctx, c.own())
+		err := c.publish(ctx, call)
 		if err == nil {
 			result, err = call.run(ctx, c.server)
 			c.use(call)
@@ -130,6 +122,24 @@ func (c *connection) take(ctx context.Context, req *request) error {
 		c.answer(req, result, err)
 	})
 	return nil
+}
+
+// publish does what waits in logs before a call is done.
+func (c *connection) publish(ctx context.Context, before call) error {
+	calls, own := c.server.calls, c.own()
+	if p, is := before.(*publish); is {
+		p.own = own
+	}
+	inner, _ := before.(changing)
+	_, drops := before.(dropper)
+	_, innerDrops := inner.change.(dropper)
+	if !drops && !innerDrops {
+		return calls.publish(ctx, own, false)
+	}
+	if err := calls.publish(ctx, own, true); err != nil {
+		return err
+	}
+	return calls.sync()
 }
 
 // use notes the log that a call has given to the client.

@@ -185,7 +185,7 @@ func (g *guests) accept(ctx context.Context, listener net.Listener) {
 			return
 		}
 		g.all.Go(func() {
-			_ = g.server.serve(ctx, conn, conn, nil)
+			_ = g.server.Serve(ctx, conn, conn)
 			_ = conn.Close()
 			g.mu.Lock()
 			defer g.mu.Unlock()

@@ -15,12 +15,14 @@ import (
 	"time"
 )
 
-// gate is a limit of the CPU of ours, divided by times, in that of peer. Both are commands of sh.
+// gate is a limit of the CPU of ours, divided by times, in that of peer. Both are commands of sh. If there are starts, their CPU does not count:
+// they do the same without the work.
 type gate struct {
-	name       string
-	limit      float64
-	times      float64
-	ours, peer string
+	name                   string
+	limit                  float64
+	times                  float64
+	ours, peer             string
+	oursStarts, peerStarts string
 }
 
 // prepare makes what the gates need in an empty folder: hello, a program that says hello; long and short, repositories with a run of 20,000 and of 50
@@ -47,20 +49,27 @@ captures 1000 >captures
 const capture = `echo '{"worktree":false,"changes":[]}' | "$GS" capture r >/dev/null`
 
 var gates = []gate{
-	{"timeline", 1.3, 1, `cd long && "$GS" timeline r --limit 10 >/dev/null`, `cd short && "$GS" timeline r --limit 10 >/dev/null`},
-	{"capture", 1.3, 1, `cd long && ` + capture, `cd short && ` + capture},
-	{"burst", 0.45, 1000, `cd burst && GIT_SMITHERS_FSYNC=0 "$GS" capture "r$$" --batch <../captures >/dev/null`, `./hello 2>/dev/null`},
-	{"burst-durable", 0.8, 1000, `cd burst && "$GS" capture "r$$" --batch <../captures >/dev/null`, `./hello 2>/dev/null`},
-	{"langgraph-1k", 3, 1, saver("git", "1k"), saver("sqlite", "1k")},
-	{"langgraph-50k", 2, 1, saver("git", "50k"), saver("sqlite", "50k")},
-	{"langgraph-1m", 0.7, 1, saver("git", "1m"), saver("sqlite", "1m")},
-	{"langgraph-append", 1.7, 1, saver("git", "append"), saver("sqlite", "append")},
+	{"timeline", 1.3, 1, `cd long && "$GS" timeline r --limit 10 >/dev/null`, `cd short && "$GS" timeline r --limit 10 >/dev/null`, "", ""},
+	{"capture", 1.3, 1, `cd long && ` + capture, `cd short && ` + capture, "", ""},
+	{"burst", 0.45, 1000, `cd burst && GIT_SMITHERS_FSYNC=0 "$GS" capture "r$$" --batch <../captures >/dev/null`, `./hello 2>/dev/null`, "", ""},
+	{"burst-durable", 0.8, 1000, `cd burst && "$GS" capture "r$$" --batch <../captures >/dev/null`, `./hello 2>/dev/null`, "", ""},
+	threads("1k", 4),
+	threads("50k", 3),
+	threads("1m", 0.8),
+	threads("append", 1.9),
+}
+
+// threads returns the gate of a shape of bench/bench.mjs.
+func threads(shape string, limit float64) gate {
+	return gate{
+		"langgraph-" + shape, limit, 1, saver("git", shape, "400"), saver("sqlite", shape, "400"), saver("git", shape, "1"), saver("sqlite", shape, "1"),
+	}
 }
 
 // saver returns the command that puts checkpoints, and makes the folder for them. tools/bench-langgraph.sh has made the folders of the savers.
-func saver(kind, shape string) string {
+func saver(kind, shape, steps string) string {
 	return `rm -rf data && git init -q data && git -C data -c user.name=gates -c user.email=gates@example.invalid commit -q --allow-empty -m begin &&
-		BENCH=puts GIT_SMITHERS=$GS node "` + kind + `/bench.mjs" ` + kind + ` ` + shape + ` 400 "$PWD/data" >/dev/null`
+		BENCH=puts GIT_SMITHERS=$GS node "` + kind + `/bench.mjs" ` + kind + ` ` + shape + ` ` + steps + ` "$PWD/data" >/dev/null`
 }
 
 func main() {
@@ -76,7 +85,7 @@ func main() {
 	savers := command(".", `BENCH_INTO="`+dir+`" tools/bench-langgraph.sh "$GS"`).Run() == nil
 	cpu(dir, prepare)
 	for _, g := range gates {
-		switch saves := g.times == 1 && g.limit != 1.3; {
+		switch saves := g.oursStarts != ""; {
 		case len(os.Args) > 2 && !slices.Contains(os.Args[2:], g.name):
 		case saves && !savers:
 			fmt.Printf("%-18s left out: there is no node, or no SqliteSaver\n", g.name)
@@ -109,7 +118,7 @@ func (g gate) measure(dir string) float64 {
 	}
 	var ours, peer []time.Duration
 	for turn := range turns + 1 {
-		a, b := cpu(dir, g.ours), cpu(dir, g.peer)
+		a, b := cpu(dir, g.ours)-cpu(dir, g.oursStarts), cpu(dir, g.peer)-cpu(dir, g.peerStarts)
 		if turn > 0 {
 			ours, peer = append(ours, a), append(peer, b)
 		}
@@ -124,6 +133,9 @@ func median(all []time.Duration) time.Duration {
 
 // cpu runs a command of sh and returns the CPU of it and of the processes that it has waited for.
 func cpu(dir, script string) time.Duration {
+	if script == "" {
+		return 0
+	}
 	cmd := command(dir, script)
 	check(cmd.Run())
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

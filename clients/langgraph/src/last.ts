@@ -23,12 +23,13 @@ export class LastPuts {
   }
 
   /** Reports whether the server stores a checkpoint as it is, so that its answer says nothing new. `sent` are the channels whose values are sent. */
-  leadsTo(thread: string, ns: string, parent: string | undefined, { id, channel_values, channel_versions }: Checkpoint, sent: Set<string>): boolean {
+  leadsTo(thread: string, ns: string, parent: string | undefined, checkpoint: Checkpoint, sent: Set<string>): boolean {
     const last = this.puts.get(keyOf(thread, ns));
-    if (last === undefined || last.id !== parent || id <= last.id) return false;
-    const channels = Object.keys(channel_values);
+    const { id, channel_values: values, channel_versions: versions } = checkpoint;
+    if (last === undefined || last.id !== parent || typeof id !== "string" || id <= last.id || !values || !versions) return false;
+    const channels = Object.keys(values);
     if (!this.has(thread, [id, ns, ...channels])) return false;
-    return channels.every((channel) => sent.has(channel) || channel_versions[channel] === undefined || channel_versions[channel] === last.versions[channel]);
+    return channels.every((channel) => sent.has(channel) || versions[channel] === undefined || versions[channel] === last.versions[channel]);
   }
 
   set(thread: string, ns: string, { id, channel_versions }: Checkpoint): void {
@@ -46,6 +47,11 @@ export class LastPuts {
       if (left > 0) this.asked.set(thread, left);
       else this.asked.delete(thread);
     }
+  }
+
+  /** Forgets a thread: its next call is asked. */
+  forget(thread: string): void {
+    this.threads.delete(thread);
   }
 
   clear(): void {

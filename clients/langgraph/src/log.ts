@@ -20,6 +20,13 @@ export interface LogPlace {
   salt: number;
 }
 
+/** The logs of this process that have no end yet. They get one when it ends: then others remove them once their calls are done. */
+const open = new Set<CallLog>();
+
+function endAll(): void {
+  for (const log of open) log.finish();
+}
+
 /** A file to which the client appends calls that need no answer. The server does them a moment later. */
 export class CallLog {
   private end: number;
@@ -33,6 +40,8 @@ export class CallLog {
   ) {
     this.sum = place.salt;
     this.end = fs.fstatSync(fd).size;
+    if (open.size === 0) process.on("exit", endAll);
+    open.add(this);
   }
 
   /** Opens the log that the server has made. Returns undefined where this process cannot write it. */
@@ -50,10 +59,31 @@ export class CallLog {
     return this.broken || this.end >= FULL || Date.now() - this.used > IDLE;
   }
 
+  /** The number of bytes that the log has. */
+  get size(): number {
+    return this.end;
+  }
+
   /** Appends a call. Returns false if the log did not take it. */
   append(message: Uint8Array[]): boolean {
+    return !this.full && this.write(message);
+  }
+
+  /** Appends the end, after which nothing is appended, and closes the file. A second call does nothing. */
+  finish(): void {
+    if (!open.delete(this)) return;
+    if (open.size === 0) process.off("exit", endAll);
+    this.write([Buffer.from(`{"id":${Date.now()},"method":"end","params":{}}\n`)]);
+    try {
+      fs.closeSync(this.fd);
+    } catch {
+      // a network disk says so late
+    }
+  }
+
+  private write(message: Uint8Array[]): boolean {
     const size = message.reduce((sum, part) => sum + part.length, 0);
-    if (size > MOST || this.full) return false;
+    if (size > MOST || this.broken) return false;
     const head = Buffer.allocUnsafe(8);
     head.writeUInt32LE(size, 0);
     let sum = crc32!(head.subarray(0, 4), this.sum);
@@ -73,21 +103,13 @@ export class CallLog {
     this.sum = sum;
     this.end += size + 8;
     this.used = Date.now();
-    return true;
+    if (fs.fstatSync(this.fd).nlink > 0) return true;
+    this.broken = true; // somebody has removed the file: nobody does this call
+    return false;
   }
 
   /** Puts the log on stable storage. */
   sync(): Promise<void> {
     return new Promise((resolve, reject) => fs.fdatasync(this.fd, (error) => (error ? reject(error) : resolve())));
-  }
-
-  close(): void {
-    fs.closeSync(this.fd);
-  }
-
-  /** Removes the log. All its calls must have been done. */
-  remove(): void {
-    this.close();
-    fs.rmSync(this.place.path, { force: true });
   }
 }

@@ -48,6 +48,7 @@ export interface ServerOptions {
   durability: string;
   version: string;
   env?: NodeJS.ProcessEnv;
+  changed(thread?: string): void; // a thread, or any, has changed in the repository: what is known of it does not count
 }
 
 interface Call {
@@ -104,6 +105,7 @@ export class Client {
    */
   note(method: string, params: object, blobs: Uint8Array[]): Promise<void> | undefined {
     const log = this.log;
+    if (log?.full && !this.failed && !this.closing) this.publish(); // which asks for another log
     if (log === undefined || this.logName === "") return undefined;
     const line = lineOf(Date.now(), method, params, blobs);
     const message = [Buffer.from(line), ...blobs];
@@ -122,14 +124,17 @@ export class Client {
     clearTimeout(this.timer);
     this.timer = undefined;
     if (this.publishing !== undefined) return this.publishing;
-    const asked = { ...this.waiting };
-    const old = this.log?.full ? this.log : undefined; // it takes no call until the server has answered
-    const answer = this.call<{ log?: LogPlace | null }>("publish", { anew: old !== undefined });
+    const { log } = this;
+    const asked = { ...this.waiting, size: log?.size ?? 0 };
+    const anew = log?.full === true; // it takes no call until the server has answered
+    if (anew) log.finish();
+    const answer = this.call<{ done: number; late: string[]; log?: LogPlace | null }>("publish", { anew });
     this.publishing = answer.then(
       ({ result }) => {
-        if (old === undefined || this.log !== old) return;
-        this.log = CallLog.open(result.log);
-        old.remove();
+        for (const thread of result.late) this.options.changed(thread);
+        if (this.log !== log) return;
+        if (log !== undefined && result.done < asked.size && !anew) this.damaged(log);
+        else if (anew) this.log = CallLog.open(result.log);
       },
       () => {
         this.failed = true;
@@ -144,20 +149,31 @@ export class Client {
     return this.publishing;
   }
 
+  /** Says that calls in a log were acknowledged and are gone: something else has written to the log, or removed it. */
+  private damaged(log: CallLog): void {
+    this.log = undefined;
+    log.finish();
+    this.options.changed();
+    process.emitWarning(`calls that were acknowledged are not whole in ${log.place.path}: something else has changed or removed the file`, "GitSmithersWarning");
+  }
+
   /** Waits for the calls under way and ends the child. A second call waits, too. */
   async close(): Promise<void> {
     this.closing = true;
     clearTimeout(this.timer);
+    await this.publishing;
     const { log } = this;
+    let failed: Error | undefined;
     if (log !== undefined) {
-      const done = await this.call("publish", {}).then(() => true, () => false);
-      if (done && this.log === log) log.remove();
+      log.finish();
+      await this.call("publish", {}).catch((error: Error) => (failed = error));
       this.log = undefined;
     }
     this.closed = true;
     if (this.child !== undefined) hold(this.child);
     this.child?.stdin?.end();
     await this.ended;
+    if (failed !== undefined) throw failed; // what could not be done stays in the log
   }
 
   /** The process id of the child, for tests. */
@@ -223,7 +239,11 @@ export class Client {
       const { protocol, log } = (header.result ?? {}) as { protocol?: unknown; log?: LogPlace | null };
       if (protocol !== PROTOCOL) throw new Error(header.error?.message ?? "it does not answer as git-smithers does");
       this.greeted = true;
-      if (this.log !== undefined && this.log.place.name !== log?.name) this.log = undefined;
+      if (this.log !== undefined && this.log.place.name !== log?.name) {
+        if (this.waiting.calls > 0) this.damaged(this.log);
+        this.log?.finish();
+        this.log = undefined;
+      }
       this.log ??= this.closing ? undefined : CallLog.open(log);
       return;
     }
@@ -235,6 +255,7 @@ export class Client {
     this.crashes = 0;
     this.calls.delete(call.id);
     if (!header.error) this.failed = false;
+    else this.options.changed(); // a call in the log may be what failed
     if (header.error) call.reject(errorOf(header.error));
     else call.resolve({ result: header.result as never, blobs, repeated: call.repeated });
     if (this.calls.size === 0 && !this.closed) release(child);

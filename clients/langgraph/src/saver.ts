@@ -98,6 +98,7 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
       durability: options.durability ?? "process",
       version: VERSION,
       ...(options.env === undefined ? {} : { env: options.env }),
+      changed: (thread) => (thread === undefined ? this.forget() : this.last.forget(thread)),
     });
   }
 
@@ -175,7 +176,7 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
       };
       const config = { configurable: { thread_id: thread, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
       const log = this.client.logName;
-      if (log !== "" && !given.files && !orphan && this.last.leadsTo(thread, ns, parent, checkpoint, send)) {
+      if (log !== "" && !given.files && !orphan && isObject(metadata) && this.last.leadsTo(thread, ns, parent, checkpoint, send)) {
         const { params, blobs } = begins(log);
         const noted = this.client.note("put", params, blobs);
         if (noted !== undefined) {
@@ -216,7 +217,7 @@ export class GitSmithersSaver extends BaseCheckpointSaver {
     }
     const params = { ...given, task: text("the task's id", given.task), writes: sent };
     // An interrupt, an error and an answer have a place below 0: people look for them at once.
-    const plain = !given.files && sent.every(({ idx }) => idx >= 0) && this.last.has(given.thread, [given.task, given.path, ...sent.map(({ channel }) => channel)]);
+    const plain = !given.files && given.id !== "" && sent.every(({ idx }) => idx >= 0) && this.last.has(given.thread, [given.task, given.path, ...sent.map(({ channel }) => channel)]);
     await ((plain ? this.client.note("putWrites", params, blobs) : undefined) ?? this.last.during(given.thread, this.client.call("putWrites", params, blobs)));
   }
 
@@ -412,6 +413,10 @@ function text(what: string, value: unknown): string {
   const out = String(value);
   if (out !== out.toWellFormed()) throw new GitSmithersError("invalid_input", `${what} has half of a surrogate pair`);
   return out;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !("toJSON" in value);
 }
 
 function bytesOf(bytes: Uint8Array | string): Uint8Array {

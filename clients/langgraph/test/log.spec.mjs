@@ -1,6 +1,6 @@
 // The log of calls: a put that needs no answer is acknowledged when its bytes are in a file. Nothing that was acknowledged is lost, and
 // nothing is done twice.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import fs, { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import * as path from "node:path";
@@ -246,6 +246,143 @@ function withoutPacks(dir) {
     },
   };
 }
+
+it("a log that somebody removes is not written any more, and another client's is not either", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  let config = await put(saver, at("t"), 0);
+  config = await put(saver, config, 1);
+  await saver.flush();
+  for (const name of logs(dir)) rmSync(path.join(dir, ".git/smithers/calls", name));
+  const stored = [];
+  for (let i = 2; i < 12; i++) stored.push([(config = await put(saver, config, i)), i]);
+  const other = open(dir);
+  for (const [at, i] of stored) expect(await value(other, at)).toBe(i);
+  await other.close();
+  await saver.close();
+  drop(dir);
+});
+
+it("a server behind a script that is killed leaves the log to the next one", async () => {
+  const dir = makeRepository();
+  const binary = path.join(dir, ".git", "wrapped");
+  writeFileSync(binary, `#!/bin/sh\n"${BINARY}" "$@"\n`, { mode: 0o755 });
+  for (let round = 0; round < 3; round++) {
+    const saver = open(dir, { binary });
+    let config = await put(saver, at(`t${round}`), 0);
+    const stored = [];
+    for (let i = 1; i <= 300; i++) {
+      stored.push([(config = await put(saver, config, i)), i]);
+      if (i === 100) process.kill(saver.client.pid, "SIGKILL");
+      if (i % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    for (const [at, i] of stored) expect(await value(saver, at)).toBe(i);
+    await saver.close();
+  }
+  drop(dir);
+});
+
+it("a thread that another program deletes and begins again takes what this one goes on with", async () => {
+  const dir = makeRepository();
+  const [saver, other] = [open(dir), open(dir)];
+  let config = await put(saver, at("t"), 0);
+  config = await put(saver, config, 1);
+  await other.deleteThread("t");
+  await put(other, at("t"), "theirs");
+  const stored = [];
+  for (let i = 2; i < 20; i++) stored.push([(config = await put(saver, config, i)), i]);
+  for (const [at, i] of stored) expect(await value(saver, at)).toBe(i);
+  await saver.close();
+  await other.close();
+  drop(dir);
+});
+
+it("what a repository refuses is refused at once, and harms no other thread", async () => {
+  const dir = makeRepository();
+  execFileSync("git", ["config", "smithers.secrets", "refuse"], { cwd: dir, env: ENV });
+  const saver = open(dir);
+  const config = await put(saver, at("t"), 0);
+  await expect(put(saver, config, "ghp_" + "a1B2c3D4e5F6g7H8i9J0".repeat(2).slice(0, 36))).rejects.toMatchObject({ code: "secrets_found" });
+  await put(saver, config, 1);
+  await put(saver, at("u"), 1);
+  await saver.close();
+  drop(dir);
+});
+
+it("metadata that are no object, and a checkpoint without values, do what they do without a log", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  const config = await put(saver, at("t"), 0);
+  const next = () => ({ ...emptyCheckpoint(), id: uuid6(++clock) });
+  await expect(saver.put(config, next(), null, {})).rejects.toMatchObject({ code: "invalid_input" });
+  await expect(saver.put(config, next(), undefined, {})).rejects.toMatchObject({ code: "invalid_input" });
+  await saver.put(config, { ...next(), channel_values: undefined }, { source: "loop", step: 0, parents: {} }, {});
+  expect(await value(saver, config)).toBe(0);
+  await saver.close();
+  drop(dir);
+});
+
+it("a client that was idle for ten minutes asks for another log", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  let config = await put(saver, at("t"), 0);
+  config = await put(saver, config, 1);
+  const first = saver.client.logName;
+  const { now } = Date;
+  Date.now = () => now() + 601_000;
+  try {
+    expect(saver.client.logName).toBe("");
+    for (let i = 2; i < 20; i++) {
+      config = await put(saver, config, i);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(saver.client.logName).not.toBe("");
+    expect(saver.client.logName).not.toBe(first);
+  } finally {
+    Date.now = now;
+  }
+  expect(await value(saver, config)).toBe(19);
+  await saver.close();
+  expect(logs(dir)).toEqual([]);
+  drop(dir);
+});
+
+it("a program that ends without close leaves a log that is removed by the next command", () => {
+  const dir = makeRepository();
+  const file = path.resolve(import.meta.dirname, `ends-${process.pid}.mjs`);
+  writeFileSync(
+    file,
+    `import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+     import { GitSmithersSaver } from "@git-smithers/langgraph";
+     const saver = GitSmithersSaver.open();
+     let config = { configurable: { thread_id: "t" } };
+     for (let i = 0; i < 9; i++) {
+       const c = { ...emptyCheckpoint(), id: uuid6(i), channel_values: { a: i }, channel_versions: { a: i } };
+       config = await saver.put(config, c, { source: "loop", step: i, parents: {} }, { a: i });
+     }`,
+  );
+  try {
+    execFileSync(process.execPath, [file], { cwd: dir, env: { ...ENV, GIT_SMITHERS: BINARY }, timeout: 20_000 });
+  } finally {
+    rmSync(file);
+  }
+  expect(documents(dir, "timeline", "t")[0].timeline.frames).toHaveLength(9);
+  expect(logs(dir)).toEqual([]);
+  drop(dir);
+});
+
+it("close says what could not be stored, and ends the server all the same", async () => {
+  const dir = makeRepository();
+  const saver = open(dir);
+  const config = await put(saver, at("t"), 0);
+  await put(saver, config, 1);
+  const held = withoutPacks(dir);
+  await expect(saver.close()).rejects.toThrow(/calls of a program wait in/);
+  held.release();
+  expect(documents(dir, "timeline", "t")[0].timeline.frames).toHaveLength(2);
+  expect(logs(dir)).toEqual([]);
+  drop(dir);
+});
 
 // The same calls give the same thread, whether they go through the log or not.
 it("random calls give the same threads with a log and without", { timeout: 120_000 }, async () => {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -69,8 +68,6 @@ func runServe(ctx context.Context, s *session.Session, durability string) error 
 	threads := langgraph.Open(store)
 	threads.Told = requests.Open(s, store).Notify
 	server := serve.New(threads, programVersion(), durability)
-	parent := os.Getppid()
-	server.Gone = func() bool { return os.Getppid() != parent }
 	in := untilSignal(ctx, s.In)
 	ctx = context.WithoutCancel(ctx) // a call under way is done also after Ctrl-C
 	passed, stop := server.PassOrShare(ctx, place, in, s.RawOut())

@@ -130,7 +130,7 @@ func (b *batch) commit(ctx context.Context) error {
 	}
 	th.head, th.fresh = head, nil
 	if row := head.Row(); from/mostRefs != (row.Frame+1)/mostRefs {
-		if err := s.FrameRefs().DropOlder(ctx, head.Entry(), 1); err != nil {
+		if err := s.DropOlderRefs(ctx, head.Entry()); err != nil {
 			s.Warn(fmt.Errorf("the refs of older frames were not removed: %w", err))
 		}
 	}

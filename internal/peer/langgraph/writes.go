@@ -23,7 +23,7 @@ const (
 // Codes: invalid_input, invalid_run_id, limit_exceeded and those of a write.
 func (t *Threads) PutWrites(ctx context.Context, id string, key Key, writes []Write, files bool) error {
 	if key.ID == "" {
-		return fault.New(fault.InvalidInput, "the writes name no checkpoint")
+		return errNoCheckpoint()
 	}
 	return t.use(ctx, id, func(th *thread) error {
 		capture := putter{thread: th, put: Put{Files: files}}
@@ -38,6 +38,9 @@ func (t *Threads) PutWrites(ctx context.Context, id string, key Key, writes []Wr
 		return err
 	})
 }
+
+// errNoCheckpoint returns the error about writes without the id of a checkpoint.
+func errNoCheckpoint() error { return fault.New(fault.InvalidInput, "the writes name no checkpoint") }
 
 // draftWrites returns the draft of the entry that adds writes to those of a checkpoint, or nil if there is nothing to add.
 // The entry is a frame only if the thread begins with it. atMs is the time of the writes.

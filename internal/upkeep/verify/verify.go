@@ -132,16 +132,22 @@ func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 	return v.report, v.logs()
 }
 
-// logs notes the write-ahead logs of git-smithers 0.1: their entries were acknowledged, and no run has them.
+// logs notes what was acknowledged and is in no run: the calls of programs that were refused, and the write-ahead logs of git-smithers 0.1.
 func (v *verifier) logs() error {
-	left, err := filepath.Glob(filepath.Join(v.store.Private(), "wal", "*"))
-	for _, log := range left {
-		v.report.Problems = append(v.report.Problems, Problem{
-			Code: fault.StrandedLog, File: path.Join(timeline.PrivateDir, "wal", filepath.Base(log)),
-			What: "git-smithers 0.1 has left entries here: `git-smithers runs` of version 0.1.2 puts them into their runs",
-		})
+	for _, left := range []struct{ in, what string }{
+		{"calls/*.refused", "calls of a program were acknowledged and then refused: each line has the reason and the call"},
+		{"wal/*", "git-smithers 0.1 has left entries here: `git-smithers runs` of version 0.1.2 puts them into their runs"},
+	} {
+		files, err := filepath.Glob(filepath.Join(v.store.Private(), filepath.FromSlash(left.in)))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			where := path.Join(timeline.PrivateDir, path.Dir(left.in), filepath.Base(file))
+			v.report.Problems = append(v.report.Problems, Problem{Code: fault.StrandedLog, File: where, What: left.what})
+		}
 	}
-	return err
+	return nil
 }
 
 // hashedRun returns the id of the run of tip. The ref component of tip is a hash of this id. If the run is unreadable,

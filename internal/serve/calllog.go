@@ -39,7 +39,7 @@ type callLog struct {
 	values map[channel][]byte // the newest value of each channel that a later call may continue
 	ended  bool               // the client appends nothing any more
 	told   int64              // the size of the file with refused calls when the client was told last
-	late   map[string]bool    // the threads of which the client must be told that they have changed: see langgraph.Threads.Apply
+	late   map[string]bool    // threads that have changed, as the client must hear: see langgraph.Threads.Apply
 }
 
 // channel names a channel of a thread.
@@ -84,7 +84,7 @@ func markOf(done int64) []byte {
 	return binary.LittleEndian.AppendUint32(mark, crc32.ChecksumIEEE(mark))
 }
 
-// readMark reads up to where calls are done. A damaged mark is that of a new log: to do calls again changes nothing.
+// readMark reads up to where calls are done. A damaged mark counts as the beginning: a call that is done again changes nothing.
 func (l *callLog) readMark() {
 	mark := make([]byte, sumEnd)
 	_, err := l.file.ReadAt(mark, 0)

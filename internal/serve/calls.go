@@ -25,9 +25,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A client notes a call that needs no answer in a log, which the server has made: to append to a file takes a tenth of the time of a
-// question through a pipe. The server does the calls of a log together, a moment later. Any other process of git-smithers that opens
-// the repository does so first, and so do the server and its successors before they answer a call. docs/serve.md describes the file.
+// A client appends each call that needs no answer to a log that the server has made: an append takes a tenth of the time of a question
+// through a pipe. The server does the calls of a log together, a moment later. Any other process of git-smithers does them when it opens
+// the repository, and the server and its successors do them before they answer a question. docs/serve.md describes the file.
 
 // callsFolder is a folder in the store's private folder. It has the logs, and a file that is locked while calls of a log are done.
 const callsFolder = "calls"
@@ -46,10 +46,9 @@ const (
 
 // The head of a log: the offset up to which its calls are done, the checksum of the offset, the salt, and the magic text.
 const (
-	offsetEnd = 8
-	sumEnd    = 12
-	saltEnd   = 16
-	headSize  = 64
+	sumEnd   = 12
+	saltEnd  = 16
+	headSize = 64
 )
 
 const (
@@ -81,8 +80,8 @@ func callsOf(threads *langgraph.Threads, durable bool) *Calls {
 	}
 }
 
-// PublishCalls does the calls that wait in the logs of a repository. A command does so before it looks at runs or changes them. An error
-// says which calls wait.
+// PublishCalls does the calls that wait in the logs of a repository. A command does them before it reads or changes runs. The
+// message of an error names the log whose calls still wait.
 func PublishCalls(ctx context.Context, store *timeline.Store) error {
 	folder := filepath.Join(store.Private(), callsFolder)
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) == 0 {
@@ -93,9 +92,9 @@ func PublishCalls(ctx context.Context, store *timeline.Store) error {
 	return calls.publish(ctx, everyLog, true)
 }
 
-// begin makes a log, or goes on with one that the client has. The result is the log's place for the client; nil where there are no
-// logs: on file systems that are not known to belong to this machine alone, on Windows, in a repository that other users write, and where a
-// call is refused for the secrets that it has.
+// begin makes a log, or continues the one that the client has. It returns the log's place for the client, or nil if the client must ask each
+// call: on Windows, on file systems that may be shared with other machines, in a repository that other users write, and where calls with
+// secrets are refused.
 func (c *Calls) begin(ctx context.Context, had string) (*logPlace, error) {
 	store := c.threads.Store()
 	set := store.Settings()
@@ -106,7 +105,7 @@ func (c *Calls) begin(ctx context.Context, had string) (*logPlace, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l := c.open[had]; l != nil {
-		return l.place(), nil // the next call says why its calls cannot be done
+		return l.place(), nil // if its calls cannot be done, the next question's error is about them
 	}
 	if failed != nil {
 		return nil, failed

@@ -281,7 +281,7 @@ func TestACallThatIsRefusedIsToldToItsClient(t *testing.T) {
 		"a beginning it never had":  strings.Replace(put, `"type":"json"}`, `"type":"json","base":{"length":5}}`, 1),
 		"without metadata":          strings.Replace(put, `"metadata":{"source":"loop"},`, "", 1),
 		"metadata that are null":    strings.Replace(put, `{"source":"loop"}`, "null", 1),
-		"a checkpoint that is none": strings.Replace(put, `{"v":4,"channel_versions":{"a":2}}`, "[]", 1),
+		"not a checkpoint":          strings.Replace(put, `{"v":4,"channel_versions":{"a":2}}`, "[]", 1),
 		"writes of no checkpoint":   strings.Replace(writesCall("t", 0), `"000"`, `""`, 1),
 		"fewer bytes than it names": `{"id":1,"method":"putWrites","params":{"thread":"t","ns":"","id":"000","task":"t","writes":[]},"blobs":[9]}` + "\n",
 		"not JSON":                  "call me\n",

@@ -77,7 +77,7 @@ export class CallLog {
     try {
       fs.closeSync(this.fd);
     } catch {
-      // a network disk says so late
+      // the error is about earlier writes, and the server reads what there is
     }
   }
 
@@ -103,9 +103,16 @@ export class CallLog {
     this.sum = sum;
     this.end += size + 8;
     this.used = Date.now();
-    if (fs.fstatSync(this.fd).nlink > 0) return true;
-    this.broken = true; // somebody has removed the file: nobody does this call
-    return false;
+    this.broken = !this.exists(); // nobody does the calls of a file that was removed
+    return !this.broken;
+  }
+
+  private exists(): boolean {
+    try {
+      return fs.fstatSync(this.fd).nlink > 0;
+    } catch {
+      return false;
+    }
   }
 
   /** Puts the log on stable storage. */

@@ -60,7 +60,8 @@ export function check(dir) {
 /** Checks a repository and removes it. */
 export function drop(dir) {
   check(dir);
-  rmSync(dir, { recursive: true, force: true });
+  // The server of a client that was killed may still do what waits in its log.
+  rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
 /** Opens a saver for a repository. */

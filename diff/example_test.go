@@ -65,7 +65,7 @@ type object struct {
 }
 
 func (m memory) Add(kind objstore.Kind, data []byte) objstore.ID {
-	id := objstore.Hash(kind, data)
+	id := objstore.SHA1.ID(kind, data)
 	m[id] = object{kind, data}
 	return id
 }

@@ -236,7 +236,7 @@ func (r contentRules) alteredBy(path string, file treeFile, has attributes) (by 
 	if err != nil {
 		return "", false
 	}
-	stored := objstore.Hash(objstore.Blob, data) == file.id
+	stored := file.id.Names(objstore.Blob, data)
 	switch {
 	case filter != "" && !stored:
 		// the filter has changed the bytes that git stored

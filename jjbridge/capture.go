@@ -133,7 +133,7 @@ func (c *CapturedFiles) directory(ctx context.Context, w *Workspace) (string, er
 		c.objects = c.quarantine.Dir
 	}
 	for _, o := range c.made {
-		if err := c.quarantine.Add(objstore.Hash(o.kind, o.data), o.kind, o.data); err != nil {
+		if err := c.quarantine.Add(algorithm(w.Repo).ID(o.kind, o.data), o.kind, o.data); err != nil {
 			return "", err
 		}
 	}

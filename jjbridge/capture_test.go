@@ -272,7 +272,7 @@ func TestACaptureBeforeTheFirstCommit(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t)
 	empty := capturedAs(t, repo)
-	assert.Equal(t, objstore.Hash(objstore.Tree, nil), empty.Tree)
+	assert.Equal(t, objstore.SHA1.ID(objstore.Tree, nil), empty.Tree)
 	repo.Write("first", "1\n")
 	v := capturedAs(t, repo)
 	assert.Equal(t, expected(t, repo), v.Tree.String())

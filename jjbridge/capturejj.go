@@ -148,7 +148,7 @@ func captureCommit(ctx context.Context, w *Workspace, objects objstore.Reader, c
 		return capturedFiles{}, err
 	}
 	for _, data := range filter.made {
-		if err := q.Add(objstore.Hash(objstore.Tree, data), objstore.Tree, data); err != nil {
+		if err := q.Add(tree.Algorithm().ID(objstore.Tree, data), objstore.Tree, data); err != nil {
 			return capturedFiles{}, errors.Join(err, q.Close())
 		}
 	}

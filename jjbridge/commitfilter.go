@@ -142,7 +142,7 @@ func (f *commitFilter) tree(id objstore.ID, before []objstore.ID, searched objst
 		}
 	}
 	data := objstore.EncodeTree(kept)
-	filtered := objstore.Hash(objstore.Tree, data)
+	filtered := id.Algorithm().ID(objstore.Tree, data)
 	if filtered != id {
 		f.made = append(f.made, data)
 	}
@@ -192,7 +192,7 @@ func (f *commitFilter) entry(e objstore.TreeEntry, at siblings, path string) (ob
 		}
 		id, err := f.tree(e.ID, before, searched, path+"/")
 		e.ID = id
-		return e, id != objstore.Hash(objstore.Tree, nil), err
+		return e, !id.IsEmptyTree(), err
 	case objstore.ModeFile, objstore.ModeExecutable:
 		isNew := at.isNew(e.Name)
 		if as, ok := f.leaves(path); ok && isNew {

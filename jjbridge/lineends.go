@@ -103,7 +103,7 @@ func (e lineEnds) alters(data []byte, id objstore.ID, sameBytes bool) bool {
 	}
 	normal := data
 	if !sameBytes {
-		if normal = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")); objstore.Hash(objstore.Blob, normal) != id {
+		if normal = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")); !id.Names(objstore.Blob, normal) {
 			return false
 		}
 	}

@@ -120,7 +120,7 @@ func (m *mergeJob) run(ctx context.Context, index string, stdin []byte, args ...
 
 // add adds an object to the quarantine and returns its id.
 func (m *mergeJob) add(kind objstore.Kind, data []byte) (objstore.ID, error) {
-	id := objstore.Hash(kind, data)
+	id := algorithm(m.w.Repo).ID(kind, data)
 	return id, m.c.quarantine.Add(id, kind, data)
 }
 

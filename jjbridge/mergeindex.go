@@ -59,13 +59,15 @@ func (x *mergingIndex) files(ctx context.Context) (map[string]treeFile, error) {
 }
 
 // set puts file at path when tree is called. A zero file removes the path.
-func (x *mergingIndex) set(path string, file treeFile) { appendIndexInfo(&x.entries, path, file, 0) }
+func (x *mergingIndex) set(path string, file treeFile) {
+	appendIndexInfo(&x.entries, algorithm(x.m.w.Repo), path, file, 0)
+}
 
 // appendIndexInfo appends an entry for git update-index -z --index-info. A zero file removes all entries at path.
-func appendIndexInfo(to *bytes.Buffer, path string, file treeFile, stage int) {
+func appendIndexInfo(to *bytes.Buffer, hash objstore.Algorithm, path string, file treeFile, stage int) {
 	id := file.id.String()
 	if !file.exists() {
-		id = strings.Repeat("0", len(objstore.EmptyTree.String()))
+		id = strings.Repeat("0", 2*hash.Size())
 	}
 	fmt.Fprintf(to, "%o %s %d\t%s\x00", file.mode, id, stage, path)
 }

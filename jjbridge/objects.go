@@ -15,7 +15,15 @@ func objectsDir(repo gitexec.Repo) string { return filepath.Join(repo.CommonDir,
 // openObjects opens dir, the object directory of repo or a quarantine of repo, for reading. The caller must
 // close the store.
 func openObjects(repo gitexec.Repo, dir string) (*objstore.Store, error) {
-	return objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(repo.CommonDir, "smithers", "tmp")})
+	return objstore.Open(objstore.Options{Hash: algorithm(repo), ObjectsDir: dir, TempDir: filepath.Join(repo.CommonDir, "smithers", "tmp")})
+}
+
+// algorithm returns the hash with which a repository names its objects.
+func algorithm(repo gitexec.Repo) objstore.Algorithm {
+	if repo.ObjectFormat == "sha256" {
+		return objstore.SHA256
+	}
+	return objstore.SHA1
 }
 
 // withObjects calls f with an object store of repo and returns f's error. If store is not nil, f gets store,
@@ -36,6 +44,9 @@ type capturedReader struct {
 	captured   *objstore.Store // nil if all objects are in the repository
 	repository *objstore.Store
 }
+
+// Hash returns the hash with which the repository names its objects.
+func (r capturedReader) Hash() objstore.Algorithm { return r.repository.Hash() }
 
 // Get returns the kind and the bytes of an object, which may be of any size that the stores of r allow. If
 // neither store of r has the object, the error wraps objstore.ErrNotFound.

@@ -191,7 +191,7 @@ func isAlready(path string, info fs.FileInfo, to treeFile) bool {
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	data, err := io.ReadAll(io.LimitReader(file, maxCompared+1))
-	return err == nil && objstore.Hash(objstore.Blob, data) == to.id
+	return err == nil && to.id.Names(objstore.Blob, data)
 }
 
 // checkCleared checks whether the edits remove every file in a folder, so that a file can replace the folder.

@@ -110,7 +110,7 @@ func (r *plainReader) read(file string, index treeFile) (_ gitindex.Entry, data 
 		return gitindex.Entry{}, nil, false
 	}
 	r.bytes += int64(len(data))
-	return gitindex.NewEntry(file, mode, objstore.Hash(objstore.Blob, data), after), data, true
+	return gitindex.NewEntry(file, mode, algorithm(r.c.w.Repo).ID(objstore.Blob, data), after), data, true
 }
 
 // mode returns the mode with which git stores the regular file that info describes. If core.fileMode is true, the file

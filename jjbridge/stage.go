@@ -127,10 +127,10 @@ func (w *Workspace) StageConflicts(ctx context.Context, conflicts []MergeConflic
 	}
 	var entries bytes.Buffer
 	for _, c := range conflicts {
-		appendIndexInfo(&entries, c.Path, treeFile{}, 0)
+		appendIndexInfo(&entries, algorithm(w.Repo), c.Path, treeFile{}, 0)
 		for i, version := range c.stages {
 			if version.exists() {
-				appendIndexInfo(&entries, c.Path, version, i+1)
+				appendIndexInfo(&entries, algorithm(w.Repo), c.Path, version, i+1)
 			}
 		}
 	}
@@ -153,15 +153,15 @@ func (w *Workspace) Unstage(ctx context.Context, head, to objstore.ID, conflicts
 	known := make(map[string]bool)
 	for _, e := range edits {
 		known[e.path] = true
-		appendIndexInfo(&entries, e.path, treeFile{}, 0)
+		appendIndexInfo(&entries, algorithm(w.Repo), e.path, treeFile{}, 0)
 		if e.to.exists() {
-			appendIndexInfo(&entries, e.path, e.to, 0)
+			appendIndexInfo(&entries, algorithm(w.Repo), e.path, e.to, 0)
 		}
 	}
 	// A file in conflict can be equal in both trees.
 	rest := slices.DeleteFunc(slices.Clone(conflicts), func(path string) bool { return known[path] })
 	for _, path := range rest {
-		appendIndexInfo(&entries, path, treeFile{}, 0)
+		appendIndexInfo(&entries, algorithm(w.Repo), path, treeFile{}, 0)
 	}
 	if len(rest) > 0 {
 		out, err := w.RunGit(ctx, append([]string{"--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", head.String(), "--"}, rest...)...)
@@ -175,7 +175,7 @@ func (w *Workspace) Unstage(ctx context.Context, head, to objstore.ID, conflicts
 				if err != nil {
 					return err
 				}
-				appendIndexInfo(&entries, path, file, 0)
+				appendIndexInfo(&entries, algorithm(w.Repo), path, file, 0)
 			}
 		}
 	}

@@ -140,5 +140,5 @@ func escapeKey(name string) string {
 	if b.Len() <= 200 {
 		return b.String()
 	}
-	return "%-" + objstore.Hash(objstore.Blob, []byte(name)).String()
+	return "%-" + objstore.SHA1.ID(objstore.Blob, []byte(name)).String()
 }

@@ -20,6 +20,9 @@ type treeBuilder struct {
 	made    map[objstore.ID][]byte // the encoded trees that b has built, by id
 }
 
+// Hash returns the hash with which the repository names its objects.
+func (b *treeBuilder) Hash() objstore.Algorithm { return objstore.HashOf(b.objects) }
+
 // Get returns the kind and the bytes of an object: a tree in b.made, or an object of b.objects.
 func (b *treeBuilder) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	if data, ok := b.made[id]; ok {
@@ -130,7 +133,7 @@ func (b *treeBuilder) entry(e objstore.TreeEntry, path string, paths []string, f
 // b.made.
 func (b *treeBuilder) add(base objstore.ID, entries []objstore.TreeEntry) objstore.ID {
 	data := objstore.EncodeTree(entries)
-	id := objstore.Hash(objstore.Tree, data)
+	id := b.Hash().ID(objstore.Tree, data)
 	if id != base {
 		b.made[id] = data
 	}

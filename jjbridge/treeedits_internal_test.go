@@ -20,7 +20,7 @@ func drawFiles(t *rapid.T, label string) map[string]treeFile {
 	path := rapid.SampledFrom([]string{"a", "a.b", "a/b", "a/c/d", "a/c/e", "ab", "b/a", "b/a.x", "b/a/c", "c"})
 	files := make(map[string]treeFile)
 	for name, content := range rapid.MapOf(path, rapid.ByteRange(0, 2)).Draw(t, label) {
-		files[name] = treeFile{mode: objstore.ModeFile, id: objstore.Hash(objstore.Blob, []byte{content})}
+		files[name] = treeFile{mode: objstore.ModeFile, id: objstore.SHA1.ID(objstore.Blob, []byte{content})}
 	}
 	maps.DeleteFunc(files, func(file string, _ treeFile) bool {
 		for other := range files {
@@ -97,7 +97,7 @@ func TestAnEditedTreeIsTheTreeOfItsFiles(t *testing.T) {
 		trees, err := b.newTrees(base, got)
 		require.NoError(t, err)
 		for _, data := range trees {
-			require.Contains(t, slices.Collect(maps.Keys(b.made)), objstore.Hash(objstore.Tree, data))
+			require.Contains(t, slices.Collect(maps.Keys(b.made)), objstore.SHA1.ID(objstore.Tree, data))
 		}
 	})
 }
@@ -115,7 +115,7 @@ func (r *countingReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 
 func TestManyAlteredFilesInAFolderAreComparedWithFewReads(t *testing.T) {
 	t.Parallel()
-	file := treeFile{mode: objstore.ModeFile, id: objstore.Hash(objstore.Blob, nil)}
+	file := treeFile{mode: objstore.ModeFile, id: objstore.SHA1.ID(objstore.Blob, nil)}
 	files := make(map[string]treeFile)
 	for i := range 1000 {
 		files["a/b/"+strconv.Itoa(i)] = file
@@ -151,7 +151,7 @@ func TestManyAlteredFilesInAFolderAreComparedWithFewReads(t *testing.T) {
 
 func TestAFolderIsRemovedWithAllEditsInIt(t *testing.T) {
 	t.Parallel()
-	file := treeFile{mode: objstore.ModeFile, id: objstore.Hash(objstore.Blob, nil)}
+	file := treeFile{mode: objstore.ModeFile, id: objstore.SHA1.ID(objstore.Blob, nil)}
 	b := &treeBuilder{objects: noObjects{}, made: make(map[objstore.ID][]byte)}
 	base, err := b.edited(objstore.ID{}, treeEdits{files: map[string]treeFile{"a/b": file, "a/c": file, "d": file}})
 	require.NoError(t, err)

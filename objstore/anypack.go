@@ -1,9 +1,9 @@
 package objstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha1"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -19,10 +19,10 @@ import (
 type anyPack struct {
 	*pack
 
-	entries     []indexEntry    // from the index; if the index is damaged, from the readable part of the pack
-	sum         [sha1.Size]byte // computed from the pack file
-	packReason  string          // the flaw of the pack file; "" if it is sound
-	indexReason string          // the flaw of the index; "" if it is sound
+	entries     []indexEntry // from the index; if the index is damaged, from the readable part of the pack
+	sum         ID           // the checksum, computed from the pack file
+	packReason  string       // the flaw of the pack file; "" if it is sound
+	indexReason string       // the flaw of the index; "" if it is sound
 }
 
 // missingFile is the packReason or indexReason of a missing file.
@@ -33,7 +33,7 @@ const missingFile = "is missing"
 // flaw, too. If the index is damaged or missing, openAnyway finds the entries in the pack file. If both files are
 // missing, vanished returns true for the error. If there is no error, the caller must close the pack.
 func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
-	r := newReading(newCache(mergeCache), d.maxObject)
+	r := newReading(d.hash, newCache(mergeCache), d.maxObject)
 	p := &anyPack{pack: newPack(r, d.packDir(), name, time.Time{})}
 	defer func() {
 		if err != nil {
@@ -79,7 +79,7 @@ func (p *anyPack) readIndex() error {
 	if _, err := io.ReadFull(f, data); err != nil {
 		return err
 	}
-	idx, err := parseIndex(data)
+	idx, err := parseIndex(p.hash, data)
 	if err == nil {
 		p.entries, err = idx.all()
 	}
@@ -103,7 +103,7 @@ func (p *anyPack) readPack() error {
 		return errors.Join(err, f.Close())
 	}
 	p.file, p.end = f, info.Size()
-	if p.end < packHeadSize+packTailSize {
+	if p.end < packHeadSize+int64(p.hash) {
 		p.packReason = "truncated"
 		return nil
 	}
@@ -112,18 +112,18 @@ func (p *anyPack) readPack() error {
 		return err
 	}
 	whole := false
-	if p.sum, whole, err = checksumAt(f, p.end-packTailSize); err != nil {
+	if p.sum, whole, err = checksumAt(p.hash, f, p.end-int64(p.hash)); err != nil {
 		return err
 	}
 	switch {
 	case whole:
-		p.end -= packTailSize
+		p.end -= int64(p.hash)
 	// The index belongs to the complete pack, whose end is missing here.
 	case p.idx != nil && p.sum != p.idx.packSum && !p.reaches():
 		p.packReason = "truncated"
 	default:
 		p.packReason = "wrong checksum"
-		p.end -= packTailSize
+		p.end -= int64(p.hash)
 	}
 	if [8]byte(head[:8]) != packMagic {
 		p.packReason = "not a version 2 pack"
@@ -138,12 +138,12 @@ func (p *anyPack) reaches() bool {
 	for _, e := range p.entries {
 		last = max(last, e.offset)
 	}
-	if last >= p.end-packTailSize {
+	if last >= p.end-int64(p.hash) {
 		return false
 	}
-	var tail [packTailSize]byte
-	_, err := p.file.ReadAt(tail[:], p.end-packTailSize)
-	return err == nil && tail == p.idx.packSum
+	tail := make([]byte, p.hash)
+	_, err := p.file.ReadAt(tail, p.end-int64(p.hash))
+	return err == nil && bytes.Equal(tail, p.idx.packSum.Bytes())
 }
 
 // scan sets entries and idx from the pack file alone. It finds the entries up to the first damaged entry. It leaves out
@@ -169,12 +169,12 @@ func (p *anyPack) scan(ctx context.Context) error {
 				left = append(left, e)
 				continue
 			}
-			e.id = Hash(o.kind, o.data)
+			e.id = p.hash.ID(o.kind, o.data)
 			p.entries = append(p.entries, e)
 		}
 		// A delta may name a later base by its id. The ids found so far make an index for the next
 		// round.
-		if p.idx, err = parseIndex(encodeIndex(withoutDoubles(p.entries), p.sum)); err != nil {
+		if p.idx, err = parseIndex(p.hash, encodeIndex(withoutDoubles(p.entries), p.sum)); err != nil {
 			return err
 		}
 		p.idxErr = nil

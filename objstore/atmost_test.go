@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/binary"
 	"runtime"
 	"strings"
@@ -57,7 +58,12 @@ func (p *packOf) into(r *repo) {
 	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), p.count)
 	all := append(head, p.bytes...)
 	sum := sha1.Sum(all)
-	_, err := r.run(string(append(all, sum[:]...)), "index-pack", "--stdin")
+	end := sum[:]
+	if testHash() == objstore.SHA256 {
+		sum := sha256.Sum256(all)
+		end = sum[:]
+	}
+	_, err := r.run(string(append(all, end...)), "index-pack", "--stdin")
 	require.NoError(p.t, err)
 }
 
@@ -98,8 +104,8 @@ func TestWhatIsTooLargeIsNotInflated(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for name, id := range map[string]objstore.ID{
-		"a blob": objstore.Hash(objstore.Blob, spaces), "a delta of a large blob": objstore.Hash(objstore.Blob, spaces[:1000]),
-		"a delta that makes a large blob": objstore.Hash(objstore.Blob, spaces[:large-1]),
+		"a blob": testHash().ID(objstore.Blob, spaces), "a delta of a large blob": testHash().ID(objstore.Blob, spaces[:1000]),
+		"a delta that makes a large blob": testHash().ID(objstore.Blob, spaces[:large-1]),
 	} {
 		_, err := objstore.GetBlob(s, id, small)
 		require.ErrorIs(t, err, objstore.ErrCorrupt, name)
@@ -110,12 +116,12 @@ func TestWhatIsTooLargeIsNotInflated(t *testing.T) {
 
 	_, err = objstore.GetBlob(s, loose, 0)
 	require.NoError(t, err)
-	data, err := objstore.GetBlob(s, objstore.Hash(objstore.Blob, spaces[:small]), small)
+	data, err := objstore.GetBlob(s, testHash().ID(objstore.Blob, spaces[:small]), small)
 	require.NoError(t, err)
 	assert.Len(t, data, small)
-	_, err = objstore.GetBlob(s, objstore.Hash(objstore.Blob, spaces[:small]), small-1)
+	_, err = objstore.GetBlob(s, testHash().ID(objstore.Blob, spaces[:small]), small-1)
 	require.ErrorIs(t, err, objstore.ErrCorrupt, "also what was read before")
-	data, err = objstore.GetBlob(s, objstore.Hash(objstore.Blob, spaces), large)
+	data, err = objstore.GetBlob(s, testHash().ID(objstore.Blob, spaces), large)
 	require.NoError(t, err)
 	assert.Len(t, data, large)
 }

@@ -31,7 +31,7 @@ var _ Writer = (*Batch)(nil)
 // Add adds an object to the batch, unless the batch has it already, and returns the object's id.
 // The caller must not change data afterwards, not even after Commit.
 func (b *Batch) Add(kind Kind, data []byte) ID {
-	id := Hash(kind, data)
+	id := b.store.opts.Hash.ID(kind, data)
 	if _, ok := b.objects[id]; !ok {
 		b.objects[id] = int32(len(b.order))
 		b.order = append(b.order, batchObject{object: object{kind, data}, id: id})
@@ -53,6 +53,9 @@ func (b *Batch) addDeferred(d deferredObject) error {
 	b.order = append(b.order, batchObject{object: object{kind: d.kind}, id: d.id, file: &d})
 	return nil
 }
+
+// Hash returns the hash with which the repository names its objects.
+func (b *Batch) Hash() Algorithm { return b.store.Hash() }
 
 // Get returns the kind and the bytes of an object of the batch. If the batch does not have the object, Get reads it
 // from the store.

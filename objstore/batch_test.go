@@ -294,7 +294,7 @@ func TestAClosedStoreIsRefused(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, b.Commit(t.Context(), nil), objstore.ErrClosed)
-	_, _, err := s.Get(objstore.Hash(objstore.Blob, nil))
+	_, _, err := s.Get(testHash().ID(objstore.Blob, nil))
 	require.ErrorIs(t, err, objstore.ErrClosed)
 	_, err = s.Merge(t.Context())
 	require.ErrorIs(t, err, objstore.ErrClosed)

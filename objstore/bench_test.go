@@ -17,12 +17,12 @@ import (
 func captureObjects(i int) (kinds []objstore.Kind, data [][]byte) {
 	add := func(kind objstore.Kind, b []byte) objstore.ID {
 		kinds, data = append(kinds, kind), append(data, b)
-		return objstore.Hash(kind, b)
+		return testHash().ID(kind, b)
 	}
 	tree := func(leaf objstore.ID) objstore.ID {
 		var entries []objstore.TreeEntry
 		for j := range 15 {
-			entries = append(entries, objstore.TreeEntry{Name: string("0123456789abcdef"[j]), Mode: objstore.ModeFile, ID: objstore.Hash(objstore.Blob, []byte{byte(j)})})
+			entries = append(entries, objstore.TreeEntry{Name: string("0123456789abcdef"[j]), Mode: objstore.ModeFile, ID: testHash().ID(objstore.Blob, []byte{byte(j)})})
 		}
 		entries = append(entries, objstore.TreeEntry{Name: "f", Mode: objstore.ModeTree, ID: leaf})
 		return add(objstore.Tree, objstore.EncodeTree(entries))

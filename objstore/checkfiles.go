@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha1"
 	"errors"
 	"io"
 	"io/fs"
@@ -263,15 +262,15 @@ func (p *anyPack) byOffset() []indexEntry {
 
 // checksumAt returns the checksum of the first size bytes of f. ok is true if the same checksum
 // follows these bytes in f.
-func checksumAt(f *os.File, size int64) (sum [sha1.Size]byte, ok bool, err error) {
-	h := sha1.New()
+func checksumAt(a Algorithm, f *os.File, size int64) (sum ID, ok bool, err error) {
+	h := a.begin()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
 		return sum, false, err
 	}
-	var tail [sha1.Size]byte
-	if _, err := f.ReadAt(tail[:], size); err != nil {
+	tail := make([]byte, a)
+	if _, err := f.ReadAt(tail, size); err != nil {
 		return sum, false, err
 	}
-	sum = [sha1.Size]byte(h.Sum(nil))
-	return sum, bytes.Equal(sum[:], tail[:]), nil
+	sum = a.end(h)
+	return sum, bytes.Equal(sum.Bytes(), tail), nil
 }

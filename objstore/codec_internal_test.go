@@ -20,21 +20,21 @@ import (
 	"github.com/git-smithers/git-smithers/internal/objstore/delta"
 )
 
-func someID(i int) ID { return Hash(Blob, []byte(strconv.Itoa(i))) }
+func someID(i int) ID { return SHA1.ID(Blob, []byte(strconv.Itoa(i))) }
 
 func someIndex(count int) []byte {
 	var entries []indexEntry
 	for i := range count {
 		entries = append(entries, indexEntry{someID(i), uint32(i), int64(packHeadSize + 30*i)})
 	}
-	return encodeIndex(entries, sha1.Sum(nil))
+	return encodeIndex(entries, SHA1.sum(nil))
 }
 
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(someIndex(0))
 	f.Add(someIndex(3))
-	f.Add(encodeIndex([]indexEntry{{someID(1), 1, 12}, {someID(2), 2, 1 << 31}, {someID(3), 3, 1<<40 + 7}}, sha1.Sum(nil)))
+	f.Add(encodeIndex([]indexEntry{{someID(1), 1, 12}, {someID(2), 2, 1 << 31}, {someID(3), 3, 1<<40 + 7}}, SHA1.sum(nil)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// A wrong checksum would hide everything behind it.
 		if len(data) >= sha1.Size {
@@ -42,7 +42,7 @@ func FuzzIndex(f *testing.F) {
 			sum := sha1.Sum(data[:len(data)-sha1.Size])
 			copy(data[len(data)-sha1.Size:], sum[:])
 		}
-		x, err := parseIndex(data)
+		x, err := parseIndex(SHA1, data)
 		if err != nil {
 			require.ErrorIs(t, err, errIndex)
 			require.Nil(t, x)
@@ -70,7 +70,7 @@ func TestAnIndexFindsWhatItHas(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pack-x.idx")
 			require.NoError(t, os.WriteFile(path, someIndex(count), 0o666))
-			x, err := openIndex(path)
+			x, err := openIndex(SHA1, path)
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, x.close()) })
 			for i := range count {
@@ -98,7 +98,7 @@ func TestOffsetsBeyondTwoGigabytesHaveATableOfTheirOwn(t *testing.T) {
 	for _, e := range entries {
 		want[e.id] = e.offset
 	}
-	x, err := parseIndex(encodeIndex(entries, sha1.Sum(nil)))
+	x, err := parseIndex(SHA1, encodeIndex(entries, SHA1.sum(nil)))
 	require.NoError(t, err)
 	assert.Equal(t, int64(2), x.large)
 	for id, offset := range want {
@@ -116,7 +116,7 @@ func FuzzEntryHead(f *testing.F) {
 	f.Add(appendEntryHead(nil, entryHead{kind: idDelta, size: 9, baseID: someID(1)}, 99), int64(99))
 	f.Fuzz(func(t *testing.T, data []byte, at int64) {
 		r := bytes.NewReader(data)
-		head, err := readEntryHead(r, at)
+		head, err := readEntryHead(r, at, SHA1)
 		if err != nil {
 			require.Zero(t, head)
 			return
@@ -140,7 +140,7 @@ func FuzzPackEntry(f *testing.F) {
 	f.Add(pack, at)
 	f.Add(pack, int64(packHeadSize))
 	f.Fuzz(func(t *testing.T, data []byte, at int64) {
-		p := newPack(newReading(newCache(1<<20), 1<<16), "", "pack-x", time.Time{})
+		p := newPack(newReading(SHA1, newCache(1<<20), 1<<16), "", "pack-x", time.Time{})
 		p.idx = &index{}
 		c := p.cursors.get(bytes.NewReader(data), int64(len(data)))
 		o, err := p.readAt(c, at, p.maxObject)
@@ -165,7 +165,7 @@ func TestADeltaOfATreeCopiesWhatStayed(t *testing.T) {
 		newer = append(newer, e)
 	}
 	made := delta.Make(EncodeTree(newer), EncodeTree(older))
-	assert.Less(t, len(made), 2*idSize+20)
+	assert.Less(t, len(made), 2*SHA1.Size()+20)
 }
 
 // Others may have stored nothing in more bytes than its delta takes.
@@ -180,23 +180,23 @@ func TestAnEmptyObjectIsNoDelta(t *testing.T) {
 	}
 	require.NoError(t, z.Close())
 	var file bytes.Buffer
-	var w packWriter
+	w := packWriter{hash: SHA1, deflate: deflater{idSize: SHA1.Size()}}
 	require.NoError(t, w.start(&file, 2))
-	require.NoError(t, w.addObject(Hash(Blob, newer), object{Blob, newer}))
+	require.NoError(t, w.addObject(SHA1.ID(Blob, newer), object{Blob, newer}))
 	entry := appendEntryHead(nil, entryHead{kind: uint8(Blob)}, w.offset)
-	require.NoError(t, w.addEntry(Hash(Blob, nil), append(entry, stream.Bytes()...), nil, 0))
+	require.NoError(t, w.addEntry(SHA1.ID(Blob, nil), append(entry, stream.Bytes()...), nil, 0))
 	sum, err := w.finish()
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "pack-x.pack"), file.Bytes(), 0o666))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "pack-x.idx"), encodeIndex(w.entries, sum), 0o666))
 
 	set := &mergeSet{recent: newCache(0), byID: make(map[ID]int32)}
-	set.inputs = []*pack{newPack(newReading(newCache(1<<20), 1<<20), dir, "pack-x", time.Time{})}
+	set.inputs = []*pack{newPack(newReading(SHA1, newCache(1<<20), 1<<20), dir, "pack-x", time.Time{})}
 	require.NoError(t, set.load(0, make(map[int32]ID)))
 	t.Cleanup(func() { assert.NoError(t, set.close()) })
-	d := deltifier{mergeSet: set, deflate: &deflater{}}
-	older := set.byID[Hash(Blob, nil)]
-	require.NoError(t, d.pair(older, set.byID[Hash(Blob, newer)]))
+	d := deltifier{mergeSet: set, deflate: &deflater{idSize: SHA1.Size()}}
+	older := set.byID[SHA1.ID(Blob, nil)]
+	require.NoError(t, d.pair(older, set.byID[SHA1.ID(Blob, newer)]))
 	assert.EqualValues(t, noBase, set.objects[older].base)
 }
 
@@ -317,7 +317,7 @@ func TestDeltasThatFormACircleAreCorrupt(t *testing.T) {
 	a, b := someID(1), someID(2)
 	made := delta.Make([]byte("x"), []byte("y"))
 	var file bytes.Buffer
-	var w packWriter
+	w := packWriter{hash: SHA1, deflate: deflater{idSize: SHA1.Size()}}
 	require.NoError(t, w.start(&file, 2))
 	for id, base := range map[ID]ID{a: b, b: a} {
 		entry := appendEntryHead(nil, entryHead{kind: idDelta, size: int64(len(made)), baseID: base}, w.offset)

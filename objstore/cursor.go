@@ -13,6 +13,7 @@ import (
 type packCursor struct {
 	inflater
 
+	hash  Algorithm // of the ids of bases
 	ahead *bufio.Reader
 	rest  packRest
 }
@@ -95,7 +96,7 @@ func (c *packCursor) seek(offset int64) {
 // entryHead returns the head of the entry at offset. If the entries end within the head, the error is errTruncated.
 func (c *packCursor) entryHead(offset int64) (entryHead, error) {
 	c.seek(offset)
-	head, err := readEntryHead(c.ahead, offset)
+	head, err := readEntryHead(c.ahead, offset, c.hash)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errTruncated
 	}
@@ -108,13 +109,16 @@ func (c *packCursor) stream(head entryHead) ([]byte, error) { return c.inflate(c
 
 // cursorPool keeps cursors for reuse, because it is costly to make their tables for inflating. It is safe for
 // concurrent use.
-type cursorPool struct{ pool sync.Pool }
+type cursorPool struct {
+	hash Algorithm
+	pool sync.Pool
+}
 
 // get returns a cursor that reads file. end is the offset at which the entries of file end.
 func (p *cursorPool) get(file io.ReaderAt, end int64) *packCursor {
 	c, ok := p.pool.Get().(*packCursor)
 	if !ok {
-		c = &packCursor{}
+		c = &packCursor{hash: p.hash}
 	}
 	c.use(file, end)
 	return c

@@ -2,7 +2,6 @@ package objstore
 
 import (
 	"bytes"
-	"crypto/sha1"
 	"errors"
 	"hash"
 	"io"
@@ -52,7 +51,7 @@ func (d *deferredObject) reader() (*verifiedReader, error) {
 	if r.size < 0 || r.size > d.maxObject {
 		return nil, errors.Join(&CorruptError{ID: d.id, File: r.file, Reason: errTooLarge.Error()}, r.close())
 	}
-	v := &verifiedReader{objectReader: r, id: d.id, sum: sha1.New(), left: r.size}
+	v := &verifiedReader{objectReader: r, id: d.id, sum: d.id.Algorithm().begin(), left: r.size}
 	v.sum.Write(hashHead(r.kind, r.size))
 	return v, nil
 }

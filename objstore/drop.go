@@ -259,7 +259,7 @@ func (d *dropper) droppable() ([]mergePack, error) {
 			return nil, err
 		}
 		// The size of an index gives its number of objects.
-		objects := (index.Size() - indexTableAt - indexTailSize) / indexEntrySize
+		objects := d.dir.hash.indexed(index.Size())
 		packs = append(packs, mergePack{name: name, objects: objects, bytes: info.Size(), made: info.ModTime()})
 	}
 	return packs, nil

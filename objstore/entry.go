@@ -29,7 +29,7 @@ var errEntryHead = errors.New("malformed entry head")
 // readEntryHead reads the head of an entry from r. The numbers in the head must have their shortest form, as
 // appendEntryHead writes them. offset is the offset at which the entry starts. If the head is malformed, the error is
 // errEntryHead. readEntryHead returns errors of r unchanged.
-func readEntryHead(r io.ByteReader, offset int64) (entryHead, error) {
+func readEntryHead(r io.ByteReader, offset int64, hash Algorithm) (entryHead, error) {
 	b, err := r.ReadByte()
 	if err != nil {
 		return entryHead{}, err
@@ -52,7 +52,7 @@ func readEntryHead(r io.ByteReader, offset int64) (entryHead, error) {
 	case offsetDelta:
 		return readBaseOffset(r, h, offset)
 	case idDelta:
-		return readBaseID(r, h)
+		return readBaseID(r, h, hash)
 	}
 	return entryHead{}, errEntryHead
 }
@@ -87,8 +87,8 @@ func readBaseOffset(r io.ByteReader, h entryHead, offset int64) (entryHead, erro
 
 // readBaseID reads the id of the base, and returns h with baseID and length set. If the id is zero, the error is
 // errEntryHead.
-func readBaseID(r io.ByteReader, h entryHead) (entryHead, error) {
-	var raw [idSize]byte
+func readBaseID(r io.ByteReader, h entryHead, hash Algorithm) (entryHead, error) {
+	raw := make([]byte, hash)
 	for i := range raw {
 		b, err := r.ReadByte()
 		if err != nil {
@@ -96,12 +96,12 @@ func readBaseID(r io.ByteReader, h entryHead) (entryHead, error) {
 		}
 		raw[i] = b
 	}
-	id, err := IDFromBytes(raw[:])
+	id, err := IDFromBytes(raw)
 	if err != nil || id.IsZero() {
 		return entryHead{}, errEntryHead
 	}
 	h.baseID = id
-	h.length += idSize
+	h.length += int64(hash)
 	return h, nil
 }
 

@@ -2,7 +2,6 @@ package objstore
 
 import (
 	"bytes"
-	"crypto/sha1"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ type ID struct {
 // ParseID returns the ID for 40 or 64 lower-case hex digits. It returns the zero ID if all digits are 0,
 // because git means "no such object" by this id. For any other text the error wraps [ErrMalformedID].
 func ParseID(s string) (ID, error) {
-	if len(s) != 2*sha1.Size && len(s) != 2*maxIDSize {
+	if len(s) != 2*SHA1.Size() && len(s) != 2*SHA256.Size() {
 		return ID{}, fmt.Errorf("%w: %q", ErrMalformedID, s)
 	}
 	var id ID
@@ -49,7 +48,7 @@ func ParseID(s string) (ID, error) {
 // IDFromBytes returns the ID with these 20 or 32 raw bytes, or the zero ID if all bytes are zero. For another
 // number of bytes the error wraps [ErrMalformedID].
 func IDFromBytes(b []byte) (ID, error) {
-	if len(b) != sha1.Size && len(b) != maxIDSize {
+	if len(b) != SHA1.Size() && len(b) != SHA256.Size() {
 		return ID{}, fmt.Errorf("%w: %d bytes", ErrMalformedID, len(b))
 	}
 	var id ID
@@ -103,16 +102,6 @@ func (id *ID) UnmarshalText(text []byte) error {
 	}
 	*id = parsed
 	return nil
-}
-
-// Hash returns the sha1 id that git gives to an object with this kind and content.
-func Hash(kind Kind, data []byte) ID {
-	h := sha1.New()
-	h.Write(hashHead(kind, int64(len(data))))
-	h.Write(data)
-	id := ID{size: sha1.Size}
-	h.Sum(id.sum[:0])
-	return id
 }
 
 // hashHead returns the bytes that git hashes before the bytes of an object: the kind, the size and

@@ -2,7 +2,6 @@ package objstore
 
 import (
 	"bytes"
-	"crypto/sha1"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,13 +15,9 @@ import (
 )
 
 const (
-	idSize = sha1.Size
-
-	indexHeadSize  = 8
-	fanOutSize     = 256 * 4
-	indexTableAt   = indexHeadSize + fanOutSize
-	indexEntrySize = idSize + 4 + 4 // id, CRC-32, offset
-	indexTailSize  = 2 * sha1.Size  // checksums of the pack and of the index
+	indexHeadSize = 8
+	fanOutSize    = 256 * 4
+	indexTableAt  = indexHeadSize + fanOutSize
 
 	// indexWholeMax is the size in bytes up to which an index is read completely and its checksum
 	// is verified. A lookup in a larger index reads only the bytes that it needs.
@@ -36,6 +31,17 @@ const (
 	// offsets.
 	largeOffset = 1 << 31
 )
+
+// indexEntrySize returns the number of bytes that an index has for an object: the id, the CRC-32 and the offset.
+func (a Algorithm) indexEntrySize() int64 { return int64(a) + 4 + 4 }
+
+// indexTailSize returns the number of bytes at the end of an index: the checksums of the pack and of the index.
+func (a Algorithm) indexTailSize() int64 { return 2 * int64(a) }
+
+// indexed returns the number of objects in an index of so many bytes. Offsets of 64 bits count as parts of objects.
+func (a Algorithm) indexed(size int64) int64 {
+	return (size - indexTableAt - a.indexTailSize()) / a.indexEntrySize()
+}
 
 // indexMagic is the start of a version 2 index: the signature and the version.
 var indexMagic = [indexHeadSize]byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
@@ -52,9 +58,10 @@ type indexEntry struct {
 
 // encodeIndex returns the bytes of the version 2 index of a pack. packSum is the checksum of the pack.
 // encodeIndex sorts entries by id in place; no two entries may have the same id.
-func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
+func encodeIndex(entries []indexEntry, packSum ID) []byte {
+	a := packSum.Algorithm()
 	slices.SortFunc(entries, func(a, b indexEntry) int { return a.id.Compare(b.id) })
-	out := make([]byte, 0, indexTableAt+len(entries)*indexEntrySize+indexTailSize)
+	out := make([]byte, 0, indexTableAt+int64(len(entries))*a.indexEntrySize()+a.indexTailSize())
 	out = append(out, indexMagic[:]...)
 	// The tables follow: fan-out, ids, CRC-32s, offsets, and offsets of 64 bits.
 	var fan [256]uint32
@@ -86,9 +93,8 @@ func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
 	for _, offset := range large {
 		out = binary.BigEndian.AppendUint64(out, uint64(offset))
 	}
-	out = append(out, packSum[:]...)
-	sum := sha1.Sum(out)
-	return append(out, sum[:]...)
+	out = packSum.AppendTo(out)
+	return a.sum(out).AppendTo(out)
 }
 
 // index finds objects in a pack's index. It is safe for concurrent use.
@@ -96,8 +102,9 @@ type index struct {
 	fan     [256]uint32 // for each byte b, the number of ids whose first byte is at most b
 	count   int64       // number of objects
 	large   int64       // number of 64-bit offsets
-	packSum [sha1.Size]byte
+	packSum ID
 	size    int64 // of the index in bytes
+	idSize  int64 // of an id in bytes
 
 	whole []byte                 // all bytes; nil if file is set
 	file  *os.File               // the open file of a large index; nil if whole is set
@@ -107,18 +114,18 @@ type index struct {
 
 // parseIndex decodes a complete index and verifies its checksum and the order of its ids. The returned index
 // keeps data, so the caller must not change data afterwards. If data is malformed, the error wraps errIndex.
-func parseIndex(data []byte) (*index, error) {
-	x := &index{size: int64(len(data)), whole: data}
+func parseIndex(a Algorithm, data []byte) (*index, error) {
+	x := &index{size: int64(len(data)), idSize: int64(a), whole: data}
 	if err := x.readLayout(); err != nil {
 		return nil, err
 	}
-	body := data[:len(data)-sha1.Size]
-	if sha1.Sum(body) != [sha1.Size]byte(data[len(body):]) {
+	body := data[:len(data)-a.Size()]
+	if sum := a.sum(body); !bytes.Equal(sum.sum[:sum.size], data[len(body):]) {
 		return nil, fmt.Errorf("%w: wrong checksum", errIndex)
 	}
 	for i := range x.count {
-		if id := data[indexTableAt+i*idSize:][:idSize]; i > 0 &&
-			bytes.Compare(data[indexTableAt+(i-1)*idSize:][:idSize], id) >= 0 {
+		if id := data[indexTableAt+i*x.idSize:][:x.idSize]; i > 0 &&
+			bytes.Compare(data[indexTableAt+(i-1)*x.idSize:][:x.idSize], id) >= 0 {
 			return nil, fmt.Errorf("%w: ids out of order", errIndex)
 		}
 	}
@@ -128,7 +135,7 @@ func parseIndex(data []byte) (*index, error) {
 // openIndex opens the index file at path. It reads an index of at most indexWholeMax bytes completely and
 // verifies it. A larger index stays open until close, and openIndex verifies only its head and its size. The
 // error wraps fs.ErrNotExist if the file is missing, and errIndex if the index is malformed.
-func openIndex(path string) (_ *index, err error) {
+func openIndex(a Algorithm, path string) (_ *index, err error) {
 	f, err := fsx.OpenShared(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -148,9 +155,9 @@ func openIndex(path string) (_ *index, err error) {
 		if _, err := io.ReadFull(f, data); err != nil {
 			return nil, fmt.Errorf("%w: %w", errIndex, err)
 		}
-		return parseIndex(data)
+		return parseIndex(a, data)
 	}
-	x := &index{size: info.Size(), file: f}
+	x := &index{size: info.Size(), idSize: int64(a), file: f}
 	if err := x.readLayout(); err != nil {
 		return nil, err
 	}
@@ -220,17 +227,18 @@ func (x *index) readLayout() error {
 		}
 	}
 	x.count = int64(x.fan[255])
-	extra := x.size - indexTableAt - x.count*indexEntrySize - indexTailSize
+	a := Algorithm(x.idSize) //nolint:gosec // 20 or 32
+	extra := x.size - indexTableAt - x.count*a.indexEntrySize() - a.indexTailSize()
 	if extra < 0 || extra%8 != 0 || extra/8 > x.count {
 		return fmt.Errorf("%w: wrong size for %d objects", errIndex, x.count)
 	}
 	x.large = extra / 8
-	tail, err := x.part(x.size-indexTailSize, sha1.Size)
+	tail, err := x.part(x.size-a.indexTailSize(), x.idSize)
 	if err != nil {
 		return err
 	}
-	x.packSum = [sha1.Size]byte(tail)
-	return nil
+	x.packSum, err = IDFromBytes(tail)
+	return err
 }
 
 // find returns the offset of an object's entry in the pack file. found is false if the index does
@@ -247,22 +255,22 @@ func (x *index) find(id ID) (offset int64, found bool, err error) {
 	const few = 64
 	for x.memory() == nil && hi-lo > few {
 		mid := (lo + hi) / 2
-		b, err := x.part(indexTableAt+mid*idSize, idSize)
+		b, err := x.part(indexTableAt+mid*x.idSize, x.idSize)
 		if err != nil {
 			return 0, false, err
 		}
-		if bytes.Compare(b, id.sum[:idSize]) <= 0 {
+		if bytes.Compare(b, id.sum[:x.idSize]) <= 0 {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	ids, err := x.part(indexTableAt+lo*idSize, (hi-lo)*idSize)
+	ids, err := x.part(indexTableAt+lo*x.idSize, (hi-lo)*x.idSize)
 	if err != nil {
 		return 0, false, err
 	}
 	i, found := sort.Find(int(hi-lo), func(i int) int {
-		return bytes.Compare(id.sum[:idSize], ids[i*idSize:][:idSize])
+		return bytes.Compare(id.sum[:x.idSize], ids[int64(i)*x.idSize:][:x.idSize])
 	})
 	if !found {
 		return 0, false, nil
@@ -275,7 +283,7 @@ func (x *index) find(id ID) (offset int64, found bool, err error) {
 // order of their ids. The error wraps errIndex if the index is malformed.
 func (x *index) offset(i int64) (int64, error) {
 	// The offsets follow the ids and the CRC-32s of four bytes each.
-	offsetsAt := indexTableAt + x.count*(idSize+4)
+	offsetsAt := indexTableAt + x.count*(x.idSize+4)
 	b, err := x.part(offsetsAt+4*i, 4)
 	if err != nil {
 		return 0, err
@@ -302,17 +310,17 @@ func (x *index) offset(i int64) (int64, error) {
 
 // all returns every entry, sorted by id. The error wraps errIndex if the index is malformed.
 func (x *index) all() ([]indexEntry, error) {
-	ids, err := x.part(indexTableAt, x.count*idSize)
+	ids, err := x.part(indexTableAt, x.count*x.idSize)
 	if err != nil {
 		return nil, err
 	}
-	crcs, err := x.part(indexTableAt+x.count*idSize, x.count*4)
+	crcs, err := x.part(indexTableAt+x.count*x.idSize, x.count*4)
 	if err != nil {
 		return nil, err
 	}
 	entries := make([]indexEntry, x.count)
 	for i := range x.count {
-		id, err := IDFromBytes(ids[i*idSize:][:idSize])
+		id, err := IDFromBytes(ids[i*x.idSize:][:x.idSize])
 		if err != nil {
 			return nil, err
 		}

@@ -13,13 +13,13 @@ import (
 // TestALargeIndexComesIntoMemoryAfterManyLookups and says the same before and afterwards.
 func TestALargeIndexComesIntoMemoryAfterManyLookups(t *testing.T) {
 	t.Parallel()
-	entries := make([]indexEntry, indexWholeMax/indexEntrySize+1)
+	entries := make([]indexEntry, indexWholeMax/SHA1.indexEntrySize()+1)
 	for i := range entries {
-		entries[i] = indexEntry{id: Hash(Blob, binary.BigEndian.AppendUint32(nil, uint32(i))), offset: int64(i) + packHeadSize}
+		entries[i] = indexEntry{id: SHA1.ID(Blob, binary.BigEndian.AppendUint32(nil, uint32(i))), offset: int64(i) + packHeadSize}
 	}
 	path := filepath.Join(t.TempDir(), "pack-x.idx")
-	require.NoError(t, os.WriteFile(path, encodeIndex(entries, [20]byte{1}), 0o600))
-	x, err := openIndex(path)
+	require.NoError(t, os.WriteFile(path, encodeIndex(entries, someID(1)), 0o600))
+	x, err := openIndex(SHA1, path)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = x.close() })
 	require.Nil(t, x.memory())
@@ -29,7 +29,7 @@ func TestALargeIndexComesIntoMemoryAfterManyLookups(t *testing.T) {
 		require.True(t, found, i)
 		require.Equal(t, e.offset, offset, i)
 	}
-	_, found, err := x.find(Hash(Blob, []byte("absent")))
+	_, found, err := x.find(SHA1.ID(Blob, []byte("absent")))
 	require.NoError(t, err)
 	assert.False(t, found)
 	assert.Len(t, x.memory(), int(x.size))

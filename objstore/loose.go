@@ -40,7 +40,7 @@ func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	if err != nil {
 		return object{}, looseFailed(id, r.file, err)
 	}
-	if o := (object{r.kind, data}); int64(len(data)) == r.size && Hash(o.kind, data) == id {
+	if o := (object{r.kind, data}); int64(len(data)) == r.size && id.Names(o.kind, data) {
 		return o, nil
 	}
 	return bad("loose object does not match its id")
@@ -124,7 +124,7 @@ func AddLoose(w Writer, dir string) error {
 	if err := eachLoose(dir, add); err != nil {
 		return fmt.Errorf("add loose objects: %w", err)
 	}
-	if err := eachPacked(dir, maxObject, add); err != nil {
+	if err := eachPacked(HashOf(w), dir, maxObject, add); err != nil {
 		return fmt.Errorf("add packed objects: %w", err)
 	}
 	return nil
@@ -159,8 +159,8 @@ func eachLoose(dir string, add func(ID, opener) error) error {
 
 // eachPacked calls add for every object in the packs of dir. The opener that add gets opens the object; for an
 // object of more than maxObject bytes it returns an error. eachPacked stops at the first error and returns it.
-func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
-	r := newReading(newCache(0), maxObject)
+func eachPacked(hash Algorithm, dir string, maxObject int64, add func(ID, opener) error) error {
+	r := newReading(hash, newCache(0), maxObject)
 	dir = filepath.Join(dir, "pack")
 	names, err := packNames(dir)
 	if err != nil {

@@ -66,7 +66,7 @@ func texts() []string {
 func requireTexts(t *testing.T, r objstore.Reader, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		data, err := objstore.GetKind(r, objstore.Hash(objstore.Blob, []byte(text)), objstore.Blob)
+		data, err := objstore.GetKind(r, testHash().ID(objstore.Blob, []byte(text)), objstore.Blob)
 		require.NoError(t, err)
 		require.Equal(t, text, string(data))
 	}
@@ -105,7 +105,7 @@ func TestOtherWritersReadLooseObjectsAtOnce(t *testing.T) {
 	for _, text := range texts() {
 		q.write(text)
 	}
-	m := new(objstoretest.Memory)
+	m := &objstoretest.Memory{Algorithm: testHash()}
 	require.NoError(t, objstore.AddLoose(m, q.dir))
 	require.NoError(t, os.RemoveAll(q.dir))
 	requireTexts(t, m, texts()...)
@@ -124,7 +124,7 @@ func TestFilesThatGitPutIntoPacksAreAddedToo(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, packs, "git writes large files as packs")
 	q.write("small\n")
-	for _, w := range []objstore.Writer{new(objstoretest.Memory), r.open().Begin()} {
+	for _, w := range []objstore.Writer{&objstoretest.Memory{Algorithm: testHash()}, r.open().Begin()} {
 		require.NoError(t, objstore.AddLoose(w, q.dir))
 		requireTexts(t, w, append(large, "small\n")...)
 		if b, ok := w.(*objstore.Batch); ok {
@@ -158,7 +158,7 @@ func TestWhatGitHasNotFinishedIsLeftAlone(t *testing.T) {
 	id := q.write("small\n")
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(q.path(id)), "tmp_obj_x"), []byte("x"), 0o666))
 	require.NoError(t, os.MkdirAll(filepath.Join(q.dir, "info"), 0o777))
-	m := new(objstoretest.Memory)
+	m := &objstoretest.Memory{Algorithm: testHash()}
 	require.NoError(t, objstore.AddLoose(m, q.dir))
 	assert.Equal(t, 1, m.Len())
 	assert.NoError(t, objstore.AddLoose(m, filepath.Join(q.dir, "none")), "no folder has no objects")
@@ -191,7 +191,7 @@ func TestADamagedLooseObjectIsNotCommitted(t *testing.T) {
 					require.ErrorIs(t, err, objstore.ErrCorrupt)
 				}
 				assert.Empty(t, r.packs(""))
-				assert.ErrorIs(t, objstore.AddLoose(new(objstoretest.Memory), q.dir), objstore.ErrCorrupt)
+				assert.ErrorIs(t, objstore.AddLoose(&objstoretest.Memory{Algorithm: testHash()}, q.dir), objstore.ErrCorrupt)
 			})
 		}
 	}
@@ -224,7 +224,7 @@ func TestADamagedPackInAQuarantineIsAnError(t *testing.T) {
 	require.ErrorIs(t, b.Commit(t.Context(), nil), objstore.ErrCorrupt)
 	assert.Empty(t, r.packs(""))
 	require.NoError(t, os.Truncate(packs[0], 5))
-	assert.ErrorIs(t, objstore.AddLoose(new(objstoretest.Memory), q.dir), objstore.ErrCorrupt)
+	assert.ErrorIs(t, objstore.AddLoose(&objstoretest.Memory{Algorithm: testHash()}, q.dir), objstore.ErrCorrupt)
 }
 
 func TestAnObjectThatIsTooLargeIsRefused(t *testing.T) {
@@ -302,7 +302,7 @@ func TestLargeFilesAreNeverInMemoryAsAWhole(t *testing.T) {
 func TestALooseObjectThatCannotBeReadIsNotDamaged(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	id := objstore.Hash(objstore.Blob, []byte("text"))
+	id := testHash().ID(objstore.Blob, []byte("text"))
 	// A folder opens like a file, and reading it fails.
 	require.NoError(t, os.MkdirAll(filepath.Join(r.dir, "objects", id.String()[:2], id.String()[2:]), 0o755))
 	_, _, err := r.open().Get(id)

@@ -117,7 +117,7 @@ func (m *merger) mergeChosen(ctx context.Context, chosen []mergePack) (result Me
 		return MergeResult{}, 0, err
 	}
 	defer func() { err = errors.Join(err, set.close()) }()
-	if err := (&deltifier{mergeSet: set, deflate: &deflater{}}).run(ctx); err != nil {
+	if err := (&deltifier{mergeSet: set, deflate: &deflater{idSize: m.dir.hash.Size()}}).run(ctx); err != nil {
 		return MergeResult{}, 0, err
 	}
 	// The chosen packs may be on stable storage, even if the policy is Relaxed now. So the new pack must be on

@@ -36,6 +36,7 @@ const (
 
 // mergeChooser chooses the packs that a merge turns into one pack.
 type mergeChooser struct {
+	hash     Algorithm
 	files    packFiles
 	owners   *packOwners
 	maxBytes int64 // packs of at least this size are left alone
@@ -130,7 +131,7 @@ func (c mergeChooser) mergeable() ([]mergePack, error) {
 				found[name] = &mergePack{name: name, named: named[name]}
 			}
 			if suffix == "idx" {
-				found[name].objects = (info.Size() - indexTableAt - indexTailSize) / indexEntrySize
+				found[name].objects = c.hash.indexed(info.Size())
 			} else {
 				found[name].bytes, found[name].made = info.Size(), info.ModTime()
 			}

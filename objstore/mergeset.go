@@ -60,7 +60,7 @@ func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
 			err = errors.Join(err, set.close())
 		}
 	}()
-	r := newReading(newCache(mergeCache), dir.maxObject)
+	r := newReading(dir.hash, newCache(mergeCache), dir.maxObject)
 	bySize := slices.SortedFunc(slices.Values(chosen), func(a, b mergePack) int {
 		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(a.name, b.name))
 	})

@@ -79,6 +79,14 @@ type Writer interface {
 	Add(kind Kind, data []byte) ID
 }
 
+// HashOf returns the hash with which a Reader names its objects: the result of its method Hash() Algorithm, or SHA1 without this method.
+func HashOf(r Reader) Algorithm {
+	if hashed, ok := r.(interface{ Hash() Algorithm }); ok {
+		return hashed.Hash()
+	}
+	return SHA1
+}
+
 // A boundedReader is a Reader that checks the size of an object before it takes memory for the
 // object.
 type boundedReader interface {

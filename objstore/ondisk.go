@@ -32,6 +32,9 @@ func (s *Store) OnDisk() (Reader, error) {
 	return onDisk{store: s, cache: newCache(onDiskCache)}, nil
 }
 
+// Hash returns the hash with which the repository names its objects.
+func (r onDisk) Hash() Algorithm { return r.store.Hash() }
+
 // Get returns the kind and the bytes of an object of at most MaxObject bytes. It reads r's own cache or the
 // repository's files.
 func (r onDisk) Get(id ID) (Kind, []byte, error) { return r.GetAtMost(id, r.store.opts.MaxObject) }

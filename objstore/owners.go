@@ -91,7 +91,7 @@ func isOurCommit(data []byte) bool {
 
 // headIsOurs reports whether the first object of the pack file at path is a commit by [Author]. It
 // needs no index. It returns false if the file is unreadable.
-func headIsOurs(path string) bool {
+func headIsOurs(path string, hash Algorithm) bool {
 	f, err := fsx.OpenShared(path, os.O_RDONLY)
 	if err != nil {
 		return false
@@ -101,8 +101,8 @@ func headIsOurs(path string) bool {
 	if err != nil {
 		return false
 	}
-	c := &packCursor{}
-	c.use(f, info.Size()-packTailSize)
+	c := &packCursor{hash: hash}
+	c.use(f, info.Size()-int64(hash))
 	ours, err := firstIsOurs(c)
 	return err == nil && ours
 }

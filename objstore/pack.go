@@ -2,7 +2,6 @@ package objstore
 
 import (
 	"bytes"
-	"crypto/sha1"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,8 +19,7 @@ import (
 )
 
 const (
-	packHeadSize = 12        // bytes of the signature, the version and the number of objects
-	packTailSize = sha1.Size // bytes of the checksum at the end
+	packHeadSize = 12 // bytes of the signature, the version and the number of objects
 	// maxChain is the largest number of deltas that a read resolves between an object and its full
 	// base. git writes chains of at most 4095 deltas.
 	maxChain = 4096
@@ -34,16 +32,17 @@ var packMagic = [8]byte{'P', 'A', 'C', 'K', 0, 0, 0, 2}
 
 // reading is the state and the limits that all packs of a store share.
 type reading struct {
+	hash      Algorithm
 	cache     *cache
 	maxObject int64 // size in bytes of the largest object that is read
 	cursors   *cursorPool
 	serials   *atomic.Uint64 // the serial of the newest pack
 }
 
-// newReading returns the state that a new group of packs shares. c is the shared cache, and maxObject is the
+// newReading returns the state that a new group of packs shares. hash is the repository's, c is the shared cache, and maxObject is the
 // size in bytes of the largest object that is read.
-func newReading(c *cache, maxObject int64) reading {
-	return reading{cache: c, maxObject: maxObject, cursors: &cursorPool{}, serials: &atomic.Uint64{}}
+func newReading(hash Algorithm, c *cache, maxObject int64) reading {
+	return reading{hash: hash, cache: c, maxObject: maxObject, cursors: &cursorPool{hash: hash}, serials: &atomic.Uint64{}}
 }
 
 // pack reads one pack. It opens the pack's files when a read first needs them, and keeps the files open until
@@ -101,7 +100,7 @@ func (p *pack) index() (*index, error) {
 	if p.idx != nil || p.idxErr != nil {
 		return p.idx, p.idxErr
 	}
-	idx, err := openIndex(p.idxPath)
+	idx, err := openIndex(p.hash, p.idxPath)
 	if errors.Is(err, errIndex) {
 		p.idxErr = p.corrupt(ID{}, p.idxPath, err.Error())
 		return nil, p.idxErr
@@ -181,7 +180,7 @@ func readSmallPack(f *os.File) (file io.ReaderAt, size int64, err error) {
 // which the entries end. If the pack is damaged, reason says why; otherwise reason is "". err is not nil only
 // if f cannot be read.
 func checkPack(f io.ReaderAt, size int64, idx *index) (end int64, reason string, err error) {
-	end = size - packTailSize
+	end = size - idx.idSize
 	if end < packHeadSize {
 		return 0, "truncated", nil
 	}
@@ -195,11 +194,11 @@ func checkPack(f io.ReaderAt, size int64, idx *index) (end int64, reason string,
 	if n := int64(binary.BigEndian.Uint32(head[8:])); n != idx.count {
 		return 0, fmt.Sprintf("has %d objects, but its index has %d", n, idx.count), nil
 	}
-	var tail [packTailSize]byte
-	if _, err := f.ReadAt(tail[:], end); err != nil {
+	tail := make([]byte, idx.idSize)
+	if _, err := f.ReadAt(tail, end); err != nil {
 		return 0, "", err
 	}
-	if tail != idx.packSum {
+	if !bytes.Equal(tail, idx.packSum.Bytes()) {
 		return 0, "truncated, or does not belong to its index", nil
 	}
 	return end, "", nil
@@ -250,7 +249,7 @@ func (p *pack) read(id ID, offset, limit int64) (object, error) {
 	if err != nil {
 		return object{}, p.explain(id, c, err)
 	}
-	if Hash(o.kind, o.data) != id {
+	if !id.Names(o.kind, o.data) {
 		return object{}, p.corrupt(id, p.packPath, "does not match its id")
 	}
 	return o, nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -85,7 +87,7 @@ func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time
 func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fsx.File, count int, addEntries func(context.Context, *packWriter) error) error {
 	w, ok := m.writers.Get().(*packWriter)
 	if !ok {
-		w = &packWriter{}
+		w = &packWriter{hash: m.main.hash, deflate: deflater{idSize: m.main.hash.Size()}}
 	}
 	defer m.writers.Put(w)
 	if err := w.start(pack, count); err != nil {
@@ -103,10 +105,10 @@ func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fs
 		return err
 	}
 	data := encodeIndex(w.entries, sum)
-	if staged.idx, err = parseIndex(data); err != nil {
+	if staged.idx, err = parseIndex(m.main.hash, data); err != nil {
 		return err
 	}
-	staged.name = newPackName()
+	staged.name = newPackName(m.main.hash)
 	staged.bytes, staged.made = info.Size(), info.ModTime()
 	_, err = index.Write(data)
 	return err
@@ -114,10 +116,13 @@ func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fs
 
 // newPackName returns a name that no pack has had before. git repack -d lists packs, looks for what refs reach, and then removes the listed
 // packs by their names. A pack that was made meanwhile, under a name that was listed, would go with them (decision 58). git and other programs
-// take any name of this form.
-func newPackName() string {
-	random := [3]uint64{rand.Uint64(), rand.Uint64(), rand.Uint64()}                   //nolint:gosec // it may be guessed, and must only be new
-	return fmt.Sprintf("pack-%016x%016x%08x", random[0], random[1], uint32(random[2])) //nolint:gosec // 32 bits of it
+// take any name of this form: as many digits as an id has. git never removes a pack whose name has another number of digits.
+func newPackName(hash Algorithm) string {
+	random := make([]byte, 0, SHA256.Size())
+	for len(random) < hash.Size() {
+		random = binary.BigEndian.AppendUint64(random, rand.Uint64()) //nolint:gosec // it may be guessed, and must only be new
+	}
+	return "pack-" + hex.EncodeToString(random[:hash.Size()])
 }
 
 // syncBoth puts two files on stable storage at the same time. On a journaling file system, syncing two files at
@@ -163,7 +168,7 @@ func (m *packMaker) publish(staged *stagedPack, sync bool, failpoints failpoints
 // verify reads the index and every object of a staged pack back. It returns an error if the index differs from
 // the bytes written, or if an object is unreadable or does not match its id.
 func (m *packMaker) verify(ctx context.Context, staged *stagedPack) (err error) {
-	p := newPack(newReading(newCache(mergeCache), m.main.maxObject), "", staged.name, time.Time{})
+	p := newPack(newReading(m.main.hash, newCache(mergeCache), m.main.maxObject), "", staged.name, time.Time{})
 	p.idx, p.packPath = staged.idx, staged.pack
 	defer func() { err = errors.Join(err, p.close()) }()
 	index, err := os.ReadFile(staged.index)

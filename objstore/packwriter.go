@@ -2,7 +2,6 @@ package objstore
 
 import (
 	"bufio"
-	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
 	"hash"
@@ -13,6 +12,7 @@ import (
 
 // packWriter writes a pack, one entry after another. It must be used by one goroutine at a time.
 type packWriter struct {
+	hash    Algorithm
 	out     *bufio.Writer
 	sum     hash.Hash
 	offset  int64        // of the next entry in the pack
@@ -28,7 +28,7 @@ func (p *packWriter) start(w io.Writer, count int) error {
 	if int64(count) > 1<<31 {
 		return fmt.Errorf("a pack cannot hold %d objects", count)
 	}
-	p.sum = sha1.New()
+	p.sum = p.hash.begin()
 	w = io.MultiWriter(w, p.sum)
 	if p.out == nil {
 		p.out = bufio.NewWriterSize(w, 64<<10)
@@ -103,16 +103,16 @@ func (c *crcWriter) Write(b []byte) (int, error) {
 
 // finish writes the checksum of the pack and returns it. It returns an error if the number of added
 // entries differs from the number given to start.
-func (p *packWriter) finish() ([sha1.Size]byte, error) {
+func (p *packWriter) finish() (ID, error) {
 	if len(p.entries) != p.count {
-		return [sha1.Size]byte{}, fmt.Errorf("the pack has %d entries instead of %d", len(p.entries), p.count)
+		return ID{}, fmt.Errorf("the pack has %d entries instead of %d", len(p.entries), p.count)
 	}
 	if err := p.out.Flush(); err != nil {
-		return [sha1.Size]byte{}, err
+		return ID{}, err
 	}
-	sum := [sha1.Size]byte(p.sum.Sum(nil))
-	if _, err := p.out.Write(sum[:]); err != nil {
-		return [sha1.Size]byte{}, err
+	sum := p.hash.end(p.sum)
+	if _, err := p.out.Write(sum.Bytes()); err != nil {
+		return ID{}, err
 	}
 	return sum, p.out.Flush()
 }

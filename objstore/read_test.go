@@ -46,7 +46,7 @@ func requireAllOfGit(t *testing.T, r *repo, s objstore.Reader) {
 		gotKind, data, err := s.Get(id)
 		require.NoError(t, err)
 		assert.Equal(t, kind, gotKind.String())
-		assert.Equal(t, id, objstore.Hash(gotKind, data))
+		assert.Equal(t, id, testHash().ID(gotKind, data))
 		count++
 	}
 	require.Greater(t, count, 200)
@@ -142,7 +142,7 @@ func TestABorrowedObjectIsNotHeld(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "objects", "info", "alternates"), []byte(borrowed), 0o666))
 	s := r.open()
 	for i, want := range []bool{false, true} {
-		id := objstore.Hash(objstore.Blob, []byte(strconv.Itoa(i)))
+		id := testHash().ID(objstore.Blob, []byte(strconv.Itoa(i)))
 		_, _, err := s.Get(id)
 		require.NoError(t, err)
 		held, err := s.Holds(id)
@@ -189,7 +189,7 @@ func TestAlternatesMayFormACircle(t *testing.T) {
 	r := newRepo(t)
 	objects := r.options().ObjectsDir
 	require.NoError(t, os.WriteFile(filepath.Join(objects, "info", "alternates"), []byte(objects+"\n"), 0o666))
-	_, _, err := r.open().Get(objstore.Hash(objstore.Blob, []byte("absent")))
+	_, _, err := r.open().Get(testHash().ID(objstore.Blob, []byte("absent")))
 	assert.ErrorIs(t, err, objstore.ErrNotFound)
 }
 
@@ -375,7 +375,7 @@ func TestADamagedLooseObjectIsCorrupt(t *testing.T) {
 		"not zlib":    "hello",
 		"of other id": "x\x9cK\xca\xc9OR0c(I-.\x01\x00\x19\x8f\x03\xfe",
 	} {
-		id := objstore.Hash(objstore.Blob, []byte(name))
+		id := testHash().ID(objstore.Blob, []byte(name))
 		dir := filepath.Join(r.options().ObjectsDir, id.String()[:2])
 		require.NoError(t, os.MkdirAll(dir, 0o777))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, id.String()[2:]), []byte(content), 0o666))

@@ -39,6 +39,8 @@ type Options struct {
 	// makes the folder. It must not be inside ObjectsDir, because git gc --prune=now deletes tmp_*
 	// files there.
 	TempDir string
+	// Hash is the hash with which the repository names its objects; 0 means SHA1.
+	Hash Algorithm
 	// Fsync determines when a write is complete. The zero value is Durable.
 	Fsync FsyncPolicy
 	// CacheBytes is the memory in bytes that the store keeps for objects that were read or written;
@@ -98,6 +100,9 @@ func Open(opts Options) (*Store, error) {
 	if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return nil, fmt.Errorf("open object store: temporary directory %q is inside the object directory", opts.TempDir)
 	}
+	if opts.Hash == 0 {
+		opts.Hash = SHA1
+	}
 	opts.CacheBytes = defaultTo(opts.CacheBytes, defaultCacheBytes)
 	opts.MaxObject = defaultTo(opts.MaxObject, defaultMaxObject)
 	opts.MaxMergePack = defaultTo(opts.MaxMergePack, defaultMaxMergePack)
@@ -110,7 +115,7 @@ func Open(opts Options) (*Store, error) {
 		temp:       &tempDir{fs: opts.FS, path: opts.TempDir},
 		failpoints: opts.Failpoint,
 	}
-	s.main = newObjectDir(opts.ObjectsDir, newReading(s.cache, opts.MaxObject))
+	s.main = newObjectDir(opts.ObjectsDir, newReading(opts.Hash, s.cache, opts.MaxObject))
 	files := packFiles{dir: s.main.packDir(), temp: s.temp}
 	s.packs = &packMaker{temp: s.temp, files: files, main: s.main, fsync: opts.Fsync}
 	s.owners = newPackOwners(s.main)
@@ -121,7 +126,7 @@ func Open(opts Options) (*Store, error) {
 
 // equip sets the parts of the store that merge, drop, salvage and sweep packs.
 func (s *Store) equip(files packFiles) {
-	s.chooser = mergeChooser{files: files, owners: s.owners, maxBytes: s.opts.MaxMergePack}
+	s.chooser = mergeChooser{hash: s.opts.Hash, files: files, owners: s.owners, maxBytes: s.opts.MaxMergePack}
 	s.sweeper = &sweeper{dir: s.main, files: files, packs: s.packs, owners: s.owners}
 	s.salvager = salvager{dir: s.main, files: files, packs: s.packs, failpoints: s.failpoints}
 	replacer := &replacer{files: files, dir: s.main, packs: s.packs, midx: s.midx, failpoints: s.failpoints}
@@ -176,6 +181,9 @@ func (s *Store) Begin() *Batch {
 	return &Batch{store: s, objects: make(map[ID]int32)}
 }
 
+// Hash returns the hash with which the repository names its objects.
+func (s *Store) Hash() Algorithm { return s.opts.Hash }
+
 // Get returns the kind and the bytes of an object, verified against its id. The bytes are shared and must not
 // be changed. Get looks in packs, among loose objects and in alternates. If there is no copy, the error wraps
 // [ErrNotFound]. If every copy is damaged, or the object has more than MaxObject bytes, the error is a
@@ -213,7 +221,7 @@ func (s *Store) getThrough(c *cache, id ID, limit int64) (Kind, []byte, error) {
 // from an alternate. If there are only damaged copies, the error is about the first of them. If there is no
 // copy, the error wraps ErrNotFound. But if the list of alternates is unreadable, the error is about the list.
 func (s *Store) read(id ID, limit int64) (object, error) {
-	if id.size != idSize { // id is zero or a sha256, but the store has only sha1 objects
+	if id.Algorithm() != s.opts.Hash { // id is zero, or another repository's
 		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)
 	}
 	o, err := s.main.read(id, limit)

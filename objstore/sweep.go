@@ -61,7 +61,7 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 			continue
 		}
 		switch {
-		case present[name+".idx"] || !headIsOurs(s.files.path(name, ".pack")):
+		case present[name+".idx"] || !headIsOurs(s.files.path(name, ".pack"), s.dir.hash):
 		case present[name+".keep"]: // the write died before it made the index; dropKeep has removed the .keep file
 			_ = s.files.temp.fs.Remove(s.files.path(name, ".pack")) // the next merge tries again
 		default:
@@ -124,7 +124,7 @@ func (s *sweeper) hasLostIndex() bool {
 		if !isPack || present[name+".idx"] || present[name+".keep"] || s.owners.isForeign(name) || isThere(s.files.path(name, ".idx")) {
 			continue
 		}
-		if headIsOurs(s.files.path(name, ".pack")) {
+		if headIsOurs(s.files.path(name, ".pack"), s.dir.hash) {
 			return true
 		}
 	}

@@ -192,10 +192,10 @@ func ReadTree(r Reader, id ID) ([]TreeEntry, error) {
 }
 
 // ReadForeignTree returns the entries of the tree with the given id, which any program may have
-// written. It decodes the tree with [DecodeForeignTree]. It returns no entries for [EmptyTree], which
+// written. It decodes the tree with [DecodeForeignTree]. It returns no entries for the empty tree, which
 // git need not store.
 func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
-	if id == EmptyTree {
+	if id.IsEmptyTree() {
 		return nil, nil
 	}
 	data, err := GetKind(r, id, Tree)
@@ -204,9 +204,3 @@ func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
 	}
 	return DecodeForeignTree(id, data)
 }
-
-// EmptyTree is the id of the tree without entries. git need not store this tree.
-var EmptyTree = Hash(Tree, nil)
-
-// EmptyBlob is the id of a file without content.
-var EmptyBlob = Hash(Blob, nil)

@@ -119,7 +119,7 @@ func TestTheBoundsOfATree(t *testing.T) {
 
 func TestModesAreWhatGitTakesThemFor(t *testing.T) {
 	t.Parallel()
-	var m objstoretest.Memory
+	m := objstoretest.Memory{Algorithm: testHash()}
 	blob := m.Add(objstore.Blob, nil)
 	raw := string(objstore.EncodeTree([]objstore.TreeEntry{{Name: "x", Mode: objstore.ModeFile, ID: blob}}))
 	for as, want := range map[string]objstore.Mode{
@@ -127,7 +127,7 @@ func TestModesAreWhatGitTakesThemFor(t *testing.T) {
 		"100775": objstore.ModeExecutable, "120777": objstore.ModeSymlink, "160000": objstore.ModeCommit, "0": objstore.ModeCommit,
 	} {
 		data := []byte(strings.Replace(raw, "100644", as, 1))
-		entries, err := objstore.DecodeForeignTree(objstore.Hash(objstore.Tree, data), data)
+		entries, err := objstore.DecodeForeignTree(testHash().ID(objstore.Tree, data), data)
 		require.NoError(t, err, as)
 		assert.Equal(t, want, entries[0].Mode, as)
 	}

@@ -33,9 +33,10 @@ const (
 	incompressible = 0.15
 )
 
-// deflater makes zlib streams. The zero value is ready for use. It must be used by one goroutine at
+// deflater makes zlib streams. It must be used by one goroutine at
 // a time.
 type deflater struct {
+	idSize   int // bytes of the ids in trees
 	large    *zlib.Writer
 	smallest *zlib.Writer
 	short    *zlib.Writer // for data of at most huffmanMax
@@ -46,7 +47,7 @@ type deflater struct {
 // also stores data of at most storedBlockMax bytes that does not compress well: for example, deflating a tree
 // of ids takes 25 µs and saves only 6 %.
 func (d *deflater) appendObject(out []byte, kind Kind, data []byte) ([]byte, error) {
-	if len(data) <= storedBlockMax && (len(data) <= storedMax || !worthDeflating(kind, data)) {
+	if len(data) <= storedBlockMax && (len(data) <= storedMax || !d.worthDeflating(kind, data)) {
 		return appendStored(out, data), nil
 	}
 	return d.appendDeflated(out, data)
@@ -90,9 +91,9 @@ func (d *deflater) appendSmallest(out, data []byte) ([]byte, error) {
 // worthDeflating reports whether to deflate an object with the content data. A tree is worth deflating if
 // treeNamesDominate accepts it. Other data is always deflated if it has more than 1024 bytes. Shorter data is
 // deflated if compress.Estimate returns at least incompressible.
-func worthDeflating(kind Kind, data []byte) bool {
+func (d *deflater) worthDeflating(kind Kind, data []byte) bool {
 	if kind == Tree {
-		return treeNamesDominate(data)
+		return treeNamesDominate(data, d.idSize)
 	}
 	return len(data) > 1<<10 || compress.Estimate(data) >= incompressible
 }
@@ -100,7 +101,7 @@ func worthDeflating(kind Kind, data []byte) bool {
 // treeNamesDominate reports whether more than half of the bytes of a tree belong to modes and names. All other
 // bytes are ids, which do not compress. data is the content of the tree. If data is damaged, the bytes after
 // the damage count as names.
-func treeNamesDominate(data []byte) bool {
+func treeNamesDominate(data []byte, idSize int) bool {
 	ids := 0
 	for rest := data; len(rest) > 0; {
 		nul := bytes.IndexByte(rest, 0)

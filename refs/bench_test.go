@@ -46,7 +46,7 @@ const manyFrames = 400
 
 // BenchmarkRead reads refs of a repository with 1,000 runs of 100 frames, packed.
 func BenchmarkRead(b *testing.B) {
-	repo, id := repotest.New(b), objstore.Hash(objstore.Blob, nil)
+	repo, id := repotest.New(b), objstore.SHA1.ID(objstore.Blob, nil)
 	repo.Damaged() // the objects are of no interest
 	writePacked(b, repo, 1000, 100, id)
 	db := refstest.Open(b, repo, nil)

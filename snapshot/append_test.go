@@ -178,7 +178,7 @@ func TestAppendRefuses(t *testing.T) {
 		{"a negative time", false, snapshot.Draft{AtMs: -1}},
 		{"a state that changes without a frame", false, snapshot.Draft{Mailbox: []snapshot.Change{input(`1`)}}},
 		{"a rendered tree that is none", false, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(`{"kind":"odd"}`), Silent: true}}},
-		{"a base that is not outside the chain", false, snapshot.Draft{Base: objstore.Hash(objstore.Blob, nil)}},
+		{"a base that is not outside the chain", false, snapshot.Draft{Base: objstore.SHA1.ID(objstore.Blob, nil)}},
 		{"an event without a type", false, snapshot.Draft{Events: []snapshot.Event{{}}}},
 		{"an event whose payload has a reserved key", false, snapshot.Draft{Events: []snapshot.Event{{Type: "A", Payload: []byte(`{"seq":1}`)}}}},
 		{"an event whose payload is no object", false, snapshot.Draft{Events: []snapshot.Event{{Type: "A", Payload: []byte(`[]`)}}}},

@@ -143,7 +143,7 @@ func TestAnExtensionThatIsNoneIsDamage(t *testing.T) {
 		{"which does not come from the frame", func(t *testing.T) *chain {
 			t.Helper()
 			c, _ := run(t)
-			return c.extend(t, "fork", 1, objstore.Hash(objstore.Commit, nil))
+			return c.extend(t, "fork", 1, objstore.SHA1.ID(objstore.Commit, nil))
 		}},
 		{"which is older than its number", func(t *testing.T) *chain {
 			t.Helper()
@@ -192,7 +192,7 @@ func TestOnlyAForkFollowsAnExtension(t *testing.T) {
 	}
 	for name, draft := range map[string]snapshot.Draft{
 		"as a frame":                {Frame: &snapshot.FrameDraft{Silent: true}, Run: parent(func(*snapshot.Parent) {})},
-		"somewhere else":            {Run: parent(func(p *snapshot.Parent) { p.Extension = objstore.Hash(objstore.Commit, nil) })},
+		"somewhere else":            {Run: parent(func(p *snapshot.Parent) { p.Extension = objstore.SHA1.ID(objstore.Commit, nil) })},
 		"that extends nothing":      {Run: parent(func(p *snapshot.Parent) { p.Extension = p.Commit })},
 		"from a frame after itself": {Run: parent(func(p *snapshot.Parent) { p.Frame = 3 })},
 	} {

@@ -111,7 +111,7 @@ func TestAnEntryIsReadStrictly(t *testing.T) {
 		{"a workflow with more", replace("workflow", objstore.ModeTree, tree(file("definition", "d"), file("more", ""))), objstore.ErrCorrupt},
 		{"no schemas", replace("workflow", objstore.ModeTree, tree(file("definition", "d"), folder("schemas"))), objstore.ErrCorrupt},
 		{"a schema that is not JSON", replace("workflow", objstore.ModeTree, tree(file("definition", "d"), folder("schemas", file("t.json", "{")))), objstore.ErrCorrupt},
-		{"a missing object", replace("events", objstore.ModeFile, objstore.Hash(objstore.Blob, []byte("gone"))), objstore.ErrNotFound},
+		{"a missing object", replace("events", objstore.ModeFile, objstore.SHA1.ID(objstore.Blob, []byte("gone"))), objstore.ErrNotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -293,7 +293,7 @@ func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (obj
 		return after, nil
 	}
 	data := objstore.EncodeTree(entries)
-	if after.ID = objstore.Hash(objstore.Tree, data); after.ID != before.ID {
+	if after.ID = objstore.HashOf(w).ID(objstore.Tree, data); after.ID != before.ID {
 		w.Add(objstore.Tree, data)
 	}
 	return after, nil

@@ -18,10 +18,10 @@ import (
 // keep: if it parses, encoding it gives the same bytes; if not, there is no result.
 
 func FuzzHeader(f *testing.F) {
-	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Operation: "o", VCS: "git:1"}))
-	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Frame: 9, Based: new(int64(3))}))
-	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Frame: 9, Based: new(NoFrame)}))
-	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", IDs: []string{"call@1", "ckpt:2 é"}}))
+	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.SHA1.ID(objstore.Tree, nil), Subject: "s", Operation: "o", VCS: "git:1"}))
+	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.SHA1.ID(objstore.Tree, nil), Subject: "s", Frame: 9, Based: new(int64(3))}))
+	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.SHA1.ID(objstore.Tree, nil), Subject: "s", Frame: 9, Based: new(NoFrame)}))
+	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.SHA1.ID(objstore.Tree, nil), Subject: "s", IDs: []string{"call@1", "ckpt:2 é"}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := DecodeHeader(objstore.ID{}, data)
 		if err != nil {
@@ -36,7 +36,7 @@ func FuzzRun(f *testing.F) {
 	f.Add(encodeRun(Run{ID: "a", Status: RunRunning}))
 	f.Add(encodeRun(Run{
 		ID: "a", Workflow: "w\n\"", WorkflowPath: "p", WorkflowHash: "h", Status: RunFailed, Error: "e", Frame: 1, NextSeq: 2, Epoch: 3, Owner: "0123456789abcdef",
-		Parent:      &Parent{RunID: "p", Commit: objstore.Hash(objstore.Blob, nil), Label: "l", Description: "d", Undone: true},
+		Parent:      &Parent{RunID: "p", Commit: objstore.SHA1.ID(objstore.Blob, nil), Label: "l", Description: "d", Undone: true},
 		StartedAtMs: new(int64(4)), FinishedAtMs: new(int64(5)), VCSType: VCSJJ, VCSRoot: "../r", VCSRevision: "v",
 	}))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -52,7 +52,7 @@ func FuzzRun(f *testing.F) {
 
 func FuzzVCS(f *testing.F) {
 	f.Add(encodeVCS(VCS{Type: VCSJJ, CommitID: "a", ChangeID: "b", Operation: "c", Branch: "d", Frame: 1}))
-	tree := objstore.Hash(objstore.Tree, nil)
+	tree := objstore.SHA1.ID(objstore.Tree, nil)
 	f.Add(encodeVCS(VCS{
 		Type: VCSGit, Frame: 1, Root: "../a", Tree: tree, Scope: ScopeAll, Conflicted: true, Attempts: []string{"a::0::1"},
 		LeftOut: []LeftOut{{Path: "a%\xff/", Reason: LeftEmbedded, Bytes: 2}}, LeftOutMore: 3,
@@ -76,7 +76,7 @@ func FuzzVCS(f *testing.F) {
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(`{"seq":1,"timestampMs":2,"type":"A"}` + "\n" + `{"seq":2,"timestampMs":2,"type":"B","k":[1.0,"\n"]}` + "\n"))
 	f.Add([]byte(""))
-	file := objstore.EmptyBlob
+	file := objstore.SHA1.EmptyBlob()
 	frame := Header{Run: "r", Frame: 3, Newest: 3, NextSeq: 3, AtMs: 4}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, h := range []Header{frame, {Run: "r", Frame: NoFrame, NextSeq: 3}} {
@@ -102,7 +102,7 @@ func TestEventsAreDecodedWithoutWritingToWhatTheyAreDecodedFrom(t *testing.T) {
 	var side sync.WaitGroup
 	for range 2 {
 		side.Go(func() {
-			_, err := decodeEvents(objstore.EmptyBlob, data, Header{Frame: NoFrame, NextSeq: 3})
+			_, err := decodeEvents(objstore.SHA1.EmptyBlob(), data, Header{Frame: NoFrame, NextSeq: 3})
 			assert.NoError(t, err)
 		})
 	}
@@ -113,7 +113,7 @@ func FuzzRows(f *testing.F) {
 	f.Add("a::0", EncodeNode(Node{NodeID: "a", State: NodeFailed, LastAttempt: new(1), Label: new("l"), Needs: []string{"b", "c"}, RalphID: new("r"), OutputTable: "t"}).Value)
 	f.Add("l", EncodeLoop(Loop{RalphID: "l", Iteration: 1}).Value)
 	f.Add("a::0::1", EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFailed, ExitStatus: new(-1), Error: "e"}).Value)
-	f.Add("a::0::1", EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFinished, CommitID: "b", Tree: objstore.Hash(objstore.Tree, nil), Frame: new(int64(2)), Worktree: "w", Beside: []string{"b::0::1"}}).Value)
+	f.Add("a::0::1", EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFinished, CommitID: "b", Tree: objstore.SHA1.ID(objstore.Tree, nil), Frame: new(int64(2)), Worktree: "w", Beside: []string{"b::0::1"}}).Value)
 	f.Add("a::0::1", EncodeLog("a", 0, 1, "text\n\x00").Value)
 	f.Add("a::0::1", []byte(`{"exitStatus":null,"finishedAtMs":null,"m":{"a":[1,"\n"]},"startedAtMs":5,"state":"in-progress","z":true}`))
 	f.Add("a::0::1::0", EncodeToolCall(ToolCall{NodeID: "a", Attempt: 1, ToolName: "bash", Status: ToolCallIntended}).Value)
@@ -238,10 +238,10 @@ func FuzzOp(f *testing.F) {
 	add := func(o Op) { row := EncodeOp(o); f.Add(row.Key, row.Value) }
 	add(Op{Number: 1, Kind: OpFork, UndoneBy: 2})
 	add(Op{
-		Number: 2, Kind: OpTravel, AtMs: 1, Before: objstore.Hash(objstore.Blob, nil), Frame: new(int64(4)), To: new(int64(1)),
+		Number: 2, Kind: OpTravel, AtMs: 1, Before: objstore.SHA1.ID(objstore.Blob, nil), Frame: new(int64(4)), To: new(int64(1)),
 		NodeID: "a", Iteration: 1, Attempt: 2, NoDeps: true, Files: true, Worktree: "w",
 	})
-	add(Op{Number: 3, Kind: OpUndo, Before: objstore.Hash(objstore.Blob, nil), Undoes: 2})
+	add(Op{Number: 3, Kind: OpUndo, Before: objstore.SHA1.ID(objstore.Blob, nil), Undoes: 2})
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
 		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeOp, EncodeOp, opKind.Parse)
 	})

@@ -16,7 +16,7 @@ import (
 func someHeader() snapshot.Header {
 	return snapshot.Header{
 		Run: "Review/42", Frame: 7, Newest: 7, NextSeq: 12, AtMs: someTime, Subject: "analyze finished", VCS: "git:0123abcd", Operation: "op 1",
-		Parent: objstore.Hash(objstore.Blob, []byte("p")), Tree: objstore.Hash(objstore.Blob, []byte("t")),
+		Parent: objstore.SHA1.ID(objstore.Blob, []byte("p")), Tree: objstore.SHA1.ID(objstore.Blob, []byte("t")),
 	}
 }
 
@@ -65,7 +65,7 @@ func TestHeadersComeBack(t *testing.T) {
 			h := base
 			edit(&h)
 			data := snapshot.EncodeHeader(h)
-			got, err := snapshot.DecodeHeader(objstore.Hash(objstore.Commit, data), data)
+			got, err := snapshot.DecodeHeader(objstore.SHA1.ID(objstore.Commit, data), data)
 			require.NoError(t, err)
 			assert.Equal(t, h, got)
 		})
@@ -89,7 +89,7 @@ func TestSubjectsAreMadeFit(t *testing.T) {
 			h := someHeader()
 			h.Subject = tc.given
 			data := snapshot.EncodeHeader(h)
-			got, err := snapshot.DecodeHeader(objstore.Hash(objstore.Commit, data), data)
+			got, err := snapshot.DecodeHeader(objstore.SHA1.ID(objstore.Commit, data), data)
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, got.Subject)
 			assert.LessOrEqual(t, len(got.Subject), 200)
@@ -112,7 +112,7 @@ func TestEverySubjectThatIsWrittenIsRead(t *testing.T) {
 		h := someHeader()
 		h.Subject = given.String()
 		data := snapshot.EncodeHeader(h)
-		_, err := snapshot.DecodeHeader(objstore.Hash(objstore.Commit, data), data)
+		_, err := snapshot.DecodeHeader(objstore.SHA1.ID(objstore.Commit, data), data)
 		require.NoError(t, err, "%U", first)
 	}
 }

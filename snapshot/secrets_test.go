@@ -18,7 +18,7 @@ import (
 const aSecret = "hunter2hunter2"
 
 // anID is an id of a commit.
-var anID = objstore.Hash(objstore.Commit, nil)
+var anID = objstore.SHA1.ID(objstore.Commit, nil)
 
 // redactor takes out aSecret, and records where.
 type redactor struct {

@@ -140,7 +140,7 @@ func (s *State) ID() objstore.ID {
 	if len(parts) == 0 {
 		return objstore.ID{}
 	}
-	return objstore.Hash(objstore.Tree, objstore.EncodeTree(parts))
+	return parts[0].ID.Algorithm().ID(objstore.Tree, objstore.EncodeTree(parts))
 }
 
 // Nodes returns the collection of nodes. DecodeNode decodes its rows.

@@ -373,7 +373,7 @@ func TestContentHashIsThatOfTheDescribedText(t *testing.T) {
 	approval := set(snapshot.CollectionApprovals, page.Row{Key: "a::0", Value: []byte(`{"attempt":1,"status":"requested"}`)})
 	s := stateWith(t, new(objstoretest.Memory), input(`{}`), output("b", "a", `1`), output("a b", "a", `2`), loop(snapshot.Loop{RalphID: "l"}), approval)
 	text := fmt.Sprintf("smithers state 2\ninput %v\nloops %v\noutputs-a%%20b %v\noutputs-b %v\n",
-		objstore.Hash(objstore.Blob, []byte(`{}`)), s.Loops().ID(), s.Outputs("a b").ID(), s.Outputs("b").ID())
+		objstore.SHA1.ID(objstore.Blob, []byte(`{}`)), s.Loops().ID(), s.Outputs("a b").ID(), s.Outputs("b").ID())
 	assert.Equal(t, hexSum(text), s.ContentHash().String())
 	assert.True(t, slices.IsSorted(s.Tables()))
 }

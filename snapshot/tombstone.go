@@ -45,7 +45,7 @@ func ReadTombstone(r objstore.Reader, id objstore.ID) (Tombstone, error) {
 func EncodeTombstone(t Tombstone) []byte {
 	var b bytes.Buffer
 	seconds := strconv.FormatInt(t.AtMs/1000, 10)
-	fmt.Fprintf(&b, "tree %s\nauthor %s %s +0000\ncommitter %s %s +0000\n\n", emptyTree, author, seconds, author, seconds)
+	fmt.Fprintf(&b, "tree %s\nauthor %s %s +0000\ncommitter %s %s +0000\n\n", t.Tip.Algorithm().EmptyTree(), author, seconds, author, seconds)
 	fmt.Fprintf(&b, "%s\n\nSmithers-Format: %d\nSmithers-Gone: %s\n", tombstoneSubject, formatVersion, escape(t.Run, plainRun))
 	fmt.Fprintf(&b, "Smithers-Tip: %s\nSmithers-Time: %d\n", t.Tip, t.AtMs)
 	return b.Bytes()

@@ -44,11 +44,11 @@ func TestWhateverATombstoneSaysComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stone := snapshot.Tombstone{
 			Run:  rapid.StringN(1, 40, 200).Draw(t, "run"),
-			Tip:  objstore.Hash(objstore.Blob, rapid.SliceOf(rapid.Byte()).Draw(t, "tip")),
+			Tip:  objstore.SHA1.ID(objstore.Blob, rapid.SliceOf(rapid.Byte()).Draw(t, "tip")),
 			AtMs: rapid.Int64Range(0, 1<<42).Draw(t, "at"),
 		}
 		data := snapshot.EncodeTombstone(stone)
-		read, err := snapshot.DecodeTombstone(objstore.Hash(objstore.Commit, data), data)
+		read, err := snapshot.DecodeTombstone(objstore.SHA1.ID(objstore.Commit, data), data)
 		require.NoError(t, err)
 		assert.Equal(t, stone, read)
 	})
@@ -67,7 +67,7 @@ func TestWhatIsNoTombstoneIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := snapshot.DecodeTombstone(objstore.Hash(objstore.Commit, []byte(tt.data)), []byte(tt.data))
+			_, err := snapshot.DecodeTombstone(objstore.SHA1.ID(objstore.Commit, []byte(tt.data)), []byte(tt.data))
 			assert.ErrorIs(t, err, tt.want)
 		})
 	}

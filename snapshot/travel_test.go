@@ -105,7 +105,7 @@ func ops(t *testing.T, e *snapshot.Entry) []snapshot.Op {
 
 func TestOpsAreStoredInOneForm(t *testing.T) {
 	t.Parallel()
-	before := objstore.Hash(objstore.Blob, nil)
+	before := objstore.SHA1.ID(objstore.Blob, nil)
 	want := `{"atMs":5,"before":"` + before.String() + `","frame":4,"kind":"undo","undoes":2}`
 	for _, given := range []string{want, `{ "op":3, "undoes":2, "kind":"undo", "frame":4, "before":"` + before.String() + `", "atMs":5 }`} {
 		c := start(t, snapshot.Draft{Journal: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionOps, Key: "3", Value: []byte(given)}}})

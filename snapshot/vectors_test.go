@@ -94,7 +94,7 @@ func TestFileVectors(t *testing.T) {
 				if !found {
 					continue
 				}
-				err := tc.read(t, m, objstore.Hash(tc.kind, f.Data), f.Data)
+				err := tc.read(t, m, objstore.SHA1.ID(tc.kind, f.Data), f.Data)
 				switch expect {
 				case "ok":
 					assert.NoError(t, err, f.Name)
@@ -358,7 +358,7 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		Tree: addFiles(new(objstoretest.Memory)), Scope: snapshot.ScopeAll,
 		LeftOut: []snapshot.LeftOut{{Path: "video\xff.mp4", Reason: snapshot.LeftTooLarge, Bytes: 1 << 30}},
 		Worktrees: []snapshot.Worktree{{Name: "check it", VCS: snapshot.VCS{
-			Type: snapshot.VCSGit, Root: ".worktrees/check", Tree: objstore.Hash(objstore.Tree, nil), Scope: snapshot.ScopeAll,
+			Type: snapshot.VCSGit, Root: ".worktrees/check", Tree: objstore.SHA1.ID(objstore.Tree, nil), Scope: snapshot.ScopeAll,
 		}}},
 	}
 	attempt := snapshot.Attempt{
@@ -380,7 +380,7 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 			Rendered: rendered("pending"),
 			Silent:   true,
 		},
-		Subject: "started triage", Base: objstore.Hash(objstore.Commit, []byte("of the user's")),
+		Subject: "started triage", Base: objstore.SHA1.ID(objstore.Commit, []byte("of the user's")),
 		Events: []snapshot.Event{{Type: "RunStarted", AtMs: someTime}},
 		Run: func(r *snapshot.Run) {
 			*r = snapshot.Run{ID: "Triage:1", Workflow: "triage", WorkflowPath: "flows/triage.yaml", Status: snapshot.RunRunning, CreatedAtMs: someTime, StartedAtMs: new(someTime), VCSType: snapshot.VCSGit, VCSRevision: "0123456789abcdef0123456789abcdef01234567"}

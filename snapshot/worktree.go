@@ -7,9 +7,6 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// emptyTree is the id of the empty tree. git write-tree prints this id for an empty working copy, but writes no object.
-var emptyTree = objstore.Hash(objstore.Tree, nil)
-
 // worktreesTree returns the tree object worktrees/, which contains the captured trees of the tasks' own
 // worktrees. It returns nil if no worktree has a tree. v may be nil.
 func (v *VCS) worktreesTree() []byte {
@@ -35,7 +32,7 @@ func (e *Entry) checkWorktrees(vcs *VCS) error {
 		worktree = vcs.Tree
 	}
 	if data := vcs.worktreesTree(); data != nil {
-		worktrees = objstore.Hash(objstore.Tree, data)
+		worktrees = e.ID.Algorithm().ID(objstore.Tree, data)
 	}
 	for _, want := range []struct {
 		name string
@@ -115,10 +112,11 @@ func (a *appender) writeWorktrees(vcs *VCS) error {
 // adds the empty tree, for which git writes no object. It does not check the objects that the tree reaches: the caller
 // that captured the files is responsible.
 func (a *appender) checkTree(what string, id objstore.ID) error {
-	if id == emptyTree {
+	if id.IsEmptyTree() { // git write-tree prints this id for an empty working copy, but writes no object
 		a.w.Add(objstore.Tree, nil)
+		return nil
 	}
-	if id.IsZero() || id == emptyTree {
+	if id.IsZero() {
 		return nil
 	}
 	kind, _, err := a.w.Get(id)

@@ -61,7 +61,7 @@ func TestTheCapturedTreeHangsInTheEntry(t *testing.T) {
 	tree, _ := files("a", "b")
 	assert.Equal(t, tree, partOf(t, c, e, "worktree"))
 	assert.Equal(t, tree, vcsOf(t, e).Tree)
-	_, _, err := c.store.Get(objstore.Hash(objstore.Blob, []byte("b")))
+	_, _, err := c.store.Get(objstore.SHA1.ID(objstore.Blob, []byte("b")))
 	assert.NoError(t, err)
 
 	t.Run("and stays while nobody says otherwise", func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestAnEmptyWorkingCopyIsCaptured(t *testing.T) {
 	defer func() { assert.NoError(t, store.Close()) }()
 	batch := store.Begin()
 	e, err := snapshot.Append(batch, nil, nil, snapshot.Draft{
-		Frame: &snapshot.FrameDraft{Silent: true}, VCS: capturedVCS(objstore.Hash(objstore.Tree, nil)), Subject: "started",
+		Frame: &snapshot.FrameDraft{Silent: true}, VCS: capturedVCS(objstore.SHA1.ID(objstore.Tree, nil)), Subject: "started",
 		Run: func(r *snapshot.Run) { r.ID, r.Status = "run", snapshot.RunRunning },
 	})
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestAnEmptyWorkingCopyIsCaptured(t *testing.T) {
 	assert.Contains(t, repo.Git("ls-tree", e.ID.String()), "4b825dc642cb6eb9a060e54bf8d69288fbee4904\tworktree")
 	read, err := snapshot.ReadEntry(store, e.ID)
 	require.NoError(t, err)
-	assert.Equal(t, objstore.Hash(objstore.Tree, nil), vcsOf(t, read).Tree)
+	assert.Equal(t, objstore.SHA1.ID(objstore.Tree, nil), vcsOf(t, read).Tree)
 }
 
 func TestTheWorktreesOfTasksHangUnderTheirEscapedNames(t *testing.T) {
@@ -176,7 +176,7 @@ func TestATreeThatIsNotThereIsRefused(t *testing.T) {
 	missing.Objects = nil
 	blob := snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, VCS: capturedVCS(c.store.Add(objstore.Blob, []byte("x")))}
 	worktree := frameOf("a")
-	worktree.VCS.Worktrees = []snapshot.Worktree{{Name: "t", VCS: *capturedVCS(objstore.Hash(objstore.Blob, nil))}}
+	worktree.VCS.Worktrees = []snapshot.Worktree{{Name: "t", VCS: *capturedVCS(objstore.SHA1.ID(objstore.Blob, nil))}}
 	for name, draft := range map[string]snapshot.Draft{"missing": missing, "a blob": blob, "of a worktree": worktree} {
 		_, err := snapshot.Append(c.store, c.frames, c.tip, draft)
 		assert.ErrorIs(t, err, snapshot.ErrInvalid, name)

@@ -14,7 +14,7 @@ func TestDigestStandsForASet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		members := rapid.MapOfN(rapid.StringMatching(`[a-z0-9]{1,8}`), rapid.Byte(), 0, 20).Draw(t, "tips")
-		id := func(b byte) objstore.ID { return objstore.Hash(objstore.Blob, []byte{b}) }
+		id := func(b byte) objstore.ID { return objstore.SHA1.ID(objstore.Blob, []byte{b}) }
 		refs := make([]string, 0, len(members))
 		for ref := range members {
 			refs = append(refs, ref)

@@ -179,7 +179,7 @@ func attemptDraft(a snapshot.Attempt) snapshot.Draft {
 func TestAttemptsAreFollowedRowByRow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	tree := objstore.Hash(objstore.Tree, nil)
+	tree := objstore.SHA1.ID(objstore.Tree, nil)
 	started := snapshot.Attempt{NodeID: "a", Attempt: 1, State: snapshot.AttemptInProgress}
 	ended := started
 	ended.State, ended.Error, ended.CommitID, ended.Tree, ended.Frame = snapshot.AttemptFailed, `no: "x"`, "c0ffee", tree, new(int64(2))
@@ -213,7 +213,7 @@ func TestAttemptsAreFollowedRowByRow(t *testing.T) {
 func TestTheAttemptsOfAJJRunPointAtCommits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	tree := objstore.Hash(objstore.Tree, nil)
+	tree := objstore.SHA1.ID(objstore.Tree, nil)
 	draft := attemptDraft(snapshot.Attempt{NodeID: "a", Attempt: 1, State: snapshot.AttemptFinished, CommitID: "c0ffee", Tree: tree})
 	draft.VCS = atJJ("kxyz", "c0ffee").VCS
 	tip := w.write(t, nil, w.first("jj"), draft)

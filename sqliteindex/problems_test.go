@@ -53,7 +53,7 @@ func TestAnUnreadableRunDoesNotBlockTheOthers(t *testing.T) {
 		{"an object of it is missing", func(t *testing.T, w *world, _ *snapshot.Entry) {
 			t.Helper()
 			w.Damaged()
-			missing := objstore.Hash(objstore.Commit, []byte("missing"))
+			missing := objstore.SHA1.ID(objstore.Commit, []byte("missing"))
 			path := filepath.Join(w.GitDir, "refs", "smithers", "_tip", "bad")
 			writeFile(t, path, missing.String()+"\n")
 		}, objstore.ErrNotFound},

@@ -17,7 +17,7 @@ import (
 // and a submodule is an empty folder. Nothing is written outside dir. Extract syncs no file, because such a folder is made to be removed.
 // Code: limit_exceeded if the tree has too many files.
 func Extract(ctx context.Context, objects objstore.Reader, tree objstore.ID, dir string) error {
-	files, err := jjbridge.FileEdits(ctx, objects, objstore.EmptyTree, tree, "")
+	files, err := jjbridge.FileEdits(ctx, objects, tree.Algorithm().EmptyTree(), tree, "")
 	if err != nil {
 		return timeline.Explain(err)
 	}

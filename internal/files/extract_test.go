@@ -42,7 +42,7 @@ func TestExtractWritesFilesAsTheTreeHasThem(t *testing.T) {
 	assert.NotZero(t, info.Mode()&0o100)
 	assert.DirExists(t, filepath.Join(dir, "module"))
 
-	require.NoError(t, files.Extract(t.Context(), &objects, objstore.EmptyTree, t.TempDir()))
+	require.NoError(t, files.Extract(t.Context(), &objects, objstore.SHA1.EmptyTree(), t.TempDir()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Error(t, files.Extract(ctx, &objects, top, t.TempDir()))

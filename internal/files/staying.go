@@ -148,7 +148,7 @@ func (s *staying) folder(wantEntry, haveEntry objstore.TreeEntry, dir string, pa
 	switch {
 	case err != nil || tree == from:
 		return wantEntry, wantEntry.Mode != 0, err
-	case tree == objstore.EmptyTree:
+	case tree.IsEmptyTree():
 		return objstore.TreeEntry{}, false, nil
 	}
 	return objstore.TreeEntry{Name: filepath.Base(dir), Mode: objstore.ModeTree, ID: tree}, true, nil

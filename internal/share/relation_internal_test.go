@@ -98,6 +98,6 @@ func TestWhatIsNoEntryIsRelatedToNothing(t *testing.T) {
 
 	_, err := relate(c, tip, c.Add(objstore.Blob, []byte("no commit")))
 	require.Error(t, err)
-	_, err = relate(c, tip, objstore.Hash(objstore.Blob, []byte("not here")))
+	_, err = relate(c, tip, objstore.SHA1.ID(objstore.Blob, []byte("not here")))
 	require.ErrorIs(t, err, objstore.ErrNotFound)
 }

@@ -2,6 +2,7 @@ package objstoretest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -11,6 +12,9 @@ import (
 // Memory is an [objstore.Writer] that keeps its objects in memory, for tests. The zero value
 // is empty and ready to use. It is safe for concurrent use.
 type Memory struct {
+	// Algorithm is the hash with which the objects are named; 0 means SHA1.
+	Algorithm objstore.Algorithm
+
 	mu      sync.RWMutex
 	objects map[objstore.ID]memoryObject
 }
@@ -23,9 +27,12 @@ type memoryObject struct {
 
 var _ objstore.Writer = (*Memory)(nil)
 
+// Hash returns the hash with which the objects are named.
+func (m *Memory) Hash() objstore.Algorithm { return cmp.Or(m.Algorithm, objstore.SHA1) }
+
 // Add keeps a copy of an object and returns the object's id. Adding an object again does nothing.
 func (m *Memory) Add(kind objstore.Kind, data []byte) objstore.ID {
-	id := objstore.Hash(kind, data)
+	id := m.Hash().ID(kind, data)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.objects == nil {

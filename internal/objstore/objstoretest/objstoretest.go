@@ -4,6 +4,7 @@ package objstoretest
 import (
 	"bytes"
 	"crypto/sha1"
+	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"sync"
@@ -71,7 +72,11 @@ func readableLater(t *testing.T, newStore Factory) {
 func gitID(t *testing.T, newStore Factory) {
 	w, _ := newStore(t)
 	for _, data := range []string{"", "hello\n", "a\x00b"} {
-		want := fmt.Sprintf("%x", sha1.Sum([]byte("blob "+strconv.Itoa(len(data))+"\x00"+data)))
+		named := []byte("blob " + strconv.Itoa(len(data)) + "\x00" + data)
+		want := fmt.Sprintf("%x", sha1.Sum(named))
+		if objstore.HashOf(w) == objstore.SHA256 {
+			want = fmt.Sprintf("%x", sha256.Sum256(named))
+		}
 		assert.Equal(t, want, w.Add(objstore.Blob, []byte(data)).String())
 	}
 }
@@ -125,7 +130,7 @@ func kindsAndSizes(t *testing.T, newStore Factory) {
 func missing(t *testing.T, newStore Factory) {
 	w, commit := newStore(t)
 	w.Add(objstore.Blob, []byte("other"))
-	absent := objstore.Hash(objstore.Blob, []byte("absent"))
+	absent := objstore.HashOf(w).ID(objstore.Blob, []byte("absent"))
 	for _, r := range []objstore.Reader{w, commit()} {
 		_, _, err := r.Get(absent)
 		require.ErrorIs(t, err, objstore.ErrNotFound)

@@ -70,10 +70,10 @@ type piece struct {
 	id   objstore.ID
 }
 
-// cutValue returns the objects that store value. Each object comes before the tree that contains it, so the
+// cutValue returns the objects that store value, with the ids that hash gives them. Each object comes before the tree that contains it, so the
 // last object is the root. A value of at most maxInline bytes is a single blob, and a larger value is a tree.
-func cutValue(value []byte) []piece {
-	var c cut
+func cutValue(hash objstore.Algorithm, value []byte) []piece {
+	c := cut{hash: hash}
 	if len(value) > maxInline {
 		c.parts(value)
 	} else {
@@ -108,11 +108,14 @@ func (known objects) add(w objstore.Writer, pieces []piece) {
 }
 
 // cut collects the objects of a value, each before the tree that contains it.
-type cut struct{ pieces []piece }
+type cut struct {
+	hash   objstore.Algorithm
+	pieces []piece
+}
 
 // put appends an object to c.pieces and returns its id.
 func (c *cut) put(kind objstore.Kind, data []byte) objstore.ID {
-	id := objstore.Hash(kind, data)
+	id := c.hash.ID(kind, data)
 	c.pieces = append(c.pieces, piece{kind, data, id})
 	return id
 }

@@ -55,7 +55,7 @@ func storedApart(value []byte) bool {
 // newLine encodes a row. checkKey must have accepted the key. pieces are the objects of a value that is stored
 // apart; pieces is nil if the row holds the value itself. If the value is not JSON or has more than MaxValue
 // bytes, the error wraps ErrInvalid.
-func newLine(key string, value []byte) (l line, pieces []piece, err error) {
+func newLine(hash objstore.Algorithm, key string, value []byte) (l line, pieces []piece, err error) {
 	switch {
 	case len(value) > MaxValue:
 		return line{}, nil, fmt.Errorf("%w: %q: value of %d bytes, the limit is %d", ErrInvalid, key, len(value), MaxValue)
@@ -66,7 +66,7 @@ func newLine(key string, value []byte) (l line, pieces []piece, err error) {
 	raw = append(AppendString(append(raw, '['), key), ',')
 	l = line{key: key, at: int32(len(raw)), apart: storedApart(value)}
 	if l.apart {
-		pieces = cutValue(value)
+		pieces = cutValue(hash, value)
 		raw = append(strconv.AppendInt(raw, int64(len(value)), 10), ',', '"')
 		raw = append(append(raw, rootOf(pieces).id.String()...), '"')
 	} else {

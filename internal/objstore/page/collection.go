@@ -106,7 +106,7 @@ func (c *Collection) openTree(data []byte) error {
 // of rows, and the tree of values if a value is stored apart.
 func (c *Collection) encodeTree() []byte {
 	data := appendChildren(make([]byte, 0, (len(c.top)+2)*(len(blobMode)+len(rowsPrefix)+maxIDSize)), c.top, depthFor(pagesFor(c.rows)))
-	data = appendEntry(data, blobMode, rowsPrefix+strconv.Itoa(c.rows), objstore.EmptyBlob)
+	data = appendEntry(data, blobMode, rowsPrefix+strconv.Itoa(c.rows), c.top[0].Algorithm().EmptyBlob())
 	if !c.valuesID.IsZero() {
 		data = appendEntry(data, treeMode, valuesName, c.valuesID)
 	}

@@ -29,7 +29,7 @@ type Change struct {
 // If a change cannot be stored, even a change that a later change overrides, the error wraps [ErrInvalid] and
 // nothing is written. Any other error is about reading c. The caller must not change the values afterwards.
 func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, error) {
-	pending, err := prepare(changes)
+	pending, err := prepare(objstore.HashOf(w), changes)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ type pendingChange struct {
 
 // prepare checks and encodes all changes, and returns the last change of each key, sorted by key. If a change
 // cannot be stored, even a change that a later change overrides, the error wraps ErrInvalid.
-func prepare(changes []Change) ([]pendingChange, error) {
+func prepare(hash objstore.Algorithm, changes []Change) ([]pendingChange, error) {
 	pending := make([]pendingChange, 0, len(changes))
 	for _, change := range changes {
 		if err := checkKey(change.Key); err != nil {
@@ -95,7 +95,7 @@ func prepare(changes []Change) ([]pendingChange, error) {
 		p := pendingChange{line: line{key: change.Key}, remove: change.Value == nil}
 		if !p.remove {
 			var err error
-			if p.line, p.pieces, err = newLine(change.Key, change.Value); err != nil {
+			if p.line, p.pieces, err = newLine(hash, change.Key, change.Value); err != nil {
 				return nil, err
 			}
 		}

@@ -82,7 +82,7 @@ const apart = "[\n1]"
 
 // apartID is the id of that blob, and refersToApart the line of the key "a" and the value.
 var (
-	apartID       = objstore.Hash(objstore.Blob, []byte(apart)).String()
+	apartID       = objstore.SHA1.ID(objstore.Blob, []byte(apart)).String()
 	refersToApart = reference(len(apart), blob(apart))
 )
 
@@ -148,7 +148,7 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"rows: white space":                   {rows: "2 ", pages: []string{"[\"a\",1]\n" + filler}},
 		"rows: a plus":                        {rows: "+2", pages: []string{"[\"a\",1]\n" + filler}},
 		"rows: no number":                     {rows: "", pages: []string{"[\"a\",1]\n" + filler}},
-		"rows: twice":                         {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: also(file("rows-3", objstore.EmptyBlob))},
+		"rows: twice":                         {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: also(file("rows-3", objstore.SHA1.EmptyBlob()))},
 		"rows: a file with content":           {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: of("rows-2", func(e *objstore.TreeEntry, page objstore.ID) { e.ID = page })},
 		"rows: an executable":                 {rows: "2", pages: []string{"[\"a\",1]\n" + filler}, tree: of("rows-2", func(e *objstore.TreeEntry, _ objstore.ID) { e.Mode = objstore.ModeExecutable })},
 		"rows: negative":                      {rows: "-2", pages: []string{"[\"a\",1]\n" + filler}},

@@ -28,7 +28,7 @@ func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.Tre
 			return objstore.TreeEntry{}, err
 		}
 	}
-	pieces := cutValue(value)
+	pieces := cutValue(objstore.HashOf(w), value)
 	known.add(w, pieces)
 	root := rootOf(pieces)
 	return root.entry(name), nil

@@ -255,7 +255,7 @@ func TestWhatTheReceiverHasIsNotSearched(t *testing.T) {
 	c.frame(setInput(secret))
 	there := c.head.Entry().ID
 	c.frame(setInput("clean"))
-	assert.Empty(t, c.scan(secretscan.Request{Have: []objstore.ID{there, objstore.Hash(objstore.Blob, []byte("not here"))}}).Findings)
+	assert.Empty(t, c.scan(secretscan.Request{Have: []objstore.ID{there, objstore.SHA1.ID(objstore.Blob, []byte("not here"))}}).Findings)
 	assert.Len(t, c.scan(secretscan.Request{}).Findings, 1)
 
 	c.Write("old.txt", "the password is "+secret)
@@ -266,7 +266,7 @@ func TestWhatTheReceiverHasIsNotSearched(t *testing.T) {
 	c.Git("commit", "-q", "-a", "-m", "new")
 	one := secretscan.Request{Also: []objstore.ID{c.id("HEAD")}}
 	for name, listed := range map[string]string{"a branch": "HEAD", "an annotated tag": "v1", "a tree": "v1^{tree}", "a blob": "v1:old.txt"} {
-		one.Listed = []objstore.ID{c.id(listed), objstore.Hash(objstore.Commit, []byte("not here"))}
+		one.Listed = []objstore.ID{c.id(listed), objstore.SHA1.ID(objstore.Commit, []byte("not here"))}
 		report, err := secretscan.Scan(t.Context(), c.open("redact"), one)
 		require.NoError(t, err)
 		assert.Empty(t, report.Findings, name)
@@ -278,7 +278,7 @@ func TestWhatTheReceiverHasIsNotSearched(t *testing.T) {
 	report, err := secretscan.Scan(t.Context(), c.open("redact"), one)
 	require.NoError(t, err)
 	assert.Len(t, report.Findings, 1)
-	_, err = secretscan.Scan(t.Context(), c.open("redact"), secretscan.Request{Also: []objstore.ID{objstore.Hash(objstore.Commit, []byte("not here"))}})
+	_, err = secretscan.Scan(t.Context(), c.open("redact"), secretscan.Request{Also: []objstore.ID{objstore.SHA1.ID(objstore.Commit, []byte("not here"))}})
 	require.ErrorIs(t, err, objstore.ErrNotFound, "what is to leave the repository must be here")
 }
 

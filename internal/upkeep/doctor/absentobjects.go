@@ -142,7 +142,7 @@ func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstor
 	if _, err := os.Stat(dir); err != nil {
 		return nil // without a directory, no object can be copied
 	}
-	other, err := objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(a.store.Private(), "tmp")})
+	other, err := objstore.Open(objstore.Options{Hash: a.store.Objects().Hash(), ObjectsDir: dir, TempDir: filepath.Join(a.store.Private(), "tmp")})
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (e *examination) runs(ctx context.Context) error {
 		}
 	}
 	// A verified entry without a problem lacks nothing, except the mark of a collection, which is always the empty blob.
-	if _, err := objstore.GetKind(e.store.Objects(), objstore.EmptyBlob, objstore.Blob); err == nil && len(report.Problems) == 0 {
+	if _, err := objstore.GetKind(e.store.Objects(), e.store.Objects().Hash().EmptyBlob(), objstore.Blob); err == nil && len(report.Problems) == 0 {
 		all = e.entries.unverified(all)
 	}
 	lost, err := e.absent.lost(ctx, all...)

@@ -71,7 +71,7 @@ func firstUnpromised(ctx context.Context, store *timeline.Store, scratch string,
 		return objstore.ID{}, err
 	}
 	git.Env = append(gitexec.PlumbingEnv(store.Env()), "GIT_ALTERNATE_OBJECT_DIRECTORIES="+scratch)
-	git.Args = []string{"rev-list", "--objects", "--quiet", "--missing=allow-promisor", objstore.Hash(objstore.Tree, tree).String()}
+	git.Args = []string{"rev-list", "--objects", "--quiet", "--missing=allow-promisor", store.Objects().Hash().ID(objstore.Tree, tree).String()}
 	git.Stdin = nil
 	_, _, err := git.Run(ctx)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok {

@@ -285,7 +285,7 @@ func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snaps
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	index := &gitindex.Index{}
+	index := &gitindex.Index{Hash: algorithm(c.w.Repo)}
 	for _, file := range files {
 		index.Entries = append(index.Entries, file.entry)
 	}

@@ -72,7 +72,7 @@ func newFilesCapture(w *Workspace, p *gitindex.Folder, objects objstore.Reader, 
 	if err != nil || id != c.state.Changed || id == (gitindex.Fingerprint{}) {
 		return c
 	}
-	if before, err := gitindex.Read(p.ChangedPath()); err == nil {
+	if before, err := gitindex.Read(algorithm(c.w.Repo), p.ChangedPath()); err == nil {
 		c.before = before
 	}
 	return c
@@ -187,7 +187,7 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 		return nil
 	}
 	// The index is dated before the first read: a file that changes after this date is read again by the next capture.
-	index := &gitindex.Index{Entries: chosen.known}
+	index := &gitindex.Index{Hash: algorithm(c.w.Repo), Entries: chosen.known}
 	index.Sort()
 	if err := index.Write(c.p.ChangedPath()); err != nil {
 		return err
@@ -278,7 +278,7 @@ func (c *filesCapture) readAgain(ctx context.Context, paths []string) (*gitindex
 			return nil, err
 		}
 		var err error
-		if now, err = gitindex.Read(c.p.ChangedPath()); err != nil {
+		if now, err = gitindex.Read(algorithm(c.w.Repo), c.p.ChangedPath()); err != nil {
 			return nil, err
 		}
 		again = slices.DeleteFunc(changedMeanwhile(c.w, now, again), c.left.isFiltered)

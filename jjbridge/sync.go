@@ -71,7 +71,7 @@ func (c *filesCapture) copyIndex(ctx context.Context, id gitindex.Fingerprint, d
 // surveyOf returns the survey of an index with the content data.
 func (c *filesCapture) surveyOf(data []byte) (gitindex.Survey, error) {
 	sparse, err := c.w.Repo.Config.Bool("core.sparsecheckout", false)
-	return gitindex.SurveyOf(data, sparse && err == nil)
+	return gitindex.SurveyOf(algorithm(c.w.Repo), data, sparse && err == nil)
 }
 
 // trackHead replaces the copy of the user's index by an index of HEAD's tree. Before the first commit, it

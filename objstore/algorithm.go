@@ -33,8 +33,8 @@ func (a Algorithm) EmptyTree() ID { return a.ID(Tree, nil) }
 // EmptyBlob returns the id of a file without content.
 func (a Algorithm) EmptyBlob() ID { return a.ID(Blob, nil) }
 
-// sum returns the checksum of data.
-func (a Algorithm) sum(data []byte) ID {
+// Sum returns the checksum of data, as an id.
+func (a Algorithm) Sum(data []byte) ID {
 	h := a.begin()
 	h.Write(data)
 	return a.end(h)

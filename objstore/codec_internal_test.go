@@ -27,14 +27,14 @@ func someIndex(count int) []byte {
 	for i := range count {
 		entries = append(entries, indexEntry{someID(i), uint32(i), int64(packHeadSize + 30*i)})
 	}
-	return encodeIndex(entries, SHA1.sum(nil))
+	return encodeIndex(entries, SHA1.Sum(nil))
 }
 
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(someIndex(0))
 	f.Add(someIndex(3))
-	f.Add(encodeIndex([]indexEntry{{someID(1), 1, 12}, {someID(2), 2, 1 << 31}, {someID(3), 3, 1<<40 + 7}}, SHA1.sum(nil)))
+	f.Add(encodeIndex([]indexEntry{{someID(1), 1, 12}, {someID(2), 2, 1 << 31}, {someID(3), 3, 1<<40 + 7}}, SHA1.Sum(nil)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// A wrong checksum would hide everything behind it.
 		if len(data) >= sha1.Size {
@@ -98,7 +98,7 @@ func TestOffsetsBeyondTwoGigabytesHaveATableOfTheirOwn(t *testing.T) {
 	for _, e := range entries {
 		want[e.id] = e.offset
 	}
-	x, err := parseIndex(SHA1, encodeIndex(entries, SHA1.sum(nil)))
+	x, err := parseIndex(SHA1, encodeIndex(entries, SHA1.Sum(nil)))
 	require.NoError(t, err)
 	assert.Equal(t, int64(2), x.large)
 	for id, offset := range want {

@@ -94,7 +94,7 @@ func encodeIndex(entries []indexEntry, packSum ID) []byte {
 		out = binary.BigEndian.AppendUint64(out, uint64(offset))
 	}
 	out = packSum.AppendTo(out)
-	return a.sum(out).AppendTo(out)
+	return a.Sum(out).AppendTo(out)
 }
 
 // index finds objects in a pack's index. It is safe for concurrent use.
@@ -120,7 +120,7 @@ func parseIndex(a Algorithm, data []byte) (*index, error) {
 		return nil, err
 	}
 	body := data[:len(data)-a.Size()]
-	if sum := a.sum(body); !bytes.Equal(sum.sum[:sum.size], data[len(body):]) {
+	if sum := a.Sum(body); !bytes.Equal(sum.sum[:sum.size], data[len(body):]) {
 		return nil, fmt.Errorf("%w: wrong checksum", errIndex)
 	}
 	for i := range x.count {

@@ -22,7 +22,7 @@ func isUnreadable(err error) bool {
 }
 
 // objectName matches an object id in the reason of a damaged run.
-var objectName = lazyregexp.New(`\b[0-9a-f]{40}\b`)
+var objectName = lazyregexp.New(`\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b`)
 
 // damage returns the error about run, which was not pushed because one of its objects is missing or damaged in this
 // repository. run.Reason describes the fault. The error's code is missing_object if the object that run.Reason names is

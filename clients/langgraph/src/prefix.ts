@@ -1,7 +1,7 @@
 /** The size in bytes from which the saver remembers a value, to send only what follows the same beginning the next time. */
 export const LARGE = 4096;
 
-/** The length of a commit's id. The name of a log is shorter. */
+/** The least length of a commit's id. The name of a log is shorter. */
 const COMMIT = 40;
 
 /** What the server has of a channel: the bytes of its value in the frame with a commit, or the newest value in a log. */
@@ -24,7 +24,7 @@ export class SentValues {
    */
   base(key: string, type: string, data: Uint8Array, log: string): { commit?: string; length: number } | undefined {
     const before = this.known.get(key);
-    if (before === undefined || before.type !== type || (log === "" ? before.at.length !== COMMIT : before.at !== log)) return undefined;
+    if (before === undefined || before.type !== type || (log === "" ? before.at.length < COMMIT : before.at !== log)) return undefined;
     const length = commonPrefix(before.data, data);
     if (length < LARGE) return undefined;
     return log === "" ? { commit: before.at, length } : { length };

@@ -2,7 +2,6 @@ package gitindex
 
 import (
 	"bytes"
-	"crypto/sha1"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -22,6 +21,8 @@ var ErrUnreadable = errors.New("unreadable index")
 type Index struct {
 	Entries []Entry   // in git's order: by the bytes of their paths, then by stage
 	Made    time.Time // the modification time of the index file
+
+	Hash objstore.Algorithm // of the repository
 }
 
 // Entry is the record of one file in an index.
@@ -74,9 +75,9 @@ func (e *Entry) Skipped() bool { return e.more&flagSkip != 0 }
 // base, 2 ours, 3 theirs.
 func (e *Entry) stage() int { return int(e.flags & flagStage >> 12) }
 
-// Read returns the content of the index file at path, and sets Made to the file's modification time. The error
+// Read returns the content of the index file at path, of a repository with the hash, and sets Made to the file's modification time. The error
 // wraps fs.ErrNotExist if the file is missing, and ErrUnreadable if Parse fails.
-func Read(path string) (*Index, error) {
+func Read(hash objstore.Algorithm, path string) (*Index, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -85,39 +86,39 @@ func Read(path string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := Parse(data)
+	entries, err := Parse(hash, data)
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	return &Index{Entries: entries, Made: info.ModTime()}, nil
+	return &Index{Entries: entries, Made: info.ModTime(), Hash: hash}, nil
 }
 
 // unreadable returns err wrapped in ErrUnreadable.
 func unreadable(err error) error { return fmt.Errorf("%w: %w", ErrUnreadable, err) }
 
-// Parse decodes data, an index file of version 2, 3 or 4 with SHA-1 ids, and returns its entries in git's
+// Parse decodes data, an index file of version 2, 3 or 4 with ids of the hash, and returns its entries in git's
 // order. It rejects a sparse index, which has folders in place of files.
-func Parse(data []byte) ([]Entry, error) {
+func Parse(hash objstore.Algorithm, data []byte) ([]Entry, error) {
 	var entries []Entry
-	err := parse(data, false, func(count uint32) { entries = make([]Entry, 0, count) }, func(e *Entry) { entries = append(entries, *e) })
+	err := parse(hash, data, false, func(count uint32) { entries = make([]Entry, 0, count) }, func(e *Entry) { entries = append(entries, *e) })
 	return entries, err
 }
 
-// parse decodes data, an index file of version 2, 3 or 4 with SHA-1 ids. It calls onCount with the number of
+// parse decodes data, an index file of version 2, 3 or 4 with ids of the hash. It calls onCount with the number of
 // entries, and then onEntry with every entry, in git's order. onEntry must not keep the pointer. If sparse is
 // true, parse also accepts a sparse index, which has folders in place of files. parse may have called both
 // functions when it returns an error.
-func parse(data []byte, sparse bool, onCount func(count uint32), onEntry func(*Entry)) error {
+func parse(hash objstore.Algorithm, data []byte, sparse bool, onCount func(count uint32), onEntry func(*Entry)) error {
 	// The header has 12 bytes: "DIRC", the version and the number of entries.
-	if len(data) < 12+sha1.Size || string(data[:4]) != "DIRC" {
+	if len(data) < 12+hash.Size() || string(data[:4]) != "DIRC" {
 		return errors.New("not an index file")
 	}
-	body, trailer := data[:len(data)-sha1.Size], data[len(data)-sha1.Size:]
+	body, trailer := data[:len(data)-hash.Size()], data[len(data)-hash.Size():]
 	// If index.skipHash is set, git writes zeros in place of the checksum.
-	if sum := sha1.Sum(body); !bytes.Equal(sum[:], trailer) && !bytes.Equal(trailer, make([]byte, sha1.Size)) {
+	if !bytes.Equal(hash.Sum(body).Bytes(), trailer) && !bytes.Equal(trailer, make([]byte, hash.Size())) {
 		return errors.New("wrong checksum")
 	}
-	p := parser{rest: body[12:], text: string(body[12:]), version: binary.BigEndian.Uint32(data[4:]), sparse: sparse}
+	p := parser{idSize: hash.Size(), rest: body[12:], text: string(body[12:]), version: binary.BigEndian.Uint32(data[4:]), sparse: sparse}
 	if p.version < 2 || p.version > 4 {
 		return fmt.Errorf("unsupported version %d", p.version)
 	}
@@ -153,6 +154,7 @@ func compareEntries(a, b *Entry) int {
 
 // parser decodes the part of an index file after the header.
 type parser struct {
+	idSize  int    // of an id in bytes
 	rest    []byte // the bytes not decoded yet
 	text    string // the whole part as a string, of which the paths are substrings
 	version uint32
@@ -166,14 +168,14 @@ var errTruncated = errors.New("truncated")
 // check rejects the entry.
 func (p *parser) entry(e *Entry) error {
 	// An entry is the stat data, the id, two bytes of flags, perhaps two more, and the path.
-	const fixed = 40 + sha1.Size + 2
+	fixed := len(e.stat) + p.idSize + 2
 	if len(p.rest) < fixed {
 		return errTruncated
 	}
 	copy(e.stat[:], p.rest)
 	e.Mode = objstore.Mode(e.word(statMode))
 	var err error
-	if e.ID, err = objstore.IDFromBytes(p.rest[40 : 40+sha1.Size]); err != nil {
+	if e.ID, err = objstore.IDFromBytes(p.rest[len(e.stat):][:p.idSize]); err != nil {
 		return err
 	}
 	flags := binary.BigEndian.Uint16(p.rest[fixed-2:])
@@ -290,15 +292,14 @@ func (x *Index) encode() []byte {
 		version = 3
 	}
 	// 112 bytes for an entry are an estimate.
-	out := make([]byte, 0, 12+len(x.Entries)*112+sha1.Size)
+	out := make([]byte, 0, 12+len(x.Entries)*112+x.Hash.Size())
 	out = append(out, "DIRC"...)
 	out = binary.BigEndian.AppendUint32(out, version)
 	out = binary.BigEndian.AppendUint32(out, uint32(len(x.Entries)))
 	for i := range x.Entries {
 		out = x.Entries[i].appendTo(out)
 	}
-	sum := sha1.Sum(out)
-	return append(out, sum[:]...)
+	return x.Hash.Sum(out).AppendTo(out)
 }
 
 // appendTo appends e to out as an index file of version 2 or 3 stores it, with the padding after its path. It

@@ -31,12 +31,12 @@ type UnwatchedFile struct {
 	Skipped bool // true for skip-worktree: then a missing file counts as unchanged
 }
 
-// SurveyOf returns the survey of data, an index file, which may be a sparse index. An entry with skip-worktree counts
+// SurveyOf returns the survey of data, an index file with ids of the hash, which may be a sparse index. An entry with skip-worktree counts
 // as unwatched only if sparseCheckout is false, because git status looks at such files in a sparse checkout. The error
 // wraps ErrUnreadable if the index is damaged or split.
-func SurveyOf(data []byte, sparseCheckout bool) (Survey, error) {
+func SurveyOf(hash objstore.Algorithm, data []byte, sparseCheckout bool) (Survey, error) {
 	var s Survey
-	err := parse(data, true, func(count uint32) { s.Entries = int(count) }, func(e *Entry) { s.add(e, sparseCheckout) })
+	err := parse(hash, data, true, func(count uint32) { s.Entries = int(count) }, func(e *Entry) { s.add(e, sparseCheckout) })
 	if err != nil {
 		return Survey{}, unreadable(err)
 	}

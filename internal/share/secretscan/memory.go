@@ -11,9 +11,8 @@ import (
 
 const (
 	memoryFile = "scanned" // the InPlace name of the file
-	// maxRemembered bounds the memory: 20 MB.
+	// maxRemembered bounds the memory: 20 or 32 MB.
 	maxRemembered = 1_000_000
-	idSize        = 20 // bytes
 )
 
 // memory has the objects that were searched and are clean, as long as the same things count as secrets. Without the file,
@@ -36,6 +35,7 @@ func openMemory(s *timeline.Store, fingerprint string) *memory {
 		return m
 	}
 	ids, ok := bytes.CutPrefix(data, m.head)
+	idSize := s.Objects().Hash().Size()
 	for ok && len(ids) >= idSize && len(m.ids) < maxRemembered {
 		if id, err := objstore.IDFromBytes(ids[:idSize]); err == nil {
 			m.ids[id] = struct{}{}

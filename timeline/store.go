@@ -211,7 +211,7 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	if err != nil {
 		return nil, Explain(err)
 	}
-	if repo := found.Repo; repo.ObjectFormat != "sha1" || repo.RefFormat != "files" {
+	if repo := found.Repo; repo.ObjectFormat != "sha1" && repo.ObjectFormat != "sha256" || repo.RefFormat != "files" {
 		return nil, fault.New(fault.UnsupportedFormat,
 			"this repository keeps %s objects, and refs in %s; this version reads sha1 objects and refs in files",
 			repo.ObjectFormat, repo.RefFormat).

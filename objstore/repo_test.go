@@ -31,9 +31,9 @@ func newRepo(t testing.TB) *repo {
 	return r
 }
 
-// testHash returns the hash of the repositories of most tests: SHA1, or SHA256 with TEST_HASH=sha256.
+// testHash returns the hash of the repositories of most tests: SHA1, or SHA256 with GIT_DEFAULT_HASH=sha256.
 func testHash() objstore.Algorithm {
-	if os.Getenv("TEST_HASH") == "sha256" {
+	if os.Getenv("GIT_DEFAULT_HASH") == "sha256" {
 		return objstore.SHA256
 	}
 	return objstore.SHA1
@@ -210,10 +210,10 @@ func (c *chain) requireAll(t testing.TB, r objstore.Reader) {
 	}
 }
 
-// What the other tests of this package check in a sha1 repository holds in a sha256 repository, too: TEST_HASH=sha256 runs all of them there. This
+// What the other tests of this package check in a sha1 repository holds in a sha256 repository, too: GIT_DEFAULT_HASH=sha256 runs all of them there. This
 // one is in every run: packs of captures, their merge, and what git packs, by names that git takes for packs.
 func TestASHA256RepositoryIsWrittenMergedAndRead(t *testing.T) {
-	t.Setenv("TEST_HASH", "sha256")
+	t.Setenv("GIT_DEFAULT_HASH", "sha256")
 	r := newRepo(t)
 	s := r.open()
 	c := newChain(40)

@@ -89,7 +89,8 @@ func New(t testing.TB, opts ...Option) *Repo {
 // Env returns the environment of this process without GIT_ and JJ_ variables, and with settings that
 // make git behave the same on every machine: HOME is home, no system or user configuration, fixed
 // author, committer and dates, UTC, and the C locale. git does not look for a repository in the folder
-// above home.
+// above home. GIT_DEFAULT_HASH and GIT_DEFAULT_REF_FORMAT stay, so that the same tests run in each kind of
+// repository.
 func Env(home string) []string {
 	set := []string{
 		"HOME=" + home,
@@ -118,7 +119,8 @@ func Env(home string) []string {
 	var env []string
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
-		if !overridden[name] && !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "JJ_") {
+		kind := name == "GIT_DEFAULT_HASH" || name == "GIT_DEFAULT_REF_FORMAT"
+		if kind || !overridden[name] && !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "JJ_") {
 			env = append(env, entry)
 		}
 	}

@@ -189,7 +189,7 @@ func TestThereIsNoWorkingCopy(t *testing.T) {
 	repo := repotest.NewKind(t, repotest.JJColocated)
 	bare := repotest.New(t, repotest.Bare, repotest.Commit)
 	history := filepath.Join(bare.Home, ".smithers", "store.git")
-	require.NoError(t, gitexec.InitBare(t.Context(), history, bare.Env))
+	require.NoError(t, gitexec.InitBare(t.Context(), history, "sha1", bare.Env))
 	for name, dir := range map[string]string{
 		"in a bare repository":      bare.Dir,
 		"inside a git directory":    filepath.Join(repo.GitDir, "objects"),

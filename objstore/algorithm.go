@@ -16,6 +16,14 @@ const (
 	SHA256 Algorithm = sha256.Size
 )
 
+// String returns git's name of the hash: "sha1" or "sha256".
+func (a Algorithm) String() string {
+	if a == SHA256 {
+		return "sha256"
+	}
+	return "sha1"
+}
+
 // Size returns the number of bytes of an id.
 func (a Algorithm) Size() int { return int(a) }
 

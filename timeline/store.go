@@ -260,7 +260,7 @@ func InitBare(ctx context.Context, dir string, env []string) (string, error) {
 	if _, err := os.Stat(filepath.Join(store, "HEAD")); err == nil {
 		return store, nil
 	}
-	if err := gitexec.InitBare(ctx, store, env); err != nil {
+	if err := gitexec.InitBare(ctx, store, "sha1", env); err != nil {
 		return "", Explain(err)
 	}
 	return store, nil

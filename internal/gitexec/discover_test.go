@@ -213,7 +213,7 @@ func TestInitBareIgnoresDefaultsOfTheUser(t *testing.T) {
 	dir := filepath.Join(repo.Home, "a", "store.git")
 	env := append(repo.Env, "GIT_DEFAULT_HASH=sha256", "GIT_DIR="+repo.GitDir)
 
-	require.NoError(t, gitexec.InitBare(t.Context(), dir, env))
+	require.NoError(t, gitexec.InitBare(t.Context(), dir, "sha1", env))
 
 	got, err := gitexec.Discover(t.Context(), dir, repo.Env)
 	require.NoError(t, err)

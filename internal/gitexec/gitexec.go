@@ -143,8 +143,8 @@ func (g *Git) process(args []string) Process {
 
 // InitBare creates a bare repository in dir, and the folders above it. The repository has sha1 objects,
 // refs in files and no hooks, whatever the defaults of git and the user are. The error is an [*Error].
-func InitBare(ctx context.Context, dir string, env []string) error {
-	env = append(PlumbingEnv(env), "GIT_DEFAULT_HASH=sha1", "GIT_DEFAULT_REF_FORMAT=files")
+func InitBare(ctx context.Context, dir, objectFormat string, env []string) error {
+	env = append(PlumbingEnv(env), "GIT_DEFAULT_HASH="+objectFormat, "GIT_DEFAULT_REF_FORMAT=files")
 	args := []string{"init", "--quiet", "--bare", "--template=", "--", dir}
 	_, _, err := Process{Env: env, Args: args}.Run(ctx)
 	return err

@@ -81,11 +81,18 @@ func (t *Transport) takeObjects(ctx context.Context, bundle io.Reader) (letGo fu
 	letGo = func() {}
 	r := bufio.NewReader(bundle)
 	// The header ends with an empty line.
+	format := "sha1"
 	for line := ""; line != "\n"; {
 		var err error
 		if line, err = r.ReadString('\n'); err != nil {
 			return letGo, fmt.Errorf("%w: the header is cut short: %w", ErrBundle, err)
 		}
+		if value, ok := strings.CutPrefix(line, "@object-format="); ok {
+			format = strings.TrimSuffix(value, "\n")
+		}
+	}
+	if format != t.opts.Repo.ObjectFormat {
+		return letGo, t.otherHash(nil)
 	}
 	strict := "--strict"
 	if exceptions := t.fsckExceptions(); len(exceptions) > 0 {

@@ -23,6 +23,33 @@ var ErrBundle = errors.New("bad bundle")
 // objects.
 var ErrUnsound = errors.New("unsound objects")
 
+// HashError means that the other repository, or a bundle, names objects by another hash than this repository. No object was sent or
+// stored.
+type HashError struct{ Here, There string } // object formats: "sha1" or "sha256"
+
+// Error returns a message with both hashes.
+func (e *HashError) Error() string {
+	return "this repository has " + e.Here + " objects, and the other side has " + e.There + " objects"
+}
+
+// Unwrap returns ErrRemote: the remote cannot be used.
+func (e *HashError) Unwrap() error { return ErrRemote }
+
+// otherHash returns a HashError, to which err is added if err is not nil.
+func (t *Transport) otherHash(err error) error {
+	out := &HashError{Here: t.opts.Repo.ObjectFormat, There: "sha256"}
+	if out.Here == out.There {
+		out.There = "sha1"
+	}
+	if err == nil {
+		return out
+	}
+	return fmt.Errorf("%w: %w", out, err)
+}
+
+// ofHashes holds parts of git's messages about a remote with another hash.
+var ofHashes = []string{"does not support this repository's hash algorithm", "mismatched algorithms:"}
+
 // ofObjects holds parts of git's messages about damaged or malformed received objects.
 var ofObjects = []string{"fsck error", "error in object", "bad object"}
 
@@ -78,6 +105,14 @@ func classify(ctx context.Context, err error) error {
 	default:
 		return err
 	}
+}
+
+// classify is the function classify, which adds a [HashError] if the remote has another hash.
+func (t *Transport) classify(ctx context.Context, err error) error {
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && saysAny(failed.Stderr, ofHashes) {
+		return t.otherHash(err)
+	}
+	return classify(ctx, err)
 }
 
 // saysAny reports whether said, a message of git, contains at least one of the texts in all.

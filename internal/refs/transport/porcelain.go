@@ -63,6 +63,7 @@ func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, 
 	case p.atomic && strings.Contains(failed.Stderr, "does not support --atomic"):
 		p.atomic = false
 		return p.push(ctx, chunk)
+	case saysAny(failed.Stderr, ofHashes):
 	case isUnsent(failed.Stderr):
 		// The remote reports a bad pack, but the cause is in this repository.
 		if reason := unreadable(failed.Stderr); reason != "" {
@@ -78,7 +79,7 @@ func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, 
 	case saysAny(failed.Stderr, refusedAll):
 		return allOf(chunk, answer{declined, cmp.Or(said, withoutSecrets(withoutProgress(failed.Stderr)))}), nil
 	}
-	return nil, classify(ctx, err)
+	return nil, p.t.classify(ctx, err)
 }
 
 // refusedAll holds parts of messages that end a push without a result for any ref: a message of a

@@ -18,7 +18,7 @@ const manyMoves = 20
 // not push alike from there: a shallow or partial clone knows of its gaps by its own files. The caller removes the folder.
 func (t *Transport) scratchDir(ctx context.Context) (string, error) {
 	repo := t.opts.Repo
-	if _, err := os.Stat(filepath.Join(repo.CommonDir, "shallow")); err == nil || repo.Config.IsPartial() || repo.ObjectFormat != "sha1" || strings.ContainsAny(repo.CommonDir, "\n\"") {
+	if _, err := os.Stat(filepath.Join(repo.CommonDir, "shallow")); err == nil || repo.Config.IsPartial() || strings.ContainsAny(repo.CommonDir, "\n\"") {
 		return "", nil
 	}
 	config, err := t.run(ctx, t.process([]string{"config", "--list", "-z"}, nil))
@@ -73,7 +73,7 @@ func configText(list string) string {
 	for entry := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
 		key, value, valued := strings.Cut(entry, "\n")
 		section, rest, _ := strings.Cut(key, ".")
-		if key == "" || section == "include" || section == "includeif" || section == "extensions" || key == "core.worktree" || key == "core.bare" {
+		if key == "" || section == "include" || section == "includeif" || section == "extensions" && rest != "objectformat" || key == "core.worktree" || key == "core.bare" {
 			continue
 		}
 		name := rest

@@ -54,7 +54,7 @@ func (t *Transport) process(args, settings []string) gitexec.Process {
 // run runs the git command process and returns its standard output. The error is that of classify.
 func (t *Transport) run(ctx context.Context, process gitexec.Process) (stdout []byte, err error) {
 	stdout, _, err = process.Run(ctx)
-	return stdout, classify(ctx, err)
+	return stdout, t.classify(ctx, err)
 }
 
 // progress returns git's option to print progress if Options.Talk is set, and otherwise the option to print none.

@@ -218,6 +218,11 @@ func (p Place) Shown() string {
 // Explain returns remote_failed with hints if err is an error of git's transport to or from the place. Otherwise
 // it returns timeline.Explain(err).
 func (p Place) Explain(err error) error {
+	if other, ok := errors.AsType[*transport.HashError](err); ok {
+		return fault.New(fault.UnsupportedFormat, "this repository has %s objects, and %s has %s objects: runs cannot move between them",
+			other.Here, p.Shown(), other.There).
+			Hint("use a repository with the same hash on both sides: `git init --object-format=%s`", other.Here)
+	}
 	if !errors.Is(err, transport.ErrRemote) {
 		return timeline.Explain(err)
 	}

@@ -86,7 +86,7 @@ func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	if err := gitexec.InitBare(ctx, scratch, a.store.Env()); err != nil {
+	if err := gitexec.InitBare(ctx, scratch, a.git.repo.ObjectFormat, a.store.Env()); err != nil {
 		return err
 	}
 	// The temporary repository uses this repository's remote, credentials and proxies.
@@ -96,7 +96,7 @@ func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.
 	}
 	repo := gitexec.Repo{
 		GitDir: scratch, CommonDir: scratch, WorkTree: cmp.Or(a.git.repo.WorkTree, a.git.repo.GitDir),
-		ObjectFormat: "sha1", RefFormat: "files",
+		ObjectFormat: a.git.repo.ObjectFormat, RefFormat: "files",
 	}
 	name := refs.TipsFolder + path.Base(string(item.Name))
 	over := transport.New(transport.Options{Repo: repo, Env: a.store.Env()})

@@ -77,6 +77,7 @@ func crowdedRepo(b *testing.B, runs, frames int) (dir string, env []string) {
 func crowd(b *testing.B, dir string, runs, frames int, sealed bool) {
 	b.Helper()
 	store, err := objstore.Open(objstore.Options{
+		Hash:       objstore.AlgorithmOf(repotest.ObjectFormat()),
 		ObjectsDir: filepath.Join(dir, ".git/objects"), TempDir: filepath.Join(dir, ".git/smithers/tmp"), Fsync: objstore.Relaxed,
 	})
 	require.NoError(b, err)

@@ -43,6 +43,7 @@ func capturedAs(t testing.TB, repo *repotest.Repo) snapshot.VCS {
 func store(t testing.TB, repo *repotest.Repo, c *jjbridge.CapturedFiles) {
 	t.Helper()
 	s, err := objstore.Open(objstore.Options{
+		Hash:       objstore.AlgorithmOf(repotest.ObjectFormat()),
 		ObjectsDir: filepath.Join(repo.GitDir, "objects"), TempDir: filepath.Join(repo.GitDir, "smithers", "tmp"),
 	})
 	require.NoError(t, err)
@@ -272,7 +273,7 @@ func TestACaptureBeforeTheFirstCommit(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t)
 	empty := capturedAs(t, repo)
-	assert.Equal(t, objstore.SHA1.ID(objstore.Tree, nil), empty.Tree)
+	assert.True(t, empty.Tree.IsEmptyTree())
 	repo.Write("first", "1\n")
 	v := capturedAs(t, repo)
 	assert.Equal(t, expected(t, repo), v.Tree.String())

@@ -308,6 +308,7 @@ func TestACaptureByAnOpenStoreMissesWhatGitHasPruned(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	repo.Write("new", "1\n")
 	open, err := objstore.Open(objstore.Options{
+		Hash:       objstore.AlgorithmOf(repotest.ObjectFormat()),
 		ObjectsDir: filepath.Join(repo.GitDir, "objects"), TempDir: filepath.Join(repo.GitDir, "smithers", "tmp"),
 	})
 	require.NoError(t, err)

@@ -49,7 +49,7 @@ func TestLocateFindsEveryKindFromTheTopAndFromBelow(t *testing.T) {
 			assert.Equal(t, repo.Dir, w.Repo.WorkTree)
 			assert.Equal(t, repo.GitDir, w.Repo.CommonDir)
 			assert.Equal(t, gitDir, w.Repo.GitDir)
-			assert.Equal(t, "sha1", w.Repo.ObjectFormat)
+			assert.Equal(t, repotest.ObjectFormat(), w.Repo.ObjectFormat)
 			assert.NotEmpty(t, w.Repo.Config)
 			assert.True(t, jjbridge.IsRepo(dir))
 		}

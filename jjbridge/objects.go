@@ -19,12 +19,7 @@ func openObjects(repo gitexec.Repo, dir string) (*objstore.Store, error) {
 }
 
 // algorithm returns the hash with which a repository names its objects.
-func algorithm(repo gitexec.Repo) objstore.Algorithm {
-	if repo.ObjectFormat == "sha256" {
-		return objstore.SHA256
-	}
-	return objstore.SHA1
-}
+func algorithm(repo gitexec.Repo) objstore.Algorithm { return objstore.AlgorithmOf(repo.ObjectFormat) }
 
 // withObjects calls f with an object store of repo and returns f's error. If store is not nil, f gets store,
 // which stays open. Otherwise withObjects opens an object store, and closes it after the call.

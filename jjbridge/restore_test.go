@@ -51,6 +51,7 @@ func (c *copyOf) captured() *jjbridge.CapturedFiles {
 func (c *copyOf) keep(captured *jjbridge.CapturedFiles) {
 	c.t.Helper()
 	store, err := objstore.Open(objstore.Options{
+		Hash:       objstore.AlgorithmOf(repotest.ObjectFormat()),
 		ObjectsDir: filepath.Join(c.Workspace.Repo.CommonDir, "objects"),
 		TempDir:    filepath.Join(c.Workspace.Repo.CommonDir, "smithers", "tmp"),
 	})

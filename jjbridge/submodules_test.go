@@ -2,6 +2,7 @@ package jjbridge_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -98,7 +99,7 @@ func TestSubmodulesWithWorkInThemAreNotMoved(t *testing.T) {
 func TestASubmoduleWithoutTheCommitIsNotMoved(t *testing.T) {
 	t.Parallel()
 	c, _, second := withSubmodule(t, repotest.Git)
-	absent := "1234567890123456789012345678901234567890"
+	absent := strings.Repeat("12", len(c.Git("rev-parse", "HEAD"))/2)
 	want, err := objstore.ParseID(c.GitInput("160000 commit "+absent+"\tsub\n", "mktree", "--missing"))
 	require.NoError(t, err)
 	c.refused(want, "sub", "no commit "+absent)

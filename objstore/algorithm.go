@@ -16,6 +16,14 @@ const (
 	SHA256 Algorithm = sha256.Size
 )
 
+// AlgorithmOf returns the hash with git's name format, "sha1" or "sha256". For any other name it returns SHA1.
+func AlgorithmOf(format string) Algorithm {
+	if format == SHA256.String() {
+		return SHA256
+	}
+	return SHA1
+}
+
 // String returns git's name of the hash: "sha1" or "sha256".
 func (a Algorithm) String() string {
 	if a == SHA256 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -76,7 +77,7 @@ func TestNativeReplacesItsChildNowAndThen(t *testing.T) {
 func TestNativeSaysWhyGitRefused(t *testing.T) {
 	t.Parallel()
 	repo := refstest.New(t)
-	missing := refstest.ID(t, "1111111111111111111111111111111111111111")
+	missing := refstest.ID(t, strings.Repeat("1", 2*refstest.Objects(t, repo, 1)[0].Algorithm().Size()))
 	tip := refstest.Tip(t, "run")
 	db := refstest.Open(t, repo, func(o *refs.Options) { o.NativeOnly = true })
 	err := db.Apply(t.Context(), refs.Update{Name: tip, New: missing})

@@ -30,8 +30,22 @@ var update = flag.Bool("update", false, "rewrite the ids and objects in testdata
 // ownAfterAnother is the vector of a file whose frame has an event of its own after the lines.
 const ownAfterAnother = `{"seq":3,"timestampMs":1,"type":"A"}` + "\n"
 
-func vectorFile(name string) string {
-	return filepath.Join("..", "testdata", "vectors", name+".txtar")
+func vectorFile(hash objstore.Algorithm, name string) string {
+	folder := filepath.Join("..", "testdata", "vectors")
+	if hash == objstore.SHA256 {
+		folder = filepath.Join(folder, "sha256")
+	}
+	return filepath.Join(folder, name+".txtar")
+}
+
+// eachHash runs a test with the vectors of each hash.
+func eachHash(t *testing.T, test func(*testing.T, objstore.Algorithm)) {
+	for _, hash := range []objstore.Algorithm{objstore.SHA1, objstore.SHA256} {
+		t.Run(hash.String(), func(t *testing.T) {
+			t.Parallel()
+			test(t, hash)
+		})
+	}
 }
 
 // TestFileVectors runs every file of the vectors through what reads it. The first
@@ -39,6 +53,10 @@ func vectorFile(name string) string {
 // id that the archive's ids give.
 func TestFileVectors(t *testing.T) {
 	t.Parallel()
+	eachHash(t, testFileVectors)
+}
+
+func testFileVectors(t *testing.T, hash objstore.Algorithm) {
 	for _, tc := range []struct {
 		name string
 		kind objstore.Kind
@@ -76,9 +94,9 @@ func TestFileVectors(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			archive, err := txtar.ParseFile(vectorFile(tc.name))
+			archive, err := txtar.ParseFile(vectorFile(hash, tc.name))
 			require.NoError(t, err)
-			m := new(objstoretest.Memory)
+			m := &objstoretest.Memory{Algorithm: hash}
 			var ids strings.Builder
 			for _, f := range archive.Files {
 				if f.Name == "ids" {
@@ -94,7 +112,7 @@ func TestFileVectors(t *testing.T) {
 				if !found {
 					continue
 				}
-				err := tc.read(t, m, objstore.SHA1.ID(tc.kind, f.Data), f.Data)
+				err := tc.read(t, m, hash.ID(tc.kind, f.Data), f.Data)
 				switch expect {
 				case "ok":
 					assert.NoError(t, err, f.Name)
@@ -110,7 +128,7 @@ func TestFileVectors(t *testing.T) {
 					assert.Fail(t, "unknown expectation", f.Name)
 				}
 			}
-			compareFile(t, vectorFile(tc.name), archive, "ids", ids.String())
+			compareFile(t, vectorFile(hash, tc.name), archive, "ids", ids.String())
 		})
 	}
 }
@@ -233,7 +251,11 @@ func (r *recorder) Add(kind objstore.Kind, data []byte) objstore.ID {
 // both must be the same objects.
 func TestHistoryVector(t *testing.T) {
 	t.Parallel()
-	written := &recorder{seen: make(map[objstore.ID]bool)}
+	eachHash(t, testHistoryVector)
+}
+
+func testHistoryVector(t *testing.T, hash objstore.Algorithm) {
+	written := &recorder{Memory: objstoretest.Memory{Algorithm: hash}, seen: make(map[objstore.ID]bool)}
 	entries := referenceHistory(t, written)
 	var summary strings.Builder
 	for _, e := range entries {
@@ -243,7 +265,7 @@ func TestHistoryVector(t *testing.T) {
 		}
 		fmt.Fprintf(&summary, "%v %s %s %v\n", e.ID, e.Run, frame, e.ContentHash)
 	}
-	archive, err := txtar.ParseFile(vectorFile("history"))
+	archive, err := txtar.ParseFile(vectorFile(hash, "history"))
 	require.NoError(t, err)
 	if *update {
 		archive.Files = []txtar.File{{Name: "entries", Data: []byte(summary.String())}}
@@ -252,13 +274,13 @@ func TestHistoryVector(t *testing.T) {
 			require.NoError(t, err)
 			archive.Files = append(archive.Files, objectFile(t, id, kind, data))
 		}
-		require.NoError(t, os.WriteFile(vectorFile("history"), txtar.Format(archive), 0o644))
+		require.NoError(t, os.WriteFile(vectorFile(hash, "history"), txtar.Format(archive), 0o644))
 	}
 	require.Equal(t, "entries", archive.Files[0].Name)
 	assert.Equal(t, string(archive.Files[0].Data), summary.String())
 	require.Len(t, archive.Files[1:], len(written.order))
 
-	read := new(objstoretest.Memory)
+	read := &objstoretest.Memory{Algorithm: hash}
 	for i, f := range archive.Files[1:] {
 		kind, data := parseObject(t, f)
 		id := read.Add(kind, data)
@@ -342,6 +364,7 @@ func addFiles(w objstore.Writer) objstore.ID {
 // came after frame 1, and another entry of the first fork, in which an engine keeps what it needs.
 func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	t.Helper()
+	commit := strings.Repeat("0123456789abcdef", 4)[:2*objstore.HashOf(w).Size()]
 	rendered := func(state string) json.RawMessage {
 		return json.RawMessage(element("smithers:workflow", `"name":"triage"`,
 			element("smithers:task", `"id":"analyze","state":"`+state+`"`, text("Read the ticket and say what it is about.")),
@@ -354,11 +377,11 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	waiting := check
 	waiting.State, waiting.LastAttempt = snapshot.NodeWaitingApproval, new(1)
 	captured := &snapshot.VCS{
-		Type: snapshot.VCSGit, CommitID: "0123456789abcdef0123456789abcdef01234567", Branch: "main",
-		Tree: addFiles(new(objstoretest.Memory)), Scope: snapshot.ScopeAll,
+		Type: snapshot.VCSGit, CommitID: commit, Branch: "main",
+		Tree: addFiles(&objstoretest.Memory{Algorithm: objstore.HashOf(w)}), Scope: snapshot.ScopeAll,
 		LeftOut: []snapshot.LeftOut{{Path: "video\xff.mp4", Reason: snapshot.LeftTooLarge, Bytes: 1 << 30}},
 		Worktrees: []snapshot.Worktree{{Name: "check it", VCS: snapshot.VCS{
-			Type: snapshot.VCSGit, Root: ".worktrees/check", Tree: objstore.SHA1.ID(objstore.Tree, nil), Scope: snapshot.ScopeAll,
+			Type: snapshot.VCSGit, Root: ".worktrees/check", Tree: objstore.HashOf(w).EmptyTree(), Scope: snapshot.ScopeAll,
 		}}},
 	}
 	attempt := snapshot.Attempt{
@@ -380,12 +403,12 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 			Rendered: rendered("pending"),
 			Silent:   true,
 		},
-		Subject: "started triage", Base: objstore.SHA1.ID(objstore.Commit, []byte("of the user's")),
+		Subject: "started triage", Base: objstore.HashOf(w).ID(objstore.Commit, []byte("of the user's")),
 		Events: []snapshot.Event{{Type: "RunStarted", AtMs: someTime}},
 		Run: func(r *snapshot.Run) {
-			*r = snapshot.Run{ID: "Triage:1", Workflow: "triage", WorkflowPath: "flows/triage.yaml", Status: snapshot.RunRunning, CreatedAtMs: someTime, StartedAtMs: new(someTime), VCSType: snapshot.VCSGit, VCSRevision: "0123456789abcdef0123456789abcdef01234567"}
+			*r = snapshot.Run{ID: "Triage:1", Workflow: "triage", WorkflowPath: "flows/triage.yaml", Status: snapshot.RunRunning, CreatedAtMs: someTime, StartedAtMs: new(someTime), VCSType: snapshot.VCSGit, VCSRevision: commit}
 		},
-		VCS:      &snapshot.VCS{Type: snapshot.VCSGit, CommitID: "0123456789abcdef0123456789abcdef01234567", Branch: "main"},
+		VCS:      &snapshot.VCS{Type: snapshot.VCSGit, CommitID: commit, Branch: "main"},
 		Workflow: &snapshot.Workflow{Definition: []byte("name: triage\n"), Schemas: map[string]json.RawMessage{"analysis": json.RawMessage(`{"type":"object"}`), "v.1": json.RawMessage(`true`)}},
 	})
 	parent := add(first, snapshot.Draft{

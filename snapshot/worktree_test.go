@@ -90,22 +90,22 @@ func TestTheCapturedTreeHangsInTheEntry(t *testing.T) {
 func TestAnEmptyWorkingCopyIsCaptured(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Bare)
-	store, err := objstore.Open(objstore.Options{ObjectsDir: repo.GitDir + "/objects", TempDir: repo.GitDir + "/smithers/tmp"})
+	store, err := objstore.Open(objstore.Options{Hash: objstore.AlgorithmOf(repotest.ObjectFormat()), ObjectsDir: repo.GitDir + "/objects", TempDir: repo.GitDir + "/smithers/tmp"})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, store.Close()) }()
 	batch := store.Begin()
 	e, err := snapshot.Append(batch, nil, nil, snapshot.Draft{
-		Frame: &snapshot.FrameDraft{Silent: true}, VCS: capturedVCS(objstore.SHA1.ID(objstore.Tree, nil)), Subject: "started",
+		Frame: &snapshot.FrameDraft{Silent: true}, VCS: capturedVCS(store.Hash().EmptyTree()), Subject: "started",
 		Run: func(r *snapshot.Run) { r.ID, r.Status = "run", snapshot.RunRunning },
 	})
 	require.NoError(t, err)
 	require.NoError(t, batch.Commit(t.Context(), nil))
 	repo.Git("update-ref", "refs/smithers/_tip/run", e.ID.String())
 	repo.Git("fsck", "--strict")
-	assert.Contains(t, repo.Git("ls-tree", e.ID.String()), "4b825dc642cb6eb9a060e54bf8d69288fbee4904\tworktree")
+	assert.Contains(t, repo.Git("ls-tree", e.ID.String()), store.Hash().EmptyTree().String()+"\tworktree")
 	read, err := snapshot.ReadEntry(store, e.ID)
 	require.NoError(t, err)
-	assert.Equal(t, objstore.SHA1.ID(objstore.Tree, nil), vcsOf(t, read).Tree)
+	assert.Equal(t, store.Hash().EmptyTree(), vcsOf(t, read).Tree)
 }
 
 func TestTheWorktreesOfTasksHangUnderTheirEscapedNames(t *testing.T) {

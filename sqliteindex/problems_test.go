@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -53,7 +54,7 @@ func TestAnUnreadableRunDoesNotBlockTheOthers(t *testing.T) {
 		{"an object of it is missing", func(t *testing.T, w *world, _ *snapshot.Entry) {
 			t.Helper()
 			w.Damaged()
-			missing := objstore.SHA1.ID(objstore.Commit, []byte("missing"))
+			missing := objstore.AlgorithmOf(repotest.ObjectFormat()).ID(objstore.Commit, []byte("missing"))
 			path := filepath.Join(w.GitDir, "refs", "smithers", "_tip", "bad")
 			writeFile(t, path, missing.String()+"\n")
 		}, objstore.ErrNotFound},

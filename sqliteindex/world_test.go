@@ -125,6 +125,7 @@ func newWorld(tb testing.TB) *world {
 
 func openWorld(gitDir string) (*world, error) {
 	objects, err := objstore.Open(objstore.Options{
+		Hash:       objstore.AlgorithmOf(repotest.ObjectFormat()),
 		ObjectsDir: filepath.Join(gitDir, "objects"),
 		TempDir:    filepath.Join(gitDir, "smithers", "tmp"),
 		Fsync:      objstore.Relaxed,
@@ -133,7 +134,7 @@ func openWorld(gitDir string) (*world, error) {
 		return nil, err
 	}
 	db, err := refs.Open(refs.Options{Repo: gitexec.Repo{
-		GitDir: gitDir, CommonDir: gitDir, ObjectFormat: "sha1", RefFormat: "files",
+		GitDir: gitDir, CommonDir: gitDir, ObjectFormat: repotest.ObjectFormat(), RefFormat: "files",
 	}})
 	if err != nil {
 		return nil, errors.Join(err, objects.Close())

@@ -70,7 +70,7 @@ func (s *spoiled) entries(t *testing.T, pack string) []packEntry {
 	var entries []packEntry
 	for line := range strings.Lines(s.repo.Git("verify-pack", "-v", pack+".idx")) {
 		fields := strings.Fields(line)
-		if len(fields) != 5 || len(fields[0]) != 40 {
+		if len(fields) != 5 || len(fields[0]) < 40 {
 			continue
 		}
 		size, err1 := strconv.ParseInt(fields[3], 10, 64)

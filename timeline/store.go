@@ -109,12 +109,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if set.Fsync {
 		policy = objstore.Durable
 	}
-	hash := objstore.SHA1
-	if repo.ObjectFormat == "sha256" {
-		hash = objstore.SHA256
-	}
 	objects, err := objstore.Open(objstore.Options{
-		Hash:       hash,
+		Hash:       objstore.AlgorithmOf(repo.ObjectFormat),
 		ObjectsDir: filepath.Join(repo.CommonDir, "objects"),
 		TempDir:    filepath.Join(private, "tmp"),
 		Fsync:      policy,

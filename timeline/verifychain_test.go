@@ -109,7 +109,7 @@ func (f forger) collection(key, value string) string {
 	f.t.Helper()
 	empty, err := page.Open(nil, objstore.ID{})
 	require.NoError(f.t, err)
-	c, err := empty.Edit(&looseWriter{repo: f.Repo}, []page.Change{{Key: key, Value: []byte(value)}})
+	c, err := empty.Edit(&looseWriter{Memory: objstoretest.Memory{Algorithm: objstore.AlgorithmOf(repotest.ObjectFormat())}, repo: f.Repo}, []page.Change{{Key: key, Value: []byte(value)}})
 	require.NoError(f.t, err)
 	return c.ID().String()
 }

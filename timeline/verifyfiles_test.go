@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -125,7 +126,7 @@ func TestSubmodulesAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	tree := repo.GitInput("160000 commit 0123456789012345678901234567890123456789\tlib\n", "mktree", "--missing")
+	tree := repo.GitInput("160000 commit "+strings.Repeat("12", len(repo.Git("rev-parse", "HEAD"))/2)+"\tlib\n", "mktree", "--missing")
 	require.NoError(t, triage(t, s, "one").Append(t.Context(), captured(t, tree)))
 	assert.Empty(t, problems(t, repo))
 }
@@ -160,7 +161,7 @@ func TestADraftWithFilesIsAppendedAgainAfterAConflict(t *testing.T) {
 	}
 	draft := snapshot.Draft{
 		Frame:   &snapshot.FrameDraft{},
-		VCS:     &snapshot.VCS{Type: snapshot.VCSGit, Tree: add(new(objstoretest.Memory)), Scope: snapshot.ScopeAll},
+		VCS:     &snapshot.VCS{Type: snapshot.VCSGit, Tree: add(&objstoretest.Memory{Algorithm: s.Objects().Hash()}), Scope: snapshot.ScopeAll},
 		Objects: func(w objstore.Writer) error { calls++; add(w); return nil },
 	}
 	assert.Equal(t, fault.Conflict, fault.CodeOf(second.Append(t.Context(), draft)))

@@ -177,6 +177,7 @@ func failedWorld(t *testing.T) *pageDesk {
 
 func TestThePageOfAFailedRun(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsSHA1(t)
 	d := failedWorld(t)
 	for _, columns := range []int{60, 80, 120} {
 		t.Run(strconv.Itoa(columns), func(t *testing.T) {
@@ -232,6 +233,7 @@ func TestThePageOfAFailedRun(t *testing.T) {
 
 func TestThePageOfAWaitingRunSaysHowToAnswer(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsSHA1(t)
 	d := newPageDesk(t)
 	d.repo.Write("flow.yaml", `name: release
 tasks:
@@ -429,6 +431,7 @@ func TestAPageSaysWhatCannotBeRead(t *testing.T) {
 // The page of a session has its turns; calls that failed or changed files have lines of their own.
 func TestThePageOfASession(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsSHA1(t)
 	d := newPageDesk(t)
 	transcript := filepath.Join(d.repo.Dir, ".git", "t")
 	var said []string

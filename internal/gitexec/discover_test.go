@@ -55,7 +55,7 @@ func TestDiscoverFindsWhatGitWouldUse(t *testing.T) {
 			assert.Equal(t, tt.gitDir, got.GitDir)
 			assert.Equal(t, tt.commonDir, got.CommonDir)
 			assert.Equal(t, tt.workTree, got.WorkTree)
-			assert.Equal(t, "sha1", got.ObjectFormat)
+			assert.Equal(t, repotest.ObjectFormat(), got.ObjectFormat)
 			assert.Equal(t, "files", got.RefFormat)
 		})
 	}

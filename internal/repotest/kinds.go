@@ -71,6 +71,9 @@ func NewKind(t testing.TB, kind Kind) *Repo {
 		r.JJ("new", "--quiet", "main")
 	case JJ, JJSecondary:
 		r.useJJ()
+		if ObjectFormat() != "sha1" {
+			t.Skip("jj git init makes sha1 repositories")
+		}
 		first := filepath.Join(base, "jj")
 		r.jjIn(base, "git", "init", "--quiet", "--no-colocate", first)
 		origin := r.Dir

@@ -127,6 +127,17 @@ func Env(home string) []string {
 	return slices.Clip(append(env, set...)) // clipped, because tests append to it side by side
 }
 
+// ObjectFormat returns the hash of the repositories that New makes: "sha1" or "sha256".
+func ObjectFormat() string { return cmp.Or(os.Getenv("GIT_DEFAULT_HASH"), "sha1") }
+
+// NeedsSHA1 skips a test that has ids of sha1 objects in what it reads or expects, if New makes other repositories.
+func NeedsSHA1(t testing.TB) {
+	t.Helper()
+	if ObjectFormat() != "sha1" {
+		t.Skip("the test has ids of sha1 objects")
+	}
+}
+
 // Git runs git in Dir and returns its standard output without the last line feed. A failure of git ends
 // the test.
 func (r *Repo) Git(args ...string) string {

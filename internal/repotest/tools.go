@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,14 +12,27 @@ import (
 )
 
 // LookJJ returns the path of the jj to test with: the jj of `make tools`, or otherwise the jj on PATH.
-// If there is no jj, it skips the test, or fails the test if CI=true.
+// If there is no jj, it skips the test, or fails the test if CI=true. It skips the test if jj does not read the repositories that New
+// makes: before 0.46, jj reads sha1 objects only.
 func LookJJ(t testing.TB) string {
 	t.Helper()
 	if path := FindJJ(); path != "" {
+		if ObjectFormat() != "sha1" && jjVersion(path) < 46 {
+			t.Skip("jj before 0.46 reads sha1 objects only")
+		}
 		return path
 	}
 	missing(t, "there is no jj", "make tools")
 	return ""
+}
+
+// jjVersion returns the second number of the version of the jj at path, whose first number is 0; 0 if jj does not print its version.
+func jjVersion(path string) (minor int) {
+	out, err := exec.Command(path, "--version").Output()
+	if _, scanned := fmt.Sscanf(string(out), "jj 0.%d.", &minor); err != nil || scanned != nil {
+		return 0
+	}
+	return minor
 }
 
 // FindJJ returns the path of the jj that LookJJ returns, or "" if there is no jj.

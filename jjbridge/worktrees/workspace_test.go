@@ -36,6 +36,7 @@ func capture(t testing.TB, repo *repotest.Repo, opts jjbridge.CaptureOptions) sn
 func store(t testing.TB, repo *repotest.Repo, c *jjbridge.CapturedFiles) {
 	t.Helper()
 	s, err := objstore.Open(objstore.Options{
+		Hash:       objstore.AlgorithmOf(repotest.ObjectFormat()),
 		ObjectsDir: filepath.Join(repo.GitDir, "objects"), TempDir: filepath.Join(repo.GitDir, "smithers", "tmp"),
 	})
 	require.NoError(t, err)

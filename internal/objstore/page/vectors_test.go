@@ -19,12 +19,21 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-var update = flag.Bool("update", false, "write testdata/vectors/pages.txtar anew")
+var update = flag.Bool("update", false, "write the pages.txtar of testdata/vectors anew")
 
 // The vectors are part of the format: a change here is another format.
 func TestVectors(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("..", "..", "..", "testdata", "vectors", "pages.txtar")
+	for _, hash := range []objstore.Algorithm{objstore.SHA1, objstore.SHA256} {
+		t.Run(hash.String(), func(t *testing.T) {
+			t.Parallel()
+			testVectors(t, hash)
+		})
+	}
+}
+
+func testVectors(t *testing.T, hash objstore.Algorithm) {
+	path := filepath.Join("..", "..", "..", "testdata", "vectors", map[objstore.Algorithm]string{objstore.SHA256: "sha256"}[hash], "pages.txtar")
 	archive, err := txtar.ParseFile(path)
 	require.NoError(t, err)
 	written := &txtar.Archive{Comment: archive.Comment}
@@ -33,7 +42,7 @@ func TestVectors(t *testing.T) {
 		if !ok {
 			continue
 		}
-		var store objstoretest.Memory
+		store := objstoretest.Memory{Algorithm: hash}
 		c := build(t, &store, vectorRows(t, string(f.Data)))
 		verified(t, &store, c)
 		written.Files = append(written.Files, f, txtar.File{Name: name + "/objects", Data: listing(t, &store, c)})

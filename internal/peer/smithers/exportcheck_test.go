@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/peer/smithers"
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -36,6 +37,7 @@ func (w *world) assertOlder(run, imported string) {
 
 func TestARunThatAnEarlierVersionImportedIsExportedOnceItIsImportedAgain(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsSHA1(t)
 	w := earlierImport(t)
 	_, err := w.store.Fork(t.Context(), timeline.ForkRequest{From: "run-a:7", RunID: "before"})
 	require.NoError(t, err)

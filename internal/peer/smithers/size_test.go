@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
 )
 
 // An imported run takes what its frames change, and each frame some hundred bytes. The databases here are
@@ -15,6 +17,7 @@ import (
 // engine's loop shows.
 func TestAnImportTakesAFractionOfItsDatabase(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsSHA1(t)
 	for fixture, most := range map[string]float64{gitFixture: 0.11, jjFixture: 0.08} {
 		h := newHome(t)
 		before := packed(t, h)

@@ -214,7 +214,7 @@ func TestALockThatStaysOnTheServerRefusesItsRefAlone(t *testing.T) {
 func TestAnObjectThatIsMissingHereIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
-	missing := tip(t, "run", refstest.ID(t, strings.Repeat("1", 40)))
+	missing := tip(t, "run", refstest.ID(t, strings.Repeat("1", 2*w.commits[0].Algorithm().Size())))
 
 	outcomes, err := open(t, w.Repo, nil).Push(t.Context(), "origin", []transport.Move{missing})
 

@@ -221,7 +221,7 @@ func (p Place) Explain(err error) error {
 	if other, ok := errors.AsType[*transport.HashError](err); ok {
 		return fault.New(fault.UnsupportedFormat, "this repository has %s objects, and %s has %s objects: runs cannot move between them",
 			other.Here, p.Shown(), other.There).
-			Hint("use a repository with the same hash on both sides: `git init --object-format=%s`", other.Here)
+			Hint("use a repository with %s objects on both sides", other.Here)
 	}
 	if !errors.Is(err, transport.ErrRemote) {
 		return timeline.Explain(err)

@@ -121,7 +121,7 @@ func TestACommitThatIsNotHereIsARevisionWithoutFiles(t *testing.T) {
 func TestACommitWhoseFoldersArePrunedHasNoFiles(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
-	missing := strings.Repeat("2", 40)
+	missing := strings.Repeat("2", len(repo.Git("rev-parse", "HEAD")))
 	tree := repo.GitInput("040000 tree "+missing+"\tfolder\n", "mktree", "--missing")
 	commit := repo.Git("commit-tree", "-m", "half", tree)
 	assert.Equal(t, &snapshot.VCS{Type: "git", CommitID: commit}, copiesOf(t, repo).At("git", commit))

@@ -83,6 +83,8 @@ func condition(name string) (bool, error) {
 	switch name {
 	case "race":
 		return raced, nil
+	case "sha1":
+		return repotest.ObjectFormat() == "sha1", nil
 	case "soak":
 		return repotest.Soaks(), nil
 	case "git-completion":
@@ -100,7 +102,11 @@ func condition(name string) (bool, error) {
 	default:
 		return false, fmt.Errorf("unknown condition %q", name)
 	}
-	found := repotest.FindJJ() != ""
+	jj := repotest.FindJJ()
+	if jj != "" && !repotest.JJReads(jj) {
+		return false, nil
+	}
+	found := jj != ""
 	if !found && os.Getenv("CI") == "true" {
 		return false, errors.New("there is no jj: run `make tools`")
 	}

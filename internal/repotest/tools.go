@@ -12,19 +12,22 @@ import (
 )
 
 // LookJJ returns the path of the jj to test with: the jj of `make tools`, or otherwise the jj on PATH.
-// If there is no jj, it skips the test, or fails the test if CI=true. It skips the test if jj does not read the repositories that New
-// makes: before 0.46, jj reads sha1 objects only.
+// If there is no jj, it skips the test, or fails the test if CI=true. It skips the test if jj
+// does not read the repositories that New makes.
 func LookJJ(t testing.TB) string {
 	t.Helper()
 	if path := FindJJ(); path != "" {
-		if ObjectFormat() != "sha1" && jjVersion(path) < 46 {
-			t.Skip("jj before 0.46 reads sha1 objects only")
+		if !JJReads(path) {
+			t.Skip("this jj does not read such repositories")
 		}
 		return path
 	}
 	missing(t, "there is no jj", "make tools")
 	return ""
 }
+
+// JJReads reports whether the jj at path reads the repositories that New makes. jj before 0.46 reads sha1 objects only.
+func JJReads(path string) bool { return ObjectFormat() == "sha1" || jjVersion(path) >= 46 }
 
 // jjVersion returns the second number of the version of the jj at path, whose first number is 0; 0 if jj does not print its version.
 func jjVersion(path string) (minor int) {

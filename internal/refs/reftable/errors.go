@@ -42,7 +42,7 @@ type LockedError struct {
 }
 
 // Error returns a message with the path of the lock.
-func (e *LockedError) Error() string { return fmt.Sprintf("%v: %s exists", ErrLocked, e.Path) }
+func (e *LockedError) Error() string { return fmt.Sprintf("%v: %s", ErrLocked, e.Path) }
 
 // Unwrap returns ErrLocked.
 func (e *LockedError) Unwrap() error { return ErrLocked }
@@ -69,7 +69,9 @@ type ObstructedError struct {
 }
 
 // Error returns a message with both refs.
-func (e *ObstructedError) Error() string { return fmt.Sprintf("%v of %s: %s", ErrObstructed, e.Name, e.Other) }
+func (e *ObstructedError) Error() string {
+	return fmt.Sprintf("%v of %s: %s", ErrObstructed, e.Name, e.Other)
+}
 
 // Unwrap returns ErrObstructed.
 func (e *ObstructedError) Unwrap() error { return ErrObstructed }

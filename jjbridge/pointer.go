@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/refs/reftable"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -59,9 +60,13 @@ func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error)
 	return commit, branch, nil
 }
 
-// looseHead reads what Head returns from the files of HEAD and of its branch. ok is false if only git can tell: the branch is
-// packed, in a reftable, a symbolic ref or has no commit.
+// looseHead reads what Head returns from the files of HEAD and of its branch, or from reftables. ok is false if only git can tell: the
+// branch is packed, a symbolic ref or has no commit.
 func (w *Workspace) looseHead() (commit, branch string, ok bool) {
+	if w.Repo.RefFormat != "files" {
+		id, branch, ok := reftable.Head(w.Repo.GitDir, w.Repo.CommonDir, algorithm(w.Repo))
+		return id.String(), branch, ok
+	}
 	head := filepath.Join(w.Repo.GitDir, "HEAD")
 	if info, err := os.Lstat(head); err != nil || !info.Mode().IsRegular() {
 		return "", "", false // an old git made HEAD a symbolic link

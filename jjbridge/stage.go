@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/refs/reftable"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -26,15 +27,25 @@ func (w *Workspace) Underway() (string, error) {
 		{"REVERT_HEAD", "revert"},
 		{"sequencer", "cherry-pick"},
 	} {
-		_, err := lstat(filepath.Join(w.Repo.GitDir, one.file))
-		if err == nil {
-			return one.operation, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
+		if there, err := w.HasOwn(one.file); there || err != nil {
+			return one.operation, err
 		}
 	}
 	return "", nil
+}
+
+// HasOwn reports whether git's own folder of the working copy has a file or folder with a name, such as MERGE_HEAD. In a reftable
+// repository, it also finds a ref with the name, such as CHERRY_PICK_HEAD.
+func (w *Workspace) HasOwn(name string) (bool, error) {
+	_, err := lstat(filepath.Join(w.Repo.GitDir, name))
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err == nil, err
+	}
+	if w.Repo.RefFormat == "files" {
+		return false, nil
+	}
+	_, found, err := reftable.Own(w.Repo.GitDir, algorithm(w.Repo), name)
+	return found, err
 }
 
 // CheckStage checks that Stage can turn the entries of the user's index from those of the tree head into those of the

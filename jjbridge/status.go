@@ -109,7 +109,7 @@ func (w *Workspace) withoutFilters() []string {
 }
 
 // headMark returns a text that changes if HEAD moves. The text has the content of HEAD and of the ref that HEAD
-// names, and the size and time of each file that stores many refs. git status reads HEAD twice, so HEAD must
+// names, and the size and time of packed-refs, or the names of the tables with refs. git status reads HEAD twice, so HEAD must
 // not move meanwhile.
 func (w *Workspace) headMark() string {
 	head, _ := os.ReadFile(filepath.Join(w.Repo.GitDir, "HEAD")) // if HEAD is missing, git status fails
@@ -119,10 +119,14 @@ func (w *Workspace) headMark() string {
 		value, _ := os.ReadFile(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(ref))) // missing if the ref is packed
 		mark.Write(value)
 	}
-	for _, name := range []string{"packed-refs", "reftable/tables.list"} {
-		if info, err := os.Stat(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(name))); err == nil {
-			fmt.Fprintln(&mark, name, info.Size(), info.ModTime().UnixNano())
+	if w.Repo.RefFormat != "files" { // the worktree's own tables have HEAD, the common ones its branch
+		for _, dir := range []string{w.Repo.GitDir, w.Repo.CommonDir} {
+			list, _ := os.ReadFile(filepath.Join(dir, "reftable", "tables.list"))
+			mark.Write(list)
 		}
+	}
+	if info, err := os.Stat(filepath.Join(w.Repo.CommonDir, "packed-refs")); err == nil {
+		fmt.Fprintln(&mark, info.Size(), info.ModTime().UnixNano())
 	}
 	return mark.String()
 }

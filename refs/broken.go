@@ -51,6 +51,9 @@ func (w *fileWriter) removeBroken(name Name) (err error) {
 	if broken.Symbolic {
 		return looseErr
 	}
+	if w.db.reader.tables != nil {
+		return looseErr // nobody can remove a part of a table
+	}
 	if err := w.db.opts.FS.Remove(broken.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove broken %s: %w", name, err)
 	}

@@ -1,7 +1,7 @@
 // Package refs names, reads and moves the refs below refs/smithers. Refs move by compare-and-swap.
 //
-// The package reads refs as git's files backend stores them, without a process, and reads only the requested runs.
-// It moves refs by the lock-file protocol of git. It uses native git if the repository needs hooks, reflogs or
+// The package reads refs as git's files backend stores them, or its reftable backend, without a process, and reads only the
+// requested runs. It moves refs by the lock-file protocol of git. It uses native git if the repository needs hooks, reflogs or
 // shared permissions, or if a ref is deleted; see [DB.Apply].
 //
 // It is not a promised API: any version may change it.
@@ -12,11 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/refs/reftable"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -74,6 +76,7 @@ type DB struct {
 	writing chan struct{} // has one element while a goroutine writes
 	closed  bool          // guarded by writing
 	files   *fileWriter
+	direct  writer // files, or a tableWriter on it
 	native  *nativeWriter
 
 	format  formatWatch // looked at before and after each write
@@ -88,10 +91,10 @@ type writer interface {
 }
 
 // Open returns the refs of a repository. It starts no process and reads nothing. The error wraps
-// ErrUnsupported if the repository does not store its refs in files.
+// ErrUnsupported if the repository stores its refs neither in files nor in reftables.
 func Open(opts Options) (*DB, error) {
-	if opts.Repo.RefFormat != "" && opts.Repo.RefFormat != "files" {
-		return nil, fmt.Errorf("%w: %s", ErrUnsupported, opts.Repo.RefFormat)
+	if format := opts.Repo.RefFormat; format != "" && format != "files" && format != TablesFolder {
+		return nil, fmt.Errorf("%w: %s", ErrUnsupported, format)
 	}
 	if opts.Patience == 0 {
 		opts.Patience = defaultPatience
@@ -113,6 +116,12 @@ func Open(opts Options) (*DB, error) {
 		db.reader.hexLen = 64
 	}
 	db.files = newFileWriter(db)
+	db.direct = db.files
+	if opts.Repo.RefFormat == TablesFolder {
+		db.format.tables = true
+		db.reader.tables = reftable.Open(filepath.Join(opts.Repo.CommonDir, TablesFolder), objstore.AlgorithmOf(opts.Repo.ObjectFormat))
+		db.direct = tableWriter{db.files}
+	}
 	db.native = newNativeWriter(db)
 	return db, nil
 }
@@ -149,7 +158,7 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	}
 	err := errStepBack
 	if !db.opts.NativeOnly {
-		err = db.files.apply(ctx, updates)
+		err = db.direct.apply(ctx, updates)
 	}
 	native := errors.Is(err, errStepBack)
 	if native {
@@ -162,7 +171,7 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 		return err
 	}
 	db.touched.add(updates)
-	if db.opts.Fsync && !db.opts.LateNames {
+	if db.opts.Fsync && !db.opts.LateNames && (native || db.reader.tables == nil) {
 		// The renames are durable only once their folders are synced.
 		folders := db.reader.folders(updates)
 		if native { // git may have created new folders

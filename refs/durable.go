@@ -24,8 +24,11 @@ func (db *DB) Settle(ctx context.Context, name Name) error {
 }
 
 // folders returns the folders that must be synced after updates: the folder of the first ref, and the folders of all
-// refs except frame refs. A frame ref can be recreated from a tip.
+// refs except frame refs. A frame ref can be recreated from a tip. In a repository with reftables, it is their folder.
 func (r reader) folders(updates []Update) []string {
+	if r.tables != nil {
+		return []string{filepath.Dir(r.tables.List())}
+	}
 	var folders []string
 	for i, u := range updates {
 		folder := filepath.Dir(r.path(u.Name))

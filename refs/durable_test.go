@@ -26,6 +26,7 @@ func synced(files *fsxtest.FS) []string {
 
 func TestAllRefsOfATransactionButThoseOfFramesAreDurableWhenItIsDone(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := repotest.New(t, repotest.Commit)
 	id := refstest.Objects(t, repo, 1)[0]
 	files := fsxtest.New(t, repo.GitDir)
@@ -47,6 +48,7 @@ func TestAllRefsOfATransactionButThoseOfFramesAreDurableWhenItIsDone(t *testing.
 
 func TestATipThatMovesSyncsOneFolder(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := repotest.New(t, repotest.Commit)
 	ids := refstest.Objects(t, repo, 2)
 	tip, err := refs.Tip("run")
@@ -61,6 +63,7 @@ func TestATipThatMovesSyncsOneFolder(t *testing.T) {
 
 func TestSettleSyncsWhatAnotherHasMovedWhereFsyncIsWanted(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	for _, fsync := range []bool{true, false} {
 		repo := repotest.New(t, repotest.Commit)
 		tip, err := refs.Tip("run")

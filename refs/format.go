@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,15 +22,16 @@ const (
 // no lock for that: a ref that is written meanwhile gets lost, and a folder that is made below refs can leave the repository
 // without a HEAD. It is safe for concurrent use.
 type formatWatch struct {
-	dir string // the repository's common directory
+	dir    string // the repository's common directory
+	tables bool   // the refs are in reftables; otherwise in files
 
 	mu      sync.Mutex
 	seen    time.Time // the folder's time when its names were last read
 	settled bool      // the folder cannot have changed since without another time
 }
 
-// check returns an error that wraps ErrUnsupported if the refs are not in files any more, or are on their way to another
-// format. It costs one lstat, unless the folder has changed.
+// check returns an error that wraps ErrUnsupported if the refs are not where they were any more, or are on their way to
+// another format. It costs one lstat, unless the folder has changed.
 func (w *formatWatch) check() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,10 +52,10 @@ func (w *formatWatch) check() error {
 	if err != nil {
 		return err
 	}
+	if now := slices.Contains(names, TablesFolder); now != w.tables {
+		return fmt.Errorf("%w: git has moved the refs %s a reftable", ErrUnsupported, map[bool]string{true: "into", false: "out of"}[now])
+	}
 	for _, name := range names {
-		if name == "reftable" {
-			return fmt.Errorf("%w: git has moved the refs into a reftable", ErrUnsupported)
-		}
 		if strings.HasPrefix(name, "ref_migration.") && isYoung(filepath.Join(w.dir, name)) {
 			return fmt.Errorf("%w: git moves the refs to another format (%s)", ErrUnsupported, name)
 		}

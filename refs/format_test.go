@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/refs/refstest"
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 )
@@ -18,6 +19,7 @@ import (
 // is there, and it writes nothing more, by either writer: neither a ref nor a folder below refs.
 func TestNothingIsWrittenAfterAMigration(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	for _, native := range []bool{false, true} {
 		repo := refstest.New(t)
 		repo.UseNewerGit()
@@ -44,6 +46,7 @@ func TestNothingIsWrittenAfterAMigration(t *testing.T) {
 // stay as they are, and afterwards git may have left them out.
 func TestAMigrationThatBeginsDuringAWrite(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	for _, point := range []string{refs.FailRefsLocked, refs.FailBetweenRenames} {
 		repo := refstest.New(t)
 		ids := refstest.Objects(t, repo, 1)

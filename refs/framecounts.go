@@ -11,6 +11,10 @@ import (
 // frame refs is missing from the map. FrameCounts counts names and reads no ref, so it also counts broken
 // refs.
 func (db *DB) FrameCounts(ctx context.Context) (map[string]int, error) {
+	if db.reader.tables != nil {
+		counts := make(map[string]int)
+		return counts, db.reader.each(ctx, prefix, func(ref Ref, _ error) { countFrame(counts, ref, nil) })
+	}
 	root := filepath.Join(db.reader.dir, filepath.FromSlash(prefix))
 	components, err := readNames(root)
 	if err != nil {
@@ -52,10 +56,15 @@ func (db *DB) countPacked(counts map[string]int, loose map[string]map[string]boo
 			err = scanErr
 			break
 		}
-		component, name, _ := strings.Cut(string(ref.Name[len(prefix):]), "/")
-		if _, ok := parseFrame(name); ok && isComponent(component) && !loose[component][name] {
-			counts[component]++
-		}
+		countFrame(counts, ref, loose)
 	}
 	return errors.Join(err, packed.close())
+}
+
+// countFrame adds a ref to counts if it is a frame ref that is not in loose.
+func countFrame(counts map[string]int, ref Ref, loose map[string]map[string]bool) {
+	component, name, _ := strings.Cut(string(ref.Name[len(prefix):]), "/")
+	if _, ok := parseFrame(name); ok && isComponent(component) && !loose[component][name] {
+		counts[component]++
+	}
 }

@@ -39,6 +39,7 @@ type Inventory struct {
 	Packed error          // a *BrokenError if packed-refs is broken; Items then has no packed refs
 	Lines  []PackedLine   // invalid lines of packed-refs
 	Others []*BrokenError // broken ref files outside the folders of this program
+	Tables []string       // what is wrong with the reftables of the repository; Items then has no refs
 	Files  int            // number of ref files in the folders of this program
 }
 
@@ -49,6 +50,9 @@ func (db *DB) Inventory(ctx context.Context) (*Inventory, error) {
 	dead, err := db.deadLocks()
 	if err != nil {
 		return nil, err
+	}
+	if db.reader.tables != nil {
+		return found, db.addTables(ctx, dead, found)
 	}
 	for _, folder := range []string{prefix, remotePrefix} {
 		if err := db.walkFolder(ctx, strings.TrimSuffix(folder, "/"), dead, found); err != nil {
@@ -162,6 +166,9 @@ func (db *DB) deadLocks() (map[string]bool, error) {
 		if locked, err := lock.TryLock(); err != nil || !locked {
 			_ = lock.Close() // the owner is alive, has just ended, or is a process of another user
 			continue
+		}
+		if db.reader.tables != nil && db.reader.tables.IsDead(proofOf(path)) {
+			dead[db.reader.tables.List()+lockSuffix] = true
 		}
 		note, err := os.ReadFile(path)
 		if err := errors.Join(err, lock.Close()); err != nil && !isNoFile(err) {

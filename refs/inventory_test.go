@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/refs/refstest"
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/refs"
 )
 
@@ -44,6 +45,7 @@ func TestSoundPackedParts(t *testing.T) {
 
 func TestInventoryTellsOfTheRefsAtWhichGitStops(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	repo.Damaged()
 	id := refstest.Objects(t, repo, 1)[0].String()
@@ -79,6 +81,7 @@ func TestInventoryTellsOfTheRefsAtWhichGitStops(t *testing.T) {
 
 func TestTheLockThatIsHeldIsNamedAlsoWhereItIsNoRefs(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	id := refstest.Objects(t, repo, 1)[0]
 	frame := refstest.Frame(t, "run", 0)

@@ -40,6 +40,7 @@ func appendFrame(t *testing.T, db *refs.DB, frame int64, from, to objstore.ID) {
 
 func TestTheRefOfANewFrameIsALinkToTheTip(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	db, ids := refstest.Open(t, repo, nil), refstest.Objects(t, repo, 3)
 	tip, zeroth, first := refstest.Tip(t, "run"), refstest.Frame(t, "run", 0), refstest.Frame(t, "run", 1)
@@ -62,6 +63,7 @@ func TestTheRefOfANewFrameIsALinkToTheTip(t *testing.T) {
 
 func TestARepositoryThatIsSharedHasNoLinks(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	repo.Git("config", "core.sharedRepository", "group")
 	db, ids := refstest.Open(t, repo, nil), refstest.Objects(t, repo, 1)
@@ -78,6 +80,7 @@ func TestARepositoryThatIsSharedHasNoLinks(t *testing.T) {
 // Whoever moves, deletes or packs one of two linked refs replaces or removes its name, and never writes into the file.
 func TestTheOtherNameOfALinkKeepsItsValue(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	for name, change := range map[string]func(t *testing.T, repo *repotest.Repo, db *refs.DB, tip, frame refs.Name, to objstore.ID){
 		"git update-ref moves the tip": func(_ *testing.T, repo *repotest.Repo, _ *refs.DB, tip, _ refs.Name, to objstore.ID) {
 			repo.Git("update-ref", string(tip), to.String())
@@ -143,6 +146,7 @@ func (f linkFS) Link(from, to string) error { return f.link(from, to) }
 
 func TestWithoutLinksEveryRefHasAFile(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	for _, refusal := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EXDEV, syscall.EMLINK, syscall.ENOTSUP, syscall.ENOSYS} {
 		t.Run(refusal.Error(), func(t *testing.T) {
 			t.Parallel()
@@ -168,6 +172,7 @@ func TestWithoutLinksEveryRefHasAFile(t *testing.T) {
 // A server whose first answer was lost is asked for the link again, and then says that the link exists.
 func TestALinkThatIsSaidToExistAlreadyIsOurs(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	ids := refstest.Objects(t, repo, 1)
 	db := refstest.Open(t, repo, func(o *refs.Options) {
@@ -182,6 +187,7 @@ func TestALinkThatIsSaidToExistAlreadyIsOurs(t *testing.T) {
 
 func TestALockThatAnotherProcessHoldsIsNotLinked(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	ids, tip, frame := refstest.Objects(t, repo, 1), refstest.Tip(t, "run"), refstest.Frame(t, "run", 0)
 	db := refstest.Open(t, repo, func(o *refs.Options) { o.Patience = shortPatience })
@@ -196,6 +202,7 @@ func TestALockThatAnotherProcessHoldsIsNotLinked(t *testing.T) {
 
 func TestALinkedFrameCostsNoFileAndNoFsync(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	ids := refstest.Objects(t, repo, 2)
 	files := fsxtest.New(t, repo.GitDir)
@@ -223,6 +230,7 @@ func TestALinkedFrameCostsNoFileAndNoFsync(t *testing.T) {
 // After every op the power fails. A name that is left has the whole file, and the tip is at its old value or its new one.
 func TestACutOfPowerLeavesNoEmptyLink(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	ids, tip, frame := refstest.Objects(t, repo, 2), refstest.Tip(t, "run"), refstest.Frame(t, "run", 1)
 	first := refstest.Open(t, repo, nil)

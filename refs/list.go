@@ -90,6 +90,9 @@ func (r reader) list(ctx context.Context, folder string, wanted func(string) boo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if r.tables != nil {
+		return r.tabledLeaves(ctx, folder, wanted)
+	}
 	leaves, broken := r.looseLeaves(folder, wanted)
 	if broken != nil && !errors.Is(broken, ErrBroken) {
 		return nil, broken

@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/refs/refstest"
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/refs"
 )
 
 func TestFramesAndTipsListWhatIsThere(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	ids := refstest.Objects(t, repo, 4)
 	var create strings.Builder
@@ -68,6 +70,7 @@ func TestFramesAndTipsListWhatIsThere(t *testing.T) {
 
 func TestListsReturnWhatIsGoodBesideWhatIsBroken(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	id := refstest.Objects(t, repo, 1)[0]
 	for frame := range int64(3) {
@@ -91,6 +94,7 @@ func TestListsReturnWhatIsGoodBesideWhatIsBroken(t *testing.T) {
 // packed refs.
 func TestReadingARunReadsNoOthers(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	repo.Damaged()
 	id := refstest.Objects(t, repo, 1)[0]
@@ -118,6 +122,7 @@ func TestReadingARunReadsNoOthers(t *testing.T) {
 
 func TestBrokenPackedRefsAreAnError(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	for name, content := range map[string]string{
 		"garbage":               "garbage\n",
 		"a line without an end": strings.Repeat("1", 40) + " refs/smithers/_tip/run",

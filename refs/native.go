@@ -107,6 +107,9 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 // lock file of updates that exists. If none exists, it returns the path that the lock file of the first update would
 // have.
 func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
+	if w.db.reader.tables != nil {
+		return w.db.reader.tables.List() + lockSuffix
+	}
 	if lock := failure.lock(); filepath.IsAbs(lock) {
 		return filepath.Clean(lock)
 	}
@@ -175,6 +178,14 @@ func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Updat
 // obstructed returns an error that wraps ErrObstructed if an update creates a ref whose name is a folder of another
 // ref's name, or the reverse. Otherwise it returns nil.
 func (w *nativeWriter) obstructed(updates []Update) error {
+	if w.db.reader.tables != nil {
+		for _, u := range updates {
+			if err := w.db.reader.obstructed(u.Name); u.Old.IsZero() && err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	packed, err := w.db.reader.openPacked()
 	if err != nil {
 		return err
@@ -208,7 +219,7 @@ func (e *childError) ended() bool { return e.git.Status < 0 || e.git.Stderr == "
 // for known phrases, so git must run with the C locale.
 func (e *childError) contended() bool {
 	return slices.ContainsFunc(
-		[]string{"File exists", "but expected", "reference already exists", "unable to resolve reference"},
+		[]string{"File exists", "but expected", "reference already exists", "unable to resolve reference", "cannot lock references"},
 		func(words string) bool { return strings.Contains(e.git.Stderr, words) })
 }
 

@@ -125,9 +125,9 @@ func TestFailpointsStopAWrite(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesReftable(t *testing.T) {
+func TestOpenRefusesRefsThatLieElsewhere(t *testing.T) {
 	t.Parallel()
-	_, err := refs.Open(refs.Options{Repo: gitexec.Repo{CommonDir: t.TempDir(), RefFormat: "reftable"}})
+	_, err := refs.Open(refs.Options{Repo: gitexec.Repo{CommonDir: t.TempDir(), RefFormat: "files:///x"}})
 	assert.ErrorIs(t, err, refs.ErrUnsupported)
 }
 

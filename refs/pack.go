@@ -55,6 +55,9 @@ func (t *touchedRuns) clear() {
 // PackIfMany packs all refs of the repository with git if there are many loose refs: see manyLoose. If another
 // goroutine or process is packing, PackIfMany does nothing and returns nil.
 func (db *DB) PackIfMany(ctx context.Context) error {
+	if db.reader.tables != nil { // each append merges
+		return nil
+	}
 	if !db.packing.TryLock() {
 		return nil
 	}

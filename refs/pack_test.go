@@ -29,6 +29,7 @@ func createFrames(t *testing.T, repo *repotest.Repo, run string, n int, id objst
 
 func TestPackIfManyPacksHundredsAndNotDozens(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	for name, tt := range map[string]struct {
 		frames int
 		packed bool
@@ -67,6 +68,7 @@ func TestPackIfManyPacksHundredsAndNotDozens(t *testing.T) {
 
 func TestPackIfManyCountsRunsOfOthers(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	id := refstest.Objects(t, repo, 1)[0]
 	var b strings.Builder
@@ -94,8 +96,9 @@ func TestWritesGoOnBesidePacking(t *testing.T) {
 			case <-done:
 				return
 			default:
-				_, err := repo.GitErr("pack-refs", "--all", "--prune")
-				assert.NoError(t, err)
+				if _, err := repo.GitErr("pack-refs", "--all", "--prune"); repotest.RefFormat() == "files" { // git packs no tables that change meanwhile
+					assert.NoError(t, err)
+				}
 			}
 		}
 	})

@@ -181,7 +181,9 @@ func TestProcessesRaceWithOneWinnerEach(t *testing.T) {
 	}
 	entries, err := os.ReadDir(repo.GitDir + "/smithers/locks")
 	require.NoError(t, err)
-	assert.Empty(t, entries, "who ends leaves no owner file")
+	for _, entry := range entries {
+		assert.NotContains(t, entry.Name(), "-", "who ends leaves no owner file")
+	}
 }
 
 func TestCrashLeavesAPrefixAndNoLockForLong(t *testing.T) {
@@ -193,6 +195,9 @@ func TestCrashLeavesAPrefixAndNoLockForLong(t *testing.T) {
 	} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
+			if point == refs.FailBetweenRenames {
+				repotest.NeedsFiles(t) // in tables, one rename moves all refs
+			}
 			repo := refstest.New(t)
 			ids := refstest.Objects(t, repo, 3)
 			tip, frame := refstest.Tip(t, "run"), refstest.Frame(t, "run", 0)
@@ -229,6 +234,7 @@ func TestCrashLeavesAPrefixAndNoLockForLong(t *testing.T) {
 
 func TestRecoverLocksRemovesWhatADeadProcessLeft(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	ids := refstest.Objects(t, repo, 2)
 	tip := refstest.Tip(t, "run")

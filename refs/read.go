@@ -10,15 +10,19 @@ import (
 	"syscall"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/internal/refs/reftable"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // reader reads refs as git's files backend stores them: in a file for each ref, or in a line of packed-refs.
 // If a ref has both, the file counts. git pack-refs writes packed-refs before it removes the files. So a
 // reader that looks at the files first misses no ref.
+//
+// If tables is not nil, the refs are in reftables, and there are no such files.
 type reader struct {
 	dir    string // the common directory
 	hexLen int    // hex digits of an id
+	tables *reftable.Stack
 }
 
 // path returns the path of the file of a loose ref.
@@ -27,6 +31,9 @@ func (r reader) path(name Name) string { return filepath.Join(r.dir, filepath.Fr
 // resolve returns the value of a ref, or the zero id if the ref does not exist. If the ref is broken, the error is a
 // *BrokenError.
 func (r reader) resolve(name Name) (objstore.ID, error) {
+	if r.tables != nil {
+		return r.tabled(name)
+	}
 	id, err := r.loose(name)
 	if err != nil || !id.IsZero() {
 		return id, err
@@ -44,8 +51,11 @@ func (r reader) resolve(name Name) (objstore.ID, error) {
 }
 
 // loose returns the id in the file of a ref, or the zero id if the ref has no file. If the file is invalid or holds a
-// symbolic ref, the error is a *BrokenError.
+// symbolic ref, the error is a *BrokenError. A ref in a reftable counts as a file.
 func (r reader) loose(name Name) (objstore.ID, error) {
+	if r.tables != nil {
+		return r.tabled(name)
+	}
 	path := r.path(name)
 	// A valid file has the id and a line feed. The second extra byte shows that a file is too long.
 	var buf [2*32 + 2]byte
@@ -111,6 +121,13 @@ func (db *DB) Resolve(ctx context.Context, name Name) (objstore.ID, error) {
 // obstructed returns an error that wraps ErrObstructed if a ref file cannot exist together with name, because
 // one name is a folder of the other. Otherwise it returns nil.
 func (r reader) obstructed(name Name) error {
+	if r.tables != nil {
+		view, err := r.view()
+		if err != nil {
+			return err
+		}
+		return explainTables(view.Obstructed(string(name)))
+	}
 	for folder := filepath.Dir(r.path(name)); len(folder) > len(r.dir); folder = filepath.Dir(folder) {
 		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
 			return fmt.Errorf("%w of %s: %s", ErrObstructed, name, folder)

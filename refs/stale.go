@@ -87,6 +87,9 @@ func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (remov
 		return 0, err
 	}
 	left := false
+	if removed, err = db.removeDeadTables(path); err != nil {
+		return removed, err
+	}
 	for _, noted := range parseNote(string(note)) {
 		state, err := db.removeNoted(noted, seen, torn)
 		if err != nil {

@@ -12,11 +12,13 @@ import (
 	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/refs/refstest"
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/refs"
 )
 
 func TestStaleLocks(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	noted := "1111111111111111111111111111111111111111"
 	for name, tt := range map[string]struct {
 		lock    string
@@ -112,6 +114,7 @@ func (w watchedFS) OpenFile(path string, flag int, perm fs.FileMode) (fsx.File, 
 
 func TestALockOfTheDeadIsRemovedThoughSomebodyElseLookedAtItAtFirst(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	repo := refstest.New(t)
 	id := refstest.Objects(t, repo, 1)[0]
 	tip := refstest.Tip(t, "run")

@@ -61,7 +61,7 @@ var explanations = []explanation{
 	{refs.ErrConflict, fault.Conflict, "run the command again: nothing was written"},
 	{refs.ErrLocked, fault.Locked, "wait until the git process that holds the ref has ended; if that process was killed, run `git smithers doctor`"},
 	{sqliteindex.ErrBusy, fault.IndexBusy, "run the command again when the process that has smithers/index.db open has ended: `fuser` names it; the index holds no history"},
-	{refs.ErrUnsupported, fault.UnsupportedFormat, "keep run history in a repository with sha1 objects and refs in files: `git refs migrate --ref-format=files` moves refs back"},
+	{refs.ErrUnsupported, fault.UnsupportedFormat, "run the command again when git has moved the refs: nothing was written"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` lists the ref that is in the way, which git-smithers did not make"},
 	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the damage, and `git smithers doctor --repair` repairs the ref if its right value is known"},
 	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run"},

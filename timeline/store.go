@@ -197,8 +197,7 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	if unknown, ok := errors.AsType[*gitexec.Error](err); ok && errors.Is(err, gitexec.ErrUnknownFormat) {
 		return nil, fault.New(fault.UnsupportedFormat, "the installed git does not know this repository's format: %s",
 			strings.Join(strings.Fields(unknown.Stderr), " ")).
-			Hint("install a newer git").
-			Hint("or keep run history in a repository with sha1 objects and refs in files")
+			Hint("install a newer git")
 	}
 	// A missing jj store is also fs.ErrNotExist, but Explain has a better hint for ErrNoStore.
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, jjbridge.ErrNoStore) {
@@ -207,14 +206,24 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	if err != nil {
 		return nil, Explain(err)
 	}
-	if repo := found.Repo; repo.ObjectFormat != "sha1" && repo.ObjectFormat != "sha256" || repo.RefFormat != "files" {
-		return nil, fault.New(fault.UnsupportedFormat,
-			"this repository keeps %s objects, and refs in %s; this version reads sha1 objects and refs in files",
-			repo.ObjectFormat, repo.RefFormat).
-			Hint("keep run history in a repository made by `git init --object-format=sha1 --ref-format=files`").
-			Hint("or move the refs back, if git has moved them: `git refs migrate --ref-format=files`")
+	return found, supported(found)
+}
+
+// supported returns unsupported_repository if this program cannot read or write the repository of a working copy.
+func supported(w *jjbridge.Workspace) error {
+	repo := w.Repo
+	switch {
+	case repo.ObjectFormat != "sha1" && repo.ObjectFormat != "sha256":
+		return fault.New(fault.UnsupportedFormat, "this repository keeps %s objects; this version reads sha1 or sha256 objects", repo.ObjectFormat).
+			Hint("keep run history in a repository without extensions.compatObjectFormat")
+	case repo.RefFormat != "files" && repo.RefFormat != refs.TablesFolder:
+		return fault.New(fault.UnsupportedFormat, "the refs of this repository lie in %s; this version reads refs in the repository's own files or reftable", repo.RefFormat).
+			Hint("keep run history in a repository whose refs lie in its own folder")
+	case repo.RefFormat != "files" && w.Type == snapshot.VCSJJ:
+		return fault.New(fault.UnsupportedFormat, "jj does not read refs in a reftable: it shows an empty history there, and its own refs get lost").
+			Hint("move the refs to files while nothing else uses the repository: `git refs migrate --ref-format=files`")
 	}
-	return found, nil
+	return nil
 }
 
 // noRepository returns no_repository with the words of git, and hints that say how to make a repository. err is

@@ -138,6 +138,17 @@ func NeedsSHA1(t testing.TB) {
 	}
 }
 
+// RefFormat returns the ref format of the repositories that New makes: "files" or "reftable".
+func RefFormat() string { return cmp.Or(os.Getenv("GIT_DEFAULT_REF_FORMAT"), "files") }
+
+// NeedsFiles skips a test that reads or writes the files of refs, if New makes repositories without such files.
+func NeedsFiles(t testing.TB) {
+	t.Helper()
+	if RefFormat() != "files" {
+		t.Skip("the test has files of refs")
+	}
+}
+
 // Git runs git in Dir and returns its standard output without the last line feed. A failure of git ends
 // the test.
 func (r *Repo) Git(args ...string) string {

@@ -26,8 +26,11 @@ func LookJJ(t testing.TB) string {
 	return ""
 }
 
-// JJReads reports whether the jj at path reads the repositories that New makes. jj before 0.46 reads sha1 objects only.
-func JJReads(path string) bool { return ObjectFormat() == "sha1" || jjVersion(path) >= 46 }
+// JJReads reports whether the jj at path reads the repositories that New makes. jj before 0.46 reads sha1 objects only, and
+// no jj reads reftables.
+func JJReads(path string) bool {
+	return RefFormat() == "files" && (ObjectFormat() == "sha1" || jjVersion(path) >= 46)
+}
 
 // jjVersion returns the second number of the version of the jj at path, whose first number is 0; 0 if jj does not print its version.
 func jjVersion(path string) (minor int) {

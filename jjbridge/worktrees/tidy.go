@@ -65,7 +65,7 @@ func Unfinished(w *jjbridge.Workspace) ([]string, error) {
 	for path, name := range names {
 		record := filepath.Join(w.Repo.CommonDir, "worktrees", name)
 		locked, lockErr := lockReason(record)
-		headless, headErr := isHeadless(record)
+		headless, headErr := isHeadless(w, record)
 		if errors.Join(lockErr, headErr) == nil && locked == unfinishedLock && headless {
 			paths = append(paths, path)
 		}

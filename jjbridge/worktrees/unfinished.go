@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/refs/reftable"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -76,13 +78,17 @@ func findUnborn(ctx context.Context, w *jjbridge.Workspace, path string) (unborn
 	if locked, err := lockReason(record); err != nil || locked != unfinishedLock {
 		return false, "", err
 	}
-	unborn, err = isHeadless(record)
+	unborn, err = isHeadless(w, record)
 	return unborn, record, err
 }
 
 // isHeadless reports whether git's record of a worktree has no HEAD with a commit. git writes a HEAD of zeros first. When it has a
 // commit, files may be checked out.
-func isHeadless(record string) (bool, error) {
+func isHeadless(w *jjbridge.Workspace, record string) (bool, error) {
+	if w.Repo.RefFormat != "files" { // git writes HEAD when it has a commit
+		_, found, err := reftable.Own(record, objstore.AlgorithmOf(w.Repo.ObjectFormat), "HEAD")
+		return !found, err
+	}
 	head, err := os.ReadFile(filepath.Join(record, "HEAD"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err

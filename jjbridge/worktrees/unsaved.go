@@ -127,7 +127,7 @@ func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin str
 		return false, nil
 	}
 	args := []string{"rev-list", "--max-count=1", commit, "--not", "--branches", "--tags", "--remotes"}
-	if first := firstCommit(admin); first != "" {
+	if first := firstCommit(ctx, w, admin); first != "" {
 		args = append(args, first)
 	}
 	out, err := w.RunGit(ctx, args...)
@@ -137,7 +137,12 @@ func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin str
 // firstCommit returns the id of the commit with which a worktree began. It reads this id from the reflog of the
 // worktree's HEAD. If the reflog lacks its first entry or cannot be read, firstCommit returns "". admin is git's
 // administrative folder for the worktree.
-func firstCommit(admin string) string {
+func firstCommit(ctx context.Context, w *jjbridge.Workspace, admin string) string {
+	if w.Repo.RefFormat != "files" {
+		out, _ := w.RunGit(ctx, "--git-dir="+admin, "reflog", "--format=%H", "HEAD") // without an entry, git prints nothing
+		ids := strings.Fields(string(out))
+		return strings.Join(ids[max(0, len(ids)-1):], "")
+	}
 	data, err := os.ReadFile(filepath.Join(admin, "logs", "HEAD"))
 	if err != nil {
 		return ""
@@ -161,7 +166,7 @@ func unfinished(w *jjbridge.Workspace) string {
 		{"sequencer", "a cherry-pick or revert"},
 		{"BISECT_LOG", "a bisect"},
 	} {
-		if !isGone(filepath.Join(w.Repo.GitDir, mark.file)) {
+		if there, err := w.HasOwn(mark.file); there || err != nil {
 			return mark.doing
 		}
 	}

@@ -92,7 +92,9 @@ func packLoop(t *testing.T, repo *repotest.Repo) (stop func()) {
 	packing.Go(func() {
 		for !stopping.Load() {
 			_, err := repo.GitErr("pack-refs", "--all", "--prune")
-			assert.NoError(t, err)
+			if repotest.RefFormat() == "files" { // git packs no tables that change meanwhile
+				assert.NoError(t, err)
+			}
 		}
 	})
 	return func() {

@@ -58,7 +58,20 @@ func Locks(t testing.TB, repo *repotest.Repo) []string {
 		return err
 	})
 	require.NoError(t, err)
+	if lock := LockPath(repo, ""); repotest.RefFormat() != "files" {
+		if _, err := os.Lstat(lock); err == nil {
+			locks = append(locks, lock)
+		}
+	}
 	return locks
+}
+
+// LockPath returns the path of the lock of a ref. In a reftable repository, all refs have the same lock.
+func LockPath(repo *repotest.Repo, name refs.Name) string {
+	if repotest.RefFormat() != "files" {
+		return filepath.Join(repo.GitDir, refs.TablesFolder, "tables.list.lock")
+	}
+	return RefPath(repo, name) + ".lock"
 }
 
 // Objects writes n different objects, which refs can have as targets, and returns their ids.

@@ -228,7 +228,7 @@ func permits(old, next *View, changes []Change) error {
 			err = &MismatchError{Name: c.Name, Expected: c.Old, Found: found}
 		}
 		if err == nil && c.Old.IsZero() && !c.New.IsZero() {
-			err = next.obstructs(c.Name)
+			err = next.Obstructed(c.Name)
 		}
 		if err != nil {
 			return err
@@ -237,8 +237,8 @@ func permits(old, next *View, changes []Change) error {
 	return nil
 }
 
-// obstructs returns an error if a ref cannot exist together with the ref name, because one name is a folder of the other.
-func (v *View) obstructs(name string) error {
+// Obstructed returns an *ObstructedError if a ref cannot exist together with the ref name, because one name is a folder of the other.
+func (v *View) Obstructed(name string) error {
 	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
 		if _, found, err := v.Get(folder); found || err != nil {
 			return cmp.Or(err, error(&ObstructedError{Name: name, Other: folder}))

@@ -53,11 +53,14 @@ func isSameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(first, second)
 }
 
+// IsDead reports whether the lock of the stack is a link to the file proof, whose process must be dead (see Options.Proof).
+func (s *Stack) IsDead(proof string) bool { return isSameFile(proof, s.lock()) }
+
 // RemoveDead removes the lock of the stack and the file proof if the lock is a link to proof (see Options.Proof).
 // Otherwise it removes only proof. The caller must know that the process that noted proof is dead, and must hold the flock
 // that says so. It reports whether it removed the lock. A missing file is not an error.
 func (s *Stack) RemoveDead(files fsx.FS, proof string) (removed bool, err error) {
-	if isSameFile(proof, s.lock()) {
+	if s.IsDead(proof) {
 		err = files.Remove(s.lock())
 		removed = err == nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/refs/reftable"
 	"github.com/git-smithers/git-smithers/internal/refs/transport"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -172,6 +173,10 @@ func defaultRemote(s *timeline.Store, remotes []string) string {
 // unreadable, and a commit's id if HEAD is detached. branch reads the file HEAD, because a linked worktree has
 // its own HEAD, and git in the common directory reads the main worktree's HEAD.
 func branch(s *timeline.Store) string {
+	if repo := s.Repo(); repo.RefFormat != "files" {
+		_, branch, _ := reftable.Head(repo.GitDir, repo.CommonDir, s.Objects().Hash())
+		return branch
+	}
 	head, err := os.ReadFile(filepath.Join(s.Repo().GitDir, "HEAD"))
 	if err != nil {
 		return ""

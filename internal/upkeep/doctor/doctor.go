@@ -21,6 +21,7 @@ const (
 	DamagedObject = "damaged-object"
 	MissingPack   = "missing-pack"
 	DamagedPacked = "damaged-packed-refs"
+	DamagedTables = "damaged-reftable"
 	BrokenRef     = "broken-ref"
 	MisplacedRef  = "misplaced-ref"
 	MalformedName = "malformed-name"

@@ -11,12 +11,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// readRefs reads all refs and sets e.refs and e.entries. It notes a packed-refs file with invalid lines.
+// readRefs reads all refs and sets e.refs and e.entries. It notes a packed-refs file with invalid lines, and damaged
+// reftables.
 func (e *examination) readRefs(ctx context.Context) (err error) {
 	if e.refs, err = e.store.Refs().Inventory(ctx); err != nil {
 		return err
 	}
 	e.entries = &entryIndex{store: e.store, git: e.git, refs: e.refs}
+	for _, what := range e.refs.Tables {
+		e.note(Finding{Kind: DamagedTables, Where: refs.TablesFolder, What: what}, nil)
+	}
 	if e.refs.Packed == nil {
 		return nil
 	}

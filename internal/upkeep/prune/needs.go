@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/internal/refs/reftable"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -115,7 +116,8 @@ var inProgress = []string{"rebase-merge", "rebase-apply", "sequencer", "refs"}
 
 // noted returns the ids that git stores outside the shared refs, sorted and without duplicates. It reads these
 // files of each worktree's git directory: ORIG_HEAD, MERGE_HEAD and other files with such names, the files in the
-// folders inProgress, and the private refs of a linked worktree. The objects may be missing.
+// folders inProgress, and the private refs of a linked worktree. In a reftable repository it reads the
+// worktree's own refs, too. The objects may be missing.
 func (n needFinder) noted() ([]objstore.ID, error) {
 	dirs, err := n.gitDirs()
 	if err != nil {
@@ -123,6 +125,11 @@ func (n needFinder) noted() ([]objstore.ID, error) {
 	}
 	var ids []objstore.ID
 	for i, dir := range dirs {
+		own, err := reftable.OwnIDs(dir, objstore.AlgorithmOf(n.git.repo.ObjectFormat), i == 0)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, own...)
 		files, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err

@@ -78,13 +78,17 @@ func TestScript(t *testing.T) {
 // condition reports whether the race detector is at work, which makes everything five times slower: [race];
 // whether this is a long test run: [soak]; whether git's completion for bash is installed: [git-completion]; and
 // whether bubblewrap makes a sandbox here: [bwrap]; whether a file system whose names fold can be mounted: [folding]; and
-// whether there is a jj: [jj], without which CI=true is an error.
+// whether there is a jj that reads the repositories of this test run: [jj]; without any, CI=true is an error; whether these have sha1 objects: [sha1];
+// and whether git knows reftables: [reftable].
 func condition(name string) (bool, error) {
 	switch name {
 	case "race":
 		return raced, nil
 	case "sha1":
 		return repotest.ObjectFormat() == "sha1", nil
+	case "reftable":
+		out, err := exec.Command("git", "--list-cmds=main").Output()
+		return slices.Contains(strings.Fields(string(out)), "refs"), err // git refs is one version younger than reftables
 	case "soak":
 		return repotest.Soaks(), nil
 	case "git-completion":

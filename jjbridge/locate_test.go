@@ -109,6 +109,7 @@ func TestAJJFolderThatLeadsElsewhereIsNotObeyed(t *testing.T) { //nolint:tparall
 		require.NoError(t, os.RemoveAll(filepath.Join(repo.Dir, ".jj")))
 	})
 	t.Run("to what git tracks", func(t *testing.T) {
+		repotest.NeedsFiles(t)
 		fakeJJ(t, sub, "../../../../vendor.git")
 		assert.Equal(t, "jj", locate(t, sub, repo.Env).Type)
 		require.NoError(t, writeFile(repo.Dir, "vendor.git/refs/heads/.keep", ""))

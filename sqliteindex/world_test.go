@@ -134,7 +134,7 @@ func openWorld(gitDir string) (*world, error) {
 		return nil, err
 	}
 	db, err := refs.Open(refs.Options{Repo: gitexec.Repo{
-		GitDir: gitDir, CommonDir: gitDir, ObjectFormat: repotest.ObjectFormat(), RefFormat: "files",
+		GitDir: gitDir, CommonDir: gitDir, ObjectFormat: repotest.ObjectFormat(), RefFormat: repotest.RefFormat(),
 	}})
 	if err != nil {
 		return nil, errors.Join(err, objects.Close())

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -219,11 +221,33 @@ func supported(w *jjbridge.Workspace) error {
 	case repo.RefFormat != "files" && repo.RefFormat != refs.TablesFolder:
 		return fault.New(fault.UnsupportedFormat, "the refs of this repository lie in %s; this version reads refs in the repository's own files or reftable", repo.RefFormat).
 			Hint("keep run history in a repository whose refs lie in its own folder")
+	case unknownExtension(repo.Config) != "":
+		return fault.New(fault.UnsupportedFormat, "this repository has %s, which this version does not know", unknownExtension(repo.Config)).
+			Hint("install a newer git-smithers")
 	case repo.RefFormat != "files" && w.Type == snapshot.VCSJJ:
 		return fault.New(fault.UnsupportedFormat, "jj does not read refs in a reftable: it shows an empty history there, and its own refs get lost").
 			Hint("move the refs to files while nothing else uses the repository: `git refs migrate --ref-format=files`")
 	}
 	return nil
+}
+
+// extensions are the extensions of repositories that this program respects, or that do not concern it.
+var extensions = []string{
+	"noop", "noop-v1", "objectformat", "partialclone", "preciousobjects", "refstorage", "relativeworktrees", "submodulepathconfig", "worktreeconfig",
+}
+
+// unknownExtension returns the first extension in a repository's configuration that is not in extensions, or "". In a repository of
+// format 0, extensions mean nothing.
+func unknownExtension(config gitexec.Config) string {
+	if version, _ := config.Get("core.repositoryformatversion"); version == "" || version == "0" {
+		return ""
+	}
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		if name, ok := strings.CutPrefix(key, "extensions."); ok && !slices.Contains(extensions, name) {
+			return key
+		}
+	}
+	return ""
 }
 
 // noRepository returns no_repository with the words of git, and hints that say how to make a repository. err is

@@ -32,7 +32,11 @@ func killedAdding(t *testing.T, headless bool) (repo *repotest.Repo, w *jjbridge
 	require.NoError(t, os.WriteFile(filepath.Join(path, "a.txt"), []byte("one\n"), 0o666))
 	if headless {
 		require.NoError(t, os.Remove(filepath.Join(path, "a.txt")))
-		require.NoError(t, os.WriteFile(filepath.Join(record, "HEAD"), []byte(strings.Repeat("0", 40)+"\n"), 0o666))
+		head, zeros := filepath.Join(record, "HEAD"), strings.Repeat("0", len(repo.Git("rev-parse", "HEAD")))+"\n"
+		if repotest.RefFormat() != "files" {
+			head, zeros = filepath.Join(record, "reftable", "tables.list"), ""
+		}
+		require.NoError(t, os.WriteFile(head, []byte(zeros), 0o666))
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(repo.Dir, ".git", "smithers"), 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, ".git", "smithers", "worktrees.adding"), []byte(path), 0o666))

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -182,17 +181,6 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 		}
 	}
 	return db.opts.Failpoint(FailRefsDone)
-}
-
-// MuteHooks makes db run no hook from now on: the files of a stranger may lie where git looks for hooks.
-func (db *DB) MuteHooks(ctx context.Context) error {
-	if err := db.lock(ctx); err != nil {
-		return err
-	}
-	defer db.unlock()
-	db.files.rules.hook = os.DevNull
-	db.native.global = append(db.native.global, gitexec.NoHooks(db.opts.Repo.Config)...)
-	return db.native.close() // a new child has the option
 }
 
 // lock waits until no other goroutine writes refs of db. From then on, no other goroutine can write until unlock is

@@ -10,11 +10,15 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
+// refsHook is the event at which git runs hooks when it moves refs.
+const refsHook = "reference-transaction"
+
 // stepBackRules has the conditions under which native git must move refs, because the move needs more than a renamed
 // lock file.
 type stepBackRules struct {
 	always bool   // the configuration requires native git for every transaction
 	hook   string // the path of the hook that git would run, if the hook exists
+	hooked bool   // the configuration has a hook: git from 2.54 on runs it
 	logs   string // the folder of reflogs to which git would append, if the folder exists
 
 	noHooks *atomic.Bool // see DB.NoHooks
@@ -29,7 +33,8 @@ func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
 	}
 	rules.always = rules.always || IsShared(repo) // ref files need other permissions than the umask leaves
 	folder, ok := hooksFolder(repo, env)
-	rules.hook = filepath.Join(folder, "reference-transaction")
+	rules.hook = filepath.Join(folder, refsHook)
+	rules.hooked = repo.Config.HasHook(refsHook)
 	rules.always = rules.always || !ok
 	return rules
 }
@@ -54,7 +59,7 @@ func (r stepBackRules) stepBack(updates []Update) bool {
 			return true // a deletion rewrites packed-refs
 		}
 	}
-	if info, err := os.Stat(r.hook); err == nil && !r.noHooks.Load() && info.Mode()&0o111 != 0 {
+	if info, err := os.Stat(r.hook); !r.noHooks.Load() && (r.hooked || err == nil && info.Mode()&0o111 != 0) {
 		return true
 	}
 	_, err := os.Stat(r.logs)
@@ -62,7 +67,7 @@ func (r stepBackRules) stepBack(updates []Update) bool {
 }
 
 // NoHooks makes the writes of this DB run no hook of git from now on. It is for a process that has begun to run commands in sandboxes: a hook may
-// use files that such a command can write.
+// use files that such a command can write. It is also for one in which a stranger's files may lie where git looks for hooks.
 func (db *DB) NoHooks(ctx context.Context) error {
 	if err := db.lock(ctx); err != nil {
 		return err

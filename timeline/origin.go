@@ -183,7 +183,7 @@ func (s *Store) MuteHooks(ctx context.Context, entry *snapshot.Entry) error {
 	if err != nil || origin == Recorded {
 		return err
 	}
-	return Explain(s.refs.MuteHooks(ctx))
+	return Explain(s.refs.NoHooks(ctx))
 }
 
 // NoteBeforeClaim makes the file of a run in recordedFolder, unless it exists. A claim calls it before it makes the folder of claims: a folder without

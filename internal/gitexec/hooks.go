@@ -2,6 +2,7 @@ package gitexec
 
 import (
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -24,4 +25,14 @@ func NoHooks(config Config) []string {
 		}
 	}
 	return options
+}
+
+// HasHook reports whether the configuration has a hook for event, perhaps one that is turned off. Git from 2.54 on runs such hooks.
+func (c Config) HasHook(event string) bool {
+	for key, values := range c {
+		if strings.HasPrefix(key, "hook.") && strings.HasSuffix(key, ".event") && slices.Contains(values, event) {
+			return true
+		}
+	}
+	return false
 }

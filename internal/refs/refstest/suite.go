@@ -307,21 +307,30 @@ func testPlaces(t *testing.T, open Opener) {
 	})
 }
 
-// testHook checks that Apply runs the hook reference-transaction, also from a folder in core.hooksPath.
+// testHook checks that Apply runs the hook reference-transaction: from its usual folder, from a folder in core.hooksPath and, with a git that
+// knows such hooks, from the configuration.
 func testHook(t *testing.T, open Opener) {
-	for name, path := range map[string]string{"in its usual place": "", "elsewhere": "my/hooks"} {
+	for name, hook := range map[string]string{
+		"in its usual place":   ".git/hooks/reference-transaction",
+		"elsewhere":            "my/hooks/reference-transaction",
+		"in the configuration": "my/program",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			repo := New(t)
-			folder := filepath.Join(repo.GitDir, "hooks")
-			if path != "" {
-				repo.Git("config", "core.hooksPath", path)
-				folder = filepath.Join(repo.Dir, filepath.FromSlash(path))
+			path := filepath.Join(repo.Dir, filepath.FromSlash(hook))
+			switch name {
+			case "elsewhere":
+				repo.Git("config", "core.hooksPath", "my/hooks")
+			case "in the configuration":
+				repo.UseNewerGit()
+				repo.Git("config", "hook.log.event", "reference-transaction")
+				repo.Git("config", "hook.log.command", "'"+path+"'")
 			}
-			require.NoError(t, os.MkdirAll(folder, 0o777))
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
 			log := filepath.Join(repo.Home, "log")
 			script := "#!/bin/sh\necho $1 >>'" + log + "'\ncat >>'" + log + "'\n"
-			require.NoError(t, os.WriteFile(filepath.Join(folder, "reference-transaction"), []byte(script), 0o777))
+			require.NoError(t, os.WriteFile(path, []byte(script), 0o777))
 			db, ids, tip := open(t, repo), Objects(t, repo, 1), Tip(t, "run")
 
 			require.NoError(t, db.Apply(t.Context(), refs.Update{Name: tip, New: ids[0]}))

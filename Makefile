@@ -39,6 +39,9 @@ LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|
 # The scripts that run with the newer git, too. A soak runs all of them with it.
 NEWER_SCRIPTS ?= ^TestScript$$/^(code-(git|jj|none|rebase|worktrees)|fetch|git|land|plain-git|push|repositories)
 
+# The scripts that run with the newer jj, too. A soak runs all of jj with it.
+NEWER_JJ_SCRIPTS ?= ^TestScript$$/^(code-jj|land-jj|worktrees-prune-jj)$$
+
 NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
@@ -120,8 +123,8 @@ fmt: ## rewrite every file as the linter wants it
 	@tools/lint.sh
 	$(LINT) fmt
 
-tools: ## fetch and build what the tests run: jj, a newer git, Smithers, Codex CLI, LangGraph
-	@{ tools/smithers.sh && tools/agents.sh codex && tools/langgraph.sh; } & fetched=$$!; tools/jj.sh && tools/newer-git.sh && wait $$fetched
+tools: ## fetch and build what the tests run: jj, a newer git and jj, Smithers, Codex CLI, LangGraph
+	@{ tools/smithers.sh && tools/agents.sh codex && tools/langgraph.sh; } & fetched=$$!; tools/jj.sh && tools/newer-git.sh && tools/newer-jj.sh && wait $$fetched
 
 # Go begins with the packages that are named first: the two that take longest. Else the processor waits for them in the end.
 everyday: ## the tests that `make test` runs: without the race detector, temporary files in memory
@@ -132,12 +135,16 @@ race: cc tools ## tests of what runs side by side, with the race detector
 	@$(RACED) race -memory $(TESTFLAGS) $(RACE) -skip '$(ALONE)' $(MEETINGS)
 	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run '$(MEET)' $$(git grep -lE --untracked '^func Test[A-Za-z]*($(MEET))' -- 'timeline/*_test.go' 'internal/peer/*_test.go' 'internal/share/*_test.go' 'internal/upkeep/*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
-newer-git: tools ## tests of how git and jj are run, once more with the newer git
+newer-git: tools ## tests of how git and jj are run, once more with the newer git and jj
 	@if [ -x $(NEWER_GIT)/git ]; then \
 		export PATH="$(CURDIR)/$(NEWER_GIT):$$PATH" && git version && \
 		$(EVERYDAY) newer-git -memory $(TESTFLAGS) ./internal/gitexec && \
 		$(EVERYDAY) newer-git-scripts -memory $(TESTFLAGS) -run '$(NEWER_SCRIPTS)' .; \
 	else echo '*** no newer git: nothing runs with it'; [ "$$CI" != true ]; fi
+	@if [ -x .tools/newer-jj/bin/jj ]; then \
+		export JJ_TOOL=newer-jj PATH="$(CURDIR)/$(NEWER_GIT):$$PATH" && .tools/newer-jj/bin/jj --version && \
+		$(EVERYDAY) newer-jj-scripts -memory $(TESTFLAGS) -run '$(NEWER_JJ_SCRIPTS)' .; \
+	else echo '*** no newer jj: nothing runs with it'; [ "$$CI" != true ]; fi
 
 test-smithers: tools ## runs go from the real Smithers into the repository and back; a session of the real Codex CLI
 	@AGENTS=1 $(EVERYDAY) test-codex $(TESTFLAGS) -count=1 -run '^TestAgentCodex' .

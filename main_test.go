@@ -78,9 +78,9 @@ func TestScript(t *testing.T) {
 // condition reports whether the race detector is at work, which makes everything five times slower: [race];
 // whether this is a long test run: [soak]; whether git's completion for bash is installed: [git-completion]; and
 // whether bubblewrap makes a sandbox here: [bwrap]; whether a file system whose names fold can be mounted: [folding]; and
-// whether there is a jj that reads the repositories of this test run: [jj]; without any, CI=true is an error; whether these have sha1 objects: [sha1];
-// and whether git knows reftables: [reftable].
-func condition(name string) (bool, error) {
+// whether there is a jj that reads the repositories of this test run: [jj], or a newer git: [newer-git], without any of which CI=true is an error;
+// whether these repositories have sha1 objects: [sha1]; and whether git knows reftables: [reftable].
+func condition(name string) (found bool, err error) {
 	switch name {
 	case "race":
 		return raced, nil
@@ -103,16 +103,17 @@ func condition(name string) (bool, error) {
 		// not an error without it, even if CI=true: a container may have no FUSE
 		return exec.Command("unshare", "-m", "sh", "-c", folding).Run() == nil, nil
 	case "jj":
+		jj := repotest.FindJJ()
+		if found = jj != ""; found && !repotest.JJReads(jj) {
+			return false, nil
+		}
+	case "newer-git":
+		found = repotest.FindNewerGit() != ""
 	default:
 		return false, fmt.Errorf("unknown condition %q", name)
 	}
-	jj := repotest.FindJJ()
-	if jj != "" && !repotest.JJReads(jj) {
-		return false, nil
-	}
-	found := jj != ""
 	if !found && os.Getenv("CI") == "true" {
-		return false, errors.New("there is no jj: run `make tools`")
+		return false, fmt.Errorf("there is no %s: run `make tools`", name)
 	}
 	return found, nil
 }
@@ -134,6 +135,7 @@ func setUpScript(env *testscript.Env) error {
 		}
 	}
 	env.Vars = repotest.WithJJ(env.Vars, env.WorkDir)
+	env.Setenv("NEWER_GIT", repotest.FindNewerGit())
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // else a process with the race detector takes a second to end
 	env.Setenv("GIT_SMITHERS_FSYNC", "0")
 	env.Setenv("GIT_SMITHERS_WORKTREE", "off")

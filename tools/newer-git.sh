@@ -1,15 +1,13 @@
 #!/bin/sh
 # Builds a newer git than the machine's, unless it is in the cache, for the tests that need
 # one: jj fetches and pushes with git 2.41 or newer only, and some of git's own answers are
-# newer still. The source is Debian's, from the archive that this machine's apt already uses;
-# apt's own configuration and lists stay as they are. Debian's suites move on, so the oldest
-# git at or above the wanted one is taken. If nothing can be built, the script says so, and
-# fails too if CI=true.
+# newer still. The source is Debian's. If nothing can be built, the script says so, and fails
+# too if CI=true.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/cache.sh
+. tools/debian.sh
 
-suites='forky sid'
 wanted=2.55.0
 kept=git-$wanted
 
@@ -24,32 +22,15 @@ if [ -e "$cache/$kept" ]; then
 	exit
 fi
 
-command -v apt-get >/dev/null || give_up 'there is no apt-get'
 for program in make xz "${CC:-cc}"; do
 	command -v "$program" >/dev/null || give_up "there is no $program"
 done
 echo '#include <zlib.h>' | "${CC:-cc}" -E - >/dev/null 2>&1 || give_up 'there is no zlib.h (zlib1g-dev)'
 
-# The archive that has this Debian has the next one, too.
-codename=$(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_CODENAME") || give_up 'this is not Debian'
-archive=$(apt-get update --print-uris 2>/dev/null | sed -n "s|^'\(.*/\)dists/$codename/InRelease'.*|\1|p" | head -n 1)
-[ -n "$archive" ] || give_up "apt does not know an archive of $codename"
-
-work=$cache/$kept.$$
-mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/source"
-trap 'rm -rf "$work"' EXIT
-for suite in $suites; do echo "deb-src $archive $suite main"; done >"$work/sources.list"
-
-private_apt() {
-	tool=$1
-	shift
-	"$tool" -qq -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=- \
-		-o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User= "$@"
-}
-
-private_apt apt-get update || give_up "$suites cannot be read"
-version=$({ echo "1:$wanted" && private_apt apt-cache showsrc git | sed -n 's/^Version: //p'; } | sort -V | sed "1,/^1:$wanted\$/d" | head -n 1)
+open_suites deb-src
+version=$(private_apt apt-cache showsrc git | sed -n 's/^Version: //p' | oldest "1:$wanted")
 [ -n "$version" ] || give_up "$suites have no git $wanted or newer"
+mkdir "$work/source"
 (cd "$work/source" && private_apt apt-get source --download-only "git=$version") || give_up "git $version cannot be fetched"
 
 mkdir "$work/build"

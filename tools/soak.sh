@@ -2,7 +2,7 @@
 # Usage: tools/soak.sh TESTFLAG...
 #
 # Runs every test there is: all but those with the real Smithers and LangGraph under the race detector with their files on disk, the
-# scripts and working copies once more with the newer git and without the detector, kills and
+# scripts and working copies once more with the newer git and without the detector, those of jj with the newer jj, kills and
 # power cuts at every point, maintenance beside writers for ten minutes, every fuzzer for a
 # minute, the search for secrets by the samples of another scanner, real coding agents, reports in a browser, and the limits of CPU. The
 # arguments are for every go test.
@@ -26,7 +26,7 @@ export TESTS="$kept/tests"
 race="-race -gcflags=modernc.org/...=-race=false"
 engines='^TestSmithers|^TestLangGraph' # what they wait for is node and bun, and commands that other tests run with the detector
 newer="$PWD/.tools/newer-git/bin:$PATH"
-parts='langgraph-sqlite fuzz race engines newer-git newer-git-jj crash maintenance agents look secrets gates names'
+parts='langgraph-sqlite fuzz race engines newer-git newer-git-jj newer-jj newer-jj-scripts crash maintenance agents look secrets gates names'
 
 # part NAME COMMAND... keeps how the command ended and how long it took, unless it has passed at this commit; its output is shown if it
 # fails.
@@ -56,6 +56,9 @@ tests() {
 	CGO_ENABLED=0 part engines tools/gotest.sh engines "$@" -count=1 -timeout 60m -run "$engines" . ./internal/app
 	PATH=$newer CGO_ENABLED=0 part newer-git tools/gotest.sh newer-git "$@" -timeout 60m -run '^TestScript' .
 	PATH=$newer CGO_ENABLED=0 part newer-git-jj tools/gotest.sh newer-git-jj "$@" -timeout 60m ./internal/gitexec ./jjbridge
+	JJ_TOOL=newer-jj PATH=$newer CGO_ENABLED=0 part newer-jj tools/gotest.sh newer-jj "$@" -timeout 60m ./jjbridge/...
+	JJ_TOOL=newer-jj PATH=$newer CGO_ENABLED=0 part newer-jj-scripts tools/gotest.sh newer-jj-scripts "$@" -timeout 60m \
+		-run "^TestScript\$/^($(grep -l '\[!*jj\]' testdata/script/*.txtar | sed 's|.*/||; s|\.txtar||' | paste -sd'|'))\$" .
 	EVERY_CUT=1 CGO_ENABLED=0 part crash tools/gotest.sh crash "$@" -count=1 -timeout 60m \
 		-run 'Crash|Killed|DeadProcess|CutOfPower' ./objstore ./refs ./internal/engine ./timeline ./internal/peer/agent ./internal/serve .
 	MAINTENANCE_TEST_FOR=10m CGO_ENABLED=0 part maintenance tools/gotest.sh maintenance "$@" -count=1 -timeout 60m \

@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -41,9 +42,10 @@ func jjVersion(path string) (minor int) {
 	return minor
 }
 
-// FindJJ returns the path of the jj that LookJJ returns, or "" if there is no jj.
+// FindJJ returns the path of the jj that LookJJ returns, or "" if there is no jj. JJ_TOOL=newer-jj in the environment
+// chooses the newer jj of `make tools`.
 func FindJJ() string {
-	fetched := filepath.Join(toolsDir(), "jj", "bin", "jj")
+	fetched := filepath.Join(toolsDir(), cmp.Or(os.Getenv("JJ_TOOL"), "jj"), "bin", "jj")
 	if _, err := os.Stat(fetched); err == nil {
 		return fetched
 	}
@@ -54,16 +56,24 @@ func FindJJ() string {
 	return path
 }
 
-// NewerGit returns the folder of the git that `make tools` builds, with which jj can fetch and push. If
-// the folder is missing, it skips the test, or fails the test if CI=true.
+// NewerGit returns the folder of the git that FindNewerGit returns. If the folder is missing, it skips the test, or fails the test
+// if CI=true.
 func NewerGit(t testing.TB) string {
 	t.Helper()
-	dir := filepath.Join(toolsDir(), "newer-git", "bin")
-	if _, err := os.Stat(filepath.Join(dir, "git")); err == nil {
+	if dir := FindNewerGit(); dir != "" {
 		return dir
 	}
 	missing(t, "there is no newer git", "make tools")
 	return ""
+}
+
+// FindNewerGit returns the folder of the git that `make tools` builds, with which jj can fetch and push, or "" if the folder is missing.
+func FindNewerGit() string {
+	dir := filepath.Join(toolsDir(), "newer-git", "bin")
+	if _, err := os.Stat(filepath.Join(dir, "git")); err != nil {
+		return ""
+	}
+	return dir
 }
 
 // UseNewerGit changes Env so that the git of NewerGit comes first on PATH, and makes Git run it.

@@ -12,8 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// addJJ creates a jj workspace for req. list has the present workspaces. jj checks out the files, and makes
-// no git worktree. After a failure, addJJ forgets the workspace and removes the folders that it created.
+// addJJ creates a jj workspace for req. list has the present workspaces. jj checks out the files. After a failure, addJJ forgets the workspace and removes the folders that it created.
 func addJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) (*jjbridge.Workspace, error) {
 	req.Name = cmp.Or(req.Name, filepath.Base(req.Path))
 	if err := forgetStaleJJ(ctx, w, req, list); err != nil {
@@ -80,7 +79,7 @@ func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, l
 		case info.Name == w.Name || (info.Path != "" && info.Path != req.Path && !info.Missing):
 			return &Error{Path: req.Path, Reason: fmt.Sprintf("the workspace %q already exists, at %s", info.Name, info.Path)}
 		}
-		if _, _, err := w.RunJJ(ctx, "workspace", "forget", "--", info.Name); err != nil {
+		if err := forgetJJ(ctx, w, info); err != nil {
 			return err
 		}
 	}

@@ -144,10 +144,15 @@ func forgetRecord(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if w.Type != snapshot.VCSJJ {
 		return forgetMissing(ctx, w, info)
 	}
+	return forgetJJ(ctx, w, info)
+}
+
+// forgetJJ removes jj's record of a workspace, and git's record if the folder is missing: jj 0.46 makes each workspace a worktree of git, too,
+// and forgets git's record only of a folder that is there.
+func forgetJJ(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if _, _, err := w.RunJJ(ctx, "workspace", "forget", "--", info.Name); err != nil || info.Path == "" {
 		return err
 	}
-	// jj 0.46 makes each workspace a worktree of git, too, and forgets git's record only of a folder that is there.
 	list, err := gitWorktrees(ctx, w)
 	if err == nil && slices.ContainsFunc(list, func(i Info) bool { return i.Path == info.Path && i.Missing }) {
 		_, err = w.RunGit(ctx, "worktree", "remove", "--force", "--", info.Path)

@@ -142,8 +142,7 @@ func DropHalfMade(ctx context.Context, w *jjbridge.Workspace, req AddRequest, in
 	if err := os.Remove(req.Path); err != nil || info.Name == "" {
 		return err
 	}
-	_, _, err = w.RunJJ(ctx, "workspace", "forget", "--", info.Name)
-	return err
+	return forgetJJ(ctx, w, info)
 }
 
 // unsavedUnfinished returns the result of unsaved for a working copy that git or jj did not finish creating at commit. Its index is

@@ -104,9 +104,9 @@ func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
 	defer e.checking.Wait()
 	defer cancel()
 	// The order matters: runs and lostTips need the findings of objectFiles, and lostTips needs e.elsewhere from
-	// misplaced and e.dropped from lostRefs.
+	// misplaced and bundleRefs, and e.dropped from lostRefs.
 	parts := []func(context.Context) error{
-		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.checkIndex, e.runs, e.mistakable, e.rewritten, e.lostTips, e.mirrors, e.index, e.leftCommands, e.unheld, e.tidiness,
+		e.locks, e.halfWorktrees, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.checkIndex, e.runs, e.mistakable, e.rewritten, e.bundleRefs, e.lostTips, e.mirrors, e.index, e.leftCommands, e.unheld, e.tidiness,
 	}
 	if len(e.found) > 0 {
 		parts = nil // refs are unreadable until packed-refs is repaired
@@ -147,7 +147,7 @@ type examination struct {
 	chains    map[objstore.ID]map[int64]objstore.ID // the frames of the runs without a problem, by tip; set by runs
 	entries   *entryIndex                           // set by readRefs
 	dropped   []refs.PackedLine                     // the lines that earlier repairs removed from packed-refs
-	elsewhere []objstore.ID                         // the values of misplaced refs
+	elsewhere []objstore.ID                         // the values of misplaced refs, and of those of bundles
 	checking  sync.WaitGroup                        // of checkIndex, which sets the following two
 	flaws     []sqliteindex.Flaw
 	flawsErr  error

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
@@ -15,6 +16,9 @@ import (
 // childLife is the number of transactions after which a new child replaces a child. git keeps every pack that it has
 // used mapped into memory, even a deleted pack, so a child must not run for ever.
 const childLife = 500
+
+// answerTime is how long a new child may take for its first answer. A git before 2.34 keeps its answers until its input ends.
+const answerTime = 30 * time.Second
 
 // child is a running git update-ref --stdin. It makes transactions until its input ends. It exits at the
 // first transaction that it refuses.
@@ -24,7 +28,8 @@ type child struct {
 	out    *bufio.Reader
 	stderr bytes.Buffer // read only after the child has ended
 	cancel context.CancelFunc
-	used   int // number of transactions
+	used   int           // number of transactions
+	wait   time.Duration // for the first answer
 }
 
 // startChild starts git with args and returns the child. If ctx ends, the child keeps running. Every error is a
@@ -32,7 +37,7 @@ type child struct {
 func startChild(ctx context.Context, git *gitexec.Git, args []string) (*child, error) {
 	// The child outlives the transaction that started it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	c := &child{cancel: cancel}
+	c := &child{cancel: cancel, wait: answerTime}
 	if err := c.start(ctx, git, args); err != nil {
 		cancel()
 		return nil, &gitexec.Error{Args: []string{"update-ref"}, Status: -1, Err: err}
@@ -78,7 +83,16 @@ func (c *child) transact(ctx context.Context, updates []Update, prepared func() 
 		}
 	}
 	b.WriteString("prepare\n")
-	if err := c.exchange(b.String(), "start: ok", "prepare: ok"); err != nil {
+	late := time.AfterFunc(c.wait, c.cancel)
+	err := c.exchange(b.String(), "start: ok")
+	if !late.Stop() && err != nil && ctx.Err() == nil {
+		_ = c.end() // it was killed
+		return &childError{git: &gitexec.Error{Args: []string{"update-ref"}, Stderr: "no answer to \"start\"", Err: gitexec.ErrGitTooOld}}
+	}
+	if err == nil {
+		err = c.exchange("", "prepare: ok")
+	}
+	if err != nil {
 		return c.fail(false, err)
 	}
 	if refusal := prepared(); refusal != nil {

@@ -48,7 +48,7 @@ var explanations = []explanation{
 	{jjbridge.ErrStale, fault.JJFailed, "run `jj workspace update-stale`"},
 	{gitexec.ErrNoGit, fault.GitMissing, "install git and put it on PATH"},
 	{gitexec.ErrConfig, fault.Usage, "`git smithers help scripting` lists the settings"},
-	{gitexec.ErrGitTooOld, fault.GitTooOld, "install git 2.30 or newer"},
+	{gitexec.ErrGitTooOld, fault.GitTooOld, "install git 2.34 or newer"},
 	{gitexec.ErrNoRepository, fault.NoRepository, "run `git init`, or `git smithers init` to keep run history without a repository"},
 	{snapshot.ErrNewerFormat, fault.NewerFormat, "this history was written by a newer git-smithers: upgrade"},
 	{snapshot.ErrOlderFormat, fault.OlderFormat, "in a clone of git-smithers, `git checkout format-1 && make build` builds the version that reads this history"},

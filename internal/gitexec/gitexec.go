@@ -19,7 +19,7 @@ import (
 var (
 	ErrNoRepository = errors.New("not a git repository")
 	ErrNoGit        = errors.New("git was not found on PATH")
-	// ErrGitTooOld means that the output of git has an unknown form: git is older than 2.30.
+	// ErrGitTooOld means that git answers in an unknown form, or not at all: git is older than 2.34.
 	ErrGitTooOld = errors.New("git is too old")
 	// ErrUnknownFormat means that the installed git does not know the format of the repository.
 	ErrUnknownFormat = errors.New("unknown repository format")

@@ -211,7 +211,7 @@ func TestDistRPMIsListed(t *testing.T) {
 /usr/share/man/man1/git-smithers.1.gz
 /usr/share/zsh/site-functions/_git-smithers
 `, runs(t, dir, nil, "rpm", "-qpl", rpm))
-	require.Contains(t, runs(t, dir, nil, "rpm", "-qp", "--requires", rpm), "git >= 2.30")
+	require.Contains(t, runs(t, dir, nil, "rpm", "-qp", "--requires", rpm), "git >= 2.34")
 }
 
 func TestDistFormulaNamesTheFilesThatWereMade(t *testing.T) {

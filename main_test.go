@@ -79,13 +79,15 @@ func TestScript(t *testing.T) {
 // whether this is a long test run: [soak]; whether git's completion for bash is installed: [git-completion]; and
 // whether bubblewrap makes a sandbox here: [bwrap]; whether a file system whose names fold can be mounted: [folding]; and
 // whether there is a jj that reads the repositories of this test run: [jj], or a newer git: [newer-git], without any of which CI=true is an error;
-// whether these repositories have sha1 objects: [sha1]; and whether git knows reftables: [reftable].
+// whether these repositories have sha1 objects: [sha1], or refs in files: [files]; and whether git knows reftables: [reftable].
 func condition(name string) (found bool, err error) {
 	switch name {
 	case "race":
 		return raced, nil
 	case "sha1":
 		return repotest.ObjectFormat() == "sha1", nil
+	case "files":
+		return repotest.RefFormat() == "files", nil
 	case "reftable":
 		out, err := exec.Command("git", "--list-cmds=main").Output()
 		return slices.Contains(strings.Fields(string(out)), "refs"), err // git refs is one version younger than reftables

@@ -12,10 +12,11 @@ var (
 	ErrNotFound    = errors.New("ref not found")
 	ErrConflict    = errors.New("ref moved")                 // a ref does not have its expected value; always a *ConflictError
 	ErrBroken      = errors.New("broken ref")                // an empty or invalid ref file; always a *BrokenError
+	ErrDamaged     = errors.New("damaged reftable")          // git stores the refs in reftables, and no ref can be read
 	ErrMalformed   = errors.New("malformed ref name")        // an invalid run id or ref name
 	ErrLocked      = errors.New("ref is locked")             // another process held the lock for longer than Options.Patience
 	ErrObstructed  = errors.New("another ref is in the way") // git allows only one of refs/smithers/a and refs/smithers/a/1
-	ErrUnsupported = errors.New("unsupported ref storage")   // the repository does not store its refs in files
+	ErrUnsupported = errors.New("unsupported ref storage")   // the repository stores its refs neither in files nor in reftables, or git moves them
 )
 
 // ConflictError means that a ref did not have the value that an update expected. No ref has moved.

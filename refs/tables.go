@@ -39,7 +39,7 @@ func explainTables(err error) error {
 	var locked *reftable.LockedError
 	switch {
 	case errors.As(err, &damaged):
-		return &BrokenError{Path: damaged.Path, Reason: damaged.Reason}
+		return fmt.Errorf("%w: %s: %s", ErrDamaged, damaged.Path, damaged.Reason)
 	case errors.Is(err, reftable.ErrAbsent):
 		return fmt.Errorf("%w: git has moved the refs out of the reftable", ErrUnsupported)
 	case errors.As(err, &mismatch) && mismatch.Found.Target != "":
@@ -56,8 +56,8 @@ func explainTables(err error) error {
 
 const symbolicTable = "it is a symbolic ref"
 
-// tabled returns the value of a ref in the tables, or the zero id if the ref does not exist. If the ref is symbolic or the tables are
-// damaged, the error is a *BrokenError.
+// tabled returns the value of a ref in the tables, or the zero id if the ref does not exist. If the ref is symbolic, the error is a *BrokenError; if the
+// tables are damaged, it wraps ErrDamaged.
 func (r reader) tabled(name Name) (objstore.ID, error) {
 	view, err := r.view()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 func TestAnUnreadableRunDoesNotBlockTheOthers(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	for _, tc := range []struct {
 		name string
 		do   func(t *testing.T, w *world, tip *snapshot.Entry)
@@ -92,6 +93,7 @@ func TestAnUnreadableRunDoesNotBlockTheOthers(t *testing.T) {
 
 func TestABrokenRefDoesNotBlockTheOthers(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	w := newWorld(t)
 	tip := w.start(t, "good", 1)
 	bad := w.start(t, "bad", 2)

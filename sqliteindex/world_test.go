@@ -227,7 +227,7 @@ func (w *world) setTip(tb testing.TB, run string, id objstore.ID) {
 	tb.Helper()
 	name, err := refs.Tip(run)
 	require.NoError(tb, err)
-	if w.quick {
+	if w.quick && repotest.RefFormat() == "files" {
 		path := filepath.Join(w.gitDir, string(name))
 		writeFile(tb, path+".lock", id.String()+"\n")
 		require.NoError(tb, os.Rename(path+".lock", path))
@@ -241,7 +241,7 @@ func (w *world) dropTip(tb testing.TB, run string) {
 	tb.Helper()
 	name, err := refs.Tip(run)
 	require.NoError(tb, err)
-	if w.quick {
+	if w.quick && repotest.RefFormat() == "files" {
 		require.NoError(tb, os.Remove(filepath.Join(w.gitDir, string(name))))
 		return
 	}

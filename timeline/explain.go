@@ -63,6 +63,7 @@ var explanations = []explanation{
 	{sqliteindex.ErrBusy, fault.IndexBusy, "run the command again when the process that has smithers/index.db open has ended: `fuser` names it; the index holds no history"},
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "run the command again when git has moved the refs: nothing was written"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` lists the ref that is in the way, which git-smithers did not make"},
+	{refs.ErrDamaged, fault.BrokenRef, "`git smithers doctor` shows the damage; put the file back from a copy of the repository, or clone anew and fetch the runs"},
 	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the damage, and `git smithers doctor --repair` repairs the ref if its right value is known"},
 	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run"},
 	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor --repair` rescues the readable objects, and fetches missing objects from a remote that has the run"},

@@ -48,7 +48,7 @@ func (t *Transport) otherHash(err error) error {
 }
 
 // ofHashes holds parts of git's messages about a remote with another hash.
-var ofHashes = []string{"does not support this repository's hash algorithm", "mismatched algorithms:"}
+var ofHashes = []string{"does not support this repository's hash algorithm", "mismatched algorithms:", "unexpected capabilities^{}"}
 
 // ofObjects holds parts of git's messages about damaged or malformed received objects.
 var ofObjects = []string{"fsck error", "error in object", "bad object"}

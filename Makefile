@@ -42,6 +42,10 @@ NEWER_SCRIPTS ?= ^TestScript$$/^(code-(git|jj|none|rebase|worktrees)|fetch|git|l
 # The scripts that run with the newer jj, too. A soak runs all of jj with it.
 NEWER_JJ_SCRIPTS ?= ^TestScript$$/^(code-jj|land-jj|worktrees-prune-jj)$$
 
+# The scripts that run in the repositories that git 3 makes. A soak runs all of them there.
+GIT_3_SCRIPTS ?= ^TestScript$$/^(code-(none|rebase|replay|resume|worktrees)$$|frames$$|git$$|land$$|prune|reftable|repositories|seal|sha256|travel$$)
+GIT_3         := GIT_DEFAULT_HASH=sha256 GIT_DEFAULT_REF_FORMAT=reftable
+
 NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
@@ -135,11 +139,13 @@ race: cc tools ## tests of what runs side by side, with the race detector
 	@$(RACED) race -memory $(TESTFLAGS) $(RACE) -skip '$(ALONE)' $(MEETINGS)
 	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run '$(MEET)' $$(git grep -lE --untracked '^func Test[A-Za-z]*($(MEET))' -- 'timeline/*_test.go' 'internal/peer/*_test.go' 'internal/share/*_test.go' 'internal/upkeep/*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
-newer-git: tools ## tests of how git and jj are run, once more with the newer git and jj
+newer-git: tools ## tests of how git and jj are run, once more with the newer git and jj, and in repositories as git 3 makes them
 	@if [ -x $(NEWER_GIT)/git ]; then \
 		export PATH="$(CURDIR)/$(NEWER_GIT):$$PATH" && git version && \
 		$(EVERYDAY) newer-git -memory $(TESTFLAGS) ./internal/gitexec && \
-		$(EVERYDAY) newer-git-scripts -memory $(TESTFLAGS) -run '$(NEWER_SCRIPTS)' .; \
+		$(EVERYDAY) newer-git-scripts -memory $(TESTFLAGS) -run '$(NEWER_SCRIPTS)' . && \
+		$(GIT_3) $(EVERYDAY) git-3 -memory $(TESTFLAGS) ./refs ./jjbridge && \
+		$(GIT_3) $(EVERYDAY) git-3-scripts -memory $(TESTFLAGS) -run '$(GIT_3_SCRIPTS)' .; \
 	else echo '*** no newer git: nothing runs with it'; [ "$$CI" != true ]; fi
 	@if [ -x .tools/newer-jj/bin/jj ]; then \
 		export JJ_TOOL=newer-jj PATH="$(CURDIR)/$(NEWER_GIT):$$PATH" && .tools/newer-jj/bin/jj --version && \

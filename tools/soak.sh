@@ -2,7 +2,7 @@
 # Usage: tools/soak.sh TESTFLAG...
 #
 # Runs every test there is: all but those with the real Smithers and LangGraph under the race detector with their files on disk, the
-# scripts and working copies once more with the newer git and without the detector, those of jj with the newer jj, kills and
+# scripts and working copies once more with the newer git and without the detector, also in sha256 and reftable repositories, those of jj with the newer jj, kills and
 # power cuts at every point, maintenance beside writers for ten minutes, every fuzzer for a
 # minute, the search for secrets by the samples of another scanner, real coding agents, reports in a browser, and the limits of CPU. The
 # arguments are for every go test.
@@ -26,7 +26,7 @@ export TESTS="$kept/tests"
 race="-race -gcflags=modernc.org/...=-race=false"
 engines='^TestSmithers|^TestLangGraph' # what they wait for is node and bun, and commands that other tests run with the detector
 newer="$PWD/.tools/newer-git/bin:$PATH"
-parts='langgraph-sqlite fuzz race engines newer-git newer-git-jj newer-jj newer-jj-scripts crash maintenance agents look secrets gates names'
+parts='langgraph-sqlite fuzz race engines newer-git sha1-reftable sha256-files sha256-reftable newer-git-jj newer-jj newer-jj-scripts crash maintenance agents look secrets gates names'
 
 # part NAME COMMAND... keeps how the command ended and how long it took, unless it has passed at this commit; its output is shown if it
 # fails.
@@ -55,6 +55,10 @@ tests() {
 	CGO_ENABLED=1 part race tools/gotest.sh race "$@" $race -timeout 60m -skip "$engines" ./...
 	CGO_ENABLED=0 part engines tools/gotest.sh engines "$@" -count=1 -timeout 60m -run "$engines" . ./internal/app
 	PATH=$newer CGO_ENABLED=0 part newer-git tools/gotest.sh newer-git "$@" -timeout 60m -run '^TestScript' .
+	for kind in sha1-reftable sha256-files sha256-reftable; do
+		GIT_DEFAULT_HASH=${kind%-*} GIT_DEFAULT_REF_FORMAT=${kind#*-} PATH=$newer CGO_ENABLED=0 part $kind tools/gotest.sh $kind "$@" -timeout 60m \
+			-run '^Test[^S]|^TestS[^cm]|^TestScript' -skip '^TestLangGraph|^TestAgent' . ./objstore ./refs ./internal/refs/... ./jjbridge/... ./timeline/...
+	done
 	PATH=$newer CGO_ENABLED=0 part newer-git-jj tools/gotest.sh newer-git-jj "$@" -timeout 60m ./internal/gitexec ./jjbridge
 	JJ_TOOL=newer-jj PATH=$newer CGO_ENABLED=0 part newer-jj tools/gotest.sh newer-jj "$@" -timeout 60m ./jjbridge/...
 	JJ_TOOL=newer-jj PATH=$newer CGO_ENABLED=0 part newer-jj-scripts tools/gotest.sh newer-jj-scripts "$@" -timeout 60m \

@@ -33,14 +33,18 @@ const missingFile = "is missing"
 // flaw, too. If the index is damaged or missing, openAnyway finds the entries in the pack file. If both files are
 // missing, vanished returns true for the error. If there is no error, the caller must close the pack.
 func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
-	r := newReading(d.hash, newCache(mergeCache), d.maxObject)
-	p := &anyPack{pack: newPack(r, d.packDir(), name, time.Time{})}
+	p := newAnyPack(d, name)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
 		}
 	}()
 	indexErr := p.readIndex()
+	if indexErr == nil && p.indexReason == "" {
+		if p.entries, err = p.idx.all(); err != nil {
+			p.indexReason, p.idx = err.Error(), nil
+		}
+	}
 	packErr := p.readPack()
 	if vanished(indexErr) && vanished(packErr) {
 		return nil, indexErr
@@ -63,7 +67,13 @@ func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, er
 	return p, nil
 }
 
-// readIndex reads the whole index and sets idx and entries. If the index is malformed, readIndex
+// newAnyPack returns the pack with the given name, without its entries. It opens no file.
+func newAnyPack(d *objectDir, name string) *anyPack {
+	r := newReading(d.hash, newCache(mergeCache), d.maxObject)
+	return &anyPack{pack: newPack(r, d.packDir(), name, time.Time{})}
+}
+
+// readIndex reads the whole index and sets idx. If the index is malformed, readIndex
 // sets indexReason and returns nil.
 func (p *anyPack) readIndex() error {
 	f, err := fsx.OpenShared(p.idxPath, os.O_RDONLY)
@@ -80,9 +90,6 @@ func (p *anyPack) readIndex() error {
 		return err
 	}
 	idx, err := parseIndex(p.hash, data)
-	if err == nil {
-		p.entries, err = idx.all()
-	}
 	if err != nil {
 		p.indexReason = err.Error()
 		return nil

@@ -27,10 +27,15 @@ type Damage struct {
 	Objects   []ID // the unreadable objects, as far as the index lists them; sorted by id
 }
 
+// wholePackMax is the size in bytes of the largest pack of which a fileChecker reads every object. Larger packs have the user's history: of
+// these, it reads the objects that are needed.
+const wholePackMax = 1 << 20
+
 // fileChecker checks the files of one object directory for damage.
 type fileChecker struct {
-	dir   *objectDir
-	files packFiles
+	dir    *objectDir
+	files  packFiles
+	needed map[ID]bool
 }
 
 // check returns the damage of all packs, indexes and loose objects. A file that is removed during the check is not
@@ -83,6 +88,9 @@ func reasonOf(err error) string {
 // checkPack returns the damage of the pack with the given name: at most one Damage for its index, and one for its pack
 // file. If the pack vanishes during the check, it is not damaged.
 func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, error) {
+	if c.isSoundLarge(ctx, name) {
+		return nil, nil
+	}
 	p, err := c.dir.openAnyway(ctx, name)
 	if vanished(err) {
 		return nil, nil
@@ -111,6 +119,31 @@ func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, erro
 		found = append(found, Damage{File: "pack/" + name + ".pack", Pack: name, Reason: reason, Objects: bad})
 	}
 	return found, nil
+}
+
+// isSoundLarge reports whether the pack with the given name has more than wholePackMax bytes and seems to be sound. Its index must have the
+// right checksum, its head and its end must match the index, and each needed object must be readable.
+func (c fileChecker) isSoundLarge(ctx context.Context, name string) bool {
+	p := newAnyPack(c.dir, name)
+	defer p.close() //nolint:errcheck // The pack was opened for reading only.
+	info, err := os.Stat(p.packPath)
+	if err != nil || info.Size() <= wholePackMax || p.readIndex() != nil || p.indexReason != "" {
+		return false
+	}
+	if _, _, err := p.open(); err != nil {
+		return false
+	}
+	for id := range c.needed {
+		offset, found, err := p.idx.find(id)
+		if err != nil {
+			return false
+		}
+		if found {
+			p.entries = append(p.entries, indexEntry{id: id, offset: offset})
+		}
+	}
+	bad, err := p.unreadable(ctx)
+	return err == nil && len(bad) == 0
 }
 
 // allPackNames returns the sorted names of all packs in dir, even of packs without a pack file or an index. It skips a

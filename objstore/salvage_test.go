@@ -97,7 +97,7 @@ func TestEverythingThatADamagedPackStillGivesIsSaved(t *testing.T) {
 			p.damage(c.suffix, c.change)
 			s := p.open()
 
-			damage, err := s.CheckFiles(t.Context(), nil)
+			damage, err := s.CheckFiles(t.Context(), nil, nil)
 			require.NoError(t, err)
 			require.Len(t, damage, 1, "%+v", damage)
 			assert.Equal(t, "pack/"+p.name+c.suffix, damage[0].File)
@@ -120,12 +120,66 @@ func TestEverythingThatADamagedPackStillGivesIsSaved(t *testing.T) {
 					assert.True(t, after[id], "%v could be read before", id)
 				}
 			}
-			damage, err = p.open().CheckFiles(t.Context(), nil)
+			damage, err = p.open().CheckFiles(t.Context(), nil, nil)
 			require.NoError(t, err)
 			assert.Empty(t, damage)
 			p.fsck()
 		})
 	}
+}
+
+// A pack of more than 1 MiB has the user's history. Only the copies of objects that somebody needs are read in it.
+func TestOfALargePackOnlyNeededObjectsAreChecked(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	var ids []objstore.ID
+	for seed := range uint64(40) {
+		noise := make([]byte, 64<<10)
+		_, err := rand.NewChaCha8([32]byte{byte(seed)}).Read(noise)
+		require.NoError(t, err)
+		out, err := r.run(string(noise), "hash-object", "-w", "--stdin")
+		require.NoError(t, err)
+		id, err := objstore.ParseID(strings.TrimSpace(out))
+		require.NoError(t, err)
+		ids = append(ids, id)
+	}
+	var list strings.Builder
+	for _, id := range ids {
+		list.WriteString(id.String() + "\n")
+	}
+	out, err := r.run(list.String(), "pack-objects", "--quiet", filepath.Join(r.dir, "objects", "pack", "pack"))
+	require.NoError(t, err)
+	r.git("prune-packed", "--quiet")
+	name := "pack-" + strings.TrimSpace(out)
+	data, err := os.ReadFile(r.packPath(name + ".pack"))
+	require.NoError(t, err)
+	data[len(data)/2] ^= 0x40
+	require.NoError(t, os.Chmod(r.packPath(name+".pack"), 0o644))
+	require.NoError(t, os.WriteFile(r.packPath(name+".pack"), data, 0o644))
+
+	var lost objstore.ID
+	for _, id := range ids {
+		if _, _, err := r.open().Get(id); err != nil {
+			lost = id
+		}
+	}
+	require.False(t, lost.IsZero())
+	needed := make(map[objstore.ID]bool)
+	for _, id := range ids {
+		if id != lost {
+			needed[id] = true
+		}
+	}
+	damage, err := r.open().CheckFiles(t.Context(), needed, nil)
+	require.NoError(t, err)
+	assert.Empty(t, damage, "nobody needs the damaged object")
+
+	needed[lost] = true
+	damage, err = r.open().CheckFiles(t.Context(), needed, nil)
+	require.NoError(t, err)
+	require.Len(t, damage, 1)
+	assert.Equal(t, []objstore.ID{lost}, damage[0].Objects)
+	assert.Equal(t, "wrong checksum", damage[0].Reason)
 }
 
 func TestAPackWithoutItsIndexGetsANewOne(t *testing.T) {
@@ -175,7 +229,7 @@ func TestADamagedLooseObjectIsFoundAndSetAside(t *testing.T) {
 	require.NoError(t, os.Chmod(file, 0o644))
 	require.NoError(t, os.WriteFile(file, []byte("garbage"), 0o644))
 	s := r.open()
-	damage, err := s.CheckFiles(t.Context(), nil)
+	damage, err := s.CheckFiles(t.Context(), nil, nil)
 	require.NoError(t, err)
 	require.Len(t, damage, 1)
 	assert.Equal(t, []objstore.ID{id}, damage[0].Objects)

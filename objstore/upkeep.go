@@ -129,18 +129,19 @@ func (s *Store) Drop(ctx context.Context, what DropRequest) (DropResult, error) 
 	return result, nil
 }
 
-// CheckFiles reads every pack, every index and every loose object of the object directory, and returns the
-// damage that it finds. It recomputes each checksum and each id. It also checks duplicate copies of an object,
+// CheckFiles reads the packs, every index and every loose object of the object directory, and returns the
+// damage that it finds. It recomputes each checksum and each id. Of a large pack, it reads the needed objects, and everything
+// if one of them is damaged. It also checks duplicate copies of an object,
 // which Get ignores while a sound copy exists. It does not check alternates. A file that git or a merge
 // replaces during the check is not damage. If progress is not nil, CheckFiles calls it after each pack and each
 // loose object. done is the number of checked packs and objects, and total is the number of all packs and
 // objects.
-func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) ([]Damage, error) {
+func (s *Store) CheckFiles(ctx context.Context, needed map[ID]bool, progress func(done, total int)) ([]Damage, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.life.RUnlock()
-	return fileChecker{dir: s.main, files: s.packs.files}.check(ctx, progress)
+	return fileChecker{dir: s.main, files: s.packs.files, needed: needed}.check(ctx, progress)
 }
 
 // Salvage saves the readable objects of the damaged pack with the given name. If only the index is damaged or missing,

@@ -31,8 +31,8 @@ func verifyCommand() *arg.Command {
 object, the encoding of each file, content hashes, the chain of frames, and the frame refs.
 Changes nothing.
 
---deep also reads every pack, pack index and loose object of the repository, including
-duplicates, and compares every row of the index with the refs.`,
+--deep also checks the pack indexes, loose objects and packs of the repository, of large packs
+what runs need, including duplicates, and compares every row of the index with the refs.`,
 		MaxArgs: 1 << 20,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "deep", Usage: "also check every file that holds objects, and the index"},

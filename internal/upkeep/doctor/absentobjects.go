@@ -30,7 +30,7 @@ type absentObjects struct {
 // lost returns the unreadable objects that tips reach, sorted by id. In a partial clone, it leaves out the
 // missing objects that a remote promises.
 func (a *absentObjects) lost(ctx context.Context, tips ...objstore.ID) ([]objstore.ID, error) {
-	lost, err := lostIn(ctx, a.store.Objects(), tips...)
+	_, lost, err := verify.Reached(ctx, a.store.Objects(), true, tips...)
 	if err != nil || len(lost) == 0 || !a.git.repo.Config.IsPartial() {
 		return lost, err
 	}
@@ -148,7 +148,7 @@ func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstor
 	}
 	defer func() { err = errors.Join(err, other.Close()) }()
 	for {
-		lost, err := lostIn(ctx, a.store.Objects(), tip)
+		_, lost, err := verify.Reached(ctx, a.store.Objects(), true, tip)
 		if err != nil || len(lost) == 0 {
 			return err
 		}

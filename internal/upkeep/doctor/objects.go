@@ -6,12 +6,17 @@ import (
 	"path"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/internal/upkeep/verify"
 )
 
 // objectFiles notes damaged packs and loose objects. The repair saves the readable objects of a pack, and
 // moves the damaged files away. A pack and its index are one finding.
 func (e *examination) objectFiles(ctx context.Context) error {
-	damage, err := e.store.Objects().CheckFiles(ctx, func(done, total int) { e.progress("objects", done, total) })
+	needed, err := verify.Needed(ctx, e.store.Objects(), e.refs)
+	if err != nil {
+		return err
+	}
+	damage, err := e.store.Objects().CheckFiles(ctx, needed, func(done, total int) { e.progress("objects", done, total) })
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/upkeep/verify"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -90,7 +91,7 @@ func (r *repairs) replace(ctx context.Context, oldPath string, newName refs.Name
 	if err := r.absent.takeObjects(ctx, filepath.Join(dir, "objects"), id); err != nil {
 		return err
 	}
-	lost, err := lostIn(ctx, r.store.Objects(), id)
+	_, lost, err := verify.Reached(ctx, r.store.Objects(), true, id)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Deep makes the checks of [Runs] for runs, or for all runs if runs is empty, and further checks. It reads every
-// file with objects, including duplicates. It checks that tombstones and held tips are readable, and compares each
+// Deep makes the checks of [Runs] for runs, or for all runs if runs is empty, and further checks. It reads the files with objects, including duplicates: small packs as a whole, and of large packs what refs of git-smithers need. It checks that tombstones and held tips are readable, and compares each
 // index row of the runs with the refs. If progress is not nil, Deep calls it with the number of checked files and
 // the number of all files. If there is an error, there is no report.
 func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int), runs ...string) (*Report, error) {
@@ -32,7 +31,15 @@ func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int)
 	if err != nil {
 		return nil, err
 	}
-	damage, err := s.Objects().CheckFiles(ctx, progress)
+	found, err := s.Refs().Inventory(ctx)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	needed, err := Needed(ctx, s.Objects(), found)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	damage, err := s.Objects().CheckFiles(ctx, needed, progress)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}

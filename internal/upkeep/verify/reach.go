@@ -1,4 +1,4 @@
-package doctor
+package verify
 
 import (
 	"bytes"
@@ -7,46 +7,61 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
 )
 
-// step is an object that lostIn must visit.
+// step is an object that Reached must visit.
 type step struct {
 	id   objstore.ID
 	kind objstore.Kind // the kind that the object must have
 }
 
-// lostIn returns the objects that tips reach and that are missing or corrupt, sorted by id. It cannot find the objects
-// that only a lost object refers to. lostIn follows commits of git-smithers only: it checks a commit of the user's that
-// an entry names, but not the objects that the commit refers to.
-func lostIn(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) ([]objstore.ID, error) {
-	seen := make(map[objstore.ID]bool)
-	var lost []objstore.ID
+// Reached returns the objects that tips reach, and those of them that are missing or corrupt, sorted by id. It cannot find the objects
+// that only a lost object refers to. Reached follows commits of git-smithers only: it has a commit of the user's that
+// an entry names, but not the objects that the commit refers to. Without blobs, it reads no blob, so lost has no blob.
+func Reached(ctx context.Context, objects objstore.Reader, blobs bool, tips ...objstore.ID) (reached map[objstore.ID]bool, lost []objstore.ID, err error) {
+	reached = make(map[objstore.ID]bool)
 	var left []step
 	for _, tip := range tips {
 		left = append(left, step{tip, objstore.Commit})
 	}
 	for len(left) > 0 {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		next := left[len(left)-1]
 		left = left[:len(left)-1]
-		if seen[next.id] {
+		if reached[next.id] {
 			continue
 		}
-		seen[next.id] = true
+		reached[next.id] = true
+		if next.kind == objstore.Blob && !blobs {
+			continue
+		}
 		data, err := objstore.GetKind(objects, next.id, next.kind)
 		if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) {
 			lost = append(lost, next.id)
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		left = append(left, below(next, data)...)
 	}
 	slices.SortFunc(lost, objstore.ID.Compare)
-	return lost, nil
+	return reached, lost, nil
+}
+
+// Needed returns the objects that the sound refs in found need.
+func Needed(ctx context.Context, objects objstore.Reader, found *refs.Inventory) (map[objstore.ID]bool, error) {
+	var tips []objstore.ID
+	for _, item := range found.Items {
+		if item.Broken == nil {
+			tips = append(tips, item.ID)
+		}
+	}
+	needed, _, err := Reached(ctx, objects, false, tips...)
+	return needed, err
 }
 
 // below returns the objects to which an object refers. data is the object's content. A blob refers to no object.

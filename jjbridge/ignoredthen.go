@@ -41,7 +41,7 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace, even bool) ([]snapshot
 		return nil, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a leftover folder does no harm
-	err = withObjects(w.Repo, p.repository, func(objects *objstore.Store) error {
+	err = p.withTrees(w, func(objects objstore.Reader) error {
 		return writeIgnoreFiles(ctx, objects, dir, p.To)
 	})
 	if err != nil {

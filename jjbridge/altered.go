@@ -175,17 +175,44 @@ func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeF
 	if len(files) == 0 {
 		return nil, nil
 	}
-	out, err := c.w.gitWith(ctx, gitRun{
-		args: append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...), env: []string{"GIT_INDEX_FILE=" + c.p.TrackedPath()},
-		stdin: paths(slices.Sorted(maps.Keys(files))),
-	})
-	if err != nil {
+	names := slices.Sorted(maps.Keys(files))
+	if err := c.askAttributes(ctx, names); err != nil {
 		return nil, err
 	}
 	rules := newContentRules(c.w)
-	fields := splitPaths(out)
 	var altered []snapshot.AlteredFile
 	var ask []askedFile
+	for _, name := range names {
+		file := files[name]
+		by, undecided := rules.alteredBy(name, file, c.given[name])
+		switch {
+		case undecided:
+			ask = append(ask, askedFile{gitindex.Entry{Path: name, Mode: file.mode, ID: file.id}, by})
+		case by != "":
+			altered = append(altered, snapshot.AlteredFile{Path: name, By: by})
+		}
+	}
+	asked, err := c.askGit(ctx, ask)
+	return append(altered, asked...), err
+}
+
+// askAttributes makes git tell the attributes of those of names that c.given lacks.
+func (c *filesCapture) askAttributes(ctx context.Context, names []string) error {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.given[name] != nil })
+	if len(names) == 0 {
+		return nil
+	}
+	out, err := c.w.gitWith(ctx, gitRun{
+		args: append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...), env: []string{"GIT_INDEX_FILE=" + c.p.TrackedPath()},
+		stdin: paths(names),
+	})
+	if err != nil {
+		return err
+	}
+	if c.given == nil {
+		c.given = make(map[string]attributes)
+	}
+	fields := splitPaths(out)
 	// git prints three fields for each path and attribute: the path, the attribute's name and its value.
 	for step := 3 * len(contentAttributes()); len(fields) >= step; fields = fields[step:] {
 		has := make(attributes)
@@ -194,17 +221,9 @@ func (c *filesCapture) compareStored(ctx context.Context, files map[string]treeF
 				has[fields[3*i+1]] = value
 			}
 		}
-		file := files[fields[0]]
-		by, undecided := rules.alteredBy(fields[0], file, has)
-		switch {
-		case undecided:
-			ask = append(ask, askedFile{gitindex.Entry{Path: fields[0], Mode: file.mode, ID: file.id}, by})
-		case by != "":
-			altered = append(altered, snapshot.AlteredFile{Path: fields[0], By: by})
-		}
+		c.given[fields[0]] = has
 	}
-	asked, err := c.askGit(ctx, ask)
-	return append(altered, asked...), err
+	return nil
 }
 
 // attributes has the values of one path's attributes, by name. Unspecified attributes are missing.

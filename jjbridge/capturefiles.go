@@ -30,6 +30,7 @@ type filesCapture struct {
 	made    []madeObject         // new contents that are not in the quarantine
 
 	secrets *secretFiles
+	given   map[string]attributes // by path: the attributes that git has told
 
 	scope string // opts.Scope, or snapshot.ScopeTracked if too many untracked files are left out
 	left  leftOuts
@@ -197,7 +198,10 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 		return err
 	}
 	index.Made = info.ModTime()
-	left := c.readPlain(chosen, index)
+	left, err := c.readPlain(ctx, chosen, index)
+	if err != nil {
+		return err
+	}
 	for _, path := range left {
 		// git decides by the blob in the index whether to convert line ends, so the entry has the user's version.
 		if was := chosen.wanted[path].index; was.exists() && !was.id.IsZero() {
@@ -234,9 +238,13 @@ func (c *filesCapture) readChosen(ctx context.Context, chosen *choice) error {
 // For each of these files, readPlain adds an entry to index and an edit to chosen.edits. It also adds the content to
 // c.made, unless the last capture read and stored the same content at the path. A file with a secret that the capture
 // leaves out is only added to index. readPlain returns the sorted paths of all other wanted files, which git must read.
-func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []string) {
-	reader := c.newPlainReader()
-	for _, path := range slices.Sorted(maps.Keys(chosen.wanted)) {
+func (c *filesCapture) readPlain(ctx context.Context, chosen *choice, index *gitindex.Index) (left []string, err error) {
+	paths := slices.Sorted(maps.Keys(chosen.wanted))
+	reader, err := c.newPlainReader(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
 		if reader == nil {
 			left = append(left, path)
 			continue
@@ -257,7 +265,7 @@ func (c *filesCapture) readPlain(chosen *choice, index *gitindex.Index) (left []
 			c.made = append(c.made, madeObject{objstore.Blob, data})
 		}
 	}
-	return left
+	return left, nil
 }
 
 // stored reports whether the last capture has stored the blob with the given id as the file at path.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/refs/refstest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -40,6 +41,28 @@ func TestNothingIsWrittenAfterAMigration(t *testing.T) {
 		repo.Git("refs", "verify", "--strict")
 		repo.Git("refs", "migrate", "--ref-format=files") // the check at the end of the test reads files
 	}
+}
+
+// TestNothingIsWrittenAfterAMigrationOutOfAReftable is the same in the other direction.
+func TestNothingIsWrittenAfterAMigrationOutOfAReftable(t *testing.T) {
+	t.Parallel()
+	repotest.NeedsFiles(t)
+	repo := refstest.New(t)
+	repo.UseNewerGit()
+	ids := refstest.Objects(t, repo, 2)
+	repo.Git("refs", "migrate", "--ref-format=reftable")
+	db, err := refs.Open(refs.Options{Repo: gitexec.Repo{CommonDir: repo.GitDir, ObjectFormat: repotest.ObjectFormat(), RefFormat: refs.TablesFolder}, Env: repo.Env})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, db.Close()) }()
+	tip := refstest.Tip(t, "a")
+	require.NoError(t, db.Apply(t.Context(), refs.Update{Name: tip, New: ids[0]}))
+	repo.Git("refs", "migrate", "--ref-format=files")
+
+	require.ErrorIs(t, db.Apply(t.Context(), refs.Update{Name: tip, Old: ids[0], New: ids[1]}), refs.ErrUnsupported)
+	_, err = db.Resolve(t.Context(), tip)
+	require.ErrorIs(t, err, refs.ErrUnsupported)
+	assert.NoDirExists(t, filepath.Join(repo.GitDir, refs.TablesFolder))
+	assert.Equal(t, ids[0].String(), repo.Git("rev-parse", string(tip)))
 }
 
 // TestAMigrationThatBeginsDuringAWrite begins a migration at each point of a write. Nothing is acknowledged: before the refs move, they

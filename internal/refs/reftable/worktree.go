@@ -56,7 +56,7 @@ func OwnIDs(gitDir string, hash objstore.Algorithm, common bool) (ids []objstore
 		if err != nil {
 			return nil, err
 		}
-		if !rec.ID.IsZero() && !(common && strings.HasPrefix(rec.Name, "refs/")) {
+		if !rec.ID.IsZero() && (!common || !strings.HasPrefix(rec.Name, "refs/")) {
 			ids = append(ids, rec.ID)
 		}
 	}

@@ -31,8 +31,8 @@ type Options struct {
 	// hard link to it, so that RemoveDead knows the lock of a dead process. The caller must note the path before Append, and
 	// may forget it after Append. If the file system has no hard links, Append fails. If Proof is empty, the lock is a file of its own.
 	Proof string
-	// Turns is the path of a file in which the processes of this program agree who appends next; empty means that they
-	// do not agree. Append makes the file and a second file, with the suffix ".wait".
+	// Turns is the path of a file in which the processes of this program agree who appends next, if one has to wait; empty means that they
+	// do not agree. Then Append makes the file and, while a process waits, a second file with the suffix ".wait".
 	Turns string
 	// Patience is how long Append waits for its turn and for the lock of another process; 0 means that it does not wait.
 	Patience time.Duration
@@ -67,19 +67,9 @@ func (s *Stack) Append(ctx context.Context, changes []Change, opts Options) (*Vi
 	s.writing.Lock()
 	waiting, cancel := context.WithTimeoutCause(ctx, opts.Patience, &LockedError{Path: opts.Turns})
 	defer cancel()
-	pass, err := s.takeTurn(waiting, opts.Turns)
-	if err != nil {
-		return nil, err
-	}
-	defer pass()
-	file, err := s.take(opts)
-	for errors.Is(err, ErrLocked) && waiting.Err() == nil {
-		select {
-		case <-waiting.Done():
-		case <-time.After(pause):
-		}
-		file, err = s.take(opts)
-	}
+	at := &turn{stack: s, path: opts.Turns}
+	defer at.pass()
+	file, err := at.take(waiting, opts)
 	if err != nil {
 		return nil, cmp.Or(ctx.Err(), err)
 	}

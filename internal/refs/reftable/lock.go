@@ -15,6 +15,7 @@ import (
 
 const (
 	lockSuffix = ".lock"
+	waitSuffix = ".wait"
 	// pause is the time between two attempts to take a lock.
 	pause = time.Millisecond
 	// courtesy is how long a process keeps its turn after an Append while another process of this program waits. In this
@@ -73,40 +74,95 @@ func (s *Stack) RemoveDead(files fsx.FS, proof string) (removed bool, err error)
 	return removed, err
 }
 
-// takeTurn waits until no other process of this program has the turn. path is Options.Turns. The caller must hold s.writing,
-// and call pass, which passes the turn on and unlocks s.writing. If another process waits, pass returns at once and does both later.
-func (s *Stack) takeTurn(ctx context.Context, path string) (pass func(), err error) {
-	if path == "" {
-		return s.writing.Unlock, nil
+// turn is the place of an Append among those of other processes of this program. As long as no process waits, nobody needs the turn, and Append
+// only looks whether the file of the queue is there.
+type turn struct {
+	stack       *Stack
+	path        string       // Options.Turns
+	lock, queue *flock.Flock // nil if they are not held
+}
+
+// open returns the lock of the turn or, with waitSuffix, of the queue, which everybody who waits shares.
+func (t *turn) open(suffix string) *flock.Flock {
+	return flock.New(t.path+suffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
+}
+
+// others reports whether the file of the queue is there. If so, a process may wait.
+func (t *turn) others() bool {
+	if t.path == "" {
+		return false
 	}
-	open := func(path string) *flock.Flock {
-		return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
+	_, err := os.Lstat(t.path + waitSuffix)
+	return err == nil
+}
+
+// take takes the lock of the stack: at once if no other process waits for it, and otherwise when this process has the turn.
+func (t *turn) take(ctx context.Context, opts Options) (fsx.File, error) {
+	if !t.others() {
+		if file, err := t.stack.take(opts); !errors.Is(err, ErrLocked) || ctx.Err() != nil {
+			return file, err
+		}
 	}
-	turn, queue := open(path), open(path+".wait") // whoever waits shares the lock of the queue
-	got, err := turn.TryLock()
+	if t.path != "" {
+		if err := t.wait(ctx); err != nil {
+			return nil, err
+		}
+		defer t.queue.Close() //nolint:errcheck // the end of the process closes it, too
+	}
+	file, err := t.stack.take(opts)
+	for errors.Is(err, ErrLocked) && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		file, err = t.stack.take(opts)
+	}
+	return file, err
+}
+
+// wait joins the queue and waits until no other process of this program has the turn.
+func (t *turn) wait(ctx context.Context) error {
+	t.lock, t.queue = t.open(""), t.open(waitSuffix)
+	_, err := t.queue.TryRLock()
+	got := false
+	if err == nil {
+		got, err = t.lock.TryLock()
+	}
 	if err == nil && !got {
-		if _, err = queue.TryRLockContext(ctx, pause); err == nil {
-			_, err = turn.TryLockContext(ctx, pause)
-		}
-		err = errors.Join(err, queue.Close())
+		_, err = t.lock.TryLockContext(ctx, pause)
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		s.writing.Unlock()
-		return nil, errors.Join(err, turn.Close())
+	if err == nil {
+		return nil
 	}
-	end := func() { _ = turn.Close() } // the end of the process closes it, too
-	return func() {
-		queue := open(path + ".wait")
-		if alone, err := queue.TryLock(); alone || err != nil {
-			end()
-			s.writing.Unlock()
-		} else {
-			time.AfterFunc(courtesy, end)
-			time.AfterFunc(courtesy+3*pause, s.writing.Unlock) // others are faster this time
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	err = errors.Join(err, t.queue.Close(), t.lock.Close())
+	t.lock = nil
+	return err
+}
+
+// pass passes the turn on and unlocks the stack for this process. If another process waits, pass returns at once and does both later.
+func (t *turn) pass() {
+	end, alone := t.stack.writing.Unlock, true
+	if t.lock != nil || t.others() {
+		queue := t.open(waitSuffix)
+		got, err := queue.TryLock()
+		if alone = got || err != nil; got {
+			_ = os.Remove(t.path + waitSuffix) // nobody waits
 		}
 		_ = queue.Close()
-	}, nil
+	}
+	next := func() {
+		if t.lock != nil {
+			_ = t.lock.Close()
+		}
+	}
+	if alone {
+		next()
+		end()
+		return
+	}
+	time.AfterFunc(courtesy, next)
+	time.AfterFunc(courtesy+3*pause, end) // others are faster this time
 }

@@ -199,7 +199,7 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	if unknown, ok := errors.AsType[*gitexec.Error](err); ok && errors.Is(err, gitexec.ErrUnknownFormat) {
 		return nil, fault.New(fault.UnsupportedFormat, "the installed git does not know this repository's format: %s",
 			strings.Join(strings.Fields(unknown.Stderr), " ")).
-			Hint("install a newer git")
+			Hint("install a newer git; reftables need 2.45")
 	}
 	// A missing jj store is also fs.ErrNotExist, but Explain has a better hint for ErrNoStore.
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, jjbridge.ErrNoStore) {
@@ -226,7 +226,8 @@ func supported(w *jjbridge.Workspace) error {
 			Hint("install a newer git-smithers")
 	case repo.RefFormat != "files" && w.Type == snapshot.VCSJJ:
 		return fault.New(fault.UnsupportedFormat, "jj does not read refs in a reftable: it shows an empty history there, and its own refs get lost").
-			Hint("move the refs to files while nothing else uses the repository: `git refs migrate --ref-format=files`")
+			Hint("use the repository with git alone: move the folder .jj away").
+			Hint("or move the refs to files while nothing else uses the repository: `rm -r .git/refs/jj`, then `git refs migrate --ref-format=files`")
 	}
 	return nil
 }

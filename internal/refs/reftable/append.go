@@ -126,7 +126,7 @@ func (s *Stack) append(file fsx.File, changes []Change, opts Options) (*View, er
 		}
 	}
 	for _, left := range next.merged {
-		_ = opts.FS.Remove(left) // the next merge removes what stays
+		_ = opts.FS.Remove(left) // git refs optimize removes what stays
 	}
 	return next.view, nil
 }
@@ -190,11 +190,13 @@ func (s *Stack) next(view *View, changes []Change) (next successor, err error) {
 		if err != nil {
 			return next, err
 		}
+		for _, t := range kept[at:] {
+			next.merged = append(next.merged, t.path)
+		}
 		first, kept = kept[at].first, kept[:at]
 		if content, err = union(s.hash, append(slices.Clip(view.tables[at:]), added), at == 0); err != nil {
 			return next, err
 		}
-		next.merged = s.strays(kept)
 	}
 	next.content = content
 	next.path = filepath.Join(s.dir, fmt.Sprintf("0x%012x-0x%012x-%08x.ref", first, last, rand.Uint32()))

@@ -345,7 +345,7 @@ func TestTheLockOfADeadProcessIsKnownByItsProof(t *testing.T) {
 	for i := range 20 {
 		s.mustAppend(reftable.Change{Name: fmt.Sprintf("refs/y/%d", i), New: id})
 	}
-	s.wantNoLitter()
+	s.wantNoLock()
 
 	require.NoError(t, os.WriteFile(s.List()+".lock", nil, 0o666))
 	require.NoError(t, os.WriteFile(s.options().Proof, nil, 0o666))
@@ -354,7 +354,7 @@ func TestTheLockOfADeadProcessIsKnownByItsProof(t *testing.T) {
 	assert.False(t, removed)
 	assert.FileExists(t, s.List()+".lock")
 	require.NoError(t, os.Remove(s.List()+".lock"))
-	s.wantNoLitter()
+	s.wantNoLock()
 }
 
 // TestAFailedWriteLeavesTheStackAsItWas lets each write of an append fail as on a full disk, once with half of its bytes written. The refs

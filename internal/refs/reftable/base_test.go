@@ -148,6 +148,14 @@ func (s *stackOf) files() []string {
 	return names
 }
 
+// wantNoLock checks that the folder of the stack has no lock, and that there is no proof. A writer that died may have left a table that is on
+// no list.
+func (s *stackOf) wantNoLock() {
+	s.t.Helper()
+	assert.NoFileExists(s.t, s.List()+".lock")
+	assert.NoFileExists(s.t, s.options().Proof)
+}
+
 // wantNoLitter checks that the folder of the stack has the tables of the list and nothing else, and that there is no proof.
 func (s *stackOf) wantNoLitter() {
 	s.t.Helper()

@@ -17,6 +17,9 @@ func (s *Stack) Check() (problems []string, err error) {
 		return nil, err
 	}
 	names, invalid := s.parseList(text)
+	if len(names) == 0 && invalid == nil && err == nil {
+		_, invalid = s.Look() // there may be tables that the list lacks
+	}
 	if invalid = cmp.Or(err, invalid); invalid != nil {
 		problems, names = []string{invalid.Error()}, nil
 	}

@@ -47,6 +47,12 @@ func (s *Stack) take(opts Options) (fsx.File, error) {
 // lock returns the path of the stack's lock.
 func (s *Stack) lock() string { return s.List() + lockSuffix }
 
+// isLocked reports whether a process holds the lock of the stack.
+func (s *Stack) isLocked() bool {
+	_, err := os.Lstat(s.lock())
+	return err == nil
+}
+
 // isSameFile reports whether the paths a and b name one file. It returns false if either file is missing.
 func isSameFile(a, b string) bool {
 	first, err1 := os.Lstat(a)

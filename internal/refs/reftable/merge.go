@@ -2,9 +2,6 @@ package reftable
 
 import (
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -55,22 +52,4 @@ func union(hash objstore.Algorithm, tables []*table, oldest bool) ([]byte, error
 		}
 	}
 	return encode(hash, entries, tables[0].first, tables[len(tables)-1].last), nil
-}
-
-// strays returns the paths of the tables in the folder of the stack that are not in kept. The caller must hold the lock of
-// the stack, so no other process adds a table. Apart from tables that are merged now, they are left over from processes
-// that died before they put a table on the list, or after they took one off the list.
-func (s *Stack) strays(kept []*table) []string {
-	files, err := os.ReadDir(s.dir)
-	if err != nil {
-		return nil // the next merge looks again
-	}
-	var strays []string
-	for _, file := range files {
-		path := filepath.Join(s.dir, file.Name())
-		if strings.HasSuffix(path, ".ref") && !slices.ContainsFunc(kept, func(t *table) bool { return t.path == path }) {
-			strays = append(strays, path)
-		}
-	}
-	return strays
 }

@@ -205,6 +205,6 @@ func TestAKilledWriterLosesNothing(t *testing.T) {
 	for i := range 20 {
 		s.mustAppend(reftable.Change{Name: fmt.Sprintf("refs/y/%d", i), New: id})
 	}
-	s.wantNoLitter()
+	s.wantNoLock()
 	s.wantSame(t)
 }

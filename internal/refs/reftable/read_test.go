@@ -223,7 +223,7 @@ func TestDamagedStacksAreErrors(t *testing.T) {
 		"unknown version":  {list, "REFT\x03" + string(table[5:]), reftable.ErrDamaged, "does not begin"},
 		"damaged end":      {list, string(table[:len(table)-20]) + "x" + string(table[len(table)-19:]), reftable.ErrDamaged, "cut or damaged"},
 		"no table":         {list, strings.Repeat("x", 200), reftable.ErrDamaged, "does not begin"},
-		"no list, a stack": {"", string(table), nil, ""},
+		"empty list":       {"", string(table), reftable.ErrDamaged, "empty or missing"},
 	} {
 		require.NoError(t, os.WriteFile(s.List(), []byte(damage.list), 0o666), name)
 		require.NoError(t, os.WriteFile(last, []byte(damage.table), 0o666), name)

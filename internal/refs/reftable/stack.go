@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -37,12 +38,12 @@ type Stack struct {
 
 	writing sync.Mutex // held by Append
 	mu      sync.Mutex
-	view    *View // the newest view; before the first Look that of an empty list
+	view    *View // the newest view; before the first Look that of no list
 }
 
 // Open returns the stack in the folder dir of a repository with the given hash. It reads nothing.
 func Open(dir string, hash objstore.Algorithm) *Stack {
-	return &Stack{dir: dir, hash: hash, view: new(View)}
+	return &Stack{dir: dir, hash: hash, view: &View{text: "\x00"}} // no list has this text
 }
 
 // List returns the path of tables.list. Its lock is this path with the suffix ".lock".
@@ -70,6 +71,8 @@ func (s *Stack) Look() (*View, error) {
 			return view, nil
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
+		case s.isLocked(): // perhaps git has made the table, and not yet the list
+			time.Sleep(pause)
 		case text == missed: // nobody has changed the list, so the table stays missing
 			return nil, s.damaged("a table is missing: %v", err)
 		}
@@ -95,9 +98,12 @@ func (s *Stack) readList() (string, error) {
 	return "", s.damaged("it is longer than %d bytes", maxList)
 }
 
-// open returns the view with the tables of a list. It takes tables that are open from the last view.
+// open returns the view with the tables of a list. A list without tables in a folder with tables is damaged. It takes tables that are open from the last view.
 func (s *Stack) open(text string) (*View, error) {
 	names, err := s.parseList(text)
+	if tables, _ := filepath.Glob(filepath.Join(fsx.GlobQuote(s.dir), "*.ref")); len(names) == 0 && err == nil && len(tables) > 0 {
+		return nil, fmt.Errorf("the list is empty or missing: %w", fs.ErrNotExist)
+	}
 	view := &View{text: text}
 	for _, name := range names {
 		var t *table

@@ -41,6 +41,12 @@ func Said(err error) string {
 	return strings.Join(lines, "; ")
 }
 
+// IsUnknownFormat reports whether err, an error that wraps ErrRemote, means that a git does not know the format of the repository at the address.
+func IsUnknownFormat(err error) bool {
+	failed, ok := errors.AsType[*gitexec.Error](err)
+	return ok && strings.Contains(failed.Stderr, "unknown repository extension")
+}
+
 // IsNowhere reports whether err, an error that wraps ErrRemote, means that there is no repository at the address. A
 // retry is then useless.
 func IsNowhere(err error) bool {

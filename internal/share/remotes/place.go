@@ -226,10 +226,13 @@ func (p Place) Explain(err error) error {
 	if other, ok := errors.AsType[*transport.HashError](err); ok {
 		return fault.New(fault.UnsupportedFormat, "this repository has %s objects, and %s has %s objects: runs cannot move between them",
 			other.Here, p.Shown(), other.There).
-			Hint("use a repository with %s objects on both sides", other.Here)
+			Hint("use a repository with %s objects on both sides; `git init` has the option --object-format", other.Here)
 	}
 	if !errors.Is(err, transport.ErrRemote) {
 		return timeline.Explain(err)
+	}
+	if transport.IsUnknownFormat(err) {
+		return fault.New(fault.UnsupportedFormat, "%s: %s", p.Shown(), transport.Said(err)).Hint("install a newer git; reftables need 2.45")
 	}
 	out := &fault.Error{Code: fault.RemoteFailed, Msg: p.Shown() + ": " + transport.Said(err), Err: err}
 	out = out.Detail("remote", p.Shown())

@@ -192,7 +192,7 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	if errors.Is(err, gitexec.ErrNoRepository) {
 		store, ok := findBareStore(dir)
 		if !ok {
-			return nil, noRepository(err)
+			return nil, noRepository(err, dir)
 		}
 		found, err = jjbridge.Locate(ctx, store, env)
 	}
@@ -252,11 +252,15 @@ func unknownExtension(config gitexec.Config) string {
 }
 
 // noRepository returns no_repository with the words of git, and hints that say how to make a repository. err is
-// the error that no repository was found. If err contains no error of git, noRepository returns Explain(err).
-func noRepository(err error) error {
+// the error that no repository was found for the folder dir. If err contains no error of git, noRepository returns Explain(err).
+func noRepository(err error, dir string) error {
 	git, ok := errors.AsType[*gitexec.Error](err)
 	if !ok {
 		return Explain(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(fsx.GlobQuote(dir), ".git", "ref_migration.*")); len(left) > 0 {
+		return explainGit(fault.NoRepository, git).
+			Hint("`git refs migrate` failed half-way: the refs are in %s, and `git smithers help limitations` says how they come back", left[0])
 	}
 	return explainGit(fault.NoRepository, git).
 		Hint("run `git init` to make a repository").

@@ -26,7 +26,7 @@ export TESTS="$kept/tests"
 race="-race -gcflags=modernc.org/...=-race=false"
 engines='^TestSmithers|^TestLangGraph' # what they wait for is node and bun, and commands that other tests run with the detector
 newer="$PWD/.tools/newer-git/bin:$PATH"
-parts='langgraph-sqlite fuzz race engines newer-git sha1-reftable sha256-files sha256-reftable newer-git-jj newer-jj newer-jj-scripts crash maintenance agents look secrets gates names'
+parts='langgraph-sqlite fuzz race engines newer-git sha1-reftable sha256-files sha256-reftable newer-git-jj newer-jj newer-jj-sha256 newer-jj-scripts crash maintenance agents look secrets gates names'
 
 # part NAME COMMAND... keeps how the command ended and how long it took, unless it has passed at this commit; its output is shown if it
 # fails.
@@ -61,6 +61,7 @@ tests() {
 	done
 	PATH=$newer CGO_ENABLED=0 part newer-git-jj tools/gotest.sh newer-git-jj "$@" -timeout 60m ./internal/gitexec ./jjbridge
 	JJ_TOOL=newer-jj PATH=$newer CGO_ENABLED=0 part newer-jj tools/gotest.sh newer-jj "$@" -timeout 60m ./jjbridge/...
+	JJ_TOOL=newer-jj GIT_DEFAULT_HASH=sha256 PATH=$newer CGO_ENABLED=0 part newer-jj-sha256 tools/gotest.sh newer-jj-sha256 "$@" -timeout 60m ./jjbridge/...
 	JJ_TOOL=newer-jj PATH=$newer CGO_ENABLED=0 part newer-jj-scripts tools/gotest.sh newer-jj-scripts "$@" -timeout 60m \
 		-run "^TestScript\$/^($(grep -l '\[!*jj\]' testdata/script/*.txtar | sed 's|.*/||; s|\.txtar||' | paste -sd'|'))\$" .
 	EVERY_CUT=1 CGO_ENABLED=0 part crash tools/gotest.sh crash "$@" -count=1 -timeout 60m \

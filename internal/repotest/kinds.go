@@ -70,10 +70,10 @@ func NewKind(t testing.TB, kind Kind) *Repo {
 		r.JJ("git", "init", "--quiet", "--colocate")
 		r.JJ("new", "--quiet", "main")
 	case JJ, JJSecondary:
-		r.useJJ()
 		if ObjectFormat() != "sha1" {
 			t.Skip("jj git init makes sha1 repositories")
 		}
+		r.useJJ()
 		first := filepath.Join(base, "jj")
 		r.jjIn(base, "git", "init", "--quiet", "--no-colocate", first)
 		origin := r.Dir

@@ -211,19 +211,19 @@ func TestDamagedStacksAreErrors(t *testing.T) {
 		want        error
 		words       string
 	}{
-		"cut list":         {list[:len(list)-1], string(table), reftable.ErrDamaged, "cut"},
-		"outside":          {list + "../../config\n", string(table), reftable.ErrDamaged, "not the name"},
-		"folder":           {list + ".\n", string(table), reftable.ErrDamaged, "not the name"},
-		"twice":            {list + list, string(table), reftable.ErrDamaged, "twice"},
-		"huge list":        {strings.Repeat("0x1-0x1-1.ref\n", 100_000), string(table), reftable.ErrDamaged, "longer than"},
-		"missing table":    {list + "0x1-0x1-1.ref\n", string(table), reftable.ErrDamaged, "missing"},
-		"empty table":      {list, "", reftable.ErrDamaged, "does not begin"},
-		"cut table":        {list, string(table[:len(table)-1]), reftable.ErrDamaged, "cut or damaged"},
-		"cut in the head":  {list, string(table[:30]), reftable.ErrDamaged, "cut"},
-		"unknown version":  {list, "REFT\x03" + string(table[5:]), reftable.ErrDamaged, "does not begin"},
-		"damaged end":      {list, string(table[:len(table)-20]) + "x" + string(table[len(table)-19:]), reftable.ErrDamaged, "cut or damaged"},
-		"no table":         {list, strings.Repeat("x", 200), reftable.ErrDamaged, "does not begin"},
-		"empty list":       {"", string(table), reftable.ErrDamaged, "empty or missing"},
+		"cut list":        {list[:len(list)-1], string(table), reftable.ErrDamaged, "cut"},
+		"outside":         {list + "../../config\n", string(table), reftable.ErrDamaged, "not the name"},
+		"folder":          {list + ".\n", string(table), reftable.ErrDamaged, "not the name"},
+		"twice":           {list + list, string(table), reftable.ErrDamaged, "twice"},
+		"huge list":       {strings.Repeat("0x1-0x1-1.ref\n", 100_000), string(table), reftable.ErrDamaged, "longer than"},
+		"missing table":   {list + "0x1-0x1-1.ref\n", string(table), reftable.ErrDamaged, "missing"},
+		"empty table":     {list, "", reftable.ErrDamaged, "does not begin"},
+		"cut table":       {list, string(table[:len(table)-1]), reftable.ErrDamaged, "cut or damaged"},
+		"cut in the head": {list, string(table[:30]), reftable.ErrDamaged, "cut"},
+		"unknown version": {list, "REFT\x03" + string(table[5:]), reftable.ErrDamaged, "does not begin"},
+		"damaged end":     {list, string(table[:len(table)-20]) + "x" + string(table[len(table)-19:]), reftable.ErrDamaged, "cut or damaged"},
+		"no table":        {list, strings.Repeat("x", 200), reftable.ErrDamaged, "does not begin"},
+		"empty list":      {"", string(table), reftable.ErrDamaged, "empty or missing"},
 	} {
 		require.NoError(t, os.WriteFile(s.List(), []byte(damage.list), 0o666), name)
 		require.NoError(t, os.WriteFile(last, []byte(damage.table), 0o666), name)

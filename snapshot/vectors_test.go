@@ -40,6 +40,7 @@ func vectorFile(hash objstore.Algorithm, name string) string {
 
 // eachHash runs a test with the vectors of each hash.
 func eachHash(t *testing.T, test func(*testing.T, objstore.Algorithm)) {
+	t.Helper()
 	for _, hash := range []objstore.Algorithm{objstore.SHA1, objstore.SHA256} {
 		t.Run(hash.String(), func(t *testing.T) {
 			t.Parallel()
@@ -57,6 +58,7 @@ func TestFileVectors(t *testing.T) {
 }
 
 func testFileVectors(t *testing.T, hash objstore.Algorithm) {
+	t.Helper()
 	for _, tc := range []struct {
 		name string
 		kind objstore.Kind
@@ -255,6 +257,7 @@ func TestHistoryVector(t *testing.T) {
 }
 
 func testHistoryVector(t *testing.T, hash objstore.Algorithm) {
+	t.Helper()
 	written := &recorder{Memory: objstoretest.Memory{Algorithm: hash}, seen: make(map[objstore.ID]bool)}
 	entries := referenceHistory(t, written)
 	var summary strings.Builder

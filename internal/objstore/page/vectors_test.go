@@ -33,6 +33,7 @@ func TestVectors(t *testing.T) {
 }
 
 func testVectors(t *testing.T, hash objstore.Algorithm) {
+	t.Helper()
 	path := filepath.Join("..", "..", "..", "testdata", "vectors", map[objstore.Algorithm]string{objstore.SHA256: "sha256"}[hash], "pages.txtar")
 	archive, err := txtar.ParseFile(path)
 	require.NoError(t, err)

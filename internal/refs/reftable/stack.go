@@ -72,7 +72,7 @@ func (s *Stack) Look() (*View, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		case s.isLocked(): // perhaps git has made the table, and not yet the list
-			time.Sleep(pause)
+			<-time.After(pause)
 		case text == missed: // nobody has changed the list, so the table stays missing
 			return nil, s.damaged("a table is missing: %v", err)
 		}

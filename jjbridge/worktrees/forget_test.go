@@ -133,6 +133,13 @@ func TestWhatElseIsUnsavedInGit(t *testing.T) {
 			there.Git("checkout", "--quiet", "--detach")
 			there.Git("commit", "--quiet", "--allow-empty", "--message=only here")
 		}, "no branch, tag or remote has"},
+		"commits without a branch, whose beginning has left the reflog": {func(there *repotest.Repo) {
+			there.Git("checkout", "--quiet", "--detach")
+			there.Git("commit", "--quiet", "--allow-empty", "--message=only here")
+			for n := strings.Count(there.Git("reflog"), "\n"); n > 0; n-- {
+				there.Git("reflog", "delete", "HEAD@{1}")
+			}
+		}, "no branch, tag or remote has"},
 		"a merge": {func(there *repotest.Repo) {
 			there.Git("checkout", "--quiet", "-b", "other")
 			there.Git("commit", "--quiet", "--allow-empty", "--message=other")

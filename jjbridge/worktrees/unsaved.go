@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
@@ -141,7 +142,12 @@ func firstCommit(ctx context.Context, w *jjbridge.Workspace, admin string) strin
 	if w.Repo.RefFormat != "files" {
 		out, _ := w.RunGit(ctx, "--git-dir="+admin, "reflog", "--format=%H", "HEAD") // without an entry, git prints nothing
 		ids := strings.Fields(string(out))
-		return strings.Join(ids[max(0, len(ids)-1):], "")
+		before := "HEAD@{" + strconv.Itoa(len(ids)) + "}" // the value before the oldest entry, zeros if it is the first
+		out, err := w.RunGit(ctx, "--git-dir="+admin, "rev-parse", "--verify", "--quiet", before)
+		if len(ids) == 0 || err == nil && strings.Trim(string(out), "0\n") != "" {
+			return ""
+		}
+		return ids[len(ids)-1]
 	}
 	data, err := os.ReadFile(filepath.Join(admin, "logs", "HEAD"))
 	if err != nil {

@@ -251,3 +251,22 @@ func TestRecoverLocksRemovesWhatADeadProcessLeft(t *testing.T) {
 	assert.Empty(t, refstest.Locks(t, repo))
 	repo.Git("update-ref", string(tip), ids[0].String())
 }
+
+// A lock of reftables stops every ref, so a command that only reads removes it, too.
+func TestTheTablesAreFreedFromADeadProcess(t *testing.T) {
+	t.Parallel()
+	if repotest.RefFormat() == "files" {
+		t.Skip("refs in files have locks of their own")
+	}
+	repo := refstest.New(t)
+	ids := refstest.Objects(t, repo, 1)
+	p := startProcess(t, repo, refs.FailRefsLocked)
+	p.send(refs.Update{Name: refstest.Tip(t, "run"), New: ids[0]})
+	require.Error(t, p.end())
+	_, err := repo.GitErr("update-ref", "refs/tags/theirs", ids[0].String())
+	require.ErrorContains(t, err, "cannot lock", "git is locked out")
+
+	require.NoError(t, refstest.Open(t, repo, nil).FreeTables(t.Context()))
+
+	repo.Git("update-ref", "refs/tags/theirs", ids[0].String())
+}

@@ -183,6 +183,23 @@ func (db *DB) addTables(ctx context.Context, dead map[string]bool, found *Invent
 	return err
 }
 
+// FreeTables removes the lock of the tables if the process that made it is dead. A command that only reads calls it, too, because the lock stops
+// every ref of the repository, and git's commands with it.
+func (db *DB) FreeTables(ctx context.Context) error {
+	if db.reader.tables == nil {
+		return nil
+	}
+	if _, err := os.Lstat(db.reader.tables.List() + lockSuffix); err != nil {
+		return nil // no lock, or the next writer says why it cannot be seen
+	}
+	if err := db.lock(ctx); err != nil {
+		return err
+	}
+	defer db.unlock()
+	_, _, err := db.removeStaleLocks(nil)
+	return err
+}
+
 // removeDeadTables removes the lock of the tables if the process with the owner file at path made it, which must be dead. It returns the number of
 // removed locks.
 func (db *DB) removeDeadTables(path string) (int, error) {

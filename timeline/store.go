@@ -141,6 +141,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s.loans = sync.OnceFunc(func() { noteLoans(filepath.Join(repo.CommonDir, "objects")) })
 	s.vault = newVault(repo, set, s.finder)
 	s.later = &laterFrames{store: s}
+	_ = db.FreeTables(ctx) // in a repository that can only be read, the lock stops nobody
 	if tidied, err := worktrees.Tidy(ctx, workspace); err != nil {
 		s.warn(fmt.Errorf("a worktree that a killed process has left half-made was not removed: %w", err))
 	} else if tidied != "" {

@@ -34,7 +34,10 @@ func killedAdding(t *testing.T, headless bool) (repo *repotest.Repo, w *jjbridge
 		require.NoError(t, os.Remove(filepath.Join(path, "a.txt")))
 		head, zeros := filepath.Join(record, "HEAD"), strings.Repeat("0", len(repo.Git("rev-parse", "HEAD")))+"\n"
 		if repotest.RefFormat() != "files" {
-			head, zeros = filepath.Join(record, "reftable", "tables.list"), ""
+			tables := filepath.Join(record, "reftable")
+			require.NoError(t, os.RemoveAll(tables))
+			require.NoError(t, os.Mkdir(tables, 0o777))
+			head, zeros = filepath.Join(tables, "tables.list"), ""
 		}
 		require.NoError(t, os.WriteFile(head, []byte(zeros), 0o666))
 	}

@@ -347,6 +347,17 @@ func TestTheLockOfADeadProcessIsKnownByItsProof(t *testing.T) {
 	}
 	s.wantNoLock()
 
+	// In a copy of the folder, the link is a file of its own.
+	text := []byte(s.look().Text())
+	for list, dead := range map[string]bool{string(text) + "0x1-0x1-1.ref\n": true, string(text): false} {
+		require.NoError(t, os.WriteFile(s.List()+".lock", []byte(list), 0o666))
+		require.NoError(t, os.WriteFile(s.options().Proof, []byte(list), 0o666))
+		removed, err := s.RemoveDead(fsx.OS{}, s.options().Proof)
+		require.NoError(t, err)
+		assert.Equal(t, dead, removed)
+	}
+	require.NoError(t, os.Remove(s.List()+".lock"))
+
 	require.NoError(t, os.WriteFile(s.List()+".lock", nil, 0o666))
 	require.NoError(t, os.WriteFile(s.options().Proof, nil, 0o666))
 	removed, err := s.RemoveDead(fsx.OS{}, s.options().Proof)

@@ -1,6 +1,7 @@
 package reftable
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -60,12 +61,23 @@ func isSameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(first, second)
 }
 
-// IsDead reports whether the lock of the stack is a link to the file proof, whose process must be dead (see Options.Proof).
-func (s *Stack) IsDead(proof string) bool { return isSameFile(proof, s.lock()) }
+// IsDead reports whether the lock of the stack is that of the process that noted the file proof, which must be dead (see
+// Options.Proof): a link to proof, or, since a copy of a folder may have two files for a link, a file with the same list.
+func (s *Stack) IsDead(proof string) bool {
+	return isSameFile(proof, s.lock()) || hasNewList(s.lock(), proof, s.List())
+}
 
-// RemoveDead removes the lock of the stack and the file proof if the lock is a link to proof (see Options.Proof).
-// Otherwise it removes only proof. The caller must know that the process that noted proof is dead, and must hold the flock
-// that says so. It reports whether it removed the lock. A missing file is not an error.
+// hasNewList reports whether the files lock and proof have the same text, which the file list does not have. A list
+// that is not published has the random name of its new table, so no other process wrote it.
+func hasNewList(lock, proof, list string) bool {
+	held, err1 := os.ReadFile(lock)
+	noted, err2 := os.ReadFile(proof)
+	current, err3 := os.ReadFile(list)
+	return errors.Join(err1, err2, err3) == nil && len(held) > 0 && bytes.Equal(held, noted) && !bytes.Equal(held, current)
+}
+
+// RemoveDead removes the lock of the stack and the file proof if IsDead returns true. Otherwise it removes only proof. The caller must
+// know that the process that noted proof is dead, and must hold the flock that says so. It reports whether it removed the lock. A missing file is not an error.
 func (s *Stack) RemoveDead(files fsx.FS, proof string) (removed bool, err error) {
 	if s.IsDead(proof) {
 		err = files.Remove(s.lock())
@@ -140,8 +152,11 @@ func (t *turn) wait(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		err = context.Cause(ctx)
+	case errors.Is(err, fs.ErrPermission): // the files are another user's, so there are no turns
+		err = nil
 	}
 	err = errors.Join(err, t.queue.Close(), t.lock.Close())
 	t.lock = nil

@@ -26,7 +26,7 @@ export TESTS="$kept/tests"
 race="-race -gcflags=modernc.org/...=-race=false"
 engines='^TestSmithers|^TestLangGraph' # what they wait for is node and bun, and commands that other tests run with the detector
 newer="$PWD/.tools/newer-git/bin:$PATH"
-parts='langgraph-sqlite fuzz race engines newer-git sha1-reftable sha256-files sha256-reftable newer-git-jj newer-jj newer-jj-sha256 newer-jj-scripts crash maintenance agents look secrets gates names'
+parts='langgraph-sqlite fuzz race engines newer-git sha1-reftable sha1-reftable-scripts sha256-files sha256-files-scripts sha256-reftable sha256-reftable-scripts newer-git-jj newer-jj newer-jj-sha256 newer-jj-scripts crash maintenance agents look secrets gates names'
 
 # part NAME COMMAND... keeps how the command ended and how long it took, unless it has passed at this commit; its output is shown if it
 # fails.
@@ -56,8 +56,10 @@ tests() {
 	CGO_ENABLED=0 part engines tools/gotest.sh engines "$@" -count=1 -timeout 60m -run "$engines" . ./internal/app
 	PATH=$newer CGO_ENABLED=0 part newer-git tools/gotest.sh newer-git "$@" -timeout 60m -run '^TestScript' .
 	for kind in sha1-reftable sha256-files sha256-reftable; do
-		GIT_DEFAULT_HASH=${kind%-*} GIT_DEFAULT_REF_FORMAT=${kind#*-} PATH=$newer CGO_ENABLED=0 part $kind tools/gotest.sh $kind "$@" -timeout 60m \
-			-run '^Test[^S]|^TestS[^cm]|^TestScript' -skip '^TestLangGraph|^TestAgent' . ./objstore ./refs ./internal/refs/... ./jjbridge/... ./timeline/...
+		export GIT_DEFAULT_HASH=${kind%-*} GIT_DEFAULT_REF_FORMAT=${kind#*-}
+		PATH=$newer CGO_ENABLED=0 part $kind tools/gotest.sh $kind "$@" -timeout 60m ./objstore ./refs ./internal/refs/... ./jjbridge/... ./sqliteindex ./timeline/...
+		PATH=$newer CGO_ENABLED=0 part $kind-scripts tools/gotest.sh $kind-scripts "$@" -timeout 60m -run '^TestScript' .
+		unset GIT_DEFAULT_HASH GIT_DEFAULT_REF_FORMAT
 	done
 	PATH=$newer CGO_ENABLED=0 part newer-git-jj tools/gotest.sh newer-git-jj "$@" -timeout 60m ./internal/gitexec ./jjbridge
 	JJ_TOOL=newer-jj PATH=$newer CGO_ENABLED=0 part newer-jj tools/gotest.sh newer-jj "$@" -timeout 60m ./jjbridge/...

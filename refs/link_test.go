@@ -146,7 +146,6 @@ func (f linkFS) Link(from, to string) error { return f.link(from, to) }
 
 func TestWithoutLinksEveryRefHasAFile(t *testing.T) {
 	t.Parallel()
-	repotest.NeedsFiles(t)
 	for _, refusal := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EXDEV, syscall.EMLINK, syscall.ENOTSUP, syscall.ENOSYS} {
 		t.Run(refusal.Error(), func(t *testing.T) {
 			t.Parallel()
@@ -162,7 +161,9 @@ func TestWithoutLinksEveryRefHasAFile(t *testing.T) {
 			appendFrame(t, db, 0, objstore.ID{}, ids[0])
 			tip, frame := refstest.Tip(t, "run"), refstest.Frame(t, "run", 0)
 			assert.Positive(t, tries)
-			assert.False(t, isOneFile(t, repo, tip, frame))
+			if repotest.RefFormat() == "files" { // in a reftable, git moves both
+				assert.False(t, isOneFile(t, repo, tip, frame))
+			}
 			refstest.Want(t, repo, db, tip, ids[0])
 			refstest.Want(t, repo, db, frame, ids[0])
 		})

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/refs/reftable"
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -51,6 +50,8 @@ func explainTables(err error) error {
 		return fmt.Errorf("%w of %s: %s", ErrObstructed, obstructed.Name, obstructed.Other)
 	case errors.As(err, &locked):
 		return &heldError{locked.Path}
+	case errors.Is(err, reftable.ErrNoLinks):
+		return errStepBack
 	}
 	return err
 }
@@ -144,18 +145,13 @@ func (w tableWriter) once(ctx context.Context, changes []reftable.Change) error 
 	proof := proofOf(w.owner.path)
 	_, err := w.db.reader.tables.Append(ctx, changes, reftable.Options{
 		FS: w.db.opts.FS, Proof: proof, Turns: filepath.Join(filepath.Dir(proof), turnsFile), Patience: tablesPatience,
-		Sync: w.db.opts.Fsync || gitSyncsRefs(w.db.opts.Repo.Config), SyncNames: w.db.opts.Fsync && !w.db.opts.LateNames,
+		// Where git syncs, an append does so whatever this program's own settings are: a list or a table without its bytes would be the loss of
+		// all refs, also of those that are not ours.
+		Sync: w.db.opts.Fsync || w.db.opts.Repo.Config.Fsyncs(), SyncNames: w.db.opts.Fsync && !w.db.opts.LateNames,
 		Guard: func(*reftable.View) error { return w.db.format.check() },
 		Ready: func() error { return errors.Join(w.db.opts.Failpoint(FailRefsLocked), w.db.format.check()) },
 	})
 	return explainTables(err)
-}
-
-// gitSyncsRefs reports whether git puts refs on stable storage in a repository. Then an append does so, too, whatever this program's own
-// settings are: a list or a table without its bytes would be the loss of all refs, also of those that are not ours.
-func gitSyncsRefs(config gitexec.Config) bool {
-	value, _ := config.Get("core.fsync")
-	return !strings.Contains(value, "none") && !strings.Contains(value, "-reference")
 }
 
 // proofOf returns the path of the file to which the lock of the tables is a hard link, for an owner file.

@@ -57,10 +57,7 @@ const (
 // replaces the setting in the configuration. If smithers.fsync is not set, git's core.fsync decides about Fsync.
 // Code: usage if a value is invalid.
 func readSettings(config gitexec.Config, env []string) (Settings, error) {
-	set := Settings{Fsync: true}
-	if value, ok := config.Get("core.fsync"); ok {
-		set.Fsync = fsyncs(value)
-	}
+	set := Settings{Fsync: config.Fsyncs()}
 	config = withEnvironment(config, env)
 	var err error
 	if set.Fsync, err = config.Bool("smithers.fsync", set.Fsync); err != nil {
@@ -247,20 +244,4 @@ func withEnvironment(config gitexec.Config, env []string) gitexec.Config {
 		}
 	}
 	return out
-}
-
-// fsyncs reports whether the value of git's core.fsync asks for durability. The value is a list of components
-// that are switched on or, with a minus sign, off. Durability is off after "none" or "-all", unless a later
-// component is switched on. Switching off other components does not turn durability off.
-func fsyncs(value string) bool {
-	on := true
-	for component := range strings.SplitSeq(value, ",") {
-		switch component = strings.TrimSpace(component); {
-		case component == "none" || component == "-all":
-			on = false
-		case component != "" && component[0] != '-':
-			on = true
-		}
-	}
-	return on
 }

@@ -132,3 +132,20 @@ func canonicalKey(key string) string {
 	}
 	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
 }
+
+// Fsyncs reports whether core.fsync asks for durability, as it does if it is not set. The value is a list of components
+// that are switched on or, with a minus sign, off. Durability is off after "none" or "-all", unless a later
+// component is switched on. Switching off other components does not turn durability off.
+func (c Config) Fsyncs() bool {
+	value, _ := c.Get("core.fsync")
+	on := true
+	for component := range strings.SplitSeq(value, ",") {
+		switch component = strings.TrimSpace(component); {
+		case component == "none" || component == "-all":
+			on = false
+		case component != "" && component[0] != '-':
+			on = true
+		}
+	}
+	return on
+}

@@ -29,7 +29,7 @@ type Options struct {
 
 	// Proof is the path of a file that does not exist, on the file system of the stack. The lock of the stack is made as a
 	// hard link to it, so that RemoveDead knows the lock of a dead process. The caller must note the path before Append, and
-	// may forget it after Append. If the file system has no hard links, Append fails. If Proof is empty, the lock is a file of its own.
+	// may forget it after Append. If the file system refuses the link, the error wraps ErrNoLinks. If Proof is empty, the lock is a file of its own.
 	Proof string
 	// Turns is the path of a file in which the processes of this program agree who appends next, if one has to wait; empty means that they
 	// do not agree. Then Append makes the file and, while a process waits, a second file with the suffix ".wait".

@@ -14,6 +14,7 @@ var (
 	ErrForeign    = errors.New("reftable of another hash")  // always a *DamagedError
 	ErrLocked     = errors.New("reftable is locked")        // always a *LockedError
 	ErrMismatch   = errors.New("ref moved")                 // always a *MismatchError
+	ErrNoLinks    = errors.New("no hard links")             // the file system refuses the link of Options.Proof; nothing has changed
 	ErrObstructed = errors.New("another ref is in the way") // always an *ObstructedError
 )
 

@@ -32,6 +32,9 @@ func (s *Stack) take(opts Options) (fsx.File, error) {
 		// NFS may report that a link exists when it has just made the link.
 		if err = opts.FS.Link(opts.Proof, s.lock()); err != nil && !isSameFile(opts.Proof, s.lock()) {
 			err = errors.Join(err, file.Close(), opts.FS.Remove(opts.Proof))
+			if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w: %w", ErrNoLinks, err)
+			}
 		} else {
 			err = nil
 		}

@@ -72,9 +72,6 @@ func appendUntil(ctx context.Context, dir, writer string, id objstore.ID, acknow
 // TestWritersOfManyKindsLoseNothing lets processes and goroutines of ours append beside git update-ref and git refs optimize, and reads all
 // the while. Every ref that a writer acknowledged is there at the end, and plain git rarely fails.
 func TestWritersOfManyKindsLoseNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	t.Parallel()
 	s := newStack(t, objstore.SHA1)
 	id := s.ids(1)[0]

@@ -98,8 +98,8 @@ func (h *halfMade) smithers(kill *time.Duration, args ...string) (string, error)
 	return out.String(), err
 }
 
-// lockOf finds the file that git asks the user to remove.
-var lockOf = regexp.MustCompile(`Unable to create '([^']*\.lock)': File exists`)
+// lockOf finds the file that git, or for the lock of reftables this program, asks the user to remove.
+var lockOf = regexp.MustCompile(`Unable to create '([^']*\.lock)': File exists|remove the file (\S+\.lock) from the git directory`)
 
 // again continues a run that was killed, or starts it if it is not there.
 func (h *halfMade) again(run string) (out string, err error) {
@@ -110,7 +110,8 @@ func (h *halfMade) again(run string) (out string, err error) {
 		}
 		lock := lockOf.FindStringSubmatch(out)
 		switch {
-		case lock != nil && os.Remove(lock[1]) == nil:
+		case lock != nil && lock[1] != "" && os.Remove(lock[1]) == nil:
+		case lock != nil && lock[2] != "" && os.Remove(filepath.Join(h.Git("rev-parse", "--path-format=absolute", "--git-common-dir"), lock[2])) == nil:
 		case err != nil && strings.Contains(out, "is being executed by process"): // a command that it was about to start has its lock
 			time.Sleep(20 * time.Millisecond)
 		default:

@@ -163,7 +163,8 @@ func explainGit(code fault.Code, git *gitexec.Error) *fault.Error {
 	}
 	out.Msg = "git: " + strings.TrimPrefix(lines[ended], fatal)
 	if strings.Contains(git.Stderr, "cannot lock references") {
-		out = out.Hint("run the command again; if a git was killed, `git smithers doctor --repair` moves the lock away when it is 10 minutes old")
+		out = out.Hint("run the command again; if no git process is running, remove the file %s/tables.list.lock from the git directory: "+
+			"a killed git left it (`git smithers doctor --repair` moves it away when it is 10 minutes old)", refs.TablesFolder)
 	}
 	if rest := strings.Fields(strings.Join(slices.Delete(lines, ended, ended+1), " ")); len(rest) > 0 {
 		out = out.Hint("git said: %s", strings.Join(rest, " "))

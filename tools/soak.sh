@@ -57,7 +57,8 @@ tests() {
 	PATH=$newer CGO_ENABLED=0 part newer-git tools/gotest.sh newer-git "$@" -timeout 60m -run '^TestScript' .
 	for kind in sha1-reftable sha256-files sha256-reftable; do
 		export GIT_DEFAULT_HASH=${kind%-*} GIT_DEFAULT_REF_FORMAT=${kind#*-}
-		PATH=$newer CGO_ENABLED=0 part $kind tools/gotest.sh $kind "$@" -timeout 60m ./objstore ./refs ./internal/refs/... ./jjbridge/... ./sqliteindex ./timeline/...
+		PATH=$newer CGO_ENABLED=0 part $kind tools/gotest.sh $kind "$@" -timeout 60m ./objstore ./refs ./internal/refs/... ./jjbridge/... ./sqliteindex ./timeline/... \
+			./internal/peer/agent/... ./internal/peer/langgraph ./internal/serve ./internal/share/... ./internal/upkeep/...
 		PATH=$newer CGO_ENABLED=0 part $kind-scripts tools/gotest.sh $kind-scripts "$@" -timeout 60m -run '^TestScript' .
 		unset GIT_DEFAULT_HASH GIT_DEFAULT_REF_FORMAT
 	done

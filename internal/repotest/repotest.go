@@ -213,10 +213,11 @@ func (r *Repo) Write(name, content string) {
 	}
 }
 
-// WriteRef puts content, valid or not, into a new file of a ref. It does not write into the old
+// WriteRef puts content, valid or not, into a new file of a ref, and skips the test where refs are not files. It does not write into the old
 // file, because that may be the file of another ref, too. It makes the ref's folder.
 func (r *Repo) WriteRef(name, content string) {
 	r.t.Helper()
+	NeedsFiles(r.t)
 	path := filepath.Join(r.GitDir, filepath.FromSlash(name))
 	err := os.MkdirAll(filepath.Dir(path), 0o777)
 	if err == nil {

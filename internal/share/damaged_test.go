@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/internal/share"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -73,6 +74,7 @@ func TestABrokenTipHereKeepsNoOtherRunFromBeingFetched(t *testing.T) {
 
 func TestAnEmptyRefHereIsNotTheRemotesFault(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	ours, theirs := twoClones(t)
 	theirs.play("one", 1)
 	path := filepath.Join(ours.GitDir, "refs", "smithers", "_tip", "q")

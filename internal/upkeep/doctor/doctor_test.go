@@ -281,6 +281,7 @@ func TestABrokenTipIsFoundAgainWithoutAnyOtherRef(t *testing.T) {
 
 func TestABrokenTipThatIsPackedGoesOnFromThere(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	c := newClinic(t)
 	c.Git("update-ref", "refs/smithers/_tip/one", "refs/smithers/one/3")
 	c.Git("pack-refs", "--all")
@@ -329,6 +330,7 @@ func TestAFrameRefThatTheRunDoesNotHaveIsRemovedAndWhatItHoldsKept(t *testing.T)
 
 func TestPackedRefsWithALineThatIsNoneKeepTheOthers(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	c := newClinic(t)
 	c.Git("pack-refs", "--all")
 	before := c.refsNow()
@@ -360,6 +362,7 @@ func TestABrokenRefWithALongNameIsSavedUnderAShorterOne(t *testing.T) {
 
 func TestRefsAndObjectsInAWorktreesFolderComeBack(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	c := newClinic(t)
 	c.Git("worktree", "add", "--quiet", "--detach", filepath.Join(c.Home, "linked"))
 	private := filepath.Join(c.GitDir, "worktrees/linked")
@@ -384,6 +387,7 @@ func TestRefsAndObjectsInAWorktreesFolderComeBack(t *testing.T) {
 
 func TestALockOfAProcessThatDiedIsFoundHoweverNewItIs(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	c := newClinic(t)
 	locks := filepath.Join(c.GitDir, "smithers/locks")
 	require.NoError(t, os.MkdirAll(locks, 0o777))

@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // overwriteLinked writes into the file of a ref, which must be the other ref's file, too.
 func (c *clinic) overwriteLinked(name, other, content string) {
 	c.t.Helper()
+	repotest.NeedsFiles(c.t)
 	path := filepath.Join(c.GitDir, filepath.FromSlash(name))
 	first, err := os.Lstat(path)
 	require.NoError(c.t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/internal/upkeep/doctor"
 	"github.com/git-smithers/git-smithers/internal/upkeep/prune"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -18,6 +19,7 @@ import (
 // packed packs all refs, rewrites packed-refs, and returns what it was made.
 func (c *clinic) packed(damage func(string) string) string {
 	c.t.Helper()
+	repotest.NeedsFiles(c.t)
 	c.Git("pack-refs", "--all")
 	path := filepath.Join(c.GitDir, "packed-refs")
 	data, err := os.ReadFile(path)
@@ -99,6 +101,7 @@ func TestALineOfTheUsersOwnIsNamedAndStaysAFinding(t *testing.T) {
 
 func TestAnEmptyRefOfTheUsersOwnIsAFinding(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	c := newClinic(t)
 	main := c.Git("rev-parse", "main")
 	c.Git("symbolic-ref", "refs/heads/other", "refs/heads/main")

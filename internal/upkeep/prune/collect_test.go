@@ -93,7 +93,7 @@ func TestNothingOfTheUsersIsCollected(t *testing.T) {
 	o.Git("add", "reflog")
 	o.Git("commit", "--quiet", "--message=later lost")
 	o.Git("reset", "--quiet", "--hard", "HEAD^")
-	require.NoError(t, os.Remove(filepath.Join(o.GitDir, "ORIG_HEAD")))
+	o.Git("update-ref", "-d", "ORIG_HEAD")
 	in(linked, "add", "head")
 	in(linked, "commit", "--quiet", "--message=on no branch")
 	in(linked, "add", "index")

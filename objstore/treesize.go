@@ -9,11 +9,12 @@ import (
 
 // The limits for a tree and everything below it. Trees can share the trees below them, so a few hundred
 // bytes can have more paths than fit on any disk; see [TreeMeter]. The largest working copies have a
-// few million files, and git reads trees at most 2048 deep.
+// few million files. From version 2.43 on, git reads trees at most 2048 levels deep unless core.maxTreeDepth says otherwise, and in
+// a frame the working copy's tree is one level deeper: git could not pack a repository with a frame that exceeds this.
 const (
 	MaxTreePaths = 4_000_000 // files, folders and submodules
 	MaxPathBytes = 1 << 30   // bytes of all these paths together
-	MaxTreeDepth = 4096      // levels of folders inside each other
+	MaxTreeDepth = 2000      // levels of folders inside each other
 )
 
 const (
@@ -30,7 +31,7 @@ var ErrTreeSize = errors.New("tree is too large")
 // TreeSizeError is the error about a tree that exceeds a limit.
 type TreeSizeError struct {
 	ID     ID     // zero for a working copy that is not a tree yet
-	Reason string // the limit, for example "folders nested more than 4096 levels deep"
+	Reason string // the limit, for example "folders nested more than 2000 levels deep"
 }
 
 // Error returns a text that names the tree, or the working copy, and the limit.

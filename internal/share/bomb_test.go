@@ -62,7 +62,7 @@ func TestATreeBombIsNotTaken(t *testing.T) {
 		"outputs":     {func(f forger) { f.part("outputs-o", bomb) }, "collection"},
 		"journal":     {func(f forger) { f.part("journal", bomb) }, many},
 		"workflow":    {func(f forger) { f.part("workflow", bomb) }, "workflow"},
-		"deep":        {func(f forger) { f.worktree(f.deep(5000)) }, "nested more than 4096 levels deep"},
+		"deep":        {func(f forger) { f.worktree(f.deep(2040)) }, "nested more than 2000 levels deep"},
 		"wide": {func(f forger) {
 			var names []string
 			for i := range 2100 {
@@ -81,6 +81,9 @@ func TestATreeBombIsNotTaken(t *testing.T) {
 			raw := "40755 folder\x00" + rawID(t, bomb)
 			f.worktree(f.GitInput(raw, "hash-object", "-t", "tree", "-w", "--literally", "--stdin"))
 		}, many},
+	}
+	if _, err := theirs.GitErr("for-each-ref", "--include-root-refs"); err == nil {
+		delete(cases, "long") // a git as new as this refuses the name by itself, and the whole fetch with it
 	}
 	theirs.play("sound", 2)
 	for run, c := range cases {

@@ -69,6 +69,7 @@ func TestNoErrorShowsThePasswordOfAURL(t *testing.T) {
 
 func TestARefHereThatNamesNothingIsNotTheRemotesFault(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	w := newWorld(t, 1)
 	_, err := open(t, w.Repo, nil).Push(t.Context(), "origin", []transport.Move{tip(t, "run", w.commits[0])})
 	require.NoError(t, err)

@@ -123,7 +123,11 @@ func TestAServerThatAbortsATransactionOfRefsRefusesThem(t *testing.T) {
 
 	outcomes, err := open(t, w.Repo, nil).Push(t.Context(), "origin", frames(t, w.commits))
 
-	require.NoError(t, err)
+	if err != nil { // the receive-pack of git 2.55 dies over the hook, and moves nothing
+		require.ErrorContains(t, err, "update aborted by the reference-transaction hook")
+		assert.Empty(t, has(t, w.origin))
+		return
+	}
 	moved := transport.Moved
 	assert.Equal(t, []transport.Status{moved, moved, transport.Refused, moved}, statuses(outcomes))
 }
@@ -198,6 +202,7 @@ func TestARefThatSomebodyElseCreatesMeanwhileIsStale(t *testing.T) {
 
 func TestALockThatStaysOnTheServerRefusesItsRefAlone(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	w := newWorld(t, 3)
 	lock := refstest.RefPath(w.origin, refstest.Frame(t, "run", 1)+".lock")
 	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o777))

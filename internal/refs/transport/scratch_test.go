@@ -3,6 +3,7 @@ package transport_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func TestConfigurationIsTheSameFromTheScratchFolder(t *testing.T) {
 	list := w.Git("config", "--local", "--list", "-z")
 	copied := filepath.Join(t.TempDir(), "config")
 	require.NoError(t, os.WriteFile(copied, []byte(transport.ConfigText(list)+transport.ConfigText("core.bare\nfalse\x00include.path\nx\x00")), 0o600))
-	want := w.Git("config", "--local", "--list", "-z", "--name-only")
+	want := strings.ReplaceAll(w.Git("config", "--local", "--list", "-z", "--name-only"), "extensions.refstorage\x00", "") // the scratch folder has files of refs
 	assert.Len(t, w.Git("config", "--file", copied, "--list", "-z", "--name-only"), len(want)-len("core.bare\x00"))
 	for _, key := range []string{"demo.plain", "demo.quotes", "demo.lines", "demo.signs", "demo.empty", "demo.bare", `http.https://host.example/a.b/.extraHeader`, `demo.a "b" \c.name`, "credential.helper"} {
 		assert.Equal(t, w.Git("config", "--local", "--get-all", key), w.Git("config", "--file", copied, "--get-all", key), key)

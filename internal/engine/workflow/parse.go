@@ -23,14 +23,6 @@ const (
 	maxNesting    = 16     // of loops in loops, and of workflows in workflows
 )
 
-// The keys that a mapping of the file may have.
-var (
-	workflowKeys = []string{"name", "input", "outputs", "worktree", "scorers", "sandbox", "env", "defaults", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "cache", "files", "scorers", "sandbox", "model", "tools", "shell", "cwd", "continue-on-error", "fail-fast", "matrix", "workflow", "with", "approval", "wait_for", "human", "timer"}
-	defaultKeys  = []string{"model", "tools", "shell", "cwd", "timeout", "retries"}
-	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
-)
-
 // Parse reads and checks a workflow file. file is the file's name for messages, and data the file's content. If the
 // file is flawed, the error is a fault.Error of code invalid_workflow with the file and line of the first flaw. If
 // the file has several flaws, DetailFlaws lists all of them. data must also have the files that the file calls, as
@@ -73,7 +65,8 @@ func (p *parser) parse(text []byte) (*Workflow, error) {
 	if top != nil && top.Kind != yaml.MappingNode {
 		p.fail(top, workflowHint, "the workflow must be a mapping, not %s", kindName(top))
 	}
-	_, fields := p.mapping(top, "the workflow", workflowKeys)
+	dropExtensions(top)
+	_, fields := p.mapping(top, "the workflow", workflowKeys.names())
 	if p.err == nil {
 		p.workflow(top, fields)
 	}
@@ -85,6 +78,20 @@ func (p *parser) parse(text []byte) (*Workflow, error) {
 	}
 	p.wf.definition, p.wf.calls = p.wf.bundle(p.wf.text), p.wf.depth()
 	return p.wf, nil
+}
+
+// dropExtensions removes the keys that begin with x- from the top mapping of a file. Files keep what aliases use there, and other programs' settings.
+func dropExtensions(top *yaml.Node) {
+	if top == nil || top.Kind != yaml.MappingNode {
+		return
+	}
+	var kept []*yaml.Node
+	for pair := range slices.Chunk(top.Content, 2) {
+		if !strings.HasPrefix(pair[0].Value, extension) {
+			kept = append(kept, pair...)
+		}
+	}
+	top.Content = kept
 }
 
 // values reads the values of keys that need nothing else of the file.
@@ -117,7 +124,7 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.key(fields, "scorers", func(n *yaml.Node) { p.wf.Scorers = p.scorers(n, "the workflow") })
 	p.key(fields, "sandbox", func(n *yaml.Node) { p.wf.Sandbox = p.sandbox(n) })
 	p.key(fields, "env", func(n *yaml.Node) { p.env = p.environment(n) })
-	p.key(fields, "defaults", func(n *yaml.Node) { _, p.defaults = p.mapping(n, "defaults", defaultKeys) })
+	p.key(fields, "defaults", func(n *yaml.Node) { _, p.defaults = p.mapping(n, "defaults", defaultKeys.names()) })
 	p.part(func() { p.tasks(top, fields) })
 	c := &checker{reader: &p.reader, wf: p.wf, cells: p.cells, sandboxed: p.sandboxed}
 	for _, check := range []func(){
@@ -202,7 +209,7 @@ func hasKey(n *yaml.Node, key string) bool {
 // of its own, loop adds nothing. A loop with any other flaw is added, so that tasks can refer to the loop. outer is the
 // loop that contains the loop, or nil.
 func (p *parser) loop(n *yaml.Node, outer *Loop) {
-	_, fields := p.mapping(n, "a loop", loopKeys)
+	_, fields := p.mapping(n, "a loop", loopKeys.names())
 	if p.err != nil {
 		return
 	}
@@ -252,7 +259,7 @@ func (p *parser) place(c child, outer *Loop) {
 // task reads a task and adds the task to the workflow. loop is the loop that contains the task, or nil. If n is not a
 // mapping, or the task has no valid id of its own, task adds nothing.
 func (p *parser) task(n *yaml.Node, loop *Loop) {
-	_, fields := p.mapping(n, "a task", taskKeys)
+	_, fields := p.mapping(n, "a task", taskKeys.names())
 	if p.err != nil {
 		return
 	}

@@ -129,7 +129,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"bad pattern":                      {"name: w\noutputs:\n  a: {pattern: '('}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: pattern: error parsing regexp: missing closing ): `(`", ""},
 		"no JSON value":                    {"name: w\noutputs:\n  a: {default: .nan}\ntasks: []\n", `wf.yaml:3: ".nan" is not a JSON value`, ""},
 		"bad table name":                   {"name: w\noutputs: {a.b: {}}\ntasks: []\n", `wf.yaml:2: "a.b" cannot be the name of a table`, "use at most 100 letters, digits, _ and -"},
-		"merge key":                        {"name: w\noutputs: {a: &a {type: object}, b: {<<: *a}}\ntasks: []\n", "wf.yaml:2: a key of a schema must be plain text", ""},
+		"merge of a text":                  {"name: w\noutputs: {a: &a x, b: {<<: *a}}\ntasks: []\n", "wf.yaml:2: << must be a mapping or a list of mappings, not \"x\"", "name a mapping: <<: *name, with &name at the mapping"},
 		"schema refers to itself by alias": {"name: w\noutputs: {a: &a {not: *a}}\ntasks: []\n", "wf.yaml:2: nested more than 100 levels deep", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -234,6 +234,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("name: w\ntasks: [{id: a, run: b, when: output('x','y') ?? true}]")
 	f.Add(everyWait)
 	f.Add("name: w\noutputs: {a: {$defs: {b: {$ref: '#'}}}}\ntasks: [{id: a, run: b, output: a}]")
+	f.Add("name: w\nx-a: &a {retries: 1}\ntasks: [{<<: *a, id: a, run: b}, &l {id: c, run: d, env: {<<: [*l, *a]}}]")
 	f.Add("name: w\ntasks: [{id: a, workflow: b/c.yaml, with: {x: input.y}}, {loop: l, until: 'true', max: 2, tasks: [{loop: m, until: 'true', max: 2, tasks: [{id: d, run: x, matrix: {k: [1, 2]}}]}]}]\n--- # workflow: b/c.yaml\nname: c\ntasks: [{id: e, workflow: d.yaml}]\n--- # workflow: b/d.yaml\nname: d\ntasks: [{id: f, run: y}]\n--- # workflow: unused\n")
 	if more, err := os.ReadFile("../../../testdata/workflow.yaml"); err == nil {
 		f.Add(string(more))

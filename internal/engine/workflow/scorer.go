@@ -16,8 +16,6 @@ import (
 // maxScorers is the maximum number of scorers of a task, with those of the workflow.
 const maxScorers = 100
 
-var scorerKeys = []string{"name", "run", "rate", "gate", "timeout"}
-
 // Scorer is a command that gives the result of an attempt a number.
 type Scorer struct {
 	Name    string        // its id in scores
@@ -117,7 +115,7 @@ func (p *parser) scorer(n *yaml.Node, what string, before []*Scorer) *Scorer {
 		p.fail(n, "write - {name: judge, run: ./judge.sh}", "a scorer of %s must be a mapping, not %s", what, kindName(at))
 		return nil
 	}
-	_, fields := p.mapping(n, "a scorer", scorerKeys)
+	_, fields := p.mapping(n, "a scorer", scorerKeys.names())
 	s := &Scorer{Name: p.required(at, fields, "a scorer", "name"), Rate: 1, strict: p.called.strict}
 	p.checkID(fields["name"], "name", s.Name)
 	s.Run = p.required(at, fields, "scorer "+s.Name, "run")

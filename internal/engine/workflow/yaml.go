@@ -69,6 +69,7 @@ func (r *reader) document(data []byte) *yaml.Node {
 		}
 		return nil
 	}
+	r.merge(doc.Content[0], make(map[*yaml.Node]bool))
 	return doc.Content[0]
 }
 
@@ -171,12 +172,12 @@ func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yam
 			return nil, nil
 		}
 		switch {
-		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
+		case key.Kind != yaml.ScalarNode:
 			r.fail(key, "", "a key of %s must be plain text", what)
 		case fields[key.Value] != nil:
 			r.fail(key, "", "%s has the key %q twice", what, key.Value)
 		case known != nil && !slices.Contains(known, key.Value):
-			r.fail(key, suggest(key.Value, known), "%s has no key %q", what, key.Value)
+			r.fail(key, suggestKey(key.Value, known), "%s has no key %q", what, key.Value)
 			r.strange[n] = true
 		}
 		if r.err != nil {

@@ -198,11 +198,13 @@ bench-gates: build ## the CPU of commands by turns with other programs, against 
 bench-langgraph: build ## puts and reads of LangGraph threads, by turns with its SqliteSaver
 	@tools/langgraph.sh && tools/bench-langgraph.sh bin/git-smithers
 
-man: build ## rewrite the manual page from the help
+man: build ## rewrite the manual page from the help, and the JSON Schema of workflow files from the table of keys
 	bin/git-smithers man >docs/git-smithers.1
+	bin/git-smithers check --schema >docs/workflow.schema.json
 
-man-check: build ## the manual page is up to date
+man-check: build ## the manual page and the JSON Schema are up to date
 	@bin/git-smithers man | diff docs/git-smithers.1 - || { echo 'docs/git-smithers.1 is out of date, run make man'; exit 1; }
+	@bin/git-smithers check --schema | diff docs/workflow.schema.json - || { echo 'docs/workflow.schema.json is out of date, run make man'; exit 1; }
 
 demo-check: build ## the demos run to their ends
 	@dir=$$(mktemp -d) && for demo in demo workflow; do \

@@ -17,22 +17,40 @@ import (
 )
 
 func checkCommand() *arg.Command {
-	return &arg.Command{
+	cmd := &arg.Command{
 		Name:    "check",
 		Summary: "check a workflow file without running it",
-		Usage:   []string{"<workflow>..."},
+		Usage:   []string{"<workflow>...", "--schema"},
 		About: `Reads workflow files as run does and reports every error: unknown keys, missing tasks, needs
 that form a cycle, invalid schemas and conditions. check runs and stores nothing, so it
-works outside of a repository, too, and needs no confirmation.`,
-		MinArgs: 1, MaxArgs: arg.AnyNumber,
+works outside of a repository, too, and needs no confirmation.
+
+With --schema, prints the JSON Schema of workflow files, with which editors complete and check
+keys. An editor finds it by the line that "git smithers help workflow" shows.`,
+		MaxArgs: arg.AnyNumber,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "schema", Usage: "print the JSON Schema of workflow files"},
+		},
 		Exits: []int{fault.ExitNotFound},
 		Examples: []arg.Example{
 			{"check a workflow before it runs", "git smithers check triage.yaml"},
-		},
-		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			return runCheck(ctx, s, c.Args().Slice())
+			{"keep the JSON Schema for an editor without network", "git smithers check --schema >workflow.schema.json"},
 		},
 	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		switch {
+		case c.Bool("schema") == c.Args().Present():
+			return cmd.Misused("check needs workflow files, or --schema alone")
+		case c.Bool("schema"):
+			text, err := workflow.JSONSchema()
+			if err != nil {
+				return err
+			}
+			return s.Printf("%s", text)
+		}
+		return runCheck(ctx, s, c.Args().Slice())
+	}
+	return cmd
 }
 
 // runCheck checks every file, and prints a line for each valid file. A file with errors does not stop the check of the

@@ -150,7 +150,7 @@ func TestTheExamplesOfTheDocumentationParse(t *testing.T) {
 	require.NoError(t, err)
 	var files int
 	for block := range strings.SplitSeq(string(doc), "\n\n") {
-		if strings.HasPrefix(block, "    name: ") {
+		if strings.HasPrefix(block, "    # yaml-language-server: ") {
 			parse(t, strings.ReplaceAll("\n"+block+"\n", "\n    ", "\n"))
 			files++
 		}

@@ -30,23 +30,37 @@ import (
 const statusShown = 5
 
 func statusCommand() *arg.Command {
-	return &arg.Command{
+	cmd := &arg.Command{
 		Name:    "status",
 		Summary: "show running, waiting and failed runs (the default command)",
+		Usage:   []string{"", "--porcelain"},
 		About: `Shows the running runs, the commands that killed processes left running, the requests that
 wait for you with the commands that answer them, the runs that were answered and are not
 resumed, the last failed run and the reason, the newest runs, and the commands to type next. status changes nothing.
 
-It lists at most five running runs and five waiting runs, the newest ones.`,
+It lists at most five running runs and five waiting runs, the newest ones.
+
+With --porcelain, prints one line about the newest run, for a prompt: its id, its status and its newest
+frame, with tabs between them. Without a repository or a run, and if the answer is not there
+within 250 ms, it prints nothing and succeeds.`,
+		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "porcelain", Usage: "print a line for a prompt: run, status, frame"}},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"see running, waiting and failed runs", "git smithers"},
 			{"count the requests that wait for you", "git smithers status --json | jq '.waiting | length'"},
-		},
-		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store) })
+			{"have the newest run in the prompt of a shell", "git smithers status --porcelain"},
 		},
 	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		switch porcelain := c.Bool("porcelain"); {
+		case porcelain && s.JSON:
+			return cmd.Misused("--porcelain and --json exclude each other")
+		case porcelain:
+			return printPorcelain(ctx, s, porcelainLimit)
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store) })
+	}
+	return cmd
 }
 
 // statusDocument is the document of status --json.

@@ -134,7 +134,7 @@ func TestExamplesAreValidForEditorsAndNameTheSchema(t *testing.T) {
 	t.Parallel()
 	s := editorsSchema(t)
 	all := examples(t)
-	assert.GreaterOrEqual(t, len(all), 6)
+	assert.GreaterOrEqual(t, len(all), 11)
 	for where, file := range all {
 		assert.NoError(t, parsed(file), where)
 		assert.NoError(t, fits(s, file), where)

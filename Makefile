@@ -100,8 +100,8 @@ tidy: ## go.mod and go.sum say what is imported
 fmt-check: ## every file is gofmt'ed
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); [ -z "$$files" ] || { printf 'not gofmt-ed, run make fmt:\n%s\n' "$$files"; exit 1; }
 
-lint: house api ## golangci-lint, the shape of the house, and what the library promises
-	@tools/lint.sh
+lint: house api ## golangci-lint, the shape of the house, what the library promises, and actionlint for the setup action
+	@tools/lint.sh && tools/actionlint.sh
 	GOFLAGS=-trimpath $(LINT) run --allow-parallel-runners ./...
 	cd tools/release && GOFLAGS=-trimpath ../../$(LINT) run --allow-parallel-runners --config ../../.golangci.yml --disable forbidigo,noctx ./...
 

@@ -25,12 +25,12 @@ func printPorcelain(ctx context.Context, s *session.Session, limit time.Duration
 	defer cancel()
 	store, err := timeline.Open(ctx, timeline.Options{Dir: s.Dir, Env: s.Env, Now: s.Now, Warn: func(error) {}})
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil
 	}
 	defer func() { _ = store.Close() }() //nolint:contextcheck // closing must finish
 	overview, err := list.ReadOverview(ctx, store, 1)
 	if err != nil || len(overview.Runs) == 0 {
-		return nil //nolint:nilerr // see above
+		return nil
 	}
 	run := overview.Runs[0]
 	return s.Printf("%s\t%s\t%d\n", plain.Cut(strings.Map(promptSafe, run.RunID), maxPromptID), run.Status, run.LatestFrame)

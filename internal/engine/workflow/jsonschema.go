@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ func JSONSchema() ([]byte, error) {
 	define("task", object(taskKeys, `,"required":["id"],`+taskRules()))
 	define("loop", object(loopKeys, `,"required":["loop","until","max","tasks"]`))
 	define("scorer", object(scorerKeys, `,"required":["name","run"],"not":{"required":["rate","gate"]}`))
-	define("defaults", object(defaultKeys, ""))
+	define("defaults", object(slices.DeleteFunc(slices.Clone(taskKeys), func(k key) bool { return !slices.Contains(defaultKeys, k.name) }), ""))
 	for _, m := range mappings {
 		define(m.name, `{"anyOf":[`+m.short+","+object(m.keys, m.rules)+"]}")
 	}

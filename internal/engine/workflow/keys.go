@@ -1,7 +1,10 @@
 package workflow
 
 // keyTable has the keys that a mapping of a workflow file may have. The parser, and the JSON Schema of workflow files for editors, are made from it.
-type keyTable []struct {
+type keyTable []key
+
+// key is a key of a mapping.
+type key struct {
 	name  string
 	value string // the value's JSON Schema: the name of a shape or of a mapping, or the schema itself
 	about string // the meaning, as editors show it
@@ -66,14 +69,8 @@ var loopKeys = keyTable{
 	{"tasks", "tasks", "The tasks of the loop, and loops in it."},
 }
 
-var defaultKeys = keyTable{
-	{"model", "text", "The model that commands are to use."},
-	{"tools", "tools", "The tools that commands are to use."},
-	{"shell", "shell", "The program that runs commands in place of sh -e."},
-	{"cwd", "cwd", "The folder in which commands run, from the top of the working copy."},
-	{"timeout", "duration", "The limit of one attempt, such as 90s or 10m."},
-	{"retries", "retries", "How many more attempts a failed one gets."},
-}
+// defaultKeys are the keys of a task that have defaults.
+var defaultKeys = []string{"model", "tools", "shell", "cwd", "timeout", "retries"}
 
 var scorerKeys = keyTable{
 	{"name", "id", "The scorer's name in scores."},

@@ -65,7 +65,7 @@ func (p *parser) parse(text []byte) (*Workflow, error) {
 	if top != nil && top.Kind != yaml.MappingNode {
 		p.fail(top, workflowHint, "the workflow must be a mapping, not %s", kindName(top))
 	}
-	dropExtensions(top)
+	p.top = top
 	_, fields := p.mapping(top, "the workflow", workflowKeys.names())
 	if p.err == nil {
 		p.workflow(top, fields)
@@ -78,20 +78,6 @@ func (p *parser) parse(text []byte) (*Workflow, error) {
 	}
 	p.wf.definition, p.wf.calls = p.wf.bundle(p.wf.text), p.wf.depth()
 	return p.wf, nil
-}
-
-// dropExtensions removes the keys that begin with x- from the top mapping of a file. Files keep what aliases use there, and other programs' settings.
-func dropExtensions(top *yaml.Node) {
-	if top == nil || top.Kind != yaml.MappingNode {
-		return
-	}
-	var kept []*yaml.Node
-	for pair := range slices.Chunk(top.Content, 2) {
-		if !strings.HasPrefix(pair[0].Value, extension) {
-			kept = append(kept, pair...)
-		}
-	}
-	top.Content = kept
 }
 
 // values reads the values of keys that need nothing else of the file.
@@ -124,7 +110,7 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.key(fields, "scorers", func(n *yaml.Node) { p.wf.Scorers = p.scorers(n, "the workflow") })
 	p.key(fields, "sandbox", func(n *yaml.Node) { p.wf.Sandbox = p.sandbox(n) })
 	p.key(fields, "env", func(n *yaml.Node) { p.env = p.environment(n) })
-	p.key(fields, "defaults", func(n *yaml.Node) { _, p.defaults = p.mapping(n, "defaults", defaultKeys.names()) })
+	p.key(fields, "defaults", func(n *yaml.Node) { _, p.defaults = p.mapping(n, "defaults", defaultKeys) })
 	p.part(func() { p.tasks(top, fields) })
 	c := &checker{reader: &p.reader, wf: p.wf, cells: p.cells, sandboxed: p.sandboxed}
 	for _, check := range []func(){

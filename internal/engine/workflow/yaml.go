@@ -31,10 +31,11 @@ const (
 // value, so callers check err once, at the end of a part of the file. The next part begins without the error, so that
 // all flaws of a file are found at once.
 type reader struct {
-	file  string // the name of the file, for messages
-	nodes int    // number of nodes that follow has counted
-	bytes int    // bytes of the texts of these nodes
-	err   error  // the first error of the current part
+	file  string     // the name of the file, for messages
+	top   *yaml.Node // the mapping whose keys that begin with x- are ignored
+	nodes int        // number of nodes that follow has counted
+	bytes int        // bytes of the texts of these nodes
+	err   error      // the first error of the current part
 
 	flaws   []*fault.Error      // the flaws of the parts read so far
 	fatal   bool                // err is final, so no further part is read
@@ -176,6 +177,8 @@ func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yam
 			r.fail(key, "", "a key of %s must be plain text", what)
 		case fields[key.Value] != nil:
 			r.fail(key, "", "%s has the key %q twice", what, key.Value)
+		case n == r.top && strings.HasPrefix(key.Value, extension):
+			continue
 		case known != nil && !slices.Contains(known, key.Value):
 			r.fail(key, suggestKey(key.Value, known), "%s has no key %q", what, key.Value)
 			r.strange[n] = true

@@ -17,32 +17,20 @@ import (
 func (r *runner) round() ([]*job, error) {
 	var jobs []*job
 	r.rest = time.Time{}
-	r.aftermath = r.aftermath || r.failure.text != "" && len(r.running) == 0 && !r.anyMayStart()
+	r.noteAftermath()
 	for _, t := range r.wf.Tasks {
 		key := r.newest(r.wf, t)
-		if !r.mayStart(t) {
-			continue
-		}
-		if _, parked := r.parked[key]; parked {
-			continue
-		}
-		if rests, err := r.rests(t, key); err != nil {
-			return nil, err
-		} else if rests {
-			continue
-		}
-		holds, err := r.holds(t, key)
+		move, err := r.decide(t, key)
 		switch {
 		case err != nil:
 			return nil, err
-		case r.nodes[key].State == snapshot.NodeFailed: // holds has made the node fail
-		case !holds:
+		case move == moveSkips:
 			r.skip(t, key)
-		case !t.Works():
+		case move == moveWaits:
 			if err := r.beginWait(t, key); err != nil {
 				return nil, err
 			}
-		case len(r.running) < r.opts.MaxParallel:
+		case move == moveStarts && len(r.running) < r.opts.MaxParallel:
 			j, err := r.start(t, key)
 			if err != nil {
 				return nil, err
@@ -58,6 +46,47 @@ func (r *runner) round() ([]*job, error) {
 		}
 	}
 	return jobs, nil
+}
+
+// A move is what a run does next with a task.
+type move int
+
+const (
+	moveNone   move = iota // nothing yet
+	moveFails              // decide has made the node and the run fail
+	moveSkips              // the condition does not hold
+	moveWaits              // it begins to wait
+	moveStarts             // its command or call starts, as soon as there is room
+)
+
+// decide returns what the run does next with a task. key is the task's newest node.
+func (r *runner) decide(t *workflow.Task, key workflow.NodeKey) (move, error) {
+	if !r.mayStart(t) {
+		return moveNone, nil
+	}
+	if _, parked := r.parked[key]; parked {
+		return moveNone, nil
+	}
+	if rests, err := r.rests(t, key); err != nil || rests {
+		return moveNone, err
+	}
+	holds, err := r.holds(t, key)
+	switch {
+	case err != nil:
+		return moveNone, err
+	case r.nodes[key].State == snapshot.NodeFailed: // holds has made the node fail
+		return moveFails, nil
+	case !holds:
+		return moveSkips, nil
+	case !t.Works():
+		return moveWaits, nil
+	}
+	return moveStarts, nil
+}
+
+// noteAftermath notes that the run has failed and nothing else can start, so that tasks that ask for failures start.
+func (r *runner) noteAftermath() {
+	r.aftermath = r.aftermath || r.failure.text != "" && len(r.running) == 0 && !r.anyMayStart()
 }
 
 // mayStart reports whether a task is pending, and neither what it waits for nor a failure keeps it from starting.

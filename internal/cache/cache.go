@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -28,10 +29,43 @@ const (
 )
 
 // Cache is the cache of a store's repository. It is safe for concurrent use.
-type Cache struct{ store *timeline.Store }
+type Cache struct {
+	store *timeline.Store
+	trees objstore.Reader // reads the trees of working copies; nil means the store's objects
+}
 
 // Of returns the cache of a store's repository. It reads nothing.
-func Of(s *timeline.Store) *Cache { return &Cache{s} }
+func Of(s *timeline.Store) *Cache { return &Cache{store: s} }
+
+// Within returns a copy of c that reads the trees of working copies from r, which may have trees that are not stored. It returns nil if c is nil.
+func (c *Cache) Within(r objstore.Reader) *Cache {
+	if c == nil {
+		return nil
+	}
+	return &Cache{c.store, r}
+}
+
+// fileAt returns what is at a path of a tree.
+func (c *Cache) fileAt(tree objstore.ID, path string) (jjbridge.FileState, error) {
+	r := c.trees
+	if r == nil {
+		r = c.store.Objects()
+	}
+	at, err := jjbridge.FileAt(r, tree, path)
+	return at, timeline.Explain(err)
+}
+
+// Fits reports whether the changes of files of a result fit a captured working copy, and whether they would change a file there.
+func (c *Cache) Fits(files *snapshot.VCS, edits []jjbridge.FileEdit) (fits, changes bool, err error) {
+	for _, e := range edits {
+		now, err := c.fileAt(files.Tree, e.Path)
+		if err != nil || jjbridge.IsLeftOut(files.LeftOut, e.Path) || now != e.Was && now != e.Now {
+			return false, false, err
+		}
+		changes = changes || now != e.Now
+	}
+	return true, changes, nil
+}
 
 // Find returns the entry with a sum, or nil if there is none. If the entry is not as it was stored, the error wraps ErrAltered.
 func (c *Cache) Find(ctx context.Context, sum string) (*Entry, error) {
@@ -288,9 +322,9 @@ func (c *Cache) KeepFiles(ctx context.Context, e *Entry, after objstore.ID) (fou
 // PartOf returns the value of the part for a path of a tree: the mode and the id of what is there, or "none". The repository must have
 // the tree.
 func (c *Cache) PartOf(tree objstore.ID, path string) (string, error) {
-	at, err := jjbridge.FileAt(c.store.Objects(), tree, path)
+	at, err := c.fileAt(tree, path)
 	if err != nil {
-		return "", timeline.Explain(err)
+		return "", err
 	}
 	if at.Mode == 0 {
 		return "none", nil

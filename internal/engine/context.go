@@ -19,6 +19,8 @@ type dataReader struct {
 	wf    *workflow.Workflow
 	runID string
 	input json.RawMessage // nil if the run has no input
+	// unknown has the nodes whose outputs a plan cannot know; nil for a run.
+	unknown map[workflow.NodeKey]bool
 }
 
 // value returns the output of a task at its newest finished iteration, among the iterations from 0 to limit, in the newest iterations of the loops
@@ -35,7 +37,11 @@ func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error)
 	}
 	newest := d.newest(d.wf, t)
 	for i := min(limit, newest.Iteration); i >= 0; i-- {
-		switch d.nodes[workflow.NodeKey{ID: newest.ID, Iteration: i}].State {
+		key := workflow.NodeKey{ID: newest.ID, Iteration: i}
+		if d.unknown[key] {
+			return nil, unknownError(key.Name(t))
+		}
+		switch d.nodes[key].State {
 		case snapshot.NodeSkipped:
 			return nil, nil
 		case snapshot.NodeFinished:

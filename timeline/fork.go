@@ -43,6 +43,9 @@ type ForkRequest struct {
 	WorkflowPath string
 	// KeepsWorkflow makes the child run the stored definition, without the path of a workflow file.
 	KeepsWorkflow bool
+	// DryRun, if not nil, is called in place of all writes, with the frame to fork and the draft of the child's first entry. Fork then makes no
+	// child, and returns a nil head and the error of DryRun.
+	DryRun func(from *LoadedEntry, draft snapshot.Draft) error
 	// Replay adds the event ReplayStarted, for a child that is executed at once. RestoreVCS is a member of that event. If
 	// RestoreVCS is true, the child runs on the files of the frame.
 	Replay, RestoreVCS bool
@@ -92,6 +95,9 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	if len(changes) > 0 {
 		// The fork makes a frame of its own: the child's frame 0.
 		op.Frame = new(int64)
+	}
+	if req.DryRun != nil {
+		return nil, req.DryRun(from, job.draft(from, id, op, changes))
 	}
 	// The list gets the op before the fork exists; see DoneHere.
 	s.Here().Op(id, op)

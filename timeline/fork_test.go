@@ -208,3 +208,26 @@ func TestAForkOutlivesItsParentsRefs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, runs, 1)
 }
+
+func TestADryRunOfAForkIsHandedTheDraftAndMakesNothing(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	triage(t, s, "parent")
+	before := repo.Git("for-each-ref")
+	var draft snapshot.Draft
+	head, err := s.Fork(t.Context(), timeline.ForkRequest{
+		From: "parent:2", RunID: "child", Nodes: []string{"a"},
+		DryRun: func(from *timeline.LoadedEntry, d snapshot.Draft) error {
+			draft = d
+			assert.Equal(t, "parent:2", from.Address.String())
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	assert.Nil(t, head)
+	require.NotNil(t, draft.Frame)
+	assert.NotEmpty(t, draft.Frame.State)
+	assert.Equal(t, before, repo.Git("for-each-ref"))
+	assert.NoError(t, timeline.CheckFree(t.Context(), s, "child"))
+}

@@ -88,6 +88,16 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 // The error is no_working_copy if tasks would run inside git's own folder, see needWorkDir. With an error, the caller
 // must not use the other results.
 func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.LoadedEntry, *workflow.Workflow, error) {
+	at, wf, err := d.toReplay(ctx, req)
+	if err == nil {
+		files := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: at.Entry, brought: req.RestoreVCS}
+		err = files.agree(wf, req.Workflow != "", req.Consent)
+	}
+	return at, wf, err
+}
+
+// toReplay is replayed without the question.
+func (d *Desk) toReplay(ctx context.Context, req ReplayRequest) (*timeline.LoadedEntry, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {
 		err = explained(err).Hint("add `--engine smithers` to run a workflow that is a program")
@@ -107,10 +117,6 @@ func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loade
 	}
 	if err == nil && !req.RestoreVCS {
 		err = d.needWorkDir(wf)
-	}
-	if err == nil {
-		files := &filesCheck{Desk: d, FilesTrust: req.FilesTrust, entry: at.Entry, brought: req.RestoreVCS}
-		err = files.agree(wf, req.Workflow != "", req.Consent)
 	}
 	return at, wf, err
 }
@@ -156,6 +162,11 @@ func frameWorkflow(at *timeline.LoadedEntry) (*workflow.Workflow, error) {
 // adapts the state of the fork to the workflow wf, and stores wf in the fork. req has the tasks to reset and the
 // input of the fork.
 func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from timeline.Address, id string, req ReplayRequest) (*timeline.Head, error) {
+	return d.Store.Fork(ctx, d.replayFork(wf, from, id, req))
+}
+
+// replayFork returns the request of forkForReplay.
+func (d *Desk) replayFork(wf *workflow.Workflow, from timeline.Address, id string, req ReplayRequest) timeline.ForkRequest {
 	reset := engine.ReconcileRequest{Workflow: wf, Reset: req.Nodes, NoDeps: req.NoDeps || req.NamedOnly}
 	fork := req.forkOf(from, id)
 	fork.RestoreVCS = req.RestoreVCS
@@ -167,7 +178,7 @@ func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from ti
 	if req.Workflow != "" {
 		fork.WorkflowPath = d.storedPath(req.Workflow)
 	}
-	return d.Store.Fork(ctx, fork)
+	return fork
 }
 
 // forkOf returns the request to fork the frame at the address from for a replay. The request has the id for the fork,

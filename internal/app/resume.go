@@ -39,18 +39,10 @@ type ResumeResult struct {
 // run_failed, run_cancelled or run_waiting. With any other error, the result is nil. The error is foreign_run if
 // another engine runs the run.
 func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, error) {
-	head, err := OpenRun(ctx, d.Store, req.Run)
-	if err == nil {
-		err = refuseForeign(head)
-	}
+	head, file, err := d.toResume(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	file, err := d.Folder.namedWorkflow(ctx, req.Workflow)
-	if err != nil {
-		return nil, err
-	}
-	file = file.AsStored(head.Row().WorkflowHash)
 	e := &execution{Desk: d, Settings: req.Settings, head: head, file: req.Workflow, acceptChange: req.AcceptChange, change: req.Change, force: req.Force, input: req.Input}
 	if req.Restore {
 		if e.back, err = newFilesBack(d, head, req.Confirm); err != nil {
@@ -67,6 +59,19 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, er
 		out.Restored = e.back.done
 	}
 	return out, err
+}
+
+// toResume returns the run that req names, and its workflow file, parsed, or nil if req names none. Code: foreign_run if another engine runs the run.
+func (d *Desk) toResume(ctx context.Context, req ResumeRequest) (*timeline.Head, *workflow.Workflow, error) {
+	head, err := OpenRun(ctx, d.Store, req.Run)
+	if err == nil {
+		err = refuseForeign(head)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := d.Folder.namedWorkflow(ctx, req.Workflow)
+	return head, file.AsStored(head.Row().WorkflowHash), err
 }
 
 // resume executes the remaining tasks of the run. file is the parsed workflow file that the request names, or nil if

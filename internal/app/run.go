@@ -27,13 +27,7 @@ type RunRequest struct {
 // a new id. The result is not nil if the run has finished, failed, was cancelled or waits. For the last three, the
 // error is run_failed, run_cancelled or run_waiting. With any other error, the result is nil.
 func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
-	wf, err := d.Folder.ReadWorkflow(ctx, req.Workflow)
-	if err == nil {
-		err = d.needWorkDir(wf)
-	}
-	if err == nil {
-		err = d.needPrograms(ctx, wf)
-	}
+	wf, err := d.toRun(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +48,18 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	d.Teller.Note(ctx, CreatedNote{id})
 	e := &execution{Desk: d, Settings: req.Settings, head: head, workflow: wf, ask: Agreed, file: req.Workflow, scheduled: req.scheduled, captured: true}
 	return e.execute(ctx)
+}
+
+// toRun returns the workflow in the file req.Workflow, if it can run here.
+func (d *Desk) toRun(ctx context.Context, req RunRequest) (*workflow.Workflow, error) {
+	wf, err := d.Folder.ReadWorkflow(ctx, req.Workflow)
+	if err == nil {
+		err = d.needWorkDir(wf)
+	}
+	if err == nil {
+		err = d.needPrograms(ctx, wf)
+	}
+	return wf, err
 }
 
 // create creates a run and returns its tip. row is the row of the run, and draft is the content of frame 0. Frame 0

@@ -79,11 +79,7 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 	if err != nil {
 		return nil, err
 	}
-	fit := engine.ReconcileRequest{Workflow: file, NoDeps: req.NoDeps}
-	if req.Node != "" { // the run goes back to before an attempt of this node, so the node must run again
-		fit.Reset = []string{snapshot.Key(req.Node, req.Iteration)}
-	}
-	req.Redefinition = d.redefinition(head, req.Sequel, fit, !req.NoFiles && !req.NoDeps)
+	req.Redefinition = d.redefinition(head, req.Sequel, req.fit(file), !req.NoFiles && !req.NoDeps)
 	over := d.Teller.While(GoingBack)
 	req.Confirm = confirming(req.Confirm, over)
 	ask, effects := req.stepped()
@@ -104,6 +100,15 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, er
 	}
 	d.CancelCalled(ctx, head, "")
 	return d.goOn(ctx, done, file, req.Sequel)
+}
+
+// fit returns how the run is adapted to the workflow in the file that the request names; nil names none.
+func (req TravelRequest) fit(file *workflow.Workflow) engine.ReconcileRequest {
+	fit := engine.ReconcileRequest{Workflow: file, NoDeps: req.NoDeps}
+	if req.Node != "" { // the run goes back to before an attempt of this node, so the node must run again
+		fit.Reset = []string{snapshot.Key(req.Node, req.Iteration)}
+	}
+	return fit
 }
 
 // Reset sets a run back to its beginning or to a frame. With req.Resume, it then resumes the run. If req names a

@@ -133,7 +133,7 @@ git-smithers: hint: did you mean --color?
 `},
 		"a value of the wrong type": {[]string{"run", "w", "--max-parallel", "many"}, `
 git-smithers: error: --max-parallel cannot be "many": it takes a whole number
-git-smithers: hint: usage: git smithers run <workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N]
+git-smithers: hint: usage: git smithers run <workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N] [--dry-run]
 `},
 		"a boolean of the wrong type": {[]string{"runs", "--quiet=maybe"}, `
 git-smithers: error: --quiet cannot be "maybe": it takes true or false
@@ -149,7 +149,7 @@ git-smithers: hint: usage: git smithers export [<run>...] --to <smithers.db> [--
 `},
 		"a run that is required": {[]string{"replay", "w.yaml"}, `
 git-smithers: error: replay needs a run after the workflow w.yaml
-git-smithers: hint: usage: git smithers replay [<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes] | git smithers replay <workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]
+git-smithers: hint: usage: git smithers replay [<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes | --dry-run] | git smithers replay <workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]
 git-smithers: hint: if the run's id looks like the name of a file, use --run-id
 `},
 		"an unknown colour": {[]string{"--color", "sometimes", "runs"}, `

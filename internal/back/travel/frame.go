@@ -36,7 +36,7 @@ func travelToFrame(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	to := &destination{frame.Entry, frame.Address, frame.Address.Frame}
 	t.turn = func(at int64) (*turn, error) { return t.back(to, where, "", req.Redefinition, at) }
 	t.stays = files.Trail(req.File)
-	t.effects = req.Effects
+	t.effects, t.dryRun, t.files.DryRun = req.Effects, req.DryRun, req.DryRun != nil
 	if t.confirm = req.Confirm; !req.NoFiles {
 		if err := t.restores(ctx, frame.Entry, nil); err != nil {
 			return nil, err

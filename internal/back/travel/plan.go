@@ -30,6 +30,7 @@ type plan struct {
 	land    *land.TakeBack                 // takes a landing back after its files are restored; nil for other ops
 	stays   []string                       // absolute paths that no restore changes
 	agree   func(*snapshot.Workflow) error // see Redefinition.Agree; nil agrees
+	dryRun  func(*snapshot.Draft) error    // see Request.DryRun
 	// turn returns how the run changes, computed on the current tip. at is the time in milliseconds since 1970. turn
 	// writes nothing.
 	turn func(at int64) (*turn, error)
@@ -78,6 +79,9 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 	}
 	if err := t.askAboutEffects(ctx); err != nil {
 		return nil, err
+	}
+	if t.dryRun != nil {
+		return t.out, t.dryRun(draft.Draft)
 	}
 	held, err := t.claim(ctx)
 	if err != nil {

@@ -39,6 +39,9 @@ type Request struct {
 	Confirm   files.ConfirmRemoval // asks about untracked files; nil removes them without a question
 	// Effects is asked about effects outside the run that are stepped over. If it returns an error, nothing is changed. nil steps over them.
 	Effects timeline.ConfirmEffects
+	// DryRun, if not nil, is called in place of all writes, with the draft of the new frame, without its files and its op. The result is then
+	// that of the travel so far: without the new frame and the op.
+	DryRun func(*snapshot.Draft) error
 	Redefinition
 }
 
@@ -103,6 +106,7 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 		Kind: snapshot.OpTravel, NodeID: attempt.NodeID, Iteration: attempt.Iteration, Attempt: attempt.Attempt, NoDeps: req.NoDeps,
 	})
 	t.agree, t.effects, t.keeps = req.Agree, req.Effects, req.Signals
+	t.dryRun, t.files.DryRun = req.DryRun, req.DryRun != nil
 	if req.NoDeps {
 		t.subject = snapshot.Key(attempt.NodeID, attempt.Iteration) + " pending again"
 		t.out.To = timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame}

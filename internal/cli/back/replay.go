@@ -33,7 +33,7 @@ func replayCommand() *arg.Command {
 		Name:    "replay",
 		Summary: "fork a run at a frame and run the fork",
 		Usage: []string{
-			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes]",
+			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes | --dry-run]",
 			"<workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]",
 		},
 		About: `Forks the run at the frame, by default the newest one, and runs the fork. Finished tasks do
@@ -58,11 +58,13 @@ Smithers is --engine-command, the variable GIT_SMITHERS_ENGINE_COMMAND, the sett
 smithers.engineCommand, the npm package installed beside the workflow, or smithers on PATH,
 in this order. --db names the database if the workflow keeps it elsewhere.
 
+--dry-run says task by task what the fork would do, as run --dry-run does, and makes none.
+
 Prints the new run's id.`,
 		MaxArgs: 2,
 		Flags: append([]urfave.Flag{
 			&urfave.BoolFlag{Name: "restore-vcs", Usage: "use the files of the frame, in a new working copy"},
-			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"}, requests.ConfirmFlag(), requests.TrustFilesFlag(),
+			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"}, requests.ConfirmFlag(), requests.TrustFilesFlag(), requests.DryRunFlag(),
 		}, slices.Concat(resetFlags(), arg.TargetFlags(), requests.EngineFlags(), foreignFlags())...),
 		Exits: arg.Runs(),
 		Examples: []arg.Example{
@@ -70,6 +72,7 @@ Prints the new run's id.`,
 			{"fix the workflow, then try again from before the failure", "git smithers replay triage.yaml triage-1:6"},
 			{"try again on the code of the frame", "git smithers replay triage.yaml triage-1:6 --restore-vcs"},
 			{"try again with another input", `git smithers replay triage.yaml triage-1:6 --input '{"strict":false}' --label lenient`},
+			{"see what would run again", "git smithers replay triage-1:6 --node fix --dry-run"},
 			{"try again with Smithers", "git smithers replay triage.tsx triage-1:6 --engine smithers"},
 		},
 	}
@@ -83,8 +86,13 @@ Prints the new run's id.`,
 			return err
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
-			if foreign != nil {
+			switch {
+			case foreign != nil:
 				return runSmithersReplay(ctx, s, store, *foreign)
+			case c.Bool("dry-run"):
+				req.Settings, req.Effects = requests.DryRunSettings(req.Settings, c.Bool("yes")), requests.ConfirmEffects(s, true, false, false)
+				plan, err := requests.Open(s, store).PlanReplay(ctx, req)
+				return requests.TellPlan(s, plan, err)
 			}
 			return runReplay(ctx, s, store, req)
 		})

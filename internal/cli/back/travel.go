@@ -36,9 +36,9 @@ func travelCommand() *arg.Command {
 		Name:    "travel",
 		Summary: "go back within a run, to a frame or to the start of an attempt",
 		Usage: []string{
-			"[<workflow>] <run>:<frame> [--no-vcs] [--resume] [--yes]",
-			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] [--no-vcs] [--resume] [--yes]",
-			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] --no-deps [--resume [--yes]]",
+			"[<workflow>] <run>:<frame> [--no-vcs] [--resume] [--yes | --dry-run]",
+			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] [--no-vcs] [--resume] [--yes | --dry-run]",
+			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] --no-deps [--resume [--yes] | --dry-run]",
 		},
 		About: `Takes the run back to a frame: state and files, with outputs, loops, approvals, answers and
 signals. Tasks that were running at the frame or started later are pending again; resume
@@ -63,6 +63,8 @@ files and the state as they are, except for the one task, which is pending again
 a live process is running is refused; so is one that another clone has claimed, until an hour
 after its newest entry, unless --force is given.
 
+--dry-run says task by task what resume would do after the travel, and goes nowhere.
+
 Prints the address of the new frame; with --resume, the run's id.`,
 		MaxArgs: 2,
 		Flags: slices.Concat([]urfave.Flag{
@@ -71,7 +73,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `K`, from 1 (default: the newest)"},
 			&urfave.BoolFlag{Name: "no-deps", Usage: "make only this task pending; keep the rest of the state and the files"},
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
-			keepSignalsFlag(),
+			keepSignalsFlag(), requests.DryRunFlag(),
 		}, arg.TargetFlags(), sequelFlags(travelYesFlag())),
 		Changes: true,
 		Exits:   arg.Runs(),
@@ -79,6 +81,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 			{"go back to frame 6", "git smithers travel triage-1:6"},
 			{"go back to before the task fix, and continue with the fixed workflow", "git smithers travel triage.yaml triage-1 --node fix --resume"},
 			{"go back to before the second iteration", "git smithers travel triage-1 --node review --iteration 1"},
+			{"see what would run again", "git smithers travel triage-1 --node fix --dry-run"},
 			{"repeat one task and nothing else", "git smithers travel triage-1 --node lint --no-deps --resume"},
 		},
 	}
@@ -87,7 +90,14 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		if err != nil {
 			return err
 		}
-		return s.WithStore(ctx, func(store *timeline.Store) error { return runTravel(ctx, s, store, req) })
+		return s.WithStore(ctx, func(store *timeline.Store) error {
+			if c.Bool("dry-run") {
+				req.Settings, req.Sequel.Effects = requests.DryRunSettings(req.Settings, c.Bool("yes")), requests.ConfirmEffects(s, true, false, false)
+				plan, err := requests.Open(s, store).PlanTravel(ctx, req)
+				return requests.TellPlan(s, plan, err)
+			}
+			return runTravel(ctx, s, store, req)
+		})
 	}
 	return cmd
 }

@@ -16,7 +16,7 @@ func runCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "run",
 		Summary: "run a workflow and record every step",
-		Usage:   []string{"<workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N]"},
+		Usage:   []string{"<workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N] [--dry-run]"},
 		About: `Runs the tasks of a workflow file in the working copy and commits a frame to the
 repository after every change of the run's state. Tasks whose needs are met run side by
 side. If a task fails, the running tasks finish and no new task starts; you can then look
@@ -26,15 +26,21 @@ If every remaining task waits, for an approval, an answer, a signal or a timer, 
 exits with status 3, and resume continues the run. With --wait, the command stays.
 
 Ctrl-C asks the tasks to end; resume continues the run later. A second Ctrl-C kills the
-tasks at once. Prints the run's id.`,
+tasks at once. Prints the run's id.
+
+--dry-run says task by task what would happen if every command succeeds: it runs, its result
+is in the cache, its condition does not hold, it waits. What depends on outputs that are not
+known yet may run.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "run-id", Usage: "give the run this `ID`"},
 			arg.InputFlag("the run's input: `JSON`, @FILE, or - for standard input"),
+			requests.DryRunFlag(),
 		}, requests.EngineFlags()...),
 		Exits: arg.Runs(),
 		Examples: []arg.Example{
 			{"run a workflow", `git smithers run triage.yaml --input '{"ticket":"T-12"}'`},
+			{"see what would run", `git smithers run triage.yaml --input '{"ticket":"T-12"}' --dry-run`},
 			{"choose the run's id and read its input from a file", "git smithers run triage.yaml --run-id triage-1 --input @ticket.json"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -42,7 +48,13 @@ tasks at once. Prints the run's id.`,
 			if err != nil {
 				return err
 			}
-			return s.WithStore(ctx, func(store *timeline.Store) error { return runRun(ctx, s, store, req) })
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				if c.Bool("dry-run") {
+					plan, err := requests.Open(s, store).PlanRun(ctx, req)
+					return requests.TellPlan(s, plan, err)
+				}
+				return runRun(ctx, s, store, req)
+			})
 		},
 	}
 }

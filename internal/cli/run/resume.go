@@ -26,7 +26,10 @@ func resumeCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "resume",
 		Summary: "continue a run from its newest frame",
-		Usage:   []string{"[<workflow>] <run> [--restore-vcs] [--input JSON] [--wait] [--force] [--yes] [--trust-files RUN] [--accept-workflow-change] [--max-parallel N]"},
+		Usage: []string{
+			"[<workflow>] <run> [--restore-vcs] [--input JSON] [--wait] [--force] [--yes] [--trust-files RUN] [--accept-workflow-change] [--max-parallel N] [--dry-run]",
+			"--failed [--since TIME] [--workflow NAME] [--yes | --dry-run]",
+		},
 		About: `Continues a run that was cancelled, failed or forked, that waits, or whose process died.
 Finished tasks do not run again; a task that was running when the process died is tried
 again. The run continues with the workflow file that it was started with, unless you name
@@ -54,7 +57,16 @@ frame.
 The run keeps its input. --input changes single members of it from then on.
 
 A run that another process is running is refused. --force takes it over: the other process
-ends its tasks when it notices, and writes nothing more.`,
+ends its tasks when it notices, and writes nothing more.
+
+--dry-run says task by task what resume would do and why, with what each task took last time,
+and writes nothing.
+
+--failed continues every run that failed, the one that failed first first, one after the
+other. At a terminal it shows what will run and asks, if there are several; --yes does not
+ask. A run is skipped and named if people must decide first (commands new to this clone, a
+changed workflow, a denied approval), if another process executes it, and if a fork that was
+made after the failure has finished. The exit status is that of the run that ended worst.`,
 		MaxArgs: 2,
 		Flags: append([]urfave.Flag{
 			arg.RunIDFlag(),
@@ -67,22 +79,46 @@ ends its tasks when it notices, and writes nothing more.`,
 				Usage: "run the workflow's commands and, with --restore-vcs, remove untracked files, without asking",
 			},
 			requests.TrustFilesFlag(),
-		}, requests.EngineFlags()...),
+		}, append(failedFlags(), requests.EngineFlags()...)...),
 		Changes: true,
 		Exits:   arg.Runs(),
 		Examples: []arg.Example{
 			{"continue after Ctrl-C", "git smithers resume triage-1"},
 			{"continue with the files of the run's newest frame", "git smithers resume triage-1 --restore-vcs"},
 			{"continue with a fixed workflow", "git smithers resume triage.yaml triage-1 --accept-workflow-change"},
+			{"see what would run", "git smithers resume triage-1 --dry-run"},
+			{"see what would run of all that failed since yesterday", "git smithers resume --failed --since 1d --dry-run"},
+			{"retry all of it", "git smithers resume --failed --since 1d"},
 			{"continue a fetched run, after a look at its commands", "git smithers resume triage-1"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		if c.Bool("failed") {
+			req, err := parseFailed(s, cmd, c)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				return runFailed(ctx, s, store, req, c.Bool("dry-run"), c.Bool("yes"))
+			})
+		}
+		for _, flag := range []string{"since", "workflow"} {
+			if c.IsSet(flag) {
+				return cmd.Misused("--%s needs --failed", flag)
+			}
+		}
 		req, err := parseResume(s, cmd, c)
 		if err != nil {
 			return err
 		}
-		return s.WithStore(ctx, func(store *timeline.Store) error { return runResume(ctx, s, store, req) })
+		return s.WithStore(ctx, func(store *timeline.Store) error {
+			if c.Bool("dry-run") {
+				req.Settings = requests.DryRunSettings(req.Settings, c.Bool("yes"))
+				plan, err := requests.Open(s, store).PlanResume(ctx, req)
+				return acceptAsTyped(s, requests.TellPlan(s, plan, err), req.Workflow != "")
+			}
+			return runResume(ctx, s, store, req)
+		})
 	}
 	return cmd
 }

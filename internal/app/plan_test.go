@@ -91,6 +91,13 @@ func requirePlanned(t *testing.T, d *app.Desk, run string, plan *app.Plan, befor
 	planned := make(map[string]engine.Action)
 	for _, task := range plan.Tasks {
 		planned[snapshot.Key(task.NodeID, task.Iteration)] = task.Action
+		if len(task.CalledTasks) > 0 {
+			called := &app.Plan{Loops: plan.Loops}
+			for _, inner := range task.CalledTasks {
+				called.Tasks = append(called.Tasks, app.PlannedTask{PlannedTask: inner})
+			}
+			requirePlanned(t, d, task.CalledRunID, called, nil)
+		}
 	}
 	for n, err := range head.State().AllNodes() {
 		require.NoError(t, err)
@@ -190,6 +197,12 @@ func TestARunDoesWhatItsDryRunSays(t *testing.T) {
 		{"a called workflow", `
   - {id: call, workflow: called.yaml, with: {n: "1"}}
   - {id: end, needs: [call], run: "true"}`, false, []string{"call runs", "call > in runs", "end runs"}},
+		{"a called workflow whose results are in the cache", `
+  - {id: call, workflow: cached.yaml}`, true, []string{"call runs", "call > in cached", "call > twice cached"}},
+		{"a called workflow with a loop", `
+  - {id: call, workflow: loops.yaml}`, false, []string{"call runs", "call > in::0 runs"}},
+		{"a called workflow in a worktree", `
+  - {id: call, workflow: apart.yaml}`, true, []string{"call runs", "call > in may-run"}},
 		{"a called workflow whose input is not known yet", `
   - {id: one, output: a, run: "echo '{\"n\":1}'"}
   - {id: call, needs: [one], workflow: called.yaml, with: {n: outputs.a.n}}`, false, []string{"one runs", "call runs"}},
@@ -212,6 +225,9 @@ func TestARunDoesWhatItsDryRunSays(t *testing.T) {
 			t.Parallel()
 			d, rec, repo := newDesk(t, outputs+strings.TrimPrefix(c.flow, "\n")+"\n")
 			repo.Write("called.yaml", "name: called\ninput: {properties: {n: {type: number}}}\ntasks: [{id: in, run: 'true'}]\n")
+			repo.Write("cached.yaml", "name: cached\ntasks: [{id: in, cache: true, run: 'true'}, {id: twice, needs: [in], cache: true, run: 'true'}]\n")
+			repo.Write("loops.yaml", "name: loops\noutputs: {a: {type: object}}\ntasks: [{loop: l, until: outputs.a.n == 2, max: 3, tasks: [{id: in, output: a, run: 'echo x >>n; echo \"{\\\"n\\\":$(wc -l <n)}\"'}]}]\n")
+			repo.Write("apart.yaml", "name: apart\nworktree: true\ntasks: [{id: in, cache: true, run: 'true'}]\n")
 			repo.Write("asks.yaml", "name: asks\ntasks: [{id: ask, approval: 'Go on?'}]\n")
 			req := app.RunRequest{Workflow: "flow.yaml", Input: []byte(`{"deep":false}`)}
 			if c.again {
@@ -223,6 +239,9 @@ func TestARunDoesWhatItsDryRunSays(t *testing.T) {
 			plan, err := d.PlanRun(t.Context(), req)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, shown(plan))
+			if strings.Contains(c.name, "with a loop") {
+				assert.Equal(t, []engine.PlannedLoop{{ID: "l", Until: "outputs.a.n == 2", Max: 3, DependsOn: "in::0", CalledRunID: "a.call.1"}}, plan.Loops)
+			}
 			_, _ = d.Run(t.Context(), req)
 			requirePlanned(t, d, "a", plan, attempts(t, d, "none"))
 			rec.warned = nil // what the run warns of is not about its plan

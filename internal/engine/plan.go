@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,6 +59,8 @@ type PlannedLoop struct {
 	Iteration int    `json:"iteration"` // the last that the plan has
 	Max       int    `json:"max"`
 	DependsOn string `json:"dependsOn"` // the task whose output decides
+	// CalledRunID is the called run that has the loop; left out for a loop of the run itself.
+	CalledRunID string `json:"calledRunId,omitempty"`
 }
 
 // unknownError says that a value depends on the output of a task that has not run yet. Only a plan meets it.
@@ -205,7 +208,7 @@ func (p *planner) planRound(ctx context.Context) error {
 		}
 	}
 	for _, l := range p.wf.Loops {
-		if p.halted() || p.loops[p.newestLoop(p.wf, l)].Done || !p.idle(p.wf, l) {
+		if !p.advances(l) {
 			continue
 		}
 		if err := p.advance(l); err != nil {
@@ -276,7 +279,7 @@ func (p *planner) finish(t *workflow.Task, key workflow.NodeKey, output json.Raw
 // leaveLoop ends a loop of which nobody can know yet whether it has another iteration. decider is the task whose output decides.
 func (p *planner) leaveLoop(l *workflow.Loop, decider string) {
 	row := p.loops[p.newestLoop(p.wf, l)]
-	p.open = append(p.open, PlannedLoop{row.RalphID, l.Until, row.Iteration, l.Max, decider})
+	p.open = append(p.open, PlannedLoop{ID: row.RalphID, Until: l.Until, Iteration: row.Iteration, Max: l.Max, DependsOn: decider})
 	for _, t := range l.AllTasks() {
 		p.data.unknown[p.newest(p.wf, t)] = true
 	}
@@ -335,9 +338,18 @@ func (p *planner) planCall(ctx context.Context, task *PlannedTask, t *workflow.T
 	task.CalledRunID = j.call.RunID
 	failed := j.unfit
 	if failed == nil {
+		files := p.files
+		if t.Call.Workflow.Worktree != nil || t.Worktree != nil { // the run that it calls works elsewhere
+			files = &plannedFiles{cache: files.cache}
+		}
 		child, err := p.called(ctx, j.call)
+		var loops []PlannedLoop
 		if err == nil {
-			task.CalledTasks, _, err = plan(ctx, child, t.Call.Workflow, p.opts, p.files)
+			task.CalledTasks, loops, err = plan(ctx, child, t.Call.Workflow, p.opts, files)
+		}
+		for _, l := range loops {
+			l.CalledRunID = cmp.Or(l.CalledRunID, j.call.RunID)
+			p.open = append(p.open, l)
 		}
 		if err != nil {
 			failed = &reason{reasonCall, whyNotCalled(j.call.RunID, err)}

@@ -27,7 +27,11 @@ type plannedFiles struct {
 // readPlanned captures the working copy for a plan, if a task of wf looks for results in the cache.
 func readPlanned(ctx context.Context, sketch *Sketch, wf *workflow.Workflow, opts Options) (*plannedFiles, error) {
 	p := &plannedFiles{WorkingCopy: opts.WorkingCopy, cache: opts.Cache.Within(sketch.batch)}
-	if opts.WorkingCopy == nil || !slices.ContainsFunc(wf.Tasks, func(t *workflow.Task) bool { return t.Cache != nil }) {
+	tasks := slices.Clone(wf.Tasks)
+	for _, called := range wf.Called() {
+		tasks = append(tasks, called.Tasks...)
+	}
+	if opts.WorkingCopy == nil || !slices.ContainsFunc(tasks, func(t *workflow.Task) bool { return t.Cache != nil }) {
 		return p, nil
 	}
 	read, err := opts.WorkingCopy.Capture(ctx)

@@ -39,7 +39,7 @@ func (r *runner) round() ([]*job, error) {
 		}
 	}
 	for _, l := range r.wf.Loops {
-		if !r.halted() && !r.loops[r.newestLoop(r.wf, l)].Done && r.idle(r.wf, l) {
+		if r.advances(l) {
 			if err := r.advance(l); err != nil {
 				return nil, err
 			}
@@ -255,6 +255,11 @@ func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string
 			r.next.cancel(a, "the task was reset")
 		}
 	}
+}
+
+// advances reports whether the newest iteration of a loop is over, so that the loop goes on or ends.
+func (r *runner) advances(l *workflow.Loop) bool {
+	return !r.halted() && !r.loops[r.newestLoop(r.wf, l)].Done && r.idle(r.wf, l)
 }
 
 // advance ends the newest iteration of a loop.

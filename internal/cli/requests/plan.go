@@ -43,7 +43,11 @@ func TellPlan(s *session.Session, plan *app.Plan, err error) error {
 		return err
 	}
 	for _, l := range plan.Loops {
-		s.Note("loop %s goes on until %s, at most %s: depends on %s", plain.Text(l.ID), plain.Text(l.Until), plain.Count(l.Max, "iteration"), plain.Text(l.DependsOn))
+		in := ""
+		if l.CalledRunID != "" {
+			in = " of run " + plain.Text(l.CalledRunID)
+		}
+		s.Note("loop %s%s goes on until %s, at most %s: depends on %s", plain.Text(l.ID), in, plain.Text(l.Until), plain.Count(l.Max, "iteration"), plain.Text(l.DependsOn))
 	}
 	if plan.FilesChanged > 0 {
 		s.Note("%s would change", plain.Count(plan.FilesChanged, "file"))

@@ -35,7 +35,7 @@ func TellPlan(s *session.Session, plan *app.Plan, err error) error {
 	if s.JSON {
 		return s.WriteJSON(plan)
 	}
-	t := term.Table{Header: []string{"TASK", "DOES", "LAST TIME", "WHY"}, Spare: []string{"LAST TIME"}}
+	t := PlanTable()
 	for _, task := range plan.Tasks {
 		AddPlanned(&t, "", task)
 	}
@@ -54,6 +54,11 @@ func TellPlan(s *session.Session, plan *app.Plan, err error) error {
 	}
 	s.Note("%s; nothing was run or written", CountPlanned(plan))
 	return nil
+}
+
+// PlanTable returns an empty table for the tasks of a plan.
+func PlanTable() term.Table {
+	return term.Table{Header: []string{"TASK", "DOES", "LAST TIME", "WHY"}, Spare: []string{"LAST TIME"}}
 }
 
 // AddPlanned adds rows for a task of a plan. in begins its name.

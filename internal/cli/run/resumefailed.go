@@ -13,7 +13,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
-	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -118,7 +117,7 @@ func tellFailed(s *session.Session, doc failedDocument, run app.FailedRun) error
 		return nil
 	}
 	s.Note("run %s: %s", plain.Text(run.RunID), plain.Text(display.OrEmpty(run.Error)))
-	t := term.Table{}
+	t := requests.PlanTable()
 	for _, task := range run.Plan.Tasks {
 		requests.AddPlanned(&t, run.RunID+" ", task)
 	}
@@ -178,7 +177,5 @@ func tellResumed(s *session.Session, doc failedDocument, done *app.ResumeResult,
 	if s.JSON {
 		return s.WriteJSON(doc)
 	}
-	t := term.Table{}
-	t.Add(term.Cell{Text: doc.RunID}, term.Cell{Text: status}, term.Cell{Text: frame}, term.Cell{Text: took}, term.Cell{Text: why})
-	return t.Write(s.Terminal)
+	return s.Printf("%s\t%s\t%s\t%s\t%s\n", plain.Text(doc.RunID), status, frame, took, plain.Text(why))
 }

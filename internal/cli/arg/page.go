@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/docs"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -38,7 +39,7 @@ func unknownHelp(root *Command, name string) error {
 	for _, child := range root.visible() {
 		commands = append(commands, child.Name)
 	}
-	if near, ok := Nearest(name, slices.Concat(commands, pages)); ok {
+	if near, ok := plain.Nearest(name, slices.Concat(commands, pages)); ok {
 		return out.Hint("did you mean `%s`?", fault.CommandLine(Program, "help", near))
 	}
 	return out.Hint("the commands are %s", strings.Join(commands, ", ")).Hint("the pages are %s", helpPageNames())

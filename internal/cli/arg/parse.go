@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -171,7 +172,7 @@ func (c *Command) unknownFlag(flag string) error {
 	for _, f := range c.Flags {
 		names = append(names, LongName(f))
 	}
-	if near, ok := Nearest(strings.TrimLeft(flag, "-"), names); ok {
+	if near, ok := plain.Nearest(strings.TrimLeft(flag, "-"), names); ok {
 		return err.Hint("did you mean --%s?", near)
 	}
 	return err.Hint("`%s -h` lists the flags of the command", c.line())
@@ -185,7 +186,7 @@ func (c *Command) unknownChild(name string) error {
 	for _, child := range c.visible() {
 		names = append(names, child.Name)
 	}
-	if near, ok := Nearest(name, names); ok {
+	if near, ok := plain.Nearest(name, names); ok {
 		return err.Hint("did you mean `%s %s`?", c.line(), near)
 	}
 	if command := c.grandchild(name); command != "" {
@@ -211,44 +212,4 @@ func (c *Command) grandchild(name string) string {
 		return ""
 	}
 	return paths[0]
-}
-
-// Nearest returns the candidate that is most similar to name. This is the first candidate with the fewest edits, see
-// edits. A candidate with more edits than a third of the length of name is too different, but one edit is always
-// allowed. If all candidates are too different, Nearest returns "" and false.
-func Nearest(name string, candidates []string) (string, bool) {
-	best, found := max(1, len(name)/3)+1, ""
-	for _, candidate := range candidates {
-		if d := edits(name, candidate); d < best {
-			best, found = d, candidate
-		}
-	}
-	return found, found != ""
-}
-
-// edits returns the distance between the texts a and b: the smallest number of edits that turn a into b. An edit
-// inserts, removes or replaces one byte, or swaps two neighbouring bytes.
-func edits(a, b string) int {
-	// row[j] is the distance between the first i+1 bytes of a and the first j bytes of b. last is the row for one byte
-	// less of a, and before is the row for two bytes less.
-	var before, last []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before, last, row = last, row, make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(row[j]+1, last[j+1]+1, last[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1) // a swap
-			}
-		}
-	}
-	return row[len(b)]
 }

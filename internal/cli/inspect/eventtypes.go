@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -31,7 +31,7 @@ func warnOfTypes(ctx context.Context, s *session.Session, store *timeline.Store,
 		return nil
 	}
 	advice := "the types of its events are " + strings.Join(types, ", ")
-	if near, ok := arg.Nearest(query.Types[0], types); ok {
+	if near, ok := plain.Nearest(query.Types[0], types); ok {
 		advice = "did you mean " + near + "?"
 	}
 	s.Warn(fmt.Errorf("run %s has no event of type %s: %s", query.RunID, strings.Join(query.Types, " or "), advice))

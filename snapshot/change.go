@@ -56,6 +56,8 @@ type Change struct {
 	Redacted bool `json:"-"`
 	// Amends means that the value of an output, or the input, repeats members of the row's value before. They are stored text.
 	Amends bool `json:"-"`
+	// Kept are parts of the value of an output that repeat the row's value before, in order and without overlaps. They are stored text.
+	Kept []Kept `json:"-"`
 	// Quotes are texts of other rows that the value of an output repeats: one of them as a whole, or each as the member of the name that it
 	// has there. They are stored text.
 	Quotes []Quote `json:"-"`

@@ -133,10 +133,13 @@ func (s secrets) value(collection string, row page.Row, c Change) (page.Row, err
 		switch {
 		case c.Redacted:
 			return wholly(Quote{at, row.Value}), nil
-		case !c.Amends:
+		case !c.Amends && c.Kept == nil:
 			return quoted(c.Quotes, row.Value), nil
 		}
 		before, err := s.before(collection, row.Key)
+		if c.Kept != nil {
+			return []Stored{{Quote{at, before}, c.Kept}}, err
+		}
 		return keptMembers(Quote{at, before}, row.Value), err
 	})
 	return row, err

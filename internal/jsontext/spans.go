@@ -14,10 +14,12 @@ type Span struct{ Name, NameEnd, Start, End int }
 func (s Span) Spelled(object []byte) string { return string(object[s.Name+1 : s.NameEnd-1]) }
 
 // Spans yields the members of a JSON object in their order. It stops at whatever is not JSON, and yields nothing for another value.
-func Spans(object []byte) iter.Seq[Span] {
+func Spans(object []byte) iter.Seq[Span] { return spansAt(object, SkipSpace(object, 0)) }
+
+// spansAt yields the members of the object that begins at an offset of a text.
+func spansAt(object []byte, start int) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
-		i := SkipSpace(object, 0)
-		for opening := byte('{'); i < len(object) && object[i] == opening; opening = ',' {
+		for i, opening := start, byte('{'); i < len(object) && object[i] == opening; opening = ',' {
 			m := Span{Name: SkipSpace(object, i+1)}
 			if m.NameEnd = StringEnd(object, m.Name); m.NameEnd < 0 {
 				return
@@ -35,11 +37,21 @@ func Spans(object []byte) iter.Seq[Span] {
 // Elements yields the elements of a JSON array in their order. It stops at whatever is not JSON, and yields nothing for another value.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		i := SkipSpace(array, 0)
-		for opening := byte('['); i < len(array) && array[i] == opening; opening = ',' {
-			start := SkipSpace(array, i+1)
-			end := ValueEnd(array, start)
-			if end < 0 || !yield(array[start:end]) {
+		for e := range elementSpans(array, SkipSpace(array, 0)) {
+			if !yield(array[e.Start:e.End]) {
+				return
+			}
+		}
+	}
+}
+
+// elementSpans yields the elements of the array that begins at an offset of a text. Name and NameEnd of an element are its Start.
+func elementSpans(array []byte, start int) iter.Seq[Span] {
+	return func(yield func(Span) bool) {
+		for i, opening := start, byte('['); i < len(array) && array[i] == opening; opening = ',' {
+			at := SkipSpace(array, i+1)
+			end := ValueEnd(array, at)
+			if end < 0 || !yield(Span{at, at, at, end}) {
 				return
 			}
 			i = SkipSpace(array, end)

@@ -38,7 +38,32 @@ func Nodes(s *snapshot.State, nodes []string, noDeps bool) ([]snapshot.Change, e
 		return r.changesAlone()
 	}
 	r.spread()
-	return r.changes()
+	return r.changes(r.fate)
+}
+
+// Dependents returns the changes that make the nodes run again that need one of the given nodes, directly or through other nodes, as [Nodes] does. The given
+// nodes stay, unless a loop goes back to an iteration before theirs for another one of them. Each key is "nodeId::iteration".
+func Dependents(s *snapshot.State, keys []string) ([]snapshot.Change, error) {
+	r, err := newResetter(s.AllNodes(), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.state = s
+	for _, key := range keys {
+		id, iteration, err := snapshot.SplitKey(key)
+		if err != nil {
+			return nil, err
+		}
+		r.exact[key] = true
+		r.mark(id, iteration)
+	}
+	r.spread()
+	return r.changes(func(n snapshot.Node) fate {
+		if of := r.fate(n); of == removes || !r.exact[snapshot.Key(n.NodeID, n.Iteration)] {
+			return of
+		}
+		return stays
+	})
 }
 
 // Reach returns a function that reports whether [Nodes] would reset or remove a node, in a state with the nodes of all. If a name is unknown, the
@@ -248,9 +273,10 @@ func (r *resetter) fateAlone(n snapshot.Node) fate {
 }
 
 // changes returns the changes that reset the marked nodes, and that move each loop in r.back back to its iteration in
-// r.back. In such a loop, the changes also remove the nodes and the nested loops of all later iterations.
-func (r *resetter) changes() ([]snapshot.Change, error) {
-	out, err := r.carryOut(r.fate)
+// r.back. In such a loop, the changes also remove the nodes and the nested loops of all later iterations. of says what the
+// changes do with each node.
+func (r *resetter) changes(of func(snapshot.Node) fate) ([]snapshot.Change, error) {
+	out, err := r.carryOut(of)
 	if err != nil {
 		return nil, err
 	}

@@ -18,15 +18,18 @@ import (
 
 // ForkRequest names the frame to fork, and the differences of the child from that frame.
 type ForkRequest struct {
-	From        string          // an address; a run's id alone means the run's newest frame
-	RunID       string          // the child's id; "" means a random id
-	PeerID      bool            // RunID is another program's, and may be Mistakable
-	Nodes       []string        // nodes to reset, with all nodes that need these nodes directly or indirectly
-	NoDeps      bool            // reset Nodes alone
-	NamedOnly   bool            // reset Nodes as Smithers does; see [reset.Named]
-	Input       json.RawMessage // a JSON object that is merged over the parent's input; nil keeps the parent's input
-	Label       string          // for people; "" means no label
-	Description string          // for people; "" means no description
+	From      string          // an address; a run's id alone means the run's newest frame
+	RunID     string          // the child's id; "" means a random id
+	PeerID    bool            // RunID is another program's, and may be Mistakable
+	Nodes     []string        // nodes to reset, with all nodes that need these nodes directly or indirectly
+	NoDeps    bool            // reset Nodes alone
+	NamedOnly bool            // reset Nodes as Smithers does; see [reset.Named]
+	Input     json.RawMessage // a JSON object that is merged over the parent's input; nil keeps the parent's input
+	// Edits change outputs of finished nodes, in their order, before everything else. These nodes stay finished, and all nodes that need them directly or
+	// indirectly are reset.
+	Edits       []Edit
+	Label       string // for people; "" means no label
+	Description string // for people; "" means no description
 	// Found is called first, with the frame that From names. If Found returns an error, nothing is forked. May be nil.
 	Found func(*LoadedEntry) error
 	// Prepare returns further changes of the child's frame 0, which are made before the input and the resets. Its second
@@ -35,6 +38,9 @@ type ForkRequest struct {
 	// CheckInput is called with the merged input if Input is given. If CheckInput returns an error, nothing is written. A
 	// nil CheckInput accepts every input.
 	CheckInput func(json.RawMessage) error
+	// CheckOutput is called with each node of Edits and its output with all edits. If CheckOutput returns an error, nothing is written. A nil CheckOutput
+	// accepts every output.
+	CheckOutput func(snapshot.Node, json.RawMessage) error
 	// Effects is asked if effects of the parent are ahead of the child. If it returns an error, nothing is written. May be nil.
 	Effects ConfirmEffects
 	// Workflow and WorkflowPath are the child's workflow and the path of the workflow's file. nil and "" keep the
@@ -55,8 +61,8 @@ type ForkRequest struct {
 // the child is the same commit as the parent's frame. Otherwise, frame 0 is a new entry that differs from the
 // parent's frame only in the changed rows. Fork adds its op to the list of ops that were done in this clone; see
 // [Store.Here].
-// If Found, Prepare or CheckInput of the request fails, Fork makes no child and returns the error. Codes:
-// invalid_run_id, run_exists and run_pruned for the child's id; node_not_found; invalid_input; those of Load.
+// If Found, Prepare, CheckInput or CheckOutput of the request fails, Fork makes no child and returns the error. Codes:
+// invalid_run_id, run_exists and run_pruned for the child's id; node_not_found; invalid_input, also for Edits; those of Load.
 func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	// Without the pin, the parent run may be pruned and collected before the fork exists.
 	release, err := s.objects.Pin(ctx)
@@ -64,7 +70,7 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 		return nil, Explain(err)
 	}
 	defer release()
-	job := forkJob{s, req}
+	job := &forkJob{store: s, req: req}
 	from, err := job.point(ctx)
 	if err != nil {
 		return nil, err
@@ -86,7 +92,7 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	}
 	changes, err := job.changes(from.Entry)
 	if err != nil {
-		return nil, hintNodes(err, from.Address)
+		return nil, job.hint(err, from.Address)
 	}
 	if err := job.askAboutEffects(ctx, from, changes); err != nil {
 		return nil, err
@@ -140,14 +146,15 @@ func NewRunID() string {
 
 // forkJob makes the fork of one request.
 type forkJob struct {
-	store *Store
-	req   ForkRequest
+	store  *Store
+	req    ForkRequest
+	edited []*editedOutput // set by changes
 }
 
 // point loads the frame to fork. It calls req.Found with the entry that req.From names, if Found is not nil, and
 // returns the error of Found. If req.From is a run's id alone, the run's tip may be an entry that is not a frame.
 // point then returns the run's newest frame.
-func (j forkJob) point(ctx context.Context) (*LoadedEntry, error) {
+func (j *forkJob) point(ctx context.Context) (*LoadedEntry, error) {
 	from, err := j.store.Load(ctx, j.req.From)
 	if err == nil && j.req.Found != nil {
 		err = j.req.Found(from)
@@ -158,22 +165,31 @@ func (j forkJob) point(ctx context.Context) (*LoadedEntry, error) {
 	return j.store.At(ctx, from.Address)
 }
 
-// changes returns the changes of the child's state, in the order in which they are made: the changes of Prepare, the
-// merged input, and the resets. changes computes the resets from the parent's state after the other changes. If Prepare
-// or CheckInput fails, changes returns that error. Codes: invalid_input, node_not_found.
-func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
+// changes returns the changes of the child's state, in the order in which they are made: the edits, the changes of Prepare,
+// the merged input, and the resets. changes computes the resets from the parent's state after the other changes. If Prepare,
+// CheckInput or CheckOutput fails, changes returns that error. Codes: invalid_input, node_not_found.
+func (j *forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	state, err := parent.State()
 	if err != nil {
 		return nil, Explain(err)
 	}
+	row, err := parent.RunRow()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	reveal := j.store.Secrets(row).Reveal
+	if err := j.edit(state, reveal); err != nil {
+		return nil, Explain(err)
+	}
 	var changes []snapshot.Change
+	for _, o := range j.edited {
+		changed := snapshot.SetOutput(o.node.OutputTable, o.node.NodeID, o.node.Iteration, o.stored)
+		changed.Kept = o.kept
+		changes = append(changes, changed)
+	}
 	if j.req.Prepare != nil {
-		row, err := parent.RunRow()
-		if err == nil {
-			changes, err = j.req.Prepare(state, j.store.Secrets(row).Reveal)
-		}
-		if err != nil {
-			return nil, Explain(err)
+		if changes, err = j.then(state, changes, func(s *snapshot.State) ([]snapshot.Change, error) { return j.req.Prepare(s, reveal) }); err != nil {
+			return nil, err
 		}
 	}
 	if j.req.Input != nil {
@@ -193,21 +209,39 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 		changes = append(changes, amended)
 	}
 	if len(j.req.Nodes) > 0 {
-		prepared, err := state.EditWithin(j.store.settings.Limits, j.store.objects.Begin(), changes)
-		if err != nil {
-			return nil, Explain(err)
+		if changes, err = j.then(state, changes, j.req.resets); err != nil {
+			return nil, err
 		}
-		resets, err := j.req.resets(prepared)
-		if err != nil {
-			return nil, Explain(err)
-		}
-		changes = append(changes, resets...)
 	}
-	return changes, nil
+	if len(j.edited) > 0 {
+		if changes, err = j.then(state, changes, j.dependents); err != nil {
+			return nil, err
+		}
+		_, err = j.then(state, changes, j.stay)
+	}
+	return changes, err
+}
+
+// with returns the state after changes.
+func (j *forkJob) with(state *snapshot.State, changes []snapshot.Change) (*snapshot.State, error) {
+	if len(changes) == 0 {
+		return state, nil
+	}
+	return state.EditWithin(j.store.settings.Limits, j.store.objects.Begin(), changes)
+}
+
+// then returns changes and those that next returns for the state after changes.
+func (j *forkJob) then(state *snapshot.State, changes []snapshot.Change, next func(*snapshot.State) ([]snapshot.Change, error)) ([]snapshot.Change, error) {
+	after, err := j.with(state, changes)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	more, err := next(after)
+	return append(changes, more...), Explain(err)
 }
 
 // askAboutEffects asks req.Effects about the effects of the parent that are ahead of the child.
-func (j forkJob) askAboutEffects(ctx context.Context, from *LoadedEntry, changes []snapshot.Change) error {
+func (j *forkJob) askAboutEffects(ctx context.Context, from *LoadedEntry, changes []snapshot.Change) error {
 	if j.req.Effects == nil {
 		return nil
 	}
@@ -216,8 +250,8 @@ func (j forkJob) askAboutEffects(ctx context.Context, from *LoadedEntry, changes
 		return nil //nolint:nilerr // the run of the frame is gone, with its effects
 	}
 	state, err := from.Entry.State()
-	if err == nil && len(changes) > 0 {
-		state, err = state.EditWithin(j.store.settings.Limits, j.store.objects.Begin(), changes)
+	if err == nil {
+		state, err = j.with(state, changes)
 	}
 	if err != nil {
 		return Explain(err)
@@ -229,11 +263,15 @@ func (j forkJob) askAboutEffects(ctx context.Context, from *LoadedEntry, changes
 	return j.req.Effects(ctx, effects)
 }
 
-// hintNodes returns err. If err has the code node_not_found, the result also has a hint with the command that
-// lists the nodes of a frame. at is the frame's address.
-func hintNodes(err error, at Address) error {
-	if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.NodeNotFound {
+// hint returns err, with a hint that names the command that lists the nodes and outputs of a frame if err has the code node_not_found, or is about an edit
+// and has no hint. at is the frame's address.
+func (j *forkJob) hint(err error, at Address) error {
+	known, ok := errors.AsType[*fault.Error](err)
+	switch {
+	case ok && known.Code == fault.NodeNotFound:
 		return known.Hint("`git smithers show %s` lists the frame's nodes", fault.Word(at.String()))
+	case ok && known.Code == fault.InvalidInput && len(known.Hints) == 0 && len(j.req.Edits) > 0:
+		return known.Hint("`git smithers show %s` lists the frame's outputs", fault.Word(at.String()))
 	}
 	return err
 }
@@ -251,16 +289,21 @@ func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) 
 // draft returns the draft of the child's first entry. from is the parent's frame, id is the child's id, and op is the
 // record of the fork in the child. Of the parent's row, the child's row keeps only the workflow. The child is pending,
 // and its field Parent names the frame. If changes is not empty, the entry is a frame.
-func (j forkJob) draft(from *LoadedEntry, id string, op snapshot.Op, changes []snapshot.Change) snapshot.Draft {
+func (j *forkJob) draft(from *LoadedEntry, id string, op snapshot.Op, changes []snapshot.Change) snapshot.Draft {
 	at := op.AtMs
 	subject := fmt.Sprintf("forked from %s", from.Address)
 	if j.req.Label != "" {
 		subject += " (" + j.req.Label + ")"
 	}
+	description := j.req.Description
+	if edits := editsInWords(j.req.Edits); edits != "" {
+		subject += ": " + edits
+		description = strings.TrimPrefix(description+"; "+edits, "; ")
+	}
 	draft := snapshot.Draft{
 		Journal:  []snapshot.Change{SetOp(op)},
 		Workflow: j.req.Workflow,
-		Events:   forkEvents(from, id, j.req, at),
+		Events:   append(forkEvents(from, id, j.req, at), j.editEvents(id, at)...),
 		Subject:  subject,
 		AtMs:     at,
 		Limits:   j.store.settings.Limits,
@@ -270,7 +313,7 @@ func (j forkJob) draft(from *LoadedEntry, id string, op snapshot.Op, changes []s
 				Status: snapshot.RunPending, CreatedAtMs: at,
 				Parent: &snapshot.Parent{
 					RunID: from.Address.Run, Frame: from.Address.Frame, Commit: from.Entry.ID,
-					Label: j.req.Label, Description: j.req.Description, AtMs: at,
+					Label: j.req.Label, Description: description, AtMs: at,
 				},
 			}
 			if j.req.WorkflowPath != "" {
@@ -289,7 +332,7 @@ func (j forkJob) draft(from *LoadedEntry, id string, op snapshot.Op, changes []s
 }
 
 // late returns the rows of the parent that came after the frame and belong to it, see lateRows. A parent that is gone has none.
-func (j forkJob) late(ctx context.Context, from *LoadedEntry) ([]snapshot.Change, error) {
+func (j *forkJob) late(ctx context.Context, from *LoadedEntry) ([]snapshot.Change, error) {
 	parent, err := j.store.Head(ctx, from.Address.Run)
 	if code := fault.CodeOf(err); code == fault.RunNotFound || code == fault.RunPruned {
 		return nil, nil
@@ -322,7 +365,7 @@ func forkEvents(from *LoadedEntry, id string, req ForkRequest, at int64) []snaps
 
 // commit writes the child's first entry, and creates the child's tip and the ref of frame 0. Frame 0 is entry if
 // entry is a frame, and otherwise the parent's frame parent. Code: run_exists if the tip exists already.
-func (j forkJob) commit(ctx context.Context, batch *objstore.Batch, id string, tip refs.Name, parent, entry *snapshot.Entry) error {
+func (j *forkJob) commit(ctx context.Context, batch *objstore.Batch, id string, tip refs.Name, parent, entry *snapshot.Entry) error {
 	frame, err := refs.Frame(id, 0)
 	if err != nil {
 		return Explain(err)

@@ -23,6 +23,7 @@ type Resets struct {
 	NoDeps    bool            // reset only Nodes
 	NamedOnly bool            // make Nodes pending as Smithers does, and change nothing else
 	Input     json.RawMessage // changes members of the parent's input; nil: none
+	Edits     []timeline.Edit // change results of finished tasks; what needs these tasks is reset
 	Label     string
 	Effects   timeline.ConfirmEffects // see timeline.ForkRequest
 }
@@ -174,6 +175,9 @@ func (d *Desk) replayFork(wf *workflow.Workflow, from timeline.Address, id strin
 		return engine.Reconcile(state, reveal, reset)
 	}
 	fork.CheckInput = wf.ValidateInput
+	fork.CheckOutput = func(n snapshot.Node, output json.RawMessage) error {
+		return checkOutput(wf.Schema(n.OutputTable), n, output)
+	}
 	fork.Workflow, fork.KeepsWorkflow = wf.Snapshot(), req.Workflow == ""
 	if req.Workflow != "" {
 		fork.WorkflowPath = d.storedPath(req.Workflow)
@@ -186,7 +190,7 @@ func (d *Desk) replayFork(wf *workflow.Workflow, from timeline.Address, id strin
 func (r Resets) forkOf(from timeline.Address, id string) timeline.ForkRequest {
 	return timeline.ForkRequest{
 		From: from.String(), RunID: id, Nodes: r.Nodes, NoDeps: r.NoDeps, NamedOnly: r.NamedOnly,
-		Input: r.Input, Label: r.Label, Effects: r.Effects, Description: "Replay from " + from.String(), Replay: true,
+		Input: r.Input, Edits: r.Edits, Label: r.Label, Effects: r.Effects, Description: "Replay from " + from.String(), Replay: true,
 	}
 }
 

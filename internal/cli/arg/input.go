@@ -7,11 +7,14 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -105,4 +108,44 @@ func NewRunID(c *urfave.Context) (string, error) {
 		return "", fault.New(fault.InvalidRunID, "the run id is empty").Hint("leave out --run-id to get a generated id")
 	}
 	return id, nil
+}
+
+// EditFlags returns the flags --set and --unset. ReadEdits returns their values.
+func EditFlags() []urfave.Flag {
+	return []urfave.Flag{
+		TextsFlag("set", "set the value at a path in the result of a task, and reset the tasks that need this task: `PATH=VALUE` (can be repeated)"),
+		TextsFlag("unset", "remove the value at `PATH` from the result of a task (can be repeated)"),
+	}
+}
+
+// ReadEdits returns the edits of the flags --set and then those of --unset. A value of --set is JSON or, if it is not, a text; "@" and a file, and "-" for
+// standard input, are as in ReadValue. The error is invalid_input or limit_exceeded if a value cannot be read, and usage if a value of --set has no "=".
+func ReadEdits(s *session.Session, c *urfave.Context) ([]timeline.Edit, error) {
+	var edits []timeline.Edit
+	for _, text := range Texts(c, "set") {
+		_, rest, err := jsontext.ParsePath(text)
+		if err == nil && rest == "" {
+			return nil, fault.New(fault.Usage, "--set %s has no value", text).Hint("type `--set %s`, or --unset to remove what is there", fault.Word(text+"=VALUE"))
+		}
+		path := strings.TrimSuffix(text, rest)
+		if err != nil { // Fork refuses the path
+			path, rest = text, "=null"
+		}
+		data, _, err := valueBytes(c.Context, s, Value{Name: "--set", Text: rest[1:]})
+		if err != nil {
+			return nil, err
+		}
+		value := json.RawMessage(bytes.TrimSpace(data))
+		switch {
+		case !utf8.Valid(data):
+			return nil, fault.New(fault.InvalidInput, "--set %s: the value is not valid UTF-8", path).Hint("give JSON, or a text in UTF-8")
+		case !jsontext.Valid(value):
+			value, _ = jsontext.Encode(string(data)) // a text has JSON
+		}
+		edits = append(edits, timeline.Edit{Path: path, Value: value})
+	}
+	for _, path := range Texts(c, "unset") {
+		edits = append(edits, timeline.Edit{Path: path})
+	}
+	return edits, nil
 }

@@ -2,6 +2,7 @@ package back
 
 import (
 	"context"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -17,21 +18,22 @@ import (
 
 // forkDocument is the document of fork --json.
 type forkDocument struct {
-	Kind        string  `json:"kind"`
-	ForkedRunID string  `json:"forkedRunId"`
-	ParentRunID string  `json:"parentRunId"`
-	ParentFrame int64   `json:"parentFrame"`
-	BranchLabel *string `json:"branchLabel"`
-	Tip         string  `json:"tip"`
-	ContentHash string  `json:"contentHash"`
-	Started     bool    `json:"started"`
+	Kind        string   `json:"kind"`
+	ForkedRunID string   `json:"forkedRunId"`
+	ParentRunID string   `json:"parentRunId"`
+	ParentFrame int64    `json:"parentFrame"`
+	BranchLabel *string  `json:"branchLabel"`
+	Tip         string   `json:"tip"`
+	ContentHash string   `json:"contentHash"`
+	Started     bool     `json:"started"`
+	RunAgain    []string `json:"runAgain,omitempty"` // the keys of the nodes that the fork resets, and of those that it removes
 }
 
 func forkCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "fork",
 		Summary: "start a new run from a frame of another run",
-		Usage:   []string{"<run>[:<frame>] [--node ID]... [--input JSON] [--label L] [--description D] [--run-id ID]"},
+		Usage:   []string{"<run>[:<frame>] [--set PATH=VALUE]... [--unset PATH]... [--node ID]... [--input JSON] [--label L] [--description D] [--run-id ID]"},
 		About: `Starts a new run with the state of the frame, by default the newest frame of the parent.
 No data is copied and no task runs yet: resume continues the new run.
 
@@ -39,6 +41,13 @@ No data is copied and no task runs yet: resume continues the new run.
 removes its output, and does the same to every task that needs it, directly or indirectly;
 with --no-deps, only to the task itself. --named-only resets as Smithers does: the named
 tasks become pending, in all their iterations, and all outputs, loops and approvals stay.
+
+--set edits the result of a finished task: outputs.plan.n=42 sets the member n of the result of
+plan. The path goes on with names and indexes, outputs.plan.steps[0].title. A name with a dot
+stands in brackets and quotes, outputs["test.1.25"].ok. In a loop, outputs.check is the newest
+result, and outputs.check::2 that of iteration 2. The value is JSON; other text is a string,
+@FILE is read, and - is standard input. --unset removes a value. The result must fit its schema.
+The task stays finished; each task that needs it becomes pending, and nothing else changes.
 
 Prints the new run's id.`,
 		MinArgs: 1, MaxArgs: 1,
@@ -49,6 +58,7 @@ Prints the new run's id.`,
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
 			{"try again from frame 3 with another input", `git smithers fork triage-1:3 --input '{"strict":true}' --label strict`},
+			{"see what would have happened with another result", "git smithers fork triage-1:4 --set outputs.analyze.severity=low"},
 			{"repeat one task and the tasks that need it", "git smithers fork triage-1 --node analyze"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -63,14 +73,14 @@ Prints the new run's id.`,
 
 // resetFlags returns the flags with which fork and replay change the state of the new run.
 func resetFlags() []urfave.Flag {
-	return []urfave.Flag{
+	return append(arg.EditFlags(),
 		arg.TextsFlag("node", "reset the node `ID` and the nodes that need it (can be repeated)", "n"),
 		&urfave.BoolFlag{Name: "no-deps", Usage: "reset only the named nodes"},
 		&urfave.BoolFlag{Name: "named-only", Usage: "reset only the status of the named nodes, as Smithers does"},
 		arg.InputFlag("change members of the parent's input: `JSON`, @FILE, or - for standard input"),
 		&urfave.StringFlag{Name: "label", Aliases: []string{"l"}, Usage: "give the fork the label `LABEL`"},
 		requests.ForceFlag(),
-	}
+	)
 }
 
 // parseFork reads the request from the command line. The error is invalid_run_id if --run-id is empty. The other errors
@@ -86,8 +96,8 @@ func parseFork(s *session.Session, c *urfave.Context) (app.ForkRequest, error) {
 }
 
 // parseResets returns the changes to the state of the new run that the flags of resetFlags describe. The error is usage
-// if --no-deps or --named-only is given without --node, or if both flags are given. For --input, the errors are those
-// of arg.ReadInput.
+// if --no-deps or --named-only is given without --node, or if both flags are given. For --input, --set and --unset, the
+// errors are those of arg.ReadInput and arg.ReadEdits.
 func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 	out := app.Resets{
 		Nodes: arg.Texts(c, "node"), NoDeps: c.Bool("no-deps"), NamedOnly: c.Bool("named-only"), Label: c.String("label"),
@@ -103,7 +113,9 @@ func parseResets(s *session.Session, c *urfave.Context) (app.Resets, error) {
 			Hint("use --no-deps to remove the outputs of the nodes, or --named-only to keep them, as Smithers does")
 	}
 	var err error
-	out.Input, err = arg.ReadInput(s, c)
+	if out.Input, err = arg.ReadInput(s, c); err == nil {
+		out.Edits, err = arg.ReadEdits(s, c)
+	}
 	return out, err
 }
 
@@ -116,6 +128,9 @@ func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req
 		return err
 	}
 	doc := describeFork(made.Head)
+	if doc.RunAgain, err = runAgain(made.From.Entry, made.Head.State()); err != nil {
+		return err
+	}
 	if s.JSON {
 		return s.WriteJSON(doc)
 	}
@@ -125,12 +140,40 @@ func runFork(ctx context.Context, s *session.Session, store *timeline.Store, req
 		return err
 	}
 	s.Note("forked from %s; %s", plain.Text(at.String()), next)
+	if len(doc.RunAgain) > 0 {
+		s.Note("to run again: %s", plain.Text(strings.Join(doc.RunAgain, ", ")))
+	}
 	if made.From.Bare { // the request names no frame, so made.From is the tip of the parent
 		if err := noteAnswersSince(ctx, s, store, made.From.Entry, at); err != nil {
 			return err
 		}
 	}
 	return s.Printf("%s\n", plain.Text(doc.ForkedRunID))
+}
+
+// runAgain returns the keys of the nodes that had begun in the frame from and are pending or removed in the state of its fork.
+func runAgain(from *snapshot.Entry, fork *snapshot.State) (keys []string, err error) {
+	state, err := from.State()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	is := make(map[string]snapshot.NodeState)
+	for n, err := range fork.AllNodes() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		is[snapshot.Key(n.NodeID, n.Iteration)] = n.State
+	}
+	for n, err := range state.AllNodes() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		key := snapshot.Key(n.NodeID, n.Iteration)
+		if now, ok := is[key]; n.State != snapshot.NodePending && (!ok || now == snapshot.NodePending) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
 }
 
 // describeFork returns the JSON document of a new fork.

@@ -33,7 +33,7 @@ func replayCommand() *arg.Command {
 		Name:    "replay",
 		Summary: "fork a run at a frame and run the fork",
 		Usage: []string{
-			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes | --dry-run]",
+			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--set PATH=VALUE]... [--unset PATH]... [--node ID]... [--input JSON] [--label L] [--yes | --dry-run]",
 			"<workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]",
 		},
 		About: `Forks the run at the frame, by default the newest one, and runs the fork. Finished tasks do
@@ -44,6 +44,9 @@ new tasks are pending. Commands that never ran in this clone are shown first, an
 you confirm them; --yes confirms them in scripts. If this clone has not recorded the run, replay
 asks before commands run on its files, and refuses to run it in your own; --trust-files RUN
 allows both.
+
+--set and --unset edit results of finished tasks as in fork: the tasks that need an edited task
+run, with the new result.
 
 The tasks work in the current working copy; a warning says if its files differ from those of
 the frame. With --restore-vcs the fork gets a new working copy with the frame's files: a
@@ -73,6 +76,7 @@ Prints the new run's id.`,
 			{"try again on the code of the frame", "git smithers replay triage.yaml triage-1:6 --restore-vcs"},
 			{"try again with another input", `git smithers replay triage.yaml triage-1:6 --input '{"strict":false}' --label lenient`},
 			{"see what would run again", "git smithers replay triage-1:6 --node fix --dry-run"},
+			{"run what depends on a result, with another result", "git smithers replay triage-1:4 --set outputs.analyze.severity=low"},
 			{"try again with Smithers", "git smithers replay triage.tsx triage-1:6 --engine smithers"},
 		},
 	}

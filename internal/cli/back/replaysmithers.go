@@ -46,7 +46,7 @@ func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRe
 		return nil, fault.New(fault.Usage, "--engine smithers needs a workflow of Smithers").
 			Hint("type `%s replay WORKFLOW.tsx %s --engine smithers`", arg.Program, fault.Word(req.From))
 	}
-	for _, flag := range []string{"max-parallel", "logs", "no-cache", "wait", "dry-run"} {
+	for _, flag := range []string{"max-parallel", "logs", "no-cache", "wait", "set", "unset", "dry-run"} {
 		if c.IsSet(flag) {
 			return nil, fault.New(fault.Usage, "--%s does not go with --engine smithers", flag).
 				Hint("leave out --%s: Smithers does not support it", flag)

@@ -113,7 +113,7 @@ func NewRunID(c *urfave.Context) (string, error) {
 // EditFlags returns the flags --set and --unset. ReadEdits returns their values.
 func EditFlags() []urfave.Flag {
 	return []urfave.Flag{
-		TextsFlag("set", "set the value at a path in the result of a task, and reset the tasks that need this task: `PATH=VALUE` (can be repeated)"),
+		TextsFlag("set", "set `PATH=VALUE` in the result of a task, and reset the tasks that need the task (can be repeated)"),
 		TextsFlag("unset", "remove the value at `PATH` from the result of a task (can be repeated)"),
 	}
 }

@@ -123,7 +123,7 @@ func editedNode(state *snapshot.State, at, name string) (newest snapshot.Node, e
 		}
 		return newest, missing
 	case newest.State != snapshot.NodeFinished:
-		return newest, badEdit("%s: task %s has no result yet, it is %s", at, newest.NodeID, newest.State).Hint("fork a later frame, in which the task has finished")
+		return newest, badEdit("%s: task %s has no result: it is %s", at, newest.NodeID, newest.State).Hint("fork a later frame, in which the task has finished")
 	}
 	return newest, nil
 }

@@ -17,7 +17,8 @@ import (
 // MergeRequest asks for a merge of three trees: the changes from Base to Theirs are made to Ours.
 type MergeRequest struct {
 	Base, Ours, Theirs objstore.ID
-	Label              string // the name of Theirs in conflict markers; the name of Ours is HEAD
+	Label              string // the name of Theirs in conflict markers
+	OursLabel          string // the name of Ours in conflict markers; "" means HEAD
 }
 
 // Merged is the result of a merge.
@@ -30,7 +31,23 @@ type Merged struct {
 // theirs. A version that a side lacks is zero.
 type MergeConflict struct {
 	Path   string
+	marked bool // the merged file has conflict markers; otherwise it is the version of one side
 	stages [3]treeFile
+}
+
+// Kind says what the merged file of a conflict has: "markers", or one version: "deleted" means theirs, because ours lacks the file, "added" ours,
+// because theirs lacks it, and "kept" ours, because the two cannot be merged.
+func (c MergeConflict) Kind() string {
+	ours, theirs := c.stages[1].exists(), c.stages[2].exists()
+	switch {
+	case c.marked:
+		return "markers"
+	case theirs && !ours:
+		return "deleted"
+	case ours && !theirs:
+		return "added"
+	}
+	return "kept"
 }
 
 // Paths returns the paths in conflict.
@@ -87,6 +104,7 @@ func (w *Workspace) Merge(ctx context.Context, c *CapturedFiles, req MergeReques
 	if err := c.scratch(ctx, w); err != nil {
 		return nil, err
 	}
+	req.OursLabel = cmp.Or(req.OursLabel, "HEAD")
 	job := &mergeJob{w: w, c: c, req: req, env: c.quarantine.GitEnv(objectsDir(w.Repo), w.env)}
 	merged, err := job.mergeTree(ctx)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == usageStatus {
@@ -213,10 +231,10 @@ func parseStages(out []byte) ([]MergeConflict, error) {
 }
 
 // relabel replaces the ids of the two commits in conflict markers, and in the names of files that git has moved out of
-// the way of a folder. The labels are HEAD and the label of the request.
+// the way of a folder. The labels are those of the request.
 func (m *mergeJob) relabel(ctx context.Context, merged *Merged, ours, theirs string) error {
-	inFile := strings.NewReplacer("<<<<<<< "+ours, "<<<<<<< HEAD", ">>>>>>> "+theirs, ">>>>>>> "+m.req.Label)
-	inPath := strings.NewReplacer("~"+ours, "~HEAD", "~"+theirs, "~"+strings.ReplaceAll(m.req.Label, "/", "_"))
+	inFile := strings.NewReplacer("<<<<<<< "+ours, "<<<<<<< "+m.req.OursLabel, ">>>>>>> "+theirs, ">>>>>>> "+m.req.Label)
+	inPath := strings.NewReplacer("~"+ours, "~"+m.req.OursLabel, "~"+theirs, "~"+strings.ReplaceAll(m.req.Label, "/", "_"))
 	index, err := m.newIndex(ctx, merged.Tree.String())
 	if err != nil {
 		return err
@@ -239,6 +257,7 @@ func (m *mergeJob) relabel(ctx context.Context, merged *Merged, ours, theirs str
 			if now.id, err = m.add(objstore.Blob, []byte(inFile.Replace(string(data)))); err != nil {
 				return err
 			}
+			one.marked = now.id != file.id
 		}
 		if !file.exists() || now == file && one.Path == was {
 			continue // git has removed the file, or it has no marker

@@ -114,6 +114,7 @@ func (m *mergeJob) mergeIndex(ctx context.Context) (_ *Merged, err error) {
 		index.set(one.Path, treeFile{})
 		index.set(one.Path, file)
 		if !clean {
+			one.marked = file != one.stages[1] && file != one.stages[2]
 			merged.Conflicts = append(merged.Conflicts, one)
 		}
 	}
@@ -177,7 +178,7 @@ func (m *mergeJob) mergeFile(ctx context.Context, dir string, one MergeConflict)
 			return ours, false, err
 		}
 	}
-	data, err := m.run(ctx, "", nil, append([]string{"merge-file", "-p", "-q", "-L", "HEAD", "-L", "base", "-L", m.req.Label, "--"}, files...)...)
+	data, err := m.run(ctx, "", nil, append([]string{"merge-file", "-p", "-q", "-L", m.req.OursLabel, "-L", "base", "-L", m.req.Label, "--"}, files...)...)
 	clean := err == nil
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 {
 		// The status is the number of conflicts, at most 127, or 255 for a file that is not text.

@@ -36,6 +36,7 @@ func changing() map[string][]string {
 		"land":            {"triage-1:1"},
 		"restore":         {"triage-1:1"},
 		"revert":          {"triage-1", "--node", "plan"},
+		"session revert":  {"triage-1:turn:1"},
 		"worktrees prune": {"triage-1"},
 		"seal":            {"triage-1"},
 		"unseal":          {"triage-1"},

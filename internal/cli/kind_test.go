@@ -100,6 +100,7 @@ func jsonLines() []jsonLine {
 		{"session disable", "", ""},
 		{"session what-if", "@", ""},
 		{"session replay", "@", ""},
+		{"session revert", "@:turn:1", ""},
 		{"session checkpoint", "@", ""},
 		{"session tags", "@ --make", ""},
 		{"session import", "claude said.jsonl", ""},

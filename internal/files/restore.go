@@ -88,7 +88,8 @@ type restoreRun struct {
 	keepNew bool     // see RestoreJobs
 	stays   []string // absolute paths that the restore leaves as they are
 	only    func(path string) bool
-	shared  []string // the runs and sessions whose files the restore may change, so that it is refused
+	merge   func(context.Context, *jjbridge.CapturedFiles) (*snapshot.VCS, error) // see RestoreJob.Merge
+	shared  []string                                                              // the runs and sessions whose files the restore may change, so that it is refused
 	// started and finished return the events of a revert. Both are nil for a restore. The argument of finished is the
 	// error of a failed revert, or nil.
 	started  func() snapshot.Event
@@ -107,7 +108,7 @@ func (r *restoreRun) setConfirm(confirm ConfirmRemoval, dryRun bool) {
 // failure in the run. With dryRun, do only plans the restore: it changes no file and appends nothing.
 func (r *restoreRun) do(ctx context.Context, target *WorkingCopy, out *RestoreResult, dryRun bool) (*RestoreResult, error) {
 	all := &RestoreJobs{Store: r.store, Head: r.head, KeepNew: r.keepNew, DryRun: dryRun, All: []*RestoreJob{
-		{Store: r.store, Copy: target, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Only: r.only, Out: out},
+		{Store: r.store, Copy: target, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Only: r.only, Merge: r.merge, Out: out},
 	}}
 	defer all.Close()
 	if err := all.Confirmed(ctx, r.confirm, func() error { return r.prepare(ctx, all, out) }); err != nil {

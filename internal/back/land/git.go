@@ -155,15 +155,6 @@ func (l *gitLanding) merge(ctx context.Context, c *jjbridge.CapturedFiles) error
 	return nil
 }
 
-// store puts the objects of merges into the repository. No ref reaches them yet.
-func store(ctx context.Context, s *timeline.Store, c *jjbridge.CapturedFiles) error {
-	batch := s.Objects().Begin()
-	if err := c.Objects(batch); err != nil {
-		return timeline.Explain(err)
-	}
-	return timeline.Explain(batch.Commit(ctx, nil))
-}
-
 // list sets l.out.Changes.
 func (l *gitLanding) list(ctx context.Context) error {
 	changes, err := files.ChangedFiles(ctx, l.s.Objects(), l.headTree, l.merged.Tree, "")
@@ -237,7 +228,7 @@ func (l *gitLanding) toBranch(ctx context.Context) (*Result, error) {
 	if err := l.w.CheckTree(ctx, c, l.headTree, l.merged.Tree); err != nil {
 		return nil, refused(err)
 	}
-	if err := store(ctx, l.s, c); err != nil {
+	if err := files.Keep(ctx, l.s, c); err != nil {
 		return nil, err
 	}
 	if err := l.list(ctx); err != nil {

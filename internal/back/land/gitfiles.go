@@ -103,23 +103,23 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 	if l.isNothing() {
 		return &want, nil
 	}
-	if err := store(ctx, l.s, l.ahead.scratch); err != nil {
+	if err := files.Keep(ctx, l.s, l.ahead.scratch); err != nil {
 		return nil, err
 	}
 	have.Expect(l.ahead.edits)
-	files := l.merged
+	onFiles := l.merged
 	if have.VCS.Tree != l.headTree {
 		ours, err := l.ours(ctx, have)
 		if err != nil {
 			return nil, err
 		}
-		if files, _, err = (merging{l.s, have, l.req.Label}).onto(ctx, ours, l.all); err != nil {
+		if onFiles, _, err = (merging{l.s, have, l.req.Label}).onto(ctx, ours, l.all); err != nil {
 			return nil, err
 		}
-		if !files.SameConflicts(l.merged) {
-			return nil, l.inTheWay(ctx, files)
+		if !onFiles.SameConflicts(l.merged) {
+			return nil, l.inTheWay(ctx, onFiles)
 		}
-		if files.Tree == have.VCS.Tree && l.req.Mode == Apply {
+		if onFiles.Tree == have.VCS.Tree && l.req.Mode == Apply {
 			if l.staged, err = l.w.HasStaged(ctx, l.headTree, l.merged.Tree); err != nil {
 				return nil, timeline.Explain(err)
 			}
@@ -127,11 +127,11 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 				return &want, nil
 			}
 		}
-		if err := store(ctx, l.s, have); err != nil {
+		if err := files.Keep(ctx, l.s, have); err != nil {
 			return nil, err
 		}
 	}
-	want.Tree = files.Tree
+	want.Tree = onFiles.Tree
 	modules := slices.ContainsFunc(l.all, func(c change) bool { return len(c.Modules) > 0 }) // a switch does not check them out
 	// The index was compared with the commit that the capture found.
 	if l.clean = have.VCS.Tree == l.headTree && have.VCS.CommitID == l.head && !have.IsStaged() && !modules; l.clean {

@@ -130,7 +130,7 @@ func (l *jjLanding) forecast(ctx context.Context, have *jjbridge.CapturedFiles) 
 		l.all[0].To = folded.Tree
 		l.all = l.all[:1]
 	}
-	if err := store(ctx, l.s, have); err != nil {
+	if err := files.Keep(ctx, l.s, have); err != nil {
 		return nil, err
 	}
 	changes, err := files.ChangedFiles(ctx, l.s.Objects(), here, l.merged.Tree, "")

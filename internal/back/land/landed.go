@@ -3,6 +3,7 @@ package land
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -17,12 +18,7 @@ func (t *TakeBack) Files(ctx context.Context, have *jjbridge.CapturedFiles, befo
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	want := have.VCS
-	want.Conflicted = false
-	if want.Tree, err = t.s.Workspace().TakePaths(ctx, have, before.Tree, paths); err != nil {
-		return nil, err
-	}
-	return &want, store(ctx, t.s, have) // the frame after the undo has files that no frame has yet
+	return files.WorkingCopyOf(t.s).WithPaths(ctx, have, before.Tree, paths)
 }
 
 // landedPaths returns the paths of the working copy that the landing changed. before is the tree of the files before. If
@@ -30,15 +26,7 @@ func (t *TakeBack) Files(ctx context.Context, have *jjbridge.CapturedFiles, befo
 func (t *TakeBack) landedPaths(ctx context.Context, before objstore.ID) ([]string, error) {
 	w := t.s.Workspace()
 	if t.op.Frame != nil {
-		after, err := t.s.At(ctx, timeline.Address{Run: t.run, Frame: *t.op.Frame})
-		if err != nil {
-			return nil, err
-		}
-		vcs, err := after.Entry.VCSRevision()
-		if err != nil || vcs == nil {
-			return nil, err
-		}
-		return w.ChangedPaths(ctx, before, vcs.Tree)
+		return files.WorkingCopyOf(t.s).PathsSince(ctx, before, timeline.Address{Run: t.run, Frame: *t.op.Frame})
 	}
 	from, to := t.head, t.tree
 	if w.Type == snapshot.VCSJJ {

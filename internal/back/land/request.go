@@ -2,7 +2,6 @@ package land
 
 import (
 	"context"
-	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/jjbridge"
@@ -73,17 +72,7 @@ type Result struct {
 // Only makes the step leave out the changed files for which own returns false, as if the capture of the later frame had left
 // them out.
 func (st *Step) Only(ctx context.Context, s *timeline.Store, own func(path string) bool) error {
-	changes, err := files.ChangedFiles(ctx, s.Objects(), st.From.vcs.Tree, st.To.vcs.Tree, "")
-	if err != nil {
-		return timeline.Explain(err)
-	}
-	vcs := *st.To.vcs
-	vcs.LeftOut = slices.Clone(vcs.LeftOut)
-	for _, change := range changes {
-		if !own(change.Path) {
-			vcs.LeftOut = append(vcs.LeftOut, snapshot.LeftOut{Path: change.Path, Reason: snapshot.LeftUntracked})
-		}
-	}
-	st.To.captured = captured{&vcs, st.To.entry}
-	return nil
+	vcs, err := files.OnlyPaths(ctx, s, st.From.vcs, st.To.vcs, own)
+	st.To.captured = captured{vcs, st.To.entry}
+	return err
 }

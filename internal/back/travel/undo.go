@@ -29,8 +29,8 @@ type UndoRequest struct {
 // that the op cancelled get their earlier rows back. The frames since the op are dropped. The run gets its earlier
 // status back, but a run that was running becomes pending: no process executes the run, and resume continues it.
 //
-// Undo takes a revert or restore back with a frame that has the files as they were before the op. The state stays. For a
-// landing, it also takes back the commit, the branch and the staged changes.
+// Undo takes a revert or restore back with a frame that has the files as they were before the op. The state stays. If the op took
+// back a turn of a session, files that it did not change stay, too. For a landing, it also takes back the commit, the branch and the staged changes.
 // Undo takes a fork back only if the fork has not run: the fork is then cancelled and no longer listed among
 // its parent's forks.
 //
@@ -116,23 +116,29 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 		if err := t.restores(ctx, then, only); err != nil {
 			return nil, err
 		}
-		t.keepOthers()
+		t.keepOthers(op)
 	}
 	return t.do(ctx)
 }
 
-// keepOthers makes the undo of a landing leave the files alone that the landing did not change.
-func (t *plan) keepOthers() {
-	if t.land == nil {
+// keepOthers makes the undo of a landing, or of a turn that was taken back, leave the files alone that op did not change.
+func (t *plan) keepOthers(op snapshot.Op) {
+	if t.land == nil && (!keepsLater(op) || op.Frame == nil) {
 		return
 	}
 	for _, job := range t.files.All {
 		before := job.Want
 		job.Merge = func(ctx context.Context, have *jjbridge.CapturedFiles) (*snapshot.VCS, error) {
-			return t.land.Files(ctx, have, before)
+			if t.land != nil {
+				return t.land.Files(ctx, have, before)
+			}
+			return job.Copy.WithoutOp(ctx, have, before.Tree, timeline.Address{Run: t.out.Run, Frame: *op.Frame})
 		}
 	}
 }
+
+// keepsLater reports whether op took back what a node had changed, and kept what was changed since.
+func keepsLater(op snapshot.Op) bool { return op.Kind == snapshot.OpRevert && op.Attempt == 0 }
 
 // filesAlone reports whether op changed only files and not the state: whether op is a revert, restore or landing.
 func filesAlone(op snapshot.Op) bool {
@@ -149,7 +155,10 @@ func describeOp(op snapshot.Op) string {
 	if op.Kind == snapshot.OpReset && op.To != nil && *op.To > 0 {
 		return fmt.Sprintf("back to frame %d", *op.To)
 	}
-	if op.NodeID != "" {
+	switch {
+	case keepsLater(op):
+		out += " of " + snapshot.Key(op.NodeID, op.Iteration)
+	case op.NodeID != "":
 		out += " to before "
 		if op.Kind == snapshot.OpRevert {
 			out = op.Kind + " to after "

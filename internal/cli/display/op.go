@@ -22,6 +22,8 @@ func Op(op snapshot.Op) string {
 		text += " of op " + strconv.Itoa(op.Undoes)
 	case op.Kind == snapshot.OpReset && op.To != nil && *op.To > 0: // a reset to the beginning has To 0
 		text = "back to frame " + strconv.FormatInt(*op.To, 10)
+	case op.Kind == snapshot.OpRevert && op.Attempt == 0: // what the node had changed was taken back
+		text += " of " + snapshot.Key(op.NodeID, op.Iteration)
 	case op.Kind == snapshot.OpRevert:
 		text += " to after " + key
 	case op.NoDeps:

@@ -84,15 +84,20 @@ func addressText(at *timeline.Address) *string {
 
 // TellRestored prints the changed paths of a restore, and notes what NoteRestored notes. dryRun is true if the restore was a dry run.
 func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *files.RestoreResult, dryRun bool) error {
-	p := display.NewPainter(ctx, s)
-	t := term.Table{Header: []string{"CHANGE", "PATH"}}
-	for _, change := range done.Changes {
-		t.Add(term.Cell{Text: change.Op, Paint: p.Change}, term.Cell{Text: change.Path})
-	}
-	if err := t.Write(s.Terminal); err != nil {
+	if err := PrintChanges(ctx, s, done.Changes); err != nil {
 		return err
 	}
 	return NoteRestored(ctx, s, store, done, dryRun)
+}
+
+// PrintChanges prints a line for each changed path.
+func PrintChanges(ctx context.Context, s *session.Session, changes []jjbridge.PathChange) error {
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"CHANGE", "PATH"}}
+	for _, change := range changes {
+		t.Add(term.Cell{Text: change.Op, Paint: p.Change}, term.Cell{Text: change.Path})
+	}
+	return t.Write(s.Terminal)
 }
 
 // NoteRestored notes the changes of a restore in numbers, the tasks that use the same files, the files that were not

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
@@ -95,6 +96,23 @@ func Session(ctx context.Context, s *timeline.Store, name string) (string, error
 // SessionToChange is Session for a command that changes the session: it takes no prefix.
 func SessionToChange(ctx context.Context, s *timeline.Store, name string) (string, error) {
 	return resolveSession(ctx, s, name, s.ResolveRunToChange)
+}
+
+// TurnToChange returns the session and the number of the turn that text names for a command that changes the session, as SESSION:turn:3, RUN@turn:3 or
+// @turn:3. Code: invalid_address if text names no turn.
+func TurnToChange(ctx context.Context, s *timeline.Store, text string) (run string, turn int, err error) {
+	name, number := text, ""
+	if i := strings.LastIndex(text, "turn:"); i > 0 && strings.ContainsAny(text[i-1:i], ":@") {
+		name, number = text[:i-1], text[i+len("turn:"):]
+	}
+	if run, err = SessionToChange(ctx, s, name); err != nil {
+		return "", 0, err
+	}
+	if turn, err = strconv.Atoi(number); err != nil {
+		return "", 0, fault.New(fault.InvalidAddress, "%q names no turn of a session", text).
+			Hint("name one, as in %s; `git smithers timeline %s` lists them", fault.Word(run+"@"+TurnID(1)), fault.Word(run))
+	}
+	return run, turn, nil
 }
 
 // resolveSession returns the id of the run that name names. resolve finds a run.

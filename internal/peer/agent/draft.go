@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -18,6 +19,11 @@ const turnNode = "turn"
 
 // TurnID returns the id of the frame of a turn's prompt.
 func TurnID(turn int) string { return fmt.Sprintf("turn:%d", turn) }
+
+// TurnAttempt returns the name of the only attempt of a turn's node.
+func TurnAttempt(turn int) files.AttemptName {
+	return files.AttemptName{Node: turnNode, Iteration: turn, Attempt: 1}
+}
 
 // IsTurnID reports whether TurnID returns the id for a turn.
 func IsTurnID(id string) bool { return strings.HasPrefix(id, "turn:") }

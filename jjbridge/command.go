@@ -98,7 +98,7 @@ func (w *Workspace) gitEnv() []string {
 		}
 		return false
 	})
-	return append(env, "GIT_ADVICE=0")
+	return append(append(env, "GIT_ADVICE=0"), w.more...)
 }
 
 // RunJJ runs jj with args in Root. It returns jj's standard output, and jj's warnings as stderr. Most commands of jj

@@ -149,6 +149,14 @@ func alternates(dir string) []string {
 	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + gitindex.QuoteAlternate(dir)}
 }
 
+// Reading returns a copy of w whose git finds the objects of c, too.
+func (w *Workspace) Reading(ctx context.Context, c *CapturedFiles) (*Workspace, error) {
+	dir, err := c.directory(ctx, w)
+	other := *w
+	other.more = alternates(dir)
+	return &other, err
+}
+
 // parseEdits returns the edits in out, sorted by path. out is the output of git with the arguments of diffTreeArgs.
 func parseEdits(out []byte) ([]edit, error) {
 	var edits []edit

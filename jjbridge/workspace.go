@@ -39,6 +39,7 @@ type Workspace struct {
 	main   string   // the top of the main working copy; "" if it is unknown
 	jjRepo string   // the .jj/repo folder of the main jj workspace; "" with git
 	env    []string // of git and jj
+	more   []string // of git alone, after env
 }
 
 // Main returns the top folder of the main working copy, or "" if the top is unknown.

@@ -23,6 +23,7 @@ type LandRequest struct {
 	EachTurn  bool   // a session's turns get a commit each
 	Shared    bool   // land what others may have changed, too
 	Own       bool   // of a session, land only the files that its own calls of tools name
+	DryRun    bool   // see land.Land
 	Confirm   files.ConfirmRemoval
 }
 
@@ -52,7 +53,7 @@ func (d *Desk) AbortLand(ctx context.Context, confirm files.ConfirmRemoval) (*tr
 
 // landing returns the request to package land: the frames, and the texts of the commits.
 func (d *Desk) landing(ctx context.Context, req LandRequest) (land.Request, error) {
-	out := land.Request{Mode: req.Mode, Branch: req.Branch, EachOwn: req.EachTurn}
+	out := land.Request{Mode: req.Mode, Branch: req.Branch, EachOwn: req.EachTurn, DryRun: req.DryRun}
 	steps, at, err := d.landSteps(ctx, req, timeline.ToChange)
 	if err != nil {
 		return out, err

@@ -29,6 +29,16 @@ func distrusted(s *timeline.Store, w *jjbridge.Workspace, entries ...*snapshot.E
 	return "", nil
 }
 
+// CheckTrust returns untrusted_files if files of the trees, which the entries have, must not be put into the working copy of the store. A dry run of
+// RestoreJobs does not look.
+func CheckTrust(ctx context.Context, s *timeline.Store, entries []*snapshot.Entry, trees ...objstore.ID) error {
+	run, err := distrusted(s, s.Workspace(), entries...)
+	if err != nil {
+		return err
+	}
+	return checkPrograms(ctx, run, s.Workspace(), func() ([]string, error) { return changedFromOwn(ctx, s, trees...) }, trees...)
+}
+
 // checkPrograms returns untrusted_files if git could run a program among the files of trees, or read it as configuration, once these files are in the working
 // copy w. run is the result of distrusted. changed returns the paths at which the trees differ from the user's own working copy: a program that is
 // equal there is the user's own.

@@ -155,9 +155,13 @@ func (l *gitLanding) merge(ctx context.Context, c *jjbridge.CapturedFiles) error
 	return nil
 }
 
-// list sets l.out.Changes.
-func (l *gitLanding) list(ctx context.Context) error {
-	changes, err := files.ChangedFiles(ctx, l.s.Objects(), l.headTree, l.merged.Tree, "")
+// list sets l.out.Changes. The merge may have objects of c.
+func (l *gitLanding) list(ctx context.Context, c *jjbridge.CapturedFiles) error {
+	objects := l.s.Objects().Begin() // reads the quarantine, and is never committed
+	if err := c.Objects(objects); err != nil {
+		return timeline.Explain(err)
+	}
+	changes, err := files.ChangedFiles(ctx, objects, l.headTree, l.merged.Tree, "")
 	if err != nil {
 		return timeline.Explain(err)
 	}
@@ -228,11 +232,17 @@ func (l *gitLanding) toBranch(ctx context.Context) (*Result, error) {
 	if err := l.w.CheckTree(ctx, c, l.headTree, l.merged.Tree); err != nil {
 		return nil, refused(err)
 	}
-	if err := files.Keep(ctx, l.s, c); err != nil {
+	if !l.req.DryRun {
+		if err := files.Keep(ctx, l.s, c); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.list(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := l.list(ctx); err != nil {
-		return nil, err
+	if l.req.DryRun {
+		l.out.Branch = l.req.Branch
+		return l.req.wouldSay(l.out, l.headTree, l.trees), nil
 	}
 	if err := l.commit(ctx); err != nil {
 		return nil, err

@@ -15,15 +15,17 @@ import (
 
 // toFiles lands in the working copy.
 func (l *gitLanding) toFiles(ctx context.Context) (_ *Result, err error) {
-	if l.ahead, err = l.mergeAhead(ctx); err != nil {
-		return nil, err
+	if !l.req.DryRun {
+		if l.ahead, err = l.mergeAhead(ctx); err != nil {
+			return nil, err
+		}
+		defer l.ahead.close()
 	}
-	defer l.ahead.close()
 	job := &files.RestoreJob{
 		Store: l.s, Copy: files.WorkingCopyOf(l.s), Want: &snapshot.VCS{Scope: snapshot.ScopeAll},
 		Merge: l.mergeFiles, Switch: l.switchAll, Out: new(files.RestoreResult),
 	}
-	jobs := &files.RestoreJobs{Store: l.s, All: []*files.RestoreJob{job}, Of: l.req.entries()}
+	jobs := &files.RestoreJobs{Store: l.s, All: []*files.RestoreJob{job}, Of: l.req.entries(), DryRun: l.req.DryRun}
 	defer jobs.Close()
 	if err := jobs.Confirmed(ctx, l.req.Confirm, func() error { return jobs.Prepare(ctx) }); err != nil {
 		return nil, landRefused(err)
@@ -33,8 +35,11 @@ func (l *gitLanding) toFiles(ctx context.Context) (_ *Result, err error) {
 	}
 	if l.clean {
 		l.out.Changes = job.Out.Changes
-	} else if err := l.list(ctx); err != nil {
+	} else if err := l.list(ctx, job.Have()); err != nil {
 		return nil, err
+	}
+	if l.req.DryRun {
+		return l.req.wouldSay(l.out, l.headTree, l.trees), nil
 	}
 	commits := l.req.Mode == Commit && len(l.out.Conflicts) == 0
 	if commits {
@@ -93,20 +98,44 @@ func (l *gitLanding) unfinished(err error) error {
 	return known.Hint("`git smithers land --abort` takes back what was done")
 }
 
+// mergeHead waits for the merge onto the commit that is checked out. In a dry run it merges itself, so that have alone has all objects.
+func (l *gitLanding) mergeHead(ctx context.Context, have *jjbridge.CapturedFiles) error {
+	if l.ahead != nil {
+		return l.ahead.wait()
+	}
+	return l.merge(ctx, have)
+}
+
+// keep puts the objects of merges onto have into the repository. In a dry run they stay where they are, and a plan to restore the tree to finds them.
+func keep(ctx context.Context, s *timeline.Store, w *jjbridge.Workspace, dryRun bool, have *jjbridge.CapturedFiles, to objstore.ID) error {
+	if !dryRun {
+		return files.Keep(ctx, s, have)
+	}
+	edits, err := w.Expect(ctx, have, have.VCS.Tree, to)
+	have.Expect(edits)
+	return missing(s, err)
+}
+
 // mergeFiles takes the merge onto the commit that is checked out, and merges the changes onto the files if these differ. It
 // returns the files to restore.
 func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFiles) (*snapshot.VCS, error) {
-	if err := l.ahead.wait(); err != nil {
+	if err := l.mergeHead(ctx, have); err != nil {
 		return nil, err
 	}
 	want := have.VCS
 	if l.isNothing() {
 		return &want, nil
 	}
-	if err := files.Keep(ctx, l.s, l.ahead.scratch); err != nil {
-		return nil, err
+	if l.ahead != nil {
+		if err := files.Keep(ctx, l.s, l.ahead.scratch); err != nil {
+			return nil, err
+		}
+		have.Expect(l.ahead.edits)
 	}
-	have.Expect(l.ahead.edits)
+	reads, err := l.w.Reading(ctx, have)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
 	onFiles := l.merged
 	if have.VCS.Tree != l.headTree {
 		ours, err := l.ours(ctx, have)
@@ -120,16 +149,16 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 			return nil, l.inTheWay(ctx, onFiles)
 		}
 		if onFiles.Tree == have.VCS.Tree && l.req.Mode == Apply {
-			if l.staged, err = l.w.HasStaged(ctx, l.headTree, l.merged.Tree); err != nil {
+			if l.staged, err = reads.HasStaged(ctx, l.headTree, l.merged.Tree); err != nil {
 				return nil, timeline.Explain(err)
 			}
 			if l.isNothing() {
 				return &want, nil
 			}
 		}
-		if err := files.Keep(ctx, l.s, have); err != nil {
-			return nil, err
-		}
+	}
+	if err := keep(ctx, l.s, l.w, l.req.DryRun, have, onFiles.Tree); err != nil {
+		return nil, err
 	}
 	want.Tree = onFiles.Tree
 	modules := slices.ContainsFunc(l.all, func(c change) bool { return len(c.Modules) > 0 }) // a switch does not check them out
@@ -137,7 +166,7 @@ func (l *gitLanding) mergeFiles(ctx context.Context, have *jjbridge.CapturedFile
 	if l.clean = have.VCS.Tree == l.headTree && have.VCS.CommitID == l.head && !have.IsStaged() && !modules; l.clean {
 		return &want, nil
 	}
-	return &want, refused(l.w.CheckStage(ctx, l.headTree, l.merged.Tree))
+	return &want, refused(reads.CheckStage(ctx, l.headTree, l.merged.Tree))
 }
 
 // ours returns the files onto which the changes are merged. Files that are as they were when the landed fork began have no changes of

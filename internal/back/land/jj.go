@@ -53,13 +53,21 @@ func landJJ(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	job := &files.RestoreJob{
 		Store: s, Copy: files.WorkingCopyOf(s), Want: &snapshot.VCS{Scope: snapshot.ScopeAll}, Merge: l.forecast, Out: new(files.RestoreResult),
 	}
-	jobs := &files.RestoreJobs{Store: s, All: []*files.RestoreJob{job}, Of: req.entries()}
+	jobs := &files.RestoreJobs{Store: s, All: []*files.RestoreJob{job}, Of: req.entries(), DryRun: req.DryRun}
 	defer jobs.Close()
 	if err := jobs.Prepare(ctx); err != nil {
 		return nil, landRefused(err)
 	}
 	if len(l.out.Changes) == 0 && len(l.merged.Conflicts) == 0 {
 		return l.out, nil
+	}
+	if req.DryRun {
+		var trees []objstore.ID
+		for _, one := range l.all {
+			trees = append(trees, one.To)
+		}
+		l.out.Conflicts, l.out.Branch = l.merged.Paths(), req.Branch
+		return req.wouldSay(l.out, l.all[0].step.From.vcs.Tree, trees), nil
 	}
 	if err := l.makeCommits(ctx); err != nil {
 		return nil, timeline.Explain(err)
@@ -130,10 +138,14 @@ func (l *jjLanding) forecast(ctx context.Context, have *jjbridge.CapturedFiles) 
 		l.all[0].To = folded.Tree
 		l.all = l.all[:1]
 	}
-	if err := files.Keep(ctx, l.s, have); err != nil {
+	if err := keep(ctx, l.s, l.w, l.req.DryRun, have, l.merged.Tree); err != nil {
 		return nil, err
 	}
-	changes, err := files.ChangedFiles(ctx, l.s.Objects(), here, l.merged.Tree, "")
+	objects := l.s.Objects().Begin() // reads the quarantine, and is never committed
+	if err := have.Objects(objects); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	changes, err := files.ChangedFiles(ctx, objects, here, l.merged.Tree, "")
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}

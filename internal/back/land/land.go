@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -20,13 +21,26 @@ import (
 // Codes: no_working_copy; land_refused; merge_conflict without a result, and nothing changed, if the mode is Branch, if
 // a step that is not the last is in conflict, or if several commits are wanted. With a code other than merge_conflict,
 // no file, index, branch or run has changed.
+//
+// With req.DryRun, Land changes nothing and keeps no object, and returns the result without a run; conflicts in the files are no error then. What a
+// landing would refuse is the error that the landing would have.
 func Land(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
-	unlock, err := Lock(s)
-	if err != nil {
-		return nil, err
+	if !req.DryRun {
+		unlock, err := Lock(s)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+	} else if req.Mode != Branch {
+		var trees []objstore.ID
+		for _, step := range req.Steps {
+			trees = append(trees, step.To.vcs.Tree)
+		}
+		if err := files.CheckTrust(ctx, s, req.entries(), trees...); err != nil {
+			return nil, timeline.Explain(err)
+		}
 	}
-	defer unlock()
-	if err := closeOld(ctx, s); err != nil {
+	if err := closeOld(ctx, s, req.DryRun); err != nil {
 		return nil, err
 	}
 	if s.Workspace().Type == snapshot.VCSJJ {
@@ -36,14 +50,17 @@ func Land(ctx context.Context, s *timeline.Store, req Request) (*Result, error) 
 }
 
 // closeOld forgets a landing that has begun in this working copy and was committed since. It refuses to begin another one
-// before a landing has ended.
-func closeOld(ctx context.Context, s *timeline.Store) error {
+// before a landing has ended. A dry run forgets nothing.
+func closeOld(ctx context.Context, s *timeline.Store, dryRun bool) error {
 	run, err := openLanding(s)
 	if err != nil || run == "" {
 		return err
 	}
 	head, err := s.Head(ctx, run)
-	if fault.CodeOf(err) == fault.RunNotFound || fault.CodeOf(err) == fault.RunPruned {
+	if code := fault.CodeOf(err); code == fault.RunNotFound || code == fault.RunPruned {
+		if dryRun {
+			return nil
+		}
 		return end(s, run)
 	}
 	if err != nil {
@@ -70,6 +87,9 @@ func closeOld(ctx context.Context, s *timeline.Store) error {
 	} else if !done {
 		return fault.New(fault.LandRefused, "the landing %q was interrupted", run).
 			Hint("`git smithers land --abort` takes the landing back").Detail("runId", run)
+	}
+	if dryRun {
+		return nil
 	}
 	return end(s, run)
 }
@@ -112,8 +132,8 @@ type change struct {
 // submodules with jj.
 func changesOf(ctx context.Context, s *timeline.Store, c *jjbridge.CapturedFiles, steps []Step) (all []change, left []string, err error) {
 	for _, step := range steps {
-		for _, files := range []Files{step.From, step.To} {
-			if err := haveTree(s, files.vcs.Tree); err != nil {
+		for _, one := range []Files{step.From, step.To} {
+			if err := haveTree(s, one.vcs.Tree); err != nil {
 				return nil, nil, missing(s, err)
 			}
 		}
@@ -162,4 +182,18 @@ func (m merging) onto(ctx context.Context, ours objstore.ID, all []change) (last
 		trees = append(trees, last.Tree)
 	}
 	return last, trees, nil
+}
+
+// wouldSay sets out.Messages. trees has the tree after each step, of which the first goes on from the tree before.
+func (r Request) wouldSay(out *Result, before objstore.ID, trees []objstore.ID) *Result {
+	if !r.EachOwn {
+		out.Messages = []string{r.Message}
+		return out
+	}
+	for i, next := range trees {
+		if next != before {
+			out.Messages, before = append(out.Messages, r.Steps[i].Message), next
+		}
+	}
+	return out
 }

@@ -29,6 +29,7 @@ type Request struct {
 	Label   string      // names the landed frame in conflict markers
 	Message string      // of the commit, with trailers
 	EachOwn bool        // each step gets a commit of its own, with its own message; not with the mode Apply
+	DryRun  bool        // change nothing, and return what a landing would change
 	Confirm files.ConfirmRemoval
 }
 
@@ -63,7 +64,8 @@ type Result struct {
 	LeftOut   []string              // paths that were not landed, because a capture left them out, sorted
 	Worktrees []string              // tasks whose own worktrees the frame has, and which were not landed, sorted
 	Conflicts []string              // paths in conflict, sorted
-	Commit    string                // the new commit; "" if there is none
+	Commit    string                // the new commit; "" if there is none, and for a dry run
+	Messages  []string              // of the commits that would be made or prepared; nil unless it is a dry run
 	Change    string                // the new jj change; "" with git
 	Branch    string                // the branch with the commit; "" if HEAD is detached, and in the mode Apply
 	Saved     *timeline.Address     // the frame with the files before; nil if nothing was to land

@@ -24,7 +24,7 @@ func landCommand() *arg.Command {
 		Name:    "land",
 		Summary: "merge what a run changed onto the commit that is checked out",
 		Usage: []string{
-			"<run>[:<frame>] [--from FRAME] [--worktree TASK]… [--apply | --commit | --branch NAME] [--each-turn] [-m TEXT]",
+			"<run>[:<frame>] [--from FRAME] [--worktree TASK]… [--apply | --commit | --branch NAME] [--each-turn] [-m TEXT] [--dry-run]",
 			"<run>[:<frame>] [--from FRAME] [--worktree TASK]… --pr",
 			"--abort",
 		},
@@ -46,7 +46,8 @@ that a capture left out are not landed.
 While another run or session was at work in the same folder, nobody knows which changes are
 whose: they are landed with --shared, and with --own those that a session's calls name.
 
-Prints the run of the landing; with --branch the branch. --pr prints a title and a body for a
+Prints the run of the landing; with --branch the branch. --dry-run prints the changed files, and
+notes conflicts and messages instead; what a landing would refuse is the error. --pr prints a title and a body for a
 pull request in Markdown, and changes nothing.`,
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
@@ -60,6 +61,7 @@ pull request in Markdown, and changes nothing.`,
 			&urfave.BoolFlag{Name: "abort", Usage: "take back a landing with conflicts"},
 			&urfave.BoolFlag{Name: "shared", Usage: "land changes that may be those of another run or session"},
 			&urfave.BoolFlag{Name: "own", Usage: "land the files that a session's own calls of tools name"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "say what a landing would do, and change nothing"},
 			&urfave.BoolFlag{Name: "pr", Usage: "print a title and a body for a pull request"},
 			requests.RemovalFlag(), requests.TrustFilesFlag(),
 		},
@@ -83,7 +85,9 @@ pull request in Markdown, and changes nothing.`,
 			case c.Bool("pr"):
 				return runPullRequest(ctx, s, store, req)
 			}
-			req.Confirm = requests.ConfirmRemoval(s, c.Bool("yes"), requests.YesRemoves)
+			if !req.DryRun {
+				req.Confirm = requests.ConfirmRemoval(s, c.Bool("yes"), requests.YesRemoves)
+			}
 			return runLand(ctx, s, store, req)
 		})
 	}
@@ -95,7 +99,7 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 	req := app.LandRequest{
 		Run: c.Args().First(), From: c.String("from"), Worktrees: arg.Texts(c, "worktree"), Mode: land.Apply,
 		Branch: c.String("branch"), Message: c.String("message"), EachTurn: c.Bool("each-turn"),
-		Shared: c.Bool("shared"), Own: c.Bool("own"),
+		Shared: c.Bool("shared"), Own: c.Bool("own"), DryRun: c.Bool("dry-run"),
 	}
 	var modes []string
 	for _, name := range []string{"apply", "commit", "branch", "abort", "pr"} {
@@ -119,6 +123,8 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 		req.Mode = land.Branch
 	}
 	switch {
+	case req.DryRun && (c.Bool("abort") || c.Bool("pr")):
+		return req, cmd.Misused("--dry-run does not go together with --abort or --pr")
 	case req.EachTurn && req.Mode == land.Apply:
 		return req, cmd.Misused("--each-turn needs --commit or --branch")
 	case req.Own && (req.EachTurn || req.Shared || len(req.Worktrees) > 0):
@@ -136,6 +142,9 @@ func runLand(ctx context.Context, s *session.Session, store *timeline.Store, req
 		return err
 	}
 	noteLanded(ctx, s, done, req.Own)
+	if req.DryRun && !s.JSON {
+		return requests.PrintChanges(ctx, s, done.Changes)
+	}
 	if s.JSON {
 		if printed := s.WriteJSON(describeLanded(done)); printed != nil {
 			return printed
@@ -162,7 +171,20 @@ func describeLanded(done *land.Result) any {
 	return term.Document("land", text("run", done.Run), term.Member("mode", done.Mode), term.Member("path", done.Root), term.Member("changes", done.Changes),
 		term.Member("leftOut", append([]string{}, done.LeftOut...)), term.Member("worktrees", append([]string{}, done.Worktrees...)),
 		term.Member("conflicts", append([]string{}, done.Conflicts...)), text("commit", done.Commit), text("changeId", done.Change),
-		text("branch", done.Branch), text("saved", saved))
+		text("branch", done.Branch), text("saved", saved), term.Optional("dryRun", done.Messages != nil), term.Optional("messages", done.Messages))
+}
+
+// noteDryLanded notes what a landing would do besides the changes.
+func noteDryLanded(s *session.Session, done *land.Result) {
+	for _, path := range done.Conflicts {
+		s.Note("would be in conflict: %s", plain.Text(path))
+	}
+	for _, message := range done.Messages {
+		subject, _, _ := strings.Cut(message, "\n")
+		s.Note("the message would be: %s", plain.Text(subject))
+	}
+	how := map[land.Mode]string{land.Apply: "in the files and staged", land.Commit: "committed", land.Branch: "on the new branch " + done.Branch}[done.Mode]
+	s.Note("%s would be %s; nothing was changed", plain.Count(len(done.Changes), "change"), plain.Text(how))
 }
 
 // noteLanded notes what a landing changed. own is true if only the files that a session's calls name were to be landed.
@@ -176,6 +198,10 @@ func noteLanded(ctx context.Context, s *session.Session, done *land.Result, own 
 	}
 	if len(done.Worktrees) > 0 {
 		s.Note("not landed: the tasks' own worktrees: %s; --worktree lands them", display.List(done.Worktrees))
+	}
+	if done.Messages != nil {
+		noteDryLanded(s, done)
+		return
 	}
 	if done.Run == "" {
 		s.Note("nothing to land: the changes are here already")

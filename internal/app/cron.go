@@ -76,12 +76,17 @@ func (d *Desk) EnableSchedule(ctx context.Context, id string, ask Consenter) (*c
 // RunScheduled runs the workflow of a schedule now, whether or not the schedule is enabled, and records the run as its last one. The
 // time at which it fires next stays. Results and codes are those of Run.
 func (d *Desk) RunScheduled(ctx context.Context, id string, settings Settings) (*Result, error) {
-	table := cron.Of(d.Store)
-	s, err := table.Find(ctx, id)
+	s, err := cron.Of(d.Store).Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	_, run, err := d.nameScheduled(ctx, s, settings.Consent)
+	return d.runNamed(ctx, s, "", settings)
+}
+
+// runNamed runs the workflow of a schedule now. run is the id of the run, or "" for one that follows from the time.
+func (d *Desk) runNamed(ctx context.Context, s *cron.Schedule, run string, settings Settings) (*Result, error) {
+	table := cron.Of(d.Store)
+	_, run, err := d.nameScheduled(ctx, s, run, settings.Consent)
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +136,12 @@ func (d *Desk) scheduled(ctx context.Context, s *cron.Schedule) (*workflow.Workf
 	return wf, err
 }
 
+// runStamp is the time in the id of the run of a schedule, in UTC.
+const runStamp = "20060102-150405"
+
 // scheduledRun returns the id of the run that a schedule starts now.
 func (d *Desk) scheduledRun(ctx context.Context, s *cron.Schedule) (string, error) {
-	at := s.ID + "-" + d.Now().UTC().Format("20060102-150405")
+	at := s.ID + "-" + d.Now().UTC().Format(runStamp)
 	for n, id := 2, at; ; n++ {
 		_, _, err := d.Store.FindRunExactly(ctx, id)
 		if code := fault.CodeOf(err); code == fault.RunNotFound || code == fault.RunPruned {
@@ -146,17 +154,19 @@ func (d *Desk) scheduledRun(ctx context.Context, s *cron.Schedule) (string, erro
 	}
 }
 
-// nameScheduled reads the workflow of a schedule, asks for consent to its commands, and records the id of the run that the schedule starts now.
+// nameScheduled reads the workflow of a schedule, asks for consent to its commands, and records the id of the run that the schedule starts now: named, or if it is "", scheduledRun.
 // The code is unconfirmed if ask is nil and the commands were not confirmed before.
-func (d *Desk) nameScheduled(ctx context.Context, s *cron.Schedule, ask Consenter) (wf *workflow.Workflow, run string, err error) {
+func (d *Desk) nameScheduled(ctx context.Context, s *cron.Schedule, named string, ask Consenter) (wf *workflow.Workflow, run string, err error) {
 	if wf, err = d.scheduled(ctx, s); err != nil {
 		return nil, "", err
 	}
 	if _, err = askConsent(d.Store, wf, false, s.Input, ask); err != nil {
 		return nil, "", err
 	}
-	if run, err = d.scheduledRun(ctx, s); err != nil {
-		return nil, "", err
+	if run = named; run == "" {
+		if run, err = d.scheduledRun(ctx, s); err != nil {
+			return nil, "", err
+		}
 	}
 	return wf, run, cron.Of(d.Store).Started(ctx, s.ID, run)
 }

@@ -121,7 +121,7 @@ func (v *supervisor) last(ctx context.Context, s *cron.Schedule) (*timeline.Head
 // If it is stopped before there is a run, the schedule has its time again.
 func (v *supervisor) begin(ctx context.Context, due *cron.Due) error {
 	s := due.Schedule
-	wf, run, err := v.nameScheduled(ctx, s, nil)
+	wf, run, err := v.nameScheduled(ctx, s, "", nil)
 	var head *timeline.Head
 	if err == nil {
 		head, err = v.createScheduled(ctx, s, wf, run)

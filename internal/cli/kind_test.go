@@ -41,6 +41,7 @@ func jsonLines() []jsonLine {
 		{"cron disable", "daily", ""},
 		{"cron enable", "daily", ""},
 		{"cron run-now", "daily", ""},
+		{"cron backfill", "daily --from 1d --dry-run", ""},
 		{"cron remove", "daily", ""},
 		{"cache show", "0", ""},
 		{"cache why", "a plan", ""},

@@ -131,6 +131,23 @@ func (s *Schedule) Upcoming(n int) []int64 {
 	return all
 }
 
+// Between returns the times of the pattern from one moment to another, and the first after them, or the zero time if there is none. Codes:
+// invalid_schedule; limit_exceeded if there are more than most.
+func (s *Schedule) Between(from, to time.Time, most int) (times []time.Time, err error) {
+	pattern, zone, err := s.parsed()
+	if err != nil {
+		return nil, err
+	}
+	for at := pattern.Next(from.Add(-time.Nanosecond), zone); ; at = pattern.Next(at, zone) {
+		if times = append(times, at.In(zone)); at.IsZero() || at.After(to) {
+			return times, nil
+		}
+		if len(times) > most {
+			return nil, fault.New(fault.LimitExceeded, "schedule %s has more than %d times there", s.ID, most).Hint("choose a shorter time with --from and --to")
+		}
+	}
+}
+
 // Differences returns Pattern.Differences of the schedule's pattern, or nil if the pattern is invalid.
 func (s *Schedule) Differences() []string {
 	pattern, err := ParsePattern(s.Pattern)

@@ -21,12 +21,12 @@ func cronCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "cron",
 		Summary: "run workflows at set times",
-		Usage:   []string{"add PATTERN WORKFLOW [--name NAME] … | check PATTERN | list | enable NAME | disable NAME | run-now NAME | remove NAME"},
+		Usage:   []string{"add PATTERN WORKFLOW [--name NAME] … | check PATTERN | list | enable NAME | disable NAME | run-now NAME | backfill NAME … | remove NAME"},
 		About: `A schedule says when which workflow is to run. supervise starts its runs, so keep one running.
 Schedules belong to this clone: no push carries them, and one that came from elsewhere does
 not run before you enable it here.`,
 		Children: []*arg.Command{
-			cronAddCommand(), cronCheckCommand(), cronListCommand(), cronEnableCommand(), cronDisableCommand(), cronRunNowCommand(), cronRemoveCommand(),
+			cronAddCommand(), cronCheckCommand(), cronListCommand(), cronEnableCommand(), cronDisableCommand(), cronRunNowCommand(), cronBackfillCommand(), cronRemoveCommand(),
 		},
 	}
 }

@@ -211,11 +211,15 @@ demo-check: build ## the demos run to their ends
 		PATH="$(CURDIR)/bin:$$PATH" TMPDIR=$$dir sh testdata/demo/$$demo.sh >$$dir/log 2>&1 || { cat $$dir/log; exit 1; }; \
 	done && rm -rf "$$dir"
 
-install: build ## install the commands and the man page under PREFIX
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1"
+install: build ## install the commands, the man page and completions under PREFIX
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" \
+		"$(DESTDIR)$(PREFIX)/share/zsh/site-functions" "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
 	install -m 755 bin/git-smithers "$(DESTDIR)$(PREFIX)/bin/git-smithers"
 	install -m 755 bin/git-smithers-desk "$(DESTDIR)$(PREFIX)/bin/git-smithers-desk"
 	install -m 644 docs/git-smithers.1 "$(DESTDIR)$(PREFIX)/share/man/man1/git-smithers.1"
+	bin/git-smithers completion bash >"$(DESTDIR)$(PREFIX)/share/bash-completion/completions/git-smithers"
+	bin/git-smithers completion zsh >"$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_git-smithers"
+	bin/git-smithers completion fish >"$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/git-smithers.fish"
 
 dist: ## the files of a release in dist, from the newest commit: needs npm, dpkg, rpm and ruby
 	@tools/release.sh

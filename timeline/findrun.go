@@ -127,9 +127,7 @@ func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID
 // RunNotFound returns run_not_found for an id that no run has.
 func RunNotFound(run string) *fault.Error {
 	err := fault.New(fault.RunNotFound, "no run is called %q", run).Hint("`git smithers runs` lists the runs").Detail("run", run)
-	if strings.HasPrefix(run, "@") {
-		err = err.Hint("this command does not take @ for the newest session: `git smithers runs --sessions` lists the sessions")
-	} else if name, _, ok := strings.Cut(run, ":"); ok && name != "" {
+	if name, _, ok := strings.Cut(run, ":"); ok && name != "" {
 		err = err.Hint("a frame by its id is written with @: %s@ID", name)
 	}
 	return err

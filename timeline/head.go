@@ -78,7 +78,7 @@ func newTip(id string) (refs.Name, error) {
 			why = "begins with -, so commands would read the id as an option"
 		}
 		return "", fault.New(fault.InvalidRunID, "run id %q %s", id, why).
-			Hint("leave out --run-id: git-smithers then chooses an id").Detail("runId", id)
+			Hint("without an id, git-smithers chooses one").Detail("runId", id)
 	}
 	return anyID(id)
 }
@@ -87,7 +87,7 @@ func newTip(id string) (refs.Name, error) {
 func anyID(id string) (refs.Name, error) {
 	if len(id) > snapshot.MaxRunID || !utf8.ValidString(id) {
 		return "", fault.New(fault.InvalidRunID, "the run id is not UTF-8 text of at most %d bytes", snapshot.MaxRunID).
-			Hint("leave out --run-id: git-smithers then chooses an id")
+			Hint("without an id, git-smithers chooses one")
 	}
 	tip, err := refs.Tip(id)
 	return tip, Explain(err)
@@ -156,8 +156,8 @@ func absentTip(ctx context.Context, s *Store, id string, named func(id string) (
 // runExists returns run_exists for an id, with hints for a command that has the option --run-id.
 func runExists(id string) error {
 	return fault.New(fault.RunExists, "run %q exists already", id).
-		Hint("choose another --run-id").
-		Hint("or leave out --run-id: git-smithers then chooses an id").
+		Hint("choose another id").
+		Hint("without an id, git-smithers chooses one").
 		Hint("`git smithers show %s` shows the existing run", fault.Word(id)).Detail("runId", id)
 }
 

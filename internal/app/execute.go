@@ -21,6 +21,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/vault"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -97,6 +98,9 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	agreed, held, err := e.claimIfLeft(ctx, &opts)
+	if row := e.head.Row(); row.Caller == nil && (err == nil || !e.resumes) { // a new run is there although its tasks could not begin
+		list.NoteHere(e.Store, row.ID)
+	}
 	if e.resumes && err == nil {
 		e.Teller.Note(ctx, ContinuedNote{e.head})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -58,12 +59,21 @@ func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
 			return check(input)
 		},
 	}
-	head, err := d.Store.Fork(ctx, fork)
+	head, err := d.fork(ctx, fork)
 	if err != nil {
 		return nil, err
 	}
 	out.Head = head
 	return out, nil
+}
+
+// fork forks a run and notes the fork as the newest run of the working copy.
+func (d *Desk) fork(ctx context.Context, req timeline.ForkRequest) (*timeline.Head, error) {
+	head, err := d.Store.Fork(ctx, req)
+	if err == nil {
+		list.NoteHere(d.Store, head.Row().ID)
+	}
+	return head, err
 }
 
 // keptInputCheck returns the function that checks an input against the workflow that a frame stores. at is the

@@ -20,14 +20,7 @@ func (d *Desk) landSteps(ctx context.Context, req LandRequest, purpose timeline.
 	if len(names) == 0 {
 		names = []string{""}
 	}
-	run := req.Run
-	if strings.HasPrefix(run, "@") { // the newest session of the working copy
-		var err error
-		if run, err = agent.Address(ctx, d.Store, run); err != nil {
-			return nil, timeline.Address{}, err
-		}
-	}
-	at, err := d.Store.LoadFor(ctx, run, purpose) // once: all worktrees are those of one frame
+	at, err := d.Store.LoadFor(ctx, req.Run, purpose) // once: all worktrees are those of one frame
 	if err != nil {
 		return nil, timeline.Address{}, err
 	}

@@ -31,6 +31,7 @@ type Resets struct {
 // ReplayRequest asks to fork a run at a frame, and to execute the fork.
 type ReplayRequest struct {
 	From     string // an address; the run may be a prefix
+	RunID    string // the id of the fork; "" for a generated id
 	Workflow string // the workflow file; "" for the workflow stored in the frame
 	Resets
 	RestoreVCS bool   // run on the files of the frame, in a new working copy
@@ -53,11 +54,14 @@ type ReplayResult struct {
 // The result is not nil if the fork has finished, failed, was cancelled or waits. For the last three, the error is
 // run_failed, run_cancelled or run_waiting. With any other error, the result is nil.
 func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, error) {
+	id, err := newID(ctx, d.Store, req.RunID)
+	if err != nil {
+		return nil, err
+	}
 	at, wf, err := d.replayed(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	id := timeline.NewRunID()
 	e := &execution{Desk: d, Settings: req.Settings, workflow: wf, ask: Agreed, file: req.Workflow}
 	var made *files.CheckoutResult
 	if req.RestoreVCS {
@@ -80,6 +84,15 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 		return nil, err
 	}
 	return &ReplayResult{result, made}, err
+}
+
+// newID returns the id for a new run: id or, if id is "", a generated one. The error is that of timeline.CheckFree, so that nothing is made for a
+// run that cannot be created.
+func newID(ctx context.Context, s *timeline.Store, id string) (string, error) {
+	if id == "" {
+		return timeline.NewRunID(), nil
+	}
+	return id, timeline.CheckFree(ctx, s, id)
 }
 
 // replayed returns the frame to replay and the workflow to run. If req names a workflow file, replayed reads the
@@ -163,7 +176,7 @@ func frameWorkflow(at *timeline.LoadedEntry) (*workflow.Workflow, error) {
 // adapts the state of the fork to the workflow wf, and stores wf in the fork. req has the tasks to reset and the
 // input of the fork.
 func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from timeline.Address, id string, req ReplayRequest) (*timeline.Head, error) {
-	return d.Store.Fork(ctx, d.replayFork(wf, from, id, req))
+	return d.fork(ctx, d.replayFork(wf, from, id, req))
 }
 
 // replayFork returns the request of forkForReplay.

@@ -11,13 +11,13 @@ import (
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // SmithersReplayRequest asks to fork a run at a frame, and to make Smithers execute the fork.
 type SmithersReplayRequest struct {
 	From     string // an address; the run may be a prefix
+	RunID    string // the id of the fork; "" for a generated id
 	Workflow string // the workflow file of Smithers
 	Resets
 	RestoreVCS bool   // run on the files of the frame, in a new working copy
@@ -57,7 +57,10 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 	if err := check.agreeToFiles(nil); err != nil {
 		return nil, err
 	}
-	id := timeline.NewRunID()
+	id, err := newID(ctx, d.Store, req.RunID)
+	if err != nil {
+		return nil, err
+	}
 	var made *files.CheckoutResult
 	if req.RestoreVCS {
 		if made, err = d.checkOutFor(ctx, id, at.Address, req.To); err != nil {
@@ -71,7 +74,7 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 	}
 	fork := req.forkOf(at.Address, id)
 	fork.RestoreVCS = req.RestoreVCS
-	if _, err := d.Store.Fork(ctx, fork); err != nil {
+	if _, err := d.fork(ctx, fork); err != nil {
 		return nil, errors.Join(err, discard(ctx, made))
 	}
 	d.Teller.Note(ctx, ForkedNote{id, at.Address})

@@ -151,7 +151,7 @@ func TestEveryCommandIsKnownToReadOrToChange(t *testing.T) {
 	for command := range changing() {
 		known = append(known, command)
 		help := invoke(t, nil, append(strings.Fields(command), "--help")...)
-		assert.Contains(t, help.out.String(), "\n  Type the whole id of the run: a prefix works only for commands that read.\n", command)
+		assert.Contains(t, help.out.String(), "\n  Type the whole id of the run, or @ for the newest one: a prefix works only for commands that read.\n", command)
 	}
 	for command := range reading("") {
 		if command != "restore" && command != "land" && command != "signal" {

@@ -116,7 +116,7 @@ func TestUsageErrorsAreTwoLinesOnStandardError(t *testing.T) {
 		want string
 	}{
 		"too few arguments": {[]string{"branches"}, `
-git-smithers: error: branches needs 1 argument, got 0
+git-smithers: error: branches needs a run, such as @ for the newest one
 git-smithers: hint: usage: git smithers branches <run> [--limit N] [--since TIME]
 `},
 		"too many arguments": {[]string{"branches", "a", "b"}, `
@@ -149,7 +149,7 @@ git-smithers: hint: usage: git smithers export [<run>...] --to <smithers.db> [--
 `},
 		"a run that is required": {[]string{"replay", "w.yaml"}, `
 git-smithers: error: replay needs a run after the workflow w.yaml
-git-smithers: hint: usage: git smithers replay [<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--set PATH=VALUE]... [--unset PATH]... [--node ID]... [--input JSON] [--label L] [--yes | --dry-run] | git smithers replay <workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]
+git-smithers: hint: usage: git smithers replay [<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--set PATH=VALUE]... [--unset PATH]... [--node ID]... [--input JSON] [--label L] [--as ID] [--yes | --dry-run] | git smithers replay <workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--as ID]
 git-smithers: hint: if the run's id looks like the name of a file, use --run-id
 `},
 		"an unknown colour": {[]string{"--color", "sometimes", "runs"}, `

@@ -72,7 +72,7 @@ func TestParseRefusesWhatItDoesNotKnow(t *testing.T) {
 	}{
 		"unknown command, near one":       {"frok", fault.UnknownCommand, `"frok" is not a command of git smithers`, "did you mean `git smithers fork`?"},
 		"a command of one group":          {"what-if", fault.UnknownCommand, `"what-if" is not a command of git smithers`, "did you mean `git smithers session what-if`?"},
-		"a command of several groups":     {"enable", fault.UnknownCommand, `"enable" is not a command of git smithers`, "`git smithers -h` lists the commands"},
+		"a command of several groups":     {"add", fault.UnknownCommand, `"add" is not a command of git smithers`, "`git smithers -h` lists the commands"},
 		"unknown command, near none":      {"frobnicate", fault.UnknownCommand, `"frobnicate" is not a command of git smithers`, "`git smithers -h` lists the commands"},
 		"unknown command of a group":      {"index rebiuld", fault.UnknownCommand, `"rebiuld" is not a command of git smithers index`, "did you mean `git smithers index rebuild`?"},
 		"hidden commands are not offered": {"mam", fault.UnknownCommand, `"mam" is not a command of git smithers`, "`git smithers -h` lists the commands"},

@@ -22,6 +22,7 @@ func checkpointCommand() *arg.Command {
 the default: the newest session of this working copy. A session with a checkpoint is not pruned by
 age. git smithers sql 'SELECT * FROM checkpoints' lists all.`,
 		MaxArgs:  1,
+		Newest:   true,
 		Flags:    []urfave.Flag{&urfave.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "call the checkpoint `LABEL`"}},
 		Exits:    arg.Writes(),
 		Examples: []arg.Example{{"keep the moment before something bold", "git smithers session checkpoint -m 'before the rewrite'"}},

@@ -47,6 +47,7 @@ trained: prompts, answers, tool calls and their results.
 Secrets stay placeholders. Export searches the run for secrets as push does, and warns if there are
 any. -o writes to a file, which must not exist; only you can read it.`,
 		MaxArgs:  1,
+		Newest:   true,
 		Required: []string{"format"},
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "format", Usage: "write seed or messages: `FORMAT` (required)"},
@@ -88,11 +89,8 @@ any. -o writes to a file, which must not exist; only you can read it.`,
 	return cmd
 }
 
-// loadSession loads the frame of a session that text names, or the newest state of the newest session if text is "".
+// loadSession loads the frame of a session that text names.
 func loadSession(ctx context.Context, store *timeline.Store, text string) (*timeline.LoadedEntry, error) {
-	if text == "" {
-		text = "@"
-	}
 	address, err := agent.Address(ctx, store, text)
 	if err != nil {
 		return nil, err

@@ -73,6 +73,7 @@ out, replay refuses. With --force it saves them as a frame of the session first.
 into a new working copy in DIR instead. --dry-run prints the brief and the changes, and makes none.
 The frames of an imported session have no files: replay refuses, and --dry-run prints the brief.`,
 		MaxArgs: 1,
+		Newest:  true,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make a new working copy in `DIR`"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "print the brief and the changes without making them"},

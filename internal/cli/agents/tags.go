@@ -46,7 +46,7 @@ func runTags(ctx context.Context, s *session.Session, store *timeline.Store, c *
 	case makes && deletes:
 		return fault.New(fault.Usage, "--make and --delete do not go together").Hint("type only one of them")
 	case (makes || deletes) && !c.Args().Present():
-		return fault.New(fault.Usage, "--make and --delete need a session").Hint("@ is the newest session of this working copy")
+		return fault.New(fault.Usage, "--make and --delete need a session").Hint("@session is the newest session of this working copy")
 	}
 	run := ""
 	if c.Args().Present() {

@@ -19,7 +19,7 @@ import (
 const AnyNumber = math.MaxInt
 
 // wholeIDs ends the help of every command that changes the named runs.
-const wholeIDs = `Type the whole id of the run: a prefix works only for commands that read.`
+const wholeIDs = `Type the whole id of the run, or @ for the newest one: a prefix works only for commands that read.`
 
 // Program is the text that people type before the name of a command.
 const Program = fault.Program
@@ -37,6 +37,7 @@ type Command struct {
 	Flags    []urfave.Flag
 	Examples []Example
 	Changes  bool  // the command changes the named runs or their files, so its help says that it takes whole ids
+	Newest   bool  // without an argument, the command takes the newest session of the working copy
 	Exits    []int // the exit statuses of the command besides 0, 4, 70, 130 and 143
 	Hidden   bool
 	Topics   []Topic    // only for the root: the children in the order in which help lists the commands
@@ -131,7 +132,10 @@ func (c *Command) check(uc *urfave.Context) error {
 		}
 	}
 	args := uc.Args().Slice()
+	kinds := c.PlaceKinds(0)
 	switch {
+	case len(args) < c.MinArgs && len(args) == 0 && len(kinds) > 0 && !slices.ContainsFunc(kinds, isNoRun):
+		return c.NeedsRun()
 	case len(args) < c.MinArgs:
 		return c.Misused("%s needs %s, got %d", c.Path, plain.Count(c.MinArgs, "argument"), len(args))
 	case len(args) > c.MaxArgs && c.MaxArgs == 0:

@@ -100,12 +100,12 @@ func valueBytes(ctx context.Context, s *session.Session, v Value) (data []byte, 
 	return data, name, nil
 }
 
-// NewRunID returns the value of --run-id, for a command that creates a run. It returns "" if the flag was not given.
-// The error is invalid_run_id if the flag was given with an empty value.
-func NewRunID(c *urfave.Context) (string, error) {
-	id := c.String("run-id")
-	if id == "" && c.IsSet("run-id") {
-		return "", fault.New(fault.InvalidRunID, "the run id is empty").Hint("leave out --run-id to get a generated id")
+// NewRunID returns the value of a flag with the id of a new run. It returns "" if the flag was not given. The error is
+// invalid_run_id if the flag was given with an empty value.
+func NewRunID(c *urfave.Context, flag string) (string, error) {
+	id := c.String(flag)
+	if id == "" && c.IsSet(flag) {
+		return "", fault.New(fault.InvalidRunID, "the run id is empty").Hint("leave out --%s to get a generated id", flag)
 	}
 	return id, nil
 }

@@ -2,17 +2,34 @@ package arg
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 )
 
 // Run runs the command of the invocation in the session s. Before, it sets the common flags in s, and checks the values of the flags and the
-// number of the arguments. The error is usage if they are wrong.
+// number of the arguments. It replaces words such as @ by the newest runs that they name. If the command needs a run and the command line has none, a
+// person at the terminal gets the newest run. The error is usage if flags or arguments are wrong.
 func (in *Invocation) Run(ctx context.Context, s *session.Session) error {
+	err := in.run(ctx, s, false)
+	if !errors.Is(err, errNoRun) || !s.CanAsk() || !s.OutTTY {
+		return err
+	}
+	in.Args = append(in.Args, app.NewestName)
+	return in.run(ctx, s, true)
+}
+
+// run runs the command as Run does. unnamed says that the user has named no run.
+func (in *Invocation) run(ctx context.Context, s *session.Session, unnamed bool) error {
+	if in.Command.Newest && len(in.Args) == 0 {
+		in.Args = []string{app.NewestSessionName}
+	}
 	uc, err := in.context(ctx)
 	if err != nil {
 		return err
@@ -23,14 +40,28 @@ func (in *Invocation) Run(ctx context.Context, s *session.Session) error {
 	if err := in.Command.check(uc); err != nil {
 		return err
 	}
+	if err := in.resolveNewest(ctx, s, unnamed); err != nil {
+		return err
+	}
+	if uc, err = in.context(ctx); err != nil {
+		return err
+	}
 	s.TrustFiles = Texts(uc, "trust-files")
 	return in.Command.Run(ctx, s, uc)
+}
+
+// has reports whether the flag with the long name was given, and not with the value false.
+func (in *Invocation) has(name string) bool {
+	return slices.ContainsFunc(in.Flags, func(flag string) bool { return flag == "--"+name || flag == "--"+name+"=true" })
 }
 
 // context returns the flags with their values, and the arguments, as commands read them.
 func (in *Invocation) context(ctx context.Context) (*urfave.Context, error) {
 	set := flag.NewFlagSet(in.Command.Name, flag.ContinueOnError)
 	for _, f := range in.Command.Flags {
+		if repeated, ok := f.(*urfave.GenericFlag); ok {
+			repeated.Value = new(texts)
+		}
 		if err := f.Apply(set); err != nil {
 			return nil, err
 		}

@@ -47,8 +47,8 @@ func ReadPartly(root *Command, words []string) (cmd *Command, place int, run, fl
 }
 
 // placeholders returns the regular expression that matches an argument in a usage line. Its groups are "[" if the
-// argument is optional, the kind of the argument, and "[:<frame>]" if a frame may follow.
-var placeholders = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\[?)<(\w+)>(\[:<frame>\])?`) })
+// argument is optional, the kind of the argument, "[:<frame>]" if a frame may follow, and "..." if the argument can be repeated.
+var placeholders = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\[?)<(\w+)>(\[:<frame>\])?(\.\.\.)?`) })
 
 // completesValues reports whether shells can complete the first argument of c, because it may be a run, an address or a
 // workflow file.
@@ -71,7 +71,7 @@ func (c *Command) FlagKind(name string) string {
 			return "" // the id of a new run
 		}
 		return "run"
-	case "run":
+	case "run", "forks-of", "with-state":
 		return "run"
 	case "frame":
 		return "frame"
@@ -87,10 +87,24 @@ func (c *Command) FlagKind(name string) string {
 //   - A user may leave out an optional argument. Its place then has the next argument, so the kinds of both are
 //     returned.
 //   - After the last argument of a usage line, every further argument has the kind of the last one.
-func (c *Command) PlaceKinds(place int) []string {
+func (c *Command) PlaceKinds(place int) []string { return c.kinds(place, false) }
+
+// kindsAt returns the kinds as PlaceKinds does, but only an argument that can be repeated is followed by arguments of its kind.
+func (c *Command) kindsAt(place int) []string { return c.kinds(place, true) }
+
+// takesPaths reports whether arguments of c can be paths.
+func (c *Command) takesPaths() bool {
+	return slices.ContainsFunc(c.Usage, func(form string) bool { return strings.Contains(form, "<path>") })
+}
+
+// kinds returns the kinds for PlaceKinds and, if repeatedOnly is true, for kindsAt.
+func (c *Command) kinds(place int, repeatedOnly bool) []string {
 	var kinds []string
 	for _, form := range c.Usage {
 		found := placeholders().FindAllStringSubmatch(form, -1)
+		if repeatedOnly && place >= len(found) && (len(found) == 0 || found[len(found)-1][4] == "") {
+			continue
+		}
 		for i := min(place, len(found)-1); i >= 0 && i < len(found); i++ {
 			kind := found[i][2]
 			if found[i][3] != "" {

@@ -39,6 +39,9 @@ func unknownHelp(root *Command, name string) error {
 	for _, child := range root.visible() {
 		commands = append(commands, child.Name)
 	}
+	if lines := slices.DeleteFunc(root.meant(name), func(line string) bool { return strings.Contains(line, " -") }); (otherWords[name] != nil || root.grandchild(name) != "") && len(lines) > 0 {
+		return out.Hint("did you mean %s?", alternatives(Program+" help", lines))
+	}
 	if near, ok := plain.Nearest(name, slices.Concat(commands, pages)); ok {
 		return out.Hint("did you mean `%s`?", fault.CommandLine(Program, "help", near))
 	}

@@ -178,22 +178,18 @@ func (c *Command) unknownFlag(flag string) error {
 	return err.Hint("`%s -h` lists the flags of the command", c.line())
 }
 
-// unknownChild returns unknown_command for a name that no command of the group c has. The hint is the nearest name, or
-// the help page with this name, if there is one.
+// unknownChild returns unknown_command for a name that no command of the group c has. The hint has the commands that the user may mean, see meant,
+// or the help page with this name, if there is one.
 func (c *Command) unknownChild(name string) error {
 	err := fault.New(fault.UnknownCommand, "%q is not a command of %s", name, c.line()).Detail("command", name)
-	var names []string
-	for _, child := range c.visible() {
-		names = append(names, child.Name)
-	}
-	if near, ok := plain.Nearest(name, names); ok {
-		return err.Hint("did you mean `%s %s`?", c.line(), near)
-	}
-	if command := c.grandchild(name); command != "" {
-		return err.Hint("did you mean `%s %s`?", c.line(), command)
+	if lines := c.meant(name); len(lines) > 0 {
+		err = err.Hint("did you mean %s?", alternatives(c.line(), lines))
 	}
 	if c.Path == "" && isHelpPage(name) {
-		return err.Hint("`%s help %s` is a page of help", Program, fault.Word(name))
+		err = err.Hint("`%s help %s` is a page of help", Program, fault.Word(name))
+	}
+	if len(err.Hints) > 0 {
+		return err
 	}
 	return err.Hint("`%s -h` lists the commands", c.line())
 }

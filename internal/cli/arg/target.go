@@ -53,9 +53,9 @@ func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, e
 	case c.IsSet("run-id"):
 		out.Workflow = c.Args().First()
 	case len(args) == 0:
-		return out, cmd.Misused("%s needs a run", cmd.Path)
+		return out, cmd.NeedsRun()
 	case len(args) == 1 && IsWorkflowName(args[0]):
-		return out, cmd.Misused("%s needs a run after the workflow %s", cmd.Path, args[0]).
+		return out, cmd.Misused("%s %w after the workflow %s", cmd.Path, errNoRun, args[0]).
 			Hint("if the run's id looks like the name of a file, use --run-id")
 	case len(args) == 1:
 		out.Address = args[0]

@@ -52,7 +52,7 @@ The task stays finished; each task that needs it becomes pending, and nothing el
 Prints the new run's id.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: append(resetFlags(),
-			&urfave.StringFlag{Name: "run-id", Usage: "give the new run this `ID`"},
+			&urfave.StringFlag{Name: "run-id", Aliases: []string{"as"}, Usage: "give the new run this `ID`; --as is the same"},
 			&urfave.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "describe the fork with `TEXT`"},
 		),
 		Exits: arg.Writes(),
@@ -88,7 +88,7 @@ func resetFlags() []urfave.Flag {
 func parseFork(s *session.Session, c *urfave.Context) (app.ForkRequest, error) {
 	req := app.ForkRequest{From: c.Args().First(), Description: c.String("description")}
 	var err error
-	if req.RunID, err = arg.NewRunID(c); err != nil {
+	if req.RunID, err = arg.NewRunID(c, "run-id"); err != nil {
 		return req, err
 	}
 	req.Resets, err = parseResets(s, c)

@@ -115,7 +115,9 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 	switch {
 	case len(modes) > 1:
 		return req, cmd.Misused("%s do not go together", strings.Join(modes, " and "))
-	case c.Bool("abort") != (req.Run == ""):
+	case req.Run == "" && !c.Bool("abort"):
+		return req, cmd.NeedsRun()
+	case req.Run != "" && c.Bool("abort"):
 		return req, cmd.Misused("land needs a run, or --abort alone")
 	case c.Bool("commit"):
 		req.Mode = land.Commit

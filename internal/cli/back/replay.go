@@ -33,8 +33,8 @@ func replayCommand() *arg.Command {
 		Name:    "replay",
 		Summary: "fork a run at a frame and run the fork",
 		Usage: []string{
-			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--set PATH=VALUE]... [--unset PATH]... [--node ID]... [--input JSON] [--label L] [--yes | --dry-run]",
-			"<workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]",
+			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--set PATH=VALUE]... [--unset PATH]... [--node ID]... [--input JSON] [--label L] [--as ID] [--yes | --dry-run]",
+			"<workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--as ID]",
 		},
 		About: `Forks the run at the frame, by default the newest one, and runs the fork. Finished tasks do
 not run again, unless --node resets them. The fork uses the workflow stored in the frame, so
@@ -63,11 +63,12 @@ in this order. --db names the database if the workflow keeps it elsewhere.
 
 --dry-run says task by task what the fork would do, as run --dry-run does, and makes none.
 
-Prints the new run's id.`,
+--as names the new run; --run-id is another way to name the run that is replayed. Prints the new run's id.`,
 		MaxArgs: 2,
 		Flags: append([]urfave.Flag{
 			&urfave.BoolFlag{Name: "restore-vcs", Usage: "use the files of the frame, in a new working copy"},
-			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"}, requests.ConfirmFlag(), requests.TrustFilesFlag(), requests.DryRunFlag(),
+			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"},
+			&urfave.StringFlag{Name: "as", Usage: "give the new run this `ID`"}, requests.ConfirmFlag(), requests.TrustFilesFlag(), requests.DryRunFlag(),
 		}, slices.Concat(resetFlags(), arg.TargetFlags(), requests.EngineFlags(), foreignFlags())...),
 		Exits: arg.Runs(),
 		Examples: []arg.Example{
@@ -77,6 +78,7 @@ Prints the new run's id.`,
 			{"try again with another input", `git smithers replay triage.yaml triage-1:6 --input '{"strict":false}' --label lenient`},
 			{"see what would run again", "git smithers replay triage-1:6 --node fix --dry-run"},
 			{"run what depends on a result, with another result", "git smithers replay triage-1:4 --set outputs.analyze.severity=low"},
+			{"try again, and name the new run", "git smithers replay triage-1:6 --as triage-2"},
 			{"try again with Smithers", "git smithers replay triage.tsx triage-1:6 --engine smithers"},
 		},
 	}
@@ -117,6 +119,9 @@ func parseReplay(s *session.Session, cmd *arg.Command, c *urfave.Context) (req a
 	}
 	req = app.ReplayRequest{
 		From: of.Address, Workflow: of.Workflow, RestoreVCS: c.Bool("restore-vcs"), To: c.String("to"), BringFiles: bringByReplay(s),
+	}
+	if req.RunID, err = arg.NewRunID(c, "as"); err != nil {
+		return req, err
 	}
 	if req.Settings, err = requests.ParseSettings(s, c); err != nil {
 		return req, err

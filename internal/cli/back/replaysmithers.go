@@ -58,7 +58,7 @@ func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRe
 	}
 	home, _ := s.LookupEnv("HOME")
 	return &app.SmithersReplayRequest{
-		From: req.From, Workflow: req.Workflow, Resets: req.Resets, RestoreVCS: req.RestoreVCS, To: req.To,
+		From: req.From, RunID: req.RunID, Workflow: req.Workflow, Resets: req.Resets, RestoreVCS: req.RestoreVCS, To: req.To,
 		Database: c.String("db"), Command: command, Home: home, FilesTrust: req.FilesTrust,
 	}, nil
 }

@@ -44,10 +44,6 @@ per line.`,
 // runBranches prints a line for each fork of a run, the oldest first. The argument run is the id of the run or a unique
 // prefix.
 func runBranches(ctx context.Context, s *session.Session, store *timeline.Store, run string, window arg.Window) error {
-	run, err := withSession(ctx, store, run)
-	if err != nil {
-		return err
-	}
 	forks, err := list.Branches(ctx, store, run)
 	if err != nil {
 		return err

@@ -114,11 +114,8 @@ func runCalls(ctx context.Context, s *session.Session, store *timeline.Store, op
 }
 
 // newestEntry returns the entry at an address. If the address names only a run, that is the newest entry, which can be newer than the
-// newest frame. "@" is the newest session.
+// newest frame.
 func newestEntry(ctx context.Context, store *timeline.Store, address string) (run string, entry *snapshot.Entry, err error) {
-	if address, err = withSession(ctx, store, address); err != nil {
-		return "", nil, err
-	}
 	at, err := store.Load(ctx, address)
 	if err != nil {
 		return "", nil, err

@@ -69,14 +69,9 @@ With --json, prints one document. With --csv, prints a header and one line per r
 			}
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
-			runs, err := withSessions(ctx, store, append(c.Args().Slice(), options.ForksOf)...)
-			if err != nil {
-				return err
-			}
-			runs, options.ForksOf = runs[:len(runs)-1], runs[len(runs)-1]
 			progress := s.Progress("reading runs")
 			options.Progress = progress.Update
-			compared, err := comparison.Runs(ctx, store, runs, options)
+			compared, err := comparison.Runs(ctx, store, c.Args().Slice(), options)
 			progress.Finish()
 			if err != nil {
 				return err

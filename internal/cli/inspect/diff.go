@@ -92,10 +92,7 @@ lines are equal; many equal lines are one line, unless --full is given.`,
 					len(args), args[0], args[2])
 			}
 		}
-		return s.WithStore(ctx, func(store *timeline.Store) (err error) {
-			if args, err = withSessions(ctx, store, args...); err != nil {
-				return err
-			}
+		return s.WithStore(ctx, func(store *timeline.Store) error {
 			if c.Bool("align") {
 				return runAlign(ctx, s, store, args, c.Bool("full"))
 			}

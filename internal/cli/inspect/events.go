@@ -85,11 +85,7 @@ func parseEvents(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 // --follow, it also prints each new event, until the run has ended or the limit of the query is reached.
 // opts.query.RunID may be a unique prefix of a run's id.
 func runEvents(ctx context.Context, s *session.Session, store *timeline.Store, opts eventsOptions) error {
-	run, err := withSession(ctx, store, opts.query.RunID)
-	if err != nil {
-		return err
-	}
-	id, err := store.ResolveRun(ctx, run)
+	id, err := store.ResolveRun(ctx, opts.query.RunID)
 	if err != nil {
 		return err
 	}

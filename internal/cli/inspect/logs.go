@@ -108,10 +108,6 @@ func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
 // prints the log up to now. If there is no log, it notes the state of the attempt; with --json, the member log of the
 // document is then null.
 func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opts logsOptions) error {
-	var err error
-	if opts.address, err = withSession(ctx, store, opts.address); err != nil {
-		return err
-	}
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
 		return err

@@ -124,12 +124,8 @@ func runReport(ctx context.Context, s *session.Session, store *timeline.Store, o
 			return err
 		}
 	}
-	runs, err := withSessions(ctx, store, opts.runs...)
-	if err != nil {
-		return err
-	}
 	progress := s.Progress("reading changes")
-	req := content.Request{Runs: runs, Allow: opts.allow, Brief: opts.format != reportHTML, Progress: progress.Update}
+	req := content.Request{Runs: opts.runs, Allow: opts.allow, Brief: opts.format != reportHTML, Progress: progress.Update}
 	r, err := content.Collect(ctx, store, req, s.Now())
 	progress.Finish()
 	if err != nil {

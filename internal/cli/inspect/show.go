@@ -139,10 +139,6 @@ type attemptDocument struct {
 // runShow prints the state at opts.address. With --patch, it prints the changes of this frame instead. With --json, it
 // prints a document that has the state in both cases, and the changes only with --patch.
 func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opts showOptions) error {
-	var err error
-	if opts.address, err = withSession(ctx, store, opts.address); err != nil {
-		return err
-	}
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
 		return err

@@ -117,11 +117,7 @@ states, output rows, loops, approvals, requests, waits, signals and the input.`,
 // runTimeline prints the timeline of a run. With --tree, it also prints the timelines of the run's forks and of their
 // forks.
 func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store, opts timelineOptions) error {
-	run, err := withSession(ctx, store, opts.run)
-	if err != nil {
-		return err
-	}
-	t, err := list.Timeline(ctx, store, run, list.TreeOptions{Tree: opts.tree, All: opts.all, Limit: opts.limit, SinceMs: opts.sinceMs})
+	t, err := list.Timeline(ctx, store, opts.run, list.TreeOptions{Tree: opts.tree, All: opts.all, Limit: opts.limit, SinceMs: opts.sinceMs})
 	if err != nil {
 		return err
 	}

@@ -58,10 +58,7 @@ command of a run with a trace gets the span of its attempt as TRACEPARENT.`,
 			case !opts.send && len(opts.runs) == 0:
 				return fault.New(fault.Usage, "traces needs a run").Hint("`git smithers runs` lists the runs, `git smithers traces --send` sends the traces that wait")
 			}
-			return s.WithStore(ctx, func(store *timeline.Store) (err error) {
-				if opts.runs, err = withSessions(ctx, store, opts.runs...); err != nil {
-					return err
-				}
+			return s.WithStore(ctx, func(store *timeline.Store) error {
 				if opts.send {
 					return sendTraces(ctx, s, store, opts.runs)
 				}

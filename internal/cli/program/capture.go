@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -40,7 +41,7 @@ func captureCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "capture",
 		Summary: "append a frame to a run, for programs and other engines",
-		Usage:   []string{"<run> [--batch]"},
+		Usage:   []string{"<id> [--batch]"},
 		About: `Reads a capture, one JSON object, from standard input: a whole state, or changes to the
 newest state of the run, with events, the rendered frame and the revision of the working
 copy. Prints {"kind","id","frame","commit","contentHash"} once the frame is on stable
@@ -78,6 +79,7 @@ func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, 
 	}
 	told := func() { // a capture says what state the run has come to
 		if head := capturer.Head(); head != nil {
+			list.NoteHere(store, opts.run)
 			requests.Open(s, store).Notify(ctx, head)
 		}
 	}

@@ -67,7 +67,7 @@ func parseRun(s *session.Session, c *urfave.Context) (app.RunRequest, error) {
 	if req.Settings, err = requests.ParseSettings(s, c); err != nil {
 		return req, err
 	}
-	if req.RunID, err = arg.NewRunID(c); err != nil {
+	if req.RunID, err = arg.NewRunID(c, "run-id"); err != nil {
 		return req, err
 	}
 	req.Input, err = arg.ReadInput(s, c)

@@ -2,7 +2,6 @@ package sharing
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	urfave "github.com/urfave/cli/v2"
@@ -20,7 +19,7 @@ func pushCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "push",
 		Summary: "push runs to a remote",
-		Usage:   []string{"[<remote>] [<run>... | @] [--frames] [--revive] [--allow DIGEST]... [--yes] [--dry-run]"},
+		Usage:   []string{"[<remote>] [<run>...] [--frames] [--revive] [--allow DIGEST]... [--yes] [--dry-run]"},
 		About: `Pushes the named runs with all of their history and captured code, and the runs that they have
 called; without a name, all runs that the remote does not have in their newest state. Also
 pushes the tombstones of runs that were pruned here, so that no other push or fetch brings these
@@ -66,16 +65,9 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run"), Allow: arg.Texts(c, "allow")}
-			args := c.Args().Slice()
-			if len(args) > 0 && args[0] == newestSession { // it is no remote
-				args = slices.Insert(args, 0, "")
-			}
-			req.Remote, req.Runs = arg.RemoteAndRuns(s, args)
+			req.Remote, req.Runs = arg.RemoteAndRuns(s, c.Args().Slice())
 			req.Confirm = confirmFiles(s, c.Bool("yes"))
 			err := s.WithStore(ctx, func(store *timeline.Store) error {
-				if err := findNewest(ctx, store, req.Runs); err != nil {
-					return err
-				}
 				if err := aboutSessions(ctx, s, store, &req, c.Bool("yes")); err != nil {
 					return err
 				}

@@ -13,22 +13,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// newestSession is what people type for the newest session of the working copy.
-const newestSession = "@"
-
-// findNewest replaces newestSession in runs by the id of its run.
-func findNewest(ctx context.Context, store *timeline.Store, runs []string) (err error) {
-	for i, run := range runs {
-		if run != newestSession {
-			continue
-		}
-		if runs[i], err = agent.Session(ctx, store, run); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // aboutSessions keeps sessions of coding agents out of a push without names, and asks about those that a push names. A session has a
 // conversation, which people do not expect to leave the machine. With smithers.session.push, sessions are runs like others. Code: unconfirmed if
 // the user has not agreed.

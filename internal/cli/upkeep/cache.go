@@ -28,7 +28,7 @@ func cacheCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "cache",
 		Summary: "look at the results that tasks use again",
-		Usage:   []string{"list [--limit N] | show KEY | why RUN TASK | trust RUN... | prune [--older-than AGE] [--max-size SIZE] [--all]"},
+		Usage:   []string{"list [--limit N] | show KEY | why <run> <task> | trust <run>... | prune [--older-than AGE] [--max-size SIZE] [--all]"},
 		About: `A task with cache: true in its workflow file is not run again if an equal task has finished
 before, in any run of the repository: it gets that result, with the files that the task
 changed. See git smithers help workflow-reference.

@@ -24,7 +24,7 @@ func cacheWhyCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "why",
 		Summary: "say why a task was or was not run again",
-		Usage:   []string{"RUN TASK [--iteration N]"},
+		Usage:   []string{"<run> <task> [--iteration N]"},
 		About: `Shows whether the newest attempt of the task took a result from the cache, and from where. If the
 task ran, shows the reason, and the parts of its key that differ from the most similar result in
 the cache: the command, a member of the input, the files, and so on.`,

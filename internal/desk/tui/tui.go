@@ -16,7 +16,6 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/desk/browse"
-	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -91,11 +90,7 @@ func newModel(ctx context.Context, o Options, reader *browse.Reader) (*model, er
 	}
 	m := &model{look: newLook(o.Terminal), ctx: ctx, o: o, read: newReading(ctx, reader), screens: []screen{&runsScreen{}}, width: 80, height: 24}
 	if o.At != "" {
-		name, err := addressOf(ctx, reader.Store, o.At)
-		if err != nil {
-			return nil, err
-		}
-		at, err := reader.Store.Load(ctx, name)
+		at, err := reader.Store.Load(ctx, o.At)
 		if err != nil {
 			return nil, err
 		}
@@ -106,14 +101,6 @@ func newModel(ctx context.Context, o Options, reader *browse.Reader) (*model, er
 		m.screens = append(m.screens, newRunScreen(at.Address.Run, frame))
 	}
 	return m, nil
-}
-
-// addressOf returns the address that a text names: @ is the newest session of the working copy.
-func addressOf(ctx context.Context, store *timeline.Store, text string) (string, error) {
-	if text == "@" || strings.HasPrefix(text, "@:") {
-		return agent.Address(ctx, store, text)
-	}
-	return text, nil
 }
 
 // top returns the screen that is shown.

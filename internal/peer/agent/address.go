@@ -13,22 +13,31 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Address returns the address of a frame of a session for what people type: SESSION, SESSION:N, RUN@ID or @ID. SESSION is a run, the agent's own
-// id, "@", or "": the newest session of the working copy. N is the number of a frame, "turn:7", or the id of a tool call. @ID is a frame of the
-// newest session, as RUN@ID is one of a run.
+// Address returns the address of a frame of a session for what people type: SESSION, SESSION:N or RUN@ID. SESSION is a run or the agent's own
+// id. N is as in FrameOf.
 func Address(ctx context.Context, s *timeline.Store, text string) (string, error) {
-	if id, ok := strings.CutPrefix(text, "@"); ok && id != "" && id[0] != ':' {
-		text = "@:" + strings.TrimPrefix(id, "@")
-	}
 	name, at, _ := strings.Cut(text, ":")
-	if strings.Contains(strings.TrimPrefix(name, "@"), "@") {
+	if strings.Contains(name, "@") {
 		return text, nil
 	}
 	run, err := Session(ctx, s, name)
+	if err != nil {
+		return "", err
+	}
+	return FrameOf(ctx, s, run, at)
+}
+
+// FrameOf returns the address of a frame of a run. run is the whole id of the run, and at is the number of the frame, also the number that another
+// engine gave it, "turn:7", the id of a tool call, another id, or "" for the newest state.
+func FrameOf(ctx context.Context, s *timeline.Store, run, at string) (string, error) {
+	_, number, foreign := strings.Cut(at, "/")
+	if !foreign {
+		number = at
+	}
 	switch {
-	case err != nil || at == "":
-		return run, err
-	case strings.Trim(at, "0123456789") == "":
+	case at == "":
+		return run, nil
+	case number != "" && strings.Trim(number, "0123456789") == "":
 		return run + ":" + at, nil
 	}
 	frame, err := frameOfCall(ctx, s, run, at)
@@ -87,8 +96,7 @@ func lineOfCall(s *timeline.Store, head *timeline.Head, id string) (at snapshot.
 	return at, call.Alias, err
 }
 
-// Session returns the id of the run that name names: a run or a unique prefix, the agent's own id of a session, or "@" or "" for the newest
-// session.
+// Session returns the id of the run that name names: a run or a unique prefix, or the agent's own id of a session.
 func Session(ctx context.Context, s *timeline.Store, name string) (string, error) {
 	return resolveSession(ctx, s, name, s.ResolveRun)
 }
@@ -117,12 +125,6 @@ func TurnToChange(ctx context.Context, s *timeline.Store, text string) (run stri
 
 // resolveSession returns the id of the run that name names. resolve finds a run.
 func resolveSession(ctx context.Context, s *timeline.Store, name string, resolve func(context.Context, string) (string, error)) (string, error) {
-	if name == "@" || name == "" {
-		return newestSession(ctx, s)
-	}
-	if name[0] == '@' {
-		return "", fault.New(fault.InvalidAddress, "%q is not a session", name).Hint("type @ for the newest session of this working copy")
-	}
 	run, err := resolve(ctx, name)
 	if fault.CodeOf(err) != fault.RunNotFound {
 		return run, err
@@ -133,23 +135,4 @@ func resolveSession(ctx context.Context, s *timeline.Store, name string, resolve
 		}
 	}
 	return "", err
-}
-
-// newestSession returns the id of the newest session of the working copy or, if none was recorded there, of the repository.
-func newestSession(ctx context.Context, s *timeline.Store) (string, error) {
-	if here := sessionHere(ctx, s); here != "" {
-		return here, nil
-	}
-	sessions, err := Sessions(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	for _, run := range sessions {
-		// A fork is pending until its agent has started. "@" skips such a fork.
-		if run.Status != string(snapshot.RunPending) {
-			return run.RunID, nil
-		}
-	}
-	return "", fault.New(fault.RunNotFound, "no session of a coding agent was recorded in this repository").
-		Hint("`git smithers session enable` records sessions from then on")
 }

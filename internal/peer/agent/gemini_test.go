@@ -80,7 +80,7 @@ func TestACallOfGeminiIsFoundByItsOwnID(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	for text, want := range map[string]string{
-		"g:c1": "gemini-g:1", "@:c2": "gemini-g:2", "gemini-g:c3": "gemini-g:3", "g:c4": "gemini-g@c4", "g:turn:1": "gemini-g@turn:1", "g:2": "gemini-g:2", "g": "gemini-g",
+		"g:c1": "gemini-g:1", "gemini-g:c2": "gemini-g:2", "gemini-g:c3": "gemini-g:3", "g:c4": "gemini-g@c4", "g:turn:1": "gemini-g@turn:1", "g:2": "gemini-g:2", "g": "gemini-g",
 	} {
 		got, err := agent.Address(t.Context(), store, text)
 		require.NoError(t, err)

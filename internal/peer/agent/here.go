@@ -57,8 +57,8 @@ func IsRecordedHere(s *timeline.Store, run string) bool {
 	return err == nil && (string(place) == fsx.Mark(s.Private()) || string(place) == run) // an earlier version noted no place
 }
 
-// sessionHere returns the id of the newest session of the working copy, or "" if none is known or it is gone.
-func sessionHere(ctx context.Context, s *timeline.Store) string {
+// Here returns the id of the session whose hooks ran last in the working copy, or "" if none is known or it is gone.
+func Here(ctx context.Context, s *timeline.Store) string {
 	run, err := os.ReadFile(clonePath(s, "here", s.Workspace().Root))
 	if err != nil {
 		return ""

@@ -50,7 +50,7 @@ func NameOf(s *timeline.Store, run list.RunInfo) *Name {
 
 // NameAt returns the name of a run, or nil if the run is not a session, or cannot be read. It takes what the functions return that find a head.
 func NameAt(head *timeline.Head, err error) *Name {
-	if err != nil || !holdsSession(head.Entry()) {
+	if err != nil || !IsSession(head.Entry()) {
 		return nil
 	}
 	n := &Name{turn: 1, Prompt: promptAt(head.State(), 1)}

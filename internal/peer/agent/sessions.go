@@ -33,15 +33,15 @@ func Holding(ctx context.Context, s *timeline.Store) ([]string, error) {
 	}
 	var ids []string
 	for _, run := range runs {
-		if head, err := list.HeadOf(s, run); err == nil && holdsSession(head.Entry()) {
+		if head, err := list.HeadOf(s, run); err == nil && IsSession(head.Entry()) {
 			ids = append(ids, run.RunID)
 		}
 	}
 	return ids, nil
 }
 
-// holdsSession reports whether an entry has data of a session.
-func holdsSession(entry *snapshot.Entry) bool {
+// IsSession reports whether an entry has the data of a session of a coding agent: its run is a session, or a fork of one.
+func IsSession(entry *snapshot.Entry) bool {
 	engines, err := entry.ExtEngines()
 	return err == nil && slices.Contains(engines, EngineName)
 }

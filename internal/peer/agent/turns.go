@@ -29,7 +29,7 @@ type Dialogue struct {
 // DialogueAt returns the turns of a session up to an entry. The frames of turns that ended with the entry since or before it are
 // not looked for; a zero id means that all are. DialogueAt returns nil if the run is not a session.
 func DialogueAt(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry, since objstore.ID) (*Dialogue, error) {
-	if !holdsSession(at.Entry) {
+	if !IsSession(at.Entry) {
 		return nil, nil //nolint:nilnil // nil means that the run is not a session
 	}
 	mem, err := memoryOf(at.Entry)
@@ -55,7 +55,7 @@ func DialogueAt(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry
 		if entry.ID == since {
 			break
 		}
-		if entry.Frame == snapshot.NoFrame || !holdsSession(entry) {
+		if entry.Frame == snapshot.NoFrame || !IsSession(entry) {
 			continue
 		}
 		then, err := memoryOf(entry)

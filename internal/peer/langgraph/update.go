@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -127,6 +128,9 @@ func (b *batch) commit(ctx context.Context) error {
 	head, err := b.series.Commit(ctx)
 	if err != nil {
 		return err
+	}
+	if b.head == nil {
+		list.NoteHere(s, th.id)
 	}
 	th.head, th.fresh = head, nil
 	if row := head.Row(); from/mostRefs != (row.Frame+1)/mostRefs {

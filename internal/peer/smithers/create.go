@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/dbrun"
@@ -37,6 +38,7 @@ func (r *runPass) create(ctx context.Context) error {
 	if r.series, err = begin(ctx, r.im.store, row, forked); err != nil {
 		return r.im.notBegun(r.ID, err)
 	}
+	list.NoteHere(r.im.store, r.ID)
 	r.entry = r.series.Entry()
 	if forked != nil {
 		if r.journal, err = readJournal(forked); err != nil {

@@ -39,10 +39,17 @@ func TestEveryCommandThatTakesARunTakesTheNewestOne(t *testing.T) {
 	called := make(map[string]bool)
 	elsewhere := t.TempDir()
 	lines := [][]string{
-		{"tui", "@"}, {"traces", "@"}, // tui needs a terminal
-		{"fetch", "origin", "@"}, {"unbundle", filepath.Join(elsewhere, "runs.bundle"), "@"},
-		{"session checkpoint", "@"}, {"session what-if", "@", "--dry-run"}, {"session replay", "@", "--dry-run"}, {"session export", "@", "--format", "messages"},
-		{"session tags", "@"}, {"cancel-request", "@"}, {"sql", "SELECT 1", "--with-state", "@"},
+		{"tui", "@"},
+		{"traces", "@"}, // tui needs a terminal
+		{"fetch", "origin", "@"},
+		{"unbundle", filepath.Join(elsewhere, "runs.bundle"), "@"},
+		{"session checkpoint", "@"},
+		{"session what-if", "@", "--dry-run"},
+		{"session replay", "@", "--dry-run"},
+		{"session export", "@", "--format", "messages"},
+		{"session tags", "@"},
+		{"cancel-request", "@"},
+		{"sql", "SELECT 1", "--with-state", "@"},
 	}
 	for _, list := range []map[string][]string{changing(), reading(elsewhere)} {
 		for command, args := range list {

@@ -42,13 +42,14 @@ func rootOf(of ...func() arg.Topic) *arg.Command {
 
 Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
 called <run>:<frame>, such as triage-1:7, or <run>@<id> by an id that a program gave
-them, such as triage-1@call_2; <run> alone is its newest state, and @ the newest session of
-a coding agent here. To read a run, a unique prefix of its id is enough; to change or remove
-it, give the whole id.`,
+them, such as triage-1@call_2; <run> alone is its newest state. In place of a run, @ is the
+newest run of this working copy, whatever its kind, @session the newest session of a coding
+agent, and @run the newest run that is not a session. To read a run, a unique prefix of its
+id is enough; to change or remove it, give the whole id, or @.`,
 		Examples: []arg.Example{
 			{"record coding agents in this repository, from now on", "git smithers session enable"},
-			{"look: the steps of the newest session", "git smithers timeline @"},
-			{"what step 11 changed in the code", "git smithers diff --code @:11"},
+			{"look: the steps of the newest session", "git smithers timeline @session"},
+			{"what step 11 changed in the code", "git smithers diff --code @session:11"},
 			{"another course from the third prompt", "git smithers session what-if @:turn:3 'TEXT'"},
 			{"the work of a course, on your branch", "git smithers land claude-1c5e0d9e"},
 		},

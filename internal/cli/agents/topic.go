@@ -22,8 +22,8 @@ todos, and the conversation. runs --sessions lists the sessions; timeline, show,
 fork work on a session as on any run. <run>@turn:7 is the frame before the seventh prompt was worked
 on, and <run>@<id of a tool call> the frame after the batch of the call.
 
-The session commands also take @ for the newest session of this working copy, and the agent's own id.
-show, timeline, diff, logs, report and land take @, too.
+All commands that take a run take @session for the newest session of this working copy. The session
+commands also take the agent's own id, and @ is @session for them.
 ` + "`git smithers help sessions`" + ` tells more.`,
 		Children: []*arg.Command{enableCommand(), disableCommand(), statusCommand(), checkpointCommand(), whatIfCommand(), replayCommand(), revertCommand(), exportCommand(), importCommand(), tagsCommand(), hookCommand()},
 	}

@@ -158,6 +158,7 @@ func (c *Command) PrintHelp(w io.Writer, all bool) error {
 	}
 	if c.Path == "" {
 		fmt.Fprintf(&b, "`%s help <page>` shows a page of the documentation:\n%s.\n", Program, helpPageNames())
+		fmt.Fprintf(&b, "`%[1]s man --install` installs the man page, if `%[1]s --help` finds none.\n", Program)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -28,7 +28,7 @@ per line.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags:    arg.WindowFlags("forks", "the newest", "made"),
 		Exits:    arg.Reads(),
-		Examples: []arg.Example{{"list the forks of triage-1", "git smithers branches triage-1"}, {"list the other courses of the newest session", "git smithers branches @"}},
+		Examples: []arg.Example{{"list the forks of triage-1", "git smithers branches triage-1"}, {"list the other courses of the newest session", "git smithers branches @session"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			window, err := arg.ParseWindow(s, c)
 			if err != nil {

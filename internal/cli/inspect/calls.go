@@ -63,7 +63,7 @@ whole input and output.`,
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
-			{"list what the newest session called", "git smithers calls @"},
+			{"list what the newest session called", "git smithers calls @session"},
 			{"find the ten slowest calls", "git smithers calls triage-1 --slow --limit 10"},
 			{"read why calls of the task fix failed", "git smithers calls triage-1 fix --failed --json"},
 		},

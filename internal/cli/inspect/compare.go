@@ -48,7 +48,7 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		Examples: []arg.Example{
 			{"compare two runs", "git smithers compare triage-1 triage-2"},
 			{"find the best fork of a run", "git smithers compare --forks-of triage-1 --by outputs.verdict.score"},
-			{"compare the newest session with its other courses", "git smithers compare --forks-of @"},
+			{"compare the newest session with its other courses", "git smithers compare --forks-of @session"},
 			{"see only what differs", "git smithers compare --forks-of triage-1 --only-differences"},
 			{"open the numbers in a spreadsheet", "git smithers compare --forks-of triage-1 --csv >runs.csv"},
 		},

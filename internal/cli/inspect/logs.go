@@ -64,7 +64,7 @@ the task's output: show prints the output.`,
 		Examples: []arg.Example{
 			{"watch all tasks of a run", "git smithers logs triage-1 --follow"},
 			{"watch the task fix", "git smithers logs triage-1 fix --follow"},
-			{"read the conversation of the newest session", "git smithers logs @"},
+			{"read the conversation of the newest session", "git smithers logs @session"},
 			{"read why its first attempt failed", "git smithers logs triage-1 fix --attempt 1"},
 			{"read how it ended", "git smithers logs triage-1 fix --tail 20"},
 		},

@@ -43,8 +43,8 @@ Captured files are pushed, too. If there are untracked files among them that the
 asked about before, push lists them and asks; smithers.pushFiles=yes or no decides for every
 remote.
 
-Sessions of coding agents stay here unless they are named, or smithers.session.push is true: @ names
-the newest session of this working copy. The first time that a session goes to a remote, push
+Sessions of coding agents stay here unless they are named, or smithers.session.push is true: @session
+names the newest session of this working copy. The first time that a session goes to a remote, push
 shows what goes with it, and asks. Landings stay here unless they are named.
 
 Prints each run that was pushed, refused or named, and the outcome.`,
@@ -60,7 +60,7 @@ Prints each run that was pushed, refused or named, and the outcome.`,
 		Examples: []arg.Example{
 			{"push all runs that the remote does not have", "git smithers push"},
 			{"push one run to a colleague", "git smithers push colleague triage-1"},
-			{"push the newest session of this working copy", "git smithers push @"},
+			{"push the newest session of this working copy", "git smithers push @session"},
 			{"see which runs would be pushed", "git smithers push --dry-run"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {

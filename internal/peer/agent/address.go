@@ -98,12 +98,12 @@ func lineOfCall(s *timeline.Store, head *timeline.Head, id string) (at snapshot.
 
 // Session returns the id of the run that name names: a run or a unique prefix, or the agent's own id of a session.
 func Session(ctx context.Context, s *timeline.Store, name string) (string, error) {
-	return resolveSession(ctx, s, name, s.ResolveRun)
+	return resolveSession(ctx, name, s.ResolveRun)
 }
 
 // SessionToChange is Session for a command that changes the session: it takes no prefix.
 func SessionToChange(ctx context.Context, s *timeline.Store, name string) (string, error) {
-	return resolveSession(ctx, s, name, s.ResolveRunToChange)
+	return resolveSession(ctx, name, s.ResolveRunToChange)
 }
 
 // TurnToChange returns the session and the number of the turn that text names for a command that changes the session, as SESSION:turn:3, RUN@turn:3 or
@@ -124,7 +124,7 @@ func TurnToChange(ctx context.Context, s *timeline.Store, text string) (run stri
 }
 
 // resolveSession returns the id of the run that name names. resolve finds a run.
-func resolveSession(ctx context.Context, s *timeline.Store, name string, resolve func(context.Context, string) (string, error)) (string, error) {
+func resolveSession(ctx context.Context, name string, resolve func(context.Context, string) (string, error)) (string, error) {
 	run, err := resolve(ctx, name)
 	if fault.CodeOf(err) != fault.RunNotFound {
 		return run, err

@@ -1,0 +1,4 @@
+package arg
+
+// OtherWords exposes otherWords.
+var OtherWords = otherWords

@@ -109,13 +109,9 @@ func newestOfAll(ctx context.Context, s *timeline.Store, name string) (*NewestRu
 			return run, nil
 		}
 	}
-	switch name {
-	case NewestSessionName:
+	if name == NewestSessionName {
 		return nil, fault.New(fault.RunNotFound, "no session of a coding agent was recorded in this repository").
 			Hint("`git smithers session enable` records sessions from then on")
-	case NewestRunName:
-		return nil, fault.New(fault.RunNotFound, "this repository has no run that is not a session").Hint("`git smithers run WORKFLOW` starts a run")
 	}
-	return nil, fault.New(fault.RunNotFound, "this repository has no run").Hint("`git smithers run WORKFLOW` starts a run").
-		Hint("`git smithers session enable` records the sessions of coding agents")
+	return nil, fault.New(fault.RunNotFound, "this repository has no run that %s can mean", name).Hint("`git smithers run WORKFLOW` starts a run")
 }

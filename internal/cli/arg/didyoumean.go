@@ -1,7 +1,6 @@
 package arg
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -47,9 +46,5 @@ func (c *Command) meant(word string) []string {
 
 // alternatives joins commands to "`git smithers a`, or `git smithers b`". program is the command line before each.
 func alternatives(program string, lines []string) string {
-	lines = slices.Clone(lines)
-	for i, line := range lines {
-		lines[i] = "`" + program + " " + line + "`"
-	}
-	return strings.Join(lines, ", or ")
+	return "`" + program + " " + strings.Join(lines, "`, or `"+program+" ") + "`"
 }

@@ -92,11 +92,6 @@ func (c *Command) PlaceKinds(place int) []string { return c.kinds(place, false) 
 // kindsAt returns the kinds as PlaceKinds does, but only an argument that can be repeated is followed by arguments of its kind.
 func (c *Command) kindsAt(place int) []string { return c.kinds(place, true) }
 
-// takesPaths reports whether arguments of c can be paths.
-func (c *Command) takesPaths() bool {
-	return slices.ContainsFunc(c.Usage, func(form string) bool { return strings.Contains(form, "<path>") })
-}
-
 // kinds returns the kinds for PlaceKinds and, if repeatedOnly is true, for kindsAt.
 func (c *Command) kinds(place int, repeatedOnly bool) []string {
 	var kinds []string

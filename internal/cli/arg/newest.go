@@ -52,7 +52,7 @@ type newestWord struct {
 func (in *Invocation) newestWords() (words []newestWord) {
 	for i := range in.Args {
 		name, frame, ok := app.SplitNewest(in.Args[i])
-		if ok && frame != "" && in.Args[i] == name+frame && in.Command.takesPaths() {
+		if ok && frame != "" && in.Args[i] == name+frame && strings.Contains(strings.Join(in.Command.Usage, " "), "<path>") {
 			continue // @ID, or a path such as @types/node
 		}
 		if ok && slices.ContainsFunc(in.Command.kindsAt(i), isRun) {

@@ -126,6 +126,10 @@ func (d *Desk) PlanResume(ctx context.Context, req ResumeRequest) (*Plan, error)
 
 // PlanReplay returns what Replay would do.
 func (d *Desk) PlanReplay(ctx context.Context, req ReplayRequest) (out *Plan, err error) {
+	id, err := newID(ctx, d.Store, req.RunID)
+	if err != nil {
+		return nil, err
+	}
 	at, wf, err := d.toReplay(ctx, req)
 	if err != nil {
 		return nil, err
@@ -135,7 +139,7 @@ func (d *Desk) PlanReplay(ctx context.Context, req ReplayRequest) (out *Plan, er
 		return nil, err
 	}
 	p := &planning{Desk: d, Settings: req.Settings, command: "replay", workflow: wf, named: req.Workflow != "", origin: at.Entry, past: parent.Entry(), brings: req.RestoreVCS}
-	fork := d.replayFork(wf, at.Address, timeline.NewRunID(), req)
+	fork := d.replayFork(wf, at.Address, id, req)
 	fork.DryRun = func(from *timeline.LoadedEntry, draft snapshot.Draft) error {
 		if out, err = p.plan(ctx, from.Entry, draft); err == nil {
 			out.From = new(from.Address.String())

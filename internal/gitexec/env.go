@@ -19,11 +19,16 @@ var locating = []string{
 // the variables that name a repository or its parts, with messages in the C locale, and with optional locks off. The
 // caller may change the result.
 func PlumbingEnv(env []string) []string {
-	env = slices.DeleteFunc(plainEnv(env), func(entry string) bool {
+	return append(WithoutRepository(plainEnv(env)), "GIT_OPTIONAL_LOCKS=0")
+}
+
+// WithoutRepository returns a copy of env without the variables that name a repository or its parts, for commands that work in another one. The caller
+// may change the result.
+func WithoutRepository(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(locating, name)
 	})
-	return append(env, "GIT_OPTIONAL_LOCKS=0")
 }
 
 // plainEnv returns a copy of env with messages in the C locale. The caller may change the result.

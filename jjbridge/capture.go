@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/jjbridge/gitindex"
@@ -23,6 +24,8 @@ type CaptureOptions struct {
 	// Leave has the paths of files that are left out unless the user tracks them. A path is relative to the top, with
 	// slashes. A path that ends in a slash means all files in the folder.
 	Leave []string
+	// Include has patterns, as in .gitignore, of ignored files that a capture with ScopeAll takes as other untracked files. A jj workspace has none.
+	Include []string
 	// Secrets finds files with secrets. If Secrets is nil, the capture searches no files.
 	Secrets *SecretSearch
 	// Objects is the repository's object store, if the caller has it open. A Plan for the capture also reads objects
@@ -74,6 +77,7 @@ type CapturedFiles struct {
 	VCS snapshot.VCS
 
 	staged     bool                 // git's index differs from the commit VCS.CommitID, or has conflicts
+	included   []string             // the untracked files that matched CaptureOptions.Include
 	expected   *ExpectedEdits       // nil if Expect was not called
 	repository *objstore.Store      // CaptureOptions.Objects, which may be nil
 	made       []madeObject         // the new objects outside the quarantine; the repository may have some of them
@@ -103,6 +107,12 @@ func (c *CapturedFiles) Objects(w objstore.Writer) error {
 // IsStaged reports whether git's index differed from the commit c.VCS.CommitID, or had conflicts. It returns false in a jj
 // workspace, and for a capture that read no files.
 func (c *CapturedFiles) IsStaged() bool { return c.staged }
+
+// Included reports whether the file at path was captured, or left out, because CaptureOptions.Include names it: git ignores it.
+func (c *CapturedFiles) Included(path string) bool {
+	_, found := slices.BinarySearch(c.included, path)
+	return found
+}
 
 // Expect makes a later Plan for the capture use edits, if they are the edits of that Plan. The repository must have all objects
 // of the tree to which they lead. edits may be nil.
@@ -224,6 +234,9 @@ func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opt
 	capture := newFilesCapture(w, p, objects, opts)
 	found, err := capture.look(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if c.included, err = capture.include(ctx, found); err != nil {
 		return nil, err
 	}
 	c.VCS.CommitID, c.VCS.Branch, c.staged = found.commit, found.branch, found.staged

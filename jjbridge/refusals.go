@@ -1,7 +1,6 @@
 package jjbridge
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -62,18 +61,13 @@ func foldsCase(w *Workspace) bool {
 // tellIgnored looks for refusals whose reason is an uncaptured file. If git ignores the file, tellIgnored changes the
 // reason in refused to an ignored file. If git fails although ctx has not ended, the reasons stay as they are.
 func tellIgnored(ctx context.Context, w *Workspace, refused []Refusal) error {
-	var ask bytes.Buffer
-	for _, r := range refused {
-		ask.WriteString("./" + r.Path + "\x00")
+	paths := make([]string, len(refused))
+	for i, r := range refused {
+		paths[i] = r.Path
 	}
-	// git exits with status 1 if no file is ignored, so an error counts only if ctx has ended.
-	out, err := w.gitWith(ctx, gitRun{args: []string{"check-ignore", "-z", "--stdin", "--no-index"}, stdin: &ask})
-	if err != nil && ctx.Err() != nil {
+	ignored, err := w.Ignores(ctx, paths)
+	if err != nil {
 		return err
-	}
-	ignored := make(map[string]bool)
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		ignored[string(bytes.TrimPrefix(name, []byte("./")))] = true
 	}
 	for i, r := range refused {
 		if ignored[r.Path] && r.Reason == unrecorded("file") {

@@ -76,7 +76,8 @@ var ErrUnfinished = errors.New("the working copy is restored only in part")
 
 // Plan returns the plan of a restore that turns the files of captured into those of the tree target. It changes no
 // file. captured is a new capture of this working copy, and not closed yet. The repository must have the objects of
-// target. A file that target lacks stays if leftOut names the file, or if the .gitignore files of target ignore it.
+// target. A file that target lacks stays if leftOut names the file, if the .gitignore files of target ignore it, or if
+// git ignores it now: before the target was captured, it may not have been included.
 // Reasons against the restore are in Plan.Refused, and are not an error.
 //
 // The error wraps objstore.ErrNotFound if an object of target is missing. It wraps ErrNoWorkingCopy if there is
@@ -104,6 +105,11 @@ func (w *Workspace) Plan(ctx context.Context, captured *CapturedFiles, target ob
 	ignored, err := plan.ignored(ctx, w, false)
 	if err != nil {
 		return nil, err
+	}
+	for _, e := range plan.edits {
+		if captured.Included(e.path) {
+			ignored = append(ignored, snapshot.LeftOut{Path: e.path})
+		}
 	}
 	plan.keep(append(ignored, leftOut...))
 	plan.Changes = make([]PathChange, len(plan.edits))

@@ -19,6 +19,7 @@ type SessionSettings struct {
 	Keep       time.Duration // how long a session stays after it has ended; 0 means forever
 	Push       bool          // a push of all runs includes sessions
 	Transcript Transcript
+	Include    []string // patterns, as in .gitignore, of ignored files that are captured in frames of sessions
 
 	wrong error // about a setting with a wrong value, in whose place the default is
 }
@@ -40,6 +41,13 @@ const defaultKeep = 30 * 24 * time.Hour
 // read sets the settings to the values in config, or to their defaults. Code: usage if a value is invalid.
 func (set *SessionSettings) read(config gitexec.Config) (err error) {
 	*set = SessionSettings{Every: 1, Keep: defaultKeep, Transcript: TranscriptSlim}
+	for _, value := range config["smithers.session.include"] {
+		for pattern := range strings.SplitSeq(value, "\n") {
+			if set.Include = append(set.Include, pattern); value == "" {
+				set.Include = nil // as in git, an empty value takes back those before it
+			}
+		}
+	}
 	durability, err := oneOf(config, "smithers.session.durability", "process", "durable")
 	if err != nil {
 		return err

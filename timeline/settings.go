@@ -221,6 +221,7 @@ var variables = map[string]string{
 	"GIT_SMITHERS_SECRETS":            "smithers.secrets",
 	"GIT_SMITHERS_SESSION_DURABILITY": "smithers.session.durability",
 	"GIT_SMITHERS_SESSION_EVERY":      "smithers.session.every",
+	"GIT_SMITHERS_SESSION_INCLUDE":    "smithers.session.include",
 	"GIT_SMITHERS_SESSION_KEEP":       "smithers.session.keep",
 	"GIT_SMITHERS_SESSION_PUSH":       "smithers.session.push",
 	"GIT_SMITHERS_SESSION_TRANSCRIPT": "smithers.session.transcript",

@@ -126,6 +126,7 @@ func (e *execution) continueCalled(ctx context.Context, c engine.Call) error {
 	var over func()
 	opts.Lost, over = either(held.Lost(), c.Lost)
 	defer over()
+	e.confined = opts.SandboxRequired && !agreed.Named()
 	_, err = engine.Run(ctx, e.head, agreed, opts)
 	if released := held.Release(context.WithoutCancel(ctx)); released != nil {
 		e.Teller.Warn(released)

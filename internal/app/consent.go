@@ -23,6 +23,7 @@ type command struct {
 	File    string   `json:"file,omitempty"`   // the called workflow file that has the task
 	NodeID  string   `json:"nodeId"`           // "" for a scorer of the workflow
 	Scorer  string   `json:"scorer,omitempty"` // the scorer's name
+	Setup   bool     `json:"setup,omitempty"`  // the command sets up a worktree: the task's or, if NodeID is "", the workflow's
 	Command string   `json:"command"`
 	Shell   string   `json:"shell,omitempty"` // what runs the command; "" for sh
 	Cwd     string   `json:"cwd,omitempty"`   // the folder in which the command runs; "" for the top of the working copy
@@ -137,12 +138,18 @@ func commandsOf(wf *workflow.Workflow) []command {
 // ownCommands returns the commands of the workflow alone, without the workflows that it calls. The result is never nil.
 func ownCommands(wf *workflow.Workflow) []command {
 	out := []command{}
+	if wf.Worktree != nil && wf.Worktree.Setup != "" {
+		out = append(out, command{Setup: true, Command: wf.Worktree.Setup})
+	}
 	for _, s := range wf.Scorers {
 		out = append(out, command{Scorer: s.Name, Command: s.Run})
 	}
 	for _, t := range wf.Tasks {
 		if t.Run == "" {
 			continue
+		}
+		if t.Worktree != nil && t.Worktree.Setup != "" {
+			out = append(out, command{NodeID: t.ID, Setup: true, Command: t.Worktree.Setup})
 		}
 		out = append(out, command{NodeID: t.ID, Command: t.Run, Shell: t.Shell.Name, Cwd: t.Cwd, Env: t.Given()})
 		for _, s := range t.OwnScorers(wf) {
@@ -312,10 +319,10 @@ func scorerLines(start string, scorers []*workflow.Scorer) []string {
 	return lines
 }
 
-// worktreeLines returns one line that begins with start, and names the folder, the branch and the base of the worktree
-// w. It returns nil if w is nil, or if w has no folder, branch or base.
-func worktreeLines(start string, w *workflow.Worktree) []string {
-	if w == nil || w.Path == "" && w.Branch == "" && w.Base == "" {
+// worktreeLines returns a line that names the folder, the branch and the base of the worktree w, if it has one of them, and the lines of its setup
+// command. Each begins with start. It returns nil if w is nil.
+func worktreeLines(start string, w *workflow.Worktree) (lines []string) {
+	if w == nil {
 		return nil
 	}
 	var parts []string
@@ -324,5 +331,11 @@ func worktreeLines(start string, w *workflow.Worktree) []string {
 			parts = append(parts, part.name+plain.Text(part.value))
 		}
 	}
-	return []string{start + "a worktree " + strings.Join(parts, " ")}
+	if len(parts) > 0 {
+		lines = append(lines, start+"a worktree "+strings.Join(parts, " "))
+	}
+	if w.Setup != "" {
+		lines = append(lines, shownLines(start+"a worktree set up by: ", w.Setup)...)
+	}
+	return lines
 }

@@ -46,6 +46,8 @@ type Wait string
 const (
 	ReadingFiles    Wait = "reading the working copy"
 	CheckingOut     Wait = "checking the files out"
+	BringingFiles   Wait = "bringing ignored files"
+	SettingUp       Wait = "running the setup command"
 	RestoringFiles  Wait = "restoring the files"
 	GoingBack       Wait = "going back"
 	Landing         Wait = "merging"

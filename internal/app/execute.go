@@ -73,6 +73,7 @@ type execution struct {
 	captured     bool               // the run's tip has the current files
 	resumes      bool               // execute passes a ContinuedNote to the teller
 	baseFiles    bool               // new worktrees of tasks get the files of their base, not of the frame
+	confined     bool               // the commands of the workflow must run in sandboxes
 	bringFiles   string             // tells people how to replay on the files of the frame, see engine.Options
 	span         string             // the span of the attempt that calls the run, as a traceparent; "" if there is none
 	back         *filesBack         // restores the files of the newest frame first; nil: the files stay
@@ -219,6 +220,7 @@ func (e *execution) agreeTo(opts engine.Options) (consent.Workflow, error) {
 // executeClaimed only warns.
 func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow, held *claim.Claim, opts engine.Options) error {
 	opts.Lost = held.Lost()
+	e.confined = opts.SandboxRequired && !agreed.Named()
 	_, err := engine.Run(ctx, e.head, agreed, opts)
 	if released := held.Release(context.WithoutCancel(ctx)); released != nil {
 		e.Teller.Warn(fmt.Errorf("the claim on the run could not be released: %w", released))

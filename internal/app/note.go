@@ -35,6 +35,9 @@ type FilledNote struct {
 	Files     *snapshot.VCS
 }
 
+// EquippedNote notes that a new working copy was equipped, or in part if an error follows.
+type EquippedNote struct{ files.Equipped }
+
 // CheckedOutNote notes that a working copy was made for a run, with the files of a frame.
 type CheckedOutNote struct{ *files.CheckoutResult }
 
@@ -65,6 +68,7 @@ func (ForkedNote) note()         {}
 func (ContinuedNote) note()      {}
 func (DefinitionKeptNote) note() {}
 func (FilledNote) note()         {}
+func (EquippedNote) note()       {}
 func (CheckedOutNote) note()     {}
 func (BroughtBackNote) note()    {}
 func (WentBackNote) note()       {}

@@ -78,6 +78,11 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 		return nil, errors.Join(err, discard(ctx, made))
 	}
 	d.Teller.Note(ctx, ForkedNote{id, at.Address})
+	if made != nil {
+		if _, err := d.Equip(ctx, made.WorkingCopy, files.Equipment{}); err != nil {
+			return nil, errors.Join(err, made.Settle())
+		}
+	}
 	end, err := d.playForeign(ctx, play)
 	if err != nil {
 		return nil, err

@@ -52,6 +52,16 @@ func (d *Desk) CheckOut(ctx context.Context, req files.CheckoutRequest) (*files.
 	return files.Checkout(ctx, d.Store, req)
 }
 
+// CheckOutWhole makes a new working copy as CheckOut does, and equips it (see Equip). With the error setup_failed, the working copy is there.
+func (d *Desk) CheckOutWhole(ctx context.Context, req files.CheckoutRequest) (*files.CheckoutResult, files.Equipped, error) {
+	made, err := d.CheckOut(ctx, req)
+	if err != nil {
+		return nil, files.Equipped{}, err
+	}
+	done, err := d.Equip(ctx, made.WorkingCopy, files.Equipment{})
+	return made, done, err
+}
+
 // checkOutFor makes a new working copy with the files of the frame at the address from, and passes a note about it to
 // the teller. id is the id of the run that will use the working copy. dir is the folder of the working copy; if dir is
 // "", the working copy gets a default folder.

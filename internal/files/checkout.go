@@ -103,7 +103,7 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 		return nil, timeline.Explain(err)
 	}
 	workspace.NoMonitor = stranger != ""
-	made.Name, made.Path = workspace.Name, workspace.Root
+	made.Name, made.Path, made.Unready = workspace.Name, workspace.Root, true
 	if req.Own { // findMade finds the run's own worktree by an empty name, and not among the checkouts
 		made.Name, made.Checkout, made.Replay = "", false, true
 	}
@@ -111,8 +111,11 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	if req.Own {
 		out.lock = lock
 	}
-	if err = made.mark(s, workspace); err == nil {
-		out.made = made
+	if out.WorkingCopy, err = out.WorkingCopy.likeRun(from.Entry); err == nil {
+		err = made.mark(s, workspace)
+	}
+	if err == nil {
+		out.made, out.WorkingCopy.unready, out.WorkingCopy.stranger = made, &made, stranger
 		err = putMade(s, made)
 	}
 	if err == nil {

@@ -33,6 +33,7 @@ type madeWorktree struct {
 	Replay   bool        `json:"replay,omitempty"`    // a replay of the run made the worktree, for the files of a frame
 	Tree     objstore.ID `json:"treeId,omitzero"`     // the files with which the worktree began; zero means the files of its base
 	Begun    bool        `json:"begun,omitempty"`     // a process is making the worktree, or died while making the worktree
+	Unready  bool        `json:"unready,omitempty"`   // Equip has not finished
 	Branch   string      `json:"branch,omitempty"`    // the branch on which the worktree is made; "" if the worktree is on no branch
 	Own      bool        `json:"ownBranch,omitempty"` // Branch did not exist before
 }
@@ -66,6 +67,11 @@ func (m madeWorktree) file() string {
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{kind, m.Run, m.Name}, "\x00")))
 	return hex.EncodeToString(sum[:16]) + ".json"
+}
+
+// log returns the path of the file with the output of the setup command.
+func (m madeWorktree) log(s *timeline.Store) string {
+	return madePath(s, strings.TrimSuffix(m.file(), ".json")+".log")
 }
 
 // madePath returns the path of the file with the given name in madeFolder, or of madeFolder itself if file is "".
@@ -143,6 +149,7 @@ func putMade(s *timeline.Store, made madeWorktree) error {
 
 // dropMade removes a record. A missing record is not an error.
 func dropMade(s *timeline.Store, made madeWorktree) error {
+	_ = os.Remove(made.log(s)) // the setup command may have written none
 	err := os.Remove(madePath(s, made.file()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -205,7 +205,7 @@ func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	if made != nil {
 		files, err := WorkingCopyAt(ctx, s, made.Path)
 		if err == nil && files.Root() == made.Path {
-			return files, nil
+			return files.likeRun(head.Entry())
 		}
 	}
 	if name != "" {
@@ -222,7 +222,7 @@ func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	case s.Workspace().Root == "":
 		return nil, noWorkingCopy()
 	}
-	return WorkingCopyOf(s), nil
+	return WorkingCopyOf(s).likeRun(head.Entry())
 }
 
 // loadCode loads the frame at an address, and the frame's record of one working copy. worktree is the task whose own

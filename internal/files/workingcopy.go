@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/internal/vault"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -25,6 +27,9 @@ type WorkingCopy struct {
 	leave     []string      // see Without
 	filled    *snapshot.VCS // see FilledWith
 	rebased   bool          // see Rebased
+	unready   *madeWorktree // the record of a new working copy, for Equip; nil if there is nothing to do
+	include   []string      // see OfSession
+	stranger  string        // the run from elsewhere whose files Checkout has put here; ""
 	run       string        // see For
 	caller    string        // see For
 }
@@ -59,6 +64,30 @@ func (c *WorkingCopy) Without(paths ...string) *WorkingCopy {
 	out := *c
 	out.leave = paths
 	return &out
+}
+
+// SessionEngine is the name under which entries of sessions of coding agents keep their own data.
+const SessionEngine = "session"
+
+// OfSession returns a copy of c whose captures also have the ignored files that smithers.session.include names. Without a search for secrets, and in a jj
+// workspace, OfSession warns and has no effect.
+func (c *WorkingCopy) OfSession() *WorkingCopy {
+	out := *c
+	set := c.store.Settings()
+	if out.include = set.Session.Include; len(out.include) > 0 && (set.Secrets == vault.Off || c.workspace.Type == snapshot.VCSJJ) {
+		out.include = nil
+		c.store.WarnOnce(errors.New("smithers.session.include has no effect in a jj workspace, and while smithers.secrets is off"))
+	}
+	return &out
+}
+
+// likeRun returns c or, if entry is a session's, the result of OfSession.
+func (c *WorkingCopy) likeRun(entry *snapshot.Entry) (*WorkingCopy, error) {
+	engines, err := entry.ExtEngines()
+	if err != nil || !slices.Contains(engines, SessionEngine) {
+		return c, timeline.Explain(err)
+	}
+	return c.OfSession(), nil
 }
 
 // For returns a copy of c whose captures are those of a run or session: they have with whom it shared the working copy.
@@ -130,7 +159,7 @@ func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Capture
 func (c *WorkingCopy) readWith(ctx context.Context, scope string, secrets *jjbridge.SecretSearch) (*jjbridge.CapturedFiles, error) {
 	began := c.store.Now()
 	captured, err := c.workspace.Capture(ctx, jjbridge.CaptureOptions{
-		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave, Secrets: secrets,
+		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave, Include: c.include, Secrets: secrets,
 		Objects: c.store.Objects(), Warn: c.warn,
 	})
 	if err == nil && c.run != "" {
@@ -194,8 +223,10 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.CapturedFiles, 
 		c.store.Warn(fmt.Errorf("the restored files were not compared with the captured files: %w", err))
 		return false
 	}
-	left := slices.Concat(want.LeftOut, stay, leftSecrets(now.VCS.LeftOut))
-	differ = slices.DeleteFunc(differ, func(d jjbridge.PathChange) bool { return jjbridge.IsLeftOut(left, d.Path) })
+	left := slices.Concat(want.LeftOut, stay, leftSecrets(now.VCS.LeftOut), c.unseen(ctx, differ))
+	differ = slices.DeleteFunc(differ, func(d jjbridge.PathChange) bool {
+		return jjbridge.IsLeftOut(left, d.Path) || d.Op == jjbridge.OpAdd && now.Included(d.Path)
+	})
 	var besides, others []string
 	for _, d := range differ {
 		if d.Op == jjbridge.OpAdd {
@@ -215,6 +246,24 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.CapturedFiles, 
 		c.store.Warn(fmt.Errorf("%s %s from the captured files: %s", plain.Count(len(others), "restored file"), verb, someOf(others)))
 	}
 	return len(others) == 0
+}
+
+// unseen returns those of the missing files that are there: git ignores them, and no setting of this clone includes them in captures.
+func (c *WorkingCopy) unseen(ctx context.Context, differ []jjbridge.PathChange) (there []snapshot.LeftOut) {
+	var missing []string
+	for _, d := range differ {
+		if d.Op == jjbridge.OpRemove && !isMissing(filepath.Join(c.Root(), filepath.FromSlash(d.Path))) {
+			missing = append(missing, d.Path)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	ignored, _ := c.workspace.Ignores(ctx, missing) // with an error, all count as missing
+	for path := range ignored {
+		there = append(there, snapshot.LeftOut{Path: path})
+	}
+	return there
 }
 
 // someOf returns the first five paths, separated by commas, and the number of the other paths.

@@ -26,6 +26,8 @@ type WorktreeSpec struct {
 	// Fill fills a new worktree with the files that the run's newest frame has of the worktree, on the commit of these
 	// files. If the frame has no such files, the files are those of the base.
 	Fill bool
+	// Setup is the workflow's own command that sets a new worktree up; "" means the user's own.
+	Setup string
 }
 
 // OpenWorktree opens the worktree that the run with the id run made for spec.Name. If the run has made no such
@@ -86,6 +88,9 @@ func openWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 			return nil, false, err
 		}
 		if opened != nil {
+			if made.Unready {
+				opened.unready = made
+			}
 			if rebase && !made.Replay {
 				opened.rebase(ctx, spec.Base)
 			}
@@ -260,10 +265,11 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 			return nil, errors.Join(timeline.Explain(err), dropCheckout(context.WithoutCancel(ctx), s, workspace, made))
 		}
 	}
-	made.Begun = false
+	made.Begun, made.Unready = false, true
 	if err := made.mark(s, workspace); err != nil {
 		return nil, timeline.Explain(err)
 	}
+	out.unready = &made
 	return out, timeline.Explain(putMade(s, made))
 }
 

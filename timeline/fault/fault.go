@@ -65,6 +65,7 @@ const (
 	GitFailed         Code = "git_failed"
 	JJFailed          Code = "jj_failed"
 	WorktreeFailed    Code = "worktree_failed"
+	SetupFailed       Code = "setup_failed"
 	VerifyFailed      Code = "verify_failed"
 	Usage             Code = "usage"
 	UnknownCommand    Code = "unknown_command"
@@ -123,7 +124,7 @@ const (
 var exits = map[Code]int{
 	HooksUnheard: ExitFailed,
 	RunFailed:    ExitFailed, RunCancelled: ExitCancelled, WriteFailed: ExitFailed, ReadOnly: ExitFailed,
-	DiskFull: ExitFailed, GitFailed: ExitFailed, JJFailed: ExitFailed, WorktreeFailed: ExitFailed,
+	DiskFull: ExitFailed, GitFailed: ExitFailed, JJFailed: ExitFailed, WorktreeFailed: ExitFailed, SetupFailed: ExitFailed,
 	VerifyFailed: ExitCorrupt,
 	RunWaiting:   ExitWaiting,
 	RunOwned:     ExitConflict, NotPending: ExitConflict, UndoRefused: ExitConflict,

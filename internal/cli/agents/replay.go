@@ -48,6 +48,7 @@ type replayGit struct {
 type madeDocument struct {
 	Path string `json:"path"`
 	requests.RestoredCode
+	files.Equipped
 }
 
 // replayOptions has the options of session replay.
@@ -133,14 +134,14 @@ func replayBare(s *session.Session, brief *agent.Brief, opts replayOptions) erro
 
 // replayInto makes a new working copy with the files, and prints the brief.
 func replayInto(ctx context.Context, s *session.Session, store *timeline.Store, brief *agent.Brief, dir string) error {
-	made, err := requests.Open(s, store).CheckOut(ctx, files.CheckoutRequest{From: brief.At.String(), Dir: dir})
+	made, equipped, err := requests.Open(s, store).CheckOutWhole(ctx, files.CheckoutRequest{From: brief.At.String(), Dir: dir})
 	if err != nil {
 		return err
 	}
 	path := made.WorkingCopy.Root()
 	if s.JSON {
 		doc := describeReplay(brief)
-		doc.Made = &madeDocument{path, requests.CodeOf(made.VCS)}
+		doc.Made = &madeDocument{path, requests.CodeOf(made.VCS), equipped}
 		return s.WriteJSON(doc)
 	}
 	s.Note("the files of %s are in %s", plain.Text(made.From.String()), plain.Text(path))

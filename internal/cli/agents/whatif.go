@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	urfave "github.com/urfave/cli/v2"
@@ -10,10 +11,12 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 func whatIfCommand() *arg.Command {
@@ -25,6 +28,9 @@ func whatIfCommand() *arg.Command {
 on both. With --no-start, and where nobody is at a terminal, it prints the command that starts the
 agent. The session of before, its files and its conversation stay as they are. The new course is a
 fork of the run: branches shows it.
+
+The new working copy gets a copy of the ignored files that .worktreeinclude names, and the command in
+smithers.worktree.setup runs there once. what-if says which ignored folders it lacks otherwise.
 
 <session> is a run, the agent's own id, or @ for the newest session. The frame is a number, turn:7
 (before the seventh prompt, so that you can say something else), or the id of a tool call (after its
@@ -45,6 +51,7 @@ result). Processes, databases, and the agent's memory and permissions do not go 
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			var course *agent.Course
+			var equipped files.Equipped
 			var required bool
 			err := s.WithStore(ctx, func(store *timeline.Store) error { // closed before the agent begins
 				required = store.Settings().SandboxRequired
@@ -63,16 +70,17 @@ result). Processes, databases, and the agent's memory and permissions do not go 
 				if course, err = take(ctx, store); err != nil || course.Dir == "" {
 					return err
 				}
+				equipped, err = requests.Open(s, store).Equip(ctx, course.Files, files.Equipment{})
 				if err := hookCourse(store, course); err != nil {
 					s.Warn(fmt.Errorf("the course is not recorded: %w", err))
 				}
-				return nil
+				return courseThere(err, course)
 			})
 			if err != nil {
 				return err
 			}
 			if course.Dir == "" || c.Bool("no-start") || !s.CanAsk() || !s.OutTTY {
-				return writeCourse(s, course)
+				return writeCourse(s, course, equipped)
 			}
 			sayCourse(s, course)
 			if err := mayStart(s, course, c.Bool("yes"), required); err != nil {
@@ -107,12 +115,20 @@ func hookCourse(store *timeline.Store, c *agent.Course) error {
 	return err
 }
 
-// writeCourse prints what a course keeps and, if it was made, the commands that start the agent.
-func writeCourse(s *session.Session, c *agent.Course) error {
+// courseThere returns err, which has hindered a course from being whole, with the hint how to start the agent on it.
+func courseThere(err error, c *agent.Course) error {
+	if failed, ok := errors.AsType[*fault.Error](err); ok {
+		return failed.Hint("the course is there, as run %s: `%s`", c.Run, startLine(c)).Detail("runId", c.Run)
+	}
+	return err
+}
+
+// writeCourse prints what a course keeps and, if it was made, the commands that start the agent. equipped is what its working copy got.
+func writeCourse(s *session.Session, c *agent.Course, equipped files.Equipped) error {
 	if s.JSON {
 		return s.WriteJSON(term.Document("what-if", term.Member("from", c.From.String()), term.Optional("run", c.Run), term.Optional("session", c.Session),
 			term.Optional("dir", c.Dir), term.Optional("file", c.File), term.Member("kept", c.Kept), term.Member("of", c.Of),
-			term.Member("missingSecrets", c.Missing), term.Optional("command", c.Command)))
+			term.Member("missingSecrets", c.Missing), term.Optional("command", c.Command), equipped))
 	}
 	sayCourse(s, c)
 	if c.Dir == "" {

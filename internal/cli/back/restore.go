@@ -41,7 +41,9 @@ remove.
 
 With --to, restore puts the files into a new working copy: a linked git worktree or a jj
 workspace in DIR, which must be empty or not exist. Prints its path. --to only reads the
-run, so a unique prefix of the run's id is enough.
+run, so a unique prefix of the run's id is enough. The new working copy gets a copy of the
+ignored files that .worktreeinclude names, and the command in smithers.worktree.setup runs
+there once.
 
 With --worktree, restore restores the files of the task's own worktree in that worktree.
 
@@ -114,13 +116,13 @@ func runRestore(ctx context.Context, s *session.Session, store *timeline.Store, 
 // runCheckout makes a new working copy with the files of a frame, and prints the path of the working copy. opts.to is
 // the folder of the working copy, or "" for a default folder.
 func runCheckout(ctx context.Context, s *session.Session, store *timeline.Store, opts restoreOptions) error {
-	made, err := requests.Open(s, store).CheckOut(ctx, files.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: opts.to})
+	made, equipped, err := requests.Open(s, store).CheckOutWhole(ctx, files.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: opts.to})
 	if err != nil {
 		return err
 	}
 	path := made.WorkingCopy.Root()
 	if s.JSON {
-		return s.WriteJSON(term.Document("checkout", term.Member("from", made.From.String()), term.Member("path", path), requests.CodeOf(made.VCS)))
+		return s.WriteJSON(term.Document("checkout", term.Member("from", made.From.String()), term.Member("path", path), requests.CodeOf(made.VCS), equipped))
 	}
 	s.Note("made a new working copy with the files of %s", plain.Text(made.From.String()))
 	requests.NoteIncomplete(s, made.VCS)

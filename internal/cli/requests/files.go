@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/outfit"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -132,4 +133,18 @@ func leavingFiles(s *session.Session, done *travel.Result) string {
 		return how + "`" + command + "` restores no files"
 	}
 	return how + "--no-vcs restores no files"
+}
+
+// tellEquipped notes what a new working copy got, or which ignored files it lacks.
+func tellEquipped(s *session.Session, done files.Equipped) {
+	root := plain.Text(done.Root)
+	if done.Files > 0 {
+		s.Note("brought %s (%s) into %s", plain.Count(done.Files, "ignored file"), display.Size(done.Bytes), root)
+	}
+	if len(done.Lacks) > 0 {
+		s.Note("%s lacks ignored files: %s; name what it needs in %s at the top of this working copy, or set %s", root, display.List(done.Lacks), outfit.IncludeFile, outfit.Setting)
+	}
+	if done.Setup != "" {
+		s.Note("the setup command has run in %s", root)
+	}
 }

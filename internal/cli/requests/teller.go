@@ -53,6 +53,8 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 	case app.CheckedOutNote:
 		s.Note("the files of %s are in %s", plain.Text(note.From.String()), plain.Text(note.WorkingCopy.Root()))
 		NoteIncomplete(s, note.VCS)
+	case app.EquippedNote:
+		tellEquipped(s, note.Equipped)
 	case app.BroughtBackNote:
 		tellFiles(ctx, s, t.store, note.RestoreResult, fileWords{
 			stayed: "the workflow file was not restored", before: app.FrameBefore(note.RestoreResult),

@@ -16,6 +16,7 @@ type Worktree struct {
 	Path   string // absolute, or relative to the top of the working copy; "" means an automatic path
 	Branch string // "" if the worktree has no branch of its own
 	Base   string // the revision at which the worktree starts; "" means main
+	Setup  string // the command that sets a new worktree up; "" means the user's own
 }
 
 // Placeholders in a worktree's path and branch.
@@ -27,7 +28,7 @@ const (
 var placeholder = lazyregexp.New(`\{[^{}]*\}`)
 
 // worktree returns the worktree that the node n describes, or nil after a flaw. n is true, or a mapping with the
-// optional keys path, branch and base. task is the id of the task that asks for the worktree, or "" if the workflow
+// optional keys path, branch, base and setup. task is the id of the task that asks for the worktree, or "" if the workflow
 // asks.
 func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	if n = p.follow(n); n == nil {
@@ -36,7 +37,7 @@ func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	if n.Kind == yaml.ScalarNode {
 		if n.ShortTag() != "!!bool" || n.Value != "true" {
 			p.fail(n, `for example worktree: true, or worktree: {branch: "fix-{run}"}`,
-				"worktree must be true or a mapping with path, branch, base, not %s", kindName(n))
+				"worktree must be true or a mapping with path, branch, base, setup, not %s", kindName(n))
 			return nil
 		}
 		return p.taken(n, &Worktree{}, task)
@@ -56,6 +57,7 @@ func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 			w.Base = p.text(n, "base")
 			p.checkBase(n, w.Base)
 		}},
+		{"setup", func(n *yaml.Node) { w.Setup = p.text(n, "setup") }},
 	})
 	return p.taken(n, w, task)
 }
@@ -158,7 +160,7 @@ func (w *Workflow) OwnWorktree(run string) (files.WorktreeSpec, bool) {
 // Spec returns the spec of w for a run, with filled placeholders. run is the run's id. task is the id of the
 // worktree's task, or "" for the worktree that tasks share.
 func (w *Worktree) Spec(run, task string) files.WorktreeSpec {
-	return files.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
+	return files.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base, Setup: w.Setup}
 }
 
 // expand returns text with {run} replaced by the run's id and {task} by the task's id. It escapes the run's id as ref

@@ -23,12 +23,12 @@ tasks:
     until: 'true'
     max: 2
     tasks:
-      - {id: c, run: x, worktree: {branch: "{task}/{run}"}}
+      - {id: c, run: x, worktree: {branch: "{task}/{run}", setup: npm ci}}
 `)
 	assert.Equal(t, &workflow.Worktree{Path: "../run", Branch: "w-{run}", Base: "develop"}, wf.Worktree)
 	assert.Nil(t, wf.Tasks[0].Worktree)
 	assert.Equal(t, &workflow.Worktree{}, wf.Tasks[1].Worktree)
-	assert.Equal(t, &workflow.Worktree{Branch: "{task}/{run}"}, wf.Tasks[2].Worktree)
+	assert.Equal(t, &workflow.Worktree{Branch: "{task}/{run}", Setup: "npm ci"}, wf.Tasks[2].Worktree)
 }
 
 func TestParseNamesWhatIsWrongWithWorktrees(t *testing.T) {
@@ -39,9 +39,9 @@ func TestParseNamesWhatIsWrongWithWorktrees(t *testing.T) {
 	const form = `for example worktree: true, or worktree: {branch: "fix-{run}"}`
 	const git = "`git help check-ref-format` lists the rules"
 	for name, c := range map[string]struct{ file, message, hint string }{
-		"false": {file("false"), `wf.yaml:4: worktree must be true or a mapping with path, branch, base, not "false"`, form},
-		"text":  {file("../b"), `wf.yaml:4: worktree must be true or a mapping with path, branch, base, not "../b"`, form},
-		"none":  {file(""), "wf.yaml:4: worktree must be true or a mapping with path, branch, base, not nothing", form},
+		"false": {file("false"), `wf.yaml:4: worktree must be true or a mapping with path, branch, base, setup, not "false"`, form},
+		"text":  {file("../b"), `wf.yaml:4: worktree must be true or a mapping with path, branch, base, setup, not "../b"`, form},
+		"none":  {file(""), "wf.yaml:4: worktree must be true or a mapping with path, branch, base, setup, not nothing", form},
 		"list":  {file("[b]"), "wf.yaml:4: worktree must be a mapping, not a list", ""},
 
 		"unknown key": {file("{brnch: b}"), `wf.yaml:4: worktree has no key "brnch"`, `did you mean "branch"?`},

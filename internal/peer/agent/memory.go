@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -17,7 +18,7 @@ import (
 
 const (
 	// EngineName is the name under which a run keeps the memory of a session.
-	EngineName = "session"
+	EngineName = files.SessionEngine
 	// memoryName is the name of the file with the memory.
 	memoryName = "memory.json"
 	// memoryVersion is the version of the memory's form. A hook leaves a session of a newer version alone.

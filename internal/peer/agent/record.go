@@ -152,7 +152,7 @@ func (r *recorder) capture(ctx context.Context) (err error) {
 		return nil
 	}
 	r.captured = true
-	if r.files, err = files.WorkingCopyOf(r.store).For(Run(r.agent, r.ev.Session), "").Capture(ctx); err == nil {
+	if r.files, err = files.WorkingCopyOf(r.store).OfSession().For(Run(r.agent, r.ev.Session), "").Capture(ctx); err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {

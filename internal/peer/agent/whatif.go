@@ -33,13 +33,14 @@ type Course struct {
 	From    timeline.Address
 	Agent   string // its name
 	Run     string
-	Session string   // the agent's own id
-	Dir     string   // the working copy
-	File    string   // the agent's file with the conversation; "" if nothing was said before the frame
-	Kept    int      // lines of the conversation up to the frame
-	Of      int      // lines of the whole conversation
-	Missing int      // secrets that this clone does not have, so that placeholders stay in the conversation
-	Command []string // starts the agent in Dir
+	Session string             // the agent's own id
+	Dir     string             // the working copy
+	Files   *files.WorkingCopy // at Dir, and not equipped yet; nil if Plan has planned the course
+	File    string             // the agent's file with the conversation; "" if nothing was said before the frame
+	Kept    int                // lines of the conversation up to the frame
+	Of      int                // lines of the whole conversation
+	Missing int                // secrets that this clone does not have, so that placeholders stay in the conversation
+	Command []string           // starts the agent in Dir
 	// Recorded says that this clone has recorded the session. Otherwise what the agent would obey is a stranger's.
 	Recorded bool
 }
@@ -75,7 +76,7 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 			}
 		}
 	}()
-	course.Dir = made.WorkingCopy.Root()
+	course.Dir, course.Files = made.WorkingCopy.Root(), made.WorkingCopy
 	if target, err := filepath.EvalSymlinks(course.Dir); err == nil {
 		course.Dir = target // the agent names its files by this path
 	}

@@ -54,7 +54,7 @@ func TestARestoreRemovesNoIgnoredFile(t *testing.T) {
 	now, err := workspace(t, repo).Capture(t.Context(), jjbridge.CaptureOptions{Include: []string{"gen/"}})
 	require.NoError(t, err)
 	store(t, repo, now)
-	defer now.Close()
+	t.Cleanup(func() { require.NoError(t, now.Close()) })
 
 	plan, err := workspace(t, repo).Plan(t.Context(), now, before.VCS.Tree)
 

@@ -42,7 +42,7 @@ func (c *WorkingCopy) Equip(ctx context.Context, e Equipment) (out Equipped, err
 	}
 	if line = cmp.Or(e.Setup, line); ignored && e.Setup == "" {
 		c.store.WarnOnce(fmt.Errorf("%s in the configuration of this repository is ignored: only your own configuration may name a command. "+
-			"`git config --global %s COMMAND` sets one", outfit.Setting, outfit.Setting))
+			"`git config --global smithers.worktree.setup COMMAND` sets one", outfit.Setting))
 	}
 	out.Root = c.Root()
 	if e.Confined || c.stranger != "" {
@@ -95,8 +95,8 @@ func (c *WorkingCopy) setupFailed(setup outfit.Setup, err error) error {
 		out = out.Hint("it said: %s", said)
 	}
 	if c.unready.Checkout {
-		again := fault.CommandLine("SMITHERS_ORIGIN="+fault.Word(setup.Origin)+" sh", "-e", "-c", setup.Line)
-		out = out.Hint("the working copy has its files; to run the command again: `%s && %s`", fault.CommandLine("cd", c.Root()), again)
+		command := fault.CommandLine("SMITHERS_ORIGIN="+fault.Word(setup.Origin)+" sh", "-e", "-c", setup.Line)
+		out = out.Hint("the working copy has its files; to run the command again: `%s && %s`", fault.CommandLine("cd", c.Root()), command)
 	} else {
 		out = out.Hint("`%s` runs it again", fault.CommandLine(fault.Program, "resume", c.unready.Run))
 	}

@@ -73,7 +73,11 @@ func TestEveryCommandThatTakesARunTakesTheNewestOne(t *testing.T) {
 			assert.NotEqual(t, fault.ExitBug, c.exit, said)
 			assert.NotRegexp(t, `"@[^"]*"|no (run|session|remote) is called`, c.err.String(), "the name reached the command")
 			if _, changes := changing()[line[0]]; changes && !slices.Contains(line, "--list") && !slices.Contains(line, "--pr") && !slices.Contains(line, "--to") {
-				assert.Contains(t, c.err.String(), "@ is run triage-10 of flow, last changed just now\n")
+				named := "@ is run triage-10 of flow, last changed just now\n"
+				if strings.HasPrefix(line[0], "session ") {
+					named = "@session is session claude-s1, last changed just now\n"
+				}
+				assert.Contains(t, c.err.String(), named)
 			}
 		})
 	}

@@ -113,6 +113,7 @@ var mappings = []struct {
 		{"path", "text", "Its folder. {run} and {task} stand for the ids."},
 		{"branch", "text", "A branch that is made there, or set to base. {run} and {task} stand for the ids."},
 		{"base", "text", "Where it starts. Default: main."},
+		{"setup", "text", "A command that runs once in the new worktree, before its tasks. Default: smithers.worktree.setup."},
 	}},
 	{"cache", `{"type":"boolean"}`, `,"not":{"required":["files","paths"]}`, keyTable{
 		{"by", "texts", "Expressions whose values are compared in place of all that the command is given."},

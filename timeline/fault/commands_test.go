@@ -20,7 +20,7 @@ var (
 	verb = regexp.MustCompile(`%(?:\[(\d+)\])?[-+# 0-9.]*[a-zA-Z]`)
 	// quoted is an operand that is quoted, needs no quotes, or is a command or the end of one whose
 	// words are quoted where it is made.
-	quoted = regexp.MustCompile(`^(fault\.Word\(.*|fault\.CommandLine\(.*|fault\.Program|bringBackCommand\(.*|(arg\.)?Program|c\.line\(\)|startLine\(c\)|m\.Install|near|f\.again\(\)|command|words.*|strings\.Join\(words, .*|p\.engine\.line\(.*|(timeline\.)?DropOlder|.*\.Format|export|worktree|correlation|.*[fF]rame)$`)
+	quoted = regexp.MustCompile(`^(fault\.Word\(.*|fault\.CommandLine\(.*|fault\.Program|bringBackCommand\(.*|(arg\.)?Program|c\.line\(\)|startLine\(c\)|m\.Install|near|f\.again\(\)|command|words.*|strings\.Join\((words|lines), .*|p\.engine\.line\(.*|(timeline\.)?DropOlder|.*\.Format|export|worktree|correlation|.*[fF]rame)$`)
 )
 
 // inMessages visits every node of the code that writes messages.

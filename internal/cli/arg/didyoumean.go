@@ -44,7 +44,7 @@ func (c *Command) meant(word string) []string {
 	return nil
 }
 
-// alternatives joins commands to "`git smithers a`, or `git smithers b`". program is the command line before each.
-func alternatives(program string, lines []string) string {
-	return "`" + program + " " + strings.Join(lines, "`, or `"+program+" ") + "`"
+// alternatives joins commands to "`git smithers a`, or `git smithers b`". command is the command line before each.
+func alternatives(command string, lines []string) string {
+	return "`" + command + " " + strings.Join(lines, "`, or `"+command+" ") + "`"
 }

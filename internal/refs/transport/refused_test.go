@@ -122,7 +122,6 @@ func TestAServerThatAbortsATransactionOfRefsRefusesThem(t *testing.T) {
 	w.hook(t, "reference-transaction", `case "$1:$refs" in prepared:*/run/2*) exit 1;; esac`)
 
 	outcomes, err := open(t, w.Repo, nil).Push(t.Context(), "origin", frames(t, w.commits))
-
 	if err != nil { // the receive-pack of git 2.55 dies over the hook, and moves nothing
 		require.ErrorContains(t, err, "update aborted by the reference-transaction hook")
 		assert.Empty(t, has(t, w.origin))

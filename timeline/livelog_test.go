@@ -57,6 +57,29 @@ func TestALogThatIsBegunAgainIsEmpty(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
+func TestTheFileOfSignalsOfAnAttemptGoesWithItsLog(t *testing.T) {
+	t.Parallel()
+	logs, folder := liveLogs(t)
+	attempt := strings.Repeat("long", 100) + "::0::1"
+	file, err := logs.Signals(attempt)
+	require.NoError(t, err)
+	_, err = io.WriteString(file, "of a process that is gone\n")
+	require.NoError(t, errors.Join(err, file.Close()))
+	again, err := logs.Signals(attempt)
+	require.NoError(t, err)
+	assert.Equal(t, file.Name(), again.Name())
+	_, err = io.WriteString(again, "a signal\n")
+	require.NoError(t, errors.Join(err, again.Close()))
+	text, err := os.ReadFile(again.Name())
+	require.NoError(t, err)
+	assert.Equal(t, "a signal\n", string(text))
+	assert.Empty(t, logs.Last(attempt), "it is no log")
+	logs.Remove(attempt)
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
 func TestAnyAttemptHasALogOfItsOwn(t *testing.T) {
 	t.Parallel()
 	logs, _ := liveLogs(t)

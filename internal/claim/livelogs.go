@@ -21,6 +21,8 @@ const (
 	liveLogsFolder = "logs"
 	// callsSuffix ends the name of the file of an attempt's tool calls. No key of an attempt ends so.
 	callsSuffix = ".calls"
+	// signalsSuffix ends the name of the file of an attempt's signals. No key of an attempt ends so.
+	signalsSuffix = ".signals"
 	// liveLogHeader is the size in bytes of the header of a log's file. The header has 20 decimal digits and a line
 	// feed: the number of bytes of the log that were dropped before the bytes in the file.
 	liveLogHeader = 21
@@ -125,27 +127,44 @@ func missing(bytes int64) string {
 // Calls makes the file to which the command of an attempt appends a line for each tool call, in place of an earlier file, and
 // returns its path.
 func (l *LiveLogs) Calls(attempt string) (path string, err error) {
-	path = l.path(attempt) + callsSuffix
+	path = l.LeftCalls(attempt)
+	file, err := l.empty(path)
+	if err == nil {
+		err = file.Close()
+	}
+	return path, timeline.Explain(err)
+}
+
+// Signals makes the file from which the command of an attempt reads signals, in place of an earlier file, and opens it for appending.
+func (l *LiveLogs) Signals(attempt string) (*os.File, error) {
+	file, err := l.empty(l.path(attempt) + signalsSuffix)
+	return file, timeline.Explain(err)
+}
+
+// empty makes an empty file at path, in l.folder, in place of an earlier file, and opens it for appending.
+func (l *LiveLogs) empty(path string) (file *os.File, err error) {
 	for range liveLogAttempts { // as in Open
 		if err = os.MkdirAll(l.folder, 0o777); err != nil {
 			break
 		}
-		if err = os.WriteFile(path, nil, 0o600); !errors.Is(err, fs.ErrNotExist) {
+		file, err = os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
-	return path, timeline.Explain(err)
+	return file, err
 }
 
 // LeftCalls returns the path of the file that Calls made for an attempt, which need not exist any more.
 func (l *LiveLogs) LeftCalls(attempt string) (path string) { return l.path(attempt) + callsSuffix }
 
-// Remove removes the log and the tool calls of an attempt. Errors are ignored.
+// Remove removes the log, the tool calls and the signals of an attempt. Errors are ignored.
 func (l *LiveLogs) Remove(attempt string) {
 	// If the file stays, readers assume that the attempt is still running, until a later log of the same attempt is
 	// removed.
 	_ = os.Remove(l.path(attempt))
 	_ = os.Remove(l.path(attempt) + callsSuffix)
+	_ = os.Remove(l.path(attempt) + signalsSuffix)
 	_ = os.Remove(l.folder) // the removal fails, as it should, if the folder has another log
 }
 

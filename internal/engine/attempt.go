@@ -86,6 +86,8 @@ type job struct {
 	calls    *callReport // the tool calls that the command reports; nil if it cannot report any
 	callFile string      // where it reports them; "" if it cannot
 	uncalled error       // why it cannot, although Options.Logs is set
+
+	signals *os.File // from which the command reads signals; nil if it has none
 }
 
 // outcome is the result of a job.
@@ -122,6 +124,7 @@ func (j *job) execute(ctx context.Context) outcome {
 	if j.call != nil {
 		return j.callWorkflow(ctx)
 	}
+	defer j.signals.Close() //nolint:errcheck // each line was written at once; the end of the attempt removes the file
 	if j.opener == nil {
 		return j.gated(ctx, j.cachedOr(ctx, j.command))
 	}
@@ -156,6 +159,7 @@ func (j *job) command(ctx context.Context) outcome {
 	defer files.remove()
 	given := j.colourEnv()
 	given = append(given, taskEnv(nil, j.task, j.runID, j.key, j.attempt, j.callFile, files)...)
+	given = append(given, j.signalsEnv())
 	if j.span != "" {
 		given = append(given, trace.Parent+"="+j.span)
 	}

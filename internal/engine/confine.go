@@ -62,7 +62,11 @@ func (c *command) place(opts *Options, given []string) (sandbox.Place, error) {
 	}
 	for _, entry := range given {
 		name, file, _ := strings.Cut(entry, "=")
-		if file != "" && slices.Contains([]string{callsVariable, outputVariable, usageVariable}, name) {
+		switch {
+		case file == "":
+		case name == signalsVariable:
+			at.Shown = append(at.Shown, file)
+		case slices.Contains([]string{callsVariable, outputVariable, usageVariable}, name):
 			at.Files = append(at.Files, file)
 		}
 	}

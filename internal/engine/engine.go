@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -129,7 +130,9 @@ type LogKeeper interface {
 	Calls(attempt string) (path string, err error)
 	// LeftCalls returns the path of that file, also if a killed process made it.
 	LeftCalls(attempt string) (path string)
-	// Remove removes the log and the tool calls of an attempt.
+	// Signals makes the file from which an attempt's command reads signals, and opens it for appending.
+	Signals(attempt string) (*os.File, error)
+	// Remove removes the log, the tool calls and the signals of an attempt.
 	Remove(attempt string)
 	// Clear removes all logs of the run, including the logs of killed processes.
 	Clear()

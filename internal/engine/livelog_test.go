@@ -65,6 +65,13 @@ func (k *keptLogs) Calls(name string) (string, error) {
 	return path, os.WriteFile(path, nil, 0o600)
 }
 
+func (k *keptLogs) Signals(name string) (*os.File, error) {
+	if k.folder == "" {
+		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	}
+	return os.Create(k.LeftCalls(name) + ".signals")
+}
+
 func (k *keptLogs) LeftCalls(name string) string {
 	if k.folder == "" {
 		return os.DevNull
@@ -77,6 +84,7 @@ func (k *keptLogs) Remove(name string) {
 	defer k.mu.Unlock()
 	if k.folder != "" {
 		_ = os.Remove(k.LeftCalls(name))
+		_ = os.Remove(k.LeftCalls(name) + ".signals")
 	}
 	delete(k.logs, name)
 }

@@ -137,7 +137,7 @@ tasks:
 	require.NoError(t, json.Unmarshal([]byte(s.read("ctx-1-2")), &second))
 	assert.Equal(t, "exit_status: exit status 1", second.PreviousError)
 	assert.Equal(t, map[string]json.RawMessage{"d": json.RawMessage("0")}, second.Previous)
-	assert.Equal(t, "SMITHERS_ATTEMPT=2\nSMITHERS_ITERATION=1\nSMITHERS_MODEL=\nSMITHERS_NODE_ID=d\nSMITHERS_OUTPUT=\nSMITHERS_OUTPUT_TABLE=t\nSMITHERS_RUN_ID=r\nSMITHERS_TOOLS=\nSMITHERS_USAGE=\n", s.read("env"))
+	assert.Equal(t, "SMITHERS_ATTEMPT=2\nSMITHERS_ITERATION=1\nSMITHERS_MODEL=\nSMITHERS_NODE_ID=d\nSMITHERS_OUTPUT=\nSMITHERS_OUTPUT_TABLE=t\nSMITHERS_RUN_ID=r\nSMITHERS_SIGNALS=\nSMITHERS_TOOLS=\nSMITHERS_USAGE=\n", s.read("env"))
 	var last struct{ Outputs map[string]any }
 	require.NoError(t, json.Unmarshal([]byte(s.read("ctx-e")), &last))
 	assert.Equal(t, map[string]any{"t": 1.0}, last.Outputs, "the newest iteration of the loop's task")

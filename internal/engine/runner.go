@@ -20,12 +20,13 @@ type runner struct {
 	runID string
 
 	*model
-	tip     *tip
-	journal journal
-	tries   *tries
-	data    *dataReader
-	files   *workingCopies
-	signals *mailbox.SignalBook
+	tip      *tip
+	journal  journal
+	tries    *tries
+	data     *dataReader
+	files    *workingCopies
+	signals  *mailbox.SignalBook
+	steering steering
 
 	next    *draft                  // the changes of the next frame
 	read    map[string]snapshot.VCS // the working copies that were captured for the newest frame
@@ -84,6 +85,7 @@ func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 		journal:  journal{rec},
 		tries:    &tries{journal: journal{rec}, anew: row.Status.Ended(), spent: make(map[workflow.NodeKey]int)},
 		signals:  mailbox.NewSignalBook(),
+		steering: steering{read: snapshot.EmptyState().Signals()},
 		changed:  row.WorkflowHash != wf.Snapshot().Hash(),
 		resumed:  row.StartedAtMs != nil,
 		running:  make(runningAttempts),
@@ -183,6 +185,7 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 		}
 		if j.call == nil {
 			j.openCalls(r.running[j.key].Attempt)
+			r.openSignals(j)
 		}
 		r.running[j.key].launched = true
 		r.crowd(j)
@@ -206,7 +209,7 @@ func (r *runner) onlyWaits() bool {
 //   - ctx ends. While the run is being cancelled, wait ignores this event.
 //   - The clock ends the wait of a node, or its rest between two tries.
 //   - A scorer has ended. wait then stores its score.
-//   - watch receives. wait then reads the tip again and checks it, and stores the tool calls that commands have reported.
+//   - watch receives. wait then reads the tip again and checks it, gives new signals to commands, and stores the tool calls that commands have reported.
 //   - Another process takes over the run. The error's code is then conflict.
 func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	done := ctx.Done()
@@ -243,6 +246,7 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 		if err := r.checkTip(); err != nil {
 			return err
 		}
+		r.steer()
 		return r.commitCalls(ctx)
 	}
 	return nil

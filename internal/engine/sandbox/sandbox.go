@@ -38,6 +38,7 @@ type Place struct {
 	Internals []string // the repository's own folders and files: they are read-only, unless the Spec has InternalsName
 	Hidden    []string // folders in them that it must not see
 	Files     []string // single files that it may write
+	Shown     []string // single files that it may read
 	Home      string   // the home folder, of which it sees an empty one; "" if there is none
 }
 
@@ -203,6 +204,9 @@ func (s *Spec) arguments(ctx context.Context, at Place, env []string) (args, shu
 	}
 	for _, file := range at.Files {
 		args = append(args, "--bind", file, file)
+	}
+	for _, file := range at.Shown {
+		args = append(args, "--ro-bind", file, file)
 	}
 	return append(args, "--chdir", at.Dir), shut, absent, nil
 }

@@ -42,6 +42,9 @@ process runs the run, that process continues it; otherwise type resume, or give 
 was cancelled keeps the signal until it is resumed. If no task of the run waits for signals
 of that name, a warning says so.
 
+A signal also corrects a command while it runs: within about a second, each command of the run that is
+running gets the signal as a line of the file that SMITHERS_SIGNALS names.
+
 The signals of a run are numbered from 0 in the order of their arrival. A signal with the
 same name, correlation id, payload, time and sender as an earlier one is the same signal
 and is not received twice: to make sure that a signal arrived, send it again with the same
@@ -65,6 +68,7 @@ run's id is enough.`,
 		}, signalListFlags()...),
 		Examples: []arg.Example{
 			{"send the signal build to a run", `git smithers signal triage-1 build '{"ok":true}' --correlation main`},
+			{"correct an agent while it works", `git smithers signal triage-1 steer '"leave the tests alone"'`},
 			{"send each message of a queue once", `queue | git smithers signal triage-1 --batch --by queue`},
 			{"list the signals of the last hour", "git smithers signal --list triage-1 --after 1h"},
 			{"print the payloads of one build", "git smithers signal --list triage-1 build -c main --json | jq .payload"},

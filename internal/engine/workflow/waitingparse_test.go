@@ -155,5 +155,5 @@ func TestTheExamplesOfTheDocumentationParse(t *testing.T) {
 			files++
 		}
 	}
-	assert.Equal(t, 3, files)
+	assert.Equal(t, 4, files)
 }

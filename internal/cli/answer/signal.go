@@ -42,8 +42,8 @@ process runs the run, that process continues it; otherwise type resume, or give 
 was cancelled keeps the signal until it is resumed. If no task of the run waits for signals
 of that name, a warning says so.
 
-A signal also corrects a command while it runs: within about a second, each command of the run that is
-running gets the signal as a line of the file that SMITHERS_SIGNALS names.
+A signal also corrects a task while it works: within about a second, each running command of
+the run gets the signal as a line of the file that SMITHERS_SIGNALS names.
 
 The signals of a run are numbered from 0 in the order of their arrival. A signal with the
 same name, correlation id, payload, time and sender as an earlier one is the same signal

@@ -66,6 +66,25 @@ func (d *Desk) FailedRuns(ctx context.Context, req FailedRequest) ([]FailedRun, 
 	return failed, nil
 }
 
+// SkipNow returns why a run that FailedRuns has returned is not resumed any more, or nil: since then, somebody may have continued the run, or a fork of it may
+// have finished.
+func (d *Desk) SkipNow(ctx context.Context, run FailedRun) error {
+	head, err := d.Store.Head(ctx, run.RunID)
+	if err != nil {
+		return err
+	}
+	row := head.Row()
+	if row.Status != snapshot.RunFailed || row.Frame != run.LatestFrame {
+		return fault.New(fault.RunNotResumable, "it was continued meanwhile").
+			Hint("`%s` shows how it stands", fault.CommandLine(fault.Program, "show", run.RunID))
+	}
+	runs, err := list.Runs(ctx, d.Store)
+	if err != nil {
+		return err
+	}
+	return d.whySkipped(runs, run.RunInfo, head)
+}
+
 // failedAt returns when a run failed.
 func failedAt(run list.RunInfo) int64 {
 	if run.FinishedAtMs != nil {
@@ -108,17 +127,25 @@ func (d *Desk) whySkipped(runs []list.RunInfo, run list.RunInfo, head *timeline.
 	return err
 }
 
-// finishedFork returns a finished fork of a run, or of a fork of it, that was made at the time since or later; "" if there is none.
+// finishedFork returns a finished fork of a run, or of a fork of it, that was made at the time since or later; "" if there is none. Runs of strangers may be
+// forks of each other.
 func finishedFork(runs []list.RunInfo, run string, since int64) string {
+	forks := make(map[string][]list.RunInfo)
 	for _, fork := range runs {
-		if fork.ParentRunID == nil || *fork.ParentRunID != run || fork.CreatedAtMs < since || fork.RunID == run {
-			continue
+		if fork.ParentRunID != nil && fork.CreatedAtMs >= since {
+			forks[*fork.ParentRunID] = append(forks[*fork.ParentRunID], fork)
 		}
-		if fork.Status == string(snapshot.RunFinished) {
-			return fork.RunID
-		}
-		if deeper := finishedFork(runs, fork.RunID, since); deeper != "" {
-			return deeper
+	}
+	seen := map[string]bool{run: true}
+	for next := []string{run}; len(next) > 0; next = next[1:] {
+		for _, fork := range forks[next[0]] {
+			if seen[fork.RunID] {
+				continue
+			}
+			if fork.Status == string(snapshot.RunFinished) {
+				return fork.RunID
+			}
+			seen[fork.RunID], next = true, append(next, fork.RunID)
 		}
 	}
 	return ""

@@ -139,6 +139,9 @@ func resumeFailed(ctx context.Context, s *session.Session, desk *app.Desk, req a
 			worst = cmp.Or(worst, context.Cause(ctx))
 			break
 		}
+		if run.Skip == nil { // the question and the runs before took time
+			run.Skip = desk.SkipNow(ctx, run)
+		}
 		doc := describeFailed(s, run)
 		if run.Skip != nil {
 			if err := tellFailed(s, doc, run); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 // errSkipped means that a file is left out, and the others are copied.
@@ -18,6 +19,7 @@ var errSkipped = errors.New("skipped")
 type copier struct {
 	top            string // the path of source
 	source, target *os.Root
+	scratch        string          // a folder at the top of target, for files that are not whole yet
 	blocked        map[string]bool // see isBlocked
 }
 
@@ -31,12 +33,44 @@ func newCopier(source, target string) (*copier, error) {
 	if err != nil {
 		return nil, errors.Join(err, from.Close())
 	}
-	return &copier{source, from, to, make(map[string]bool)}, nil
+	c := &copier{source, from, to, scratchPrefix + rand.Text(), make(map[string]bool)}
+	if err := c.makeScratch(); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// The folder copier.scratch ignores all its files, so that no capture takes the copy of a secret that a killed process has left.
+const (
+	scratchPrefix = ".smithers-bring-"
+	scratchIgnore = "*\n"
+)
+
+// makeScratch makes the folder scratch, and removes those of killed processes.
+func (c *copier) makeScratch() error {
+	all, err := fs.ReadDir(c.target.FS(), ".")
+	for _, old := range all {
+		if !old.IsDir() || !strings.HasPrefix(old.Name(), scratchPrefix) {
+			continue
+		}
+		if text, err := c.target.ReadFile(path.Join(old.Name(), ".gitignore")); err == nil && string(text) == scratchIgnore {
+			_ = c.target.RemoveAll(old.Name()) // git ignores what cannot be removed
+		}
+	}
+	if err == nil {
+		err = c.target.Mkdir(c.scratch, 0o700)
+	}
+	if err == nil {
+		err = c.target.WriteFile(path.Join(c.scratch, ".gitignore"), []byte(scratchIgnore), 0o600)
+	}
+	return err
 }
 
 // close closes both folders.
 func (c *copier) close() {
-	_ = c.source.Close() // each copied file is closed already
+	_ = c.target.RemoveAll(c.scratch) // the next process removes what stays
+	_ = c.source.Close()              // each copied file is closed already
 	_ = c.target.Close()
 }
 
@@ -112,7 +146,7 @@ func (c *copier) leadsBack(name, to string) bool {
 
 // write writes the content of in as the new file name. A process that is killed meanwhile leaves no part of it at name.
 func (c *copier) write(in *os.File, name string, info fs.FileInfo) error {
-	temp := path.Join(path.Dir(name), ".smithers-"+rand.Text())
+	temp := path.Join(c.scratch, "file")
 	out, err := c.target.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -48,6 +48,13 @@ func (d *Desk) Backfill(ctx context.Context, req BackfillRequest, report func(Ba
 	if open > unaskedTimes && !req.Many && !req.DryRun {
 		return fault.New(fault.Unconfirmed, "the backfill would start %d runs", open).Hint("--dry-run lists them, --yes starts them")
 	}
+	if !req.DryRun && s.Overlap != cron.OverlapAllow {
+		release, err := cron.Of(d.Store).Alone(s.ID)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	for _, one := range all {
 		if !one.Exists && !req.DryRun {
 			if err := d.fill(ctx, s.ID, &one, req.Settings); err != nil && one.Status == "" {

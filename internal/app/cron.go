@@ -94,7 +94,7 @@ func (d *Desk) runNamed(ctx context.Context, s *cron.Schedule, run string, setti
 	if result == nil { // there may be no run
 		d.warnIf(d.withdrawUnborn(context.WithoutCancel(ctx), s, run, 0, false))
 	}
-	if code := fault.CodeOf(err); err != nil && code != fault.RunWaiting {
+	if code := fault.CodeOf(err); err != nil && code != fault.RunWaiting && code != fault.RunExists { // another process has the time
 		d.warnIf(table.Failed(context.WithoutCancel(ctx), s.ID, err.Error()))
 	}
 	return result, err

@@ -6,10 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/consent"
+	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/treeref"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
@@ -187,6 +190,25 @@ func (t *Table) Claim(ctx context.Context, id string) (due *Due, err error) {
 		return nil, nil //nolint:nilnil // it was removed meanwhile
 	}
 	return due, err
+}
+
+// Alone keeps other processes from a backfill of a schedule until release is called, or this process ends. Code: run_owned if another process is at it.
+func (t *Table) Alone(id string) (release func(), err error) {
+	folder := filepath.Join(t.ref.Store.Private(), "backfill")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	lock := flock.New(filepath.Join(folder, treeref.FileOf(id)), flock.SetPermissions(0o600))
+	mine, err := lock.TryLock()
+	if err == nil && !mine {
+		err = fault.New(fault.RunOwned, "another process backfills schedule %s, and its runs must not work side by side", id).
+			Hint("wait until it ends, and backfill again: times that have a run are left out")
+	}
+	if err != nil {
+		_ = lock.Close()
+		return nil, timeline.Explain(err)
+	}
+	return func() { _ = lock.Close() }, nil
 }
 
 // Started records the run that a schedule starts. Failed records why a time came to nothing, or why its run failed. Both do nothing if the

@@ -133,6 +133,7 @@ func (c *copier) copy(name string) (int64, error) {
 }
 
 // leadsBack reports whether a link at name to the path to would lead from the new folder into the old one: through it, one would write the other's files.
+// The way may lead through other links, for example if the user's name of the old folder is a link.
 func (c *copier) leadsBack(name, to string) bool {
 	if below := filepath.Join(path.Dir(name), to); !filepath.IsAbs(to) {
 		if filepath.IsLocal(below) {
@@ -140,8 +141,13 @@ func (c *copier) leadsBack(name, to string) bool {
 		}
 		to = filepath.Join(c.top, below)
 	}
-	rel, err := filepath.Rel(c.top, to)
-	return err == nil && filepath.IsLocal(rel)
+	end, _ := filepath.EvalSymlinks(filepath.Join(c.top, name)) // "" if it leads nowhere
+	for _, at := range []string{to, end} {
+		if rel, err := filepath.Rel(c.top, at); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
 }
 
 // write writes the content of in as the new file name. A process that is killed meanwhile leaves no part of it at name.

@@ -77,6 +77,11 @@ func TakeBack(ctx context.Context, s *timeline.Store, req TakeBackRequest) (*Tak
 	if then.Tree == now.Tree {
 		return out, nil
 	}
+	if !req.DryRun && !req.Shared {
+		if err := refuseOpsWithin(before, after, attempt, req); err != nil {
+			return nil, err
+		}
+	}
 	if !req.DryRun && !req.Shared && req.Only == nil {
 		shared, err := SharedSince(ctx, s, before.Entry.ID, after.Entry.ID)
 		if err == nil && shared != nil {
@@ -101,6 +106,31 @@ func TakeBack(ctx context.Context, s *timeline.Store, req TakeBackRequest) (*Tak
 	return out, fault.New(fault.MergeConflict, "%s is taken back with conflicts: %s in conflict", req.Name, plain.Count(len(out.Merged.Conflicts), "file")).
 		Hint("edit the files: between <<<<<<< now and ======= is what is there now, and below it what was there before").
 		Hint("`git smithers undo %s` takes this back", fault.Word(req.Run)).Detail("conflicts", out.Merged.Paths()).Detail("runId", req.Run)
+}
+
+// refuseOpsWithin returns restore_refused if the user has taken back or restored files between the two frames: the attempt's change has the reverse of these
+// changes, so taking it back would undo what the user did. An op that was undone before the second frame does not count, nor does one on the attempt itself.
+func refuseOpsWithin(before, after *timeline.LoadedEntry, attempt snapshot.Attempt, req TakeBackRequest) error {
+	ops, err := timeline.OpsAt(after.Entry)
+	if err != nil {
+		return err
+	}
+	within := make(map[int]bool)
+	for _, op := range ops {
+		switch {
+		case op.Frame == nil || !op.Files || *op.Frame <= before.Address.Frame || *op.Frame > after.Address.Frame:
+		case op.Kind == snapshot.OpRevert && op.NodeID == attempt.NodeID && op.Iteration == attempt.Iteration:
+		case op.Kind == snapshot.OpUndo && within[op.Undoes]:
+			delete(within, op.Undoes)
+		default:
+			within[op.Number] = true
+		}
+	}
+	if len(within) == 0 {
+		return nil
+	}
+	return fault.New(fault.RestoreRefused, "%s was not taken back: while it worked, files were taken back or restored, and this would undo that, too", req.Name).
+		Hint("`%s` lists what was done", fault.CommandLine(fault.Program, "ops", req.Run)).Hint("--shared takes the turn back all the same")
 }
 
 // merge returns the files of the working copy without the change. See RestoreJob.Merge.

@@ -34,6 +34,7 @@ type TakeBackResult struct {
 	After  timeline.Address      // the frame after the attempt
 	Made   []jjbridge.PathChange // what is taken back, as the changes to the files before; sorted by path, never nil
 	Merged *jjbridge.Merged      // the files after, with the conflicts
+	Open   bool                  // the attempt has not ended, so later changes than those in After are not taken back
 
 	after *snapshot.VCS
 	left  []string // New, once the files are restored
@@ -72,7 +73,7 @@ func TakeBack(ctx context.Context, s *timeline.Store, req TakeBackRequest) (*Tak
 	if err != nil {
 		return nil, err
 	}
-	out := &TakeBackResult{Asked: req, After: after.Address, Made: []jjbridge.PathChange{}, Merged: new(jjbridge.Merged), after: now}
+	out := &TakeBackResult{Asked: req, After: after.Address, Made: []jjbridge.PathChange{}, Merged: new(jjbridge.Merged), Open: attempt.State == snapshot.AttemptInProgress, after: now}
 	out.RestoreResult = RestoreResult{From: before.Address, VCS: then, Root: target.Root(), Changes: []jjbridge.PathChange{}}
 	if then.Tree == now.Tree {
 		return out, nil

@@ -97,6 +97,9 @@ func writeReverted(ctx context.Context, s *session.Session, done *files.TakeBack
 		s.Note("the agent is at work: its turn has not ended, and goes on with these files")
 	}
 	switch {
+	case len(done.Made) == 0 && done.Open:
+		s.Note("%s has not ended, and no frame has a file that it changed; nothing was changed. `%s` makes one", name,
+			fault.CommandLine(arg.Program, "session", "checkpoint", done.Asked.Run))
 	case len(done.Made) == 0:
 		s.Note("%s changed no file that can be taken back; nothing was changed", name)
 	case len(done.Changes)+len(conflicts) == 0:

@@ -106,7 +106,7 @@ func editedNode(state *snapshot.State, at, name string) (newest snapshot.Node, e
 	}
 	for i, n := range found {
 		if i > 0 && n.NodeID != newest.NodeID {
-			return n, badEdit("%s may be the result of %s or of %s", at, newest.NodeID, n.NodeID).Hint("name one of them, for example outputs[%q]", snapshot.Key(n.NodeID, n.Iteration))
+			return n, badEdit("%s may be the result of %s or of %s", at, newest.NodeID, n.NodeID).Hint("name one of them, for example %s", wordOf("outputs", snapshot.Key(n.NodeID, n.Iteration)))
 		}
 		if i == 0 || n.State == snapshot.NodeFinished && (newest.State != snapshot.NodeFinished || n.Iteration > newest.Iteration) {
 			newest = n
@@ -116,16 +116,22 @@ func editedNode(state *snapshot.State, at, name string) (newest snapshot.Node, e
 	case len(found) == 0:
 		missing := fault.New(fault.NodeNotFound, "%s: no task is called %q", at, name)
 		near, _ := plain.Nearest(name, ids)
-		if meant = cmp.Or(meant, near); strings.ContainsAny(meant, ".[]=") {
-			missing = missing.Hint("did you mean outputs[%q]?", meant)
-		} else if meant != "" {
-			missing = missing.Hint("did you mean outputs.%s?", meant)
+		if meant = cmp.Or(meant, near); meant != "" {
+			missing = missing.Hint("did you mean %s?", wordOf("outputs", meant))
 		}
 		return newest, missing
 	case newest.State != snapshot.NodeFinished:
 		return newest, badEdit("%s: task %s has no result: it is %s", at, newest.NodeID, newest.State).Hint("fork a later frame, in which the task has finished")
 	}
 	return newest, nil
+}
+
+// wordOf returns the path of name in the value at a path, as a word for shells: the name may be a stranger's.
+func wordOf(at, name string) string {
+	if quoted, err := jsontext.Encode(name); err == nil && (name == "" || strings.ContainsAny(name, ".[]=")) {
+		return fault.Word(at + "[" + string(quoted) + "]")
+	}
+	return fault.Word(at + "." + name)
 }
 
 // edit makes an edit. path is the path of e.
@@ -151,9 +157,9 @@ func (o *editedOutput) edit(e Edit, path jsontext.Path) error {
 		near, ok := plain.Nearest(name, wrong.Names)
 		switch {
 		case ok && !wrong.Appends:
-			return bad.Hint("did you mean %s.%s?", at, near)
+			return bad.Hint("did you mean %s?", wordOf(at, near))
 		case ok && len(name) > 3: // rather a mistyped name than a new one
-			return bad.Hint("did you mean %s.%s?", at, near).Hint("to add the member %s, set %s as a whole", name, at)
+			return bad.Hint("did you mean %s?", wordOf(at, near)).Hint("to add the member %s, set %s as a whole", name, at)
 		case !wrong.Appends && len(wrong.Names) > 0:
 			return bad.Hint("its members are %s", plain.Cut(strings.Join(wrong.Names, ", "), 200))
 		case !wrong.Appends:

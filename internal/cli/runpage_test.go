@@ -334,6 +334,20 @@ func TestFinishedIterationsFold(t *testing.T) {
 	assert.Contains(t, page, "✓ t00 … t11           finished   12 steps, < 1 ms\n")
 }
 
+// A step that the fork has reset runs again: it has a line, and is none of the steps from before the fork.
+func TestThePageOfAForkShowsTheStepsThatItHasReset(t *testing.T) {
+	t.Parallel()
+	d := newPageDesk(t)
+	changes := append(d.step(0, "plan::0", "finished", 0, 1000, nil), d.step(0, "build::0", "finished", 1000, 2000, object{"needs": []string{"plan"}})...)
+	d.at(3000)
+	d.capture("parent", object{"status": "finished"}, changes...)
+	d.do("", "fork", "parent", "--node", "build", "--run-id", "child")
+	page := d.page(80, "child", "NO_COLOR=1")
+	assert.Contains(t, page, "  1 step from before the fork: parent:0\n")
+	assert.Regexp(t, `(?m)^○ build +pending`, page)
+	assert.NotContains(t, page, "plan ")
+}
+
 // hostile is text that tries to control a terminal, to hide, or to be much.
 var hostile = []string{
 	"\x1b]0;title\x07\x1b[2J\x1b[1;1Hgone", "\x1b[31mred\x1b[0m", "a\rb\bc\x00d", "\u202egnp.exe", "zero\u200bwidth\u2066x", "\u2028line\u2029",

@@ -103,10 +103,15 @@ func (r *row) title() string {
 	return text
 }
 
+// inherits reports whether the run has a step from its parent as it is. A step that the fork has reset runs again.
+func (v *page) inherits(step *summary.Step) bool {
+	return v.Origin != nil && step.Inherited && step.State != snapshot.NodePending
+}
+
 // inheritedSteps returns the number of steps that the run has from its parent as they are.
 func (v *page) inheritedSteps() (n int) {
 	for i := range v.Steps {
-		if v.Steps[i].Inherited && v.Origin != nil {
+		if v.inherits(&v.Steps[i]) {
 			n++
 		}
 	}
@@ -124,7 +129,7 @@ func (v *page) rows(c *canvas) []row {
 	}
 	for i := range v.Steps {
 		step := &v.Steps[i]
-		if step.Inherited && v.Origin != nil {
+		if v.inherits(step) {
 			continue
 		}
 		if step.Loop == nil {
@@ -183,7 +188,7 @@ func finishedInARow(steps []*summary.Step) int {
 func (v *page) loopRows(c *canvas, id string) []row {
 	var steps []*summary.Step
 	for i := range v.Steps {
-		if s := &v.Steps[i]; s.Loop != nil && *s.Loop == id && (!s.Inherited || v.Origin == nil) {
+		if s := &v.Steps[i]; s.Loop != nil && *s.Loop == id && !v.inherits(s) {
 			steps = append(steps, s)
 		}
 	}

@@ -25,8 +25,9 @@ A time has a run if one of the schedule began from then to before the next time,
 was pruned. The run of a time is called <name>-<time in UTC>, so that no time runs twice. Unless the
 schedule allows overlaps, backfill stops while the run before has not ended.
 
-Prints the time in the schedule's zone, the run, and its status: there, or with --dry-run missing.
-More than 100 runs need --yes.`,
+Prints each time in the schedule's zone, with its run and a status: "there" if the time had a run
+before, with --dry-run "missing" if it had none, and otherwise how the run ended. More than 100 runs
+need --yes.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "from", Usage: "the first `TIME`: a date, a time, or how long ago"},
@@ -53,8 +54,29 @@ More than 100 runs need --yes.`,
 		if err != nil {
 			return err
 		}
+		if req.To.Before(req.From) {
+			return cmd.Misused("--from is later than --to (default: now)")
+		}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
-			return requests.Open(s, store).Backfill(ctx, req, func(one app.BackfillTime) error { return printBackfill(s, one) })
+			times, open := 0, 0
+			err := requests.Open(s, store).Backfill(ctx, req, func(one app.BackfillTime) error {
+				if times++; !one.Exists {
+					open++
+				}
+				return printBackfill(s, one)
+			})
+			if err != nil {
+				return err
+			}
+			switch {
+			case times == 0:
+				s.Note("schedule %s has no time there that is over", plain.Text(req.Schedule))
+			case req.DryRun:
+				s.Note("%d of %s had no run; nothing was run", open, plain.Count(times, "time"))
+			case open == 0:
+				s.Note("each of %s had a run; nothing was run", plain.Count(times, "time"))
+			}
+			return nil
 		})
 	}
 	return cmd

@@ -49,8 +49,15 @@ func (c *checker) condition(line int, what, text string, inLoop bool, readable m
 	compiled, err := compileCondition(text, inLoop)
 	if err != nil {
 		hint := ""
-		if strings.Contains(err.Error(), "unknown name iteration") {
+		switch said := err.Error(); {
+		case strings.Contains(said, "unknown name iteration"):
 			hint = "use iteration only in a loop"
+		case strings.Contains(text, "${{"):
+			hint = "write the condition alone, without ${{ and }}"
+		case strings.Contains(said, "unknown name failure"):
+			hint = "write failed()"
+		case strings.Contains(said, "unknown name success"):
+			hint = "leave it out: a task runs only if no task has failed"
 		}
 		c.failLine(line, hint, "%s: %s", what, err)
 		return nil

@@ -86,7 +86,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"empty name":      {"name: ''\n", "wf.yaml:1: name is empty", ""},
 		"no tasks":        {"name: w\n", "wf.yaml:1: the workflow has no tasks", "add a task under tasks:, such as - {id: greet, run: echo hello}"},
 		"tasks: []":       {"name: w\ntasks: []\n", "wf.yaml:2: the workflow has no tasks", "add a task under tasks:, such as - {id: greet, run: echo hello}"},
-		"tasks no list":   {"name: w\ntasks: {a: 1}\n", "wf.yaml:2: tasks must be a list, not a mapping", ""},
+		"tasks no list":   {"name: w\ntasks: {a: 1}\n", "wf.yaml:2: tasks must be a list, not a mapping", "begin each task with - and its id, such as - {id: build, run: make}"},
 
 		"unknown key of a task": {task("id: x, run: y, need: [a]"), `wf.yaml:4: a task has no key "need"`, `did you mean "needs"?`},
 		"no id":                 {task("run: y"), "wf.yaml:4: a task has no id", ""},

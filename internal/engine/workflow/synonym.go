@@ -30,7 +30,11 @@ var synonyms = []struct{ key, words, hint string }{
 	{"tasks", "jobs steps stages", `write "tasks", a list of tasks with an id each`},
 	{"max", "max-iterations maxiterations times count", ""},
 	{"until", "while", `write "until", which ends the loop when it holds`},
-	{"", "on schedule cron", "`git smithers cron add` starts runs at set times"},
+	{"run", "steps", `a task has one command: write "run", or a task for each step`},
+	{"", "on schedule cron", "leave it out: `git smithers run` starts a run, and `git smithers cron add` starts runs at set times"},
+	{"", "runs-on container image services permissions", "leave it out: commands run on this machine, with your rights"},
+	{"", "secrets", "leave it out: commands have the variables of your environment"},
+	{"", "concurrency parallelism max-parallel", "leave it out: `git smithers run --max-parallel N` limits how many tasks run side by side"},
 	{"", "loops ralph parallel sequence", "a loop is an entry of tasks: - {loop: review, until: …, max: 5, tasks: […]}. Tasks without needs run side by side"},
 }
 

@@ -203,7 +203,14 @@ func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		r.fail(n, "", "%s must be a list, not %s", what, kindName(n))
+		hint := ""
+		switch {
+		case n.Kind == yaml.ScalarNode && n.Tag == "!!str":
+			hint = "write [" + n.Value + "]"
+		case n.Kind == yaml.MappingNode && what == "tasks":
+			hint = "begin each task with - and its id, such as - {id: build, run: make}"
+		}
+		r.fail(n, hint, "%s must be a list, not %s", what, kindName(n))
 		return nil
 	}
 	return n.Content

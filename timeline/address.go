@@ -178,7 +178,7 @@ func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, s
 // frame come before the reading as a run, so that an address keeps its meaning if a new run has the address as its id.
 func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Address, objstore.ID, error) {
 	if address == "" {
-		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
+		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty").Hint("`git smithers runs` lists the runs")
 	}
 	split, splitErr := splitAddress(address)
 	readings := append(slices.Clone(split), reading{Address: Address{address, snapshot.NoFrame}})

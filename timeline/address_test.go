@@ -131,7 +131,7 @@ func TestABadAddressSaysWhatIsWrong(t *testing.T) {
 		{"an engine's number that is none", "triage-1:smithers/abc", fault.InvalidAddress, `"triage-1:smithers/abc" is not an address: "abc" is not the number of a frame`, form},
 		{"an engine without a number", "triage-1:smithers/", fault.InvalidAddress, `"triage-1:smithers/" is not an address: "" is not the number of a frame`, form},
 		{"no engine", "triage-1:/7", fault.InvalidAddress, `"triage-1:/7" is not an address: the engine before the slash is missing`, form},
-		{"nothing", "", fault.InvalidRunID, "the run id is empty", ""},
+		{"nothing", "", fault.InvalidRunID, "the run id is empty", "`git smithers runs` lists the runs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -75,7 +75,7 @@ func (f runFinder) ways(purpose Purpose) []way {
 // run, find returns invalid_address if run is the address of a frame, and otherwise run_not_found with hints.
 func (f runFinder) find(ctx context.Context, run string, purpose Purpose) (id string, tip objstore.ID, err error) {
 	if run == "" {
-		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
+		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty").Hint("`git smithers runs` lists the runs")
 	}
 	if id, tip, err = f.lookUp(ctx, run, purpose); fault.CodeOf(err) == fault.RunNotFound {
 		err = cmp.Or(f.refuseFrame(ctx, run), f.unknown(ctx, run, purpose))

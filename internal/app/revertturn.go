@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // RevertTurn takes back what a turn of a session changed, and keeps what was changed since: see files.TakeBack. text names the turn, and req has
@@ -29,5 +30,10 @@ func (d *Desk) RevertTurn(ctx context.Context, text string, own bool, req files.
 	over := d.Teller.While(RestoringFiles)
 	defer over()
 	req.Confirm = confirming(req.Confirm, over)
-	return files.TakeBack(ctx, d.Store, req)
+	result, err := files.TakeBack(ctx, d.Store, req)
+	if fault.CodeOf(err) == fault.AttemptNotFound {
+		err = fault.New(fault.AttemptNotFound, "run %q has no turn %d", run, turn).
+			Hint("`git smithers timeline %s` lists the turns", fault.Word(run)).Detail("runId", run).Detail("turn", turn)
+	}
+	return result, err
 }

@@ -113,7 +113,11 @@ func TurnToChange(ctx context.Context, s *timeline.Store, text string) (run stri
 	if i := strings.LastIndex(text, "turn:"); i > 0 && strings.ContainsAny(text[i-1:i], ":@") {
 		name, number = text[:i-1], text[i+len("turn:"):]
 	}
-	if run, err = SessionToChange(ctx, s, name); err != nil {
+	switch run, err = SessionToChange(ctx, s, name); {
+	case number == "" && fault.CodeOf(err) == fault.InvalidAddress, name == "":
+		return "", 0, fault.New(fault.InvalidAddress, "%q names no turn of a session", text).
+			Hint("name a session and a turn, as in @:turn:3; `git smithers timeline @session` lists the turns of the newest session")
+	case err != nil:
 		return "", 0, err
 	}
 	if turn, err = strconv.Atoi(number); err != nil {

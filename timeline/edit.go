@@ -121,7 +121,11 @@ func editedNode(state *snapshot.State, at, name string) (newest snapshot.Node, e
 		}
 		return newest, missing
 	case newest.State != snapshot.NodeFinished:
-		return newest, badEdit("%s: task %s has no result: it is %s", at, newest.NodeID, newest.State).Hint("fork a later frame, in which the task has finished")
+		none := badEdit("%s: task %s has no result: it is %s", at, newest.NodeID, newest.State)
+		if newest.State == snapshot.NodeSkipped {
+			return newest, none.Hint("edit the result that its condition reads, and the task runs")
+		}
+		return newest, none.Hint("fork a later frame, in which the task has finished")
 	}
 	return newest, nil
 }
@@ -143,11 +147,11 @@ func (o *editedOutput) edit(e Edit, path jsontext.Path) error {
 	steps := strings.Join(list, " ")
 	switch {
 	case slices.Contains(o.steps, steps):
-		return badEdit("%s is given twice", e.Path)
+		return badEdit("%s is given twice", e.Path).Hint("give one --set or --unset for each path")
 	case e.Value != nil && !jsontext.Valid(e.Value):
 		return badEdit("%s: the value is not JSON", e.Path)
 	case e.Value == nil && len(in) == 0:
-		return badEdit("%s cannot be removed: a finished task keeps a result", e.Path)
+		return badEdit("%s cannot be removed: a finished task keeps a result", e.Path).Hint("--node %s resets the task, so that it runs again", fault.Word(o.node.NodeID))
 	}
 	o.paths, o.steps = append(o.paths, e.Path), append(o.steps, steps)
 	edit, wrong := in.Edit(o.stored, e.Value)

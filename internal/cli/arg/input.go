@@ -131,7 +131,7 @@ func ReadEdits(s *session.Session, c *urfave.Context) ([]timeline.Edit, error) {
 		if err != nil { // Fork refuses the path
 			path, rest = text, "=null"
 		}
-		data, _, err := valueBytes(c.Context, s, Value{Name: "--set", Text: rest[1:]})
+		data, _, err := valueBytes(c.Context, s, Value{Name: "--set", Text: rest[1:], Example: "--set " + fault.Word(path+"=@FILE")})
 		if err != nil {
 			return nil, err
 		}

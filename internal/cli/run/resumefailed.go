@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -67,7 +68,14 @@ func runFailed(ctx context.Context, s *session.Session, store *timeline.Store, r
 		return err
 	}
 	if len(runs) == 0 {
-		s.Note("no run has failed")
+		none := "no run"
+		if req.Workflow != "" {
+			none += " of " + plain.Text(req.Workflow)
+		}
+		if none += " has failed"; req.SinceMs != 0 {
+			none += " since then"
+		}
+		s.Note("%s", none)
 		return nil
 	}
 	left := len(runs)
@@ -110,7 +118,10 @@ func tellFailed(s *session.Session, doc failedDocument, run app.FailedRun) error
 	case doc.Skipped != nil:
 		s.Note("skipped run %s: %s", plain.Text(run.RunID), plain.Text(doc.Skipped.Message))
 		hint := "`" + fault.CommandLine(arg.Program, "resume", run.RunID) + "` takes it up"
-		if doc.Skipped.Code == fault.RunNotResumable && len(doc.Skipped.Hints) > 0 {
+		switch {
+		case doc.Skipped.Code == fault.WorkflowChanged:
+			hint = strings.Replace(hint, "takes it up", "shows the difference, and asks", 1)
+		case doc.Skipped.Code == fault.RunNotResumable && len(doc.Skipped.Hints) > 0:
 			hint = doc.Skipped.Hints[0]
 		}
 		s.Note("  %s", hint)
@@ -160,6 +171,10 @@ func resumeFailed(ctx context.Context, s *session.Session, desk *app.Desk, req a
 		if err := tellResumed(s, doc, done, end); err != nil {
 			return err
 		}
+	}
+	if resumed == 0 {
+		s.Note("nothing was resumed")
+		return worst
 	}
 	s.Note("%d of %s finished", finished, plain.Count(resumed, "resumed run"))
 	return worst

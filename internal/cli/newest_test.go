@@ -103,6 +103,10 @@ func TestWithoutARunAPersonGetsTheNewestOne(t *testing.T) {
 	assert.Contains(t, c.out.String(), "triage-10")
 	assert.Contains(t, c.err.String(), "@ is run triage-10 of flow, last changed just now\n")
 
+	// A dry run changes nothing, and asks nothing.
+	c = d.invoke(t, func(s *cli.Streams) { s.In = strings.NewReader("n\n"); atTerminal()(s) }, "resume", "--dry-run")
+	assert.NotContains(t, c.err.String(), "Go on with")
+
 	// A command that changes the run asks first, and a script is never asked.
 	before := d.repo.Git("for-each-ref")
 	for _, answer := range []string{"n\n", ""} {

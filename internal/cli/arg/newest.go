@@ -120,14 +120,14 @@ func (in *Invocation) resolveNewest(ctx context.Context, s *session.Session, sai
 const sameTime = time.Hour
 
 // confirmNewest asks the person at the terminal whether the command may change the run, if the person has named no run, or if @ could just as well
-// mean the newest run of the other kind: that one has an entry of the last hour. Code: unconfirmed if the answer is no. With --yes, and where nobody
-// can be asked, it asks nothing.
+// mean the newest run of the other kind: that one has an entry of the last hour. Code: unconfirmed if the answer is no. With --yes or --dry-run, and where
+// nobody can be asked, it asks nothing.
 func (in *Invocation) confirmNewest(s *session.Session, run *app.NewestRun, unnamed bool) error {
 	other := run.Other
 	if other != nil && s.Now().Sub(time.UnixMilli(other.AtMs)) >= sameTime {
 		other = nil
 	}
-	if !in.Command.Changes || other == nil && !unnamed || !s.CanAsk() || in.has("yes") {
+	if !in.Command.Changes || other == nil && !unnamed || !s.CanAsk() || in.has("yes") || in.has("dry-run") {
 		return nil
 	}
 	if other != nil {

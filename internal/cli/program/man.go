@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -19,6 +20,7 @@ func manCommand(tree func() *arg.Command) *arg.Command {
 	return &arg.Command{
 		Name:    "man",
 		Summary: "print the man page in roff",
+		Usage:   []string{"[--install]"},
 		Hidden:  true,
 		About: `git shows the man page for "git smithers --help". With --install, writes the page into
 ../share/man/man1 beside the folder of the program, where man looks for the pages of programs on
@@ -52,6 +54,9 @@ func installMan(s *session.Session, root *arg.Command) error {
 	if err != nil {
 		return fault.New(fault.WriteFailed, "the man page was not written: %w", err).
 			Hint("`%s help` prints the same text", arg.Program).Hint("`%s man >FILE` writes it where you may", arg.Program)
+	}
+	if s.JSON {
+		return s.WriteJSON(term.Document("man-page", term.Member("path", path)))
 	}
 	return s.Printf("%s\n", path)
 }

@@ -15,8 +15,8 @@ var otherWords = map[string][]string{
 	"install": {"session enable"}, "kill": {"cancel"}, "lint": {"check"}, "list": {"runs"}, "log": {"timeline", "logs"}, "ls": {"runs", "list"},
 	"merge": {"land"}, "ps": {"status", "runs"}, "pull": {"fetch"}, "reject": {"deny"}, "remove": {"prune"}, "rerun": {"replay"}, "retry": {"resume", "replay"},
 	"rewind": {"travel", "restore"}, "rm": {"prune", "remove"}, "rollback": {"travel", "restore"}, "save": {"session checkpoint"}, "send": {"signal"},
-	"sessions": {"runs --sessions"}, "setup": {"session enable"}, "start": {"run"}, "stats": {"metrics"}, "steps": {"timeline"}, "stop": {"cancel"}, "tail": {"logs"}, "top": {"tui"},
-	"ui": {"tui"}, "update": {"fetch"}, "validate": {"check"}, "view": {"tui"}, "whatif": {"session what-if"},
+	"sessions": {"runs --sessions"}, "setup": {"session enable"}, "start": {"run"}, "stats": {"metrics"}, "steps": {"timeline"}, "stop": {"cancel"}, "tail": {"logs"}, "timetravel": {"travel"}, "top": {"tui"},
+	"ui": {"tui"}, "up": {"run", "resume"}, "update": {"fetch"}, "validate": {"check"}, "view": {"tui"}, "whatif": {"session what-if"},
 }
 
 // meant returns the command lines after the name of the program that a person may mean by a word that is not a command of the group c: those of

@@ -82,13 +82,18 @@ func Newest(ctx context.Context, s *timeline.Store, name string) (*NewestRun, er
 	return found[0], nil
 }
 
+// IsLanding reports whether a run with this id and this workflow is the record of a landing.
+func IsLanding(id, workflow string) bool {
+	return strings.HasPrefix(id, land.Prefix) && workflow == land.Workflow
+}
+
 // newestAt describes a run at its head. It takes what the functions return that find a head, and returns nil if Newest never means the run.
 func newestAt(head *timeline.Head, err error) *NewestRun {
 	if err != nil {
 		return nil
 	}
 	row := head.Row()
-	if row.Caller != nil || strings.HasPrefix(row.ID, land.Prefix) && row.Workflow == land.Workflow {
+	if row.Caller != nil || IsLanding(row.ID, row.Workflow) {
 		return nil
 	}
 	return &NewestRun{ID: row.ID, Workflow: row.Workflow, Session: agent.IsSession(head.Entry()), AtMs: head.Entry().AtMs}

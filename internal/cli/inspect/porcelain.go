@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -18,7 +19,10 @@ const porcelainLimit = 250 * time.Millisecond
 // maxPromptID is the maximum length of a run's id in a prompt, in bytes.
 const maxPromptID = 100
 
-// printPorcelain prints the newest run's id, its status and its newest frame on a line, with tabs between them. It prints nothing and returns nil if there is no
+// promptRuns is how many of the newest runs are looked at for one that is not a landing.
+const promptRuns = 10
+
+// printPorcelain prints the newest run's id, its status and its newest frame on a line, with tabs between them. Landings do not count. It prints nothing and returns nil if there is no
 // repository or run, or if they cannot be read within the limit: a prompt has no place for errors, and status tells them.
 func printPorcelain(ctx context.Context, s *session.Session, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -28,12 +32,16 @@ func printPorcelain(ctx context.Context, s *session.Session, limit time.Duration
 		return nil
 	}
 	defer func() { _ = store.Close() }() //nolint:contextcheck // closing must finish
-	overview, err := list.ReadOverview(ctx, store, 1)
-	if err != nil || len(overview.Runs) == 0 {
+	overview, err := list.ReadOverview(ctx, store, promptRuns)
+	if err != nil {
 		return nil
 	}
-	run := overview.Runs[0]
-	return s.Printf("%s\t%s\t%d\n", plain.Cut(strings.Map(promptSafe, run.RunID), maxPromptID), run.Status, run.LatestFrame)
+	for _, run := range overview.Runs {
+		if !app.IsLanding(run.RunID, run.WorkflowName) {
+			return s.Printf("%s\t%s\t%d\n", plain.Cut(strings.Map(promptSafe, run.RunID), maxPromptID), run.Status, run.LatestFrame)
+		}
+	}
+	return nil
 }
 
 // promptSafe returns r, or _ in place of a character that shells treat in a way of their own: an id may come from a stranger, and people put it into

@@ -3,6 +3,8 @@ package files
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -30,11 +32,12 @@ type TakeBackRequest struct {
 // capture left them out, or Only did.
 type TakeBackResult struct {
 	RestoreResult
-	Asked  TakeBackRequest
-	After  timeline.Address      // the frame after the attempt
-	Made   []jjbridge.PathChange // what is taken back, as the changes to the files before; sorted by path, never nil
-	Merged *jjbridge.Merged      // the files after, with the conflicts
-	Open   bool                  // the attempt has not ended, so later changes than those in After are not taken back
+	Asked   TakeBackRequest
+	After   timeline.Address      // the frame after the attempt
+	Made    []jjbridge.PathChange // what is taken back, as the changes to the files before; sorted by path, never nil
+	Merged  *jjbridge.Merged      // the files after, with the conflicts
+	Open    bool                  // the attempt has not ended, so later changes than those in After are not taken back
+	Ignored []string              // paths that the attempt made and that stay, because git ignores them
 
 	after *snapshot.VCS
 	left  []string // New, once the files are restored
@@ -101,6 +104,7 @@ func TakeBack(ctx context.Context, s *timeline.Store, req TakeBackRequest) (*Tak
 	if _, err := r.do(ctx, target, &out.RestoreResult, req.DryRun); err != nil {
 		return nil, err
 	}
+	out.Ignored = out.staying(target.Root())
 	if out.New = out.left; req.DryRun || len(out.Merged.Conflicts) == 0 {
 		return out, nil
 	}
@@ -162,6 +166,19 @@ func (t *TakeBackResult) merge(ctx context.Context, target *WorkingCopy, have *j
 	edits, err := w.Expect(ctx, have, have.VCS.Tree, want.Tree) // the objects of the merge are in no repository
 	have.Expect(edits)
 	return &want, err
+}
+
+// staying returns the paths that taking back would remove and that are still in the working copy at root, without a conflict: a restore removes no file that
+// git ignores.
+func (t *TakeBackResult) staying(root string) (paths []string) {
+	conflicts := t.Merged.Paths()
+	for _, made := range t.Made {
+		planned := slices.ContainsFunc(t.Changes, func(c jjbridge.PathChange) bool { return c.Path == made.Path })
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(made.Path))); made.Op == jjbridge.OpRemove && !planned && err == nil && !slices.Contains(conflicts, made.Path) {
+			paths = append(paths, made.Path)
+		}
+	}
+	return paths
 }
 
 // OnlyPaths returns the record after without the changes since before to the paths for which own returns false, as if the capture had left them

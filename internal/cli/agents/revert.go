@@ -93,6 +93,9 @@ func writeReverted(ctx context.Context, s *session.Session, done *files.TakeBack
 	if len(done.New) > 0 {
 		s.Note("not taken back, because a capture or --own left them out: %s", display.List(done.New))
 	}
+	if len(done.Ignored) > 0 {
+		s.Note("not taken back, because git ignores them: %s", display.List(done.Ignored))
+	}
 	if len(done.Running) > 0 {
 		s.Note("the agent is at work: its turn has not ended, and goes on with these files")
 	}

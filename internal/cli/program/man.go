@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -23,8 +24,8 @@ func manCommand(tree func() *arg.Command) *arg.Command {
 		Usage:   []string{"[--install]"},
 		Hidden:  true,
 		About: `git shows the man page for "git smithers --help". With --install, writes the page into
-../share/man/man1 beside the folder of the program, where man looks for the pages of programs on
-PATH, and prints its path.`,
+../share/man/man1 beside the folder of the program on PATH, where man looks for the pages of
+programs, and prints its path.`,
 		Flags:    []urfave.Flag{&urfave.BoolFlag{Name: "install", Usage: "put the man page where man finds it"}},
 		Examples: []arg.Example{{"make git smithers --help work after go install", "git smithers man --install"}},
 		Run: func(_ context.Context, s *session.Session, c *urfave.Context) error {
@@ -38,7 +39,10 @@ PATH, and prints its path.`,
 
 // installMan writes the man page beside the program and prints the path. Code: write_failed.
 func installMan(s *session.Session, root *arg.Command) error {
-	self, err := os.Executable()
+	self, err := gitexec.Find(s.Env, "git-smithers") // as git and man find it, which may be a link to the program
+	if err != nil {
+		self, err = os.Executable()
+	}
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ type NewestRun struct {
 
 // Newest returns the run that the name means: of those that were started, continued, forked, captured or imported in the working copy, the last
 // one; of the sessions, that whose hooks ran last. For NewestName, it is the one of these two with the newer entry. If the working copy has no such
-// run, the run is the one of the repository with the newest entry. Landings, runs that others have called and courses that have not begun are
+// run, the run is the one of the repository with the newest entry. Landings, runs that others have called, forks that were undone and courses that have not begun are
 // never meant. Code: run_not_found.
 func Newest(ctx context.Context, s *timeline.Store, name string) (*NewestRun, error) {
 	var found []*NewestRun
@@ -93,7 +93,7 @@ func newestAt(head *timeline.Head, err error) *NewestRun {
 		return nil
 	}
 	row := head.Row()
-	if row.Caller != nil || IsLanding(row.ID, row.Workflow) {
+	if row.Caller != nil || row.Parent != nil && row.Parent.Undone || IsLanding(row.ID, row.Workflow) {
 		return nil
 	}
 	return &NewestRun{ID: row.ID, Workflow: row.Workflow, Session: agent.IsSession(head.Entry()), AtMs: head.Entry().AtMs}

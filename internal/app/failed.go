@@ -27,7 +27,7 @@ type FailedRun struct {
 	Skip error // why the run is not resumed with the others; nil if it is
 }
 
-// FailedRuns returns the runs that failed and that git smithers runs, the one that failed first first. A run that another run called is left out:
+// FailedRuns returns the runs that failed and that git smithers runs, in the order in which they failed. A run that another run called is left out:
 // its caller's resume continues it. A run is skipped if people must decide first, because its commands are new to this clone, its workflow has
 // changed, or somebody denied an approval; if another process executes it; and if a fork that was made after the failure has finished, because
 // then what failed was done.

@@ -334,7 +334,7 @@ func TestFinishedIterationsFold(t *testing.T) {
 	assert.Contains(t, page, "✓ t00 … t11           finished   12 steps, < 1 ms\n")
 }
 
-// A step that the fork has reset runs again: it has a line, and is none of the steps from before the fork.
+// A step that the fork has reset runs again: it has a line, and does not count as a step from before the fork.
 func TestThePageOfAForkShowsTheStepsThatItHasReset(t *testing.T) {
 	t.Parallel()
 	d := newPageDesk(t)

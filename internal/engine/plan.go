@@ -222,7 +222,7 @@ func (p *planner) planRound(ctx context.Context) error {
 	return nil
 }
 
-// move plans what decide says of a task.
+// move plans the move that decide has chosen for a task.
 func (p *planner) move(ctx context.Context, move move, t *workflow.Task, key workflow.NodeKey) error {
 	switch move {
 	case moveFails:

@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// plannedFiles are the files of the working copy that the tasks of a plan share, as they are now. It is a WorkingCopy of which nothing changes.
+// plannedFiles are the files of the working copy that the tasks of a plan share, as they are now. As a WorkingCopy, it never changes.
 type plannedFiles struct {
 	WorkingCopy
 

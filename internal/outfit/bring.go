@@ -24,7 +24,7 @@ const (
 	maxPatterns = 1 << 20 // bytes of IncludeFile
 )
 
-// Brought says which ignored files Bring has brought. As JSON, it is members of another document.
+// Brought lists the ignored files that Bring has copied. As JSON, it is members of another document.
 type Brought struct {
 	Files   int      `json:"broughtFiles,omitempty"`
 	Bytes   int64    `json:"broughtBytes,omitempty"`

@@ -83,7 +83,7 @@ func (c *Command) takesNewest(name string) bool {
 	return false
 }
 
-// resolveNewest replaces the words that name newest runs by the ids of these runs, or by addresses of their frames. It says which run that is, if
+// resolveNewest replaces the words that name newest runs by the ids of these runs, or by addresses of their frames. It names each run on standard error, if
 // the command writes history, or if said is true. If the command changes runs, and @ can mean two, it asks: see confirmNewest.
 func (in *Invocation) resolveNewest(ctx context.Context, s *session.Session, said bool) error {
 	words := in.newestWords()

@@ -77,15 +77,17 @@ func addPlanned(t *term.Table, in string, task engine.PlannedTask, last string) 
 // CountPlanned returns how many tasks a plan has for each action, and what those that run took last time.
 func CountPlanned(plan *app.Plan) string {
 	var parts []string
+	tasks := 0
 	for _, do := range engine.Actions() {
 		if n := plan.Counts[do]; n > 0 {
+			tasks += n
 			parts = append(parts, fmt.Sprintf("%d %s", n, do.Words()))
 		}
 	}
 	if last := tellCost(plan.Last); last != "" {
 		parts = append(parts, "last time "+last)
 	}
-	return strings.Join(parts, ", ")
+	return plain.Count(tasks, "task") + ": " + strings.Join(parts, ", ")
 }
 
 // tellCost returns what attempts took, for people; "" for nil.

@@ -62,7 +62,7 @@ ends its tasks when it notices, and writes nothing more.
 --dry-run says task by task what resume would do and why, with what each task took last time,
 and writes nothing.
 
---failed continues every run that failed, the one that failed first first, one after the
+--failed continues every run that failed, in the order in which they failed, one after the
 other. At a terminal it shows what will run and asks, if there are several; --yes does not
 ask. A run is skipped and named if people must decide first (commands new to this clone, a
 changed workflow, a denied approval), if another process executes it, and if a fork that was

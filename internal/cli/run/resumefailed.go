@@ -19,7 +19,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// failedDocument is a line of resume --failed --json: a run that failed, and what became of it.
+// failedDocument is a line of resume --failed --json: a run that failed, and how its resume ended.
 type failedDocument struct {
 	Kind       string                 `json:"kind"` // "failedRun"
 	RunID      string                 `json:"runId"`

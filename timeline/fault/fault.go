@@ -75,6 +75,7 @@ const (
 	InvalidState      Code = "invalid_state"
 	InvalidWorkflow   Code = "invalid_workflow"
 	InvalidSchedule   Code = "invalid_schedule"
+	InvalidExpression Code = "invalid_expression"
 	WorkflowChanged   Code = "workflow_changed"
 	SchemaConflict    Code = "schema_conflict"
 	LimitExceeded     Code = "limit_exceeded"
@@ -136,7 +137,7 @@ var exits = map[Code]int{
 	EngineMissing: ExitFailed, ProgramMissing: ExitFailed, EngineFailed: ExitFailed, ForeignRun: ExitUsage,
 	RequestNotFound: ExitNotFound, NothingToUndo: ExitNotFound, InvalidQuery: ExitUsage,
 	Usage: ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
-	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, InvalidSchedule: ExitUsage, WorkflowChanged: ExitUsage,
+	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, InvalidSchedule: ExitUsage, InvalidExpression: ExitUsage, WorkflowChanged: ExitUsage,
 	SchemaConflict: ExitUsage, LimitExceeded: ExitUsage, RunExists: ExitUsage, RunNotResumable: ExitUsage,
 	NoRepository: ExitNotFound, WorkflowNotFound: ExitNotFound, RunNotFound: ExitNotFound,
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,

@@ -133,13 +133,7 @@ func (c *Condition) Eval(input map[string]any, outputs map[OutputRef]any, inLoop
 	if err != nil {
 		return false, err
 	}
-	switch v := value.(type) {
-	case nil:
-		return false, nil
-	case bool:
-		return v, nil
-	}
-	return false, fmt.Errorf("the result is %s, neither true nor false", describe(value))
+	return truth(value)
 }
 
 // describe returns the result of an expression in words for a message: "a mapping", "a list", or the quoted value, cut

@@ -303,14 +303,16 @@ func TestADatabaseThatIsLockedForLongIsWrittenToInTheEnd(t *testing.T) {
 	path := fixture(t)
 	engine := open(t, path)
 	execute(t, engine, "BEGIN IMMEDIATE", "UPDATE _smithers_runs SET error_json = 'x'")
-	written, retries := make(chan error, 1), int64(0)
+	began, written, retries := make(chan struct{}), make(chan error, 1), int64(0)
 	go func() {
+		close(began)
 		written <- source.Write(context.Background(), path, func(tx *source.WriteTx) error {
 			retries = tx.Retries
 			return tx.Insert("_smithers_runs", run("r"))
 		})
 	}()
-	time.Sleep(1500 * time.Millisecond) // longer than SQLite waits by itself
+	<-began
+	time.Sleep(2 * time.Second) // longer than SQLite waits by itself
 	execute(t, engine, "COMMIT")
 	require.NoError(t, <-written)
 	assert.Positive(t, retries)

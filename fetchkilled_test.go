@@ -39,9 +39,7 @@ tasks:
 func newParted(t *testing.T) *parted {
 	t.Helper()
 	p := &parted{Repo: repotest.New(t, repotest.Commit), t: t, program: filepath.Join(t.TempDir(), "git-smithers")}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(self, p.program))
+	linkSmithers(t, p.program)
 	p.Env = append(p.Env, "GIT_SMITHERS_FSYNC=0", "GIT_SMITHERS_WORKTREE=off", "SCRIPT_NOW=2026-01-02T03:04:05Z", "GORACE=atexit_sleep_ms=0")
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "flow.yaml"), []byte(partedFlow), 0o666))
 	p.call(p.Dir, 3, "run", "flow.yaml", "--run-id", "both")

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,46 +21,14 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/scripttest"
 	"github.com/git-smithers/git-smithers/internal/upkeep/verify"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// The environment that has a git-smithers of these tests kill itself, and count.
-const (
-	killVariable  = "KILLED_TEST_KILL"  // "N M": M microseconds after it has asked for the time N times; "N M stop" stops it by SIGTERM
-	countVariable = "KILLED_TEST_COUNT" // a file that gets how often it asked
-	seedVariable  = "KILLED_TEST_SEED"  // of the test; without one, it makes one up and says so
-)
-
-// mortal is a clock, and what to do when the process ends by itself. The process asks for
-// the time wherever something happens, so that counting that spreads kills over all of a run,
-// whatever it does and however fast the machine is.
-func mortal(now func() time.Time) (clock func() time.Time, over func()) {
-	var mu sync.Mutex
-	asked := 0
-	var at, micros int
-	how := syscall.SIGKILL
-	if _, err := fmt.Sscan(os.Getenv(killVariable), &at, &micros); err != nil {
-		at = -1
-	}
-	if strings.HasSuffix(os.Getenv(killVariable), "stop") {
-		how = syscall.SIGTERM
-	}
-	clock = func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		if asked++; asked == at {
-			time.AfterFunc(time.Duration(micros)*time.Microsecond, func() { _ = syscall.Kill(os.Getpid(), how) })
-		}
-		return now()
-	}
-	return clock, func() {
-		if file := os.Getenv(countVariable); file != "" {
-			_ = os.WriteFile(file, []byte(strconv.Itoa(asked)), 0o666)
-		}
-	}
-}
+// seedVariable is the environment's seed of the test; without one, it makes one up and says so.
+const seedVariable = "KILLED_TEST_SEED"
 
 // stormy has everything that a process may be killed in: tasks side by side, a loop, a retry,
 // an approval.
@@ -103,9 +70,7 @@ type killed struct{ call, micros int }
 func newStorm(t *testing.T) *storm {
 	t.Helper()
 	s := &storm{Repo: repotest.New(t, repotest.Commit), t: t, program: filepath.Join(t.TempDir(), "git-smithers")}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(self, s.program))
+	linkSmithers(t, s.program)
 	s.Env = append(s.Env, "GIT_SMITHERS_FSYNC=0", "SCRIPT_NOW=2026-01-02T03:04:05Z", "GORACE=atexit_sleep_ms=0")
 	for _, folder := range []string{"ran", "failed"} {
 		require.NoError(t, os.Mkdir(filepath.Join(s.Dir, folder), 0o777))
@@ -140,7 +105,7 @@ func (s *storm) callWith(input, extra string, args ...string) (status int, out s
 func (s *storm) calm() {
 	s.t.Helper()
 	counted := filepath.Join(s.t.TempDir(), "count")
-	status, out := s.call(countVariable+"="+counted, "run", "flow.yaml", "--run-id", "calm")
+	status, out := s.call(scripttest.CountVariable+"="+counted, "run", "flow.yaml", "--run-id", "calm")
 	require.Equal(s.t, 3, status, out)
 	text, err := os.ReadFile(counted)
 	require.NoError(s.t, err)
@@ -166,7 +131,7 @@ func (s *storm) run(id string, random *rand.Rand) (kills []killed, err error) {
 				if args[0] == "resume" { // there is less left to do
 					at = 1 + at/3
 				}
-				extra, planned = fmt.Sprintf("%s=%d %d", killVariable, at, kill.micros), true
+				extra, planned = fmt.Sprintf("%s=%d %d", scripttest.KillVariable, at, kill.micros), true
 			default:
 			}
 		}

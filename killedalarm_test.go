@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/scripttest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -31,7 +32,7 @@ func TestAKilledRunStillStartsWhatAsksForFailures(t *testing.T) {
 	s := newStorm(t)
 	require.NoError(t, os.WriteFile(filepath.Join(s.Dir, "grim.yaml"), []byte(grim), 0o666))
 	counted := filepath.Join(t.TempDir(), "count")
-	status, out := s.call(countVariable+"="+counted, "run", "grim.yaml", "--run-id", "calm")
+	status, out := s.call(scripttest.CountVariable+"="+counted, "run", "grim.yaml", "--run-id", "calm")
 	require.Equal(t, 1, status, out)
 	text, err := os.ReadFile(counted)
 	require.NoError(t, err)
@@ -41,7 +42,7 @@ func TestAKilledRunStillStartsWhatAsksForFailures(t *testing.T) {
 	var killed []string
 	for call := 1; call <= calls; call += max(1, calls/repotest.Size(10, 100)) {
 		id := fmt.Sprintf("grim-%d", call)
-		if status, out := s.call(fmt.Sprintf("%s=%d 0", killVariable, call), "run", "grim.yaml", "--run-id", id); status != -1 {
+		if status, out := s.call(fmt.Sprintf("%s=%d 0", scripttest.KillVariable, call), "run", "grim.yaml", "--run-id", id); status != -1 {
 			require.Equal(t, 1, status, out)
 		}
 		for status, out = s.call("", "resume", id); status == 11; status, out = s.call("", "resume", id) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/scripttest"
 	"github.com/git-smithers/git-smithers/internal/upkeep/verify"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -50,7 +51,7 @@ func TestARunThatBorrowsIsKilledAndEndsLikeOneThatIsLeftAlone(t *testing.T) {
 	counted := filepath.Join(t.TempDir(), "count")
 	for _, id := range []string{"calm", "calm-hit"} {
 		require.NoError(t, os.RemoveAll(filepath.Join(s.Dir, "made")))
-		status, out := s.call(countVariable+"="+counted, "run", "flow.yaml", "--run-id", id)
+		status, out := s.call(scripttest.CountVariable+"="+counted, "run", "flow.yaml", "--run-id", id)
 		require.Equal(t, 0, status, out)
 	}
 	text, err := os.ReadFile(counted)

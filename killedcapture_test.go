@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/scripttest"
 )
 
 // A capture reads a file before it knows that the file has a secret. If the process is killed in between, the next capture
@@ -39,7 +40,7 @@ func TestKilledCapturesKeepNoSecret(t *testing.T) {
 	for round := range rounds {
 		write(round)
 		const longest = 30_000 // microseconds, about what a capture takes
-		status, out := s.callWith(capture, fmt.Sprintf("%s=1 %d", killVariable, mathrand.IntN(longest)), "capture", "r")
+		status, out := s.callWith(capture, fmt.Sprintf("%s=1 %d", scripttest.KillVariable, mathrand.IntN(longest)), "capture", "r")
 		switch status {
 		case -1:
 			died++

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/scripttest"
 )
 
 const nightly = `
@@ -38,7 +39,7 @@ func TestASupervisorThatIsKilledStartsNoTimeOfAScheduleTwice(t *testing.T) {
 	now = now.Add(time.Hour)
 	at(now)
 	counted := filepath.Join(t.TempDir(), "count")
-	status, out = s.call(countVariable+"="+counted, "supervise", "--once")
+	status, out = s.call(scripttest.CountVariable+"="+counted, "supervise", "--once")
 	require.Zero(t, status, out)
 	text, err := os.ReadFile(counted)
 	require.NoError(t, err)
@@ -52,7 +53,7 @@ func TestASupervisorThatIsKilledStartsNoTimeOfAScheduleTwice(t *testing.T) {
 		at(now)
 		micros := random.IntN(3000)
 		how := [2]string{"", " stop"}[random.IntN(2)]
-		status, out := s.call(fmt.Sprintf("%s=%d %d%s", killVariable, call, micros, how), "supervise", "--once")
+		status, out := s.call(fmt.Sprintf("%s=%d %d%s", scripttest.KillVariable, call, micros, how), "supervise", "--once")
 		if status == -1 {
 			kills++
 		}

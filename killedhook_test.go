@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/scripttest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -61,7 +62,7 @@ func TestHooksThatAreKilledAnywhereLoseNothing(t *testing.T) {
 	}
 	rounds := repotest.Size(20, 600)
 	for round := range rounds {
-		extra := fmt.Sprintf("%s=1 %d", killVariable, rand.IntN(longest))
+		extra := fmt.Sprintf("%s=1 %d", scripttest.KillVariable, rand.IntN(longest))
 		if round%5 == 0 { // which does the upkeep that the dead have left undone
 			extra = ""
 		}

@@ -33,9 +33,7 @@ func TestARunThatIsKilledWhileItMakesItsWorktreesMakesThemAgain(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
 		t.Helper()
 		h := &halfMade{Repo: repo, t: t, program: filepath.Join(t.TempDir(), "git-smithers")}
-		self, err := os.Executable()
-		require.NoError(t, err)
-		require.NoError(t, os.Symlink(self, h.program))
+		linkSmithers(t, h.program)
 		h.many(kind)
 		require.NoError(t, os.WriteFile(filepath.Join(h.Dir, "apart.yaml"), []byte(apart), 0o666))
 

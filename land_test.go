@@ -36,9 +36,7 @@ tasks:
 func newLanding(t *testing.T, kind repotest.Kind, repo *repotest.Repo, line, text string) *landing {
 	t.Helper()
 	l := &landing{Repo: repo, t: t, kind: kind, program: filepath.Join(t.TempDir(), "git-smithers")}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(self, l.program))
+	linkSmithers(t, l.program)
 	l.env = append(slices.Clone(repo.Env), "GIT_SMITHERS_FSYNC=0", "GIT_SMITHERS_WORKTREE=all", "GORACE=atexit_sleep_ms=0")
 	repo.Write("list", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
 	repo.Write("keep", "keep\n")

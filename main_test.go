@@ -17,26 +17,21 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/desk"
 	"github.com/git-smithers/git-smithers/internal/desk/telemetry"
 	"github.com/git-smithers/git-smithers/internal/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/scripttest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden sections in testdata/script")
 
-// TestMain lets this binary be git-smithers as well: scripts put it on PATH, so
-// that "git smithers" finds it as git finds any command of that name.
+// TestMain puts programs on PATH, among them git-smithers, so that "git smithers" finds it as git finds any command of that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"git-smithers": func() {
-			useScriptRandom()
-			clock, over := mortal(scriptClock())
-			status := run(clock)
-			over()
-			os.Exit(status)
-		},
+	testscript.Main(builder{m}, map[string]func(){
+		"git-smithers": scripttest.Main,
 		"git-smithers-desk": func() {
 			os.Exit(desk.Main(context.Background(), desk.Streams{Streams: telemetry.Streams{In: os.Stdin, Out: os.Stdout, Env: os.Environ()}, Err: os.Stderr, Dir: ".", Now: time.Now}, os.Args[1:]))
 		},
@@ -45,14 +40,35 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// scriptClock stands still at the moment that a script sets, so that ids of commits
-// and printed times are the same every time.
-func scriptClock() func() time.Time {
-	at, err := time.Parse(time.RFC3339, os.Getenv("SCRIPT_NOW"))
-	if err != nil {
-		return time.Now
+// builder runs the tests with a git-smithers that has no tests in it, and so starts faster.
+type builder struct{ *testing.M }
+
+// Run builds that git-smithers, and runs the tests. With the race detector, or where coverage is counted, git-smithers is the test binary, which is built so.
+func (b builder) Run() int {
+	if !raced && testing.CoverMode() == "" {
+		program, err := exec.LookPath("git-smithers")
+		if err == nil {
+			err = os.Remove(program)
+		}
+		if err == nil {
+			build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./internal/scripttest/git-smithers")
+			build.Env, build.Stderr = append(os.Environ(), "CGO_ENABLED=0"), os.Stderr
+			err = build.Run()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "git-smithers is not built:", err)
+			return 1
+		}
 	}
-	return func() time.Time { return at }
+	return b.M.Run()
+}
+
+// linkSmithers makes path a link to the git-smithers that TestMain has put on PATH.
+func linkSmithers(t testing.TB, path string) {
+	t.Helper()
+	program, err := exec.LookPath("git-smithers")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(program, path))
 }
 
 // TestScript runs the scripts of testdata/script through real git.

@@ -43,9 +43,7 @@ func newMaintained(t *testing.T) *maintained {
 		Repo: repotest.New(t, repotest.Commit), t: t, program: filepath.Join(t.TempDir(), "git-smithers"),
 		stop: make(chan struct{}), frames: make(map[string]string),
 	}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(self, m.program))
+	linkSmithers(t, m.program)
 	m.Env = append(m.Env, "GIT_SMITHERS_FSYNC=0", "GIT_SMITHERS_FRAME_REFS=100", "GORACE=atexit_sleep_ms=0")
 	m.Git("init", "--quiet", "--bare", filepath.Join(m.Home, "remote.git"))
 	m.Git("remote", "add", "origin", filepath.Join(m.Home, "remote.git"))

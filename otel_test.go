@@ -45,9 +45,8 @@ func newWatched(t *testing.T) *watched {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	bin := t.TempDir()
-	for _, name := range []string{"git-smithers", "git-smithers-desk"} {
-		require.NoError(t, os.Symlink(self, filepath.Join(bin, name)))
-	}
+	linkSmithers(t, filepath.Join(bin, "git-smithers"))
+	require.NoError(t, os.Symlink(self, filepath.Join(bin, "git-smithers-desk")))
 	w.Env = append(w.Env, "PATH="+bin+":"+os.Getenv("PATH"))
 	return w
 }

@@ -12,6 +12,8 @@ import (
 // horizon is how many years ahead a time is searched: a 29th of February may be eight years away.
 const horizon = 12
 
+const minutesOfDay = 24 * 60
+
 // Pattern is a parsed cron pattern. It is immutable.
 type Pattern struct {
 	text     string
@@ -95,14 +97,14 @@ func (p *Pattern) firstOf(date, after time.Time, zone *time.Location) time.Time 
 		}
 	}
 	wanted := p.localTimes()
-	seen := make(map[int]bool) // minutes of the local day that have come
+	var seen [minutesOfDay]bool // those of the local day that have come
 	// No zone is further from UTC than 15 hours, and no day is longer than 25.
 	start := time.Date(date.Year(), date.Month(), date.Day(), 0, 0, 0, 0, time.UTC).Add(-15 * time.Hour)
 	_, before := start.In(zone).Zone() // the offset just before the day
 	entered := false
 	for at := start; at.Before(start.Add(56 * time.Hour)); at = at.Add(time.Minute) {
 		local := at.In(zone)
-		if local.Day() != date.Day() || local.Month() != date.Month() {
+		if _, month, day := local.Date(); day != date.Day() || month != date.Month() {
 			if entered {
 				break
 			}
@@ -120,8 +122,8 @@ func (p *Pattern) firstOf(date, after time.Time, zone *time.Location) time.Time 
 		}
 		seen[minute] = true
 	}
-	for minute := range wanted {
-		if seen[minute] || p.anyHour {
+	for minute, meant := range wanted {
+		if !meant || seen[minute] || p.anyHour {
 			continue
 		}
 		// The clock never shows this time on this day: what it would be without the change is the moment.
@@ -136,13 +138,10 @@ func (p *Pattern) firstOf(date, after time.Time, zone *time.Location) time.Time 
 }
 
 // localTimes returns the minutes of a day at which the pattern fires.
-func (p *Pattern) localTimes() map[int]bool {
-	wanted := make(map[int]bool)
+func (p *Pattern) localTimes() (wanted [minutesOfDay]bool) {
 	for h, due := range p.hours {
 		for m, too := range p.minutes {
-			if due && too {
-				wanted[h*60+m] = true
-			}
+			wanted[h*60+m] = due && too
 		}
 	}
 	return wanted

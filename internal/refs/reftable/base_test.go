@@ -58,12 +58,13 @@ func (s *stackOf) wantSound(t testing.TB) {
 	s.wantSame(t)
 }
 
-// wantSame compares the refs that git lists with those of the stack.
+// wantSame compares the refs that git lists with those of the stack, and each with what is found by its name. Of many, a soak alone looks at each.
 func (s *stackOf) wantSame(t testing.TB) {
 	t.Helper()
 	view, err := reftable.Open(s.dir, s.hash).Look()
 	require.NoError(t, err)
 	var ours strings.Builder
+	count, of := 0, repotest.Size(7, 1)
 	for rec, err := range view.Each("refs/", "") {
 		if err != nil {
 			require.NoError(t, err)
@@ -81,6 +82,9 @@ func (s *stackOf) wantSame(t testing.TB) {
 			peeled = rec.Peeled.String()
 		}
 		fmt.Fprintf(&ours, "%s %v %s %s\n", rec.Name, id, peeled, rec.Target)
+		if count++; count > 1000 && count%of != 0 {
+			continue
+		}
 		got, found, err := view.Get(rec.Name)
 		if err != nil || !found || rec != got {
 			t.Fatalf("%v is %v, %v by its name: %v", rec, got, found, err)

@@ -83,8 +83,7 @@ func TestABigTableIsSearchedByItsIndex(t *testing.T) {
 					fmt.Fprintf(&input, "create refs/smithers/run%d/%05d %v\n", i%7, i, ids[i%3])
 				}
 				s.GitInput(input.String(), "update-ref", "--stdin")
-				s.Git("pack-refs", "--all")
-				s.wantSame(t)
+				s.Git("pack-refs", "--all") // newStack compares all refs with git's in the end
 				for i := 0; i < 10_000; i += 371 {
 					s.want(fmt.Sprintf("refs/smithers/run%d/%05d", i%7, i), ids[i%3])
 					s.want(fmt.Sprintf("refs/smithers/run%d/%05dx", i%7, i), objstore.ID{})

@@ -110,7 +110,7 @@ func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr [
 		return nil, nil, &gitexec.Error{Program: "jj", Args: args, Status: -1, Err: err}
 	}
 	stdout, stderr, err = gitexec.Process{
-		Program: program, Dir: w.Root, Env: gitexec.PlumbingEnv(w.env),
+		Program: program, Dir: w.Root, Env: append(gitexec.PlumbingEnv(w.env), "COLUMNS=80"), // else jj runs tput to learn of it
 		Options: []string{"--no-pager", "--color=never"}, Args: args,
 	}.Run(ctx)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && ctx.Err() == nil {

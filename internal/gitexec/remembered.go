@@ -24,9 +24,14 @@ const memoryFile = "smithers/git"
 // maxMemory is the size of the largest memory that is read, in bytes.
 const maxMemory = 1 << 20
 
-// settled is how long files must have been unchanged before they are remembered: a later change then has other times, whatever the
-// granularity of the file system's clock.
-const settled = 2 * time.Second
+// settled returns how long a file must have been unchanged before it is remembered: a later change then has other times, whatever the
+// granularity of the file system's clock. A time that is no multiple of 10 ms is of a clock that does not stand still for longer.
+func settled(changed time.Time) time.Duration {
+	if changed.Nanosecond()%int(10*time.Millisecond) != 0 {
+		return 100 * time.Millisecond
+	}
+	return 2 * time.Second
+}
 
 // A memory is what git has said of a repository, and of what it depends.
 type memory struct {
@@ -102,7 +107,7 @@ func newMemory(ctx context.Context, gitDir string, key []string, fresh string, g
 	_, now, known := markOf(fresh)
 	isSettled := func(path string) (mark string, ok bool) {
 		mark, changed, found := markOf(path)
-		return mark, known && found && now.Sub(changed) >= settled
+		return mark, known && found && now.Sub(changed) >= settled(changed)
 	}
 	if _, ok := isSettled(filepath.Join(gitDir, "config")); !ok {
 		return nil

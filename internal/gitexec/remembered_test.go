@@ -41,7 +41,11 @@ func newAsked(t *testing.T) *asked {
 }
 
 // settle waits until no file is new.
-func (a *asked) settle() { time.Sleep(2100 * time.Millisecond) }
+func (a *asked) settle() {
+	info, err := os.Stat(filepath.Join(a.repo.GitDir, "config"))
+	require.NoError(a.t, err)
+	time.Sleep(gitexec.Settled(info.ModTime()) + 50*time.Millisecond)
+}
 
 // discover discovers a repository, and reports whether git was asked.
 func (a *asked) discover(dir string, env ...string) (repo gitexec.Repo, was bool, err error) {
@@ -69,9 +73,14 @@ func TestWhatGitHasSaidIsRememberedWhileNothingChanges(t *testing.T) {
 	first := a.answers(true, "demo.key", "")
 	assert.Equal(t, first, a.answers(false, "demo.key", ""))
 
+	changed := time.Now()
 	a.repo.Git("config", "demo.key", "1")
 	a.answers(true, "demo.key", "1")
-	a.answers(true, "demo.key", "1") // the file is new
+	_, was, err := a.discover(filepath.Join(a.repo.Dir, "src"))
+	require.NoError(t, err)
+	if time.Since(changed) < gitexec.Settled(changed) { // not where the machine is busy
+		assert.True(t, was, "the file is new")
+	}
 	a.settle()
 	a.answers(true, "demo.key", "1")
 	a.answers(false, "demo.key", "1")
@@ -82,7 +91,7 @@ func TestWhatGitHasSaidIsRememberedWhileNothingChanges(t *testing.T) {
 	home := t.TempDir()
 	a.answers(true, "demo.key", "1", "HOME="+home, "XDG_CONFIG_HOME="+home)
 	a.answers(true, "demo.key", "1")
-	_, was, err := a.discover(a.repo.GitDir)
+	_, was, err = a.discover(a.repo.GitDir)
 	require.NoError(t, err)
 	assert.True(t, was, "inside the git directory")
 	a.answers(false, "demo.key", "1")
@@ -101,6 +110,14 @@ func TestWhatGitHasSaidIsRememberedWhileNothingChanges(t *testing.T) {
 	repo, _, err := a.discover(filepath.Join(a.repo.Dir, "src"))
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(a.repo.Dir, "src"), repo.WorkTree)
+}
+
+func TestATimeThatShowsAFineClockSettlesSooner(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, 100*time.Millisecond, gitexec.Settled(time.Unix(1, 2_123_456)))
+	for _, coarse := range []int64{0, 10_000_000, 990_000_000} { // as FAT and exFAT have them
+		assert.Equal(t, 2*time.Second, gitexec.Settled(time.Unix(1, coarse)))
+	}
 }
 
 func TestConfigurationThatNamesFilesIsNotRemembered(t *testing.T) {

@@ -93,6 +93,7 @@ func WithJJ(env []string, home string) []string {
 	}
 	return slices.Concat(env, []string{
 		"JJ_CONFIG=" + filepath.Join(home, "jj.toml"),
+		"COLUMNS=80", // else jj runs tput twice
 		"JJ_USER=A U Thor", "JJ_EMAIL=author@example.invalid",
 		"JJ_OP_USERNAME=author", "JJ_OP_HOSTNAME=example.invalid",
 	})

@@ -218,7 +218,7 @@ func isGitDir(path string) bool {
 
 // checkSoundness asks git and git-smithers about a repository.
 func checkSoundness(env *testscript.Env, gitDir string) {
-	for _, args := range [][]string{{"fsck", "--strict"}, {"smithers", "verify"}} {
+	for _, args := range [][]string{repotest.Fsck(gitDir), {"smithers", "verify"}} {
 		cmd := exec.CommandContext(context.Background(), "git", append([]string{"--git-dir=" + gitDir}, args...)...)
 		cmd.Dir, cmd.Env = env.WorkDir, env.Vars
 		if out, err := cmd.CombinedOutput(); err != nil {

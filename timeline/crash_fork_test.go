@@ -113,7 +113,7 @@ func TestAKilledForkIsThereWholeOrNotAtAll(t *testing.T) {
 			branches, err := list.Branches(t.Context(), s, "parent")
 			require.NoError(t, err)
 			assert.Len(t, branches, len(acknowledged)+1)
-			repo.Git("fsck", "--strict")
+			repo.Git(repotest.Fsck(repo.GitDir)...)
 			repo.Git("pack-refs", "--all")
 		})
 	}

@@ -94,7 +94,7 @@ func TestAKilledSeriesIsThereWholeOrNotAtAll(t *testing.T) {
 				frames := strings.Fields(repo.Git("for-each-ref", "--format=%(refname)", "refs/smithers/"+id))
 				assert.Len(t, frames, int(head.Row().Frame)+1, "whoever opens the run makes the frame refs that were left out")
 			}
-			repo.Git("fsck", "--strict")
+			repo.Git(repotest.Fsck(repo.GitDir)...)
 			requireHealthy(t, repo)
 			last := "run-" + strconv.Itoa(len(there))
 			if _, err := s.Head(t.Context(), last); err == nil {

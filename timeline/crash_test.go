@@ -115,7 +115,7 @@ func TestAKilledProcessLosesNothingThatWasAcknowledged(t *testing.T) {
 			newest := head.Row().Frame
 			assert.Equal(t, head.Entry().ID.String(), repo.Git("rev-parse", fmt.Sprintf("refs/smithers/run/%d", newest)),
 				"the ref of the newest frame was repaired")
-			repo.Git("fsck", "--strict")
+			repo.Git(repotest.Fsck(repo.GitDir)...)
 			requireHealthy(t, repo)
 			require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}), "the run goes on")
 			assert.Equal(t, newest+1, head.Row().Frame)

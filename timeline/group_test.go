@@ -161,7 +161,7 @@ func TestAKilledGroupOfCapturesIsThereWholeOrNotAtAll(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 				require.NoError(t, s.Close())
-				repo.Git("fsck", "--strict")
+				repo.Git(repotest.Fsck(repo.GitDir)...)
 				requireHealthy(t, repo)
 			})
 		}

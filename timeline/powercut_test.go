@@ -466,7 +466,7 @@ func (r *recording) cutEverywhere(t *testing.T, cut fsxtest.Cut) {
 			goOn := cut != fsxtest.Names
 			assert.NoError(t, r.intact(t, dir, at.acks, goOn), "after %s", at.op)
 			if fsck {
-				out, err := r.repo.GitIn(dir, "fsck", "--strict", "--no-dangling", "--no-progress")
+				out, err := r.repo.GitIn(dir, repotest.Fsck(dir, "--no-dangling", "--no-progress")...)
 				assert.NoError(t, err, "git fsck after %s: %s", at.op, out)
 			}
 		})

@@ -67,17 +67,11 @@ func New(t testing.TB, opts ...Option) *Repo {
 			t.Fatal(err)
 		}
 	}
-	initArgs := []string{"init", "--quiet", "--template=", "--initial-branch=main"}
+	r.GitDir = filepath.Join(r.Dir, ".git")
 	if o.bare {
 		r.GitDir = r.Dir
-		r.Git(append(initArgs, "--bare")...)
-	} else {
-		r.GitDir = filepath.Join(r.Dir, ".git")
-		r.Git(initArgs...)
 	}
-	if o.commit {
-		r.commit()
-	}
+	r.make(o)
 	r.made = r.objects()
 	t.Cleanup(func() {
 		settle(t, base)
@@ -239,6 +233,19 @@ func (r *Repo) Damaged() { r.damaged = true }
 // the order in which they were added.
 func (r *Repo) OnCleanup(check func(t testing.TB)) { r.hooks = append(r.hooks, check) }
 
+// makeByGit makes the repository by git.
+func (r *Repo) makeByGit(o options) {
+	r.t.Helper()
+	args := []string{"init", "--quiet", "--template=", "--initial-branch=main"}
+	if o.bare {
+		args = append(args, "--bare")
+	}
+	r.Git(args...)
+	if o.commit {
+		r.commit()
+	}
+}
+
 // commit makes the first commit on main.
 func (r *Repo) commit() {
 	r.t.Helper()
@@ -251,7 +258,7 @@ func (r *Repo) commit() {
 	r.Write("src/main.go", "package main\n\nfunc main() {}\n")
 	r.Write("notes/todo.txt", "write\ntest\nship\n")
 	r.Git("add", ".")
-	r.Git("commit", "--quiet", "--message=first")
+	r.Git("-c", "maintenance.auto=false", "commit", "--quiet", "--message=first")
 }
 
 // check runs the checks at the end of a test, as New describes.
@@ -268,10 +275,29 @@ func (r *Repo) check() {
 	if now := r.objects(); now != "" && now == r.made {
 		return // the object files are as before the test, so fsck would find no problem
 	}
-	out, err := r.GitErr("fsck", "--strict", "--no-dangling", "--no-progress")
+	out, err := r.GitErr(Fsck(r.GitDir, "--no-dangling", "--no-progress")...)
 	if err != nil || out != "" {
 		r.t.Errorf("git fsck --strict found:\n%s\n%v", out, err)
 	}
+}
+
+// Fsck returns the arguments of a git fsck --strict in the repository of a git directory. git starts a process each for the commit-graph
+// and the multi-pack-index, also where there is none, unless it is told so.
+func Fsck(gitDir string, more ...string) []string {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool {
+			_, err := os.Lstat(filepath.Join(gitDir, "objects", filepath.FromSlash(name)))
+			return err == nil
+		})
+	}
+	var args []string
+	if !has("info/alternates", "info/commit-graph", "info/commit-graphs") {
+		args = append(args, "-c", "core.commitGraph=false")
+	}
+	if !has("info/alternates", "pack/multi-pack-index", "pack/multi-pack-index.d") {
+		args = append(args, "-c", "core.multiPackIndex=false")
+	}
+	return slices.Concat(args, []string{"fsck", "--strict"}, more)
 }
 
 // objects returns a list of the object files with their sizes and times, or "" if they cannot be

@@ -121,7 +121,7 @@ func TestAServerThatIsKilledAtAPointLosesNothingAcknowledged(t *testing.T) {
 			}
 			require.NoError(t, c.stdin.Close())
 			require.NoError(t, cmd.Wait())
-			repo.Git("fsck", "--strict")
+			repo.Git(repotest.Fsck(repo.GitDir)...)
 		})
 	}
 }
@@ -153,7 +153,7 @@ func TestAServerThatIsKilledWhileItPrunesLeavesAWholeThread(t *testing.T) {
 				_ = c.tries(pruneCall)
 				_ = c.stdin.Close()
 				killed = cmd.Wait() != nil || killed
-				repo.Git("fsck", "--strict")
+				repo.Git(repotest.Fsck(repo.GitDir)...)
 			}
 			assert.True(t, killed, "the prune did not come by the point")
 

@@ -413,12 +413,12 @@ func TestExaminingChangesNothing(t *testing.T) {
 	assert.Equal(t, before, c.files())
 }
 
-// files is all files of the git directory with their sizes, but for those of the index.
+// files is all files of the git directory with their sizes, but for those of the index, and what git has said, which any command may remember.
 func (c *clinic) files() []string {
 	c.t.Helper()
 	var out []string
 	require.NoError(c.t, filepath.WalkDir(c.GitDir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || path == filepath.Join(c.GitDir, "smithers", "git") {
 			return err
 		}
 		info, err := d.Info()

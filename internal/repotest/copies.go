@@ -21,7 +21,8 @@ type copied struct {
 func (r *Repo) make(o options) {
 	r.t.Helper()
 	key := [...]any{o, ObjectFormat(), RefFormat(), os.Getenv("PATH")}
-	known, ok := copies.Load(key)
+	found, _ := copies.Load(key)
+	known, ok := found.([]copied)
 	if !ok {
 		r.makeByGit(o)
 		files, err := copyOf(r.Dir)
@@ -31,7 +32,7 @@ func (r *Repo) make(o options) {
 		copies.Store(key, files)
 		return
 	}
-	for _, file := range known.([]copied) {
+	for _, file := range known {
 		path, err := filepath.Join(r.Dir, file.name), error(nil)
 		if file.mode.IsDir() {
 			err = os.MkdirAll(path, file.mode.Perm())

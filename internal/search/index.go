@@ -1,0 +1,246 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Index is the index of the texts of a store. It is safe for concurrent use, also by several processes.
+type Index struct {
+	store *timeline.Store
+	file  *sqliteindex.File
+}
+
+// Open opens the index of a store, and makes an empty one if there is none that can be used. The caller closes it.
+func Open(ctx context.Context, store *timeline.Store) (*Index, error) {
+	f, err := sqliteindex.OpenFile(ctx, file(path(store), refs.IsShared(store.Repo())))
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	return &Index{store, f}, nil
+}
+
+// Close closes the index.
+func (x *Index) Close() error { return timeline.Explain(x.file.Close()) }
+
+// InMemory returns why the index could not be written to its file, or nil.
+func (x *Index) InMemory() error { return x.file.InMemory() }
+
+// Remove deletes the index of a store, so that no word of a run that is gone stays in it. The next search makes a new one.
+func Remove(ctx context.Context, store *timeline.Store) error {
+	return timeline.Explain(sqliteindex.RemoveFile(ctx, path(store)))
+}
+
+// path returns the path of the index of a store.
+func path(store *timeline.Store) string { return filepath.Join(store.Private(), FileName) }
+
+var (
+	// errOvertaken means that another process has indexed the run meanwhile.
+	errOvertaken = errors.New("the search index was changed by another process")
+	// errGone means that the index has texts of entries that no run has any more.
+	errGone = errors.New("the search index has a run that is gone")
+)
+
+// maxRounds is how often a Sync begins again because another process was faster, or because the file was made anew.
+const maxRounds = 16
+
+// Sync reads the entries that the index has not. If ctx ends, the entries that were read stay in the index. It returns why runs are left out that
+// cannot be read. progress is called with the number of entries that were read and of those that are known to be left; it may be nil.
+func (x *Index) Sync(ctx context.Context, progress func(done, total int)) (problems []error, err error) {
+	if progress == nil {
+		progress = func(int, int) {}
+	}
+	for range maxRounds {
+		// The file comes before the tips: if a run is pruned after the tips were read, its words go into a file that is deleted.
+		if err := x.file.Follow(ctx); err != nil {
+			return nil, timeline.Explain(err)
+		}
+		round := syncRound{Index: x, progress: progress, present: make(map[string]bool)}
+		if err = round.run(ctx); err == nil || ctx.Err() != nil {
+			return round.problems, timeline.Explain(err)
+		}
+		switch {
+		case errors.Is(err, errOvertaken):
+			continue
+		case errors.Is(err, errGone):
+			err = x.file.Empty(ctx)
+		default:
+			var healed bool
+			if healed, err = x.file.Heal(ctx, err); !healed {
+				return round.problems, timeline.Explain(cmp.Or(err, errOvertaken))
+			}
+		}
+		if err != nil {
+			return round.problems, timeline.Explain(err)
+		}
+	}
+	return nil, timeline.Explain(err)
+}
+
+// syncRound is one attempt of a Sync.
+type syncRound struct {
+	*Index
+
+	progress    func(done, total int)
+	done, total int // entries
+	present     map[string]bool
+	problems    []error
+}
+
+// pending is a run with entries that the index has not.
+type pending struct {
+	ref     string
+	head    *snapshot.Entry
+	indexed objstore.ID // the newest entry in the index; zero for none
+}
+
+// run brings the index up to date.
+func (s *syncRound) run(ctx context.Context) error {
+	indexed, err := s.tips(ctx)
+	if err != nil {
+		return err
+	}
+	tips, err := s.store.Refs().Tips(ctx)
+	broken := errors.Is(err, refs.ErrBroken)
+	if err != nil && !broken {
+		return err
+	}
+	if broken {
+		s.problems = append(s.problems, err)
+	}
+	var changed []pending
+	for _, t := range tips {
+		s.present[t.Component] = true
+		if indexed[t.Component] == t.ID {
+			continue
+		}
+		head, err := snapshot.ReadEntry(s.store.Objects(), t.ID)
+		if err != nil {
+			s.problems = append(s.problems, &sqliteindex.RunError{Ref: t.Component, Tip: t.ID, Err: err})
+			continue
+		}
+		changed = append(changed, pending{t.Component, head, indexed[t.Component]})
+	}
+	for ref := range indexed {
+		if !s.present[ref] && !broken {
+			return errGone
+		}
+	}
+	// Texts of the newest runs get the highest numbers, by which they are found first.
+	slices.SortStableFunc(changed, func(a, b pending) int { return cmp.Compare(a.head.AtMs, b.head.AtMs) })
+	for _, p := range changed {
+		if err := s.addRun(ctx, p); err != nil {
+			if ctx.Err() != nil || isOurs(err) {
+				return err
+			}
+			s.problems = append(s.problems, &sqliteindex.RunError{Ref: p.ref, Tip: p.head.ID, Err: err})
+		}
+	}
+	return nil
+}
+
+// tips returns the newest indexed entry of each run.
+func (s *syncRound) tips(ctx context.Context) (tips map[string]objstore.ID, err error) {
+	err = s.file.Use(ctx, func(db *sql.DB) error {
+		tips = make(map[string]objstore.ID)
+		return each(ctx, db, "SELECT ref, tip FROM runs", nil, func(scan func(...any) error) error {
+			var ref string
+			var tip []byte
+			if err := scan(&ref, &tip); err != nil {
+				return err
+			}
+			id, err := objstore.IDFromBytes(tip)
+			if len(tip) > 0 && err != nil {
+				return err
+			}
+			tips[ref] = id
+			return nil
+		})
+	})
+	return tips, err
+}
+
+// addRun indexes the entries of a run that the index has not, oldest first.
+func (s *syncRound) addRun(ctx context.Context, p pending) error {
+	row, err := p.head.RunRow()
+	if err != nil {
+		return err
+	}
+	if component, err := refs.EscapeRun(row.ID); err != nil || component != p.ref {
+		return &objstore.CorruptError{ID: p.head.ID, Reason: "belongs to another run than its ref"}
+	}
+	entries, before, forked, err := s.newEntries(ctx, p)
+	if err != nil {
+		return err
+	}
+	s.total += len(entries)
+	b := &batch{Index: s.Index, ref: p.ref, run: row.ID, tip: p.indexed}
+	b.reader = entryReader{objects: s.store.Objects(), speaks: dialect.For(row.Workflow), add: b.add(ctx)}
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	if forked != nil {
+		if before = forked; !s.hasRun(forked.Run) { // nobody else has what the fork began with
+			if err := b.entry(ctx, nil, forked, 0); err != nil {
+				return err
+			}
+		}
+	}
+	for i, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(context.Cause(ctx), b.flush(context.WithoutCancel(ctx)))
+		}
+		err := b.entry(ctx, before, e, max(e.Newest, 0))
+		if err == nil {
+			err = b.reached(ctx, e)
+		}
+		if err != nil {
+			return err
+		}
+		before, entries[i] = e, nil // an entry keeps what was read of it
+		s.done++
+		s.progress(s.done, s.total)
+	}
+	return b.flush(ctx)
+}
+
+// hasRun reports whether a run has a tip.
+func (s *syncRound) hasRun(run string) bool {
+	component, err := refs.EscapeRun(run)
+	return err == nil && s.present[component]
+}
+
+// newEntries returns the entries of a run after the indexed one, oldest first, and the entry before them. For the first entries of a fork, forked is the
+// entry of the parent from which it was forked. If the run has the indexed entry no more, the error is errGone.
+func (s *syncRound) newEntries(ctx context.Context, p pending) (entries []*snapshot.Entry, before, forked *snapshot.Entry, err error) {
+	walk := snapshot.NewWalk(s.store.Objects(), p.head)
+	for {
+		e, err := walk.Next()
+		switch {
+		case err != nil:
+			return nil, nil, nil, err
+		case ctx.Err() != nil:
+			return nil, nil, nil, context.Cause(ctx)
+		case e == nil && !p.indexed.IsZero():
+			return nil, nil, nil, errGone
+		case e == nil:
+			slices.Reverse(entries)
+			return entries, nil, walk.Forked(), nil
+		case e.ID == p.indexed:
+			slices.Reverse(entries)
+			return entries, e, nil, nil
+		}
+		entries = append(entries, e)
+	}
+}

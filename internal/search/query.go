@@ -1,0 +1,260 @@
+package search
+
+import (
+	"cmp"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+const (
+	// maxPattern is the length of the longest text or expression that is searched for, in bytes.
+	maxPattern = 2000
+	// maxTerms is the largest number of texts.
+	maxTerms = 32
+	// maxGrams is how many trigrams of a text or an expression choose the files that are read.
+	maxGrams = 32
+)
+
+// Query is what is searched for, and where.
+type Query struct {
+	// Texts are plain texts, all of which a document must have. Case does not matter. In a file, a text is a substring of a line. In all other kinds, it is
+	// words next to each other, whatever stands between them.
+	Texts []string
+	// Regex is a regular expression in the syntax of package regexp that is matched with each line. Either Texts or Regex is set.
+	Regex      string
+	IgnoreCase bool // of Regex
+
+	Kinds   []Kind // no kind means all
+	Run     string // the whole id of a run; "" means all
+	SinceMs int64  // only what was first there at this time or later, in milliseconds since 1970
+	Limit   int    // the largest number of hits; 0 means all
+	Context int    // lines around each line with a match
+}
+
+// matcher finds a query in texts, and says what documents may have it.
+type matcher struct {
+	terms []term
+	regex *regexp.Regexp // nil if terms are searched for
+
+	words []string // phrases of folded words that each document has that is no file
+	grams []string // folded trigrams that each file has
+	prose bool     // a document that is no file can have all terms
+}
+
+// term is one of the texts of a query.
+type term struct {
+	words []string       // its folded words
+	exact *regexp.Regexp // the text as a substring
+}
+
+// newMatcher returns the matcher of a query. Code: usage if the query is empty, too long, or no valid expression.
+func newMatcher(q Query) (*matcher, error) {
+	long := len(q.Regex)
+	for _, text := range q.Texts {
+		long += len(text)
+	}
+	switch {
+	case long == 0 || slices.Contains(q.Texts, ""):
+		return nil, fault.New(fault.Usage, "there is nothing to search for").Hint("give a text, or an expression with --regex")
+	case long > maxPattern || len(q.Texts) > maxTerms:
+		return nil, fault.New(fault.Usage, "a search is for at most %d texts with %d bytes, and this one has %d texts with %d bytes", maxTerms, maxPattern, len(q.Texts), long)
+	case q.Regex != "":
+		return newRegex(q)
+	}
+	m := &matcher{prose: true}
+	for _, text := range q.Texts {
+		t := term{exact: regexp.MustCompile("(?i)" + regexp.QuoteMeta(strings.ToValidUTF8(text, "\uFFFD")))}
+		for w := range tokens(text) {
+			t.words = append(t.words, fold(text[w.start:w.end]))
+		}
+		m.terms = append(m.terms, t)
+		m.prose = m.prose && len(t.words) > 0
+		m.words = append(m.words, strings.Join(t.words, " "))
+		m.grams = append(m.grams, gramsOf(fold(text))...)
+	}
+	if !m.prose && len(q.Kinds) > 0 && !slices.Contains(q.Kinds, Code) {
+		return nil, fault.New(fault.Usage, "a text without letters and digits is found only in %s", Code).Hint("search with --regex, which looks at each character")
+	}
+	m.grams = fewer(m.grams)
+	return m, nil
+}
+
+// newRegex returns the matcher of a regular expression.
+func newRegex(q Query) (*matcher, error) {
+	flags := ""
+	if q.IgnoreCase {
+		flags = "(?i)"
+	}
+	regex, err := regexp.Compile(flags + q.Regex)
+	var parsed *syntax.Regexp
+	if err == nil {
+		parsed, err = syntax.Parse(flags+q.Regex, syntax.Perl)
+	}
+	if err != nil {
+		return nil, fault.New(fault.Usage, "--regex cannot be %q: %s", q.Regex, strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
+			Hint("expressions have the syntax of RE2, without references back: https://github.com/google/re2/wiki/Syntax")
+	}
+	m := &matcher{regex: regex, prose: true}
+	for _, literal := range required(parsed, nil) {
+		literal = fold(literal)
+		m.grams = append(m.grams, gramsOf(literal)...)
+		m.words = append(m.words, innerWords(literal)...)
+	}
+	m.grams = fewer(m.grams)
+	return m, nil
+}
+
+// required appends the texts that each match of an expression has.
+func required(re *syntax.Regexp, to []string) []string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return append(to, string(re.Rune))
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0], to)
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return required(re.Sub[0], to)
+		}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			to = required(sub, to)
+		}
+	default: // other expressions match texts that have nothing in common, or nothing at all
+	}
+	return to
+}
+
+// innerWords returns the words of a text that end in it: the first and the last may go on outside.
+func innerWords(text string) (inner []string) {
+	for t := range tokens(text) {
+		if t.start > 0 && t.end < len(text) {
+			inner = append(inner, text[t.start:t.end])
+		}
+	}
+	return inner
+}
+
+// gramsOf returns the trigrams of a folded text.
+func gramsOf(text string) (grams []string) {
+	var starts []int
+	for i := range text {
+		starts = append(starts, i)
+	}
+	starts = append(starts, len(text))
+	for i := 0; i+3 < len(starts); i++ {
+		if gram := text[starts[i]:starts[i+3]]; utf8.ValidString(gram) && !strings.Contains(gram, "\x00") {
+			grams = append(grams, gram)
+		}
+	}
+	return grams
+}
+
+// fewer returns at most maxGrams of the trigrams, each once.
+func fewer(grams []string) []string {
+	slices.Sort(grams)
+	grams = slices.Compact(grams)
+	step := (len(grams) + maxGrams - 1) / maxGrams
+	if step < 2 {
+		return grams
+	}
+	var out []string
+	for i := 0; i < len(grams); i += step {
+		out = append(out, grams[i])
+	}
+	return out
+}
+
+// match returns the query of SQLite's full-text search for documents with all phrases. No phrase has a meaning in it.
+func match(phrases []string) string {
+	quoted := make([]string, len(phrases))
+	for i, p := range phrases {
+		quoted[i] = `"` + strings.ReplaceAll(p, `"`, `""`) + `"`
+	}
+	return strings.Join(quoted, " AND ")
+}
+
+// maxMatches is how many matches of each text are looked for in one document.
+const maxMatches = 10_000
+
+// found is a match of a term in a text.
+type found struct {
+	span
+
+	term int
+}
+
+// find returns the matches in a text, or nil if the text does not match. They are sorted by their places.
+func (m *matcher) find(kind Kind, text string) (all []found) {
+	if m.regex != nil {
+		return m.findLines(text)
+	}
+	for i, t := range m.terms {
+		var spans []span
+		if kind == Code {
+			for _, at := range t.exact.FindAllStringIndex(text, maxMatches) {
+				spans = append(spans, span{at[0], at[1]})
+			}
+		} else {
+			spans = phrase(text, t.words)
+		}
+		if len(spans) == 0 {
+			return nil
+		}
+		for _, s := range spans {
+			all = append(all, found{s, i})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+	return all
+}
+
+// findLines returns the matches of the expression in the lines of a text.
+func (m *matcher) findLines(text string) (all []found) {
+	for start := 0; start < len(text) && len(all) < maxMatches; {
+		line, _, _ := strings.Cut(text[start:], "\n")
+		for _, at := range m.regex.FindAllStringIndex(strings.TrimSuffix(line, "\r"), maxMatches-len(all)) {
+			if at[0] < at[1] {
+				all = append(all, found{span{start + at[0], start + at[1]}, 0})
+			}
+		}
+		start += len(line) + 1
+	}
+	return all
+}
+
+// phrase returns where the folded words stand next to each other in a text.
+func phrase(text string, want []string) (spans []span) {
+	if len(want) == 0 {
+		return nil
+	}
+	var last []span // the words before, as many as want has
+	for t := range tokens(text) {
+		if last = append(last, t); len(last) > len(want) {
+			last = last[1:]
+		}
+		if len(last) < len(want) || !isFolded(text[t.start:t.end], want[len(want)-1]) {
+			continue
+		}
+		all := true
+		for i, s := range last {
+			all = all && isFolded(text[s.start:s.end], want[i])
+		}
+		if all {
+			if spans = append(spans, span{last[0].start, t.end}); len(spans) >= maxMatches {
+				break
+			}
+		}
+	}
+	return spans
+}
+
+// Check returns an error if the query is invalid, before anything is read. Code: usage.
+func (q Query) Check() error {
+	_, err := newMatcher(q)
+	return err
+}

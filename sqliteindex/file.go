@@ -48,7 +48,9 @@ func (f *File) Write(ctx context.Context, fn func(*sql.Tx) error) error { return
 func (f *File) Follow(ctx context.Context) error { return f.conn.follow(ctx) }
 
 // Heal replaces the database by an empty one if err means that it is damaged or cannot be written, and reports whether it has.
-func (f *File) Heal(ctx context.Context, err error) (healed bool, _ error) { return f.conn.heal(ctx, err) }
+func (f *File) Heal(ctx context.Context, err error) (healed bool, _ error) {
+	return f.conn.heal(ctx, err)
+}
 
 // Empty replaces the database by an empty one, unless another process has done so.
 func (f *File) Empty(ctx context.Context) error {

@@ -15,6 +15,7 @@ type Overlay struct {
 	Table   string   // a table or view of the index
 	Key     []string // the columns of Table that identify a row
 	Columns []string // the columns that the query finds: columns of Table, in place of these, and others behind them
+	New     bool     // Table is no table of the index, but has the rows alone; a table of that name is hidden
 
 	Count int                              // of the rows
 	Row   func(i int) (_ []any, err error) // values of Key and Columns. It must not ask the index
@@ -33,7 +34,10 @@ func (o *Overlay) lay(ctx context.Context, conn *sql.Conn) error {
 			_, err = conn.ExecContext(ctx, "INSERT INTO "+values+" VALUES (?"+strings.Repeat(", ?", len(all)-1)+")", row...)
 		}
 	}
-	if err != nil {
+	if err == nil && o.New {
+		_, err = conn.ExecContext(ctx, "CREATE TEMP VIEW "+quoted(o.Table)+" AS SELECT * FROM "+values)
+	}
+	if err != nil || o.New {
 		return err
 	}
 	names, err := collect[string](ctx, conn, "SELECT name FROM pragma_table_xinfo(?, 'main')", o.Table)

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -9,11 +10,13 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/search"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -46,7 +49,8 @@ A hit names the first frame of a run that has the text, and where it is in the f
 many frames share is one hit of a run; a file that no task changed is one hit in all.
 
 The first search reads all runs, and the next ones what is new. --sql runs one read-only SQL
-statement in which the table hits has what was found, beside the tables of "git smithers sql".`,
+statement in which the table hits has the lines that were found, beside the tables of
+"git smithers sql": hit, line, run_id, frame_no, kind, node_id, path, at_ms, text.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "regex", Aliases: []string{"e"}, Usage: "find lines that match the expression `RE`"},
@@ -105,7 +109,9 @@ func parseSearch(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts 
 	if q.SinceMs, err = arg.ParseSince(s, c); err != nil {
 		return opts, err
 	}
-	q.Limit, err = arg.ParseLimit(c)
+	if q.Limit, err = arg.ParseLimit(c); opts.sql != "" && !c.IsSet("limit") {
+		q.Limit = maxSQLHits
+	}
 	return opts, err
 }
 
@@ -137,6 +143,9 @@ func runSearch(ctx context.Context, s *session.Session, store *timeline.Store, o
 	if reason := index.InMemory(); reason != nil {
 		s.Note("the search index cannot be stored, so each search reads all runs: %v", reason)
 	}
+	if opts.sql != "" {
+		return sqlHits(ctx, s, store, index, opts)
+	}
 	if s.JSON {
 		for hit, err := range index.Search(ctx, opts.query) {
 			if err != nil {
@@ -149,6 +158,47 @@ func runSearch(ctx context.Context, s *session.Session, store *timeline.Store, o
 		return nil
 	}
 	return s.Paged(ctx, func() error { return printHits(ctx, s, index, opts.query) })
+}
+
+// maxSQLHits is the largest number of hits that --sql finds.
+const maxSQLHits = 10_000
+
+// sqlHits runs a query in which the table hits has the lines with matches, and prints its rows.
+func sqlHits(ctx context.Context, s *session.Session, store *timeline.Store, texts *search.Index, opts searchOptions) error {
+	opts.query.Context = 0
+	var rows [][]any
+	n := int64(0)
+	for hit, err := range texts.Search(ctx, opts.query) {
+		if err != nil {
+			return err
+		}
+		n++
+		at := placeOf(hit)
+		for _, line := range hit.Lines {
+			rows = append(rows, []any{
+				n, line.Number, hit.Run, hit.Frame, hit.Kind.String(), display.OrNull(at.NodeID), display.OrNull(at.Path), hit.AtMs, line.Text,
+			})
+		}
+	}
+	index, err := requests.WholeIndex(ctx, store)
+	if err != nil {
+		return err
+	}
+	answer, err := index.Query(ctx, opts.sql, sqliteindex.Overlay{
+		Table: "hits", New: true, Key: []string{"hit", "line"}, Columns: []string{"run_id", "frame_no", "kind", "node_id", "path", "at_ms", "text"},
+		Count: len(rows), Row: func(i int) ([]any, error) { return rows[i], nil },
+	})
+	if errors.Is(err, sqliteindex.ErrQuery) {
+		return fault.New(fault.InvalidQuery, "%w", err).
+			Hint("the table hits has the columns hit, line, run_id, frame_no, kind, node_id, path, at_ms and text; `%s sql --tables` lists the other tables", arg.Program)
+	}
+	if err != nil {
+		return err
+	}
+	if n == int64(opts.query.Limit) {
+		s.Note("the table hits has the newest %s", plain.Count(int(n), "hit"))
+	}
+	return printAnswer(ctx, s, answer, false)
 }
 
 // printHits prints the hits for people, each below a line that says where it is.

@@ -126,10 +126,15 @@ func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts
 	if err != nil {
 		return err
 	}
+	return printAnswer(ctx, s, answer, opts.header)
+}
+
+// printAnswer prints the rows of an answer. header is true if the names of the columns are printed in a pipe, too.
+func printAnswer(ctx context.Context, s *session.Session, answer *sqliteindex.Answer, header bool) error {
 	if s.JSON {
 		return writeRows(s, answer)
 	}
-	t := term.Table{KeepsHeader: opts.header || s.IsTerminalOut()}
+	t := term.Table{KeepsHeader: header || s.IsTerminalOut()}
 	for _, column := range answer.Columns {
 		t.Header = append(t.Header, plain.Text(column.Name))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/internal/search"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -43,8 +44,11 @@ func indexRebuildCommand() *arg.Command {
 	}
 }
 
-// runIndexRebuild rebuilds the index and prints how many runs, entries and frames it has.
+// runIndexRebuild rebuilds the index, deletes that of texts, which the next search makes anew, and prints how many runs, entries and frames it has.
 func runIndexRebuild(ctx context.Context, s *session.Session, store *timeline.Store) error {
+	if err := search.Remove(ctx, store); err != nil {
+		return err
+	}
 	bar := s.Progress("indexing")
 	stats, err := store.RebuildIndex(ctx, bar.Update)
 	bar.Finish()

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/search"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/sqliteindex"
@@ -131,7 +132,7 @@ func (d *Doctor) Repair(ctx context.Context, finding *Finding) error {
 		return timeline.Explain(err)
 	}
 	finding.Fixed = true
-	return nil
+	return search.Remove(ctx, d.store) // its texts may be those of what the repair has removed
 }
 
 // examination is one run of Examine. It collects findings.

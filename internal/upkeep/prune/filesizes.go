@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/search"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -20,7 +21,7 @@ func MeasureFiles(s *timeline.Store) FileSizes {
 	var out FileSizes
 	eachFile(filepath.Join(s.Repo().CommonDir, "objects", "pack"), func(_ string, size int64) { out.Packs += size })
 	eachFile(s.Private(), func(path string, size int64) {
-		if filepath.Dir(path) == s.Private() && strings.HasPrefix(filepath.Base(path), "index") {
+		if filepath.Dir(path) == s.Private() && (strings.HasPrefix(filepath.Base(path), "index") || strings.HasPrefix(filepath.Base(path), search.FileName)) {
 			out.Index += size
 		} else {
 			out.Private += size

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/claim"
+	"github.com/git-smithers/git-smithers/internal/search"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -108,7 +109,7 @@ func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*r
 
 // forget replaces the run h by its tombstone. In one transaction, it creates the tombstone and the ref that holds
 // the run, and deletes the run's frame refs and its tip. It first ends commands that dead processes left, because no other command
-// would find them, and notes the prune for `undo`.
+// would find them, and notes the prune for `undo`. The index of texts goes, which has words of the run.
 func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	if head, err := k.store.Head(ctx, h.id); err == nil { // the commands of an unreadable run are left to doctor
 		claim.EndLeft(ctx, head, nil)
@@ -140,7 +141,13 @@ func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	}
 	slices.SortStableFunc(updates, tipsLast) // delete the frames before the tip
 	k.store.Here().Prune(h.id, stone)
-	return k.store.Commit(ctx, batch, append(made, updates...))
+	if err := k.store.Commit(ctx, batch, append(made, updates...)); err != nil {
+		return err
+	}
+	if err := search.Remove(context.WithoutCancel(ctx), k.store); err != nil {
+		k.store.Warn(fmt.Errorf("the search index still has words of the run: %w", err))
+	}
+	return nil
 }
 
 // toHold returns the entry that the ref for the pruned run h must hold: the newer one of the run's tip and the

@@ -191,7 +191,7 @@ func (s *syncRound) addRun(ctx context.Context, p pending) error {
 		return err
 	}
 	if forked != nil {
-		if before = forked; !s.hasRun(forked.Run) { // nobody else has what the fork began with
+		if before = forked; !s.hasRun(forked.Run) && (row.Parent == nil || !s.hasRun(row.Parent.RunID)) { // nobody else has what the fork began with
 			if err := b.entry(ctx, nil, forked, 0); err != nil {
 				return err
 			}

@@ -38,11 +38,7 @@ func TestASearchFindsWhatAScanFinds(t *testing.T) {
 				w.append(pick(), drawChange(rt))
 			case "fork":
 				parent := pick()
-				first := 0
-				if w.runs[parent].at < 0 {
-					first = 1
-				}
-				w.fork(parent, fmt.Sprintf("fork-%02d", i), rapid.IntRange(first, len(w.runs[parent].entries)-1).Draw(rt, "entry"))
+				w.fork(parent, fmt.Sprintf("fork-%02d", i), rapid.IntRange(0, len(w.runs[parent].entries)-1).Draw(rt, "entry"))
 			case "prune":
 				w.prune(pick())
 				require.NoFileExists(rt, path)

@@ -59,7 +59,7 @@ func newMatcher(q Query) (*matcher, error) {
 		long += len(text)
 	}
 	switch {
-	case long == 0 || slices.Contains(q.Texts, ""):
+	case long == 0 || slices.ContainsFunc(q.Texts, func(text string) bool { return strings.TrimSpace(text) == "" }):
 		return nil, fault.New(fault.Usage, "there is nothing to search for").Hint("give a text, or an expression with --regex")
 	case long > maxPattern || len(q.Texts) > maxTerms:
 		return nil, fault.New(fault.Usage, "a search is for at most %d texts with %d bytes, and this one has %d texts with %d bytes", maxTerms, maxPattern, len(q.Texts), long)

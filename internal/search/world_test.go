@@ -37,9 +37,14 @@ type world struct {
 // worldRun is what the entries of a run have, oldest first.
 type worldRun struct {
 	entries []worldEntry
-	parent  string
-	at      int // the index of the parent's entry that it was forked from
+	// A fork was made from the entry point. The parent has it, and the owner has written it: they differ if the parent is a fork that was forked before it
+	// went on.
+	parent, owner string
+	point         worldEntry
 }
+
+// isFork reports whether the run is a fork.
+func (r *worldRun) isFork() bool { return r.parent != "" }
 
 // worldEntry is the texts of an entry: by kind, and by a name that a later text replaces. Events are of the entry alone.
 type worldEntry struct {
@@ -142,9 +147,6 @@ func (w *world) append(id string, c change) {
 // last returns the newest entry of a run.
 func (w *world) last(id string) worldEntry {
 	run := w.runs[id]
-	if len(run.entries) == 0 {
-		return worldEntry{0, w.runs[run.parent].entries[run.at].has, ""}
-	}
 	return run.entries[len(run.entries)-1]
 }
 
@@ -152,9 +154,13 @@ func (w *world) last(id string) worldEntry {
 func (w *world) fork(parent, id string, at int) {
 	w.t.Helper()
 	from := w.runs[parent].entries[at]
+	fork := &worldRun{parent: parent, owner: parent, point: from, entries: []worldEntry{{0, from.has, ""}}}
+	if of := w.runs[parent]; of.isFork() && at == 0 {
+		fork.owner, fork.point = of.owner, of.point
+	}
 	_, err := w.store.Fork(w.t.Context(), timeline.ForkRequest{From: timeline.Address{Run: parent, Frame: from.frame}.String(), RunID: id})
 	require.NoError(w.t, err)
-	w.runs[id] = &worldRun{parent: parent, at: at, entries: []worldEntry{{0, from.has, ""}}}
+	w.runs[id] = fork
 }
 
 // prune takes a run away.
@@ -162,12 +168,6 @@ func (w *world) prune(id string) {
 	w.t.Helper()
 	_, err := prune.New(w.store, prune.Options{}).Forget(w.t.Context(), prune.Policy{}, false, id)
 	require.NoError(w.t, err)
-	for _, run := range w.runs { // what a fork began with stays
-		if run.parent == id && run.at >= 0 {
-			run.entries = append([]worldEntry{{0, run.entries[0].has, w.runs[id].entries[run.at].event}}, run.entries...)
-			run.at = -1
-		}
-	}
 	delete(w.runs, id)
 }
 
@@ -175,11 +175,15 @@ func (w *world) prune(id string) {
 func (w *world) expected(match func(kind search.Kind, text string) bool) (found, began []string) {
 	for id, run := range w.runs {
 		seen := make(map[string]bool)
-		before := worldEntry{}
-		if run.parent != "" && run.at >= 0 {
-			before = w.runs[run.parent].entries[run.at]
+		before, entries := worldEntry{}, run.entries
+		switch {
+		case !run.isFork():
+		case w.runs[run.parent] != nil || w.runs[run.owner] != nil:
+			before = run.point
+		default: // nobody else has what the fork began with
+			entries = append([]worldEntry{{0, run.point.has, run.point.event}}, entries...)
 		}
-		for _, e := range run.entries {
+		for _, e := range entries {
 			texts := maps.Clone(e.has)
 			if texts == nil {
 				texts = make(map[search.Kind]map[string]string)

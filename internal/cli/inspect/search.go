@@ -225,7 +225,7 @@ func printHits(ctx context.Context, s *session.Session, index *search.Index, q s
 		return nil
 	}
 	if n == q.Limit {
-		s.Note("these are the newest %s: --limit shows more", plain.Count(n, "hit"))
+		s.Note("shown: the newest %s; --limit shows more", plain.Count(n, "hit"))
 	}
 	s.Note("`%s show %s` shows the frame of the first hit", arg.Program, fault.Word(addressOf(*first)))
 	return nil
@@ -308,7 +308,7 @@ func placeOf(h search.Hit) hitPlace {
 // text returns the place for people.
 func (at hitPlace) text() string {
 	var words []string
-	if table, ok := strings.CutPrefix(at.Collection, snapshot.OutputCollection("")); ok {
+	if table, ok := strings.CutPrefix(at.Collection, snapshot.OutputCollection("")); ok && table != search.Prompts.String() {
 		words = append(words, table)
 	}
 	if at.NodeID != "" {

@@ -117,10 +117,11 @@ func lineAt(text string, start, index int, all []found) Line {
 		if len(all) > 0 {
 			from = max(0, min(all[0].start-start-maxLine/4, len(whole)-maxLine))
 		}
+		to = from + maxLine
 		for from > 0 && !utf8.RuneStart(whole[from]) {
 			from--
 		}
-		for to = from + maxLine; to < len(whole) && !utf8.RuneStart(whole[to]); to-- {
+		for ; to < len(whole) && !utf8.RuneStart(whole[to]); to-- {
 		}
 	}
 	line := Line{Number: index + 1, Text: whole[from:to], Marks: [][2]int{}}

@@ -282,7 +282,7 @@ func naive(rt *rapid.T) (search.Query, func(search.Kind, string) bool) {
 				return !strings.Contains(strings.ToLower(text), strings.ToLower(want))
 			}
 			parts := regexp.MustCompile(`[^\pL\pN]+`).Split(strings.TrimRight(want, "*"), -1)
-			return !regexp.MustCompile(`(?i)(^|[^\pL\pN])`+strings.Join(parts, `[^\pL\pN]+`)+`($|[^\pL\pN])`).MatchString(text)
+			return !regexp.MustCompile(`(?i)(^|[^\pL\pN])` + strings.Join(parts, `[^\pL\pN]+`) + `($|[^\pL\pN])`).MatchString(text)
 		})
 	}
 }
@@ -317,4 +317,10 @@ func (w *world) compare(rt *rapid.T, x *search.Index) {
 // without returns the places that are not of a kind.
 func without(places []string, kind string) []string {
 	return slices.DeleteFunc(slices.Clone(places), func(p string) bool { return strings.HasPrefix(p, kind+" ") })
+}
+
+// sorted returns a list in order.
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
 }

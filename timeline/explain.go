@@ -60,7 +60,7 @@ var explanations = []explanation{
 	{refs.ErrMalformed, fault.InvalidRunID, "give a run id of 1 to 4096 bytes of UTF-8 text"},
 	{refs.ErrConflict, fault.Conflict, "run the command again: nothing was written"},
 	{refs.ErrLocked, fault.Locked, "wait until the git process that holds the ref has ended; if that process was killed, `git smithers doctor --repair` moves the lock away when it is 10 minutes old"},
-	{sqliteindex.ErrBusy, fault.IndexBusy, "run the command again when the process that has smithers/index.db open has ended: `fuser` names it; the index holds no history"},
+	{sqliteindex.ErrBusy, fault.IndexBusy, "run the command again when the process that has smithers/index.db or smithers/search.db open has ended: `fuser` names it; the index holds no history"},
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "run the command again when git has moved the refs: nothing was written"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` lists the ref that is in the way, which git-smithers did not make"},
 	{refs.ErrDamaged, fault.BrokenRef, "`git smithers doctor` shows the damage; put the file back from a copy of the repository, or clone anew and fetch the runs"},

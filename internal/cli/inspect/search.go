@@ -50,7 +50,8 @@ many frames share is one hit of a run; a file that no task changed is one hit in
 
 The first search reads all runs, and the next ones what is new. --sql runs one read-only SQL
 statement in which the table hits has the lines that were found, beside the tables of
-"git smithers sql": hit, line, run_id, frame_no, kind, node_id, path, at_ms, text.`,
+"git smithers sql": hit, line, run_id, frame_no, kind, node_id, path, at_ms, text.
+"git smithers help searching" says what is left out.`,
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "regex", Aliases: []string{"e"}, Usage: "find lines that match the expression `RE`"},
@@ -314,8 +315,8 @@ func (at hitPlace) text() string {
 	if at.NodeID != "" {
 		words = append(words, display.AttemptName(at.NodeID, *at.Iteration))
 	}
-	if at.Attempt > 0 {
-		words = append(words, "attempt "+strconv.Itoa(at.Attempt))
+	if at.Attempt > 0 && len(words) > 0 {
+		words[len(words)-1] += ", attempt " + strconv.Itoa(at.Attempt)
 	}
 	if at.Path != "" {
 		words = append(words, at.Path)

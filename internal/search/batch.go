@@ -1,259 +1,294 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
+// batchBytes and batchEntries bound what one transaction writes: other processes wait for it.
 const (
-	// batchBytes and batchEntries bound what one transaction writes: other processes wait for it.
 	batchBytes   = 2 << 20
 	batchEntries = 500
 )
+
+// The parts of an entry with texts that are no collections.
+const (
+	inputPart  = "input"
+	eventsPart = "events"
+)
+
+// document is a text at an entry.
+type document struct {
+	kind      Kind
+	part, key string // of a file: the task whose own worktree has it, and its path
+	hash      []byte // of a file: its id
+	text      string
+	began     bool // the run began with the file: it is found only if no other run has it
+
+	entry     objstore.ID
+	frame, at int64
+}
 
 // batch collects the texts of some entries of one run, and writes them in one transaction. A batch that was written is empty, and goes on.
 type batch struct {
 	*Index
 
-	reader   entryReader
+	speaks   *dialect.Dialect
 	ref, run string
 	tip      objstore.ID // the indexed entry of the run
-	next     objstore.ID // the last entry of which b has all texts; zero for none
+	next     objstore.ID // the last entry of which the batch has all texts; zero for none
+	began    objstore.ID // a tree whose files are all in the index or in the batch; zero for none
 
-	entries []batchEntry
-	docs    []batchDoc
-	size    int
-	known   map[string]bool // files that are in the index, by their ids
+	at      document // the place of the next documents
+	docs    []document
+	size    int // of the texts
+	entries int
 }
 
-// batchEntry is an entry with texts.
-type batchEntry struct {
-	id        objstore.ID
-	frame, at int64
-	row       int64 // its number in the index, once it has one
-}
-
-// batchDoc is a text of an entry.
-type batchDoc struct {
-	document
-
-	entry int // the index in entries
-}
-
-// databaseError is an error of the index, and not of a run.
-type databaseError struct{ error }
-
-// Unwrap returns the error.
-func (e databaseError) Unwrap() error { return e.error }
-
-// isOurs reports whether an error is of the index, and not of a run.
-func isOurs(err error) bool {
-	_, ok := errors.AsType[databaseError](err)
-	return ok || errors.Is(err, errOvertaken) || errors.Is(err, errGone)
-}
-
-// begin reads the tree whose files are all in the index.
-func (b *batch) begin(ctx context.Context) error {
-	b.known = make(map[string]bool)
-	var id []byte
-	err := b.file.Use(ctx, func(db *sql.DB) error {
-		err := db.QueryRowContext(ctx, "SELECT tree FROM began").Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return databaseError{err}
-	}
-	b.reader.began, _ = objstore.IDFromBytes(id)
-	return nil
-}
-
-// entry takes in the texts that an entry has and before has not. frame is the number of the entry, or of the newest frame before it.
+// entry takes in the texts that an entry has and the one before has not. before is nil if e is the first. frame is the number of the entry, or of the
+// newest frame before it.
 func (b *batch) entry(ctx context.Context, before, e *snapshot.Entry, frame int64) error {
-	b.entries = append(b.entries, batchEntry{id: e.ID, frame: frame, at: e.AtMs})
-	return b.reader.read(ctx, before, e)
-}
-
-// reached notes that b has all texts of the run up to an entry, and writes them if they are many.
-func (b *batch) reached(ctx context.Context, e *snapshot.Entry) error {
-	if b.next = e.ID; b.size >= batchBytes || len(b.entries) >= batchEntries {
-		return b.flush(ctx)
+	b.at = document{entry: e.ID, frame: frame, at: e.AtMs}
+	b.entries++
+	was, _, err := rowsOf(before)
+	if err != nil {
+		return err
 	}
-	return nil
+	is, state, err := rowsOf(e)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if err := b.rows(ctx, name, was[name], is[name]); err != nil {
+			return err
+		}
+	}
+	events, err := e.Events()
+	if err == nil {
+		err = b.text(ctx, Events, eventsPart, "", eventsText(events))
+	}
+	if err == nil {
+		err = b.input(ctx, before, state)
+	}
+	if err == nil {
+		err = b.files(ctx, before, e)
+	}
+	return err
 }
 
-// add returns the function that adds a text to the last entry. It reads a file that the index has not.
-func (b *batch) add(ctx context.Context) func(document) error {
-	return func(d document) error {
-		if d.kind == Code {
-			known, err := b.isKnown(ctx, d.hash)
-			switch {
-			case err != nil:
+// rowsOf returns the collections of an entry by their names. A nil entry has none.
+func rowsOf(e *snapshot.Entry) (rows map[string]*page.Collection, state *snapshot.State, err error) {
+	if e == nil {
+		return nil, snapshot.EmptyState(), nil
+	}
+	if state, err = e.State(); err != nil {
+		return nil, nil, err
+	}
+	journal, err := e.Journal()
+	rows = maps.Collect(state.Collections())
+	for _, of := range journal {
+		rows[of.Name] = of.Rows
+	}
+	return rows, state, err
+}
+
+// rows adds the texts of the rows that are new or changed in a collection. was is nil if there was none.
+func (b *batch) rows(ctx context.Context, name string, was, is *page.Collection) (err error) {
+	if was == nil {
+		if was, err = page.Open(b.store.Objects(), objstore.ID{}); err != nil {
+			return err
+		}
+	}
+	for delta, err := range page.Diff(was, is) {
+		if err != nil {
+			return err
+		}
+		if delta.To == nil {
+			continue
+		}
+		of, err := textsOf(name, page.Row{Key: delta.Key, Value: delta.To}, b.speaks)
+		if err != nil {
+			return err
+		}
+		for kind, text := range of {
+			if err := b.text(ctx, Kind(kind), name, delta.Key, text); err != nil {
 				return err
-			case known && d.began:
-				return nil
-			case !known:
-				id, err := objstore.IDFromBytes(d.hash)
-				if err == nil {
-					d.text, err = readFile(b.reader.objects, id)
-				}
-				if err != nil || d.text == "" {
-					return err
-				}
-				b.known[string(d.hash)] = true
 			}
 		}
-		b.docs = append(b.docs, batchDoc{d, len(b.entries) - 1})
-		if b.size += len(d.text); b.size < batchBytes {
-			return nil
+	}
+	return nil
+}
+
+// input adds the input of the run if it has changed.
+func (b *batch) input(ctx context.Context, before *snapshot.Entry, state *snapshot.State) error {
+	if before != nil {
+		if was, err := before.State(); err != nil || was.InputID() == state.InputID() {
+			return err
 		}
-		return b.write(ctx, objstore.ID{}) // an entry can have all files of a large repository
 	}
-}
-
-// isKnown reports whether the index, or the batch, has a file.
-func (b *batch) isKnown(ctx context.Context, hash []byte) (known bool, err error) {
-	if b.known[string(hash)] {
-		return true, nil
-	}
-	err = b.file.Use(ctx, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM docs WHERE hash = ? AND kind = ?)", hash, Code).Scan(&known)
-	})
+	input, err := state.Input()
 	if err != nil {
-		return false, databaseError{err}
+		return err
 	}
-	return known, nil
+	return b.text(ctx, Prompts, inputPart, "", flat(input))
 }
 
-// flush writes the texts, and that the index has the run up to the last whole entry.
-func (b *batch) flush(ctx context.Context) error { return b.write(ctx, b.next) }
+// text adds a text that is no file.
+func (b *batch) text(ctx context.Context, kind Kind, part, key, text string) error {
+	text = bounded(text)
+	sum := sha256.Sum256([]byte(text))
+	return b.add(ctx, document{kind: kind, part: part, key: key, hash: sum[:16], text: text})
+}
 
-// write writes the texts in one transaction. If tip is not zero, the index has the run up to it. The error is errOvertaken if another process has
-// written entries of the run.
+// files adds the files that differ from those before. Trees and files that are not here, or are too large, are left out: other commands tell of them.
+func (b *batch) files(ctx context.Context, before, e *snapshot.Entry) error {
+	now, err := e.VCSRevision()
+	if err != nil || now == nil {
+		return err
+	}
+	var old *snapshot.VCS
+	was := make(map[string]objstore.ID)
+	if before != nil {
+		if old, err = before.VCSRevision(); err != nil {
+			return err
+		}
+	}
+	if old != nil {
+		was = files.TreesOf(old)
+	}
+	is := files.TreesOf(now)
+	for _, task := range slices.Sorted(maps.Keys(is)) {
+		from, had := was[task]
+		began := !had && task == ""
+		if began {
+			from = b.began
+		} else if !had {
+			from = files.WorktreeStart(b.store.Objects(), old, files.WorktreeOf(now, task))
+		}
+		edits, err := jjbridge.FileEdits(ctx, b.store.Objects(), from, is[task], "")
+		if err != nil && !isAbsent(err) {
+			return err
+		}
+		for _, edit := range edits {
+			if edit.Now.Mode != objstore.ModeFile && edit.Now.Mode != objstore.ModeExecutable || edit.Now.ID == edit.Was.ID {
+				continue
+			}
+			d := document{kind: Code, part: task, key: edit.Path, hash: edit.Now.ID.Bytes(), began: began}
+			if d.text, err = fileText(b.store.Objects(), edit.Now.ID); err == nil {
+				err = b.add(ctx, d)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if began && err == nil {
+			b.began = is[task]
+		}
+	}
+	return nil
+}
+
+// isAbsent reports whether an error means that an object is missing, damaged or too large.
+func isAbsent(err error) bool {
+	return errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) || errors.Is(err, objstore.ErrTreeSize)
+}
+
+// add adds a document at the place b.at, unless its text is empty. It writes the batch if that is large: an entry can have all files of a repository.
+func (b *batch) add(ctx context.Context, d document) error {
+	if strings.TrimSpace(d.text) == "" {
+		return nil
+	}
+	d.entry, d.frame, d.at = b.at.entry, b.at.frame, b.at.at
+	b.docs = append(b.docs, d)
+	if b.size += len(d.text); b.size < batchBytes {
+		return nil
+	}
+	return b.write(ctx, objstore.ID{})
+}
+
+// reached notes that the batch has all texts of the run up to an entry, and writes them if they are many.
+func (b *batch) reached(ctx context.Context, e *snapshot.Entry) error {
+	if b.next = e.ID; b.entries < batchEntries {
+		return nil
+	}
+	return b.write(ctx, b.next)
+}
+
+// write writes the texts in one transaction and, if tip is not zero, that the index has the run up to it. The error is errOvertaken if another process
+// has written entries of the run.
 func (b *batch) write(ctx context.Context, tip objstore.ID) error {
 	if tip.IsZero() && len(b.docs) == 0 {
 		return nil
 	}
-	var entries []batchEntry
 	err := b.file.Write(ctx, func(tx *sql.Tx) error {
-		w := writer{ctx: ctx, tx: tx}
-		entries = slices.Clone(b.entries) // a transaction that failed has numbered none
-		run := w.run(b.ref, b.run, b.tip)
-		for _, d := range b.docs {
-			w.add(run, &entries[d.entry], d.document)
+		w := writer{ctx: ctx, tx: tx, prepared: make(map[string]*sql.Stmt)}
+		w.exec("INSERT INTO runs (ref, run, tip) VALUES (?, ?, x'') ON CONFLICT DO NOTHING", b.ref, b.run)
+		if !w.exec("UPDATE runs SET tip = ? WHERE ref = ? AND tip = ?", cmp.Or(tip, b.tip).Bytes(), b.ref, b.tip.Bytes()) {
+			return cmp.Or(w.err, errOvertaken)
 		}
-		if !tip.IsZero() {
-			w.exec("UPDATE runs SET tip = ? WHERE id = ?", tip.Bytes(), run)
-			if !b.reader.began.IsZero() {
-				w.exec("INSERT INTO began (one, tree) VALUES (1, ?) ON CONFLICT DO UPDATE SET tree = excluded.tree", b.reader.began.Bytes())
-			}
+		for _, d := range b.docs {
+			w.add(b.ref, d)
+		}
+		if !tip.IsZero() && !b.began.IsZero() {
+			w.exec("INSERT INTO began (one, tree) VALUES (1, ?) ON CONFLICT DO UPDATE SET tree = excluded.tree", b.began.Bytes())
 		}
 		return w.err
 	})
-	if errors.Is(err, errOvertaken) {
-		return errOvertaken
+	if err == nil {
+		b.tip, b.next, b.docs, b.size, b.entries = cmp.Or(tip, b.tip), objstore.ID{}, nil, 0, 0
 	}
-	if err != nil {
-		return databaseError{err}
-	}
-	b.entries, b.docs, b.size = entries, nil, 0
-	if tip.IsZero() {
-		return nil
-	}
-	b.tip, b.next, b.entries = tip, objstore.ID{}, nil
-	clear(b.known)
-	return nil
+	return err
 }
 
 // writer writes rows in a transaction. After an error it writes no more.
 type writer struct {
-	ctx context.Context //nolint:containedctx // it lives as long as the transaction
-	tx  *sql.Tx
-	err error
+	ctx      context.Context //nolint:containedctx // it lives as long as the transaction
+	tx       *sql.Tx
+	prepared map[string]*sql.Stmt // they end with the transaction
+	err      error
 }
 
-// exec runs a statement, and returns the number of the last row that was inserted, and whether a row has changed.
-func (w *writer) exec(query string, args ...any) (row int64, changed bool) {
-	if w.err != nil {
-		return 0, false
-	}
-	result, err := w.tx.ExecContext(w.ctx, query, args...)
-	if err != nil {
-		w.err = err
-		return 0, false
-	}
-	row, _ = result.LastInsertId() //nolint:errcheck // SQLite always knows it
-	n, _ := result.RowsAffected()
-	return row, n > 0
-}
-
-// get reads one row into places, and reports whether there is one.
-func (w *writer) get(query string, args []any, places ...any) bool {
+// exec runs a statement, and reports whether a row has changed.
+func (w *writer) exec(query string, args ...any) bool {
 	if w.err != nil {
 		return false
 	}
-	err := w.tx.QueryRowContext(w.ctx, query, args...).Scan(places...)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		w.err = err
+	if w.prepared[query] == nil {
+		if w.prepared[query], w.err = w.tx.PrepareContext(w.ctx, query); w.err != nil {
+			return false
+		}
 	}
-	return err == nil
+	result, err := w.prepared[query].ExecContext(w.ctx, args...)
+	if w.err = err; err != nil {
+		return false
+	}
+	n, _ := result.RowsAffected() // SQLite always knows it
+	return n > 0
 }
 
-// run returns the number of a run in the index, whose indexed entry must be tip.
-func (w *writer) run(ref, run string, tip objstore.ID) (id int64) {
-	var indexed []byte
-	if !w.get("SELECT id, tip FROM runs WHERE ref = ?", []any{ref}, &id, &indexed) {
-		id, _ = w.exec("INSERT INTO runs (ref, run, tip) VALUES (?, ?, x'')", ref, run)
-	}
-	if w.err == nil && string(indexed) != string(tip.Bytes()) {
-		w.err = errOvertaken
-	}
-	return id
-}
-
-// add adds a text of an entry of a run.
-func (w *writer) add(run int64, at *batchEntry, d document) {
-	var doc int64
-	found := w.get("SELECT id FROM docs WHERE hash = ? AND kind = ?", []any{d.hash, d.kind}, &doc)
-	if found && d.began || w.err != nil {
-		return
-	}
-	if !found {
-		doc, _ = w.exec("INSERT INTO docs (kind, hash) VALUES (?, ?)", d.kind, d.hash)
+// add adds a document of a run.
+func (w *writer) add(ref string, d document) {
+	if w.exec("INSERT INTO docs (kind, hash) VALUES (?, ?) ON CONFLICT DO NOTHING", d.kind, d.hash) {
 		if d.kind == Code {
-			w.exec("INSERT INTO code (rowid, text) VALUES (?, ?)", doc, fold(d.text))
+			w.exec("INSERT INTO code (rowid, text) VALUES (last_insert_rowid(), ?)", fold(d.text))
 		} else {
-			w.exec("INSERT INTO words (rowid, text) VALUES (?, ?)", doc, words(d.text))
+			w.exec("INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?)", strings.Join(wordsOf(d.text), " "))
 		}
 	}
-	var has bool
-	if w.get("SELECT 1 FROM places WHERE doc = ? AND run = ?", []any{doc, run}, &has); has || w.err != nil {
-		return
-	}
-	if at.row == 0 {
-		at.row, _ = w.exec("INSERT INTO entries (run, frame, at, entry) VALUES (?, ?, ?, ?)", run, at.frame, at.at, at.id.Bytes())
-	}
-	w.exec("INSERT INTO places (doc, run, entry, part, key) VALUES (?, ?, ?, ?, ?)", doc, run, at.row, d.part, d.key)
-}
-
-// each calls f for each row of a query's result.
-func each(ctx context.Context, db *sql.DB, query string, args []any, f func(scan func(...any) error) error) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // rows.Err has the same error
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	w.exec(`INSERT INTO places SELECT d.id, r.id, ?, ?, ?, ?, ? FROM docs AS d, runs AS r
+		WHERE d.hash = ? AND d.kind = ? AND r.ref = ? AND NOT (? AND EXISTS (SELECT 1 FROM places AS p WHERE p.doc = d.id))
+		ON CONFLICT DO NOTHING`, d.frame, d.at, d.entry.Bytes(), d.part, d.key, d.hash, d.kind, ref, d.began)
 }

@@ -1,18 +1,16 @@
 package search
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 const (
-	// maxLines is how many lines with matches a hit shows.
-	maxLines = 5
-	// maxLine is how many bytes of a line a hit shows.
-	maxLine = 240
-	// maxMarks is how many matches are marked in a line.
-	maxMarks = 50
+	maxLines = 5   // how many lines with matches a hit has
+	maxLine  = 240 // how many bytes of a line
+	maxMarks = 50  // how many matches are marked in a line
 )
 
 // Hit is a document that has what was searched for, at the first frame of a run that has it.
@@ -37,75 +35,47 @@ type Line struct {
 	Marks [][2]int `json:"marks"`
 }
 
-// lines returns the lines of a text that have matches, and those around them. If some lines have more of the terms than others, these are told. more is the
+// lines returns the lines of a text that have matches, and some around them. If some lines have more of the terms than others, it returns these. more is the
 // number of lines with as many terms that were left out.
 func lines(text string, all []found, around int) (out []Line, more int) {
-	starts := lineStarts(text, all[len(all)-1].end, around)
-	terms := make(map[int]uint32) // by line; a query has at most 32 terms
-	at := make(map[int][]found)
+	starts := []int{0}
+	for i := range len(text) - 1 {
+		if text[i] == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	terms, at := make(map[int]uint32), make(map[int][]found) // by line; a query has at most 32 terms
 	most := 0
 	for _, f := range all {
-		for n := lineOf(starts, f.start); n < len(starts) && starts[n] < max(f.end, f.start+1); n++ {
+		n, exact := slices.BinarySearch(starts, f.start)
+		if !exact {
+			n--
+		}
+		for ; n < len(starts) && starts[n] < f.end; n++ {
 			terms[n] |= 1 << f.term
 			at[n] = append(at[n], f)
-			most = max(most, ones(terms[n]))
+			most = max(most, bits.OnesCount32(terms[n]))
 		}
 	}
-	var best []int
-	for n := range terms {
-		if ones(terms[n]) == most {
-			best = append(best, n)
-		}
-	}
-	slices.Sort(best)
-	if more = len(best) - maxLines; more > 0 {
-		best = best[:maxLines]
-	}
-	next := 0
-	for _, n := range best {
-		for i := max(next, n-around); i <= n+around && i < len(starts); i++ {
-			if i > n && slices.Contains(best, i) {
-				break
-			}
-			out = append(out, lineAt(text, starts[i], i, at[i]))
-			next = i + 1
-		}
-	}
-	return out, max(more, 0)
-}
-
-// ones counts the bits of a number.
-func ones(n uint32) (count int) {
-	for ; n != 0; n &= n - 1 {
-		count++
-	}
-	return count
-}
-
-// lineStarts returns where the lines of a text begin, up to the line that has the byte before end, and some lines after it.
-func lineStarts(text string, end, after int) []int {
-	starts := []int{0}
-	for i := range len(text) {
-		if text[i] != '\n' || i+1 == len(text) {
+	last := -1 // the last line in out
+	for shown, n := 0, 0; n < len(starts); n++ {
+		if bits.OnesCount32(terms[n]) != most {
 			continue
 		}
-		if i >= end {
-			if after--; after < 0 {
-				break
-			}
+		if shown++; shown > maxLines {
+			more++
+			continue
 		}
-		starts = append(starts, i+1)
+		for i := max(last+1, n-around); i < n; i++ {
+			out = append(out, lineAt(text, starts[i], i, at[i]))
+		}
+		out = append(out, lineAt(text, starts[n], n, at[n]))
+		for last = n; last < n+around && last+1 < len(starts) && bits.OnesCount32(terms[last+1]) != most; {
+			last++
+			out = append(out, lineAt(text, starts[last], last, at[last]))
+		}
 	}
-	return starts
-}
-
-// lineOf returns the index of the line that has the byte at a place.
-func lineOf(starts []int, place int) int {
-	n, exact := slices.BinarySearch(starts, place)
-	if exact {
-		return n
-	}
-	return n - 1
+	return out, more
 }
 
 // lineAt returns the line of a text that begins at start, with the matches in it.
@@ -121,25 +91,23 @@ func lineAt(text string, start, index int, all []found) Line {
 		for from > 0 && !utf8.RuneStart(whole[from]) {
 			from--
 		}
-		for ; to < len(whole) && !utf8.RuneStart(whole[to]); to-- {
+		for to < len(whole) && !utf8.RuneStart(whole[to]) {
+			to--
 		}
 	}
 	line := Line{Number: index + 1, Text: whole[from:to], Marks: [][2]int{}}
-	shift := start + from
+	least, most, shift := 0, to-from, start+from // of the marks
 	if from > 0 {
 		line.Text = "…" + line.Text
-		shift -= len("…")
+		least, most, shift = len("…"), most+len("…"), shift-len("…")
 	}
-	end := len(line.Text)
 	if to < len(whole) {
 		line.Text += "…"
 	}
-	last := min(from, 1) * len("…")
 	for _, f := range all {
-		mark := [2]int{max(f.start-shift, last), min(f.end-shift, end)}
+		mark := [2]int{max(f.start-shift, least), min(f.end-shift, most)}
 		if mark[0] < mark[1] && len(line.Marks) < maxMarks {
-			line.Marks = append(line.Marks, mark)
-			last = mark[1]
+			line.Marks, least = append(line.Marks, mark), mark[1]
 		}
 	}
 	return line

@@ -24,11 +24,8 @@ type Index struct {
 
 // Open opens the index of a store, and makes an empty one if there is none that can be used. The caller closes it.
 func Open(ctx context.Context, store *timeline.Store) (*Index, error) {
-	f, err := sqliteindex.OpenFile(ctx, file(path(store), refs.IsShared(store.Repo())))
-	if err != nil {
-		return nil, timeline.Explain(err)
-	}
-	return &Index{store, f}, nil
+	file, err := sqliteindex.OpenFile(ctx, fileOf(store))
+	return &Index{store, file}, timeline.Explain(err)
 }
 
 // Close closes the index.
@@ -56,33 +53,27 @@ var (
 const maxRounds = 16
 
 // Sync reads the entries that the index has not. If ctx ends, the entries that were read stay in the index. It returns why runs are left out that
-// cannot be read. progress is called with the number of entries that were read and of those that are known to be left; it may be nil.
+// cannot be read. progress is called with the number of entries that were read and of those that are known to be there; it may be nil.
 func (x *Index) Sync(ctx context.Context, progress func(done, total int)) (problems []error, err error) {
-	if progress == nil {
-		progress = func(int, int) {}
-	}
 	for range maxRounds {
 		// The file comes before the tips: if a run is pruned after the tips were read, its words go into a file that is deleted.
 		if err := x.file.Follow(ctx); err != nil {
 			return nil, timeline.Explain(err)
 		}
 		round := syncRound{Index: x, progress: progress, present: make(map[string]bool)}
-		if err = round.run(ctx); err == nil || ctx.Err() != nil {
-			return round.problems, timeline.Explain(err)
-		}
+		err = round.run(ctx)
 		switch {
-		case errors.Is(err, errOvertaken):
-			continue
-		case errors.Is(err, errGone):
-			err = x.file.Empty(ctx)
-		default:
-			var healed bool
-			if healed, err = x.file.Heal(ctx, err); !healed {
-				return round.problems, timeline.Explain(cmp.Or(err, errOvertaken))
-			}
-		}
-		if err != nil {
+		case err == nil || ctx.Err() != nil:
 			return round.problems, timeline.Explain(err)
+		case errors.Is(err, errOvertaken):
+		case errors.Is(err, errGone):
+			if err := x.file.Empty(ctx); err != nil {
+				return nil, timeline.Explain(err)
+			}
+		default:
+			if healed, failed := x.file.Heal(ctx, err); !healed || failed != nil {
+				return nil, timeline.Explain(cmp.Or(failed, err))
+			}
 		}
 	}
 	return nil, timeline.Explain(err)
@@ -93,8 +84,8 @@ type syncRound struct {
 	*Index
 
 	progress    func(done, total int)
-	done, total int // entries
-	present     map[string]bool
+	done, total int             // entries
+	present     map[string]bool // the runs that have tips, by ref component
 	problems    []error
 }
 
@@ -116,9 +107,6 @@ func (s *syncRound) run(ctx context.Context) error {
 	if err != nil && !broken {
 		return err
 	}
-	if broken {
-		s.problems = append(s.problems, err)
-	}
 	var changed []pending
 	for _, t := range tips {
 		s.present[t.Component] = true
@@ -126,11 +114,14 @@ func (s *syncRound) run(ctx context.Context) error {
 			continue
 		}
 		head, err := snapshot.ReadEntry(s.store.Objects(), t.ID)
-		if err != nil {
-			s.problems = append(s.problems, &sqliteindex.RunError{Ref: t.Component, Tip: t.ID, Err: err})
-			continue
+		if err == nil {
+			changed = append(changed, pending{t.Component, head, indexed[t.Component]})
+		} else if err := s.leaveOut(t.Component, t.ID, err); err != nil {
+			return err
 		}
-		changed = append(changed, pending{t.Component, head, indexed[t.Component]})
+	}
+	if broken { // other commands tell of broken refs, and which runs are gone is unknown
+		s.problems = append(s.problems, err)
 	}
 	for ref := range indexed {
 		if !s.present[ref] && !broken {
@@ -140,13 +131,19 @@ func (s *syncRound) run(ctx context.Context) error {
 	// Texts of the newest runs get the highest numbers, by which they are found first.
 	slices.SortStableFunc(changed, func(a, b pending) int { return cmp.Compare(a.head.AtMs, b.head.AtMs) })
 	for _, p := range changed {
-		if err := s.addRun(ctx, p); err != nil {
-			if ctx.Err() != nil || isOurs(err) {
-				return err
-			}
-			s.problems = append(s.problems, &sqliteindex.RunError{Ref: p.ref, Tip: p.head.ID, Err: err})
+		if err := s.leaveOut(p.ref, p.head.ID, s.addRun(ctx, p)); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// leaveOut notes a problem if err means that a run cannot be read, and returns any other error.
+func (s *syncRound) leaveOut(ref string, tip objstore.ID, err error) error {
+	if !isAbsent(err) && !errors.Is(err, snapshot.ErrNewerFormat) && !errors.Is(err, snapshot.ErrInvalid) {
+		return err
+	}
+	s.problems = append(s.problems, &sqliteindex.RunError{Ref: ref, Tip: tip, Err: err})
 	return nil
 }
 
@@ -157,15 +154,9 @@ func (s *syncRound) tips(ctx context.Context) (tips map[string]objstore.ID, err 
 		return each(ctx, db, "SELECT ref, tip FROM runs", nil, func(scan func(...any) error) error {
 			var ref string
 			var tip []byte
-			if err := scan(&ref, &tip); err != nil {
-				return err
-			}
-			id, err := objstore.IDFromBytes(tip)
-			if len(tip) > 0 && err != nil {
-				return err
-			}
-			tips[ref] = id
-			return nil
+			err := scan(&ref, &tip)
+			tips[ref], _ = objstore.IDFromBytes(tip) // a run without an entry has no id
+			return err
 		})
 	})
 	return tips, err
@@ -185,21 +176,18 @@ func (s *syncRound) addRun(ctx context.Context, p pending) error {
 		return err
 	}
 	s.total += len(entries)
-	b := &batch{Index: s.Index, ref: p.ref, run: row.ID, tip: p.indexed}
-	b.reader = entryReader{objects: s.store.Objects(), speaks: dialect.For(row.Workflow), add: b.add(ctx)}
-	if err := b.begin(ctx); err != nil {
+	b := &batch{Index: s.Index, ref: p.ref, run: row.ID, tip: p.indexed, speaks: dialect.For(row.Workflow)}
+	if b.began, err = s.began(ctx); err != nil {
 		return err
 	}
-	if forked != nil {
-		if before = forked; !s.hasRun(forked.Run) && (row.Parent == nil || !s.hasRun(row.Parent.RunID)) { // nobody else has what the fork began with
-			if err := b.entry(ctx, nil, forked, 0); err != nil {
-				return err
-			}
+	if forked && !s.hasRun(before.Run) && (row.Parent == nil || !s.hasRun(row.Parent.RunID)) { // nobody else has what the fork began with
+		if err := b.entry(ctx, nil, before, 0); err != nil {
+			return err
 		}
 	}
 	for i, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return errors.Join(context.Cause(ctx), b.flush(context.WithoutCancel(ctx)))
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), b.write(context.WithoutCancel(ctx), b.next))
 		}
 		err := b.entry(ctx, before, e, max(e.Newest, 0))
 		if err == nil {
@@ -209,10 +197,26 @@ func (s *syncRound) addRun(ctx context.Context, p pending) error {
 			return err
 		}
 		before, entries[i] = e, nil // an entry keeps what was read of it
-		s.done++
-		s.progress(s.done, s.total)
+		if s.done++; s.progress != nil {
+			s.progress(s.done, s.total)
+		}
 	}
-	return b.flush(ctx)
+	return b.write(ctx, b.next)
+}
+
+// began returns a tree whose files are all in the index, or the zero id.
+func (s *syncRound) began(ctx context.Context) (tree objstore.ID, err error) {
+	err = s.file.Use(ctx, func(db *sql.DB) error {
+		return each(ctx, db, "SELECT tree FROM began", nil, func(scan func(...any) error) error {
+			var id []byte
+			if err := scan(&id); err != nil {
+				return err
+			}
+			tree, err = objstore.IDFromBytes(id)
+			return err
+		})
+	})
+	return tree, err
 }
 
 // hasRun reports whether a run has a tip.
@@ -221,26 +225,39 @@ func (s *syncRound) hasRun(run string) bool {
 	return err == nil && s.present[component]
 }
 
-// newEntries returns the entries of a run after the indexed one, oldest first, and the entry before them. For the first entries of a fork, forked is the
-// entry of the parent from which it was forked. If the run has the indexed entry no more, the error is errGone.
-func (s *syncRound) newEntries(ctx context.Context, p pending) (entries []*snapshot.Entry, before, forked *snapshot.Entry, err error) {
+// newEntries returns the entries of a run after the indexed one, oldest first, and the entry before them, or nil. forked means that this is the entry of
+// another run from which the run was forked. If the run has the indexed entry no more, the error is errGone.
+func (s *syncRound) newEntries(ctx context.Context, p pending) (entries []*snapshot.Entry, before *snapshot.Entry, forked bool, err error) {
 	walk := snapshot.NewWalk(s.store.Objects(), p.head)
 	for {
 		e, err := walk.Next()
 		switch {
+		case err == nil && ctx.Err() != nil:
+			return nil, nil, false, context.Cause(ctx)
+		case err == nil && e == nil && !p.indexed.IsZero():
+			return nil, nil, false, errGone
 		case err != nil:
-			return nil, nil, nil, err
-		case ctx.Err() != nil:
-			return nil, nil, nil, context.Cause(ctx)
-		case e == nil && !p.indexed.IsZero():
-			return nil, nil, nil, errGone
-		case e == nil:
-			slices.Reverse(entries)
-			return entries, nil, walk.Forked(), nil
-		case e.ID == p.indexed:
-			slices.Reverse(entries)
-			return entries, e, nil, nil
+			return nil, nil, false, err
+		case e != nil && e.ID != p.indexed:
+			entries = append(entries, e)
+			continue
 		}
-		entries = append(entries, e)
+		slices.Reverse(entries)
+		return entries, cmp.Or(e, walk.Forked()), e == nil && walk.Forked() != nil, nil
 	}
+}
+
+// each calls f for each row of a query's result.
+func each(ctx context.Context, db *sql.DB, query string, args []any, f func(scan func(...any) error) error) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has the same error
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -6,7 +6,6 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -68,10 +67,8 @@ func newMatcher(q Query) (*matcher, error) {
 	}
 	m := &matcher{prose: true}
 	for _, text := range q.Texts {
-		t := term{exact: regexp.MustCompile("(?i)" + regexp.QuoteMeta(strings.ToValidUTF8(text, "\uFFFD")))}
-		for w := range tokens(text) {
-			t.words = append(t.words, fold(text[w.start:w.end]))
-		}
+		text = bounded(text)
+		t := term{wordsOf(text), regexp.MustCompile("(?i)" + regexp.QuoteMeta(text))}
 		m.terms = append(m.terms, t)
 		m.prose = m.prose && len(t.words) > 0
 		m.words = append(m.words, strings.Join(t.words, " "))
@@ -80,7 +77,6 @@ func newMatcher(q Query) (*matcher, error) {
 	if !m.prose && len(q.Kinds) > 0 && !slices.Contains(q.Kinds, Code) {
 		return nil, fault.New(fault.Usage, "a text without letters and digits is found only in %s", Code).Hint("search with --regex, which looks at each character")
 	}
-	m.grams = fewer(m.grams)
 	return m, nil
 }
 
@@ -105,7 +101,6 @@ func newRegex(q Query) (*matcher, error) {
 		m.grams = append(m.grams, gramsOf(literal)...)
 		m.words = append(m.words, innerWords(literal)...)
 	}
-	m.grams = fewer(m.grams)
 	return m, nil
 }
 
@@ -139,34 +134,13 @@ func innerWords(text string) (inner []string) {
 	return inner
 }
 
-// gramsOf returns the trigrams of a folded text.
+// gramsOf returns the trigrams of a folded text, at most maxGrams.
 func gramsOf(text string) (grams []string) {
-	var starts []int
-	for i := range text {
-		starts = append(starts, i)
-	}
-	starts = append(starts, len(text))
-	for i := 0; i+3 < len(starts); i++ {
-		if gram := text[starts[i]:starts[i+3]]; utf8.ValidString(gram) && !strings.Contains(gram, "\x00") {
-			grams = append(grams, gram)
-		}
+	runes := []rune(text)
+	for i := range min(len(runes)-2, maxGrams) {
+		grams = append(grams, string(runes[i:i+3]))
 	}
 	return grams
-}
-
-// fewer returns at most maxGrams of the trigrams, each once.
-func fewer(grams []string) []string {
-	slices.Sort(grams)
-	grams = slices.Compact(grams)
-	step := (len(grams) + maxGrams - 1) / maxGrams
-	if step < 2 {
-		return grams
-	}
-	var out []string
-	for i := 0; i < len(grams); i += step {
-		out = append(out, grams[i])
-	}
-	return out
 }
 
 // match returns the query of SQLite's full-text search for documents with all phrases. No phrase has a meaning in it.
@@ -229,22 +203,16 @@ func (m *matcher) findLines(text string) (all []found) {
 
 // phrase returns where the folded words stand next to each other in a text.
 func phrase(text string, want []string) (spans []span) {
-	if len(want) == 0 {
-		return nil
-	}
 	var last []span // the words before, as many as want has
 	for t := range tokens(text) {
 		if last = append(last, t); len(last) > len(want) {
 			last = last[1:]
 		}
-		if len(last) < len(want) || !isFolded(text[t.start:t.end], want[len(want)-1]) {
-			continue
+		same := len(last) == len(want)
+		for i := len(last) - 1; same && i >= 0; i-- { // the last word differs most often
+			same = fold(text[last[i].start:last[i].end]) == want[i]
 		}
-		all := true
-		for i, s := range last {
-			all = all && isFolded(text[s.start:s.end], want[i])
-		}
-		if all {
+		if same {
 			if spans = append(spans, span{last[0].start, t.end}); len(spans) >= maxMatches {
 				break
 			}

@@ -10,7 +10,7 @@ import (
 // span is a part of a text, in bytes.
 type span struct{ start, end int }
 
-// scripts are written without spaces between words: each letter is a word of its own, and a word of a query is a phrase of them.
+// scripts are written without blanks between words: each letter is a word of its own, and a word of a query is a phrase of them.
 var scripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
 // isWord reports whether a rune belongs to a word, and whether it is a word of its own.
@@ -34,12 +34,10 @@ func tokens(text string) iter.Seq[span] {
 				}
 				start = -1
 			}
-			switch {
-			case alone:
-				if !yield(span{i, i + utf8.RuneLen(r)}) {
-					return
-				}
-			case word && start < 0:
+			if alone && !yield(span{i, i + utf8.RuneLen(r)}) {
+				return
+			}
+			if word && !alone && start < 0 {
 				start = i
 			}
 		}
@@ -52,17 +50,14 @@ func tokens(text string) iter.Seq[span] {
 // foldRune returns the same rune for all runes that differ only in case, as a regular expression that ignores case sees it.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
-		if 'A' <= r && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return r
+		return unicode.ToLower(r)
 	}
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)
 	}
 	if least < utf8.RuneSelf {
-		return foldRune(least)
+		return unicode.ToLower(least)
 	}
 	return least
 }
@@ -70,27 +65,10 @@ func foldRune(r rune) rune {
 // fold returns a text with each rune folded.
 func fold(text string) string { return strings.Map(foldRune, text) }
 
-// isFolded reports whether text, folded, is the folded text want.
-func isFolded(text, want string) bool {
-	for _, r := range text {
-		w, size := utf8.DecodeRuneInString(want)
-		if size == 0 || foldRune(r) != w {
-			return false
-		}
-		want = want[size:]
-	}
-	return want == ""
-}
-
-// words returns the words of a text as the index has them: folded, with a blank between them.
-func words(text string) string {
-	var out strings.Builder
-	out.Grow(len(text))
+// wordsOf returns the folded words of a text.
+func wordsOf(text string) (words []string) {
 	for t := range tokens(text) {
-		if out.Len() > 0 {
-			out.WriteByte(' ')
-		}
-		out.WriteString(fold(text[t.start:t.end]))
+		words = append(words, fold(text[t.start:t.end]))
 	}
-	return out.String()
+	return words
 }

@@ -48,9 +48,9 @@ type batch struct {
 
 	speaks   *dialect.Dialect
 	ref, run string
-	tip      objstore.ID // the indexed entry of the run
-	next     objstore.ID // the last entry of which the batch has all texts; zero for none
-	began    objstore.ID // a tree whose files are all in the index or in the batch; zero for none
+	tip      objstore.ID  // the indexed entry of the run
+	next     objstore.ID  // the last entry of which the batch has all texts; zero for none
+	began    *objstore.ID // a tree whose files are all in the index or in the batch; zero for none
 
 	at      document // the place of the next documents
 	docs    []document
@@ -174,7 +174,7 @@ func (b *batch) files(ctx context.Context, before, e *snapshot.Entry) error {
 		from, had := was[task]
 		began := !had && task == ""
 		if began {
-			from = b.began
+			from = *b.began
 		} else if !had {
 			from = files.WorktreeStart(b.store.Objects(), old, files.WorktreeOf(now, task))
 		}
@@ -195,7 +195,7 @@ func (b *batch) files(ctx context.Context, before, e *snapshot.Entry) error {
 			}
 		}
 		if began && err == nil {
-			b.began = is[task]
+			*b.began = is[task]
 		}
 	}
 	return nil
@@ -243,7 +243,7 @@ func (b *batch) write(ctx context.Context, tip objstore.ID) error {
 			w.add(b.ref, d)
 		}
 		if !tip.IsZero() && !b.began.IsZero() {
-			w.exec("INSERT INTO began (one, tree) VALUES (1, ?) ON CONFLICT DO UPDATE SET tree = excluded.tree", b.began.Bytes())
+			w.exec("INSERT INTO runs (ref, run, tip) VALUES ('', '', ?) ON CONFLICT DO UPDATE SET tip = excluded.tip", b.began.Bytes())
 		}
 		return w.err
 	})

@@ -15,16 +15,17 @@ const (
 
 // Hit is a document that has what was searched for, at the first frame of a run that has it.
 type Hit struct {
-	Kind  Kind
-	Run   string
-	Frame int64
-	AtMs  int64
+	Kind  Kind   `json:"in"`
+	Run   string `json:"runId"`
+	Frame int64  `json:"frameNo"`
+	AtMs  int64  `json:"atMs"`
 
 	// Part and Key say where in the frame the text is: a collection and the key of a row, the input, the events or, for a file, the task whose own worktree
 	// has it, or "", and the path.
-	Part, Key string
-	Lines     []Line
-	More      int // lines with matches that Lines has not
+	Part  string `json:"part"`
+	Key   string `json:"key"`
+	Lines []Line `json:"lines"`
+	More  int    `json:"moreLines"` // lines with matches that Lines has not
 }
 
 // Line is a line of a hit.

@@ -86,6 +86,7 @@ type syncRound struct {
 	progress    func(done, total int)
 	done, total int             // entries
 	present     map[string]bool // the runs that have tips, by ref component
+	began       objstore.ID     // a tree whose files are all in the index; zero for none
 	problems    []error
 }
 
@@ -102,6 +103,8 @@ func (s *syncRound) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.began = indexed[""]
+	delete(indexed, "")
 	tips, err := s.store.Refs().Tips(ctx)
 	broken := errors.Is(err, refs.ErrBroken)
 	if err != nil && !broken {
@@ -147,7 +150,7 @@ func (s *syncRound) leaveOut(ref string, tip objstore.ID, err error) error {
 	return nil
 }
 
-// tips returns the newest indexed entry of each run.
+// tips returns the newest indexed entry of each run and, under the name "", the tree s.began.
 func (s *syncRound) tips(ctx context.Context) (tips map[string]objstore.ID, err error) {
 	err = s.file.Use(ctx, func(db *sql.DB) error {
 		tips = make(map[string]objstore.ID)
@@ -176,10 +179,7 @@ func (s *syncRound) addRun(ctx context.Context, p pending) error {
 		return err
 	}
 	s.total += len(entries)
-	b := &batch{Index: s.Index, ref: p.ref, run: row.ID, tip: p.indexed, speaks: dialect.For(row.Workflow)}
-	if b.began, err = s.began(ctx); err != nil {
-		return err
-	}
+	b := &batch{Index: s.Index, began: &s.began, ref: p.ref, run: row.ID, tip: p.indexed, speaks: dialect.For(row.Workflow)}
 	if forked && !s.hasRun(before.Run) && (row.Parent == nil || !s.hasRun(row.Parent.RunID)) { // nobody else has what the fork began with
 		if err := b.entry(ctx, nil, before, 0); err != nil {
 			return err
@@ -202,21 +202,6 @@ func (s *syncRound) addRun(ctx context.Context, p pending) error {
 		}
 	}
 	return b.write(ctx, b.next)
-}
-
-// began returns a tree whose files are all in the index, or the zero id.
-func (s *syncRound) began(ctx context.Context) (tree objstore.ID, err error) {
-	err = s.file.Use(ctx, func(db *sql.DB) error {
-		return each(ctx, db, "SELECT tree FROM began", nil, func(scan func(...any) error) error {
-			var id []byte
-			if err := scan(&id); err != nil {
-				return err
-			}
-			tree, err = objstore.IDFromBytes(id)
-			return err
-		})
-	})
-	return tree, err
 }
 
 // hasRun reports whether a run has a tip.

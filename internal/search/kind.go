@@ -24,6 +24,9 @@ func Kinds() []string {
 // String returns the name of the kind.
 func (k Kind) String() string { return Kinds()[k] }
 
+// MarshalText returns the name of the kind.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // KindNamed returns the kind with the name, and whether there is one.
 func KindNamed(name string) (Kind, bool) {
 	i := slices.Index(Kinds(), name)

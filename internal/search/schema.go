@@ -10,7 +10,8 @@ import (
 const FileName = "search.db"
 
 // tables creates the tables. A document is a text, with a row in words or, if it is a file, in code. Its places are the first entries of the runs that
-// have it. Texts come as folded words with blanks between them, or as folded code, so that SQLite's own tables of letters decide nothing.
+// have it. The run
+// without a name has a tree whose files are all in the index. Texts come as folded words with blanks between them, or as folded code, so that SQLite's own tables of letters decide nothing.
 const tables = `
 CREATE TABLE runs (id INTEGER PRIMARY KEY, ref TEXT NOT NULL UNIQUE, run TEXT NOT NULL, tip BLOB NOT NULL);
 CREATE TABLE docs (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, hash BLOB NOT NULL, UNIQUE (hash, kind));
@@ -24,7 +25,6 @@ CREATE TABLE places (
 	key TEXT NOT NULL,
 	PRIMARY KEY (doc, run)
 ) WITHOUT ROWID;
-CREATE TABLE began (one INTEGER PRIMARY KEY, tree BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='ascii');
 CREATE VIRTUAL TABLE code USING fts5(text, content='', tokenize='trigram case_sensitive 1', detail=none);
 `

@@ -48,9 +48,9 @@ type batch struct {
 
 	speaks   *dialect.Dialect
 	ref, run string
-	tip      objstore.ID  // the indexed entry of the run
-	next     objstore.ID  // the last entry of which the batch has all texts; zero for none
-	began    *objstore.ID // a tree whose files are all in the index or in the batch; zero for none
+	tip      objstore.ID // the indexed entry of the run
+	next     objstore.ID // the last entry of which the batch has all texts; zero for none
+	began    objstore.ID // a tree whose files are all in the index or in the batch; zero for none
 
 	at      document // the place of the next documents
 	docs    []document
@@ -63,7 +63,7 @@ type batch struct {
 func (b *batch) entry(ctx context.Context, before, e *snapshot.Entry, frame int64) error {
 	b.at = document{entry: e.ID, frame: frame, at: e.AtMs}
 	b.entries++
-	was, _, err := rowsOf(before)
+	was, old, err := rowsOf(before)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,16 @@ func (b *batch) entry(ctx context.Context, before, e *snapshot.Entry, frame int6
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(is)) {
-		if err := b.rows(ctx, name, was[name], is[name]); err != nil {
+		if err := b.rows(ctx, name, cmp.Or(was[name], none()), is[name]); err != nil {
+			return err
+		}
+	}
+	if old.InputID() != state.InputID() {
+		input, err := state.Input()
+		if err != nil {
+			return err
+		}
+		if err := b.text(ctx, Prompts, inputPart, "", flat(input)); err != nil {
 			return err
 		}
 	}
@@ -81,13 +90,13 @@ func (b *batch) entry(ctx context.Context, before, e *snapshot.Entry, frame int6
 		err = b.text(ctx, Events, eventsPart, "", eventsText(events))
 	}
 	if err == nil {
-		err = b.input(ctx, before, state)
-	}
-	if err == nil {
 		err = b.files(ctx, before, e)
 	}
 	return err
 }
+
+// none returns a collection without rows.
+func none() *page.Collection { return snapshot.EmptyState().Nodes() }
 
 // rowsOf returns the collections of an entry by their names. A nil entry has none.
 func rowsOf(e *snapshot.Entry) (rows map[string]*page.Collection, state *snapshot.State, err error) {
@@ -105,13 +114,8 @@ func rowsOf(e *snapshot.Entry) (rows map[string]*page.Collection, state *snapsho
 	return rows, state, err
 }
 
-// rows adds the texts of the rows that are new or changed in a collection. was is nil if there was none.
-func (b *batch) rows(ctx context.Context, name string, was, is *page.Collection) (err error) {
-	if was == nil {
-		if was, err = page.Open(b.store.Objects(), objstore.ID{}); err != nil {
-			return err
-		}
-	}
+// rows adds the texts of the rows that are new or changed in a collection.
+func (b *batch) rows(ctx context.Context, name string, was, is *page.Collection) error {
 	for delta, err := range page.Diff(was, is) {
 		if err != nil {
 			return err
@@ -130,20 +134,6 @@ func (b *batch) rows(ctx context.Context, name string, was, is *page.Collection)
 		}
 	}
 	return nil
-}
-
-// input adds the input of the run if it has changed.
-func (b *batch) input(ctx context.Context, before *snapshot.Entry, state *snapshot.State) error {
-	if before != nil {
-		if was, err := before.State(); err != nil || was.InputID() == state.InputID() {
-			return err
-		}
-	}
-	input, err := state.Input()
-	if err != nil {
-		return err
-	}
-	return b.text(ctx, Prompts, inputPart, "", flat(input))
 }
 
 // text adds a text that is no file.
@@ -174,7 +164,7 @@ func (b *batch) files(ctx context.Context, before, e *snapshot.Entry) error {
 		from, had := was[task]
 		began := !had && task == ""
 		if began {
-			from = *b.began
+			from = b.began
 		} else if !had {
 			from = files.WorktreeStart(b.store.Objects(), old, files.WorktreeOf(now, task))
 		}
@@ -195,7 +185,7 @@ func (b *batch) files(ctx context.Context, before, e *snapshot.Entry) error {
 			}
 		}
 		if began && err == nil {
-			*b.began = is[task]
+			b.began = is[task]
 		}
 	}
 	return nil

@@ -179,7 +179,7 @@ func (s *syncRound) addRun(ctx context.Context, p pending) error {
 		return err
 	}
 	s.total += len(entries)
-	b := &batch{Index: s.Index, began: &s.began, ref: p.ref, run: row.ID, tip: p.indexed, speaks: dialect.For(row.Workflow)}
+	b := &batch{Index: s.Index, began: s.began, ref: p.ref, run: row.ID, tip: p.indexed, speaks: dialect.For(row.Workflow)}
 	if forked && !s.hasRun(before.Run) && (row.Parent == nil || !s.hasRun(row.Parent.RunID)) { // nobody else has what the fork began with
 		if err := b.entry(ctx, nil, before, 0); err != nil {
 			return err
@@ -201,7 +201,11 @@ func (s *syncRound) addRun(ctx context.Context, p pending) error {
 			s.progress(s.done, s.total)
 		}
 	}
-	return b.write(ctx, b.next)
+	err = b.write(ctx, b.next)
+	if err == nil {
+		s.began = b.began
+	}
+	return err
 }
 
 // hasRun reports whether a run has a tip.

@@ -69,21 +69,19 @@ func (s *searcher) run(ctx context.Context, yield func(Hit) bool) error {
 		if err != nil {
 			return err
 		}
-		looked := make(map[int64]Hit) // several runs can have a document
 		for _, c := range candidates {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			of, known := looked[c.doc]
-			if !known {
-				if of.Lines, of.More, err = s.look(c); err != nil {
-					return err
-				}
-				looked[c.doc] = of
+			text, err := s.text(c)
+			if err != nil && !isAbsent(err) { // a text that is gone meanwhile does not match
+				return err
 			}
-			if c.Lines, c.More = of.Lines, of.More; c.Lines == nil {
+			all := s.find(c.Kind, text)
+			if len(all) == 0 {
 				continue
 			}
+			c.Lines, c.More = lines(text, all, s.query.Context)
 			if s.hits++; !yield(c.Hit) || s.hits == s.query.Limit {
 				return nil
 			}
@@ -161,35 +159,15 @@ func (s *searcher) places(ctx context.Context, docs []int64) (list []candidate, 
 	return list, err
 }
 
-// look reads a document from the repository, and returns the lines that match, or none. A text that is gone meanwhile does not match.
-func (s *searcher) look(c candidate) (found []Line, more int, err error) {
-	text, err := s.text(c)
-	if isAbsent(err) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	all := s.find(c.Kind, text)
-	if len(all) == 0 {
-		return nil, 0, nil
-	}
-	found, more = lines(text, all, s.query.Context)
-	return found, more, nil
-}
-
 // text reads the text of a document from the repository.
 func (s *searcher) text(c candidate) (string, error) {
+	of := c.entry
 	if c.Kind == Code {
-		id, err := objstore.IDFromBytes(c.hash)
-		if err != nil {
-			return "", err
-		}
-		return fileText(s.store.Objects(), id)
+		of = c.hash
 	}
-	id, err := objstore.IDFromBytes(c.entry)
-	if err != nil {
-		return "", err
+	id, err := objstore.IDFromBytes(of)
+	if err != nil || c.Kind == Code { // what is no id is of no file
+		return fileText(s.store.Objects(), id)
 	}
 	e, err := snapshot.ReadEntry(s.store.Objects(), id)
 	if err != nil {
@@ -215,6 +193,6 @@ func (s *searcher) text(c candidate) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	of, err := textsOf(c.Part, page.Row{Key: c.Key, Value: value}, dialect.For(run.Workflow))
-	return bounded(of[c.Kind]), err
+	texts, err := textsOf(c.Part, page.Row{Key: c.Key, Value: value}, dialect.For(run.Workflow))
+	return bounded(texts[c.Kind]), err
 }

@@ -69,6 +69,7 @@ func reading(elsewhere string) map[string][]string {
 		"restore":   {"triage-1:1", "--to", filepath.Join(elsewhere, "before")},
 		"push":      {"origin", "triage-1", "--yes"},
 		"scan":      {"triage-1"},
+		"search":    {"--run", "triage-1", "plan"},
 		"bundle":    {"triage-1", "-o", filepath.Join(elsewhere, "runs.bundle")},
 		"export":    {"triage-1", "--to", filepath.Join(elsewhere, "smithers.db")},
 		"verify":    {"triage-1"},

@@ -56,6 +56,7 @@ func jsonLines() []jsonLine {
 		{"report", "a -o $DIR/a.html", ""},
 		{"frames", "--path file", ""},
 		{"metrics", "", ""},
+		{"search", "plan", ""},
 		{"sql", "", ""},
 		{"sql", "-", "SELECT run_id, status FROM _smithers_runs"},
 		{"inbox", "", ""},

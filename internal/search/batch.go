@@ -209,14 +209,6 @@ func (b *batch) add(ctx context.Context, d document) error {
 	return b.write(ctx, objstore.ID{})
 }
 
-// reached notes that the batch has all texts of the run up to an entry, and writes them if they are many.
-func (b *batch) reached(ctx context.Context, e *snapshot.Entry) error {
-	if b.next = e.ID; b.entries < batchEntries {
-		return nil
-	}
-	return b.write(ctx, b.next)
-}
-
 // write writes the texts in one transaction and, if tip is not zero, that the index has the run up to it. The error is errOvertaken if another process
 // has written entries of the run.
 func (b *batch) write(ctx context.Context, tip objstore.ID) error {

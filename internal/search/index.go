@@ -190,8 +190,8 @@ func (s *syncRound) addRun(ctx context.Context, p pending) error {
 			return errors.Join(context.Cause(ctx), b.write(context.WithoutCancel(ctx), b.next))
 		}
 		err := b.entry(ctx, before, e, max(e.Newest, 0))
-		if err == nil {
-			err = b.reached(ctx, e)
+		if b.next = e.ID; err == nil && b.entries >= batchEntries {
+			err = b.write(ctx, b.next)
 		}
 		if err != nil {
 			return err

@@ -38,17 +38,16 @@ type Query struct {
 // matcher finds a query in texts, and says what documents may have it.
 type matcher struct {
 	terms []term
-	regex *regexp.Regexp // nil if terms are searched for
 
 	words []string // phrases of folded words that each document has that is no file
 	grams []string // folded trigrams that each file has
 	prose bool     // a document that is no file can have all terms
 }
 
-// term is one of the texts of a query.
+// term is one of the texts of a query, or its expression.
 type term struct {
-	words []string       // its folded words
-	exact *regexp.Regexp // the text as a substring
+	words []string       // the folded words of a text
+	exact *regexp.Regexp // the text as a substring, or the expression
 }
 
 // newMatcher returns the matcher of a query. Code: usage if the query is empty, too long, or no valid expression.
@@ -87,19 +86,17 @@ func newRegex(q Query) (*matcher, error) {
 		flags = "(?i)"
 	}
 	regex, err := regexp.Compile(flags + q.Regex)
-	var parsed *syntax.Regexp
-	if err == nil {
-		parsed, err = syntax.Parse(flags+q.Regex, syntax.Perl)
-	}
+	parsed, _ := syntax.Parse(flags+q.Regex, syntax.Perl) // as Compile does
 	if err != nil {
 		return nil, fault.New(fault.Usage, "--regex cannot be %q: %s", q.Regex, strings.TrimPrefix(err.Error(), "error parsing regexp: ")).
 			Hint("expressions have the syntax of RE2, without references back: https://github.com/google/re2/wiki/Syntax")
 	}
-	m := &matcher{regex: regex, prose: true}
+	m := &matcher{terms: []term{{exact: regex}}, prose: true}
 	for _, literal := range required(parsed, nil) {
-		literal = fold(literal)
-		m.grams = append(m.grams, gramsOf(literal)...)
-		m.words = append(m.words, innerWords(literal)...)
+		m.grams = append(m.grams, gramsOf(fold(literal))...)
+		// The first word and the last one may go on outside of the literal.
+		words := wordsOf("x" + literal + "x")
+		m.words = append(m.words, words[1:max(len(words)-1, 1)]...)
 	}
 	return m, nil
 }
@@ -122,16 +119,6 @@ func required(re *syntax.Regexp, to []string) []string {
 	default: // other expressions match texts that have nothing in common, or nothing at all
 	}
 	return to
-}
-
-// innerWords returns the words of a text that end in it: the first and the last may go on outside.
-func innerWords(text string) (inner []string) {
-	for t := range tokens(text) {
-		if t.start > 0 && t.end < len(text) {
-			inner = append(inner, text[t.start:t.end])
-		}
-	}
-	return inner
 }
 
 // gramsOf returns the trigrams of a folded text, at most maxGrams.
@@ -164,15 +151,10 @@ type found struct {
 
 // find returns the matches in a text, or nil if the text does not match. They are sorted by their places.
 func (m *matcher) find(kind Kind, text string) (all []found) {
-	if m.regex != nil {
-		return m.findLines(text)
-	}
 	for i, t := range m.terms {
 		var spans []span
-		if kind == Code {
-			for _, at := range t.exact.FindAllStringIndex(text, maxMatches) {
-				spans = append(spans, span{at[0], at[1]})
-			}
+		if kind == Code || t.words == nil {
+			spans = inLines(text, t.exact)
 		} else {
 			spans = phrase(text, t.words)
 		}
@@ -187,18 +169,18 @@ func (m *matcher) find(kind Kind, text string) (all []found) {
 	return all
 }
 
-// findLines returns the matches of the expression in the lines of a text.
-func (m *matcher) findLines(text string) (all []found) {
-	for start := 0; start < len(text) && len(all) < maxMatches; {
+// inLines returns where an expression matches in the lines of a text.
+func inLines(text string, exact *regexp.Regexp) (spans []span) {
+	for start := 0; start < len(text) && len(spans) < maxMatches; {
 		line, _, _ := strings.Cut(text[start:], "\n")
-		for _, at := range m.regex.FindAllStringIndex(strings.TrimSuffix(line, "\r"), maxMatches-len(all)) {
+		for _, at := range exact.FindAllStringIndex(strings.TrimSuffix(line, "\r"), maxMatches-len(spans)) {
 			if at[0] < at[1] {
-				all = append(all, found{span{start + at[0], start + at[1]}, 0})
+				spans = append(spans, span{start + at[0], start + at[1]})
 			}
 		}
 		start += len(line) + 1
 	}
-	return all
+	return spans
 }
 
 // phrase returns where the folded words stand next to each other in a text.

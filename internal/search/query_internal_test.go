@@ -27,7 +27,9 @@ func TestTheTextsThatAnExpressionNeeds(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, strings.Join(strings.Fields(want), " "), strings.Join(strings.Fields(fold(strings.Join(required(re, nil), " "))), " "), expr)
 	}
-	assert.Equal(t, []string{"refused"}, innerWords("ection refused 30"))
+	m, err := newMatcher(Query{Regex: "ection REFUSED 30"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"refused"}, m.words)
 }
 
 func TestAValueIsToldAsLines(t *testing.T) {

@@ -1,6 +1,7 @@
 package sqliteindex
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -36,13 +37,36 @@ func OpenFile(ctx context.Context, o FileOptions) (*File, error) {
 	return f, f.conn.open(ctx)
 }
 
-// Use calls fn with the database. If fn fails because the database is busy, Use calls it again.
-func (f *File) Use(ctx context.Context, fn func(*sql.DB) error) error {
-	return f.conn.use(ctx, func(db *database) error { return fn(db.DB) })
+// Rows returns the rows of a query. If T is a struct, its fields have the values of the columns, in their order; otherwise, the query has one column.
+func Rows[T any](ctx context.Context, f *File, query string, args ...any) (rows []T, err error) {
+	err = f.conn.use(ctx, func(db *database) error {
+		rows, err = collect[T](ctx, db, query, args...)
+		return err
+	})
+	return rows, err
 }
 
-// Write calls fn in a transaction that excludes other writers, and commits unless fn fails. It calls fn as Use does.
-func (f *File) Write(ctx context.Context, fn func(*sql.Tx) error) error { return f.conn.write(ctx, fn) }
+// Write calls fn in a transaction that excludes other writers, and commits unless fn or a statement fails. exec runs a statement and reports whether a row
+// has changed; after an error it does nothing. If the database is busy, Write calls fn again.
+func (f *File) Write(ctx context.Context, fn func(exec func(query string, args ...any) bool) error) error {
+	return f.conn.write(ctx, func(tx *sql.Tx) error {
+		w := writer{tx: tx, prepared: make(map[string]*sql.Stmt)}
+		defer w.close()
+		var failed error
+		err := fn(func(query string, args ...any) bool {
+			if failed != nil {
+				return false
+			}
+			result, err := w.run(ctx, query, args...)
+			if failed = err; err != nil {
+				return false
+			}
+			n, _ := result.RowsAffected() // SQLite always knows it
+			return n > 0
+		})
+		return cmp.Or(failed, err)
+	})
+}
 
 // Follow opens the file that is at the path now, if another process has replaced or deleted the one in use.
 func (f *File) Follow(ctx context.Context) error { return f.conn.follow(ctx) }

@@ -47,10 +47,8 @@ type tip struct {
 func applyAll(ctx context.Context, c *connection, changes []change) (applied []bool, err error) {
 	err = c.write(ctx, func(tx *sql.Tx) (err error) {
 		w := writer{tx: tx, schema: c.schema, prepared: make(map[string]*sql.Stmt), tables: make(map[string]tableStatements)}
+		defer w.close()
 		applied, err = w.applyAll(ctx, changes)
-		for _, stmt := range w.prepared {
-			_ = stmt.Close() // the end of the transaction also closes the statement
-		}
 		return err
 	})
 	return applied, err
@@ -70,18 +68,30 @@ type tableStatements struct {
 	key         []int // the places of the primary key among the values of a row
 }
 
-// exec runs a statement. It prepares the statement at the first use and keeps it in w.prepared.
-func (w *writer) exec(ctx context.Context, query string, args ...any) error {
+// run runs a statement. It prepares the statement at the first use and keeps it in w.prepared.
+func (w *writer) run(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	stmt := w.prepared[query]
 	if stmt == nil {
 		var err error
 		if stmt, err = w.tx.PrepareContext(ctx, query); err != nil {
-			return err
+			return nil, err
 		}
 		w.prepared[query] = stmt
 	}
-	_, err := stmt.ExecContext(ctx, args...)
+	return stmt.ExecContext(ctx, args...)
+}
+
+// exec runs a statement as run does.
+func (w *writer) exec(ctx context.Context, query string, args ...any) error {
+	_, err := w.run(ctx, query, args...)
 	return err
+}
+
+// close closes the statements. The end of the transaction also does.
+func (w *writer) close() {
+	for _, stmt := range w.prepared {
+		_ = stmt.Close()
+	}
 }
 
 // applyAll makes the changes, and stores the digest of the resulting tips. It skips a change if the run is no longer

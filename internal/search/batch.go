@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"maps"
 	"slices"
@@ -215,62 +214,30 @@ func (b *batch) write(ctx context.Context, tip objstore.ID) error {
 	if tip.IsZero() && len(b.docs) == 0 {
 		return nil
 	}
-	err := b.file.Write(ctx, func(tx *sql.Tx) error {
-		w := writer{ctx: ctx, tx: tx, prepared: make(map[string]*sql.Stmt)}
-		w.exec("INSERT INTO runs (ref, run, tip) VALUES (?, ?, x'') ON CONFLICT DO NOTHING", b.ref, b.run)
-		if !w.exec("UPDATE runs SET tip = ? WHERE ref = ? AND tip = ?", cmp.Or(tip, b.tip).Bytes(), b.ref, b.tip.Bytes()) {
-			return cmp.Or(w.err, errOvertaken)
+	err := b.file.Write(ctx, func(exec func(query string, args ...any) bool) error {
+		exec("INSERT INTO runs (ref, run, tip) VALUES (?, ?, x'') ON CONFLICT DO NOTHING", b.ref, b.run)
+		if !exec("UPDATE runs SET tip = ? WHERE ref = ? AND tip = ?", cmp.Or(tip, b.tip).Bytes(), b.ref, b.tip.Bytes()) {
+			return errOvertaken
 		}
 		for _, d := range b.docs {
-			w.add(b.ref, d)
+			isNew := exec("INSERT INTO docs (kind, hash) VALUES (?, ?) ON CONFLICT DO NOTHING", d.kind, d.hash)
+			if isNew && d.kind == Code {
+				exec("INSERT INTO code (rowid, text) VALUES (last_insert_rowid(), ?)", fold(d.text))
+			} else if isNew {
+				exec("INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?)", strings.Join(wordsOf(d.text), " "))
+			}
+			if isNew || !d.began {
+				exec(`INSERT INTO places SELECT d.id, r.id, ?, ?, ?, ?, ? FROM docs AS d, runs AS r WHERE d.hash = ? AND d.kind = ? AND r.ref = ?
+					ON CONFLICT DO NOTHING`, d.frame, d.at, d.entry.Bytes(), d.part, d.key, d.hash, d.kind, b.ref)
+			}
 		}
 		if !tip.IsZero() && !b.began.IsZero() {
-			w.exec("INSERT INTO runs (ref, run, tip) VALUES ('', '', ?) ON CONFLICT DO UPDATE SET tip = excluded.tip", b.began.Bytes())
+			exec("INSERT INTO runs (ref, run, tip) VALUES ('', '', ?) ON CONFLICT DO UPDATE SET tip = excluded.tip", b.began.Bytes())
 		}
-		return w.err
+		return nil
 	})
 	if err == nil {
 		b.tip, b.next, b.docs, b.size, b.entries = cmp.Or(tip, b.tip), objstore.ID{}, nil, 0, 0
 	}
 	return err
-}
-
-// writer writes rows in a transaction. After an error it writes no more.
-type writer struct {
-	ctx      context.Context //nolint:containedctx // it lives as long as the transaction
-	tx       *sql.Tx
-	prepared map[string]*sql.Stmt // they end with the transaction
-	err      error
-}
-
-// exec runs a statement, and reports whether a row has changed.
-func (w *writer) exec(query string, args ...any) bool {
-	if w.err != nil {
-		return false
-	}
-	if w.prepared[query] == nil {
-		if w.prepared[query], w.err = w.tx.PrepareContext(w.ctx, query); w.err != nil {
-			return false
-		}
-	}
-	result, err := w.prepared[query].ExecContext(w.ctx, args...)
-	if w.err = err; err != nil {
-		return false
-	}
-	n, _ := result.RowsAffected() // SQLite always knows it
-	return n > 0
-}
-
-// add adds a document of a run.
-func (w *writer) add(ref string, d document) {
-	if w.exec("INSERT INTO docs (kind, hash) VALUES (?, ?) ON CONFLICT DO NOTHING", d.kind, d.hash) {
-		if d.kind == Code {
-			w.exec("INSERT INTO code (rowid, text) VALUES (last_insert_rowid(), ?)", fold(d.text))
-		} else {
-			w.exec("INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?)", strings.Join(wordsOf(d.text), " "))
-		}
-	}
-	w.exec(`INSERT INTO places SELECT d.id, r.id, ?, ?, ?, ?, ? FROM docs AS d, runs AS r
-		WHERE d.hash = ? AND d.kind = ? AND r.ref = ? AND NOT (? AND EXISTS (SELECT 1 FROM places AS p WHERE p.doc = d.id))
-		ON CONFLICT DO NOTHING`, d.frame, d.at, d.entry.Bytes(), d.part, d.key, d.hash, d.kind, ref, d.began)
 }

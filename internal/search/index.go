@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -151,17 +150,16 @@ func (s *syncRound) leaveOut(ref string, tip objstore.ID, err error) error {
 }
 
 // tips returns the newest indexed entry of each run and, under the name "", the tree s.began.
-func (s *syncRound) tips(ctx context.Context) (tips map[string]objstore.ID, err error) {
-	err = s.file.Use(ctx, func(db *sql.DB) error {
-		tips = make(map[string]objstore.ID)
-		return each(ctx, db, "SELECT ref, tip FROM runs", nil, func(scan func(...any) error) error {
-			var ref string
-			var tip []byte
-			err := scan(&ref, &tip)
-			tips[ref], _ = objstore.IDFromBytes(tip) // a run without an entry has no id
-			return err
-		})
-	})
+func (s *syncRound) tips(ctx context.Context) (map[string]objstore.ID, error) {
+	type tip struct {
+		Ref string
+		Tip []byte
+	}
+	rows, err := sqliteindex.Rows[tip](ctx, s.file, "SELECT ref, tip FROM runs")
+	tips := make(map[string]objstore.ID)
+	for _, t := range rows {
+		tips[t.Ref], _ = objstore.IDFromBytes(t.Tip) // a run without an entry has no id
+	}
 	return tips, err
 }
 
@@ -234,19 +232,4 @@ func (s *syncRound) newEntries(ctx context.Context, p pending) (entries []*snaps
 		slices.Reverse(entries)
 		return entries, cmp.Or(e, walk.Forked()), e == nil && walk.Forked() != nil, nil
 	}
-}
-
-// each calls f for each row of a query's result.
-func each(ctx context.Context, db *sql.DB, query string, args []any, f func(scan func(...any) error) error) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // rows.Err has the same error
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"iter"
 	"math"
@@ -13,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -52,10 +52,12 @@ type searcher struct {
 
 // candidate is a place of a document that may match.
 type candidate struct {
-	Hit
-
-	doc         int64
-	hash, entry []byte
+	Doc         int64
+	Kind        Kind
+	Hash, Entry []byte
+	Run         string
+	Frame, At   int64
+	Part, Key   string
 }
 
 // run yields the hits until yield returns false.
@@ -81,8 +83,9 @@ func (s *searcher) run(ctx context.Context, yield func(Hit) bool) error {
 			if len(all) == 0 {
 				continue
 			}
-			c.Lines, c.More = lines(text, all, s.query.Context)
-			if s.hits++; !yield(c.Hit) || s.hits == s.query.Limit {
+			h := Hit{Kind: c.Kind, Run: c.Run, Frame: c.Frame, AtMs: c.At, Part: c.Part, Key: c.Key}
+			h.Lines, h.More = lines(text, all, s.query.Context)
+			if s.hits++; !yield(h) || s.hits == s.query.Limit {
 				return nil
 			}
 		}
@@ -115,14 +118,7 @@ func (s *searcher) docs(ctx context.Context, upto int64) (docs []int64, next int
 			query = "SELECT rowid FROM " + from.table + " WHERE " + from.table + " MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 			args = []any{match(from.phrases), upto, block}
 		}
-		var list []int64
-		err := s.file.Use(ctx, func(db *sql.DB) error {
-			list = nil
-			return each(ctx, db, query, args, func(scan func(...any) error) error {
-				list = append(list, 0)
-				return scan(&list[len(list)-1])
-			})
-		})
+		list, err := sqliteindex.Rows[int64](ctx, s.file, query, args...)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -139,31 +135,21 @@ func (s *searcher) places(ctx context.Context, docs []int64) (list []candidate, 
 	if err != nil {
 		return nil, err
 	}
-	const query = `SELECT d.id, d.kind, d.hash, r.run, p.frame, p.at, p.entry, p.part, p.key FROM json_each(?) AS j
+	list, err = sqliteindex.Rows[candidate](ctx, s.file, `SELECT d.id, d.kind, d.hash, p.entry, r.run, p.frame, p.at, p.part, p.key FROM json_each(?) AS j
 		CROSS JOIN docs AS d ON d.id = j.value CROSS JOIN places AS p ON p.doc = d.id CROSS JOIN runs AS r ON r.id = p.run
-		WHERE d.kind BETWEEN 0 AND 6 AND p.at >= ? AND ? IN ('', r.run)`
-	err = s.file.Use(ctx, func(db *sql.DB) error {
-		list = nil
-		return each(ctx, db, query, []any{string(ids), s.query.SinceMs, s.query.Run}, func(scan func(...any) error) error {
-			var c candidate
-			err := scan(&c.doc, &c.Kind, &c.hash, &c.Run, &c.Frame, &c.AtMs, &c.entry, &c.Part, &c.Key)
-			if s.wants(c.Kind) {
-				list = append(list, c)
-			}
-			return err
-		})
-	})
+		WHERE d.kind BETWEEN 0 AND 6 AND p.at >= ? AND ? IN ('', r.run)`, string(ids), s.query.SinceMs, s.query.Run)
+	list = slices.DeleteFunc(list, func(c candidate) bool { return !s.wants(c.Kind) })
 	slices.SortFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.AtMs, a.AtMs), cmp.Compare(a.Run, b.Run), cmp.Compare(b.Frame, a.Frame), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.doc, b.doc))
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Run, b.Run), cmp.Compare(b.Frame, a.Frame), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Doc, b.Doc))
 	})
 	return list, err
 }
 
 // text reads the text of a document from the repository.
 func (s *searcher) text(c candidate) (string, error) {
-	of := c.entry
+	of := c.Entry
 	if c.Kind == Code {
-		of = c.hash
+		of = c.Hash
 	}
 	id, err := objstore.IDFromBytes(of)
 	if err != nil || c.Kind == Code { // what is no id is of no file

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -100,7 +101,7 @@ func (w *world) draft(before worldEntry, c change) (snapshot.Draft, worldEntry) 
 	if c.log != "" {
 		w.made++
 		d.Journal = []snapshot.Change{snapshot.SetRow(snapshot.CollectionLogs, snapshot.EncodeLog(c.name, 0, w.made, c.log))}
-		put(search.Logs, fmt.Sprint(w.made), c.log)
+		put(search.Logs, strconv.Itoa(w.made), c.log)
 	}
 	if c.event != "" {
 		payload, err := json.Marshal(map[string]string{"note": c.event})

@@ -217,13 +217,16 @@ func hitText(s *session.Session, p term.Painter, h search.Hit, apart bool) strin
 		if i > 0 && line.Number > h.Lines[i-1].Number+1 {
 			out.WriteString(p.Paint(term.Dim, "      …") + "\n")
 		}
-		sign, text, at := " ", "", 0
-		for _, m := range line.Marks {
-			text += safe(line.Text[at:m[0]]) + p.Paint(term.Red, safe(line.Text[m[0]:m[1]]))
-			sign, at = ":", m[1]
+		sign, at := " ", 0
+		if len(line.Marks) > 0 {
+			sign = ":"
 		}
-		text += safe(line.Text[at:])
-		out.WriteString(strings.TrimRight(p.Paint(term.Dim, fmt.Sprintf("%6d%s", line.Number, sign))+" "+text, " ") + "\n")
+		out.WriteString(p.Paint(term.Dim, fmt.Sprintf("%6d%s", line.Number, sign)) + " ")
+		for _, m := range line.Marks {
+			out.WriteString(safe(line.Text[at:m[0]]) + p.Paint(term.Red, safe(line.Text[m[0]:m[1]])))
+			at = m[1]
+		}
+		out.WriteString(strings.TrimRight(safe(line.Text[at:]), " ") + "\n")
 	}
 	if h.More > 0 {
 		out.WriteString(p.Paint(term.Dim, "      and "+plain.Count(h.More, "more line")) + "\n")

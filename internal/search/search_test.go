@@ -131,7 +131,10 @@ func TestHostileTextsAreBounded(t *testing.T) {
 	}
 	for _, q := range []search.Query{
 		{},
-		{Texts: []string{""}}, {Texts: []string{strings.Repeat("x", 5000)}}, {Regex: "(?:x{1000}){1000}"}, {Regex: "(?<=x)y"},
+		{Texts: []string{""}},
+		{Texts: []string{strings.Repeat("x", 5000)}},
+		{Regex: "(?:x{1000}){1000}"},
+		{Regex: "(?<=x)y"},
 		{Regex: strings.Repeat("(", 1500)},
 	} {
 		assert.Equal(t, fault.Usage, fault.CodeOf(q.Check()), "%.40v", q)

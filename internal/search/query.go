@@ -39,8 +39,9 @@ type Query struct {
 type matcher struct {
 	terms []term
 
-	words []string // phrases of folded words that each document has that is no file
-	grams []string // folded trigrams that each file has
+	// These are conditions for SQLite's full-text search: each document that matches has all of them.
+	words []string // phrases of folded words, for documents that are no files
+	grams []string // folded trigrams, for files
 	prose bool     // a document that is no file can have all terms
 }
 
@@ -70,7 +71,7 @@ func newMatcher(q Query) (*matcher, error) {
 		t := term{wordsOf(text), regexp.MustCompile("(?i)" + regexp.QuoteMeta(text))}
 		m.terms = append(m.terms, t)
 		m.prose = m.prose && len(t.words) > 0
-		m.words = append(m.words, strings.Join(t.words, " "))
+		m.words = append(m.words, quoted(strings.Join(t.words, " ")))
 		m.grams = append(m.grams, gramsOf(fold(text))...)
 	}
 	if !m.prose && len(q.Kinds) > 0 && !slices.Contains(q.Kinds, Code) {
@@ -94,9 +95,15 @@ func newRegex(q Query) (*matcher, error) {
 	m := &matcher{terms: []term{{exact: regex}}, prose: true}
 	for _, literal := range required(parsed, nil) {
 		m.grams = append(m.grams, gramsOf(fold(literal))...)
-		// The first word and the last one may go on outside of the literal.
+		// The first word may begin outside of the literal, and the last one may end there.
 		words := wordsOf("x" + literal + "x")
-		m.words = append(m.words, words[1:max(len(words)-1, 1)]...)
+		for i, word := range words[1:] {
+			if i < len(words)-2 {
+				m.words = append(m.words, quoted(word))
+			} else if word = strings.TrimSuffix(word, "x"); word != "" {
+				m.words = append(m.words, quoted(word)+"*")
+			}
+		}
 	}
 	return m, nil
 }
@@ -121,23 +128,17 @@ func required(re *syntax.Regexp, to []string) []string {
 	return to
 }
 
-// gramsOf returns the trigrams of a folded text, at most maxGrams.
+// gramsOf returns the trigrams of a folded text, at most maxGrams, quoted.
 func gramsOf(text string) (grams []string) {
 	runes := []rune(text)
 	for i := range min(len(runes)-2, maxGrams) {
-		grams = append(grams, string(runes[i:i+3]))
+		grams = append(grams, quoted(string(runes[i:i+3])))
 	}
 	return grams
 }
 
-// match returns the query of SQLite's full-text search for documents with all phrases. No phrase has a meaning in it.
-func match(phrases []string) string {
-	quoted := make([]string, len(phrases))
-	for i, p := range phrases {
-		quoted[i] = `"` + strings.ReplaceAll(p, `"`, `""`) + `"`
-	}
-	return strings.Join(quoted, " AND ")
-}
+// quoted returns a phrase for SQLite's full-text search, in which no character has a meaning.
+func quoted(phrase string) string { return `"` + strings.ReplaceAll(phrase, `"`, `""`) + `"` }
 
 // maxMatches is how many matches of each text are looked for in one document.
 const maxMatches = 10_000

@@ -27,9 +27,13 @@ func TestTheTextsThatAnExpressionNeeds(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, strings.Join(strings.Fields(want), " "), strings.Join(strings.Fields(fold(strings.Join(required(re, nil), " "))), " "), expr)
 	}
-	m, err := newMatcher(Query{Regex: "ection REFUSED 30"})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"refused"}, m.words)
+	for expr, want := range map[string][]string{
+		"ection REFUSED 30": {`"refused"`, `"30"*`}, "one": nil, " two ": {`"two"`}, "(a )b c": {`"c"*`}, "拒否": {`"拒"`, `"否"`}, `a"b.`: {`"b"*`},
+	} {
+		m, err := newMatcher(Query{Regex: expr})
+		require.NoError(t, err)
+		assert.Equal(t, want, m.words, expr)
+	}
 }
 
 func TestAValueIsToldAsLines(t *testing.T) {

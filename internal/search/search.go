@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
@@ -116,7 +117,7 @@ func (s *searcher) docs(ctx context.Context, upto int64) (docs []int64, next int
 		query, args := "SELECT id FROM docs WHERE "+from.of+" AND id < ? ORDER BY id DESC LIMIT ?", []any{upto, block}
 		if len(from.phrases) > 0 {
 			query = "SELECT rowid FROM " + from.table + " WHERE " + from.table + " MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
-			args = []any{match(from.phrases), upto, block}
+			args = []any{strings.Join(from.phrases, " AND "), upto, block}
 		}
 		list, err := sqliteindex.Rows[int64](ctx, s.file, query, args...)
 		if err != nil {

@@ -52,6 +52,8 @@ type ForkRequest struct {
 	// DryRun, if not nil, is called in place of all writes, with the frame to fork and the draft of the child's first entry. Fork then makes no
 	// child, and returns a nil head and the error of DryRun.
 	DryRun func(from *LoadedEntry, draft snapshot.Draft) error
+	// Caller identifies the task whose call makes the child; nil if no task does.
+	Caller *snapshot.Caller
 	// Replay adds the event ReplayStarted, for a child that is executed at once. RestoreVCS is a member of that event. If
 	// RestoreVCS is true, the child runs on the files of the frame.
 	Replay, RestoreVCS bool
@@ -310,7 +312,7 @@ func (j *forkJob) draft(from *LoadedEntry, id string, op snapshot.Op, changes []
 		Run: func(row *snapshot.Run) {
 			*row = snapshot.Run{
 				ID: id, Workflow: row.Workflow, WorkflowPath: row.WorkflowPath, WorkflowHash: row.WorkflowHash,
-				Status: snapshot.RunPending, CreatedAtMs: at,
+				Status: snapshot.RunPending, CreatedAtMs: at, Caller: j.req.Caller,
 				Parent: &snapshot.Parent{
 					RunID: from.Address.Run, Frame: from.Address.Frame, Commit: from.Entry.ID,
 					Label: j.req.Label, Description: description, AtMs: at,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/engine"
+	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -16,7 +17,15 @@ import (
 func (e *execution) call(ctx context.Context, c engine.Call) (engine.Called, error) {
 	child := &execution{Desk: e.Desk, Settings: e.Settings, workflow: c.Workflow, ask: Agreed, span: c.TraceParent}
 	child.AskFiles = nil // nobody is asked while tasks run
-	err := child.openCalled(ctx, c)
+	var plan *workflow.SweepPlan
+	var err error
+	if e.sweep != nil {
+		plan = e.sweep.plan
+		child.apart, err = e.worksApart(ctx, c.Caller.RunID, plan)
+	}
+	if err == nil {
+		err = child.openCalled(ctx, c, plan)
+	}
 	if err == nil {
 		err = child.trustAs(ctx, c.Caller.RunID)
 	}
@@ -48,9 +57,10 @@ func (e *execution) call(ctx context.Context, c engine.Call) (engine.Called, err
 }
 
 // openCalled sets e.head and e.files: it makes the called run, or opens the run that an earlier attempt of the task has made. If the id belongs to
-// another run, the error is run_exists.
-func (e *execution) openCalled(ctx context.Context, c engine.Call) (err error) {
-	if root := rootOf(c.Files); root != "" && root != e.Store.Workspace().Root {
+// another run, the error is run_exists. plan is that of the sweep that calls the run, or nil.
+func (e *execution) openCalled(ctx context.Context, c engine.Call, plan *workflow.SweepPlan) (err error) {
+	if e.apart { // the engine opens the worktree
+	} else if root := rootOf(c.Files); root != "" && root != e.Store.Workspace().Root {
 		e.files, err = files.WorkingCopyAt(ctx, e.Store, root)
 	} else {
 		e.files = files.WorkingCopyOf(e.Store)
@@ -60,6 +70,9 @@ func (e *execution) openCalled(ctx context.Context, c engine.Call) (err error) {
 	}
 	e.head, err = e.Store.Head(ctx, c.RunID)
 	if fault.CodeOf(err) == fault.RunNotFound {
+		if plan != nil {
+			return e.createVariant(ctx, c, plan)
+		}
 		e.captured = true
 		return e.createCalled(ctx, c)
 	}

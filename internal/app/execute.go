@@ -76,6 +76,9 @@ type execution struct {
 	confined     bool               // the commands of the workflow must run in sandboxes
 	bringFiles   string             // tells people how to replay on the files of the frame, see engine.Options
 	span         string             // the span of the attempt that calls the run, as a traceparent; "" if there is none
+	sweep        *sweepRun          // set if the run is a group
+	named        bool               // the user named the file of the workflow that a sweep calls
+	apart        bool               // the run is a variant with a worktree of its own
 	back         *filesBack         // restores the files of the newest frame first; nil: the files stay
 }
 
@@ -87,6 +90,10 @@ type execution struct {
 // run_failed, run_cancelled or run_waiting. With any other error, the result is nil.
 func (e *execution) execute(ctx context.Context) (*Result, error) {
 	started := e.Now()
+	err := e.findApart(ctx)
+	if err != nil {
+		return nil, err
+	}
 	opts, err := e.options()
 	if err == nil {
 		err = e.back.check(ctx, e.head, e.workflow, opts)
@@ -212,7 +219,7 @@ func (e *execution) agreeTo(opts engine.Options) (consent.Workflow, error) {
 	if err != nil {
 		return consent.Workflow{}, err
 	}
-	return e.agree(e.head, e.workflow, e.file != "" && !e.scheduled, e.ask, e.Settings, brought || e.back != nil, opts)
+	return e.agree(e.head, e.workflow, e.named || e.file != "" && !e.scheduled, e.ask, e.Settings, brought || e.back != nil, opts)
 }
 
 // executeClaimed runs the remaining tasks of a claimed run, and releases the claim, even after an error. agreed is the
@@ -267,10 +274,13 @@ func (e *execution) options() (engine.Options, error) {
 		if err != nil {
 			return opts, err
 		}
-		opts.OwnWorktree = own != nil && own.Replay
+		opts.OwnWorktree = own != nil && own.Replay || e.apart
 	}
 	if e.Logs != nil {
 		opts.Log, opts.Colour = e.Logs(run), e.Colour
+	}
+	if e.workflow != nil && e.workflow.Sweep {
+		return opts, e.sweepOptions(&opts)
 	}
 	return opts, nil
 }

@@ -44,6 +44,10 @@ type Called struct {
 // calledRun returns the id of the run that an attempt calls: that of the node's last attempt if this run began it and it is still the node's own, so
 // that it goes on where it was, and otherwise a new id.
 func (r *runner) calledRun(key workflow.NodeKey, number int) (string, error) {
+	calledID := calledID
+	if r.wf.Sweep {
+		calledID = variantID
+	}
 	if last := r.nodes[key].LastAttempt; last != nil {
 		a, ok, err := r.journal.attempt(key, *last)
 		if err != nil {
@@ -71,6 +75,14 @@ func calledID(run string, key workflow.NodeKey, number int) string {
 		return c
 	}, node)
 	return fmt.Sprintf("%s.%s.%d", run, plain, number)
+}
+
+// variantID is calledID for a variant of a sweep, such as k7q2.3. Only further runs of the variant, after a reset, have the attempt's number.
+func variantID(run string, key workflow.NodeKey, number int) string {
+	if number == 1 {
+		return run + "." + key.ID
+	}
+	return calledID(run, key, number)
 }
 
 // callOf returns the call of an attempt of t.
@@ -102,6 +114,9 @@ func (r *runner) spanOf(key workflow.NodeKey, number int) string {
 
 // inputOf returns the input of the run that t calls, or the reason why it has none.
 func (d *dataReader) inputOf(t *workflow.Task, iteration int) (input json.RawMessage, why *reason, err error) {
+	if d.wf.Sweep {
+		return d.variantInput(t)
+	}
 	if len(t.Call.With) == 0 {
 		return nil, nil, nil
 	}
@@ -122,6 +137,19 @@ func (d *dataReader) inputOf(t *workflow.Task, iteration int) (input json.RawMes
 	}
 	text, err := jsontext.Encode(out)
 	return text, nil, timeline.Explain(err)
+}
+
+// variantInput is inputOf for a variant of a sweep.
+func (d *dataReader) variantInput(t *workflow.Task) (json.RawMessage, *reason, error) {
+	plan, err := workflow.ReadSweepPlan(d.input)
+	var input json.RawMessage
+	if err == nil {
+		input, _, err = plan.Variant(workflow.VariantOf(t.ID))
+	}
+	if err != nil {
+		return nil, &reason{reasonCondition, err.Error()}, nil //nolint:nilerr // the task fails, and the reason has the error
+	}
+	return input, nil, nil
 }
 
 // callWorkflow runs the called workflow and returns the outcome of the attempt.

@@ -100,6 +100,8 @@ type Options struct {
 	// Call makes or continues the run of a workflow that a task calls, and returns when it has ended or cannot go on. It is called from several
 	// goroutines. When ctx ends, it cancels the run. An error means that the run could not be executed. If nil, tasks that call workflows fail.
 	Call func(ctx context.Context, c Call) (Called, error)
+	// Admit is called before a task of a sweep starts, from Run's goroutine. It returns what becomes of the task. If nil, all tasks start.
+	Admit func(ctx context.Context, t *workflow.Task) (Admission, error)
 	// TraceParent is the span of an OpenTelemetry trace in which the run is started; "" if there is none. A run keeps its first one.
 	TraceParent string
 	// Traced gives commands the spans of their attempts also if TraceParent is "".
@@ -108,6 +110,12 @@ type Options struct {
 	AcceptWorkflowChange bool
 
 	named bool // a user of the clone named the workflow's file
+}
+
+// An Admission says whether a task of a sweep starts. The zero Admission lets it start.
+type Admission struct {
+	Skip string // why the task is skipped; "" if it is not
+	Fail string // why the run fails before the task starts, which stays pending; "" if it does not
 }
 
 // WorkingCopy is the files that tasks work on. *files.WorkingCopy is a WorkingCopy.

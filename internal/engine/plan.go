@@ -233,7 +233,7 @@ func (p *planner) move(ctx context.Context, move move, t *workflow.Task, key wor
 			return nil
 		}
 		p.add(t, key, ActionSkipped, "when: "+t.When+": does not hold")
-		p.skip(t, key)
+		p.skip(t, key, "")
 	case moveWaits:
 		p.add(t, key, ActionWaits, waitFor(t))
 		err := p.beginWait(t, key)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 // end. It starts tasks only while fewer than Options.MaxParallel commands run; the other tasks stay pending. It
 // starts nothing once the run has failed or is being cancelled. It returns the jobs to execute after the changes are
 // committed.
-func (r *runner) round() ([]*job, error) {
+func (r *runner) round(ctx context.Context) ([]*job, error) {
 	var jobs []*job
 	r.rest = time.Time{}
 	r.noteAftermath()
@@ -25,17 +26,19 @@ func (r *runner) round() ([]*job, error) {
 		case err != nil:
 			return nil, err
 		case move == moveSkips:
-			r.skip(t, key)
+			r.skip(t, key, "")
 		case move == moveWaits:
 			if err := r.beginWait(t, key); err != nil {
 				return nil, err
 			}
 		case move == moveStarts && len(r.running) < r.opts.MaxParallel:
-			j, err := r.start(t, key)
+			j, err := r.admit(ctx, t, key)
 			if err != nil {
 				return nil, err
 			}
-			jobs = append(jobs, j)
+			if j != nil {
+				jobs = append(jobs, j)
+			}
 		}
 	}
 	for _, l := range r.wf.Loops {
@@ -165,13 +168,33 @@ func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 	return holds, nil
 }
 
-// skip makes a node skipped, because its condition is false.
-func (r *runner) skip(t *workflow.Task, key workflow.NodeKey) {
+// admit starts a task as start does, unless Options.Admit says that the task is skipped or that the run fails. The job is then nil.
+func (r *runner) admit(ctx context.Context, t *workflow.Task, key workflow.NodeKey) (*job, error) {
+	var said Admission
+	if r.opts.Admit != nil {
+		var err error
+		if said, err = r.opts.Admit(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case said.Skip != "":
+		r.skip(t, key, ": "+said.Skip)
+		return nil, nil
+	case said.Fail != "":
+		r.fail(nil, key.ID, "", said.Fail)
+		return nil, nil
+	}
+	return r.start(t, key)
+}
+
+// skip makes a node skipped, because its condition is false, or for the reason why.
+func (r *runner) skip(t *workflow.Task, key workflow.NodeKey, why string) {
 	n := r.nodes[key]
 	n.State = snapshot.NodeSkipped
 	r.setNode(r.next, n)
 	r.next.event("NodeSkipped", payload{NodeID: key.ID, Iteration: &key.Iteration})
-	r.next.say(key.Name(t), "skipped")
+	r.next.say(key.Name(t), "skipped"+why)
 	r.next.step(key.Name(t), n.State, 0, 0)
 }
 

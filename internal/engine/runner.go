@@ -172,7 +172,7 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 	if r.next.said() {
 		return true, r.commit(ctx)
 	}
-	jobs, err := r.round()
+	jobs, err := r.round(ctx)
 	if err != nil || !r.next.said() {
 		return false, err
 	}

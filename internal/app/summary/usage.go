@@ -62,6 +62,24 @@ func readUsage(state *snapshot.State) (*Usage, error) {
 	return sum, nil
 }
 
+// AddUsage adds another usage, in all and of each model.
+func (u *Usage) AddUsage(of *Usage) {
+	u.InputTokens += of.InputTokens
+	u.OutputTokens += of.OutputTokens
+	u.CacheReadTokens += of.CacheReadTokens
+	u.CacheCreationTokens += of.CacheCreationTokens
+	u.CostUSD += of.CostUSD
+	for name, model := range of.Models {
+		if u.Models == nil {
+			u.Models = make(map[string]*Usage)
+		}
+		if u.Models[name] == nil {
+			u.Models[name] = new(Usage)
+		}
+		u.Models[name].AddUsage(model)
+	}
+}
+
 // Add adds what a row says, in all and of each model.
 func (u *Usage) Add(row json.RawMessage) {
 	var models map[string]json.RawMessage

@@ -100,6 +100,17 @@ func valueBytes(ctx context.Context, s *session.Session, v Value) (data []byte, 
 	return data, name, nil
 }
 
+// ReadText returns the content of a file, or of standard input if file is "-". name is that of the flag. Codes: invalid_input if it cannot be read;
+// limit_exceeded if it is too long.
+func ReadText(ctx context.Context, s *session.Session, name, file string) ([]byte, error) {
+	text := "@" + file
+	if file == "-" {
+		text = file
+	}
+	data, _, err := valueBytes(ctx, s, Value{Name: name, Text: text, Example: name + " variants.jsonl"})
+	return data, err
+}
+
 // NewRunID returns the value of a flag with the id of a new run. It returns "" if the flag was not given. The error is
 // invalid_run_id if the flag was given with an empty value.
 func NewRunID(c *urfave.Context, flag string) (string, error) {

@@ -146,6 +146,11 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	if opts.tree {
 		return showTree(ctx, s, store, at)
 	}
+	if at.Bare && !s.JSON && !opts.attempts && !opts.patch && !opts.state {
+		if shown, err := showGroup(ctx, s, store, at); shown || err != nil {
+			return err
+		}
+	}
 	if at.Bare && s.IsTerminalOut() && !s.JSON && !opts.attempts && !opts.patch && !opts.state {
 		return showPage(ctx, s, store, at)
 	}

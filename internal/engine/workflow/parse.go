@@ -66,7 +66,11 @@ func (p *parser) parse(text []byte) (*Workflow, error) {
 		p.fail(top, workflowHint, "the workflow must be a mapping, not %s", kindName(top))
 	}
 	p.top = top
-	_, fields := p.mapping(top, "the workflow", workflowKeys.names())
+	known := workflowKeys.names()
+	if p.schemas.Stored && len(p.called.chain) == 1 {
+		known = append(known, sweepKey)
+	}
+	_, fields := p.mapping(top, "the workflow", known)
 	if p.err == nil {
 		p.workflow(top, fields)
 	}
@@ -75,6 +79,7 @@ func (p *parser) parse(text []byte) (*Workflow, error) {
 	}
 	for _, t := range p.wf.Tasks {
 		t.Shell.strict = p.called.strict
+		t.NoFiles = t.NoFiles || p.wf.Sweep // each variant has files of its own
 	}
 	p.wf.definition, p.wf.calls = p.wf.bundle(p.wf.text), p.wf.depth()
 	return p.wf, nil
@@ -104,6 +109,7 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 		p.wf.Name = p.required(top, fields, "the workflow", "name")
 		p.checkID(fields["name"], "name", p.wf.Name)
 	})
+	p.key(fields, sweepKey, func(n *yaml.Node) { p.wf.Sweep = p.boolean(n, sweepKey) })
 	p.key(fields, "input", func(n *yaml.Node) { p.wf.input = p.schema(n, "input") })
 	p.key(fields, "outputs", p.outputs)
 	p.key(fields, "worktree", func(n *yaml.Node) { p.wf.Worktree = p.worktree(n, "") })

@@ -24,6 +24,9 @@ type Workflow struct {
 	// Sandbox is that of the tasks with a command that say nothing about one; nil means none.
 	Sandbox *sandbox.Spec
 
+	// Sweep means that the tasks call the variants of a sweep: see NewSweep. Only stored definitions have it.
+	Sweep bool
+
 	Doubts []Doubt // about keywords of the schemas in the file
 
 	text       []byte                    // the bytes of the file

@@ -1,0 +1,258 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/git-smithers/git-smithers/internal/app/group"
+	"github.com/git-smithers/git-smithers/internal/app/stateexpr"
+	"github.com/git-smithers/git-smithers/internal/engine"
+	"github.com/git-smithers/git-smithers/internal/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// SweepRequest asks to run the variants of a workflow as a group.
+type SweepRequest struct {
+	Workflow string // the workflow file; "" for the workflow stored in the frame Plan.From
+	Group    string // the id of the group; "" for a generated id
+	Plan     workflow.SweepPlan
+	// Named has a name for each variant, such as the line of the file that has it; nil: they are named by their numbers.
+	Named   []string
+	Effects timeline.ConfirmEffects // see timeline.ForkRequest
+	Settings
+}
+
+// Sweep creates a group and runs its variants. It first checks all variants: if one has a flaw, the error is invalid_input, has every flaw, and nothing
+// was made. The result and the other errors are those of Run, for the group.
+func (d *Desk) Sweep(ctx context.Context, req SweepRequest) (*Result, error) {
+	wf, from, err := d.swept(ctx, &req)
+	if err == nil {
+		err = d.checkVariants(ctx, wf, from, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	id := req.Group
+	if id == "" {
+		id = workflow.SweepName + "-" + timeline.NewRunID()
+	}
+	if err := timeline.CheckFree(ctx, d.Store, id); err != nil {
+		return nil, err
+	}
+	sweep, err := workflow.NewSweep(wf, req.Workflow, len(req.Plan.Variants))
+	if err != nil {
+		return nil, err
+	}
+	input, err := jsontext.Encode(req.Plan)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	draft, err := engine.Initial(id, sweep, input, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	e := &execution{Desk: d, Settings: req.Settings, workflow: sweep, ask: Agreed, named: req.Workflow != ""}
+	row := snapshot.Run{ID: id, CreatedAtMs: d.Now().UnixMilli()}
+	if from != nil || req.Plan.InPlace {
+		e.head, err = d.Store.Create(ctx, row, draft)
+	} else {
+		e.head, err = d.createOn(ctx, files.WorkingCopyOf(d.Store), row, draft)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.Teller.Note(ctx, CreatedNote{id})
+	return e.execute(ctx)
+}
+
+// swept returns the workflow of the variants, and the frame that they fork or nil. It sets req.Plan.From to the whole address of the frame.
+func (d *Desk) swept(ctx context.Context, req *SweepRequest) (*workflow.Workflow, *timeline.LoadedEntry, error) {
+	if req.Plan.From == "" {
+		wf, err := d.toRun(ctx, RunRequest{Workflow: req.Workflow})
+		return wf, nil, err
+	}
+	at, wf, err := d.replayed(ctx, ReplayRequest{From: req.Plan.From, Workflow: req.Workflow, RestoreVCS: !req.Plan.InPlace, Settings: req.Settings})
+	if err == nil && at.Entry.Frame == snapshot.NoFrame {
+		at, err = d.Store.At(ctx, at.Address)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Plan.From = at.Address.String()
+	return wf, at, nil
+}
+
+// checkVariants returns invalid_input with the flaws of all variants and expressions, or nil if there are none.
+func (d *Desk) checkVariants(ctx context.Context, wf *workflow.Workflow, from *timeline.LoadedEntry, req SweepRequest) error {
+	var flaws []string
+	note := func(where string, err error) {
+		if err != nil {
+			flaws = append(flaws, where+err.Error())
+		}
+	}
+	if req.Plan.StopWhen != "" {
+		_, err := stateexpr.CompileTest("stop-when", req.Plan.StopWhen)
+		note("", err)
+	}
+	if req.Plan.By != "" {
+		_, err := stateexpr.Compile("by", req.Plan.By)
+		note("", err)
+	}
+	if n := len(req.Plan.Variants); n == 0 || n > workflow.MaxVariants {
+		note("", fmt.Errorf("the sweep has %s; it can have 1 to %d", plain.Count(n, "variant"), workflow.MaxVariants))
+	}
+	for i := range req.Plan.Variants {
+		if len(req.Plan.Variants) > workflow.MaxVariants {
+			break
+		}
+		where := fmt.Sprintf("variant %d: ", i+1)
+		if i < len(req.Named) {
+			where = req.Named[i] + ": "
+		}
+		err := d.checkVariant(ctx, wf, from, &req, i+1)
+		if fault.CodeOf(err) == fault.EffectsAhead {
+			return err
+		}
+		note(where, err)
+	}
+	if len(flaws) == 0 {
+		return ctx.Err()
+	}
+	out := fault.New(fault.InvalidInput, "%s of the sweep; nothing was started", plain.Count(len(flaws), "flaw")).Detail("flaws", flaws)
+	for _, flaw := range bothEnds(flaws) {
+		out = out.Hint("%s", flaw)
+	}
+	return out
+}
+
+// checkVariant checks the input and the edits of a variant.
+func (d *Desk) checkVariant(ctx context.Context, wf *workflow.Workflow, from *timeline.LoadedEntry, req *SweepRequest, number int) error {
+	if !jsontext.IsObject(req.Plan.Variants[number-1]) {
+		return fmt.Errorf("%s is not a JSON object", plain.Cut(string(req.Plan.Variants[number-1]), 60))
+	}
+	input, edits, err := req.Plan.Variant(number)
+	if err != nil || from == nil {
+		if err == nil {
+			err = wf.ValidateInput(input)
+		}
+		return err
+	}
+	fork := d.variantFork(wf, from.Address, "", !req.Plan.InPlace, input, edits)
+	fork.DryRun = func(*timeline.LoadedEntry, snapshot.Draft) error { return nil }
+	fork.Effects = req.Effects
+	_, err = d.Store.Fork(ctx, fork)
+	req.Effects = nil // asked once
+	return err
+}
+
+// variantFork returns the request to fork a frame for a variant.
+func (d *Desk) variantFork(wf *workflow.Workflow, from timeline.Address, id string, apart bool, input json.RawMessage, edits []timeline.Edit) timeline.ForkRequest {
+	fork := d.replayFork(wf, from, id, ReplayRequest{Resets: Resets{Input: input, Edits: edits}, RestoreVCS: apart})
+	fork.KeepsWorkflow = true
+	return fork
+}
+
+// A sweepRun is a group whose variants this process runs.
+type sweepRun struct {
+	*execution
+	plan    *workflow.SweepPlan // with its secrets
+	stop    *stateexpr.Expression
+	started time.Time
+	group   *group.Group // as it was when a variant was about to start; nil before
+
+	held   int          // the number of the variant for which plan.StopWhen held; 0: none
+	tested map[int]bool // the variants for which it did not hold
+}
+
+// sweepOptions changes opts for the run of a sweep.
+func (e *execution) sweepOptions(opts *engine.Options) error {
+	stored, err := e.head.State().Input()
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	input, err := timeline.WholeInput(e.head.Reveal, stored, e.input)
+	if err != nil {
+		return err
+	}
+	s := &sweepRun{execution: e, started: e.Now(), tested: make(map[int]bool)}
+	if s.plan, err = workflow.ReadSweepPlan(input); err != nil {
+		return fault.New(fault.InvalidInput, "run %s: %w", e.head.Row().ID, err)
+	}
+	if s.plan.StopWhen != "" {
+		if s.stop, err = stateexpr.CompileTest("stop-when", s.plan.StopWhen); err != nil {
+			return err
+		}
+	}
+	e.sweep = s
+	opts.WorkingCopy, opts.MaxParallel, opts.Admit = nil, s.plan.Parallel, s.admit // the variants have the files
+	return nil
+}
+
+// admit says whether a variant may start: see engine.Options.Admit.
+func (s *sweepRun) admit(ctx context.Context, _ *workflow.Task) (out engine.Admission, err error) {
+	if s.stop == nil && s.plan.Budget == nil {
+		return out, nil
+	}
+	if s.group, err = group.Read(ctx, s.Store, s.head, s.group, s.Now()); err != nil {
+		return out, err
+	}
+	if err := s.testEnded(); err != nil {
+		return out, err
+	}
+	if s.held > 0 {
+		out.Skip = fmt.Sprintf("--stop-when held for variant %d", s.held)
+	} else if spent := s.spent(); spent != "" {
+		left := 0
+		for _, v := range s.group.Variants {
+			if v.Status == group.NotStarted {
+				left++
+			}
+		}
+		out.Fail = fmt.Sprintf("the budget is used up: %s; not started: %s", spent, plain.Count(left, "variant"))
+	}
+	return out, nil
+}
+
+// testEnded sets s.held if plan.StopWhen holds for a variant that has ended.
+func (s *sweepRun) testEnded() error {
+	for _, v := range s.group.Variants {
+		if s.stop == nil || s.held > 0 || s.tested[v.Number] || v.RunID == "" || !v.Ended() {
+			continue
+		}
+		values, err := v.Values()
+		if err != nil {
+			return err
+		}
+		holds, err := s.stop.Holds(values)
+		if err != nil {
+			return err
+		}
+		if s.tested[v.Number] = true; holds {
+			s.held = v.Number
+		}
+	}
+	return nil
+}
+
+// spent returns which limit of the budget is reached, in words, or "".
+func (s *sweepRun) spent() string {
+	b, used := s.plan.Budget, s.group.Usage
+	switch {
+	case b == nil:
+	case b.TimeMs > 0 && s.Now().Sub(s.started) >= b.Time():
+		return b.Time().String() + " have passed"
+	case used == nil:
+	case b.Tokens > 0 && used.Tokens() >= b.Tokens:
+		return fmt.Sprintf("%d of %d tokens", used.Tokens(), b.Tokens)
+	case b.CostUSD > 0 && used.CostUSD >= b.CostUSD:
+		return fmt.Sprintf("%s of %s", plain.Cost(used.CostUSD), plain.Cost(b.CostUSD))
+	}
+	return ""
+}

@@ -124,7 +124,11 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 		err = e.executeClaimed(ctx, agreed, held, opts)
 		over()
 		e.Notify(ctx, e.head)
-		err = e.hintAtReplay(err, opts.WorkflowFile)
+		if e.sweep != nil {
+			err = e.sweep.explain(err)
+		} else {
+			err = e.hintAtReplay(err, opts.WorkflowFile)
+		}
 	}
 	// A run that failed, was cancelled or waits has a result and an error.
 	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled && code != fault.RunWaiting {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -218,6 +219,17 @@ func (s *sweepRun) admit(ctx context.Context, _ *workflow.Task) (out engine.Admi
 		out.Fail = fmt.Sprintf("the budget is used up: %s; not started: %s", spent, plain.Count(left, "variant"))
 	}
 	return out, nil
+}
+
+// explain returns the error of the run of the sweep. If the budget is used up, its hint is the command that goes on.
+func (s *sweepRun) explain(err error) error {
+	failed, ok := errors.AsType[*fault.Error](err)
+	if !ok || failed.Code != fault.RunFailed || s.plan.Budget == nil {
+		return err
+	}
+	failed.Hints = nil
+	return failed.Detail(engine.DetailFailed, []engine.FailedTask{}).
+		Hint("`%s` goes on without a budget; put another one in place of null", fault.CommandLine(fault.Program, "resume", s.head.Row().ID, "--input", `{"budget":null}`))
 }
 
 // testEnded sets s.held if plan.StopWhen holds for a variant that has ended.

@@ -45,7 +45,9 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 	if kept == nil {
 		return nil, errors.Join(noWorkflow(head, err), keptErr)
 	}
-	d.Teller.Note(ctx, DefinitionKeptNote{row.ID})
+	if !kept.Sweep {
+		d.Teller.Note(ctx, DefinitionKeptNote{row.ID})
+	}
 	return kept, nil
 }
 

@@ -22,7 +22,7 @@ type Options struct {
 	// ForksOf is the id of a run or a unique prefix: the run and its forks, and their forks, are compared before the named
 	// runs. "" means none.
 	ForksOf string
-	// By is the output whose highest value is best, as table.member; "" means none.
+	// By is the output whose highest value is best, as table.member, or an expression of package stateexpr; "" means none.
 	By string
 	// Outputs are the outputs to compare, as table.member. If there are none, Runs chooses the short values of the last steps.
 	Outputs []string
@@ -34,13 +34,15 @@ type Options struct {
 // A Comparison has runs side by side. The first run is the base.
 type Comparison struct {
 	Runs []*Run
-	By   *Column // nil if nobody asked for a value to compare by
+	By   *Column // nil if nobody asked for a value to compare by; its Table is the text of an expression
 	// Inputs are the names of members of inputs, and Outputs the columns of outputs, that are compared. InputsLeft and OutputsLeft
 	// count those that were left out because there are many.
 	Inputs                  []string
 	Outputs                 []Column
 	InputsLeft, OutputsLeft int
 	Ranking
+
+	computed bool // By is an expression, whose values are in the outputs of the runs
 }
 
 // A Run is a run in a Comparison.

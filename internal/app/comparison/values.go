@@ -102,10 +102,8 @@ func (c *Comparison) chooseValues(s *timeline.Store, o Options) error {
 			return err
 		}
 	}
-	if o.By != "" {
-		by := columnOf(o.By, rows)
-		c.By = &by
-		c.Outputs = append(c.Outputs, by)
+	if err := c.chooseBy(o.By, rows); err != nil {
+		return err
 	}
 	for _, name := range o.Outputs {
 		c.addOutput(columnOf(name, rows))
@@ -118,6 +116,9 @@ func (c *Comparison) chooseValues(s *timeline.Store, o Options) error {
 		}
 	}
 	for _, column := range c.Outputs {
+		if c.computed && column.String() == c.By.String() {
+			continue
+		}
 		found := false
 		for i, run := range c.Runs {
 			if value := column.in(rows[i][column.Table].value); value != nil {

@@ -284,19 +284,24 @@ func (g *Group) Count() string {
 	return plain.Count(len(g.Variants), "variant") + ": " + strings.Join(order, ", ")
 }
 
-// Members returns the runs of a list that are members of the groups in it, as far as their ids tell.
-func Members(runs []list.RunInfo) map[string]bool {
-	groups := make(map[string]bool)
+// Fold returns a list of runs without the members of the groups in it, and how many each group has. It knows members by their ids.
+func Fold(runs []list.RunInfo) ([]list.RunInfo, map[string]int) {
+	count := make(map[string]int)
 	for _, run := range runs {
 		if run.WorkflowName == workflow.SweepName {
-			groups[run.RunID] = true
+			count[run.RunID] = 0
 		}
 	}
-	out := make(map[string]bool)
-	for _, run := range runs {
-		if at := strings.LastIndexByte(run.RunID, '.'); at > 0 && groups[run.RunID[:at]] && workflow.VariantOf(run.RunID[at+1:]) > 0 {
-			out[run.RunID] = true
+	kept := slices.DeleteFunc(slices.Clone(runs), func(run list.RunInfo) bool {
+		at := strings.LastIndexByte(run.RunID, '.')
+		if at < 0 || workflow.VariantOf(run.RunID[at+1:]) == 0 {
+			return false
 		}
-	}
-	return out
+		_, member := count[run.RunID[:at]]
+		if member {
+			count[run.RunID[:at]]++
+		}
+		return member
+	})
+	return kept, count
 }

@@ -26,6 +26,7 @@ func landCommand() *arg.Command {
 		Usage: []string{
 			"<run>[:<frame>] [--from FRAME] [--worktree TASK]… [--apply | --commit | --branch NAME] [--each-turn] [-m TEXT] [--dry-run]",
 			"<run>[:<frame>] [--from FRAME] [--worktree TASK]… --pr",
+			"--best <group> [--by EXPR] [--from FRAME] [--commit | --branch NAME] [-m TEXT] [--dry-run]",
 			"--abort",
 		},
 		About: `Merges the changes between the run's first frame and the frame, three ways, onto the commit
@@ -46,6 +47,9 @@ that a capture left out are not landed.
 While another run or session was at work in the same folder, nobody knows which changes are
 whose: they are landed with --shared, and with --own those that a session's calls name.
 
+--best lands the finished variant of a sweep with the highest value of --by, an expression as
+compare takes it. If several variants have this value, nothing is landed and the error names them.
+
 Prints the run of the landing; with --branch the branch. --dry-run prints the changed files, and
 notes conflicts and messages instead; what a landing would refuse is the error. --pr prints a title and a body for a
 pull request in Markdown, and changes nothing.`,
@@ -58,6 +62,8 @@ pull request in Markdown, and changes nothing.`,
 			arg.TextsFlag("worktree", "land the worktree of `TASK`; several are landed in order"),
 			&urfave.BoolFlag{Name: "each-turn", Usage: "make a commit for each turn of a session"},
 			&urfave.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "begin the message of the commit with `TEXT`"},
+			&urfave.StringFlag{Name: "best", Usage: "land the best variant of the sweep `GROUP`"},
+			&urfave.StringFlag{Name: "by", Usage: "with --best: the variant with the highest `EXPR` is best; without --by, that of the sweep"},
 			&urfave.BoolFlag{Name: "abort", Usage: "take back a landing with conflicts"},
 			&urfave.BoolFlag{Name: "shared", Usage: "land changes that may be those of another run or session"},
 			&urfave.BoolFlag{Name: "own", Usage: "land the files that a session's own calls of tools name"},
@@ -70,6 +76,7 @@ pull request in Markdown, and changes nothing.`,
 		Examples: []arg.Example{
 			{"land what a run changed, and look at it before you commit", "git smithers land triage-1"},
 			{"commit it, with a message that leads back to the run", "git smithers land triage-1:6 --commit"},
+			{"land the best variant of a sweep", "git smithers land --best sweep-k7q2abcd --by outputs.verdict.score"},
 			{"open a pull request with it", "git smithers land triage-1 --branch fix-login"},
 		},
 	}
@@ -79,6 +86,11 @@ pull request in Markdown, and changes nothing.`,
 			return err
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
+			if best := c.String("best"); best != "" {
+				if req.Run, err = bestOf(ctx, s, store, best, c.String("by")); err != nil {
+					return err
+				}
+			}
 			switch {
 			case c.Bool("abort"):
 				return runAbort(ctx, s, store, c.Bool("yes"))
@@ -107,7 +119,7 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 			modes = append(modes, "--"+name)
 		}
 	}
-	for _, name := range []string{"branch", "from", "message"} {
+	for _, name := range []string{"branch", "from", "message", "best", "by"} {
 		if c.IsSet(name) && c.String(name) == "" {
 			return req, cmd.Misused("--%s is empty", name)
 		}
@@ -115,7 +127,11 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 	switch {
 	case len(modes) > 1:
 		return req, cmd.Misused("%s do not go together", strings.Join(modes, " and "))
-	case req.Run == "" && !c.Bool("abort"):
+	case c.IsSet("by") && !c.IsSet("best"):
+		return req, cmd.Misused("--by needs --best")
+	case c.IsSet("best") && (req.Run != "" || c.Bool("abort")):
+		return req, cmd.Misused("--best names the group in place of a run")
+	case req.Run == "" && !c.Bool("abort") && !c.IsSet("best"):
 		return req, cmd.NeedsRun()
 	case req.Run != "" && c.Bool("abort"):
 		return req, cmd.Misused("land needs a run, or --abort alone")
@@ -135,6 +151,29 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 		return req, cmd.Misused("--each-turn does not go together with --worktree or --message")
 	}
 	return req, nil
+}
+
+// bestOf returns the run of the best variant of a group. by is an expression, or "" for that of the group. Codes: those of requests.OpenGroup, tied and
+// no_best; usage if neither by nor the group has an expression.
+func bestOf(ctx context.Context, s *session.Session, store *timeline.Store, id, by string) (string, error) {
+	id, err := store.ResolveRunToChange(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	g, err := requests.OpenGroup(ctx, s, store, id, by)
+	if err != nil {
+		return "", err
+	}
+	if g.By == "" {
+		return "", fault.New(fault.Usage, "--best needs --by, because the sweep %s has none", id).
+			Hint("for example `%s`", fault.CommandLine(fault.Program, "land", "--best", id, "--by", "outputs.verdict.score"))
+	}
+	best, err := g.TheBest()
+	if err != nil {
+		return "", err
+	}
+	s.Note("the best of %s is %s: %s is %s", plain.Text(id), plain.Text(best.RunID), plain.Text(g.By), display.Score(*best.Value))
+	return best.RunID, nil
 }
 
 // runLand lands a run, and prints the run of the landing or, for a branch, the branch.

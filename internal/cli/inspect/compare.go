@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -9,9 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/app/comparison"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 func compareCommand() *arg.Command {
@@ -21,6 +24,7 @@ func compareCommand() *arg.Command {
 		Usage: []string{
 			"<run> <run>... [--by OUTPUT] [--outputs OUTPUT,...] [--csv]",
 			"--forks-of <run> [<run>...] [--by OUTPUT] [--outputs OUTPUT,...] [--csv]",
+			"--group <group> [--by EXPR] [--outputs OUTPUT,...] [--csv]",
 		},
 		About: `Puts runs side by side: from where they were forked, where they first differ, their input,
 chosen outputs, failed attempts, time, tokens, cost, and changed lines and files. The first
@@ -29,6 +33,10 @@ run is the base: values that are equal to its values are faint.
 The best run is the one with the highest value of --by. Of equal runs, a run that has
 finished is better than one that waits, then the one with fewer changed lines, then the
 shorter one. A line below the table says what decided.
+
+--group compares the runs of a sweep, without --by by that of the sweep. --by also takes an expression,
+such as 'outputs.verdict.score - outputs.usage.costUsd', over run, frame, status, input,
+outputs.TABLE, output('TABLE', 'TASK'), state('TASK') and scores.NAME: true is 1.
 
 OUTPUT is TABLE.MEMBER, with or without "outputs." in front: the member of the newest row of
 an output table. scores.NAME is the mean of what the scorer NAME gave. Without --outputs, the short values of the last steps are shown. Tokens and
@@ -39,7 +47,8 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "forks-of", Usage: "compare `RUN`, its forks, and their forks"},
-			&urfave.StringFlag{Name: "by", Usage: "the run with the highest `OUTPUT` is best"},
+			&urfave.StringFlag{Name: "group", Usage: "compare the runs of the sweep `GROUP`"},
+			&urfave.StringFlag{Name: "by", Usage: "the run with the highest `OUTPUT` or expression is best"},
 			&urfave.StringFlag{Name: "outputs", Usage: "show these outputs: `TABLE.MEMBER,...`"},
 			&urfave.BoolFlag{Name: "only-differences", Usage: "leave out of the table what is equal in all runs"},
 			&urfave.BoolFlag{Name: "csv", Usage: "print comma-separated values, one line per run"},
@@ -47,6 +56,7 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"compare two runs", "git smithers compare triage-1 triage-2"},
+			{"see which variant of a sweep did best", "git smithers compare --group sweep-k7q2abcd --by outputs.verdict.score"},
 			{"find the best fork of a run", "git smithers compare --forks-of triage-1 --by outputs.verdict.score"},
 			{"compare the newest session with its other courses", "git smithers compare --forks-of @session"},
 			{"see only what differs", "git smithers compare --forks-of triage-1 --only-differences"},
@@ -56,8 +66,8 @@ With --json, prints one document. With --csv, prints a header and one line per r
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 		options := comparison.Options{ForksOf: c.String("forks-of"), By: c.String("by"), Now: s.Now()}
 		switch {
-		case c.NArg() == 0 && options.ForksOf == "":
-			return cmd.Misused("compare needs runs, or --forks-of")
+		case c.NArg() == 0 && options.ForksOf == "" && !c.IsSet("group"):
+			return cmd.Misused("compare needs runs, --forks-of or --group")
 		case c.Bool("csv") && s.JSON:
 			return cmd.Misused("--csv and --json do not go together")
 		case c.Bool("only-differences") && (c.Bool("csv") || s.JSON):
@@ -71,18 +81,41 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		return s.WithStore(ctx, func(store *timeline.Store) error {
 			progress := s.Progress("reading runs")
 			options.Progress = progress.Update
-			compared, err := comparison.Runs(ctx, store, c.Args().Slice(), options)
+			runs, err := withGroup(ctx, s, store, c.String("group"), c.Args().Slice(), &options)
+			if err != nil {
+				return err
+			}
+			compared, err := comparison.Runs(ctx, store, runs, options)
 			progress.Finish()
 			if err != nil {
 				return err
 			}
-			if len(compared.Runs) == 1 && options.ForksOf == "" {
+			if len(compared.Runs) == 1 && options.ForksOf == "" && !c.IsSet("group") {
 				return cmd.Misused("compare needs two or more runs, got one: %s", plain.Text(compared.Runs[0].Row.ID))
 			}
 			return printComparison(ctx, s, compared, c.Bool("csv"), c.Bool("only-differences"))
 		})
 	}
 	return cmd
+}
+
+// withGroup returns runs with those of a group before them, and sets the value by which the group ranks its runs, unless options have one. group is ""
+// for none. Codes: those of group.Open; no_best if no variant has started.
+func withGroup(ctx context.Context, s *session.Session, store *timeline.Store, group string, runs []string, options *comparison.Options) ([]string, error) {
+	if group == "" {
+		return runs, nil
+	}
+	g, err := requests.OpenGroup(ctx, s, store, group, options.By)
+	if err != nil {
+		return nil, err
+	}
+	options.By = cmp.Or(options.By, g.Plan.By)
+	members := g.Runs()
+	if len(members) == 0 {
+		return nil, fault.New(fault.NoBest, "no variant of %s has started", g.Row.ID).Detail("runId", g.Row.ID).
+			Hint("`%s` starts them", fault.CommandLine(fault.Program, "resume", g.Row.ID))
+	}
+	return append(members, runs...), nil
 }
 
 // printComparison prints a comparison as JSON, as CSV if csv is set, or as a table. With onlyDifferences, the table
@@ -94,7 +127,7 @@ func printComparison(ctx context.Context, s *session.Session, compared *comparis
 	case csv:
 		return writeComparisonCSV(s.Out, compared)
 	case len(compared.Runs) == 1:
-		s.Note("run %s has no forks", plain.Text(compared.Runs[0].Row.ID))
+		s.Note("there is nothing to compare run %s with", plain.Text(compared.Runs[0].Row.ID))
 	}
 	v := newComparisonView(compared, display.NewPainter(ctx, s), onlyDifferences)
 	if !s.IsTerminalOut() {

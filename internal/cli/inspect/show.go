@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app"
+	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
@@ -43,6 +44,9 @@ func showCommand() *arg.Command {
 end of its output and the last change of files before it; what the run waits for, and how to
 answer; its steps with times, tries and changed lines, or the turns of a session; its forks;
 and what to type next.
+
+Of a sweep, and without a frame or --state, shows its variants: the run of each, its status, the
+members of the input in which they differ, the value of --by, time, tokens and cost.
 
 With a frame or --state, and where no person reads, shows the run's row, the revision of the
 working copy and the captured files, its nodes and their waits, outputs, loops, approvals,
@@ -126,6 +130,8 @@ type showDocument struct {
 	Patch      *patchDocument    `json:"patch,omitempty"`
 	// Summary says how the run stands; nil if the address names a frame.
 	Summary *summary.Summary `json:"summary,omitempty"`
+	// Group has the variants of a sweep; nil for any other run, and if the address names a frame.
+	Group *group.Group `json:"group,omitempty"`
 }
 
 // attemptDocument is an attempt in show --attempts --json.
@@ -202,6 +208,9 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		}
 		if at.Bare {
 			if doc.Summary, err = readPage(ctx, s, store, at); err != nil {
+				return err
+			}
+			if doc.Group, err = groupAt(ctx, s, store, at); err != nil {
 				return err
 			}
 		}

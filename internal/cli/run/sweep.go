@@ -116,7 +116,11 @@ func resumeSweep(ctx context.Context, s *session.Session, cmd *arg.Command, c *u
 		return err
 	}
 	return s.WithStore(ctx, func(store *timeline.Store) error {
-		if _, err := group.Open(ctx, store, req.Run, s.Now()); err != nil {
+		id, err := store.ResolveRunToChange(ctx, req.Run)
+		if err == nil {
+			_, err = group.Open(ctx, store, id, s.Now())
+		}
+		if err != nil {
 			return err
 		}
 		done, err := requests.Open(s, store).Resume(ctx, req)

@@ -47,7 +47,7 @@ func (d *Desk) Sweep(ctx context.Context, req SweepRequest) (*Result, error) {
 	if err := timeline.CheckFree(ctx, d.Store, id); err != nil {
 		return nil, err
 	}
-	sweep, err := workflow.NewSweep(wf, req.Workflow, len(req.Plan.Variants))
+	sweep, err := workflow.NewSweep(workflow.SweepName, wf, req.Workflow, len(req.Plan.Variants))
 	if err != nil {
 		return nil, err
 	}

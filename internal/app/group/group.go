@@ -26,6 +26,9 @@ const (
 	Missing    = "missing" // this clone does not have the run of the variant
 )
 
+// CoursesTable is the output table with the runs of the courses of a session: {"runId": ID}.
+const CoursesTable = "courses"
+
 // A Group is a sweep with its variants. Its JSON is the member group of show --json.
 type Group struct {
 	Row      snapshot.Run        `json:"-"`
@@ -68,7 +71,7 @@ func Is(head *timeline.Head) bool {
 
 // definitionOf returns the workflow of a group, or nil if the run of head is none.
 func definitionOf(head *timeline.Head) (*workflow.Workflow, error) {
-	if head.Row().Workflow != workflow.SweepName {
+	if name := head.Row().Workflow; name != workflow.SweepName && name != workflow.CoursesName {
 		return nil, nil //nolint:nilnil // the name of another workflow
 	}
 	kept, err := head.Entry().Workflow()
@@ -134,7 +137,7 @@ func Read(ctx context.Context, s *timeline.Store, head *timeline.Head, before *G
 			continue
 		}
 		v := &Variant{Number: i + 1, Status: NotStarted, Input: plan.Variants[i]}
-		if err := v.read(ctx, s, head.Entry(), nodes[v.Number], now); err != nil {
+		if err := v.read(ctx, s, head, nodes[v.Number], now); err != nil {
 			return nil, err
 		}
 		g.add(v)
@@ -157,33 +160,51 @@ func (g *Group) add(v *Variant) {
 	}
 }
 
-// read reads what became of the variant of a node. entry is of the group.
-func (v *Variant) read(ctx context.Context, s *timeline.Store, entry *snapshot.Entry, n snapshot.Node, now time.Time) error {
+// runOf returns the id of the run of the variant of a node, or "", and the error of its attempt.
+func runOf(of *timeline.Head, n snapshot.Node) (run, failed string, err error) {
+	if n.LastAttempt == nil {
+		return "", "", nil
+	}
+	a, _, err := of.Entry().Attempt(n.NodeID, n.Iteration, *n.LastAttempt)
+	if err != nil || a.Child != "" {
+		return a.Child, a.Error, timeline.Explain(err)
+	}
+	value, ok, err := of.State().Outputs(CoursesTable).Get(snapshot.Key(n.NodeID, n.Iteration))
+	var course struct {
+		RunID string `json:"runId"`
+	}
+	if ok && json.Unmarshal(value, &course) == nil {
+		run = course.RunID
+	}
+	return run, a.Error, timeline.Explain(err)
+}
+
+// read reads what became of the variant of a node of the group of head. The group of a stranger may name any run: one that is not a variant is missing.
+func (v *Variant) read(ctx context.Context, s *timeline.Store, of *timeline.Head, n snapshot.Node, now time.Time) error {
 	if n.State == snapshot.NodeSkipped {
 		v.Status = Skipped
 	}
-	if n.LastAttempt == nil {
-		return nil
+	run, failed, err := runOf(of, n)
+	if err != nil || run == "" {
+		return err
 	}
-	a, _, err := entry.Attempt(n.NodeID, n.Iteration, *n.LastAttempt)
-	if err != nil || a.Child == "" {
-		return timeline.Explain(err)
-	}
-	v.RunID = a.Child
-	v.head, err = s.Head(ctx, a.Child)
-	switch code := fault.CodeOf(err); {
-	case code == fault.RunNotFound || code == fault.RunPruned:
-		if v.Status = Missing; n.State == snapshot.NodeFailed {
-			v.Status, v.Error = string(snapshot.RunFailed), a.Error
+	v.RunID = run
+	v.head, err = s.Head(ctx, run)
+	code := fault.CodeOf(err)
+	if code == fault.RunNotFound || code == fault.RunPruned || code == fault.InvalidRunID || err == nil && !belongs(of, v.head) {
+		v.head, v.Status = nil, Missing
+		if n.State == snapshot.NodeFailed {
+			v.Status, v.Error = string(snapshot.RunFailed), failed
 		}
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	row := v.head.Row()
 	v.Status, v.Error, v.Stale = string(row.Status), row.Error, summary.Stale(s, row, v.head.Entry())
 	if v.Error == "" && n.State == snapshot.NodeFailed {
-		v.Error = a.Error
+		v.Error = failed
 	}
 	if row.StartedAtMs != nil {
 		end := now.UnixMilli()
@@ -196,12 +217,22 @@ func (v *Variant) read(ctx context.Context, s *timeline.Store, entry *snapshot.E
 	return err
 }
 
+// belongs reports whether the run of head is a variant of a group: the group or its parent has called it, or it is a fork of the session.
+func belongs(of, head *timeline.Head) bool {
+	group, row := of.Row(), head.Row()
+	if group.Workflow == workflow.CoursesName {
+		return row.Parent != nil
+	}
+	by := row.Caller
+	return by != nil && (by.RunID == group.ID || group.Parent != nil && by.RunID == group.Parent.RunID)
+}
+
 // Values returns what expressions read of the variant at its newest entry. v must have a run.
 func (v *Variant) Values() (*stateexpr.Values, error) {
 	return stateexpr.Of(timeline.Address{Run: v.RunID, Frame: v.head.Row().Frame}, v.head.Entry())
 }
 
-// Session reports whether the variant is a session of a coding agent.
+// session reports whether the variant is a session of a coding agent.
 func (v *Variant) session() bool {
 	engine, err := summary.ForeignEngine(v.head.Entry())
 	return err == nil && engine != ""

@@ -20,10 +20,13 @@ import (
 )
 
 func whatIfCommand() *arg.Command {
-	return &arg.Command{
+	cmd := &arg.Command{
 		Name:    "what-if",
 		Summary: "take another course from a step of a session",
-		Usage:   []string{"<session>[:<frame> | :turn:N | :CALL] [PROMPT] [--to DIR] [--branch NAME] [--no-start | --dry-run]"},
+		Usage: []string{
+			"<session>[:<frame> | :turn:N | :CALL] [PROMPT] [--to DIR] [--branch NAME] [--no-start | --dry-run]",
+			"<session>[:<frame> | :turn:N | :CALL] --prompts FILE [--group ID]",
+		},
 		About: `Puts the files of the frame into a new working copy, cuts the conversation there, and starts the agent
 on both. With --no-start, and where nobody is at a terminal, it prints the command that starts the
 agent. The session of before, its files and its conversation stay as they are. The new course is a
@@ -32,6 +35,11 @@ fork of the run: branches shows it.
 The new working copy gets a copy of the ignored files that .worktreeinclude names, and the command in
 smithers.worktree.setup runs there once. what-if says which ignored folders it lacks otherwise.
 
+--prompts makes a course for each prompt of a file, as one group, and prints the command of each: a
+terminal has room for one agent. Prompts stand one a line or, if the file has blank lines, between
+these; in a file *.jsonl, each line is a JSON text. show, compare --group and land --best take the
+group.
+
 <session> is a run, the agent's own id, or @ for the newest session. The frame is a number, turn:7
 (before the seventh prompt, so that you can say something else), or the id of a tool call (after its
 result). Processes, databases, and the agent's memory and permissions do not go back.`,
@@ -39,6 +47,8 @@ result). Processes, databases, and the agent's memory and permissions do not go 
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make the working copy in `DIR`"},
 			&urfave.StringFlag{Name: "branch", Usage: "put the working copy on the new branch `NAME`; otherwise it is on none"},
+			&urfave.StringFlag{Name: "prompts", Usage: "make a course for each prompt of `FILE`; - is standard input"},
+			&urfave.StringFlag{Name: "group", Usage: "with --prompts: give the group this `ID`"},
 			&urfave.BoolFlag{Name: "no-start", Usage: "print the command that starts the agent"},
 			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "start the agent on a session of somebody else without asking"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be kept, and make nothing"},
@@ -47,48 +57,75 @@ result). Processes, databases, and the agent's memory and permissions do not go 
 		Exits: arg.Writes(),
 		Examples: []arg.Example{
 			{"say something else at the third prompt of the newest session", "git smithers session what-if @:turn:3 'Write the tests first.'"},
+			{"try each prompt of a file", "git smithers session what-if @:turn:3 --prompts prompts.txt"},
 			{"go on from a frame", "git smithers session what-if claude-1c5e0d9e:12 'Do not touch the parser.'"},
 		},
-		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-			var course *agent.Course
-			var equipped files.Equipped
-			var required bool
-			err := s.WithStore(ctx, func(store *timeline.Store) error { // closed before the agent begins
-				required = store.Settings().SandboxRequired
-				from, err := agent.Address(ctx, store, c.Args().First())
-				if err != nil {
-					return err
-				}
-				ask := agent.WhatIf{From: from, Branch: c.String("branch"), Prompt: c.Args().Get(1), Env: s.Env, Effects: requests.ConfirmEffects(s, c.Bool("force"), false, false)}
-				if to := c.String("to"); to != "" {
-					ask.Dir = s.Path(to)
-				}
-				take := ask.Make
-				if c.Bool("dry-run") {
-					take = ask.Plan
-				}
-				if course, err = take(ctx, store); err != nil || course.Dir == "" {
-					return err
-				}
-				equipped, err = requests.Open(s, store).Equip(ctx, course.Files, files.Equipment{})
-				if err := hookCourse(store, course); err != nil {
-					s.Warn(fmt.Errorf("the course is not recorded: %w", err))
-				}
-				return courseThere(err, course)
-			})
-			if err != nil {
-				return err
-			}
-			if course.Dir == "" || c.Bool("no-start") || !s.CanAsk() || !s.OutTTY {
-				return writeCourse(s, course, equipped)
-			}
-			sayCourse(s, course)
-			if err := mayStart(s, course, c.Bool("yes"), required); err != nil {
-				return err
-			}
-			return start(ctx, s, course)
-		},
 	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		if c.IsSet("prompts") {
+			return runCourses(ctx, s, cmd, c)
+		}
+		if c.IsSet("group") {
+			return cmd.Misused("--group needs --prompts")
+		}
+		return runCourse(ctx, s, c)
+	}
+	return cmd
+}
+
+// runCourse makes a course, or plans one, and starts the agent on it or prints how to.
+func runCourse(ctx context.Context, s *session.Session, c *urfave.Context) error {
+	var course *agent.Course
+	var equipped files.Equipped
+	var required bool
+	err := s.WithStore(ctx, func(store *timeline.Store) error { // closed before the agent begins
+		required = store.Settings().SandboxRequired
+		ask, err := askCourse(ctx, s, store, c)
+		if err != nil {
+			return err
+		}
+		ask.Prompt = c.Args().Get(1)
+		course, equipped, err = makeCourse(ctx, s, store, ask, c.Bool("dry-run"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if course.Dir == "" || c.Bool("no-start") || !s.CanAsk() || !s.OutTTY {
+		return writeCourse(s, course, equipped)
+	}
+	sayCourse(s, course)
+	if err := mayStart(s, course, c.Bool("yes"), required); err != nil {
+		return err
+	}
+	return start(ctx, s, course)
+}
+
+// askCourse reads the request for a course without its prompt from the command line.
+func askCourse(ctx context.Context, s *session.Session, store *timeline.Store, c *urfave.Context) (agent.WhatIf, error) {
+	from, err := agent.Address(ctx, store, c.Args().First())
+	ask := agent.WhatIf{From: from, Branch: c.String("branch"), Env: s.Env, Effects: requests.ConfirmEffects(s, c.Bool("force"), false, false)}
+	if to := c.String("to"); to != "" {
+		ask.Dir = s.Path(to)
+	}
+	return ask, err
+}
+
+// makeCourse makes and equips a course, or plans it if dryRun is set.
+func makeCourse(ctx context.Context, s *session.Session, store *timeline.Store, ask agent.WhatIf, dryRun bool) (*agent.Course, files.Equipped, error) {
+	take := ask.Make
+	if dryRun {
+		take = ask.Plan
+	}
+	course, err := take(ctx, store)
+	if err != nil || course.Dir == "" {
+		return course, files.Equipped{}, err
+	}
+	equipped, err := requests.Open(s, store).Equip(ctx, course.Files, files.Equipment{})
+	if err := hookCourse(store, course); err != nil {
+		s.Warn(fmt.Errorf("the course is not recorded: %w", err))
+	}
+	return course, equipped, courseThere(err, course)
 }
 
 // hookCourse adds the agent's hooks to the settings of the course, if this working copy has the hooks and the course has none. The files of a frame
@@ -126,9 +163,7 @@ func courseThere(err error, c *agent.Course) error {
 // writeCourse prints what a course keeps and, if it was made, the commands that start the agent. equipped is what its working copy got.
 func writeCourse(s *session.Session, c *agent.Course, equipped files.Equipped) error {
 	if s.JSON {
-		return s.WriteJSON(term.Document("what-if", term.Member("from", c.From.String()), term.Optional("run", c.Run), term.Optional("session", c.Session),
-			term.Optional("dir", c.Dir), term.Optional("file", c.File), term.Member("kept", c.Kept), term.Member("of", c.Of),
-			term.Member("missingSecrets", c.Missing), term.Optional("command", c.Command), equipped))
+		return s.WriteJSON(describeCourse(c, equipped))
 	}
 	sayCourse(s, c)
 	if c.Dir == "" {
@@ -139,6 +174,13 @@ func writeCourse(s *session.Session, c *agent.Course, equipped files.Equipped) e
 	}
 	_, err := fmt.Fprintln(s.Out, startLine(c))
 	return err
+}
+
+// describeCourse returns the JSON document of a course.
+func describeCourse(c *agent.Course, equipped files.Equipped) any {
+	return term.Document("what-if", term.Member("from", c.From.String()), term.Optional("run", c.Run), term.Optional("session", c.Session),
+		term.Optional("dir", c.Dir), term.Optional("file", c.File), term.Member("kept", c.Kept), term.Member("of", c.Of),
+		term.Member("missingSecrets", c.Missing), term.Optional("command", c.Command), equipped)
 }
 
 // sayCourse says what a course keeps.

@@ -11,8 +11,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
-// SweepName is the name of the workflow of a sweep.
-const SweepName = "sweep"
+// The names of the workflows of groups.
+const (
+	SweepName   = "sweep"
+	CoursesName = "courses" // of a session
+)
 
 // sweepKey is the key that says that a definition is the workflow of a sweep. Files cannot have it.
 const sweepKey = "sweep"
@@ -21,21 +24,21 @@ const sweepKey = "sweep"
 var sweptNames = lazyregexp.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$`)
 
 // NewSweep returns the workflow of a sweep with n variants: for each of them, a task that calls wf. The ids of the tasks are 1, 2, 3, … A variant
-// that fails does not keep the others from starting. file is the path of the workflow file, or "".
-func NewSweep(wf *Workflow, file string, n int) (*Workflow, error) {
+// that fails does not keep the others from starting. name is that of the sweep. file is the path of the workflow file, or "".
+func NewSweep(name string, wf *Workflow, file string, n int) (*Workflow, error) {
 	own, texts := unbundle(wf.definition)
-	name := path.Base(file)
-	if !sweptNames.MatchString(name) {
-		name = "workflow.yaml"
+	swept := path.Base(file)
+	if !sweptNames.MatchString(swept) {
+		swept = "workflow.yaml"
 	}
-	for texts[name] != nil {
-		name = "_" + name
+	for texts[swept] != nil {
+		swept = "_" + swept
 	}
-	texts[name] = own
+	texts[swept] = own
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "name: %s\n%s: true\ninput: {type: object, required: [variants]}\ntasks:\n", SweepName, sweepKey)
+	fmt.Fprintf(&out, "name: %s\n%s: true\ninput: {type: object, required: [variants]}\ntasks:\n", name, sweepKey)
 	for i := range n {
-		fmt.Fprintf(&out, "  - {id: %q, workflow: %q, continue-on-error: true}\n", VariantTask(i+1), name)
+		fmt.Fprintf(&out, "  - {id: %q, workflow: %q, continue-on-error: true}\n", VariantTask(i+1), swept)
 	}
 	names := slices.Sorted(maps.Keys(texts))
 	slices.Reverse(names) // the mark of the shell's rule has no text, and comes last

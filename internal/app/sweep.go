@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/app/group"
@@ -94,7 +95,7 @@ func (d *Desk) swept(ctx context.Context, req *SweepRequest) (*workflow.Workflow
 func (d *Desk) checkVariants(ctx context.Context, wf *workflow.Workflow, from *timeline.LoadedEntry, req SweepRequest) error {
 	var flaws []string
 	note := func(where string, err error) {
-		if err != nil {
+		if err != nil && !slices.Contains(flaws, where+err.Error()) {
 			flaws = append(flaws, where+err.Error())
 		}
 	}
@@ -135,8 +136,8 @@ func (d *Desk) checkVariants(ctx context.Context, wf *workflow.Workflow, from *t
 
 // checkVariant checks the input and the edits of a variant.
 func (d *Desk) checkVariant(ctx context.Context, wf *workflow.Workflow, from *timeline.LoadedEntry, req *SweepRequest, number int) error {
-	if !jsontext.IsObject(req.Plan.Variants[number-1]) {
-		return fmt.Errorf("%s is not a JSON object", plain.Cut(string(req.Plan.Variants[number-1]), 60))
+	if text := req.Plan.Variants[number-1]; !jsontext.Valid(text) || !jsontext.IsObject(text) {
+		return fmt.Errorf("%s is not a JSON object", plain.Cut(string(text), 60))
 	}
 	input, edits, err := req.Plan.Variant(number)
 	if err != nil || from == nil {

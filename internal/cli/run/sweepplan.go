@@ -104,7 +104,7 @@ func multiply(variants []json.RawMessage, names []string, key string, values []j
 		for _, value := range values {
 			with, err := jsontext.Encode(jsontext.Members{{Name: key, Value: value}})
 			merged := v
-			if err == nil && jsontext.IsObject(v) { // otherwise, the check of the variants refuses v
+			if err == nil && jsontext.Valid(v) && jsontext.IsObject(v) { // otherwise, the check of the variants refuses v
 				if m, err := timeline.MergeInput(v, with); err == nil {
 					merged = m
 				}

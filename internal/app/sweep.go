@@ -236,7 +236,7 @@ func (s *sweepRun) explain(err error) error {
 // testEnded sets s.held if plan.StopWhen holds for a variant that has ended.
 func (s *sweepRun) testEnded() error {
 	for _, v := range s.group.Variants {
-		if s.stop == nil || s.held > 0 || s.tested[v.Number] || v.RunID == "" || !v.Ended() {
+		if s.stop == nil || s.held > 0 || s.tested[v.Number] || !v.Ended() {
 			continue
 		}
 		values, err := v.Values()
@@ -259,8 +259,8 @@ func (s *sweepRun) spent() string {
 	b, used := s.plan.Budget, s.group.Usage
 	switch {
 	case b == nil:
-	case b.TimeMs > 0 && s.Now().Sub(s.started) >= b.Time():
-		return b.Time().String() + " have passed"
+	case b.TimeMs > 0 && s.Now().Sub(s.started).Milliseconds() >= b.TimeMs:
+		return (time.Duration(b.TimeMs) * time.Millisecond).String() + " have passed"
 	case used == nil:
 	case b.Tokens > 0 && used.Tokens() >= b.Tokens:
 		return fmt.Sprintf("%d of %d tokens", used.Tokens(), b.Tokens)

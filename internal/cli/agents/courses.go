@@ -2,8 +2,10 @@ package agents
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,7 +15,10 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/lazyregexp"
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -59,7 +64,8 @@ func readPrompts(file string, data []byte) ([]string, error) {
 	return prompts, nil
 }
 
-// runCourses makes a course for each prompt of a file, as one group, and prints how to start the agents.
+// runCourses makes a course for each prompt of a file, as one group, and prints how to start the agents. If a course cannot be made, the group has those
+// before it.
 func runCourses(ctx context.Context, s *session.Session, cmd *arg.Command, c *urfave.Context) error {
 	if c.NArg() > 1 || c.IsSet("to") || c.IsSet("branch") {
 		return cmd.Misused("--prompts goes with no other prompt, and with neither --to nor --branch")
@@ -76,44 +82,41 @@ func runCourses(ctx context.Context, s *session.Session, cmd *arg.Command, c *ur
 	if err != nil {
 		return err
 	}
+	id = cmp.Or(id, workflow.CoursesName+"-"+timeline.NewRunID())
 	return s.WithStore(ctx, func(store *timeline.Store) error {
 		ask, err := askCourse(ctx, s, store, c)
+		if err == nil {
+			err = timeline.CheckFree(ctx, store, id)
+		}
 		if err != nil {
 			return err
 		}
-		if _, _, err := makeCourse(ctx, s, store, ask, true); err != nil || c.Bool("dry-run") {
+		if c.Bool("dry-run") {
 			s.Note("%s would begin at %s", plain.Count(len(prompts), "course"), plain.Text(ask.From))
+			_, _, err := makeCourse(ctx, s, store, ask, true)
 			return err
 		}
-		desk := requests.Open(s, store)
-		group, err := desk.NewCourses(ctx, id, ask.From, prompts)
-		if err != nil {
-			return err
-		}
-		s.Note("group %s", plain.Text(group.Row().ID))
+		var runs []string
 		var courses []any
-		for i, prompt := range prompts {
-			ask.Prompt = prompt
-			course, equipped, err := makeCourse(ctx, s, store, ask, false)
-			if course != nil && course.Dir != "" {
-				if noted := desk.AddCourse(ctx, group, i+1, course.Run); noted != nil {
-					return noted
-				}
-			}
-			if err != nil {
-				return err
-			}
-			ask.Effects = nil // asked once
-			if courses = append(courses, describeCourse(course, equipped)); s.JSON {
+		for i := 0; i < len(prompts) && err == nil; i++ {
+			var course *agent.Course
+			var equipped files.Equipped
+			ask.Prompt = prompts[i]
+			if course, equipped, err = makeCourse(ctx, s, store, ask, false); course == nil || course.Dir == "" {
 				continue
 			}
-			if err := writeCourse(s, course, equipped); err != nil {
-				return err
+			runs, courses, ask.Effects = append(runs, course.Run), append(courses, describeCourse(course, equipped)), nil // asked once
+			if err == nil && !s.JSON {
+				err = writeCourse(s, course, equipped)
 			}
 		}
-		if s.JSON {
-			return s.WriteJSON(term.Document("what-if-group", term.Member("group", group.Row().ID), term.Member("courses", courses)))
+		if len(runs) > 0 {
+			err = errors.Join(err, requests.Open(s, store).GroupCourses(ctx, id, ask.From, prompts, runs))
 		}
-		return nil
+		if err != nil || !s.JSON {
+			s.Note("group %s: %s", plain.Text(id), plain.Count(len(runs), "course"))
+			return err
+		}
+		return s.WriteJSON(term.Document("what-if-group", term.Member("group", id), term.Member("courses", courses)))
 	})
 }

@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app"
+	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/back/land"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
@@ -153,14 +154,14 @@ func parseLand(cmd *arg.Command, c *urfave.Context) (app.LandRequest, error) {
 	return req, nil
 }
 
-// bestOf returns the run of the best variant of a group. by is an expression, or "" for that of the group. Codes: those of requests.OpenGroup, tied and
+// bestOf returns the run of the best variant of a group. by is an expression, or "" for that of the group. Codes: those of group.Open, tied and
 // no_best; usage if neither by nor the group has an expression.
 func bestOf(ctx context.Context, s *session.Session, store *timeline.Store, id, by string) (string, error) {
 	id, err := store.ResolveRunToChange(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	g, err := requests.OpenGroup(ctx, s, store, id, by)
+	g, err := group.Open(ctx, store, id, by, s.Now())
 	if err != nil {
 		return "", err
 	}

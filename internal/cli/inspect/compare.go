@@ -8,9 +8,9 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app/comparison"
+	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
-	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -67,7 +67,7 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		options := comparison.Options{ForksOf: c.String("forks-of"), By: c.String("by"), Now: s.Now()}
 		switch {
 		case c.NArg() == 0 && options.ForksOf == "" && !c.IsSet("group"):
-			return cmd.Misused("compare needs runs, --forks-of or --group")
+			return cmd.Misused("compare needs runs, or --forks-of or --group")
 		case c.Bool("csv") && s.JSON:
 			return cmd.Misused("--csv and --json do not go together")
 		case c.Bool("only-differences") && (c.Bool("csv") || s.JSON):
@@ -81,7 +81,7 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		return s.WithStore(ctx, func(store *timeline.Store) error {
 			progress := s.Progress("reading runs")
 			options.Progress = progress.Update
-			runs, err := withGroup(ctx, s, store, c.String("group"), c.Args().Slice(), &options)
+			runs, err := withGroup(ctx, store, c.String("group"), c.Args().Slice(), &options)
 			if err != nil {
 				return err
 			}
@@ -99,13 +99,13 @@ With --json, prints one document. With --csv, prints a header and one line per r
 	return cmd
 }
 
-// withGroup returns runs with those of a group before them, and sets the value by which the group ranks its runs, unless options have one. group is ""
+// withGroup returns runs with those of a group before them, and sets the value by which the group ranks its runs, unless options have one. id is ""
 // for none. Codes: those of group.Open; no_best if no variant has started.
-func withGroup(ctx context.Context, s *session.Session, store *timeline.Store, group string, runs []string, options *comparison.Options) ([]string, error) {
-	if group == "" {
+func withGroup(ctx context.Context, store *timeline.Store, id string, runs []string, options *comparison.Options) ([]string, error) {
+	if id == "" {
 		return runs, nil
 	}
-	g, err := requests.OpenGroup(ctx, s, store, group, options.By)
+	g, err := group.Open(ctx, store, id, options.By, options.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func printComparison(ctx context.Context, s *session.Session, compared *comparis
 	case csv:
 		return writeComparisonCSV(s.Out, compared)
 	case len(compared.Runs) == 1:
-		s.Note("there is nothing to compare run %s with", plain.Text(compared.Runs[0].Row.ID))
+		s.Note("run %s has no forks", plain.Text(compared.Runs[0].Row.ID))
 	}
 	v := newComparisonView(compared, display.NewPainter(ctx, s), onlyDifferences)
 	if !s.IsTerminalOut() {

@@ -51,7 +51,6 @@ type runsOptions struct {
 	workflow *string // the name of the workflow whose runs are listed; nil lists all runs
 	wanted   list.Wanted
 	with     bool // --with was given
-	members  bool // the text has the runs of variants, too
 }
 
 func runsCommand() *arg.Command {
@@ -65,15 +64,13 @@ process on this machine runs it: resume continues the run. The status also says 
 commands a killed process left running: cancel ends them. With --json, prints one object
 per line.
 
-A sweep is one line: --members and --workflow list the runs of its variants, and so does show for
-the sweep. --json lists all.
+A sweep is one line: show lists the runs of its variants, and so do --workflow and --json.
 
 With --json, --with adds facts to each run: waiting (what it waits for), times (how long its
 own attempts worked, and how long it waited), code (lines changed since its first frame),
 scores (the mean of each scorer), input, input.MEMBER, outputs.TABLE and outputs.TABLE.MEMBER (of the newest row).`,
 		Flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "workflow", Usage: "list only the runs of workflow `NAME`"},
-			&urfave.BoolFlag{Name: "members", Usage: "list the runs of sweeps, too"},
 			&urfave.BoolFlag{Name: "sessions", Usage: "list the sessions of coding agents, with their first prompts"},
 			&urfave.BoolFlag{Name: "scores", Usage: "add a column with what scorers gave each run"},
 			arg.TextsFlag("with", "with --json: add `FACTS`, separated by commas"),
@@ -113,7 +110,6 @@ func parseRuns(cmd *arg.Command, s *session.Session, c *urfave.Context) (opts ru
 	if opts.with && (!s.JSON || c.Bool("sessions")) {
 		return opts, cmd.Misused("--with needs --json, and does not go with --sessions")
 	}
-	opts.members = c.Bool("members")
 	if opts.wanted.Scores = c.Bool("scores"); opts.wanted.Scores {
 		if c.Bool("sessions") {
 			return opts, cmd.Misused("--scores and --sessions do not go together")
@@ -160,7 +156,7 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		runs = slices.DeleteFunc(runs, func(run list.RunInfo) bool { return run.WorkflowName != *opts.workflow })
 	}
 	var members map[string]int
-	if !s.JSON && opts.workflow == nil && !opts.members {
+	if !s.JSON && opts.workflow == nil {
 		runs, members = group.Fold(runs)
 	}
 	runs = arg.First(opts.window, runs, func(run list.RunInfo) int64 { return run.UpdatedAtMs })

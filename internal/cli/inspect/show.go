@@ -153,8 +153,12 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 		return showTree(ctx, s, store, at)
 	}
 	if at.Bare && !s.JSON && !opts.attempts && !opts.patch && !opts.state {
-		if shown, err := showGroup(ctx, s, store, at); shown || err != nil {
+		g, err := groupAt(ctx, s, store, at)
+		if err != nil {
 			return err
+		}
+		if g != nil {
+			return s.Paged(ctx, func() error { return printGroup(ctx, s, g) })
 		}
 	}
 	if at.Bare && s.IsTerminalOut() && !s.JSON && !opts.attempts && !opts.patch && !opts.state {

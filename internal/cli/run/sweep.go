@@ -1,9 +1,17 @@
 package run
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -12,7 +20,10 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // defaultVariants is how many variants work at once, unless --parallel is given.
@@ -31,7 +42,6 @@ func sweepCommand() *arg.Command {
 		Usage: []string{
 			"<workflow> [--inputs FILE] [--matrix KEY=A,B,...]... [--times N] [--input JSON] [--parallel N] [--stop-when EXPR] [--budget LIMITS] [--by EXPR] [--group ID] [--in-place]",
 			"[<workflow>] --from RUN[:FRAME] [--inputs FILE] [--matrix KEY=A,B,...]... [--times N] ...",
-			"--resume <group>",
 		},
 		About: `Runs a workflow once for each variant, side by side, each in a worktree of its own that begins with
 your files, uncommitted changes included. The variants are one group: Ctrl-C and cancel end all of
@@ -68,7 +78,6 @@ scores.NAME. show ranks the variants by --by, and so do compare --group and land
 			&urfave.StringFlag{Name: "by", Usage: "the variant with the highest `EXPR` is best"},
 			&urfave.StringFlag{Name: "group", Usage: "give the group this `ID`"},
 			&urfave.BoolFlag{Name: "in-place", Usage: "work in this working copy, without worktrees"},
-			&urfave.StringFlag{Name: "resume", Usage: "continue the group `ID`, as resume does"},
 			requests.ConfirmFlag(), requests.TrustFilesFlag(),
 		}, requests.EngineFlags()...),
 		Exits: arg.Runs(),
@@ -77,13 +86,10 @@ scores.NAME. show ranks the variants by --by, and so do compare --group and land
 			{"try three models, twice each", "git smithers sweep triage.yaml --matrix model=small,medium,large --times 2"},
 			{"try again from a frame, until one succeeds", `git smithers sweep --from triage-1:6 --times 5 --stop-when 'status == "finished"'`},
 			{"stop at two million tokens", "git smithers sweep triage.yaml --inputs prompts.jsonl --budget tokens=2M"},
-			{"continue after Ctrl-C", "git smithers sweep --resume sweep-k7q2abcd"},
+			{"continue after Ctrl-C", "git smithers resume sweep-k7q2abcd"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-		if c.IsSet("resume") {
-			return resumeSweep(ctx, s, cmd, c)
-		}
 		req, err := parseSweep(s, cmd, c)
 		if err != nil {
 			return err
@@ -93,44 +99,6 @@ scores.NAME. show ranks the variants by --by, and so do compare --group and land
 	return cmd
 }
 
-// sweepSettings returns the settings of EngineFlags. Logs of variants begin with the ids of their runs.
-func sweepSettings(s *session.Session, c *urfave.Context) (app.Settings, error) {
-	set, err := requests.ParseSettings(s, c)
-	if set.Logs != nil {
-		painter := s.ErrPainter(c.Context)
-		set.Logs = func(run string) io.Writer { return requests.NamedLogsOf(s, painter, run) }
-	}
-	return set, err
-}
-
-// resumeSweep continues a group.
-func resumeSweep(ctx context.Context, s *session.Session, cmd *arg.Command, c *urfave.Context) error {
-	for _, name := range []string{"from", "inputs", "matrix", "times", "input", "parallel", "stop-when", "budget", "by", "group", "in-place"} {
-		if c.IsSet(name) || c.NArg() > 0 {
-			return cmd.Misused("--resume continues a group as it was planned: it goes with no workflow and no other variant")
-		}
-	}
-	req := app.ResumeRequest{Run: c.String("resume"), Change: requests.AskForChange(s)}
-	var err error
-	if req.Settings, err = sweepSettings(s, c); err != nil {
-		return err
-	}
-	return s.WithStore(ctx, func(store *timeline.Store) error {
-		id, err := store.ResolveRunToChange(ctx, req.Run)
-		if err == nil {
-			_, err = group.Open(ctx, store, id, s.Now())
-		}
-		if err != nil {
-			return err
-		}
-		done, err := requests.Open(s, store).Resume(ctx, req)
-		if done == nil {
-			return err
-		}
-		return tellSweep(ctx, s, store, done.Result, err)
-	})
-}
-
 // runSweep runs a sweep, and prints how its variants ended.
 func runSweep(ctx context.Context, s *session.Session, store *timeline.Store, req app.SweepRequest) error {
 	requests.NoteUnmasked(s, store)
@@ -138,19 +106,157 @@ func runSweep(ctx context.Context, s *session.Session, store *timeline.Store, re
 	if result == nil {
 		return err
 	}
-	return tellSweep(ctx, s, store, result, err)
-}
-
-// tellSweep prints how the variants of a group ended: for people a table, for scripts the id of the group. err is the error of the run of the group.
-func tellSweep(ctx context.Context, s *session.Session, store *timeline.Store, result *app.Result, err error) error {
-	ctx = context.WithoutCancel(ctx)
-	g, readErr := requests.OpenGroup(ctx, s, store, result.Run.ID, "")
+	g, readErr := group.Open(context.WithoutCancel(ctx), store, result.Run.ID, "", s.Now())
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
-	s.Note("%s", g.Count())
-	if s.OutTTY && s.TalksToPerson() {
-		readErr = requests.PrintGroup(ctx, s, g)
+	s.Note("%s; `%s` shows them", g.Count(), fault.CommandLine(fault.Program, "show", result.Run.ID))
+	return requests.TellResult(s, result, err, sweepDocument{requests.DescribeResult("sweep", result), g})
+}
+
+// parseSweep reads the request from the command line. The error is usage if a flag is misused, and invalid_input if the file of --inputs cannot be read.
+// The variants themselves are not checked.
+func parseSweep(s *session.Session, cmd *arg.Command, c *urfave.Context) (req app.SweepRequest, err error) {
+	req.Workflow = c.Args().First()
+	req.Plan = workflow.SweepPlan{From: c.String("from"), Parallel: c.Int("parallel"), StopWhen: c.String("stop-when"), By: c.String("by"), InPlace: c.Bool("in-place")}
+	switch {
+	case req.Workflow == "" && req.Plan.From == "":
+		return req, cmd.Misused("sweep needs a workflow file, or --from with a frame")
+	case c.Int("times") < 1 || c.Int("times") > workflow.MaxVariants:
+		return req, cmd.Misused("--times cannot be %d", c.Int("times")).Hint("use a number from 1 to %d", workflow.MaxVariants)
+	case req.Plan.Parallel < 1:
+		return req, cmd.Misused("--parallel cannot be %d", req.Plan.Parallel).Hint("use a number from 1")
+	case !c.IsSet("inputs") && !c.IsSet("matrix") && !c.IsSet("times"):
+		return req, cmd.Misused("sweep needs variants: --inputs, --matrix or --times")
 	}
-	return errors.Join(readErr, requests.TellResult(s, result, err, sweepDocument{requests.DescribeResult("sweep", result), g}))
+	if req.Plan.Budget, err = parseBudget(cmd, arg.Texts(c, "budget")); err != nil {
+		return req, err
+	}
+	if req.Group, err = arg.NewRunID(c, "group"); err != nil {
+		return req, err
+	}
+	if req.Settings, err = requests.ParseSettings(s, c); err != nil {
+		return req, err
+	}
+	if req.Settings.Logs != nil {
+		painter := s.ErrPainter(c.Context)
+		req.Settings.Logs = func(run string) io.Writer { return requests.NamedLogsOf(s, painter, run) }
+	}
+	if req.Plan.Input, err = arg.ReadInput(s, c); err != nil {
+		return req, err
+	}
+	if req.Plan.From != "" {
+		req.Effects = requests.ConfirmEffects(s, c.Bool("yes"), false, false)
+	}
+	return req, readVariants(s, cmd, c, &req)
+}
+
+// readVariants sets the variants of the request and their names. Code: limit_exceeded if there are too many.
+func readVariants(s *session.Session, cmd *arg.Command, c *urfave.Context, req *app.SweepRequest) error {
+	variants, names := []json.RawMessage{json.RawMessage("{}")}, []string{""}
+	if c.IsSet("inputs") {
+		file := c.String("inputs")
+		data, err := arg.ReadText(c.Context, s, "--inputs", file)
+		if err != nil {
+			return err
+		}
+		variants, names = nil, nil
+		for i, line := range bytes.Split(data, []byte("\n")) {
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				variants, names = append(variants, line), append(names, fmt.Sprintf("%s:%d", file, i+1))
+			}
+		}
+	}
+	n := len(variants) * c.Int("times")
+	for _, text := range arg.Texts(c, "matrix") {
+		key, values, err := parseAxis(cmd, text)
+		if err != nil {
+			return err
+		}
+		if n *= len(values); n <= workflow.MaxVariants {
+			variants, names = multiply(variants, names, key, values)
+		}
+	}
+	if n > workflow.MaxVariants {
+		return fault.New(fault.LimitExceeded, "the sweep would have %d variants; it can have %d", n, workflow.MaxVariants).Hint("divide it into several sweeps")
+	}
+	for i, v := range variants {
+		req.Plan.Variants = slices.Concat(req.Plan.Variants, slices.Repeat([]json.RawMessage{v}, c.Int("times")))
+		req.Named = slices.Concat(req.Named, slices.Repeat(names[i:i+1], c.Int("times")))
+	}
+	return nil
+}
+
+// multiply returns each variant with each value of a member, and their names. A variant that is not an object stays, so that it is refused later.
+func multiply(variants []json.RawMessage, names []string, key string, values []json.RawMessage) (out []json.RawMessage, outNames []string) {
+	for i, v := range variants {
+		for _, value := range values {
+			with, _ := jsontext.Encode(jsontext.Members{{Name: key, Value: value}}) // value is JSON
+			if merged, err := timeline.MergeInput(v, with); err == nil && jsontext.Valid(v) {
+				out = append(out, merged)
+			} else {
+				out = append(out, v)
+			}
+			outNames = append(outNames, strings.TrimSpace(fmt.Sprintf("%s %s=%s", names[i], key, value)))
+		}
+	}
+	return out, outNames
+}
+
+// parseAxis reads a value of --matrix. A value of the axis that is not JSON is a text.
+func parseAxis(cmd *arg.Command, text string) (key string, values []json.RawMessage, err error) {
+	key, rest, _ := strings.Cut(text, "=")
+	if key == "" || rest == "" {
+		return "", nil, cmd.Misused("--matrix cannot be %q", text).Hint("type a name and its values, for example --matrix model=small,large")
+	}
+	if whole := json.RawMessage(rest); rest[0] == '[' && jsontext.Valid(whole) {
+		for value := range jsontext.Elements(whole) {
+			values = append(values, value)
+		}
+		return key, values, nil
+	}
+	for part := range strings.SplitSeq(rest, ",") {
+		value := json.RawMessage(part)
+		if !jsontext.Valid(value) {
+			if value, err = jsontext.Encode(part); err != nil {
+				return "", nil, err
+			}
+		}
+		values = append(values, value)
+	}
+	return key, values, nil
+}
+
+// parseBudget reads the values of --budget; nil if there are none.
+func parseBudget(cmd *arg.Command, texts []string) (*workflow.SweepBudget, error) {
+	if len(texts) == 0 {
+		return nil, nil //nolint:nilnil // no budget
+	}
+	out := new(workflow.SweepBudget)
+	for text := range strings.SplitSeq(strings.Join(texts, ","), ",") {
+		name, value, _ := strings.Cut(text, "=")
+		var n float64
+		var err error
+		if name == "time" {
+			var d time.Duration
+			d, err = time.ParseDuration(value)
+			n = float64(d.Milliseconds())
+		} else {
+			digits := strings.TrimRight(value, "kMG")
+			n, err = strconv.ParseFloat(digits, 64)
+			n *= map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[value[len(digits):]]
+		}
+		if err != nil || !(n > 0 && n < 1e15) || !slices.Contains([]string{"tokens", "usd", "time"}, name) {
+			return nil, cmd.Misused("--budget cannot have %q", text).Hint("limits are tokens=2M, usd=5 and time=2h")
+		}
+		switch name {
+		case "tokens":
+			out.Tokens = int64(math.Ceil(n))
+		case "usd":
+			out.CostUSD = n
+		case "time":
+			out.TimeMs = int64(math.Ceil(n))
+		}
+	}
+	return out, nil
 }

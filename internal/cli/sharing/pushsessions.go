@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/cli/session"
-	"github.com/git-smithers/git-smithers/internal/engine/workflow"
-	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/share"
@@ -27,17 +25,7 @@ func aboutSessions(ctx context.Context, s *session.Session, store *timeline.Stor
 		if req.Except, err = agent.Holding(ctx, store); err != nil {
 			return err
 		}
-		n := len(req.Except)
-		runs, err := list.Runs(ctx, store)
-		if err != nil {
-			return err
-		}
-		for _, run := range runs {
-			if run.WorkflowName == workflow.CoursesName { // it has prompts
-				req.Except = append(req.Except, run.RunID)
-			}
-		}
-		switch {
+		switch n := len(req.Except); {
 		case n == 1:
 			s.Note("a session of a coding agent stays here: name it to push it, or set smithers.session.push")
 		case n > 1:
@@ -55,9 +43,6 @@ func aboutSessions(ctx context.Context, s *session.Session, store *timeline.Stor
 		run, err := store.ResolveRun(ctx, name)
 		if err != nil || slices.Contains(asked, run) || agent.WasShared(store, where, run) {
 			continue // the push itself says what is wrong with a name
-		}
-		if err := aboutCourses(ctx, s, store, run, to.Shown(), yes || req.DryRun); err != nil {
-			return err
 		}
 		what, is, err := agent.PreviewOf(ctx, store, run)
 		if err != nil {
@@ -91,11 +76,6 @@ func confirmSession(s *session.Session, remote, run string, what *agent.Preview,
 	}
 	refused := fault.New(fault.Unconfirmed, "session %q was not pushed: nobody has agreed that its conversation goes to %s", run, remote).
 		Hint("add --yes to push it").Hint("`%s session export %s --format messages` shows the conversation", fault.Program, fault.Word(run))
-	return ask(s, remote, refused)
-}
-
-// ask asks whether to push a run to a remote. If the user does not say yes, the error is refused.
-func ask(s *session.Session, remote string, refused error) error {
 	if !s.CanAsk() {
 		return refused
 	}
@@ -104,20 +84,6 @@ func ask(s *session.Session, remote string, refused error) error {
 		return nil
 	}
 	return refused
-}
-
-// aboutCourses asks before a group of courses goes to a remote, because the group has their prompts. It does nothing if the run is no such group, or
-// agreed is true. Code: unconfirmed if the user has not agreed.
-func aboutCourses(ctx context.Context, s *session.Session, store *timeline.Store, run, remote string, agreed bool) error {
-	head, err := store.Head(ctx, run)
-	if err != nil || head.Row().Workflow != workflow.CoursesName {
-		return err
-	}
-	s.Note("group %s goes to %s with the prompts of its courses, and without the courses", plain.Text(run), plain.Text(remote))
-	if agreed {
-		return nil
-	}
-	return ask(s, remote, fault.New(fault.Unconfirmed, "group %q was not pushed: nobody has agreed that its prompts go to %s", run, remote).Hint("add --yes to push it"))
 }
 
 // firstWords returns the beginning of a prompt.

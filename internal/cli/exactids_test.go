@@ -65,6 +65,7 @@ func reading(elsewhere string) map[string][]string {
 		"ops":       {"triage-1"},
 		"fork":      {"triage-1", "--run-id", "fork"},
 		"replay":    {"flow.yaml", "triage-1:1"},
+		"sweep":     {"--from", "triage-1:1", "--times", "1", "--in-place"},
 		"land":      {"triage-1:1", "--pr"},
 		"restore":   {"triage-1:1", "--to", filepath.Join(elsewhere, "before")},
 		"push":      {"origin", "triage-1", "--yes"},

@@ -24,6 +24,8 @@ func jsonLines() []jsonLine {
 		{"run", "ask.yaml --run-id asks", ""},
 		{"run", "wait.yaml --run-id waits", ""},
 		{"run", "flow.yaml --run-id denied", ""},
+		{"sweep", "flow.yaml --times 1 --in-place --group many", ""},
+		{"show", "many", ""},
 		{"check", "flow.yaml", ""},
 		{"status", "", ""},
 		{"runs", "", ""},

@@ -71,7 +71,7 @@ func (c *Command) FlagKind(name string) string {
 			return "" // the id of a new run
 		}
 		return "run"
-	case "run", "forks-of", "with-state":
+	case "run", "forks-of", "with-state", "best":
 		return "run"
 	case "frame":
 		return "frame"

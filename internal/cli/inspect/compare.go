@@ -47,7 +47,7 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "forks-of", Usage: "compare `RUN`, its forks, and their forks"},
-			&urfave.StringFlag{Name: "group", Usage: "compare the runs of the sweep `GROUP`"},
+			&urfave.StringFlag{Name: "group", Usage: "compare the variants of the sweep `RUN`"},
 			&urfave.StringFlag{Name: "by", Usage: "the run with the highest `OUTPUT` or expression is best"},
 			&urfave.StringFlag{Name: "outputs", Usage: "show these outputs: `TABLE.MEMBER,...`"},
 			&urfave.BoolFlag{Name: "only-differences", Usage: "leave out of the table what is equal in all runs"},

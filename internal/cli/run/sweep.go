@@ -67,7 +67,7 @@ scores.NAME. show ranks the variants by --by, and so do compare --group and land
 --in-place lets the variants work in your own working copy, for workflows that change no files.`,
 		MaxArgs: 1,
 		Flags: append([]urfave.Flag{
-			&urfave.StringFlag{Name: "from", Usage: "fork the frame `RUN:FRAME` for each variant"},
+			&urfave.StringFlag{Name: "from", Usage: "fork `RUN` for each variant, at its newest frame or at RUN:FRAME"},
 			&urfave.StringFlag{Name: "inputs", Usage: "read variants from `FILE`, a JSON object a line; - is standard input"},
 			arg.TextsFlag("matrix", "add the member KEY with each value: `KEY=A,B,...` or KEY=[JSON, ...] (can be repeated)"),
 			&urfave.IntFlag{Name: "times", Value: 1, Usage: "run each variant `N` times"},

@@ -7,7 +7,7 @@ import "github.com/git-smithers/git-smithers/internal/cli/arg"
 func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "run workflows",
-		Commands: []*arg.Command{runCommand(), sweepCommand(), resumeCommand(), cancelCommand()},
-		More:     []*arg.Command{checkCommand(), scoreCommand(), superviseCommand(), cronCommand()},
+		Commands: []*arg.Command{runCommand(), resumeCommand(), cancelCommand()},
+		More:     []*arg.Command{sweepCommand(), checkCommand(), scoreCommand(), superviseCommand(), cronCommand()},
 	}
 }

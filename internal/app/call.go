@@ -59,10 +59,11 @@ func (e *execution) call(ctx context.Context, c engine.Call) (engine.Called, err
 // openCalled sets e.head and e.files: it makes the called run, or opens the run that an earlier attempt of the task has made. If the id belongs to
 // another run, the error is run_exists. plan is that of the sweep that calls the run, or nil.
 func (e *execution) openCalled(ctx context.Context, c engine.Call, plan *workflow.SweepPlan) (err error) {
-	if e.apart { // the engine opens the worktree
-	} else if root := rootOf(c.Files); root != "" && root != e.Store.Workspace().Root {
+	switch root := rootOf(c.Files); {
+	case e.apart: // the engine opens the worktree
+	case root != "" && root != e.Store.Workspace().Root:
 		e.files, err = files.WorkingCopyAt(ctx, e.Store, root)
-	} else {
+	default:
 		e.files = files.WorkingCopyOf(e.Store)
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -37,6 +38,12 @@ func (d *Desk) Sweep(ctx context.Context, req SweepRequest) (*Result, error) {
 	wf, from, err := d.swept(ctx, &req)
 	if err == nil {
 		err = d.checkVariants(ctx, wf, from, req)
+	}
+	if err == nil && from == nil && !req.Plan.InPlace && d.Store.Workspace().Root != "" && d.Store.Settings().Scope == jjbridge.ScopeOff {
+		err = noFilesApart("your files are not captured (smithers.worktree is off)")
+	}
+	if err == nil && from != nil {
+		_, err = d.worksApart(ctx, "", &req.Plan)
 	}
 	if err != nil {
 		return nil, err
@@ -66,6 +73,9 @@ func (d *Desk) Sweep(ctx context.Context, req SweepRequest) (*Result, error) {
 		e.head, err = d.Store.Create(ctx, row, draft)
 	} else {
 		e.head, err = d.createOn(ctx, files.WorkingCopyOf(d.Store), row, draft)
+	}
+	if err == nil {
+		_, err = d.worksApart(ctx, id, &req.Plan)
 	}
 	if err != nil {
 		return nil, err
@@ -205,32 +215,32 @@ func (s *sweepRun) admit(ctx context.Context, _ *workflow.Task) (out engine.Admi
 	if s.group, err = group.Read(ctx, s.Store, s.head, s.group, s.Now()); err != nil {
 		return out, err
 	}
-	if err := s.testEnded(); err != nil {
-		return out, err
-	}
-	if s.held > 0 {
+	err = s.testEnded()
+	switch spent := s.spent(); {
+	case err != nil: // of the expression, for the state of this variant
+		out.Fail = err.Error()
+	case s.held > 0:
 		out.Skip = fmt.Sprintf("--stop-when held for variant %d", s.held)
-	} else if spent := s.spent(); spent != "" {
-		left := 0
-		for _, v := range s.group.Variants {
-			if v.Status == group.NotStarted {
-				left++
-			}
-		}
-		out.Fail = fmt.Sprintf("the budget is used up: %s; not started: %s", spent, plain.Count(left, "variant"))
+	case spent != "":
+		out.Fail = "the budget is used up: " + spent
 	}
-	return out, nil
+	return out, ctx.Err()
 }
 
-// explain returns the error of the run of the sweep. If the budget is used up, its hint is the command that goes on.
+// explain returns the error of the run of the sweep. If it failed, the hint is the command that goes on: no variant fails the sweep, but the budget and
+// the condition do.
 func (s *sweepRun) explain(err error) error {
 	failed, ok := errors.AsType[*fault.Error](err)
-	if !ok || failed.Code != fault.RunFailed || s.plan.Budget == nil {
+	if !ok || failed.Code != fault.RunFailed {
 		return err
 	}
 	failed.Hints = nil
+	limit := `{"budget":null}`
+	if s.spent() == "" {
+		limit = `{"stopWhen":""}`
+	}
 	return failed.Detail(engine.DetailFailed, []engine.FailedTask{}).
-		Hint("`%s` goes on without a budget; put another one in place of null", fault.CommandLine(fault.Program, "resume", s.head.Row().ID, "--input", `{"budget":null}`))
+		Hint("`%s` goes on without it; put another one in its place", fault.CommandLine(fault.Program, "resume", s.head.Row().ID, "--input", limit))
 }
 
 // testEnded sets s.held if plan.StopWhen holds for a variant that has ended.

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/engine"
@@ -60,7 +59,13 @@ func (d *Desk) baseOf(ctx context.Context, run string, plan *workflow.SweepPlan)
 	return d.Store.Load(ctx, run)
 }
 
-// worksApart reports whether the variants of a group work in worktrees of their own. Without captured files, they share the working copy.
+// noFilesApart returns no_code for variants that cannot have worktrees.
+func noFilesApart(why string) error {
+	return fault.New(fault.NoCode, "%s, so the variants cannot have worktrees with them", why).Hint("add --in-place to let the variants work in this folder")
+}
+
+// worksApart reports whether the variants of a group work in worktrees of their own. Code: no_code if they should, and the group or the frame that they
+// fork has no files.
 func (d *Desk) worksApart(ctx context.Context, run string, plan *workflow.SweepPlan) (bool, error) {
 	if plan.InPlace || d.Store.Workspace().Root == "" {
 		return false, nil
@@ -70,7 +75,10 @@ func (d *Desk) worksApart(ctx context.Context, run string, plan *workflow.SweepP
 		return false, err
 	}
 	vcs, err := base.Entry.VCSRevision()
-	return vcs != nil && !vcs.Tree.IsZero(), timeline.Explain(err)
+	if err == nil && (vcs == nil || vcs.Tree.IsZero()) {
+		err = noFilesApart("no files were captured for " + base.Address.String())
+	}
+	return err == nil, timeline.Explain(err)
 }
 
 // findApart sets e.apart if the run is a variant that works in a worktree of its own. It does so for a variant that is resumed without its group.
@@ -87,8 +95,6 @@ func (e *execution) findApart(ctx context.Context) error {
 	if err != nil || plan == nil {
 		return err
 	}
-	if e.apart, err = e.worksApart(ctx, by.RunID, plan); err != nil {
-		return fmt.Errorf("the files of variant %s: %w", e.head.Row().ID, err)
-	}
-	return nil
+	e.apart, err = e.worksApart(ctx, by.RunID, plan)
+	return err
 }

@@ -125,7 +125,7 @@ func Read(ctx context.Context, s *timeline.Store, head *timeline.Head, before *G
 	}
 	for i := range plan.Variants {
 		v := &Variant{Number: i + 1, Status: NotStarted, Input: plan.Variants[i]}
-		if before != nil && before.Variants[i].Ended() {
+		if before != nil && i < len(before.Variants) && before.Variants[i].Ended() {
 			v = before.Variants[i]
 		} else if err := v.read(ctx, s, head, nodes[v.Number], now); err != nil {
 			return nil, err

@@ -138,9 +138,9 @@ func parseSweep(s *session.Session, cmd *arg.Command, c *urfave.Context) (req ap
 	if req.Settings, err = requests.ParseSettings(s, c); err != nil {
 		return req, err
 	}
-	if req.Settings.Logs != nil {
+	if req.Logs != nil {
 		painter := s.ErrPainter(c.Context)
-		req.Settings.Logs = func(run string) io.Writer { return requests.NamedLogsOf(s, painter, run) }
+		req.Logs = func(run string) io.Writer { return requests.NamedLogsOf(s, painter, run) }
 	}
 	if req.Plan.Input, err = arg.ReadInput(s, c); err != nil {
 		return req, err

@@ -13,7 +13,9 @@ import (
 
 func TestASweepHasTheSweptWorkflowAndWhatThatCalls(t *testing.T) {
 	t.Parallel()
-	read := func(string) ([]byte, error) { return []byte("name: leaf\ntasks: [{id: a, run: 'x\n\n      y'}]\n"), nil }
+	read := func(string) ([]byte, error) {
+		return []byte("name: leaf\ntasks: [{id: a, run: 'x\n\n      y'}]\n"), nil
+	}
 	wf, err := workflow.Load("flow.yaml", []byte("name: flow\ntasks: [{id: call, workflow: sub/leaf}]"), read)
 	require.NoError(t, err)
 	for file, kept := range map[string]string{"a/flow.yaml": "flow.yaml", "": "workflow.yaml", "strange name": "workflow.yaml"} {

@@ -94,6 +94,9 @@ func (d *Desk) swept(ctx context.Context, req *SweepRequest) (*workflow.Workflow
 	if err == nil && at.Entry.Frame == snapshot.NoFrame {
 		at, err = d.Store.At(ctx, at.Address)
 	}
+	if err == nil && wf.Sweep {
+		err = fault.New(fault.Usage, "run %s is a sweep itself", at.Address.Run).Hint("name a frame of one of its variants, such as --from %s", fault.Word(at.Address.Run+".1"))
+	}
 	if err != nil {
 		return nil, nil, err
 	}

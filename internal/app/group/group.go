@@ -84,7 +84,7 @@ func PlanOf(head *timeline.Head) (*workflow.SweepPlan, error) {
 }
 
 // Open reads the group with an id or a unique prefix. It ranks the variants by the expression by or, if by is "", by that of the group's plan. Codes:
-// run_not_found; invalid_input if the run is not a group; invalid_expression.
+// run_not_found; invalid_input if the run is not a group; invalid_expression for by, while that of the plan is a warning.
 func Open(ctx context.Context, s *timeline.Store, id, by string, now time.Time) (*Group, error) {
 	head, err := s.Head(ctx, id)
 	if err != nil {
@@ -98,14 +98,13 @@ func Open(ctx context.Context, s *timeline.Store, id, by string, now time.Time) 
 		return nil, fault.New(fault.InvalidInput, "run %s is not a group", head.Row().ID).Detail("runId", head.Row().ID).
 			Hint("`%s runs --workflow %s` lists sweeps", fault.Program, workflow.SweepName)
 	}
-	if by = cmp.Or(by, g.Plan.By); by == "" {
-		return g, nil
+	if asked := by != ""; asked || g.Plan.By != "" {
+		if err = g.rank(cmp.Or(by, g.Plan.By)); err != nil && !asked {
+			s.Warn(err)
+			err = nil
+		}
 	}
-	expression, err := stateexpr.Compile("by", by)
-	if err != nil {
-		return nil, err
-	}
-	return g, g.rank(expression)
+	return g, err
 }
 
 // Read reads the group of head, or returns nil if the run is not a group. before is the group as it was, whose ended variants are not read again, or
@@ -226,9 +225,13 @@ func (v *Variant) readUsage() error {
 	return nil
 }
 
-// rank reads the value of an expression in each variant that has a run, and sets Best. A session need not have finished.
-func (g *Group) rank(by *stateexpr.Expression) error {
-	g.By = by.String()
+// rank reads the value of an expression in each variant that has a run, and sets By and Best. A session need not have finished.
+func (g *Group) rank(text string) error {
+	by, err := stateexpr.Compile("by", text)
+	if err != nil {
+		return err
+	}
+	g.By = text
 	for _, v := range g.Variants {
 		if v.head == nil {
 			continue

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -108,9 +107,10 @@ func runSweep(ctx context.Context, s *session.Session, store *timeline.Store, re
 	}
 	g, readErr := group.Open(context.WithoutCancel(ctx), store, result.Run.ID, "", s.Now())
 	if readErr != nil {
-		return errors.Join(err, readErr)
+		s.Warn(readErr)
+	} else {
+		s.Note("%s; `%s` shows them", g.Count(), fault.CommandLine(fault.Program, "show", result.Run.ID))
 	}
-	s.Note("%s; `%s` shows them", g.Count(), fault.CommandLine(fault.Program, "show", result.Run.ID))
 	return requests.TellResult(s, result, err, sweepDocument{requests.DescribeResult("sweep", result), g})
 }
 

@@ -144,7 +144,7 @@ var exits = map[Code]int{
 	NoRepository: ExitNotFound, WorkflowNotFound: ExitNotFound, RunNotFound: ExitNotFound,
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
 	AttemptNotFound: ExitNotFound, ScheduleNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
-	Conflict: ExitConflict, Locked: ExitConflict, IndexBusy: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, Tied: ExitConflict, NoBest: ExitNotFound, MergeConflict: ExitFailed, UnsavedWork: ExitConflict, EffectsAhead: ExitConflict,
+	Conflict: ExitConflict, Locked: ExitConflict, IndexBusy: ExitConflict, RestoreRefused: ExitConflict, LandRefused: ExitConflict, Tied: ExitConflict, NoBest: ExitConflict, MergeConflict: ExitFailed, UnsavedWork: ExitConflict, EffectsAhead: ExitConflict,
 	SecretsFound: ExitConflict, PreciousObjects: ExitConflict, SecretMissing: ExitConflict, InvalidSecrets: ExitUsage, VaultDamaged: ExitCorrupt,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt, StrandedLog: ExitCorrupt,
 	NewerFormat: ExitTooNew, OlderFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,

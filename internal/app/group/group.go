@@ -96,7 +96,7 @@ func Open(ctx context.Context, s *timeline.Store, id, by string, now time.Time) 
 	}
 	if g == nil {
 		return nil, fault.New(fault.InvalidInput, "run %s is not a group", head.Row().ID).Detail("runId", head.Row().ID).
-			Hint("`%s runs --workflow %s` lists sweeps", fault.Program, workflow.SweepName)
+			Hint("`%s` lists sweeps", fault.CommandLine(fault.Program, "runs", "--workflow", workflow.SweepName))
 	}
 	if asked := by != ""; asked || g.Plan.By != "" {
 		if err = g.rank(cmp.Or(by, g.Plan.By)); err != nil && !asked {

@@ -156,3 +156,8 @@ func (w *Workspace) Run(ctx context.Context, args ...string) ([]byte, error) {
 	}
 	return w.RunGit(ctx, args...)
 }
+
+// RunGitWith runs git as RunGit does, but with stdin as git's standard input.
+func (w *Workspace) RunGitWith(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	return w.gitWith(ctx, gitRun{args: args, stdin: stdin})
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -55,6 +56,13 @@ func (w *Workspace) Environ() []string { return w.env }
 func (w *Workspace) WithEnv(entries ...string) *Workspace {
 	other := *w
 	other.env = append(slices.Clone(w.env), entries...)
+	return &other
+}
+
+// WithObjects returns a copy of w whose git writes new objects into the folder dir. It still reads the repository's objects.
+func (w *Workspace) WithObjects(dir string) *Workspace {
+	other := *w
+	other.more = append(slices.Clone(w.more), (&gitindex.Quarantine{Dir: dir}).GitEnv(objectsDir(w.Repo), w.env)...)
 	return &other
 }
 

@@ -14,10 +14,10 @@ const maxStartCommits = 1000
 // commit in the first maxStartCommits commits of the worktree's history, along first parents. If the run's commit
 // is there, the task has committed on top of it, and the result is the tree of the run's commit. Otherwise the
 // result is the tree of the worktree's own commit, or the zero id if that commit is unreadable. For the commit of
-// a jj workspace, see baseOf.
+// a jj workspace, see BaseOf.
 func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
-	at := baseOf(r, own)
-	want := baseOf(r, run)
+	at := BaseOf(r, own)
+	want := BaseOf(r, run)
 	for commit, n := at, 0; want != "" && commit != "" && n < maxStartCommits; n++ {
 		tree, parents, err := jjbridge.ReadCommit(r, commit)
 		if err != nil {
@@ -38,10 +38,10 @@ func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 	return tree
 }
 
-// baseOf returns the id of the commit on which a working copy builds, or "" if the commit is unknown. v is the
+// BaseOf returns the id of the commit on which a working copy builds, or "" if the commit is unknown. v is the
 // record of the working copy, or nil. With git, this is the commit that v names. With jj, this is the first parent
 // of that commit, since jj's own commit holds the uncommitted changes.
-func baseOf(r objstore.Reader, v *snapshot.VCS) string {
+func BaseOf(r objstore.Reader, v *snapshot.VCS) string {
 	if v == nil || v.Type != snapshot.VCSJJ {
 		return commitOf(v)
 	}

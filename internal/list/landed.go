@@ -15,6 +15,9 @@ import (
 // frameTrailer begins the line of a commit's message that names the frame that the commit landed.
 const frameTrailer = "Smithers-Frame: "
 
+// worktreeTrailer begins the line after it that names the task whose own worktree was landed.
+const worktreeTrailer = "Smithers-Worktree: "
+
 // mostLanded is the largest number of frames that one commit names.
 const mostLanded = 100
 
@@ -37,14 +40,9 @@ func landedBy(ctx context.Context, s *timeline.Store, text string) ([]FrameMatch
 		return nil, timeline.Explain(err)
 	}
 	_, message, _ := strings.Cut(string(data), "\n\n")
-	message = strings.TrimSpace(message)
 	var out []FrameMatch
-	for line := range strings.SplitSeq(message[strings.LastIndex(message, "\n\n")+1:], "\n") {
-		address, ok := strings.CutPrefix(line, frameTrailer)
-		if !ok || len(out) == mostLanded {
-			continue
-		}
-		at, err := s.LoadFor(ctx, strings.TrimSpace(address), timeline.ToChange) // the whole id
+	for _, landed := range LandedFrames(message) {
+		at, err := s.LoadFor(ctx, landed.Address, timeline.ToChange) // the whole id
 		if known, ok := errors.AsType[*fault.Error](err); ok && known.Exit() != fault.ExitBug {
 			continue // the run is not here, or the line names none
 		}
@@ -59,6 +57,31 @@ func landedBy(ctx context.Context, s *timeline.Store, text string) ([]FrameMatch
 		out = append(out, match)
 	}
 	return out, nil
+}
+
+// A LandedFrame is a frame that a commit has landed, as the commit's message names it.
+type LandedFrame struct {
+	Address   string
+	Worktrees []string // the tasks whose own worktrees were landed; empty means the run's working copy
+}
+
+// LandedFrames returns the frames that the message of a commit names: at most 100. Anybody can write such a message.
+func LandedFrames(message string) []LandedFrame {
+	message = strings.TrimSpace(message)
+	var out []LandedFrame
+	for line := range strings.SplitSeq(message[strings.LastIndex(message, "\n\n")+1:], "\n") {
+		if address, ok := strings.CutPrefix(line, frameTrailer); ok {
+			if len(out) == mostLanded {
+				break
+			}
+			out = append(out, LandedFrame{Address: strings.TrimSpace(address)})
+		}
+		if name, ok := strings.CutPrefix(line, worktreeTrailer); ok && len(out) > 0 && len(out[len(out)-1].Worktrees) < mostLanded {
+			last := &out[len(out)-1]
+			last.Worktrees = append(last.Worktrees, strings.TrimSpace(name))
+		}
+	}
+	return out
 }
 
 // withLanded adds to out the frames that the commit of query has landed, unless out has them.

@@ -82,3 +82,26 @@ func DialogueAt(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry
 	}
 	return out, nil
 }
+
+// TurnOf is the turn of a session to which an entry belongs.
+type TurnOf struct {
+	Agent  string
+	Model  string // that answered last; "" if it is unknown
+	Number int    // 0 before the first prompt
+}
+
+// TurnAt returns the turn of an entry, or nil if its run is not a session.
+func TurnAt(entry *snapshot.Entry) (*TurnOf, error) {
+	if !IsSession(entry) {
+		return nil, nil //nolint:nilnil // nil means that the run is not a session
+	}
+	mem, err := memoryOf(entry)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	out := &TurnOf{Agent: mem.Agent, Number: mem.Turn}
+	if n := len(mem.Transcripts); n > 0 {
+		out.Model = mem.Read[mem.Transcripts[n-1]].Model
+	}
+	return out, nil
+}

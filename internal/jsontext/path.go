@@ -133,3 +133,15 @@ func (p Path) find(text []byte) (parts []Span, i, end int, err *PathError) {
 	}
 	return parts, i, end, nil
 }
+
+// Value returns the value to which the path leads in text, which must be valid JSON. ok is false if there is none.
+func (p Path) Value(text []byte) (value []byte, ok bool) {
+	if len(p) == 0 {
+		return text, true
+	}
+	parts, i, _, err := p.find(text)
+	if err != nil {
+		return nil, false
+	}
+	return text[parts[i].Start:parts[i].End], true
+}

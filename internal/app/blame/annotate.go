@@ -70,8 +70,8 @@ func (g *graph) annotate(ctx context.Context, start string, lines, without []str
 func (g *graph) revisions() []byte {
 	var b bytes.Buffer
 	for _, commit := range slices.Sorted(maps.Keys(g.grafts)) {
-		parents, _ := g.parents(commit)                                                            // it was read before
-		parents = slices.DeleteFunc(parents, func(parent string) bool { return !g.known(parent) }) // of a shallow clone
+		parents, _ := g.r.parents(commit)                                                            // it was read before
+		parents = slices.DeleteFunc(parents, func(parent string) bool { return !g.r.known(parent) }) // of a shallow clone
 		fmt.Fprintln(&b, strings.Join(slices.Concat([]string{commit}, parents, g.grafts[commit]), " "))
 	}
 	return b.Bytes()

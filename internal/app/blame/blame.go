@@ -48,10 +48,10 @@ type Range struct {
 // most is how often git looks at the file. Each time, it may find that older lines were landed, too.
 const most = 6
 
-// Of returns the file of a query with the writers of its lines. Codes: usage if the revision is neither a commit nor a frame, or has no such
+// File returns the file of a query with the writers of its lines. Codes: usage if the revision is neither a commit nor a frame, or has no such
 // file, or Lines are not lines of the file; no_code for a frame without files; no_working_copy.
-func Of(ctx context.Context, s *timeline.Store, q Query) (*File, error) {
-	g, err := newGraph(s, q.Path)
+func (r *Reader) File(ctx context.Context, q Query) (*File, error) {
+	g, err := newGraph(r, q.Path)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -63,7 +63,7 @@ func Of(ctx context.Context, s *timeline.Store, q Query) (*File, error) {
 	}
 	var without []string
 	if q.Own && file.Commit != "" {
-		if without, err = g.parents(file.Commit); err != nil {
+		if without, err = g.r.parents(file.Commit); err != nil {
 			return nil, timeline.Explain(err)
 		}
 	}

@@ -11,15 +11,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// graph is the history of a file with the frames of runs. It has commits of its own for frames, in a folder that close removes.
+// graph is the history of one file with the frames of runs. It has commits of its own for frames, in a folder that close removes.
 type graph struct {
+	r     *Reader
 	s     *timeline.Store
 	w     *jjbridge.Workspace // its git reads and writes objects in dir, and reads those of the repository
 	path  string
@@ -54,12 +54,6 @@ func (n *node) follow(commit string) {
 	}
 }
 
-// pointKey names a working copy at a frame.
-type pointKey struct {
-	entry    objstore.ID
-	worktree string
-}
-
 // point is the version of the file at a frame.
 type point struct {
 	commit string // of a node or, if the frame has the version of a commit, of the repository
@@ -70,26 +64,26 @@ type point struct {
 }
 
 // newGraph returns the graph of a file, without any frame. The caller must close it.
-func newGraph(s *timeline.Store, path string) (*graph, error) {
+func newGraph(r *Reader, path string) (*graph, error) {
 	dir, err := os.MkdirTemp("", "git-smithers-blame-")
 	if err != nil {
 		return nil, err
 	}
 	objects := filepath.Join(dir, "objects")
 	g := &graph{
-		s: s, path: path, dir: dir, nodes: make(map[string]*node), points: make(map[pointKey]*point), blobs: make(map[objstore.ID]jjbridge.FileState),
+		r: r, s: r.s, path: path, dir: dir, nodes: make(map[string]*node), points: make(map[pointKey]*point), blobs: make(map[objstore.ID]jjbridge.FileState),
 		looked: make(map[string]bool), absent: make(map[string][]string), grafts: make(map[string][]string),
 	}
 	if err = os.Mkdir(objects, 0o700); err == nil {
 		g.store, err = objstore.Open(objstore.Options{
-			ObjectsDir: objects, TempDir: filepath.Join(dir, "new"), Hash: objstore.HashOf(s.Objects()), Fsync: objstore.Relaxed,
+			ObjectsDir: objects, TempDir: filepath.Join(dir, "new"), Hash: objstore.HashOf(r.s.Objects()), Fsync: objstore.Relaxed,
 		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	g.batch = g.store.Begin()
-	g.w = s.Workspace().WithObjects(objects)
+	g.w = r.s.Workspace().WithObjects(objects)
 	return g, nil
 }
 
@@ -123,116 +117,80 @@ func (g *graph) fileAt(tree objstore.ID) (jjbridge.FileState, error) {
 	return at, err
 }
 
-// parents returns the parents of a commit of the repository.
-func (g *graph) parents(commit string) ([]string, error) {
-	_, parents, err := jjbridge.ReadCommit(g.s.Objects(), commit)
-	return parents, err
+// chain adds the frames of a run up to newest, and of the runs from which it was forked, in one working copy. It returns the commit with
+// the version at newest, or "" if no frame has captured files of the working copy.
+func (g *graph) chain(ctx context.Context, newest *snapshot.Entry, worktree string) (string, error) {
+	last, err := g.r.capture(ctx, newest, worktree)
+	if err != nil || last == nil {
+		return "", err
+	}
+	at, err := g.versionAt(ctx, last)
+	if err != nil || at == nil {
+		return "", err
+	}
+	return at.commit, nil
 }
 
-// known reports whether the repository has a commit.
-func (g *graph) known(commit string) bool {
-	_, _, err := jjbridge.ReadCommit(g.s.Objects(), commit)
-	return err == nil
-}
-
-// step is a frame with captured files of a working copy.
+// step is a capture, and the file in it.
 type step struct {
-	entry *snapshot.Entry
-	vcs   *snapshot.VCS
+	*capture
 	file  jjbridge.FileState
 	exact bool // the file may have been renamed after the frame
 }
 
-// chain adds the frames of a run up to newest, and of the runs from which it was forked, in one working copy. It returns the commit with
-// the version at newest, or "" if no frame has captured files of the working copy.
-func (g *graph) chain(ctx context.Context, newest *snapshot.Entry, worktree string) (string, error) {
-	steps, below, err := g.walk(ctx, newest, worktree)
-	if err != nil {
-		return "", err
+// versionAt adds a capture and those before it. It returns nil if this clone has the files of none of them.
+func (g *graph) versionAt(ctx context.Context, last *capture) (*point, error) {
+	var steps []step
+	var below *point
+	exact, seen := false, false
+	for c := last; c != nil && below == nil; c = c.older {
+		if at, ok := g.points[c.key()]; ok {
+			below = at
+			break
+		}
+		file, err := g.fileAt(c.vcs.Tree)
+		if err == nil {
+			seen = seen || file.Mode != 0
+			exact = exact || seen && file.Mode == 0
+			steps = append(steps, step{c, file, exact})
+		} else if !errors.Is(err, objstore.ErrNotFound) {
+			return nil, err
+		}
+		if c.from != nil {
+			if below, err = g.versionAt(ctx, c.from); err != nil {
+				return nil, err
+			}
+		}
 	}
 	frames := make(map[timeline.Address]*point)
 	for _, one := range slices.Backward(steps) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		from := below
 		if based := one.entry.Based; based != nil && *based != snapshot.NoFrame {
 			from = cmp.Or(frames[timeline.Address{Run: one.entry.Run, Frame: *based}], below)
 		}
-		at, err := g.point(one, worktree, from, below)
+		at, err := g.point(one, from, below)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		below = at
 		frames[timeline.Address{Run: one.entry.Run, Frame: one.entry.Frame}] = at
-		g.points[pointKey{one.entry.ID, worktree}] = at
+		g.points[one.key()] = at
 	}
-	if below == nil {
-		return "", nil
-	}
-	return below.commit, nil
-}
-
-// walk returns the frames with captured files, the newest first, down to the newest one that the graph has. below is the version of that
-// one or, for a task's own worktree, the version from which the worktree was made; nil if there is none.
-func (g *graph) walk(ctx context.Context, newest *snapshot.Entry, worktree string) (steps []step, below *point, err error) {
-	var id objstore.ID
-	var vcs *snapshot.VCS
-	exact, seen := false, false
-	for entry, err := range snapshot.Ancestry(g.s.Objects(), newest) {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return nil, nil, err
-		}
-		if at, ok := g.points[pointKey{entry.ID, worktree}]; ok {
-			return steps, at, nil
-		}
-		if entry.Frame == snapshot.NoFrame {
-			continue
-		}
-		now, err := entry.VCSID()
-		if err != nil {
-			return nil, nil, err
-		}
-		if now != id {
-			id = now
-			if vcs, err = entry.VCSRevision(); err != nil {
-				return nil, nil, err
-			}
-		}
-		own := files.WorktreeOf(vcs, worktree)
-		switch {
-		case own != nil && !own.Tree.IsZero():
-		case worktree != "" && len(steps) > 0:
-			if _, err := g.chain(ctx, entry, ""); err != nil {
-				return nil, nil, err
-			}
-			return steps, g.points[pointKey{entry.ID, ""}], nil
-		default:
-			continue
-		}
-		file, err := g.fileAt(own.Tree)
-		if errors.Is(err, objstore.ErrNotFound) {
-			continue // this clone lacks the files
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		seen = seen || file.Mode != 0
-		exact = exact || seen && file.Mode == 0
-		steps = append(steps, step{entry, own, file, exact})
-	}
-	return steps, nil, nil
+	return below, nil
 }
 
 // point returns the version of the file at a frame. from is the version at the frame that it continues, and below the version at the frame
 // before; nil if there is none.
-func (g *graph) point(one step, worktree string, from, below *point) (*point, error) {
-	at := &point{file: one.file, tree: one.vcs.Tree, base: files.BaseOf(g.s.Objects(), one.vcs), entry: one.entry}
-	if at.base != "" && !g.known(at.base) {
-		at.base = ""
-	}
+func (g *graph) point(one step, from, below *point) (*point, error) {
+	at := &point{file: one.file, tree: one.vcs.Tree, base: one.base, entry: one.entry}
 	if from != nil && (from.tree == at.tree || !one.exact && from.file == at.file) {
 		at.commit = from.commit
 		return at, nil
 	}
-	n := &node{entry: one.entry, worktree: worktree, before: from == nil && one.entry.Frame == 0}
+	n := &node{entry: one.entry, worktree: one.worktree, before: from == nil && one.entry.Frame == 0}
 	if from == nil || at.base != from.base {
 		same, err := g.isCommitted(at, one.exact)
 		if err != nil {

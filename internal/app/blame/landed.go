@@ -94,7 +94,7 @@ func (g *graph) noteCommits(at, older *point) {
 	}
 	var between []string
 	for commit := at.base; commit != "" && commit != older.base; {
-		parents, err := g.parents(commit)
+		parents, err := g.r.parents(commit)
 		if err != nil || len(parents) == 0 || len(between) == mostCommits {
 			return // not made on the older commit
 		}

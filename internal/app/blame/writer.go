@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
@@ -35,12 +36,14 @@ type Writer struct {
 	Subject  string    `json:"subject,omitempty"`  // of the frame or the commit
 	Attempts []Attempt `json:"attempts,omitempty"` // that ended between the frame before and the frame, or ran when it was made
 	Since    *int64    `json:"since,omitempty"`    // an attempt that ended at this frame or later may have written the lines, too: frames since then have no captured files
-	Shared   []string  `json:"sharedWith,omitempty"`
-	Agent    string    `json:"agent,omitempty"` // of a session
-	Model    string    `json:"model,omitempty"` // that answered last, as the agent calls it
-	Turn     int       `json:"turn,omitempty"`
-	Prompt   string    `json:"prompt,omitempty"` // of the turn
-	Calls    []Call    `json:"calls,omitempty"`  // the tool calls after which the frame was made
+	// UsedTools says that one of Attempts has called tools, as an agent does.
+	UsedTools bool     `json:"usedTools,omitempty"`
+	Shared    []string `json:"sharedWith,omitempty"` // runs and sessions that were at work in the same files
+	Agent     string   `json:"agent,omitempty"`      // of a session
+	Model     string   `json:"model,omitempty"`      // that answered last, as the agent calls it
+	Turn      int      `json:"turn,omitempty"`
+	Prompt    string   `json:"prompt,omitempty"` // of the turn
+	Calls     []Call   `json:"calls,omitempty"`  // the tool calls after which the frame was made
 
 	// Of a commit. A frame has the id of its own commit.
 	Commit  string   `json:"commit,omitempty"`
@@ -79,11 +82,10 @@ type writers struct {
 	g     *graph
 	lines *annotation
 	known map[string]*Writer
-	tools map[string]map[string]string // the tools of the calls of each run, by their ids
 }
 
 func newWriters(ctx context.Context, g *graph, lines *annotation) *writers {
-	return &writers{ctx: ctx, g: g, lines: lines, known: make(map[string]*Writer), tools: make(map[string]map[string]string)}
+	return &writers{ctx: ctx, g: g, lines: lines, known: make(map[string]*Writer)}
 }
 
 // ranges returns the ranges of the annotation. first has the commits that have brought the lines. With own, lines of boundaries are left out.
@@ -133,13 +135,26 @@ func (w *writers) writer(commit string) (*Writer, error) {
 		seconds, _ := strconv.ParseInt(info.values["author-time"], 10, 64)
 		by = &Writer{
 			Kind: Commit, AtMs: seconds * 1000, Commit: commit, Author: info.values["author"], Mail: info.values["author-mail"],
-			Subject: info.values["summary"], NotHere: w.g.absent[commit], Headers: info.headers,
+			Subject: info.values["summary"], NotHere: w.g.absent[commit], Headers: w.headers(info),
 		}
 	}
 	if err == nil {
 		w.known[commit] = by
 	}
 	return by, err
+}
+
+// headers returns what git says about a commit. In the header "previous", a frame has the id of its own commit.
+func (w *writers) headers(info *commitInfo) []string {
+	out := slices.Clone(info.headers)
+	for i, header := range out {
+		text, _ := strings.CutPrefix(header, "previous ")
+		id, path, _ := strings.Cut(text, " ")
+		if n := w.g.nodes[id]; n != nil {
+			out[i] = "previous " + n.entry.ID.String() + " " + path
+		}
+	}
+	return out
 }
 
 // frame returns the writer of a node.
@@ -158,6 +173,13 @@ func (w *writers) frame(n *node) (*Writer, error) {
 	}
 	if err := w.readAttempts(by, n); err != nil {
 		return nil, err
+	}
+	if len(by.Attempts) > 0 {
+		of, err := w.g.r.callsOf(w.ctx, e.Run)
+		if err != nil {
+			return nil, err
+		}
+		by.UsedTools = slices.ContainsFunc(by.Attempts, func(a Attempt) bool { return of.by[a] })
 	}
 	turn, err := agent.TurnAt(e)
 	if err != nil || turn == nil {
@@ -252,30 +274,40 @@ func (w *writers) calls(e *snapshot.Entry) (calls []Call, err error) {
 		if agent.IsTurnID(id) {
 			continue
 		}
-		tools, ok := w.tools[e.Run]
-		if !ok {
-			if tools, err = w.readTools(e.Run); err != nil {
-				return nil, err
-			}
-			w.tools[e.Run] = tools
+		of, err := w.g.r.callsOf(w.ctx, e.Run)
+		if err != nil {
+			return nil, err
 		}
-		calls = append(calls, Call{id, tools[id]})
+		calls = append(calls, Call{id, of.tools[id]})
 	}
 	return calls, nil
 }
 
-// readTools returns the tools of the calls of a run, by the agent's ids. A transcript often has a call later than the frame.
-func (w *writers) readTools(run string) (map[string]string, error) {
-	tools := make(map[string]string)
-	head, err := w.g.s.Head(w.ctx, run)
+// callsOfRun is what a run has called.
+type callsOfRun struct {
+	tools map[string]string // by the agent's ids of the calls
+	by    map[Attempt]bool  // the attempts that have called tools
+}
+
+// callsOf returns what a run has called until now: a transcript often has a call later than the frame.
+func (r *Reader) callsOf(ctx context.Context, run string) (*callsOfRun, error) {
+	if of, ok := r.tools[run]; ok {
+		return of, nil
+	}
+	of := &callsOfRun{make(map[string]string), make(map[Attempt]bool)}
+	r.tools[run] = of
+	head, err := r.s.Head(ctx, run)
 	if err != nil {
-		return tools, nil //nolint:nilerr // the run was pruned, and a fork has the frame
+		return of, nil //nolint:nilerr // the run was pruned, and a fork has the frame
 	}
 	for call, err := range head.Entry().AllToolCalls() {
 		if err != nil {
 			return nil, err
 		}
-		tools[call.CallToken] = call.ToolName
+		of.tools[call.CallToken] = call.ToolName
+		if call.Kind != snapshot.ToolCallTask {
+			of.by[Attempt{call.NodeID, call.Iteration, call.Attempt}] = true
+		}
 	}
-	return tools, nil
+	return of, nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +17,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -22,23 +26,49 @@ func blameCommand() *arg.Command {
 	cmd := &arg.Command{
 		Name:    "blame",
 		Summary: "find out who wrote a line, or set a value of the state",
-		Usage:   []string{"<path> [<revision>] [-L RANGE]... [--worktree TASK] [--porcelain]"},
+		Usage:   []string{"<path> [<revision>] [-L RANGE]... [--worktree TASK] [--porcelain]", "<run>[:<frame>] <member> [--limit N]"},
 		About: `Shows the lines of a file with their writers: the frame of a run, with its turn or its
-task, or a commit. The file is that of the working copy or, with a revision, that of a commit
-or of a frame such as triage-1:7.`,
+task, or a commit. Lines that a run found when it began, and that no commit had, are "before
+the run". The file is that of the working copy, or that of a revision: a commit or a frame
+such as triage-1:7.
+
+With a run and the path of a value in its state, lists the frames that have set the value, the
+newest first: input.MEMBER, outputs.TABLE.MEMBER, nodes.TASK.state, nodes.TASK.output.MEMBER,
+loops.LOOP.iteration, scores.SCORER, approvals.TASK.status. A second argument that begins so is
+always such a path; a branch of that name is heads/NAME.
+
+With --json, prints one document for a file, and one object a line for a value.`,
 		MinArgs: 1, MaxArgs: 2,
 		Flags: []urfave.Flag{
 			arg.TextsFlag("lines", "show only the lines in `RANGE`, as for git blame: 10,20, 10,+5, /regex/ or :function", "L"),
 			&urfave.StringFlag{Name: "worktree", Usage: "show the file in the own worktree of `TASK` at the frame"},
-			&urfave.BoolFlag{Name: "porcelain", Usage: "print the lines as `git blame --porcelain` does, with members of ours"},
+			&urfave.BoolFlag{Name: "porcelain", Usage: "print the lines in the form of git blame --porcelain"},
+			arg.LimitFlag(0, "list only the newest `N` frames that have set the value (default: all)"),
 		},
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"see who wrote the lines of a file", "git smithers blame src/parser.go"},
 			{"see who wrote the lines 10 to 20 at the last release", "git smithers blame src/parser.go v1.2 -L 10,20"},
+			{"see which frame approved", "git smithers blame triage-1 outputs.verdict.approved"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		limit, err := arg.ParseLimit(c)
+		if err != nil {
+			return err
+		}
+		if path, ok := blame.ParseStatePath(c.Args().Get(1)); ok {
+			for _, flag := range []string{"lines", "worktree", "porcelain"} {
+				if c.IsSet(flag) {
+					return cmd.Misused("--%s does not go with %s, a value of the state", flag, path).
+						Hint("if %s is a branch, name it heads/%s", path, path)
+				}
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runBlameState(ctx, s, store, c.Args().First(), path, limit) })
+		}
+		if c.IsSet("limit") {
+			return cmd.Misused("--limit is for a value of the state")
+		}
 		query := blame.Query{Revision: c.Args().Get(1), Worktree: c.String("worktree"), Lines: arg.Texts(c, "lines")}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
 			return runBlame(ctx, s, store, c.Args().First(), query, c.Bool("porcelain"))
@@ -53,7 +83,7 @@ func runBlame(ctx context.Context, s *session.Session, store *timeline.Store, na
 	if query.Path, err = pathInside(s, store, name); err != nil {
 		return err
 	}
-	file, err := blame.Of(ctx, store, query)
+	file, err := blame.NewReader(store).File(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -61,7 +91,7 @@ func runBlame(ctx context.Context, s *session.Session, store *timeline.Store, na
 	case s.JSON:
 		return s.WriteJSON(term.Document("blame", file))
 	case porcelain:
-		return printBlamePorcelain(s, file)
+		return printBlamePorcelain(s, store, file)
 	}
 	return s.Paged(ctx, func() error { return printBlame(ctx, s, file) })
 }
@@ -133,5 +163,121 @@ func writerWords(w *blame.Writer) string {
 	return cmp.Or(w.Subject, string(w.Kind))
 }
 
-// printBlamePorcelain prints a file in the form of git blame --porcelain.
-func printBlamePorcelain(s *session.Session, file *blame.File) error { return nil }
+// printBlamePorcelain prints a file in the form of git blame --porcelain. A frame has the id of its commit, and further headers.
+func printBlamePorcelain(s *session.Session, store *timeline.Store, file *blame.File) error {
+	shown := func(text string) string { return text }
+	if s.IsTerminalOut() {
+		shown = shownLine
+	}
+	seen := make(map[*blame.Writer]bool)
+	for _, r := range file.Ranges {
+		id := cmp.Or(r.Writer.Commit, strings.Repeat("0", 2*objstore.HashOf(store.Objects()).Size()))
+		for n, text := range r.Text {
+			head := fmt.Sprintf("%s %d %d", id, r.OriginalStart+n, r.Start+n)
+			if n == 0 {
+				head += fmt.Sprintf(" %d\n", len(r.Text))
+				if !seen[r.Writer] {
+					head += strings.Join(blameHeaders(r.Writer), "\n") + "\n"
+				}
+				if seen[r.Writer] = true; r.Landed != "" {
+					head += "smithers-landed " + r.Landed + "\n"
+				}
+				head += "filename " + blamePath(r.OriginalPath)
+			}
+			if err := s.Printf("%s\n\t%s\n", plainHeads(head), shown(text)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// plainHeads escapes headers, which are lines.
+func plainHeads(text string) string { return strings.Join(plain.Lines(text), "\n") }
+
+// blamePath returns a path as git prints it.
+func blamePath(path string) string {
+	if text := plain.Text(path); text != path || strings.ContainsAny(path, "\"\\") {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// blameHeaders returns the headers of a writer.
+func blameHeaders(w *blame.Writer) []string {
+	if w.Kind == blame.Commit {
+		headers := slices.Clone(w.Headers)
+		for _, address := range w.NotHere {
+			headers = append(headers, "smithers-not-here "+plain.Text(address))
+		}
+		return headers
+	}
+	name, mail, summary := "Not Committed Yet", "<not.committed.yet>", "Not committed"
+	if w.Kind != blame.Uncommitted {
+		name, mail, summary = plain.Text(w.Address().String()), "<"+plain.Text(w.Run)+">", plain.Text(w.Subject)
+	}
+	var headers []string
+	for _, role := range []string{"author", "committer"} {
+		headers = append(headers, role+" "+name, role+"-mail "+mail, fmt.Sprintf("%s-time %d", role, w.AtMs/1000), role+"-tz +0000")
+	}
+	headers = append(headers, "summary "+summary)
+	add := func(name, text string) {
+		if text != "" {
+			headers = append(headers, "smithers-"+name+" "+plain.Text(text))
+		}
+	}
+	if w.Kind == blame.Uncommitted {
+		return headers
+	}
+	add("kind", string(w.Kind))
+	add("frame", w.Address().String())
+	add("worktree", w.Worktree)
+	for _, a := range w.Attempts {
+		add("attempt", snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt))
+	}
+	if w.Since != nil {
+		add("since", strconv.FormatInt(*w.Since, 10))
+	}
+	for _, run := range w.Shared {
+		add("shared-with", run)
+	}
+	if w.Turn > 0 {
+		add("turn", strconv.Itoa(w.Turn))
+	}
+	add("prompt", w.Prompt)
+	for _, call := range w.Calls {
+		add("call", strings.TrimSpace(call.ID+" "+call.Tool))
+	}
+	return headers
+}
+
+// runBlameState prints the frames that have set a value.
+func runBlameState(ctx context.Context, s *session.Session, store *timeline.Store, address string, path *blame.StatePath, limit int) error {
+	at, err := store.Load(ctx, address)
+	if err != nil {
+		return err
+	}
+	set, err := blame.Settings(ctx, store, at, path, limit)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return term.WriteAll(s.Terminal, "setting", set)
+	}
+	t := term.Table{Header: []string{"FRAME", "TIME", "BY", "VALUE"}}
+	for _, one := range set {
+		by, value := one.Subject, "removed"
+		if one.NodeID != "" {
+			by = display.AttemptName(one.NodeID, one.Iteration)
+		}
+		if one.NodeID != "" && one.Attempt != nil {
+			by += fmt.Sprintf(", attempt %d", *one.Attempt)
+		}
+		if !one.Removed {
+			value = display.Value(one.Value, display.ValueShown)
+		}
+		t.Add(term.Cell{Text: timeline.Address{Run: one.RunID, Frame: one.FrameNo}.String()}, term.Cell{Text: display.ClockTime(one.AtMs)},
+			term.Cell{Text: by}, term.Cell{Text: value})
+	}
+	return t.Write(s.Terminal)
+}

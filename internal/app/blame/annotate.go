@@ -36,9 +36,9 @@ type commitInfo struct {
 	boundary bool
 }
 
-// annotate runs git on the graph. start is the commit with the file, and lines are those of Query. Commits that a commit of without
-// reaches are boundaries.
-func (g *graph) annotate(ctx context.Context, start string, lines, without []string) (*annotation, error) {
+// annotate runs git on the graph. start is the commit with the file, and lines are those of Query. limits are further
+// options.
+func (g *graph) annotate(ctx context.Context, start string, lines, limits []string) (*annotation, error) {
 	release, err := g.batch.Flush(ctx)
 	if err != nil {
 		return nil, err
@@ -55,10 +55,7 @@ func (g *graph) annotate(ctx context.Context, start string, lines, without []str
 		}
 		args = append(args, "-S", revisions)
 	}
-	args = append(args, start)
-	for _, one := range without {
-		args = append(args, "^"+one)
-	}
+	args = append(append(args, start), limits...)
 	out, err := g.w.RunGit(ctx, append(args, "--", g.path)...)
 	if err != nil {
 		return nil, err

@@ -61,15 +61,13 @@ func (r *Reader) File(ctx context.Context, q Query) (*File, error) {
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	var without []string
-	if q.Own && file.Commit != "" {
-		if without, err = g.r.parents(file.Commit); err != nil {
-			return nil, timeline.Explain(err)
-		}
+	limits, err := g.limits(q, file.Commit)
+	if err != nil {
+		return nil, timeline.Explain(err)
 	}
 	var lines, first *annotation
 	for range most {
-		if lines, err = g.annotate(ctx, start, q.Lines, without); err != nil {
+		if lines, err = g.annotate(ctx, start, q.Lines, limits); err != nil {
 			return nil, explain(err, q)
 		}
 		if first == nil {
@@ -86,6 +84,19 @@ func (r *Reader) File(ctx context.Context, q Query) (*File, error) {
 	w := newWriters(ctx, g, lines)
 	file.Ranges, err = w.ranges(first, q.Own)
 	return file, timeline.Explain(err)
+}
+
+// limits returns the options of git that mark the lines that are not new in a commit.
+func (g *graph) limits(q Query, commit string) ([]string, error) {
+	if !q.Own || commit == "" {
+		return nil, nil
+	}
+	limits := []string{"--root"} // the lines of a first commit are new
+	parents, err := g.r.parents(commit)
+	for _, parent := range parents {
+		limits = append(limits, "^"+parent)
+	}
+	return limits, err
 }
 
 // start returns the commit at which blame begins, and sets the revision in file.

@@ -29,6 +29,7 @@ type graph struct {
 
 	nodes  map[string]*node                   // by their commits
 	points map[pointKey]*point                // of the frames that were walked
+	frames map[frameKey]*point                // the same by their numbers
 	blobs  map[objstore.ID]jjbridge.FileState // the file in each tree
 	more   string                             // the commit with the content of the working copy; "" if there is none
 
@@ -54,6 +55,13 @@ func (n *node) follow(commit string) {
 	}
 }
 
+// frameKey names a working copy at a frame.
+type frameKey struct {
+	run      string
+	frame    int64
+	worktree string
+}
+
 // point is the version of the file at a frame.
 type point struct {
 	commit string // of a node or, if the frame has the version of a commit, of the repository
@@ -71,7 +79,7 @@ func newGraph(r *Reader, path string) (*graph, error) {
 	}
 	objects := filepath.Join(dir, "objects")
 	g := &graph{
-		r: r, s: r.s, path: path, dir: dir, nodes: make(map[string]*node), points: make(map[pointKey]*point), blobs: make(map[objstore.ID]jjbridge.FileState),
+		r: r, s: r.s, path: path, dir: dir, nodes: make(map[string]*node), points: make(map[pointKey]*point), frames: make(map[frameKey]*point), blobs: make(map[objstore.ID]jjbridge.FileState),
 		looked: make(map[string]bool), absent: make(map[string][]string), grafts: make(map[string][]string),
 	}
 	if err = os.Mkdir(objects, 0o700); err == nil {
@@ -162,21 +170,20 @@ func (g *graph) versionAt(ctx context.Context, last *capture) (*point, error) {
 			}
 		}
 	}
-	frames := make(map[timeline.Address]*point)
 	for _, one := range slices.Backward(steps) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		from := below
 		if based := one.entry.Based; based != nil && *based != snapshot.NoFrame {
-			from = cmp.Or(frames[timeline.Address{Run: one.entry.Run, Frame: *based}], below)
+			from = cmp.Or(g.frames[frameKey{one.entry.Run, *based, one.worktree}], below)
 		}
 		at, err := g.point(one, from, below)
 		if err != nil {
 			return nil, err
 		}
 		below = at
-		frames[timeline.Address{Run: one.entry.Run, Frame: one.entry.Frame}] = at
+		g.frames[frameKey{one.entry.Run, one.entry.Frame, one.worktree}] = at
 		g.points[one.key()] = at
 	}
 	return below, nil

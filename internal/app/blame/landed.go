@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -42,8 +43,12 @@ func (g *graph) readMessage(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	_, message, _ := strings.Cut(string(data), "\n\n")
-	for _, landed := range list.LandedFrames(message) {
+	head, message, _ := strings.Cut(string(data), "\n\n")
+	all := list.LandedFrames(message)
+	if len(all) == 0 {
+		return g.addMadeDuring(ctx, commit, head)
+	}
+	for _, landed := range all {
 		versions, here, err := g.versions(ctx, landed)
 		if err != nil {
 			return err
@@ -56,6 +61,62 @@ func (g *graph) readMessage(ctx context.Context, commit string) error {
 		}
 	}
 	return nil
+}
+
+// addMadeDuring adds the runs during which a commit of the repository was made, such as sessions of agents that commit their work themselves.
+// head has the headers of the commit.
+func (g *graph) addMadeDuring(ctx context.Context, commit, head string) error {
+	index, err := g.s.Index(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := index.FramesByCommit(ctx, commit)
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]bool)
+	for _, row := range rows {
+		if row.FrameNo == 0 || seen[row.RunID] {
+			continue
+		}
+		seen[row.RunID] = true // the first frame on the commit: the one before may have its lines
+		if _, err := g.version(ctx, row); err != nil {
+			return err
+		}
+	}
+	_, change, ok := strings.Cut(head, "\nchange-id ") // of jj: frames that captured the change have lines of its last commit
+	if !ok {
+		return nil
+	}
+	change, _, _ = strings.Cut(change, "\n")
+	if rows, err = index.FramesByChange(ctx, change); err != nil {
+		return err
+	}
+	for i, row := range rows {
+		if i+1 < len(rows) && rows[i+1].RunID == row.RunID {
+			continue // not the last frame of the change
+		}
+		from, err := g.version(ctx, row)
+		if err != nil {
+			return err
+		}
+		if g.nodes[from] != nil {
+			g.wanted = append(g.wanted, graft{commit, from})
+		}
+	}
+	return nil
+}
+
+// version returns the version of the file at a frame of the index, or "" if the frame was removed since.
+func (g *graph) version(ctx context.Context, row sqliteindex.FrameRow) (string, error) {
+	at, err := g.s.At(ctx, timeline.Address{Run: row.RunID, Frame: row.FrameNo})
+	if known, ok := errors.AsType[*fault.Error](err); ok && known.Exit() == fault.ExitNotFound {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return g.chain(ctx, at.Entry, "")
 }
 
 // versions returns the versions of the file at a landed frame. here is false if the frame, or its files, are not in this repository.
@@ -76,8 +137,8 @@ func (g *graph) versions(ctx context.Context, landed list.LandedFrame) (versions
 		if err != nil {
 			return nil, false, err
 		}
-		if here = here || from != ""; g.nodes[from] != nil {
-			versions = append(versions, from)
+		if from != "" {
+			versions, here = append(versions, from), true
 		}
 	}
 	return versions, here, nil
@@ -130,7 +191,7 @@ func (g *graph) graft(ctx context.Context) (more bool, err error) {
 // history returns the parents of the commits of the repository that versions of frames descend from, down to a commit that all commits with
 // grafts have in common.
 func (g *graph) history(ctx context.Context, wanted []graft) (map[string][]string, error) {
-	var bases, grafted []string
+	var bases, grafted []string // commits of the repository
 	for _, n := range g.nodes {
 		for _, parent := range n.parents {
 			if g.nodes[parent] == nil {
@@ -138,14 +199,17 @@ func (g *graph) history(ctx context.Context, wanted []graft) (map[string][]strin
 			}
 		}
 	}
-	if len(bases) == 0 {
-		return nil, nil
-	}
 	for _, one := range wanted {
 		grafted = append(grafted, one.commit)
+		if g.nodes[one.from] == nil {
+			bases = append(bases, one.from) // the frame has the version of a commit
+		}
 	}
 	for commit := range g.grafts {
 		grafted = append(grafted, commit)
+	}
+	if len(bases) == 0 {
+		return nil, nil
 	}
 	slices.Sort(grafted)
 	out, err := g.w.RunGit(ctx, append([]string{"merge-base", "--octopus"}, slices.Compact(grafted)...)...)

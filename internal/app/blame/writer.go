@@ -100,6 +100,10 @@ func (w *writers) ranges(first *annotation, own bool) ([]Range, error) {
 		if by := first.lines[i].commit; by != at.commit && w.g.nodes[at.commit] != nil && w.g.nodes[by] == nil && by != w.g.more {
 			landed = by
 		}
+		if landed != "" && w.g.nodes[at.commit].before { // no run wrote the line
+			at, landed = first.lines[i], ""
+			w.lines.commits[at.commit] = first.commits[at.commit]
+		}
 		n := len(out)
 		if n > 0 && last.commit == at.commit && last.path == at.path && last.written+1 == at.written && last.number+1 == at.number && out[n-1].Landed == landed {
 			out[n-1].End, out[n-1].Text = at.number, append(out[n-1].Text, at.text)

@@ -193,6 +193,7 @@ func (g *graph) versionAt(ctx context.Context, last *capture) (*point, error) {
 // before; nil if there is none.
 func (g *graph) point(one step, from, below *point) (*point, error) {
 	at := &point{file: one.file, tree: one.vcs.Tree, base: one.base, entry: one.entry}
+	g.noteCommits(at, from)
 	if from != nil && (from.tree == at.tree || !one.exact && from.file == at.file) {
 		at.commit = from.commit
 		return at, nil
@@ -203,7 +204,6 @@ func (g *graph) point(one step, from, below *point) (*point, error) {
 		if err != nil {
 			return nil, err
 		}
-		g.noteCommits(at, from)
 		if same {
 			at.commit = at.base
 			return at, nil

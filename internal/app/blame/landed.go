@@ -150,7 +150,7 @@ const mostCommits = 64
 // noteCommits notes that the commits that the working copy got since an older version may have lines of that version: agents commit
 // their work themselves.
 func (g *graph) noteCommits(at, older *point) {
-	if older == nil || older.base == "" || g.nodes[older.commit] == nil {
+	if older == nil || older.base == "" || older.base == at.base || g.nodes[older.commit] == nil {
 		return
 	}
 	var between []string

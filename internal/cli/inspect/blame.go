@@ -11,11 +11,13 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/app/blame"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -83,6 +85,9 @@ func runBlame(ctx context.Context, s *session.Session, store *timeline.Store, na
 	if query.Path, err = pathInside(s, store, name); err != nil {
 		return err
 	}
+	if query.Revision, err = newestFrame(ctx, store, query.Revision); err != nil {
+		return err
+	}
 	file, err := blame.NewReader(store).File(ctx, query)
 	if err != nil {
 		return err
@@ -94,6 +99,20 @@ func runBlame(ctx context.Context, s *session.Session, store *timeline.Store, na
 		return printBlamePorcelain(s, store, file)
 	}
 	return s.Paged(ctx, func() error { return printBlame(ctx, s, file) })
+}
+
+// newestFrame returns the address of the frame that a revision such as @:3 or @session:3 names. Any other revision, such as @ or @{-1}, means
+// what it means to git and jj, and is returned as it is.
+func newestFrame(ctx context.Context, store *timeline.Store, revision string) (string, error) {
+	name, frame, ok := app.SplitNewest(revision)
+	if !ok || name == app.NewestName && !strings.HasPrefix(revision, name+":") {
+		return revision, nil
+	}
+	run, err := app.Newest(ctx, store, name)
+	if err != nil {
+		return "", err
+	}
+	return agent.FrameOf(ctx, store, run.ID, frame)
 }
 
 // printBlame prints a line of text for each line of a file, in the form of git blame.
@@ -110,7 +129,7 @@ func printBlame(ctx context.Context, s *session.Session, file *blame.File) error
 	for i, r := range file.Ranges {
 		name, word := names[i], words[i]
 		head := p.Paint(term.Yellow, name) + strings.Repeat(" ", who[0]-term.Width(name)) +
-			" (" + word + strings.Repeat(" ", what[0]-term.Width(word)) + " " + time.UnixMilli(r.Writer.AtMs).UTC().Format("2006-01-02 15:04") + " "
+			" (" + word + strings.Repeat(" ", what[0]-term.Width(word)) + " " + time.UnixMilli(r.Writer.AtMs).UTC().Format("2006-01-02 15:04Z") + " "
 		for n, text := range r.Text {
 			if s.IsTerminalOut() {
 				text = shownLine(text)
@@ -160,7 +179,7 @@ func writerWords(w *blame.Writer) string {
 		a := w.Attempts[0]
 		return display.AttemptName(a.NodeID, a.Iteration)
 	}
-	return cmp.Or(w.Subject, string(w.Kind))
+	return w.Subject
 }
 
 // printBlamePorcelain prints a file in the form of git blame --porcelain. A frame has the id of its commit, and further headers.

@@ -11,15 +11,17 @@ import (
 )
 
 // ResolveCommit returns the id of the commit that revision names, or "" if there is no such commit. revision is any
-// revision of git or, in a jj workspace, a revset with exactly one commit. If revision looks like an option, git finds
+// revision of git or, in a jj workspace, a revset with exactly one commit. There, @ is jj's working-copy commit and not git's HEAD. If revision looks like an option, git finds
 // no commit. ResolveCommit does not make jj take a snapshot.
 func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, error) {
 	if strings.HasPrefix(revision, ":/") { // in git's syntax, a text to search for follows
 		return w.OneID(ctx, revision)
 	}
-	commit, err := w.CommitOf(ctx, revision)
-	if err != nil || commit != "" || w.Type != snapshot.VCSJJ {
-		return commit, err
+	if w.Type != snapshot.VCSJJ || revision != "@" {
+		commit, err := w.CommitOf(ctx, revision)
+		if err != nil || commit != "" || w.Type != snapshot.VCSJJ {
+			return commit, err
+		}
 	}
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--limit=2", `--template=commit_id ++ "\n"`, "--revisions="+revision)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {

@@ -250,7 +250,10 @@ func (w *world) step() {
 		}
 	case n < 11 && base == w.main && !c.dirty: // the agent commits its work itself
 		w.commit("by the agent", lines)
-		w.append(c, w.edit(lines), w.main, nil)
+		if w.rnd.IntN(2) == 0 {
+			lines = w.edit(lines)
+		}
+		w.append(c, lines, w.main, nil)
 	case n < 12: // somebody pulls
 		w.append(c, merged(w.main.lines, lines, base.lines), w.main, nil)
 	default:

@@ -56,6 +56,7 @@ func reading(elsewhere string) map[string][]string {
 		"events":    {"triage-1"},
 		"diff":      {"triage-1:0", "triage-1:1"},
 		"report":    {"triage-1", "-o", filepath.Join(elsewhere, "run.html")},
+		"blame":     {"triage-1", "nodes.plan.state"},
 		"frames":    {"--run", "triage-1", "--path", "file"},
 		"branches":  {"triage-1"},
 		"calls":     {"triage-1"},

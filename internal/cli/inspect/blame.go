@@ -131,10 +131,7 @@ func printBlame(ctx context.Context, s *session.Session, file *blame.File) error
 		head := p.Paint(term.Yellow, name) + strings.Repeat(" ", who[0]-term.Width(name)) +
 			" (" + word + strings.Repeat(" ", what[0]-term.Width(word)) + " " + time.UnixMilli(r.Writer.AtMs).UTC().Format("2006-01-02 15:04Z") + " "
 		for n, text := range r.Text {
-			if s.IsTerminalOut() {
-				text = shownLine(text)
-			}
-			if err := s.Printf("%s%*d) %s\n", head, digits, r.Start+n, text); err != nil {
+			if err := s.Printf("%s%*d) %s\n", head, digits, r.Start+n, shownLine(text)); err != nil {
 				return err
 			}
 		}

@@ -57,6 +57,8 @@ func jsonLines() []jsonLine {
 		{"diff", "--code a:1 a:2", ""},
 		{"report", "a -o $DIR/a.html", ""},
 		{"frames", "--path file", ""},
+		{"blame", "flow.yaml", ""},
+		{"blame", "a nodes.plan.state", ""},
 		{"metrics", "", ""},
 		{"search", "plan", ""},
 		{"sql", "", ""},
@@ -144,7 +146,7 @@ func TestEveryLineOfJSONHasAKind(t *testing.T) {
 	dir := t.TempDir()
 	// These show a view, or print a script or words for one, or nothing, or lines in a form of others, or speak a protocol, and watch goes on
 	// until it is stopped; its documents are those of import.
-	called := []string{"tui", "completion", "__complete", "__notify", "man", "serve", "session hook", "session export", "traces", "watch"}
+	called := []string{"tui", "completion", "__complete", "__notify", "man", "serve", "session hook", "session export", "trace", "traces", "watch"}
 	printed := 0
 	for _, line := range jsonLines() {
 		called = append(called, line.command)

@@ -22,7 +22,7 @@ import (
 // world is a history of one file in which the author of every line is known, because no two lines are equal. Commits, frames and forks are
 // made as objects, so that a thousand edits take seconds.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	repo  *repotest.Repo
 	s     *timeline.Store
 	rnd   *rand.Rand
@@ -50,7 +50,7 @@ type course struct {
 
 const path = "src/file.txt"
 
-func newWorld(t *testing.T, seed uint64) *world {
+func newWorld(t testing.TB, seed uint64) *world {
 	repo := repotest.New(t)
 	w := &world{
 		t: t, repo: repo, rnd: rand.New(rand.NewPCG(seed, 1)), now: 1_700_000_000_000, by: make(map[string]string), start: make(map[string]bool),

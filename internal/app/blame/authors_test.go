@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,7 @@ type course struct {
 const path = "src/file.txt"
 
 func newWorld(t testing.TB, seed uint64) *world {
+	t.Helper()
 	repo := repotest.New(t)
 	w := &world{
 		t: t, repo: repo, rnd: rand.New(rand.NewPCG(seed, 1)), now: 1_700_000_000_000, by: make(map[string]string), start: make(map[string]bool),
@@ -284,7 +286,7 @@ func (w *world) check(reader *blame.Reader, revision string, lines []string) {
 func TestEveryLineHasItsAuthor(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(repotest.Size(2, 6)) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, seed)
 			steps := repotest.Size(60, 1000)

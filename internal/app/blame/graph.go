@@ -32,6 +32,7 @@ type graph struct {
 	frames map[frameKey]*point                // the same by their numbers
 	blobs  map[objstore.ID]jjbridge.FileState // the file in each tree
 	more   string                             // the commit with the content of the working copy; "" if there is none
+	before *capture                           // the newest one of the run that was in the working copy before the one that is added; nil if it is unknown
 
 	looked map[string]bool     // commits whose messages were read
 	absent map[string][]string // the frames that a commit has landed and that are not here, as its message names them
@@ -217,8 +218,21 @@ func (g *graph) point(one step, from, below *point) (*point, error) {
 	if below != nil {
 		n.follow(below.commit)
 	}
+	if n.before {
+		n.follow(g.foundAt(one.entry.AtMs))
+	}
 	at.commit = g.add(n, at.tree)
 	return at, nil
+}
+
+// foundAt returns the version of g.before at a time, or "" if there is none.
+func (g *graph) foundAt(ms int64) string {
+	for c := g.before; c != nil; c = c.older {
+		if at := g.points[c.key()]; at != nil && c.entry.AtMs <= ms {
+			return at.commit
+		}
+	}
+	return ""
 }
 
 // isCommitted reports whether the commit on which the working copy was has the same version of the file.

@@ -1,6 +1,7 @@
 package blame
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,18 +143,9 @@ func (g *graph) with(id objstore.ID, parts []string, file jjbridge.FileState) (o
 	return g.batch.Add(objstore.Tree, objstore.EncodeTree(entries)), nil
 }
 
-// here returns the newest versions of the runs of the working copy, the newest run first, and those of a landing that is not committed.
+// here returns the newest versions of the runs of the working copy, the newest run first, and those of a landing that is not committed. What a
+// run found when it began can be of the run before.
 func (g *graph) here(ctx context.Context) (versions []string, err error) {
-	if message, err := g.w.PreparedMessage(); err == nil {
-		lines := slices.DeleteFunc(strings.SplitAfter(string(message), "\n"), func(line string) bool { return strings.HasPrefix(line, "#") })
-		for _, landed := range list.LandedFrames(strings.Join(lines, "")) {
-			found, _, err := g.versions(ctx, landed)
-			if err != nil {
-				return nil, err
-			}
-			versions = append(versions, found...)
-		}
-	}
 	runs := list.Here(g.s)
 	if session := agent.Here(ctx, g.s); session != "" {
 		runs = append([]string{session}, runs...)
@@ -169,7 +161,7 @@ func (g *graph) here(ctx context.Context) (versions []string, err error) {
 		}
 		heads = append(heads, head)
 	}
-	slices.SortStableFunc(heads, func(a, b *timeline.Head) int { return int(b.Entry().AtMs - a.Entry().AtMs) })
+	slices.SortStableFunc(heads, func(a, b *timeline.Head) int { return cmp.Compare(a.Entry().AtMs, b.Entry().AtMs) })
 	for _, head := range heads {
 		commit, err := g.chain(ctx, head.Entry(), "")
 		if err != nil {
@@ -177,6 +169,21 @@ func (g *graph) here(ctx context.Context) (versions []string, err error) {
 		}
 		if g.nodes[commit] != nil && !slices.Contains(versions, commit) {
 			versions = append(versions, commit)
+		}
+		if g.before, err = g.r.capture(ctx, head.Entry(), ""); err != nil {
+			return nil, err
+		}
+	}
+	g.before = nil
+	slices.Reverse(versions)
+	if message, err := g.w.PreparedMessage(); err == nil {
+		lines := slices.DeleteFunc(strings.SplitAfter(string(message), "\n"), func(line string) bool { return strings.HasPrefix(line, "#") })
+		for _, landed := range list.LandedFrames(strings.Join(lines, "")) {
+			found, _, err := g.versions(ctx, landed)
+			if err != nil {
+				return nil, err
+			}
+			versions = append(versions, found...)
 		}
 	}
 	return versions, nil

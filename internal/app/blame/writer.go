@@ -302,7 +302,7 @@ func (r *Reader) callsOf(ctx context.Context, run string) (*callsOfRun, error) {
 	r.tools[run] = of
 	head, err := r.s.Head(ctx, run)
 	if err != nil {
-		return of, nil //nolint:nilerr // the run was pruned, and a fork has the frame
+		return of, nil // the run was pruned, and a fork has the frame
 	}
 	for call, err := range head.Entry().AllToolCalls() {
 		if err != nil {

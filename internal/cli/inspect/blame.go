@@ -1,10 +1,9 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -19,9 +18,9 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 func blameCommand() *arg.Command {
@@ -82,7 +81,10 @@ With --json, prints one document for a file, and one object a line for a value.`
 // runBlame prints the lines of a file with their writers. name is the file as the user typed it.
 func runBlame(ctx context.Context, s *session.Session, store *timeline.Store, name string, query blame.Query, porcelain bool) error {
 	var err error
-	if query.Path, err = pathInside(s, store, name); err != nil {
+	if query.Path, err = pathInside(s, store, name); fault.CodeOf(err) == fault.NoWorkingCopy && query.Revision != "" && filepath.IsLocal(name) {
+		query.Path, err = filepath.ToSlash(filepath.Clean(name)), nil // of a bare repository
+	}
+	if err != nil {
 		return err
 	}
 	if query.Revision, err = newestFrame(ctx, store, query.Revision); err != nil {
@@ -94,6 +96,10 @@ func runBlame(ctx context.Context, s *session.Session, store *timeline.Store, na
 	}
 	switch {
 	case s.JSON:
+		file.Path = snapshot.EscapePath(file.Path)
+		for i := range file.Ranges {
+			file.Ranges[i].OriginalPath = snapshot.EscapePath(file.Ranges[i].OriginalPath)
+		}
 		return s.WriteJSON(term.Document("blame", file))
 	case porcelain:
 		return printBlamePorcelain(s, store, file)
@@ -125,7 +131,7 @@ func printBlame(ctx context.Context, s *session.Session, file *blame.File) error
 		names[i], words[i] = plain.Text(writerName(r.Writer)), plain.Shorten(plain.Text(writerWords(r.Writer)), wordsShown)
 		who[0], what[0], last = max(who[0], term.Width(names[i])), max(what[0], term.Width(words[i])), max(last, r.End)
 	}
-	digits := len(fmt.Sprint(last))
+	digits := len(strconv.Itoa(last))
 	for i, r := range file.Ranges {
 		name, word := names[i], words[i]
 		head := p.Paint(term.Yellow, name) + strings.Repeat(" ", who[0]-term.Width(name)) +
@@ -157,6 +163,7 @@ func writerName(w *blame.Writer) string {
 		return w.Address().String()
 	case blame.Commit:
 		return display.ShortID(w.Commit)
+	case blame.Uncommitted:
 	}
 	return "not committed"
 }
@@ -177,94 +184,6 @@ func writerWords(w *blame.Writer) string {
 		return display.AttemptName(a.NodeID, a.Iteration)
 	}
 	return w.Subject
-}
-
-// printBlamePorcelain prints a file in the form of git blame --porcelain. A frame has the id of its commit, and further headers.
-func printBlamePorcelain(s *session.Session, store *timeline.Store, file *blame.File) error {
-	shown := func(text string) string { return text }
-	if s.IsTerminalOut() {
-		shown = shownLine
-	}
-	seen := make(map[*blame.Writer]bool)
-	for _, r := range file.Ranges {
-		id := cmp.Or(r.Writer.Commit, strings.Repeat("0", 2*objstore.HashOf(store.Objects()).Size()))
-		for n, text := range r.Text {
-			head := fmt.Sprintf("%s %d %d", id, r.OriginalStart+n, r.Start+n)
-			if n == 0 {
-				head += fmt.Sprintf(" %d\n", len(r.Text))
-				if !seen[r.Writer] {
-					head += strings.Join(blameHeaders(r.Writer), "\n") + "\n"
-				}
-				if seen[r.Writer] = true; r.Landed != "" {
-					head += "smithers-landed " + r.Landed + "\n"
-				}
-				head += "filename " + blamePath(r.OriginalPath)
-			}
-			if err := s.Printf("%s\n\t%s\n", plainHeads(head), shown(text)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// plainHeads escapes headers, which are lines.
-func plainHeads(text string) string { return strings.Join(plain.Lines(text), "\n") }
-
-// blamePath returns a path as git prints it.
-func blamePath(path string) string {
-	if text := plain.Text(path); text != path || strings.ContainsAny(path, "\"\\") {
-		return strconv.Quote(path)
-	}
-	return path
-}
-
-// blameHeaders returns the headers of a writer.
-func blameHeaders(w *blame.Writer) []string {
-	if w.Kind == blame.Commit {
-		headers := slices.Clone(w.Headers)
-		for _, address := range w.NotHere {
-			headers = append(headers, "smithers-not-here "+plain.Text(address))
-		}
-		return headers
-	}
-	name, mail, summary := "Not Committed Yet", "<not.committed.yet>", "Not committed"
-	if w.Kind != blame.Uncommitted {
-		name, mail, summary = plain.Text(w.Address().String()), "<"+plain.Text(w.Run)+">", plain.Text(w.Subject)
-	}
-	var headers []string
-	for _, role := range []string{"author", "committer"} {
-		headers = append(headers, role+" "+name, role+"-mail "+mail, fmt.Sprintf("%s-time %d", role, w.AtMs/1000), role+"-tz +0000")
-	}
-	headers = append(headers, "summary "+summary)
-	add := func(name, text string) {
-		if text != "" {
-			headers = append(headers, "smithers-"+name+" "+plain.Text(text))
-		}
-	}
-	if w.Kind == blame.Uncommitted {
-		return headers
-	}
-	add("kind", string(w.Kind))
-	add("frame", w.Address().String())
-	add("worktree", w.Worktree)
-	for _, a := range w.Attempts {
-		add("attempt", snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt))
-	}
-	if w.Since != nil {
-		add("since", strconv.FormatInt(*w.Since, 10))
-	}
-	for _, run := range w.Shared {
-		add("shared-with", run)
-	}
-	if w.Turn > 0 {
-		add("turn", strconv.Itoa(w.Turn))
-	}
-	add("prompt", w.Prompt)
-	for _, call := range w.Calls {
-		add("call", strings.TrimSpace(call.ID+" "+call.Tool))
-	}
-	return headers
 }
 
 // runBlameState prints the frames that have set a value.

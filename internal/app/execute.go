@@ -338,10 +338,10 @@ func keptFrom(store *timeline.Store, env []string) sandbox.Place {
 	return at
 }
 
-// besideOptions returns the options with which commands that are no tasks of a run work on it: smithers.sandbox = required confines them if
-// this clone has not recorded the run.
-func (d *Desk) besideOptions(head *timeline.Head) (engine.Options, error) {
-	origin, err := d.Store.Origin(head.Entry())
+// besideOptions returns the options with which commands that are no tasks of a run work on its entry at: smithers.sandbox = required confines them if
+// this clone has not recorded the run up to there.
+func (d *Desk) besideOptions(at *snapshot.Entry) (engine.Options, error) {
+	origin, err := d.Store.Origin(at)
 	return engine.Options{
 		Now: d.Now, Env: d.Env, WorkDir: d.workDir(), Hurry: d.Hurry,
 		Sandbox: keptFrom(d.Store, d.Env), NoHooks: d.Store.Refs().NoHooks, SandboxRequired: d.Store.Settings().SandboxRequired && origin != timeline.Recorded,

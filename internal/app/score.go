@@ -54,7 +54,7 @@ func (d *Desk) Score(ctx context.Context, req ScoreRequest) (*ScoreResult, error
 	if err := check.agreeToFiles([]command{{Command: req.Scorer.Run}}); err != nil {
 		return out, err
 	}
-	opts, err := d.besideOptions(head)
+	opts, err := d.besideOptions(head.Entry())
 	if err != nil {
 		return out, err
 	}

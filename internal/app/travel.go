@@ -41,7 +41,7 @@ func (d *Desk) undoEffects(ctx context.Context, run string, effects []snapshot.T
 	if err != nil {
 		return err
 	}
-	opts, err := d.besideOptions(head)
+	opts, err := d.besideOptions(head.Entry())
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,9 @@ func (c *WorkingCopy) Equip(ctx context.Context, e Equipment) (out Equipped, err
 func (c *WorkingCopy) equipped() error {
 	made := *c.unready
 	made.Unready, c.unready = false, nil
+	if made.scratch != "" {
+		return nil
+	}
 	return timeline.Explain(putMade(c.store, made))
 }
 
@@ -94,10 +97,13 @@ func (c *WorkingCopy) setupFailed(setup outfit.Setup, err error) error {
 	for _, said := range setup.Tail() {
 		out = out.Hint("it said: %s", said)
 	}
-	if c.unready.Checkout {
+	switch {
+	case c.unready.scratch != "":
+		out = out.Hint("the scratch worktree is gone; %s in your own configuration names the command", outfit.Setting)
+	case c.unready.Checkout:
 		command := fault.CommandLine("SMITHERS_ORIGIN="+fault.Word(setup.Origin)+" sh", "-e", "-c", setup.Line)
 		out = out.Hint("the working copy has its files; to run the command again: `%s && %s`", fault.CommandLine("cd", c.Root()), command)
-	} else {
+	default:
 		out = out.Hint("`%s` runs it again", fault.CommandLine(fault.Program, "resume", c.unready.Run))
 	}
 	return out.Detail("path", c.Root()).Detail("command", setup.Line).Detail("log", setup.Log)

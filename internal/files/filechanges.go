@@ -76,6 +76,38 @@ func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) 
 	return sumNumstat(string(out)), nil
 }
 
+// FileCount is a file that differs between two trees. Added and Removed are nil if its lines were not counted.
+type FileCount struct {
+	Path    string `json:"path"`
+	Added   *int64 `json:"linesAdded"`
+	Removed *int64 `json:"linesRemoved"`
+}
+
+// CountFiles returns the files that differ between two trees, sorted by path, as CompareFiles counts them. Code: limit_exceeded if too many paths differ.
+func CountFiles(ctx context.Context, s *timeline.Store, from, to objstore.ID) ([]FileCount, error) {
+	if from == to {
+		return nil, nil
+	}
+	if err := CheckChanges(ctx, s, from, to); err != nil {
+		return nil, err
+	}
+	git, args := Numstat(s)
+	out, err := git.Run(ctx, append(args, "-z", from.String(), to.String())...)
+	var counts []FileCount
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		fields := strings.SplitN(line, "\t", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		count := FileCount{Path: snapshot.EscapePath(fields[2])}
+		if added, removed, ok := CountedLines(fields); ok {
+			count.Added, count.Removed = &added, &removed
+		}
+		counts = append(counts, count)
+	}
+	return counts, timeline.Explain(err)
+}
+
 // sumNumstat adds up the output of git diff-tree -z --numstat, which has added lines, removed lines and the path
 // of each file.
 func sumNumstat(out string) FileChanges {

@@ -36,6 +36,8 @@ type madeWorktree struct {
 	Unready  bool        `json:"unready,omitempty"`   // Equip has not finished
 	Branch   string      `json:"branch,omitempty"`    // the branch on which the worktree is made; "" if the worktree is on no branch
 	Own      bool        `json:"ownBranch,omitempty"` // Branch did not exist before
+
+	scratch string // the file of a Scratch, which has no record; ""
 }
 
 // madeLock is a file that is locked while worktrees are pruned, and while a worktree is made, until the worktree's run
@@ -69,9 +71,15 @@ func (m madeWorktree) file() string {
 	return hex.EncodeToString(sum[:16]) + ".json"
 }
 
+// logSuffix ends the names of files with the output of a setup command.
+const logSuffix = ".log"
+
 // log returns the path of the file with the output of the setup command.
 func (m madeWorktree) log(s *timeline.Store) string {
-	return madePath(s, strings.TrimSuffix(m.file(), ".json")+".log")
+	if m.scratch != "" {
+		return m.scratch + logSuffix
+	}
+	return madePath(s, strings.TrimSuffix(m.file(), ".json")+logSuffix)
 }
 
 // madePath returns the path of the file with the given name in madeFolder, or of madeFolder itself if file is "".

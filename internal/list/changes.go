@@ -109,6 +109,11 @@ func (r *stateReader) changes(ctx context.Context, run *RunTimeline, i int) (*Ch
 	if err != nil {
 		return nil, err
 	}
+	return ChangesBetween(before, after)
+}
+
+// ChangesBetween returns what differs between two states.
+func ChangesBetween(before, after *snapshot.State) (*Changes, error) {
 	c := &Changes{Nodes: []NodeChange{}, Outputs: []OutputChange{}, Loops: []LoopChange{}, Mailbox: []MailChange{}, Signals: []SignalChange{}}
 	if before.ID() == after.ID() {
 		return c, nil

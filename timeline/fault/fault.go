@@ -66,6 +66,9 @@ const (
 	JJFailed          Code = "jj_failed"
 	WorktreeFailed    Code = "worktree_failed"
 	SetupFailed       Code = "setup_failed"
+	NothingBad        Code = "nothing_bad"
+	OnlySkipped       Code = "only_skipped"
+	ProbeFailed       Code = "probe_failed"
 	VerifyFailed      Code = "verify_failed"
 	Usage             Code = "usage"
 	UnknownCommand    Code = "unknown_command"
@@ -128,6 +131,7 @@ var exits = map[Code]int{
 	HooksUnheard: ExitFailed,
 	RunFailed:    ExitFailed, RunCancelled: ExitCancelled, WriteFailed: ExitFailed, ReadOnly: ExitFailed,
 	DiskFull: ExitFailed, GitFailed: ExitFailed, JJFailed: ExitFailed, WorktreeFailed: ExitFailed, SetupFailed: ExitFailed,
+	NothingBad: ExitFailed, OnlySkipped: ExitFailed, ProbeFailed: ExitFailed,
 	VerifyFailed: ExitCorrupt,
 	RunWaiting:   ExitWaiting,
 	RunOwned:     ExitConflict, NotPending: ExitConflict, UndoRefused: ExitConflict,

@@ -37,6 +37,8 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 		noteEscaped(s, note.Run)
 	case app.ForkedNote:
 		s.Note("run %s, forked from %s", plain.Text(note.Run), plain.Text(note.From.String()))
+	case app.BisectProbeNote:
+		s.Note("probe %d of about %d: %s is %s", note.Done, note.About, plain.Text(note.Frame.String()), note.Verdict)
 	case app.ContinuedNote:
 		row := note.Head.Row()
 		s.Note("run %s, from frame %d%s", plain.Text(row.ID), row.Frame, InOwnWorktree(s, t.store, note.Head))

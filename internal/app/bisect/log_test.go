@@ -1,0 +1,67 @@
+package bisect_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/app/bisect"
+)
+
+func TestALogGoesOnAfterALineThatWasWrittenInPart(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "bisect", "a.log")
+	asked := bisect.Header{RunID: "r", Command: []string{"make", "test"}, Repeat: 1}
+	line := bisect.Line{Frame: "r:1", Commit: "c1", Verdict: bisect.Good, Statuses: []int{0}, AtMs: 7}
+	log, had, err := bisect.Open(path, asked, false)
+	require.NoError(t, err)
+	assert.Empty(t, had)
+	require.NoError(t, log.Add(line))
+	_, _, err = bisect.Open(path, asked, false)
+	require.ErrorIs(t, err, bisect.ErrBusy)
+	require.NoError(t, log.Close())
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString(`{"frame":"r:2","comm`)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+
+	log, had, err = bisect.Open(path, asked, false)
+	require.NoError(t, err)
+	assert.Equal(t, []bisect.Line{line}, had)
+	require.NoError(t, log.Add(bisect.Line{Commit: "c2", Verdict: bisect.Bad}))
+	require.NoError(t, log.Close())
+	data, err := bisect.Read(path)
+	require.NoError(t, err)
+	header, lines, err := bisect.Parse(data)
+	require.NoError(t, err)
+	assert.Equal(t, "r", header.RunID)
+	assert.Len(t, lines, 2)
+
+	log, had, err = bisect.Open(path, asked, true)
+	require.NoError(t, err)
+	assert.Empty(t, had, "begun anew")
+	require.NoError(t, log.Close())
+}
+
+func TestWhatIsNoLogIsRefusedWithItsLine(t *testing.T) {
+	t.Parallel()
+	const header = `{"bisect":1,"runId":"r","repeat":1}` + "\n"
+	for text, want := range map[string]string{
+		"":                                  "the log is empty",
+		"x\n":                               "line 1 does not begin a log",
+		`{"bisect":2}` + "\n":               "line 1 does not begin a log",
+		header + "x\n":                      "line 2 is not a verdict",
+		header + `{"commit":"c"}` + "\n":    "line 2 is not a verdict",
+		header + `{"verdict":"bad"}` + "\n": "line 2 is not a verdict",
+	} {
+		_, _, err := bisect.Parse([]byte(text))
+		assert.ErrorContains(t, err, want)
+	}
+}

@@ -48,9 +48,11 @@ type bisection struct {
 	log   *bisect.Log
 
 	search    *bisect.Search
-	mu        sync.Mutex       // of the fields below, while probes run side by side
 	scratches []*files.Scratch // of each slot; nil until it is needed
 	out       BisectResult
+
+	mu     sync.Mutex      // of agreed, while probes run side by side
+	agreed map[string]bool // the runs on whose files the command may run
 }
 
 // BisectProbeNote notes the verdict of a probe. About is the likely number of probes.
@@ -68,7 +70,7 @@ func (BisectProbeNote) note() {}
 // With the error only_skipped the result is valid: one of its suspects is the first bad frame. Other codes: those of Load, usage, nothing_bad, probe_failed,
 // untrusted_files, locked, and those of files.OpenScratch.
 func (d *Desk) Bisect(ctx context.Context, req *BisectRequest) (_ *BisectResult, err error) {
-	b := &bisection{Desk: d, BisectRequest: req, good: -1, known: make(map[int]bisect.Verdict)}
+	b := &bisection{Desk: d, BisectRequest: req, good: -1, known: make(map[int]bisect.Verdict), agreed: make(map[string]bool)}
 	if err := b.readLine(ctx); err != nil {
 		return nil, err
 	}
@@ -123,16 +125,8 @@ func (b *bisection) checkNewest(ctx context.Context) error {
 	case bisect.Bad:
 		return nil
 	}
-	return fault.New(fault.OnlySkipped, "the newest frame %s is %s, so it is unknown whether it is bad", at, past(verdict)).
+	return fault.New(fault.OnlySkipped, "the newest frame %s is %s, so it is unknown whether it is bad", at, verdict).
 		Hint("name a frame that is good and one that is bad after the run").Detail("runId", b.run).Detail("frame", at.Frame)
-}
-
-// past returns a verdict as a participle.
-func past(v bisect.Verdict) string {
-	if v == bisect.Skip {
-		return "skipped"
-	}
-	return string(v)
 }
 
 // bisectFolder is a folder in the private folder of the store. It has a log for each run and question.

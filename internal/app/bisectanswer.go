@@ -50,7 +50,7 @@ type BisectResult struct {
 	Files    []files.FileCount   `json:"files"` // of the run's working copy
 	Outputs  []list.OutputChange `json:"outputs"`
 
-	Frames int           `json:"frames"` // the number of frames in question
+	Frames int           `json:"frames"` // from the one that was said to be good to the one that was bad first
 	Probes int           `json:"probes"`
 	Known  int           `json:"known"` // verdicts that were used from the log
 	Flaky  []BisectFrame `json:"flaky"` // the frames whose probes disagreed
@@ -68,7 +68,7 @@ func (b *bisection) answer(ctx context.Context) (*BisectResult, error) {
 	out := &b.out
 	*out = BisectResult{
 		RunID: b.run, Suspects: []BisectFrame{}, Attempts: []BisectAttempt{}, Files: []files.FileCount{}, Outputs: []list.OutputChange{},
-		Frames: len(b.line), Probes: out.Probes, Known: out.Known, Flaky: []BisectFrame{}, Next: []string{},
+		Frames: len(b.line) - b.firstPlace(), Probes: out.Probes, Known: out.Known, Flaky: []BisectFrame{}, Next: []string{},
 	}
 	for step, verdict := range b.known {
 		if verdict == bisect.Flaky {
@@ -96,6 +96,14 @@ func (b *bisection) answer(ctx context.Context) (*BisectResult, error) {
 	place := b.steps[first].first
 	out.FirstBad = new(b.frame(place))
 	return out, b.describe(ctx, place)
+}
+
+// firstPlace returns the place of the first frame in question.
+func (b *bisection) firstPlace() int {
+	if b.good < 0 {
+		return 0
+	}
+	return b.steps[b.good].last
 }
 
 // placeOf returns the place of a frame in the line.

@@ -159,11 +159,15 @@ func lineTo(ctx context.Context, store *timeline.Store, to timeline.Address) (li
 	return line, nil
 }
 
-// entryOf reads the entry of a frame of the line.
+// entryOf reads the entry of a frame of the line. Code: conflict if the frame is another one now.
 func (b *bisection) entryOf(ctx context.Context, place int) (*snapshot.Entry, error) {
-	at, err := b.Store.At(ctx, b.line[place].Address)
+	f := b.line[place]
+	at, err := b.Store.At(ctx, f.Address)
 	if err != nil {
 		return nil, err
+	}
+	if at.Entry.ID.String() != f.Commit {
+		return nil, fault.New(fault.Conflict, "the frame %s has changed while it was looked at", f.Address).Hint("type the command again")
 	}
 	return at.Entry, nil
 }

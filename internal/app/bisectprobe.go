@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/app/stateexpr"
 	"github.com/git-smithers/git-smithers/internal/engine"
 	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -34,7 +34,7 @@ func (b *bisection) agree(ctx context.Context) error {
 		return nil
 	}
 	last := len(b.line) - 1
-	for i := last; i >= 0 && (b.good < 0 || i > b.steps[b.good].last); i-- {
+	for i := last; i >= b.firstPlace(); i-- {
 		if i != last && b.line[i].Run == b.line[i+1].Run {
 			continue
 		}
@@ -49,10 +49,15 @@ func (b *bisection) agree(ctx context.Context) error {
 	return nil
 }
 
-// agreeTo asks for consent to run the command on the files of a frame.
-func (b *bisection) agreeTo(entry *snapshot.Entry) error {
+// agreeTo asks for consent to run the command on the files of a run up to a frame: once for each run, as agree begins with its newest frame.
+func (b *bisection) agreeTo(entry *snapshot.Entry) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	run := entry.Stored().Run
+	if b.agreed[run] {
+		return nil
+	}
+	defer func() { b.agreed[run] = err == nil }()
 	check := &filesCheck{Desk: b.Desk, FilesTrust: b.FilesTrust, entry: entry, brought: true}
 	return check.agreeToFiles([]command{{Command: b.shellLine()}})
 }
@@ -90,14 +95,14 @@ func (b *bisection) probe(ctx context.Context, slot, step int) (out probed, err 
 	if at.Tree().IsZero() {
 		return probed{verdict: bisect.Skip}, nil
 	}
-	if err := b.agreeTo(entry); err != nil { // the run may have come from several places
+	if err := b.agreeTo(entry); err != nil { // the entries of a run can have been written for another one
 		return out, err
 	}
 	opts, err := b.besideOptions(entry)
 	if err != nil {
 		return out, err
 	}
-	stdin, err := json.Marshal(state)
+	stdin, err := jsontext.Encode(state)
 	if err != nil {
 		return out, timeline.Explain(err)
 	}

@@ -101,8 +101,7 @@ func (c *Scratch) add(ctx context.Context, s *timeline.Store, at *snapshot.Entry
 		if err == nil {
 			unready := &madeWorktree{Run: at.Stored().Run, Name: name, Path: path, Unready: true, scratch: c.lock.Path()}
 			c.WorkingCopy, c.head = &WorkingCopy{store: s, workspace: workspace, unready: unready}, req.Commit
-			c.stranger, err = distrusted(s, workspace, at)
-			return err
+			return nil
 		}
 		failed = errors.Join(failed, err)
 	}

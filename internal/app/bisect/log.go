@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 )
 
 // Header is the first line of a log: what was asked.
@@ -136,7 +137,7 @@ func Read(path string) ([]byte, error) {
 func (l *Log) Add(line Line) error { return l.write(line) }
 
 func (l *Log) write(line any) error {
-	text, err := json.Marshal(line)
+	text, err := jsontext.Encode(line)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,14 @@ const (
 	Flaky Verdict = "flaky"
 )
 
+// String returns the verdict as what a step is, for people.
+func (v Verdict) String() string {
+	if v == Skip {
+		return "skipped"
+	}
+	return string(v)
+}
+
 // Of returns the verdict of a step of which the probes have said said. It must not be empty.
 func Of(said []Verdict) Verdict {
 	if slices.ContainsFunc(said, func(v Verdict) bool { return v != said[0] }) {

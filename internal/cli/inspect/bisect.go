@@ -180,7 +180,7 @@ func printBisect(s *session.Session, done *app.BisectResult) error {
 		fmt.Fprintf(&text, "%-10s  %s\n", label, fmt.Sprintf(format, args...))
 	}
 	for _, f := range done.Suspects {
-		say(string(f.Verdict), "%s", frameText(f))
+		say(f.Verdict.String(), "%s", frameText(f))
 	}
 	if done.FirstBad != nil {
 		say("first bad", "%s", frameText(*done.FirstBad))

@@ -89,9 +89,10 @@ func (b *bisection) answer(ctx context.Context) (*BisectResult, error) {
 		out.Suspects = append(out.Suspects, f)
 	}
 	if len(suspects) > 0 {
-		out.Next = append(out.Next, fault.CommandLine(fault.Program, "show", out.Suspects[0].Address().String()))
+		command := fault.CommandLine(fault.Program, "show", out.Suspects[0].Address().String())
+		out.Next = append(out.Next, command)
 		return out, fault.New(fault.OnlySkipped, "the first bad frame is one of %d: the others cannot be probed", len(suspects)).
-			Hint("make the command say something of them, or read them: `%s`", out.Next[0]).Detail("runId", b.run)
+			Hint("make the command say something of them, or read them: `%s`", command).Detail("runId", b.run)
 	}
 	place := b.steps[first].first
 	out.FirstBad = new(b.frame(place))

@@ -141,14 +141,24 @@ func verdictOf(status int) bisect.Verdict {
 	return bisect.Bad
 }
 
-// filesAt puts the files of a frame into the worktree of a slot, and returns its folder. The first time, it makes the worktree and equips it.
+// filesAt puts the files of a frame into the worktree of a slot, and returns its folder. If there is no worktree, or what a command has left there is in the
+// way, it makes and equips a new one.
 func (b *bisection) filesAt(ctx context.Context, slot int, entry *snapshot.Entry, confined bool) (dir string, err error) {
-	if b.scratches[slot] == nil {
-		if b.scratches[slot], err = files.OpenScratch(ctx, b.Store, entry); err != nil {
+	old := b.scratches[slot]
+	if old != nil && old.Become(ctx, entry) == nil {
+		return old.Root(), nil
+	}
+	if old != nil {
+		b.scratches[slot] = nil
+		if err := old.Close(ctx); err != nil {
 			return "", err
 		}
 	}
-	scratch := b.scratches[slot]
+	scratch, err := files.OpenScratch(ctx, b.Store, entry)
+	if err != nil {
+		return "", err
+	}
+	b.scratches[slot] = scratch
 	if err := scratch.Become(ctx, entry); err != nil {
 		return "", err
 	}

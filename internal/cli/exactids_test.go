@@ -60,6 +60,7 @@ func reading(elsewhere string) map[string][]string {
 		"frames":    {"--run", "triage-1", "--path", "file"},
 		"branches":  {"triage-1"},
 		"calls":     {"triage-1"},
+		"bisect":    {"triage-1", "--when", "frame > 0"},
 		"scores":    {"triage-1"},
 		"cache why": {"triage-1", "plan"},
 		"compare":   {"--forks-of", "triage-1"},

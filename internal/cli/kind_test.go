@@ -36,6 +36,8 @@ func jsonLines() []jsonLine {
 		{"calls", "a", ""},
 		{"score", "a --name one --with printf${IFS}1", ""},
 		{"scores", "a", ""},
+		{"bisect", "a --when frame>0", ""},
+		{"bisect", "a --log", ""},
 		{"cache list", "", ""},
 		{"cron add", "@daily flow.yaml --name daily", ""},
 		{"cron check", "@daily", ""},

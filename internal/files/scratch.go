@@ -145,6 +145,11 @@ func (c *Scratch) Become(ctx context.Context, at *snapshot.Entry) error {
 
 // Close removes the worktree.
 func (c *Scratch) Close(ctx context.Context) error {
+	if mark := filepath.Join(c.Root(), ".git"); !isMissing(c.Root()) && isMissing(mark) { // a command has removed it
+		if err := os.WriteFile(mark, []byte("gitdir: "+c.workspace.Repo.GitDir+"\n"), 0o666); err != nil {
+			return timeline.Explain(err)
+		}
+	}
 	return timeline.Explain(errors.Join(discardScratch(context.WithoutCancel(ctx), c.store, c.lock.Path()), c.lock.Close()))
 }
 

@@ -17,7 +17,8 @@ import (
 
 // Header is the first line of a log: what was asked.
 type Header struct {
-	Bisect  int      `json:"bisect"` // the version of the form of the log
+	Kind    string   `json:"kind"`   // set by Open
+	Bisect  int      `json:"bisect"` // set by Open: the version of the form of the log
 	RunID   string   `json:"runId"`
 	Command []string `json:"command,omitempty"`
 	When    string   `json:"when,omitempty"`
@@ -29,6 +30,7 @@ const logVersion = 1
 
 // Line is a line of a log: the verdict of a frame.
 type Line struct {
+	Kind     string  `json:"kind"`   // set by Add
 	Frame    string  `json:"frame"`  // the address, for people
 	Commit   string  `json:"commit"` // the commit of the frame
 	Verdict  Verdict `json:"verdict"`
@@ -81,7 +83,7 @@ var ErrBusy = errors.New("another process writes the log")
 // Open opens the log in a file, or begins it, and returns its verdicts. With again, and if it cannot be read, the log begins anew. The error wraps ErrBusy if
 // another process has the log open.
 func Open(path string, h Header, again bool) (*Log, []Line, error) {
-	h.Bisect = logVersion
+	h.Kind, h.Bisect = "bisect-log", logVersion
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -134,7 +136,10 @@ func Read(path string) ([]byte, error) {
 }
 
 // Add adds a verdict. It is on stable storage afterwards.
-func (l *Log) Add(line Line) error { return l.write(line) }
+func (l *Log) Add(line Line) error {
+	line.Kind = "verdict"
+	return l.write(line)
+}
 
 func (l *Log) write(line any) error {
 	text, err := jsontext.Encode(line)

@@ -15,7 +15,7 @@ func TestALogGoesOnAfterALineThatWasWrittenInPart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bisect", "a.log")
 	asked := bisect.Header{RunID: "r", Command: []string{"make", "test"}, Repeat: 1}
-	line := bisect.Line{Frame: "r:1", Commit: "c1", Verdict: bisect.Good, Statuses: []int{0}, AtMs: 7}
+	line := bisect.Line{Kind: "verdict", Frame: "r:1", Commit: "c1", Verdict: bisect.Good, Statuses: []int{0}, AtMs: 7}
 	log, had, err := bisect.Open(path, asked, false)
 	require.NoError(t, err)
 	assert.Empty(t, had)

@@ -15,11 +15,11 @@ import (
 // helpPages maps the name that a user types to the file of a page of the documentation. Hints use these names, because
 // the folder docs is not installed.
 var helpPages = map[string]string{
-	"authors": "blame.md", "back": "back.md", "ci": "ci.md", "errors": "errors.md", "format": "format.md", "glossary": "glossary.md", "jj": "jj.md",
-	"keeping": "keeping.md", "langgraph": "langgraph.md", "limitations": "limitations.md", "protocol": "serve.md", "recipes": "recipes.md",
-	"removing": "removing.md", "scripting": "scripting.md", "searching": "search.md", "secrets": "secrets.md", "sessions": "sessions.md",
-	"sharing": "sharing.md", "smithers": "smithers.md", "sweeps": "sweep.md", "tables": "index.md", "view": "tui.md", "workflow": "workflow.md",
-	"workflow-reference": "workflow-reference.md",
+	"authors": "blame.md", "back": "back.md", "bisecting": "bisect.md", "ci": "ci.md", "errors": "errors.md", "format": "format.md",
+	"glossary": "glossary.md", "jj": "jj.md", "keeping": "keeping.md", "langgraph": "langgraph.md", "limitations": "limitations.md",
+	"protocol": "serve.md", "recipes": "recipes.md", "removing": "removing.md", "scripting": "scripting.md", "searching": "search.md",
+	"secrets": "secrets.md", "sessions": "sessions.md", "sharing": "sharing.md", "smithers": "smithers.md", "sweeps": "sweep.md", "tables": "index.md",
+	"view": "tui.md", "workflow": "workflow.md", "workflow-reference": "workflow-reference.md",
 }
 
 // isHelpPage reports whether the help has a page with the given name.

@@ -11,13 +11,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/git-smithers/git-smithers/internal/app/bisect"
 	"github.com/git-smithers/git-smithers/internal/app/stateexpr"
 	"github.com/git-smithers/git-smithers/internal/files"
-	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -32,7 +29,7 @@ type BisectRequest struct {
 	Repeat    int       // executions of the command for each probe, at least 1
 	Again     bool      // forget the verdicts of an interrupted bisect
 	Known     []byte    // a log whose verdicts are taken first; nil for none
-	Output    io.Writer // gets what the commands print
+	Output    io.Writer // gets what the commands print; safe for concurrent use
 	FilesTrust
 }
 
@@ -42,7 +39,7 @@ type bisection struct {
 	*BisectRequest
 	run   string
 	line  []lineFrame
-	steps []bisectStep // in line, up to the one that is bad
+	steps []bisectStep // of line
 	good  int          // the newest step that is known to be good, or -1
 	known map[int]bisect.Verdict
 	log   *bisect.Log
@@ -50,9 +47,6 @@ type bisection struct {
 	search    *bisect.Search
 	scratches []*files.Scratch // of each slot; nil until it is needed
 	out       BisectResult
-
-	mu     sync.Mutex      // of agreed, while probes run side by side
-	agreed map[string]bool // the runs on whose files the command may run
 }
 
 // BisectProbeNote notes the verdict of a probe. About is the likely number of probes.
@@ -70,94 +64,85 @@ func (BisectProbeNote) note() {}
 // With the error only_skipped the result is valid: one of its suspects is the first bad frame. Other codes: those of Load, usage, nothing_bad, probe_failed,
 // untrusted_files, locked, and those of files.OpenScratch.
 func (d *Desk) Bisect(ctx context.Context, req *BisectRequest) (_ *BisectResult, err error) {
-	b := &bisection{Desk: d, BisectRequest: req, good: -1, known: make(map[int]bisect.Verdict), agreed: make(map[string]bool)}
-	if err := b.readLine(ctx); err != nil {
+	b := &bisection{Desk: d, BisectRequest: req, good: -1, known: make(map[int]bisect.Verdict), scratches: make([]*files.Scratch, req.Parallel)}
+	if err = b.readLine(ctx); err == nil && b.When == nil {
+		err = cmp.Or(b.agree(ctx), files.SweepScratches(ctx, d.Store))
+	}
+	if err == nil {
+		err = b.openLog()
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := b.agree(ctx); err != nil {
-		return nil, err
+	defer func() { err = errors.Join(err, b.closeScratches(ctx), timeline.Explain(b.log.Close())) }()
+	if err = b.checkNewest(ctx); err == nil {
+		err = b.find(ctx)
 	}
-	if err := b.openLog(); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, timeline.Explain(b.log.Close())) }()
-	if b.When == nil {
-		if err := files.SweepScratches(ctx, d.Store); err != nil {
-			return nil, err
-		}
-		b.scratches = make([]*files.Scratch, max(req.Parallel, 1))
-		defer func() { err = errors.Join(err, b.closeScratches(ctx)) }()
-	}
-	if err := b.checkNewest(ctx); err != nil {
-		return nil, err
-	}
-	if err := b.find(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return b.answer(ctx)
 }
 
-// checkNewest makes sure that the last step is bad, and begins the search before it.
+// checkNewest begins the search, after a probe that the last step is bad, unless that was said.
 func (b *bisection) checkNewest(ctx context.Context) error {
 	newest := len(b.steps) - 1
 	b.search = bisect.New(b.good, newest)
 	if b.Bad != "" {
 		return nil
 	}
-	verdict, had := b.known[newest]
-	if !had {
-		done, err := b.probe(ctx, 0, newest)
-		if err == nil {
-			err = b.told(ctx, newest, done)
-		}
-		if err != nil {
-			return err
-		}
-		verdict = done.verdict
-	} else {
-		b.out.Known++
+	done, err := b.ask(ctx, 0, newest)
+	if err == nil {
+		err = b.keep(ctx, newest, done)
 	}
-	at := b.line[b.steps[newest].last].Address
-	switch verdict {
-	case bisect.Good:
+	at := b.line[len(b.line)-1].Address
+	switch {
+	case err != nil || done.verdict == bisect.Bad:
+		return err
+	case done.verdict == bisect.Good:
 		return fault.New(fault.NothingBad, "the newest frame %s is good", at).
-			Hint("name a frame that is bad: `%s`", fault.CommandLine(fault.Program, "timeline", b.run)).Detail("runId", b.run).Detail("frame", at.Frame)
-	case bisect.Bad:
-		return nil
+			Hint("name a good frame and a bad one: `%s` shows them", fault.CommandLine(fault.Program, "timeline", b.run)).Detail("frame", at.Frame)
 	}
-	return fault.New(fault.OnlySkipped, "the newest frame %s is %s, so it is unknown whether it is bad", at, verdict).
-		Hint("name a frame that is good and one that is bad after the run").Detail("runId", b.run).Detail("frame", at.Frame)
+	return fault.New(fault.OnlySkipped, "the newest frame %s is %s, so it is unknown whether it is bad", at, done.verdict).
+		Hint("name a good frame and a bad one").Detail("frame", at.Frame)
 }
 
-// bisectFolder is a folder in the private folder of the store. It has a log for each run and question.
+// LogOf returns the log of a request, which Known takes; empty if there is none.
+func (d *Desk) LogOf(ctx context.Context, req *BisectRequest) ([]byte, error) {
+	b := &bisection{Desk: d, BisectRequest: req}
+	if err := b.readRun(ctx); err != nil {
+		return nil, err
+	}
+	path, _ := b.question()
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return data, timeline.Explain(err)
+}
+
+// bisectFolder is a folder in the private folder of the store. It has a log for each question about a run.
 const bisectFolder = "bisect"
 
-// bisectLog returns the path of the log of a run and a question.
-func bisectLog(store *timeline.Store, run, question string) string {
-	return filepath.Join(store.Private(), bisectFolder, digest(run)+"-"+digest(question)+".log")
-}
-
-// digest returns a short name for a text.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+// question returns the path of the log of the request, and its first line.
+func (b *bisection) question() (path string, asked bisect.Line) {
+	asked = bisect.Line{RunID: b.run, Command: b.Command, Repeat: b.Repeat, AtMs: b.Now().UnixMilli()}
+	if b.When != nil {
+		asked.When = b.When.String()
+	}
+	words := append([]string{b.run, asked.When, strconv.Itoa(b.Repeat)}, b.Command...)
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
+	return filepath.Join(b.Store.Private(), bisectFolder, hex.EncodeToString(sum[:16])+".log"), asked
 }
 
 // openLog opens the log of the request, and takes its verdicts and those of Known.
 func (b *bisection) openLog() error {
-	h := bisect.Header{RunID: b.run, Command: b.Command, Repeat: b.Repeat}
-	if b.When != nil {
-		h.When = b.When.String()
+	lines, err := bisect.Parse(b.Known)
+	if err != nil {
+		return fault.New(fault.Usage, "the verdicts cannot be taken: %w", err).Hint("the same command with --log prints a log")
 	}
-	var lines []bisect.Line
-	if b.Known != nil {
-		var err error
-		if _, lines, err = bisect.Parse(b.Known); err != nil {
-			return fault.New(fault.Usage, "the verdicts cannot be taken: %w", err).Hint("`%s` prints a log", fault.CommandLine(fault.Program, "bisect", b.run, "--log"))
-		}
-	}
-	question := strings.Join(append([]string{h.When, strconv.Itoa(h.Repeat)}, h.Command...), "\x00")
-	log, had, err := bisect.Open(bisectLog(b.Store, b.run, question), h, b.Again)
+	path, asked := b.question()
+	log, had, err := bisect.Open(path, asked, b.Again)
 	if errors.Is(err, bisect.ErrBusy) {
 		return fault.New(fault.Locked, "the same bisect of run %q is running", b.run).Hint("wait until it has ended, or stop it: its verdicts are kept")
 	}
@@ -165,15 +150,11 @@ func (b *bisection) openLog() error {
 		return timeline.Explain(err)
 	}
 	b.log = log
-	steps := make(map[string]int)
-	for i, step := range b.steps {
-		for at := step.first; at <= step.last; at++ {
-			steps[b.line[at].Commit] = i
-		}
-	}
 	for _, line := range append(had, lines...) {
-		if step, ok := steps[line.Commit]; ok {
-			b.known[step] = line.Verdict
+		for step, at := range b.steps {
+			if b.line[at.first].Commit == line.Commit || b.line[at.last].Commit == line.Commit {
+				b.known[step] = line.Verdict
+			}
 		}
 	}
 	return nil
@@ -182,20 +163,9 @@ func (b *bisection) openLog() error {
 // find probes until the search is over.
 func (b *bisection) find(ctx context.Context) error {
 	for {
-		steps := b.search.Next(max(b.Parallel, 1))
+		steps := b.search.Next(b.Parallel)
 		if len(steps) == 0 {
 			return nil
-		}
-		told := false
-		for _, step := range steps {
-			if verdict, ok := b.known[step]; ok && b.search.Wants(step) {
-				b.search.Add(step, verdict)
-				b.out.Known++
-				told = true
-			}
-		}
-		if told {
-			continue
 		}
 		if err := b.round(ctx, steps); err != nil {
 			return err
@@ -216,7 +186,7 @@ func (b *bisection) round(ctx context.Context, steps []int) error {
 		var probing context.Context
 		probing, stops[slot] = context.WithCancel(ctx)
 		go func() {
-			done, err := b.probe(probing, slot, step)
+			done, err := b.ask(probing, slot, step)
 			ends <- end{slot, done, err}
 		}()
 	}
@@ -224,11 +194,12 @@ func (b *bisection) round(ctx context.Context, steps []int) error {
 	for range steps {
 		e := <-ends
 		step := steps[e.slot]
-		if e.err != nil && (ctx.Err() != nil || b.search.Wants(step)) {
-			failed = cmp.Or(failed, e.err)
-		} else if e.err == nil {
+		switch {
+		case e.err == nil:
 			b.search.Add(step, e.verdict)
-			failed = cmp.Or(failed, b.told(ctx, step, e.probed))
+			failed = cmp.Or(failed, b.keep(ctx, step, e.probed))
+		case ctx.Err() != nil || b.search.Wants(step):
+			failed = cmp.Or(failed, e.err)
 		}
 		for slot, other := range steps {
 			if failed != nil || !b.search.Wants(other) {
@@ -239,43 +210,17 @@ func (b *bisection) round(ctx context.Context, steps []int) error {
 	return failed
 }
 
-// told keeps the verdict of a step in the log, and notes it.
-func (b *bisection) told(ctx context.Context, step int, done probed) error {
+// keep keeps the verdict of a step in the log, and notes it, unless the verdict is from the log.
+func (b *bisection) keep(ctx context.Context, step int, done probed) error {
+	if done.had {
+		b.out.Known++
+		return nil
+	}
 	at := b.line[b.steps[step].first]
 	b.known[step] = done.verdict
 	b.out.Probes++
-	b.Teller.Note(ctx, BisectProbeNote{at.Address, done.verdict, b.out.Probes, b.out.Probes + b.search.Left(max(b.Parallel, 1))})
+	b.Teller.Note(ctx, BisectProbeNote{at.Address, done.verdict, b.out.Probes, b.out.Probes + b.search.Left(b.Parallel)})
 	return timeline.Explain(b.log.Add(bisect.Line{
 		Frame: at.String(), Commit: at.Commit, Verdict: done.verdict, Statuses: done.statuses, AtMs: b.Now().UnixMilli(),
 	}))
-}
-
-// BisectLog returns the newest log of the bisects of a run, which Known takes. Code: usage if there is none.
-func (d *Desk) BisectLog(ctx context.Context, run string) ([]byte, error) {
-	id, err := d.Store.ResolveRun(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	path, err := newestFile(filepath.Join(d.Store.Private(), bisectFolder), digest(id)+"-", ".log")
-	if err != nil {
-		return nil, timeline.Explain(err)
-	}
-	if path == "" {
-		return nil, fault.New(fault.Usage, "run %q was never bisected here", id).
-			Hint("`%s -- COMMAND` does", fault.CommandLine(fault.Program, "bisect", id))
-	}
-	data, err := bisect.Read(path)
-	return data, timeline.Explain(err)
-}
-
-// newestFile returns the path of the newest file of a folder whose name has the prefix and the suffix; "" if there is none.
-func newestFile(folder, prefix, suffix string) (path string, err error) {
-	found, err := filepath.Glob(filepath.Join(fsx.GlobQuote(folder), prefix+"*"+suffix))
-	var newest time.Time
-	for _, name := range found {
-		if info, err := os.Stat(name); err == nil && !info.ModTime().Before(newest) {
-			path, newest = name, info.ModTime()
-		}
-	}
-	return path, err
 }

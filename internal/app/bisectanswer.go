@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/app/bisect"
 	"github.com/git-smithers/git-smithers/internal/files"
@@ -28,14 +27,6 @@ func (f BisectFrame) Address() timeline.Address {
 	return timeline.Address{Run: f.RunID, Frame: f.FrameNo}
 }
 
-// BisectAttempt is an attempt that the first bad frame has and the frame before it lacks, or has in another state.
-type BisectAttempt struct {
-	NodeID    string `json:"nodeId"`
-	Iteration int    `json:"iteration"`
-	Attempt   int    `json:"attempt"`
-	State     string `json:"state"`
-}
-
 // BisectResult is the result of a BisectRequest.
 type BisectResult struct {
 	RunID    string        `json:"runId"`
@@ -46,8 +37,8 @@ type BisectResult struct {
 	Prompt   string        `json:"prompt,omitempty"` // of the turn
 
 	// What FirstBad has changed, compared with the frame before it.
-	Attempts []BisectAttempt     `json:"attempts"`
-	Files    []files.FileCount   `json:"files"` // of the run's working copy
+	Attempts []snapshot.Attempt  `json:"attempts"` // that it has, and the frame before lacks or has in another state
+	Files    []files.FileCount   `json:"files"`    // of the run's working copy
 	Outputs  []list.OutputChange `json:"outputs"`
 
 	Frames int           `json:"frames"` // from the one that was said to be good to the one that was bad first
@@ -67,15 +58,14 @@ func (b *bisection) frame(place int) BisectFrame {
 func (b *bisection) answer(ctx context.Context) (*BisectResult, error) {
 	out := &b.out
 	*out = BisectResult{
-		RunID: b.run, Suspects: []BisectFrame{}, Attempts: []BisectAttempt{}, Files: []files.FileCount{}, Outputs: []list.OutputChange{},
+		RunID: b.run, Suspects: []BisectFrame{}, Attempts: []snapshot.Attempt{}, Files: []files.FileCount{}, Outputs: []list.OutputChange{},
 		Frames: len(b.line) - b.firstPlace(), Probes: out.Probes, Known: out.Known, Flaky: []BisectFrame{}, Next: []string{},
 	}
-	for step, verdict := range b.known {
-		if verdict == bisect.Flaky {
-			out.Flaky = append(out.Flaky, b.frame(b.steps[step].first))
+	for step, at := range b.steps {
+		if b.known[step] == bisect.Flaky {
+			out.Flaky = append(out.Flaky, b.frame(at.first))
 		}
 	}
-	slices.SortFunc(out.Flaky, func(x, y BisectFrame) int { return b.placeOf(x) - b.placeOf(y) })
 	good, first, suspects := b.search.Result()
 	if good >= 0 {
 		out.LastGood = new(b.frame(b.steps[good].last))
@@ -105,11 +95,6 @@ func (b *bisection) firstPlace() int {
 		return 0
 	}
 	return b.steps[b.good].last
-}
-
-// placeOf returns the place of a frame in the line.
-func (b *bisection) placeOf(f BisectFrame) int {
-	return slices.IndexFunc(b.line, func(l lineFrame) bool { return l.Address == f.Address() })
 }
 
 // describe adds what the frame at a place has changed.
@@ -143,7 +128,7 @@ func (b *bisection) describe(ctx context.Context, place int) error {
 		return timeline.Explain(err)
 	}
 	b.out.Outputs = changes.Outputs
-	if from, to := b.line[place-1].Tree(), b.line[place].Tree(); !from.IsZero() && !to.IsZero() {
+	if from, to := b.line[place-1].Tree(), b.line[place].Tree(); from != to && !from.IsZero() && !to.IsZero() {
 		counts, err := files.CountFiles(ctx, b.Store, from, to)
 		if err != nil {
 			return err
@@ -174,7 +159,7 @@ func (b *bisection) addAttempts(before, after *snapshot.Entry) error {
 		if err != nil {
 			return err
 		}
-		b.out.Attempts = append(b.out.Attempts, BisectAttempt{a.NodeID, a.Iteration, a.Attempt, a.State})
+		b.out.Attempts = append(b.out.Attempts, a)
 	}
 	return nil
 }

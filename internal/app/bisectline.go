@@ -22,9 +22,15 @@ type lineFrame struct {
 // bisectStep is frames of the line, one after the other, that have the same files and the same state: a probe of one says what it would of the others.
 type bisectStep struct{ first, last int }
 
+// readRun sets run.
+func (b *bisection) readRun(ctx context.Context) (err error) {
+	b.run, err = agent.Session(ctx, b.Store, b.BisectRequest.Run)
+	return err
+}
+
 // readLine sets run, line, steps and good.
-func (b *bisection) readLine(ctx context.Context) (err error) {
-	if b.run, err = agent.Session(ctx, b.Store, b.BisectRequest.Run); err != nil {
+func (b *bisection) readLine(ctx context.Context) error {
+	if err := b.readRun(ctx); err != nil {
 		return err
 	}
 	bad, err := b.Store.Newest(ctx, b.run)
@@ -127,10 +133,8 @@ func lineTo(ctx context.Context, store *timeline.Store, to timeline.Address) (li
 	for from := &to; from != nil && !seen[from.Run]; {
 		seen[from.Run] = true
 		tree, err := list.Timeline(ctx, store, from.Run, list.TreeOptions{All: true})
-		if fault.CodeOf(err) == fault.RunNotFound || fault.CodeOf(err) == fault.RunPruned {
-			if len(line) > 0 {
-				break // the parent is not here: the fork has its last frame
-			}
+		if code := fault.CodeOf(err); len(line) > 0 && (code == fault.RunNotFound || code == fault.RunPruned) {
+			break // the parent is not here: the fork has its last frame
 		}
 		if err != nil {
 			return nil, err

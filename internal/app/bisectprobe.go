@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/app/bisect"
@@ -26,40 +25,26 @@ const (
 type probed struct {
 	verdict  bisect.Verdict
 	statuses []int
+	had      bool // the log had it
 }
 
-// agree asks for consent to run the command on the files of the newest frame of each run of the line, before anything runs.
+// agree asks for consent to run the command on the files of each run of the line, up to the newest of the frames in question, before anything runs.
 func (b *bisection) agree(ctx context.Context) error {
-	if b.When != nil {
-		return nil
-	}
-	last := len(b.line) - 1
-	for i := last; i >= b.firstPlace(); i-- {
-		if i != last && b.line[i].Run == b.line[i+1].Run {
-			continue
-		}
-		entry, err := b.entryOf(ctx, i)
-		if err == nil {
-			err = b.agreeTo(entry)
-		}
+	agreed := make(map[string]bool)
+	for place := len(b.line) - 1; place >= b.firstPlace(); place-- {
+		entry, err := b.entryOf(ctx, place)
 		if err != nil {
 			return err
 		}
+		if run := entry.Stored().Run; !agreed[run] {
+			agreed[run] = true
+			check := &filesCheck{Desk: b.Desk, FilesTrust: b.FilesTrust, entry: entry, brought: true}
+			if err := check.agreeToFiles([]command{{Command: b.shellLine()}}); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
-}
-
-// agreeTo asks for consent to run the command on the files of a run up to a frame: once for each run, as agree begins with its newest frame.
-func (b *bisection) agreeTo(entry *snapshot.Entry) (err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	run := entry.Stored().Run
-	if b.agreed[run] {
-		return nil
-	}
-	defer func() { b.agreed[run] = err == nil }()
-	check := &filesCheck{Desk: b.Desk, FilesTrust: b.FilesTrust, entry: entry, brought: true}
-	return check.agreeToFiles([]command{{Command: b.shellLine()}})
 }
 
 // shellLine returns the command for sh. A single word is a line for the shell.
@@ -74,8 +59,11 @@ func (b *bisection) shellLine() string {
 	return strings.Join(words, " ")
 }
 
-// probe probes a step in the worktree of a slot. A frame without files is skipped.
-func (b *bisection) probe(ctx context.Context, slot, step int) (out probed, err error) {
+// ask returns the verdict of a step that the log has, or probes it in the worktree of a slot. A frame without files is skipped.
+func (b *bisection) ask(ctx context.Context, slot, step int) (out probed, err error) {
+	if verdict, had := b.known[step]; had {
+		return probed{verdict: verdict, had: true}, nil
+	}
 	at := b.line[b.steps[step].first]
 	entry, err := b.entryOf(ctx, b.steps[step].first)
 	if err != nil {
@@ -85,18 +73,15 @@ func (b *bisection) probe(ctx context.Context, slot, step int) (out probed, err 
 	if err != nil {
 		return out, err
 	}
-	if b.When != nil {
+	switch {
+	case b.When != nil:
 		bad, err := b.When.Holds(state)
 		if out.verdict = bisect.Good; bad {
 			out.verdict = bisect.Bad
 		}
 		return out, err
-	}
-	if at.Tree().IsZero() {
+	case at.Tree().IsZero():
 		return probed{verdict: bisect.Skip}, nil
-	}
-	if err := b.agreeTo(entry); err != nil { // the entries of a run can have been written for another one
-		return out, err
 	}
 	opts, err := b.besideOptions(entry)
 	if err != nil {
@@ -108,7 +93,7 @@ func (b *bisection) probe(ctx context.Context, slot, step int) (out probed, err 
 	}
 	run := engine.Probe{Run: at.Run, Frame: at.Address.Frame, Line: b.shellLine(), Stdin: append(stdin, '\n'), Output: b.Output}
 	var said []bisect.Verdict
-	for range max(b.Repeat, 1) {
+	for range b.Repeat {
 		if run.Dir, err = b.filesAt(ctx, slot, entry, opts.SandboxRequired); err != nil {
 			return out, err
 		}
@@ -149,27 +134,24 @@ func (b *bisection) filesAt(ctx context.Context, slot int, entry *snapshot.Entry
 		return old.Root(), nil
 	}
 	if old != nil {
-		b.scratches[slot] = nil
 		if err := old.Close(ctx); err != nil {
 			return "", err
 		}
 	}
-	scratch, err := files.OpenScratch(ctx, b.Store, entry)
+	b.scratches[slot], err = files.OpenScratch(ctx, b.Store, entry)
 	if err != nil {
 		return "", err
 	}
-	b.scratches[slot] = scratch
-	if err := scratch.Become(ctx, entry); err != nil {
-		return "", err
-	}
-	_, err = b.Equip(ctx, scratch.WorkingCopy, files.Equipment{Confined: confined})
-	return scratch.Root(), err
+	_, err = b.Equip(ctx, b.scratches[slot].WorkingCopy, files.Equipment{Confined: confined})
+	return b.scratches[slot].Root(), err
 }
 
 // closeScratches removes the worktrees.
 func (b *bisection) closeScratches(ctx context.Context) (err error) {
-	for _, scratch := range slices.DeleteFunc(b.scratches, func(s *files.Scratch) bool { return s == nil }) {
-		err = errors.Join(err, scratch.Close(ctx))
+	for _, scratch := range b.scratches {
+		if scratch != nil {
+			err = errors.Join(err, scratch.Close(ctx))
+		}
 	}
 	return err
 }

@@ -62,18 +62,19 @@ func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Ent
 	return list, nil
 }
 
-// countChanges counts the files and lines that differ between two trees, with git. Code: limit_exceeded if too
-// many paths differ.
-func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) (FileChanges, error) {
-	if err := CheckChanges(ctx, s, from, to); err != nil {
-		return FileChanges{}, err
+// countChanges counts the files and lines that differ between two trees. The error is that of CountFiles.
+func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) (counted FileChanges, err error) {
+	counts, err := CountFiles(ctx, s, from, to)
+	for _, c := range counts {
+		counted.Files++
+		if c.Added == nil {
+			counted.Uncounted++
+			continue
+		}
+		counted.Added += *c.Added
+		counted.Removed += *c.Removed
 	}
-	git, args := Numstat(s)
-	out, err := git.Run(ctx, append(args, "-z", from.String(), to.String())...)
-	if err != nil {
-		return FileChanges{}, err
-	}
-	return sumNumstat(string(out)), nil
+	return counted, err
 }
 
 // FileCount is a file that differs between two trees. Added and Removed are nil if its lines were not counted.
@@ -83,11 +84,8 @@ type FileCount struct {
 	Removed *int64 `json:"linesRemoved"`
 }
 
-// CountFiles returns the files that differ between two trees, sorted by path, as CompareFiles counts them. Code: limit_exceeded if too many paths differ.
+// CountFiles returns the files that differ between two trees, sorted by path, with the lines that git counts. Code: limit_exceeded if too many paths differ.
 func CountFiles(ctx context.Context, s *timeline.Store, from, to objstore.ID) ([]FileCount, error) {
-	if from == to {
-		return nil, nil
-	}
 	if err := CheckChanges(ctx, s, from, to); err != nil {
 		return nil, err
 	}
@@ -106,27 +104,6 @@ func CountFiles(ctx context.Context, s *timeline.Store, from, to objstore.ID) ([
 		counts = append(counts, count)
 	}
 	return counts, timeline.Explain(err)
-}
-
-// sumNumstat adds up the output of git diff-tree -z --numstat, which has added lines, removed lines and the path
-// of each file.
-func sumNumstat(out string) FileChanges {
-	var counted FileChanges
-	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		fields := strings.SplitN(line, "\t", 3)
-		if len(fields) < 3 {
-			continue
-		}
-		counted.Files++
-		added, removed, ok := CountedLines(fields)
-		if !ok {
-			counted.Uncounted++
-			continue
-		}
-		counted.Added += added
-		counted.Removed += removed
-	}
-	return counted
 }
 
 // Numstat returns git and the arguments with which git counts the lines that differ between two trees. The caller adds

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -15,60 +14,44 @@ import (
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 )
 
-// Header is the first line of a log: what was asked.
-type Header struct {
-	Kind    string   `json:"kind"`   // set by Open
-	Bisect  int      `json:"bisect"` // set by Open: the version of the form of the log
-	RunID   string   `json:"runId"`
+// Line is a line of a log: the first says what was asked, each other one is the verdict of a frame.
+type Line struct {
+	Kind    string   `json:"kind"` // bisect-log or verdict
+	RunID   string   `json:"runId,omitempty"`
 	Command []string `json:"command,omitempty"`
 	When    string   `json:"when,omitempty"`
-	Repeat  int      `json:"repeat"`
-}
+	Repeat  int      `json:"repeat,omitempty"`
 
-// logVersion is Header.Bisect.
-const logVersion = 1
-
-// Line is a line of a log: the verdict of a frame.
-type Line struct {
-	Kind     string  `json:"kind"`   // set by Add
-	Frame    string  `json:"frame"`  // the address, for people
-	Commit   string  `json:"commit"` // the commit of the frame
-	Verdict  Verdict `json:"verdict"`
+	Frame    string  `json:"frame,omitempty"`  // the address, for people
+	Commit   string  `json:"commit,omitempty"` // of the frame
+	Verdict  Verdict `json:"verdict,omitempty"`
 	Statuses []int   `json:"statuses,omitempty"` // the exit statuses of the probes
 	AtMs     int64   `json:"atMs"`
 }
 
-// Limits of a log.
+// The values of Line.Kind.
 const (
-	MaxLog   = 16 << 20 // bytes
-	maxTexts = 1000     // bytes of a commit or an address
+	kindAsked   = "bisect-log"
+	kindVerdict = "verdict"
 )
 
-// Parse reads a log. A last line without its end was not written as a whole, and is left out.
-func Parse(data []byte) (h Header, lines []Line, err error) {
-	for n := 1; len(data) > 0; n++ {
+// Parse returns the verdicts of a log. A last line without its end was not written as a whole, and is left out.
+func Parse(data []byte) (lines []Line, err error) {
+	for n := 1; ; n++ {
 		line, rest, whole := bytes.Cut(data, []byte("\n"))
 		if data = rest; !whole {
-			break
-		}
-		if n == 1 {
-			if err := json.Unmarshal(line, &h); err != nil || h.Bisect != logVersion {
-				return h, nil, fmt.Errorf("line 1 does not begin a log of bisect in the form of version %d", logVersion)
-			}
-			continue
+			return lines, nil
 		}
 		var l Line
 		err := json.Unmarshal(line, &l)
-		known := l.Verdict == Good || l.Verdict == Bad || l.Verdict == Skip || l.Verdict == Flaky
-		if err != nil || !known || l.Commit == "" || len(l.Commit)+len(l.Frame) > maxTexts {
-			return h, nil, fmt.Errorf("line %d is not a verdict", n)
+		switch known := l.Verdict == Good || l.Verdict == Bad || l.Verdict == Skip || l.Verdict == Flaky; {
+		case err == nil && n == 1 && l.Kind == kindAsked:
+		case err == nil && n > 1 && l.Kind == kindVerdict && known && l.Commit != "":
+			lines = append(lines, l)
+		default:
+			return nil, fmt.Errorf("line %d is not one of a log of bisect", n)
 		}
-		lines = append(lines, l)
 	}
-	if h.Bisect == 0 {
-		return h, nil, errors.New("the log is empty")
-	}
-	return h, lines, nil
 }
 
 // Log is the log of a bisect, which other processes cannot write meanwhile. Not safe for concurrent use.
@@ -80,21 +63,20 @@ type Log struct {
 // ErrBusy means that another process writes a log.
 var ErrBusy = errors.New("another process writes the log")
 
-// Open opens the log in a file, or begins it, and returns its verdicts. With again, and if it cannot be read, the log begins anew. The error wraps ErrBusy if
-// another process has the log open.
-func Open(path string, h Header, again bool) (*Log, []Line, error) {
-	h.Kind, h.Bisect = "bisect-log", logVersion
+// Open opens the log in a file, or begins it with what is asked, and returns its verdicts. With again, and if it cannot be read, the log begins anew. The error
+// wraps ErrBusy if another process has the log open.
+func Open(path string, asked Line, again bool) (l *Log, lines []Line, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, nil, err
 	}
-	l := &Log{lock: flock.New(path+".lock", flock.SetPermissions(0o600))}
-	switch mine, err := l.lock.TryLock(); {
-	case err != nil:
-		return nil, nil, err
-	case !mine:
-		return nil, nil, errors.Join(ErrBusy, l.lock.Close())
+	l = &Log{lock: flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))}
+	mine, err := l.lock.TryLock()
+	if err == nil && !mine {
+		err = ErrBusy
 	}
-	lines, err := l.open(path, h, again)
+	if err == nil {
+		lines, err = l.open(path, asked, again)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}
@@ -102,54 +84,41 @@ func Open(path string, h Header, again bool) (*Log, []Line, error) {
 }
 
 // open does the work of Open once the log is locked.
-func (l *Log) open(path string, h Header, again bool) ([]Line, error) {
-	data, err := Read(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (l *Log) open(path string, asked Line, again bool) (lines []Line, err error) {
+	if l.file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	_, lines, unread := Parse(data)
-	if l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
-		return nil, err
-	}
-	if !again && unread == nil {
-		end := int64(bytes.LastIndexByte(data, '\n') + 1) // the rest was written in part
-		_, seek := l.file.Seek(end, io.SeekStart)
-		return lines, errors.Join(l.file.Truncate(end), seek)
-	}
-	if err := errors.Join(l.file.Truncate(0), l.write(h)); err != nil {
-		return nil, err
-	}
-	return nil, fsx.SyncDir(filepath.Dir(path))
-}
-
-// Read returns the text of a log of at most MaxLog bytes.
-func Read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	data, err := io.ReadAll(l.file)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxLog+1))
-	if err == nil && len(data) > MaxLog {
-		err = fmt.Errorf("%s has more than %d bytes", path, MaxLog)
+	end := bytes.LastIndexByte(data, '\n') + 1 // the rest was written in part
+	lines, unread := Parse(data[:end])
+	if again || unread != nil {
+		end, lines = 0, nil
 	}
-	return data, errors.Join(err, f.Close())
+	if _, err = l.file.Seek(int64(end), io.SeekStart); err == nil {
+		err = l.file.Truncate(int64(end))
+	}
+	if err == nil && end == 0 {
+		asked.Kind = kindAsked
+		err = errors.Join(l.write(asked), fsx.SyncDir(filepath.Dir(path)))
+	}
+	return lines, err
 }
 
 // Add adds a verdict. It is on stable storage afterwards.
 func (l *Log) Add(line Line) error {
-	line.Kind = "verdict"
+	line.Kind = kindVerdict
 	return l.write(line)
 }
 
-func (l *Log) write(line any) error {
+func (l *Log) write(line Line) error {
 	text, err := jsontext.Encode(line)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = l.file.Write(append(text, '\n'))
 	}
-	if _, err := l.file.Write(append(text, '\n')); err != nil {
-		return err
-	}
-	return l.file.Sync()
+	return errors.Join(err, l.file.Sync())
 }
 
 // Close closes the log, which can be opened again.

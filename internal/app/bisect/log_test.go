@@ -14,7 +14,7 @@ import (
 func TestALogGoesOnAfterALineThatWasWrittenInPart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bisect", "a.log")
-	asked := bisect.Header{RunID: "r", Command: []string{"make", "test"}, Repeat: 1}
+	asked := bisect.Line{RunID: "r", Command: []string{"make", "test"}, Repeat: 1}
 	line := bisect.Line{Kind: "verdict", Frame: "r:1", Commit: "c1", Verdict: bisect.Good, Statuses: []int{0}, AtMs: 7}
 	log, had, err := bisect.Open(path, asked, false)
 	require.NoError(t, err)
@@ -37,11 +37,11 @@ func TestALogGoesOnAfterALineThatWasWrittenInPart(t *testing.T) {
 	assert.Equal(t, []bisect.Line{line}, had)
 	require.NoError(t, log.Add(bisect.Line{Commit: "c2", Verdict: bisect.Bad}))
 	require.NoError(t, log.Close())
-	data, err := bisect.Read(path)
+	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	header, lines, err := bisect.Parse(data)
+	assert.Regexp(t, `^{"kind":"bisect-log","runId":"r","command":\["make","test"\],"repeat":1,`, string(data))
+	lines, err := bisect.Parse(data)
 	require.NoError(t, err)
-	assert.Equal(t, "r", header.RunID)
 	assert.Len(t, lines, 2)
 
 	log, had, err = bisect.Open(path, asked, true)
@@ -52,16 +52,12 @@ func TestALogGoesOnAfterALineThatWasWrittenInPart(t *testing.T) {
 
 func TestWhatIsNoLogIsRefusedWithItsLine(t *testing.T) {
 	t.Parallel()
-	const header = `{"bisect":1,"runId":"r","repeat":1}` + "\n"
+	const asked = `{"kind":"bisect-log","runId":"r","repeat":1}` + "\n"
 	for text, want := range map[string]string{
-		"":                                  "the log is empty",
-		"x\n":                               "line 1 does not begin a log",
-		`{"bisect":2}` + "\n":               "line 1 does not begin a log",
-		header + "x\n":                      "line 2 is not a verdict",
-		header + `{"commit":"c"}` + "\n":    "line 2 is not a verdict",
-		header + `{"verdict":"bad"}` + "\n": "line 2 is not a verdict",
+		"x\n": "line 1 is not", `{"kind":"bisect"}` + "\n": "line 1 is not", asked + "x\n": "line 2 is not", asked + asked: "line 2 is not",
+		asked + `{"kind":"verdict","commit":"c"}` + "\n": "line 2 is not", asked + `{"kind":"verdict","verdict":"bad"}` + "\n": "line 2 is not",
 	} {
-		_, _, err := bisect.Parse([]byte(text))
+		_, err := bisect.Parse([]byte(text))
 		assert.ErrorContains(t, err, want)
 	}
 }

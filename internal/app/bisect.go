@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/git-smithers/git-smithers/internal/app/bisect"
 	"github.com/git-smithers/git-smithers/internal/app/stateexpr"
@@ -38,7 +39,7 @@ type bisection struct {
 	*Desk
 	*BisectRequest
 	run   string
-	line  []lineFrame
+	line  []BisectFrame
 	steps []bisectStep // of line
 	good  int          // the newest step that is known to be good, or -1
 	known map[int]bisect.Verdict
@@ -66,7 +67,7 @@ func (BisectProbeNote) note() {}
 func (d *Desk) Bisect(ctx context.Context, req *BisectRequest) (_ *BisectResult, err error) {
 	b := &bisection{Desk: d, BisectRequest: req, good: -1, known: make(map[int]bisect.Verdict), scratches: make([]*files.Scratch, req.Parallel)}
 	if err = b.readLine(ctx); err == nil && b.When == nil {
-		err = cmp.Or(b.agree(ctx), files.SweepScratches(ctx, d.Store))
+		err = cmp.Or(b.agree(), files.SweepScratches(ctx, d.Store))
 	}
 	if err == nil {
 		err = b.openLog()
@@ -91,12 +92,9 @@ func (b *bisection) checkNewest(ctx context.Context) error {
 	if b.Bad != "" {
 		return nil
 	}
-	done, err := b.ask(ctx, 0, newest)
-	if err == nil {
-		err = b.keep(ctx, newest, done)
-	}
-	at := b.line[len(b.line)-1].Address
-	switch {
+	done := b.ask(ctx, 0, newest)
+	at := b.line[len(b.line)-1].Address()
+	switch err := b.keep(ctx, newest, done); {
 	case err != nil || done.verdict == bisect.Bad:
 		return err
 	case done.verdict == bisect.Good:
@@ -162,65 +160,45 @@ func (b *bisection) openLog() error {
 
 // find probes until the search is over.
 func (b *bisection) find(ctx context.Context) error {
-	for {
-		steps := b.search.Next(b.Parallel)
-		if len(steps) == 0 {
-			return nil
-		}
+	for steps := b.search.Next(b.Parallel); len(steps) > 0; steps = b.search.Next(b.Parallel) {
 		if err := b.round(ctx, steps); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-// round probes steps side by side. A probe that another one makes needless is stopped.
-func (b *bisection) round(ctx context.Context, steps []int) error {
-	type end struct {
-		slot int
-		probed
-		err error
-	}
-	ends := make(chan end)
-	stops := make([]context.CancelFunc, len(steps))
+// round probes steps side by side.
+func (b *bisection) round(ctx context.Context, steps []int) (err error) {
+	ends := make([]probed, len(steps))
+	var working sync.WaitGroup
 	for slot, step := range steps {
-		var probing context.Context
-		probing, stops[slot] = context.WithCancel(ctx)
-		go func() {
-			done, err := b.ask(probing, slot, step)
-			ends <- end{slot, done, err}
-		}()
+		working.Go(func() { ends[slot] = b.ask(ctx, slot, step) })
 	}
-	var failed error
-	for range steps {
-		e := <-ends
-		step := steps[e.slot]
-		switch {
-		case e.err == nil:
-			b.search.Add(step, e.verdict)
-			failed = cmp.Or(failed, b.keep(ctx, step, e.probed))
-		case ctx.Err() != nil || b.search.Wants(step):
-			failed = cmp.Or(failed, e.err)
+	working.Wait()
+	for slot, step := range steps {
+		if ends[slot].err == nil {
+			b.search.Add(step, ends[slot].verdict)
 		}
-		for slot, other := range steps {
-			if failed != nil || !b.search.Wants(other) {
-				stops[slot]()
-			}
-		}
+		err = cmp.Or(err, b.keep(ctx, step, ends[slot]))
 	}
-	return failed
+	return err
 }
 
-// keep keeps the verdict of a step in the log, and notes it, unless the verdict is from the log.
+// keep keeps the verdict of a step in the log, and notes it, unless the verdict is from the log. It returns the error of the probe.
 func (b *bisection) keep(ctx context.Context, step int, done probed) error {
-	if done.had {
+	switch {
+	case done.err != nil:
+		return timeline.Explain(done.err)
+	case done.had:
 		b.out.Known++
 		return nil
 	}
 	at := b.line[b.steps[step].first]
 	b.known[step] = done.verdict
 	b.out.Probes++
-	b.Teller.Note(ctx, BisectProbeNote{at.Address, done.verdict, b.out.Probes, b.out.Probes + b.search.Left(b.Parallel)})
+	b.Teller.Note(ctx, BisectProbeNote{at.Address(), done.verdict, b.out.Probes, b.out.Probes + b.search.Left(b.Parallel)})
 	return timeline.Explain(b.log.Add(bisect.Line{
-		Frame: at.String(), Commit: at.Commit, Verdict: done.verdict, Statuses: done.statuses, AtMs: b.Now().UnixMilli(),
+		Frame: at.Address().String(), Commit: at.Commit, Verdict: done.verdict, Statuses: done.statuses, AtMs: b.Now().UnixMilli(),
 	}))
 }

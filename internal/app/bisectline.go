@@ -2,25 +2,55 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/app/bisect"
+	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// lineFrame is a frame on the way to the bad frame.
-type lineFrame struct {
-	timeline.Address
+// BisectFrame is a frame of the line that leads to the bad frame.
+type BisectFrame struct {
+	RunID string `json:"runId"`
 	list.FrameInfo
+	Verdict bisect.Verdict `json:"verdict,omitempty"` // of a suspect
+}
+
+// Address returns the address of the frame.
+func (f BisectFrame) Address() timeline.Address {
+	return timeline.Address{Run: f.RunID, Frame: f.FrameNo}
 }
 
 // bisectStep is frames of the line, one after the other, that have the same files and the same state: a probe of one says what it would of the others.
 type bisectStep struct{ first, last int }
+
+// BisectResult is the result of a BisectRequest.
+type BisectResult struct {
+	RunID    string        `json:"runId"`
+	FirstBad *BisectFrame  `json:"firstBad"`         // nil if it is one of Suspects
+	LastGood *BisectFrame  `json:"lastGood"`         // nil if even the first frame is bad
+	Suspects []BisectFrame `json:"suspects"`         // frames that were skipped, and the first frame that is known to be bad; empty if FirstBad is set
+	Turn     int           `json:"turn,omitempty"`   // of FirstBad, in a session
+	Prompt   string        `json:"prompt,omitempty"` // of the turn
+
+	// What FirstBad has changed, compared with the frame before it.
+	Attempts []snapshot.Attempt  `json:"attempts"`
+	Files    []files.FileCount   `json:"files"` // of the run's working copy
+	Outputs  []list.OutputChange `json:"outputs"`
+
+	Frames int           `json:"frames"` // from the one that was said to be good to the one that was bad first
+	Probes int           `json:"probes"`
+	Known  int           `json:"known"` // verdicts that were used from the log
+	Flaky  []BisectFrame `json:"flaky"` // the frames whose probes disagreed
+	Next   []string      `json:"next"`  // commands to type next
+}
 
 // readRun sets run.
 func (b *bisection) readRun(ctx context.Context) (err error) {
@@ -33,30 +63,21 @@ func (b *bisection) readLine(ctx context.Context) error {
 	if err := b.readRun(ctx); err != nil {
 		return err
 	}
-	bad, err := b.Store.Newest(ctx, b.run)
+	newest, err := b.Store.Newest(ctx, b.run)
+	if err == nil {
+		b.line, err = lineTo(ctx, b.Store, newest.Address)
+	}
 	if err != nil {
 		return err
 	}
-	if b.Bad != "" && !agent.IsTurnID(b.Bad) {
-		if bad, err = b.Store.Load(ctx, b.address(b.Bad)); err != nil {
-			return err
-		}
+	bad, err := b.place(ctx, b.Bad, len(b.line)-1)
+	if err != nil {
+		return err
 	}
-	if b.line, err = lineTo(ctx, b.Store, bad.Address); err != nil {
-		return timeline.Explain(err)
-	}
-	if agent.IsTurnID(b.Bad) {
-		at, err := b.place(ctx, b.Bad)
-		if err != nil {
-			return err
-		}
-		b.line = b.line[:at+1]
-	}
-	good := -1
-	if b.Good != "" {
-		if good, err = b.place(ctx, b.Good); err != nil {
-			return err
-		}
+	b.line = b.line[:bad+1]
+	good, err := b.place(ctx, b.Good, -1)
+	if err != nil {
+		return err
 	}
 	for i, f := range b.line {
 		if n := len(b.steps); n > 0 && b.When == nil && b.line[i-1].Tree() == f.Tree() && b.line[i-1].ContentHash == f.ContentHash {
@@ -69,66 +90,41 @@ func (b *bisection) readLine(ctx context.Context) error {
 		}
 	}
 	if b.good == len(b.steps)-1 {
-		return fault.New(fault.Usage, "%s and %s have the same files and the same state", b.line[good].Address, b.line[len(b.line)-1].Address).
+		return fault.New(fault.Usage, "%s and %s have the same files and the same state", b.line[good].Address(), b.line[bad].Address()).
 			Hint("name a good frame that is older than the bad one")
 	}
 	return nil
 }
 
-// address returns the address for what a person types for a frame.
-func (b *bisection) address(text string) string {
+// place returns the place in the line of what a person types for a frame, or none for "". turn:N is the end of a turn.
+func (b *bisection) place(ctx context.Context, text string, none int) (int, error) {
+	if text == "" {
+		return none, nil
+	}
+	address := text
 	if strings.Trim(text, "0123456789") == "" {
-		return b.run + ":" + text
+		address = b.run + ":" + text
+	} else if agent.IsTurnID(text) {
+		address = b.run + "@" + text
 	}
-	return text
-}
-
-// place returns the place in the line of what a person types for a frame. turn:N is the end of a turn.
-func (b *bisection) place(ctx context.Context, text string) (int, error) {
-	if agent.IsTurnID(text) {
-		return b.endOfTurn(text)
-	}
-	at, err := b.Store.Load(ctx, b.address(text))
+	at, err := b.Store.Load(ctx, address)
 	if err != nil {
 		return 0, err
 	}
-	found := slices.IndexFunc(b.line, func(f lineFrame) bool { return f.Address == at.Address || f.Commit == at.Entry.ID.String() })
+	found := slices.IndexFunc(b.line, func(f BisectFrame) bool { return f.Address() == at.Address || f.Commit == at.Entry.ID.String() })
 	if found < 0 {
-		return 0, fault.New(fault.Usage, "%s is not among the frames that lead to %s", at.Address, b.line[len(b.line)-1].Address).
-			Hint("`%s` shows the frames, and from which run a fork comes", fault.CommandLine(fault.Program, "timeline", b.run)).
-			Detail("runId", at.Address.Run).Detail("frame", at.Address.Frame)
+		return 0, fault.New(fault.Usage, "%s is not among the frames that lead to %s", at.Address, b.line[len(b.line)-1].Address()).
+			Hint("the good frame comes first; `%s` shows the frames, and from which run a fork comes", fault.CommandLine(fault.Program, "timeline", b.run))
+	}
+	for agent.IsTurnID(text) && found+1 < len(b.line) && !slices.ContainsFunc(b.line[found+1].IDs, agent.IsTurnID) {
+		found++
 	}
 	return found, nil
 }
 
-// endOfTurn returns the place of the last frame of a turn.
-func (b *bisection) endOfTurn(id string) (int, error) {
-	at := slices.IndexFunc(b.line, func(f lineFrame) bool { return slices.Contains(f.IDs, id) })
-	if at < 0 {
-		return 0, fault.New(fault.FrameNotFound, "run %q has no %s", b.run, id).
-			Hint("`%s` lists the turns", fault.CommandLine(fault.Program, "timeline", b.run)).Detail("runId", b.run)
-	}
-	for at+1 < len(b.line) && !slices.ContainsFunc(b.line[at+1].IDs, agent.IsTurnID) {
-		at++
-	}
-	return at, nil
-}
-
-// turnAt returns the number of the turn of the frame at a place, or 0 if there is none.
-func (b *bisection) turnAt(place int) int {
-	for ; place >= 0; place-- {
-		for _, id := range b.line[place].IDs {
-			if turn, err := strconv.Atoi(strings.TrimPrefix(id, "turn:")); err == nil && id == agent.TurnID(turn) {
-				return turn
-			}
-		}
-	}
-	return 0
-}
-
 // lineTo returns the frames that lead to a frame, which is the last of them: those of its run that were not dropped on the way, and before them those of the
 // run from which it was forked, and so on.
-func lineTo(ctx context.Context, store *timeline.Store, to timeline.Address) (line []lineFrame, err error) {
+func lineTo(ctx context.Context, store *timeline.Store, to timeline.Address) (line []BisectFrame, err error) {
 	seen := make(map[string]bool) // a forged history may lead back to itself
 	for from := &to; from != nil && !seen[from.Run]; {
 		seen[from.Run] = true
@@ -140,17 +136,16 @@ func lineTo(ctx context.Context, store *timeline.Store, to timeline.Address) (li
 			return nil, err
 		}
 		frames := tree.Timeline.Frames
-		for number := new(from.Frame); number != nil; {
+		for number := &from.Frame; number != nil; {
 			at := slices.IndexFunc(frames, func(f list.FrameInfo) bool { return f.FrameNo == *number })
 			if at < 0 {
 				break
 			}
-			f := frames[at]
-			if n := len(line); n > 0 && line[n-1].Commit == f.Commit {
+			if n := len(line); n > 0 && line[n-1].Commit == frames[at].Commit {
 				line = line[:n-1] // the frame from which a fork began is its frame 0, too
 			}
-			line = append(line, lineFrame{timeline.Address{Run: from.Run, Frame: f.FrameNo}, f})
-			frames, number = frames[:at], f.BasedOn
+			line = append(line, BisectFrame{RunID: from.Run, FrameInfo: frames[at]})
+			frames, number = frames[:at], frames[at].BasedOn
 		}
 		if from = nil; tree.Timeline.Branch != nil {
 			from = &timeline.Address{Run: tree.Timeline.Branch.ParentRunID, Frame: tree.Timeline.Branch.ParentFrameNo}
@@ -158,20 +153,123 @@ func lineTo(ctx context.Context, store *timeline.Store, to timeline.Address) (li
 	}
 	slices.Reverse(line)
 	if len(line) == 0 {
-		return nil, fault.New(fault.FrameNotFound, "run %q has no frame %d", to.Run, to.Frame)
+		return nil, fault.New(fault.FrameNotFound, "run %q has no frame to look at", to.Run)
 	}
 	return line, nil
 }
 
-// entryOf reads the entry of a frame of the line. Code: conflict if the frame is another one now.
-func (b *bisection) entryOf(ctx context.Context, place int) (*snapshot.Entry, error) {
-	f := b.line[place]
-	at, err := b.Store.At(ctx, f.Address)
+// entryOf reads the entry of a frame of the line by its commit: whatever is fetched meanwhile, it is what was agreed to.
+func (b *bisection) entryOf(place int) (*snapshot.Entry, error) {
+	id, err := objstore.ParseID(b.line[place].Commit)
 	if err != nil {
 		return nil, err
 	}
-	if at.Entry.ID.String() != f.Commit {
-		return nil, fault.New(fault.Conflict, "the frame %s has changed while it was looked at", f.Address).Hint("type the command again")
+	return snapshot.ReadEntry(b.Store.Objects(), id)
+}
+
+// answer returns what the search has found.
+func (b *bisection) answer(ctx context.Context) (*BisectResult, error) {
+	out := &b.out
+	out.RunID, out.Frames = b.run, len(b.line)-b.firstPlace()
+	out.Suspects, out.Flaky, out.Attempts, out.Files, out.Outputs = []BisectFrame{}, []BisectFrame{}, []snapshot.Attempt{}, []files.FileCount{}, []list.OutputChange{}
+	good, first, suspects := b.search.Result()
+	if good >= 0 {
+		out.LastGood = &b.line[b.steps[good].last]
 	}
-	return at.Entry, nil
+	for step, at := range b.steps {
+		if b.known[step] == bisect.Flaky {
+			out.Flaky = append(out.Flaky, b.line[at.first])
+		}
+		if slices.Contains(suspects, step) {
+			f := b.line[at.first]
+			if f.Verdict = b.known[step]; step == first {
+				f.Verdict = bisect.Bad
+			}
+			out.Suspects = append(out.Suspects, f)
+		}
+	}
+	if len(suspects) > 0 {
+		command := fault.CommandLine(fault.Program, "show", out.Suspects[0].Address().String())
+		out.Next = []string{command}
+		return out, fault.New(fault.OnlySkipped, "the first bad frame is one of %d: the others cannot be probed", len(suspects)).
+			Hint("make the command say something of them, or read them: `%s`", command)
+	}
+	place := b.steps[first].first
+	out.FirstBad = &b.line[place]
+	return out, timeline.Explain(b.describe(ctx, place))
+}
+
+// firstPlace returns the place of the first frame in question.
+func (b *bisection) firstPlace() int {
+	if b.good < 0 {
+		return 0
+	}
+	return b.steps[b.good].last
+}
+
+// describe adds what the first bad frame, which is at a place, has changed, and what to type next.
+func (b *bisection) describe(ctx context.Context, place int) error {
+	entry, err := b.entryOf(place)
+	if err != nil {
+		return err
+	}
+	after, err := entry.State()
+	if err != nil {
+		return err
+	}
+	for at := place; at >= 0 && b.out.Turn == 0; at-- {
+		for _, id := range b.line[at].IDs {
+			_, _ = fmt.Sscanf(id, "turn:%d", &b.out.Turn) // other ids have another form
+		}
+	}
+	if b.out.Prompt, _, err = agent.PromptOf(after, b.out.Turn); err != nil {
+		return err
+	}
+	bad := b.out.FirstBad.Address().String()
+	if place == 0 {
+		b.out.Next = []string{fault.CommandLine(fault.Program, "show", bad)}
+		return nil
+	}
+	before, err := b.entryOf(place - 1)
+	if err != nil {
+		return err
+	}
+	was, err := before.State()
+	if err != nil {
+		return err
+	}
+	if b.out.Next, err = nextAfterBisect(entry, b.line[place-1].Address().String(), bad); err != nil {
+		return err
+	}
+	changes, err := list.ChangesBetween(was, after)
+	if err != nil {
+		return err
+	}
+	b.out.Outputs = changes.Outputs
+	attempts, err := list.AttemptsBetween(before, entry)
+	if err != nil {
+		return err
+	}
+	b.out.Attempts = append(b.out.Attempts, attempts...)
+	if from, to := b.line[place-1].Tree(), b.line[place].Tree(); from != to && !from.IsZero() && !to.IsZero() {
+		b.out.Files, err = files.CountFiles(ctx, b.Store, from, to)
+	}
+	return err
+}
+
+// nextAfterBisect returns the commands to type next. entry is that of the bad frame, and before is the frame before it.
+func nextAfterBisect(entry *snapshot.Entry, before, bad string) ([]string, error) {
+	row, err := entry.RunRow()
+	if err != nil {
+		return nil, err
+	}
+	isSession, err := entry.HasExt(agent.EngineName)
+	again := fault.CommandLine(fault.Program, "restore", before, "--to", "DIR")
+	switch {
+	case isSession:
+		again = fault.CommandLine(fault.Program, "session", "what-if", before)
+	case row.WorkflowHash != "":
+		again = fault.CommandLine(fault.Program, "replay", before, "--restore-vcs")
+	}
+	return []string{fault.CommandLine(fault.Program, "diff", "--code", before, bad), again}, err
 }

@@ -26,15 +26,16 @@ type probed struct {
 	verdict  bisect.Verdict
 	statuses []int
 	had      bool // the log had it
+	err      error
 }
 
 // agree asks for consent to run the command on the files of each run of the line, up to the newest of the frames in question, before anything runs.
-func (b *bisection) agree(ctx context.Context) error {
+func (b *bisection) agree() error {
 	agreed := make(map[string]bool)
 	for place := len(b.line) - 1; place >= b.firstPlace(); place-- {
-		entry, err := b.entryOf(ctx, place)
+		entry, err := b.entryOf(place)
 		if err != nil {
-			return err
+			return timeline.Explain(err)
 		}
 		if run := entry.Stored().Run; !agreed[run] {
 			agreed[run] = true
@@ -60,70 +61,66 @@ func (b *bisection) shellLine() string {
 }
 
 // ask returns the verdict of a step that the log has, or probes it in the worktree of a slot. A frame without files is skipped.
-func (b *bisection) ask(ctx context.Context, slot, step int) (out probed, err error) {
-	if verdict, had := b.known[step]; had {
-		return probed{verdict: verdict, had: true}, nil
+func (b *bisection) ask(ctx context.Context, slot, step int) (out probed) {
+	if out.verdict, out.had = b.known[step]; out.had {
+		return out
 	}
 	at := b.line[b.steps[step].first]
-	entry, err := b.entryOf(ctx, b.steps[step].first)
+	entry, err := b.entryOf(b.steps[step].first)
 	if err != nil {
-		return out, err
+		return probed{err: err}
 	}
-	state, err := stateexpr.Of(at.Address, entry)
+	state, err := stateexpr.Of(at.Address(), entry)
 	if err != nil {
-		return out, err
+		return probed{err: err}
 	}
-	switch {
-	case b.When != nil:
+	if b.When != nil {
 		bad, err := b.When.Holds(state)
-		if out.verdict = bisect.Good; bad {
+		if out = (probed{verdict: bisect.Good, err: err}); bad {
 			out.verdict = bisect.Bad
 		}
-		return out, err
-	case at.Tree().IsZero():
-		return probed{verdict: bisect.Skip}, nil
+		return out
 	}
-	opts, err := b.besideOptions(entry)
-	if err != nil {
-		return out, err
+	if at.Tree().IsZero() {
+		return probed{verdict: bisect.Skip}
 	}
 	stdin, err := jsontext.Encode(state)
 	if err != nil {
-		return out, timeline.Explain(err)
+		return probed{err: err}
 	}
-	run := engine.Probe{Run: at.Run, Frame: at.Address.Frame, Line: b.shellLine(), Stdin: append(stdin, '\n'), Output: b.Output}
+	return b.probe(ctx, slot, entry, engine.Probe{Run: at.RunID, Frame: at.FrameNo, Line: b.shellLine(), Stdin: append(stdin, '\n'), Output: b.Output})
+}
+
+// probe runs the command on the files of an entry, until the results differ, or as often as was asked.
+func (b *bisection) probe(ctx context.Context, slot int, entry *snapshot.Entry, run engine.Probe) (out probed) {
+	opts, err := b.besideOptions(entry)
+	if err != nil {
+		return probed{err: err}
+	}
 	var said []bisect.Verdict
-	for range b.Repeat {
+	for len(said) < b.Repeat && out.verdict != bisect.Flaky {
 		if run.Dir, err = b.filesAt(ctx, slot, entry, opts.SandboxRequired); err != nil {
-			return out, err
+			return probed{err: err}
 		}
 		status, err := run.Execute(ctx, opts)
 		if err != nil {
-			return out, timeline.Explain(err)
+			return probed{err: err}
 		}
-		if status >= exitEnd {
-			return out, fault.New(fault.ProbeFailed, "the command ended with status %d at %s, so the bisect ends", status, at.Address).
+		verdict := bisect.Bad
+		switch {
+		case status >= exitEnd:
+			return probed{err: fault.New(fault.ProbeFailed, "the command ended with status %d at %s:%d, so the bisect ends", status, run.Run, run.Frame).
 				Hint("0 is good, 125 skips the frame, other statuses below 128 are bad; the verdicts are kept, and the same command goes on").
-				Detail("runId", at.Run).Detail("frame", at.Address.Frame).Detail("status", status)
+				Detail("runId", run.Run).Detail("frame", run.Frame).Detail("status", status)}
+		case status == exitSkip:
+			verdict = bisect.Skip
+		case status == 0:
+			verdict = bisect.Good
 		}
-		out.statuses = append(out.statuses, status)
-		said = append(said, verdictOf(status))
-		if out.verdict = bisect.Of(said); out.verdict == bisect.Flaky {
-			break
-		}
+		out.statuses, said = append(out.statuses, status), append(said, verdict)
+		out.verdict = bisect.Of(said)
 	}
-	return out, nil
-}
-
-// verdictOf returns what an exit status says.
-func verdictOf(status int) bisect.Verdict {
-	switch status {
-	case 0:
-		return bisect.Good
-	case exitSkip:
-		return bisect.Skip
-	}
-	return bisect.Bad
+	return out
 }
 
 // filesAt puts the files of a frame into the worktree of a slot, and returns its folder. If there is no worktree, or what a command has left there is in the

@@ -44,7 +44,7 @@ func Worktrees(ctx context.Context, s *timeline.Store) ([]RunWorktree, error) {
 
 // PruneWorktrees removes the worktrees of runs, except worktrees with unsaved work. It returns all worktrees of these
 // runs, the removed ones and the others. runs are whole ids. If runs is empty, PruneWorktrees takes all runs that are
-// not running and that no live process owns, and scratch worktrees that killed processes have left.
+// not running and that no live process owns.
 //
 // Unless opts.DryRun is true, PruneWorktrees first waits until no other process makes or prunes
 // worktrees. Codes: run_not_found and run_pruned if a given run does not exist; run_owned if a live process owns it.
@@ -57,11 +57,6 @@ func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, opts 
 		defer func() { err = errors.Join(err, lock.Close()) }()
 	}
 	if len(runs) == 0 {
-		if !opts.DryRun {
-			if err := SweepScratches(ctx, s); err != nil {
-				return nil, err
-			}
-		}
 		return pruneMade(ctx, s, opts, func(run string) (bool, error) {
 			running, err := isRunning(ctx, s, run)
 			return !running, err

@@ -181,6 +181,24 @@ func (r *stateReader) open(id objstore.ID) (*snapshot.State, error) {
 	return entry.State()
 }
 
+// AttemptsBetween returns the attempts that an entry has, and the entry before lacks or has in another state.
+func AttemptsBetween(before, after *snapshot.Entry) (out []snapshot.Attempt, err error) {
+	was, err := before.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	now, err := after.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	err = eachChange(was, now, snapshot.DecodeAttempt, func(_ string, _, to *snapshot.Attempt) {
+		if to != nil {
+			out = append(out, *to)
+		}
+	})
+	return out, err
+}
+
 // full counts a row in Unlisted and returns true if c lists maxChanges rows.
 func (c *Changes) full() bool {
 	if len(c.Nodes)+len(c.Outputs)+len(c.Loops)+len(c.Mailbox)+len(c.Signals) < maxChanges {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -83,7 +84,10 @@ const maxAtOnce = 100
 // parseBisect returns the request of a command line.
 func parseBisect(cmd *arg.Command, s *session.Session, c *urfave.Context) (req *app.BisectRequest, err error) {
 	req = &app.BisectRequest{
-		Parallel: c.Int("parallel"), Repeat: c.Int("repeat"), Again: c.Bool("again"), FilesTrust: requests.FilesTrust(s, c), Output: probeOutput{s},
+		Parallel: c.Int("parallel"), Repeat: c.Int("repeat"), Again: c.Bool("again"), FilesTrust: requests.FilesTrust(s, c), Output: s.Err,
+	}
+	if s.JSON {
+		req.Output = io.Discard // standard error has only documents
 	}
 	ends := c.Args().Slice()
 	if at := slices.Index(s.Args, "--"); at >= 0 {
@@ -111,17 +115,6 @@ func parseBisect(cmd *arg.Command, s *session.Session, c *urfave.Context) (req *
 		}
 	}
 	return req, nil
-}
-
-// probeOutput passes what commands print on to standard error, which has only documents with --json.
-type probeOutput struct{ *session.Session }
-
-// Write writes p. It never fails, since a command must not end because nobody reads.
-func (o probeOutput) Write(p []byte) (int, error) {
-	if !o.JSON {
-		o.Talk("%s", p)
-	}
-	return len(p), nil
 }
 
 // runBisect bisects and prints the answer.

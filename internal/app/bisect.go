@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,7 +14,10 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/app/bisect"
 	"github.com/git-smithers/git-smithers/internal/app/stateexpr"
+	"github.com/git-smithers/git-smithers/internal/engine"
 	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -41,6 +43,7 @@ type bisection struct {
 	run   string
 	line  []BisectFrame
 	steps []bisectStep // of line
+	from  int          // the place in the line of the first frame in question
 	good  int          // the newest step that is known to be good, or -1
 	known map[int]bisect.Verdict
 	log   *bisect.Log
@@ -97,50 +100,32 @@ func (b *bisection) checkNewest(ctx context.Context) error {
 	switch err := b.keep(ctx, newest, done); {
 	case err != nil || done.verdict == bisect.Bad:
 		return err
-	case done.verdict == bisect.Good:
-		return fault.New(fault.NothingBad, "the newest frame %s is good", at).
-			Hint("name a good frame and a bad one: `%s` shows them", fault.CommandLine(fault.Program, "timeline", b.run)).Detail("frame", at.Frame)
 	}
-	return fault.New(fault.OnlySkipped, "the newest frame %s is %s, so it is unknown whether it is bad", at, done.verdict).
-		Hint("name a good frame and a bad one").Detail("frame", at.Frame)
-}
-
-// LogOf returns the log of a request, which Known takes; empty if there is none.
-func (d *Desk) LogOf(ctx context.Context, req *BisectRequest) ([]byte, error) {
-	b := &bisection{Desk: d, BisectRequest: req}
-	if err := b.readRun(ctx); err != nil {
-		return nil, err
+	code := fault.OnlySkipped
+	if done.verdict == bisect.Good {
+		code = fault.NothingBad
 	}
-	path, _ := b.question()
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	return data, timeline.Explain(err)
+	return fault.New(code, "the newest frame %s is %s", at, done.verdict).
+		Hint("name a good frame and a bad one: `%s` shows them", fault.CommandLine(fault.Program, "timeline", b.run)).Detail("frame", at.Frame)
 }
 
 // bisectFolder is a folder in the private folder of the store. It has a log for each question about a run.
 const bisectFolder = "bisect"
 
-// question returns the path of the log of the request, and its first line.
-func (b *bisection) question() (path string, asked bisect.Line) {
-	asked = bisect.Line{RunID: b.run, Command: b.Command, Repeat: b.Repeat, AtMs: b.Now().UnixMilli()}
+// openLog opens the log of the request, and takes its verdicts and those of Known. Each question about a run has a log of its own.
+func (b *bisection) openLog() error {
+	lines, err := bisect.Parse(b.Known)
+	if err != nil {
+		return fault.New(fault.Usage, "the verdicts cannot be taken: %w", err).Hint("the answer of a bisect names its log")
+	}
+	asked := bisect.Line{RunID: b.run, Command: b.Command, Repeat: b.Repeat, AtMs: b.Now().UnixMilli()}
 	if b.When != nil {
 		asked.When = b.When.String()
 	}
 	words := append([]string{b.run, asked.When, strconv.Itoa(b.Repeat)}, b.Command...)
 	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
-	return filepath.Join(b.Store.Private(), bisectFolder, hex.EncodeToString(sum[:16])+".log"), asked
-}
-
-// openLog opens the log of the request, and takes its verdicts and those of Known.
-func (b *bisection) openLog() error {
-	lines, err := bisect.Parse(b.Known)
-	if err != nil {
-		return fault.New(fault.Usage, "the verdicts cannot be taken: %w", err).Hint("the same command with --log prints a log")
-	}
-	path, asked := b.question()
-	log, had, err := bisect.Open(path, asked, b.Again)
+	b.out.Log = filepath.Join(b.Store.Private(), bisectFolder, hex.EncodeToString(sum[:8])+".log")
+	log, had, err := bisect.Open(b.out.Log, asked, b.Again)
 	if errors.Is(err, bisect.ErrBusy) {
 		return fault.New(fault.Locked, "the same bisect of run %q is running", b.run).Hint("wait until it has ended, or stop it: its verdicts are kept")
 	}
@@ -158,29 +143,21 @@ func (b *bisection) openLog() error {
 	return nil
 }
 
-// find probes until the search is over.
-func (b *bisection) find(ctx context.Context) error {
-	for steps := b.search.Next(b.Parallel); len(steps) > 0; steps = b.search.Next(b.Parallel) {
-		if err := b.round(ctx, steps); err != nil {
-			return err
+// find probes until the search is over, in rounds of probes that run side by side.
+func (b *bisection) find(ctx context.Context) (err error) {
+	for steps := b.search.Next(b.Parallel); err == nil && len(steps) > 0; steps = b.search.Next(b.Parallel) {
+		ends := make([]probed, len(steps))
+		var working sync.WaitGroup
+		for slot, step := range steps {
+			working.Go(func() { ends[slot] = b.ask(ctx, slot, step) })
 		}
-	}
-	return nil
-}
-
-// round probes steps side by side.
-func (b *bisection) round(ctx context.Context, steps []int) (err error) {
-	ends := make([]probed, len(steps))
-	var working sync.WaitGroup
-	for slot, step := range steps {
-		working.Go(func() { ends[slot] = b.ask(ctx, slot, step) })
-	}
-	working.Wait()
-	for slot, step := range steps {
-		if ends[slot].err == nil {
-			b.search.Add(step, ends[slot].verdict)
+		working.Wait()
+		for slot, step := range steps {
+			if ends[slot].err == nil {
+				b.search.Add(step, ends[slot].verdict)
+			}
+			err = cmp.Or(err, b.keep(ctx, step, ends[slot]))
 		}
-		err = cmp.Or(err, b.keep(ctx, step, ends[slot]))
 	}
 	return err
 }
@@ -201,4 +178,141 @@ func (b *bisection) keep(ctx context.Context, step int, done probed) error {
 	return timeline.Explain(b.log.Add(bisect.Line{
 		Frame: at.Address().String(), Commit: at.Commit, Verdict: done.verdict, Statuses: done.statuses, AtMs: b.Now().UnixMilli(),
 	}))
+}
+
+// The exit statuses of the commands of probes, as git bisect run has them.
+const (
+	exitSkip = 125
+	exitEnd  = 128 // and more
+)
+
+// probed is the result of a probe.
+type probed struct {
+	verdict  bisect.Verdict
+	statuses []int
+	had      bool // the log had it
+	err      error
+}
+
+// agree asks for consent to run the command on the files of each run of the line, up to the newest of the frames in question, before anything runs.
+func (b *bisection) agree() error {
+	agreed := make(map[string]bool)
+	for place := len(b.line) - 1; place >= b.from; place-- {
+		entry, err := b.entryOf(place)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		if run := entry.Stored().Run; !agreed[run] {
+			agreed[run] = true
+			check := &filesCheck{Desk: b.Desk, FilesTrust: b.FilesTrust, entry: entry, brought: true}
+			if err := check.agreeToFiles([]command{{Command: b.shellLine()}}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shellLine returns the command for sh. A single word is a line for the shell.
+func (b *bisection) shellLine() string {
+	if len(b.Command) == 1 {
+		return b.Command[0]
+	}
+	words := make([]string, len(b.Command))
+	for i, word := range b.Command {
+		words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
+}
+
+// ask returns the verdict of a step that the log has, or probes it in the worktree of a slot. A frame without files is skipped.
+func (b *bisection) ask(ctx context.Context, slot, step int) (out probed) {
+	if out.verdict, out.had = b.known[step]; out.had {
+		return out
+	}
+	at := b.line[b.steps[step].first]
+	entry, err := b.entryOf(b.steps[step].first)
+	var state *stateexpr.Values
+	var stdin []byte
+	if err == nil {
+		state, err = stateexpr.Of(at.Address(), entry)
+	}
+	if err == nil {
+		stdin, err = jsontext.Encode(state)
+	}
+	switch {
+	case err != nil:
+		return probed{err: err}
+	case b.When != nil:
+		bad, err := b.When.Holds(state)
+		if out = (probed{verdict: bisect.Good, err: err}); bad {
+			out.verdict = bisect.Bad
+		}
+		return out
+	case at.Tree().IsZero():
+		return probed{verdict: bisect.Skip}
+	}
+	return b.probe(ctx, slot, entry, engine.Probe{Run: at.RunID, Frame: at.FrameNo, Line: b.shellLine(), Stdin: append(stdin, '\n'), Output: b.Output})
+}
+
+// probe runs the command on the files of an entry, until the results differ, or as often as was asked.
+func (b *bisection) probe(ctx context.Context, slot int, entry *snapshot.Entry, run engine.Probe) (out probed) {
+	opts, err := b.besideOptions(entry)
+	if err != nil {
+		return probed{err: err}
+	}
+	var said []bisect.Verdict
+	for len(said) < b.Repeat && out.verdict != bisect.Flaky {
+		if run.Dir, err = b.filesAt(ctx, slot, entry, opts.SandboxRequired); err != nil {
+			return probed{err: err}
+		}
+		status, err := run.Execute(ctx, opts)
+		if err != nil {
+			return probed{err: err}
+		}
+		verdict := bisect.Bad
+		switch {
+		case status >= exitEnd:
+			return probed{err: fault.New(fault.ProbeFailed, "the command ended with status %d at %s:%d, so the bisect ends", status, run.Run, run.Frame).
+				Hint("0 is good, 125 skips the frame, other statuses below 128 are bad; the verdicts are kept, and the same command goes on").
+				Detail("runId", run.Run).Detail("frame", run.Frame).Detail("status", status)}
+		case status == exitSkip:
+			verdict = bisect.Skip
+		case status == 0:
+			verdict = bisect.Good
+		}
+		out.statuses, said = append(out.statuses, status), append(said, verdict)
+		out.verdict = bisect.Of(said)
+	}
+	return out
+}
+
+// filesAt puts the files of a frame into the worktree of a slot, and returns its folder. If there is no worktree, or what a command has left there is in the
+// way, it makes and equips a new one.
+func (b *bisection) filesAt(ctx context.Context, slot int, entry *snapshot.Entry, confined bool) (dir string, err error) {
+	old := b.scratches[slot]
+	if old != nil && old.Become(ctx, entry) == nil {
+		return old.Root(), nil
+	}
+	if old != nil {
+		if err := old.Close(ctx); err != nil {
+			return "", err
+		}
+	}
+	b.scratches[slot], err = files.OpenScratch(ctx, b.Store, entry)
+	if err != nil {
+		return "", err
+	}
+	_, err = b.Equip(ctx, b.scratches[slot].WorkingCopy, files.Equipment{Confined: confined})
+	return b.scratches[slot].Root(), err
+}
+
+// closeScratches removes the worktrees.
+func (b *bisection) closeScratches(ctx context.Context) (err error) {
+	for _, scratch := range b.scratches {
+		if scratch != nil {
+			err = errors.Join(err, scratch.Close(ctx))
+		}
+	}
+	return err
 }

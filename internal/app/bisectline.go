@@ -49,18 +49,13 @@ type BisectResult struct {
 	Probes int           `json:"probes"`
 	Known  int           `json:"known"` // verdicts that were used from the log
 	Flaky  []BisectFrame `json:"flaky"` // the frames whose probes disagreed
+	Log    string        `json:"log"`   // the path of the file with the verdicts, which Known takes
 	Next   []string      `json:"next"`  // commands to type next
 }
 
-// readRun sets run.
-func (b *bisection) readRun(ctx context.Context) (err error) {
-	b.run, err = agent.Session(ctx, b.Store, b.BisectRequest.Run)
-	return err
-}
-
 // readLine sets run, line, steps and good.
-func (b *bisection) readLine(ctx context.Context) error {
-	if err := b.readRun(ctx); err != nil {
+func (b *bisection) readLine(ctx context.Context) (err error) {
+	if b.run, err = agent.Session(ctx, b.Store, b.BisectRequest.Run); err != nil {
 		return err
 	}
 	newest, err := b.Store.Newest(ctx, b.run)
@@ -86,7 +81,7 @@ func (b *bisection) readLine(ctx context.Context) error {
 			b.steps = append(b.steps, bisectStep{i, i})
 		}
 		if i == good {
-			b.good = len(b.steps) - 1
+			b.good, b.from = len(b.steps)-1, i
 		}
 	}
 	if b.good == len(b.steps)-1 {
@@ -170,7 +165,7 @@ func (b *bisection) entryOf(place int) (*snapshot.Entry, error) {
 // answer returns what the search has found.
 func (b *bisection) answer(ctx context.Context) (*BisectResult, error) {
 	out := &b.out
-	out.RunID, out.Frames = b.run, len(b.line)-b.firstPlace()
+	out.RunID, out.Frames = b.run, len(b.line)-b.from
 	out.Suspects, out.Flaky, out.Attempts, out.Files, out.Outputs = []BisectFrame{}, []BisectFrame{}, []snapshot.Attempt{}, []files.FileCount{}, []list.OutputChange{}
 	good, first, suspects := b.search.Result()
 	if good >= 0 {
@@ -197,14 +192,6 @@ func (b *bisection) answer(ctx context.Context) (*BisectResult, error) {
 	place := b.steps[first].first
 	out.FirstBad = &b.line[place]
 	return out, timeline.Explain(b.describe(ctx, place))
-}
-
-// firstPlace returns the place of the first frame in question.
-func (b *bisection) firstPlace() int {
-	if b.good < 0 {
-		return 0
-	}
-	return b.steps[b.good].last
 }
 
 // describe adds what the first bad frame, which is at a place, has changed, and what to type next.

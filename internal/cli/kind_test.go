@@ -37,7 +37,6 @@ func jsonLines() []jsonLine {
 		{"score", "a --name one --with printf${IFS}1", ""},
 		{"scores", "a", ""},
 		{"bisect", "a --when frame>0", ""},
-		{"bisect", "a --when frame>0 --log", ""},
 		{"cache list", "", ""},
 		{"cron add", "@daily flow.yaml --name daily", ""},
 		{"cron check", "@daily", ""},

@@ -45,9 +45,6 @@ func Discard(ctx context.Context, w *jjbridge.Workspace, path string) (err error
 			return err
 		}
 	}
-	if err := w.RemoveIndexOf(info.Name); err != nil {
-		return err
-	}
 	_, err = w.RunGit(ctx, "worktree", "remove", "--force", "--force", "--", path)
 	return err
 }

@@ -75,36 +75,29 @@ func Open(path string, asked Line, again bool) (l *Log, lines []Line, err error)
 		err = ErrBusy
 	}
 	if err == nil {
-		lines, err = l.open(path, asked, again)
+		l.file, err = os.OpenFile(path, os.O_RDWR, 0)
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, l.Close())
-	}
-	return l, lines, nil
-}
-
-// open does the work of Open once the log is locked.
-func (l *Log) open(path string, asked Line, again bool) (lines []Line, err error) {
-	if l.file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(l.file)
-	if err != nil {
-		return nil, err
+	var data []byte
+	if err == nil {
+		data, err = io.ReadAll(l.file)
 	}
 	end := bytes.LastIndexByte(data, '\n') + 1 // the rest was written in part
 	lines, unread := Parse(data[:end])
 	if again || unread != nil {
 		end, lines = 0, nil
 	}
-	if _, err = l.file.Seek(int64(end), io.SeekStart); err == nil {
-		err = l.file.Truncate(int64(end))
+	if err == nil {
+		_, err = l.file.Seek(int64(end), io.SeekStart)
+		err = errors.Join(err, l.file.Truncate(int64(end)))
 	}
 	if err == nil && end == 0 {
 		asked.Kind = kindAsked
 		err = errors.Join(l.write(asked), fsx.SyncDir(filepath.Dir(path)))
 	}
-	return lines, err
+	if err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
+	return l, lines, nil
 }
 
 // Add adds a verdict. It is on stable storage afterwards.

@@ -13,17 +13,9 @@ type Verdict string
 const (
 	Good  Verdict = "good"
 	Bad   Verdict = "bad"
-	Skip  Verdict = "skip"
+	Skip  Verdict = "skipped"
 	Flaky Verdict = "flaky"
 )
-
-// String returns the verdict as what a step is, for people.
-func (v Verdict) String() string {
-	if v == Skip {
-		return "skipped"
-	}
-	return string(v)
-}
 
 // Of returns the verdict of a step of which the probes have said said. It must not be empty.
 func Of(said []Verdict) Verdict {
@@ -83,7 +75,7 @@ func (s *Search) Next(n int) (steps []int) {
 	return slices.Compact(steps)
 }
 
-// halves returns the numbers 1/2, 1/4, 3/4, 1/8, 5/8, … for 1, 2, 3, 4, 5, …
+// halves returns 1/2 for 1, 1/4 for 2, 3/4 for 3, then odd eighths, and so on.
 func halves(n int) float64 { return float64(bits.Reverse32(uint32(n))) / (1 << 32) }
 
 // Left returns about how many probes are still to be made if n run at once.

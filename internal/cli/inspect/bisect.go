@@ -11,6 +11,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/app"
+	"github.com/git-smithers/git-smithers/internal/app/bisect"
 	"github.com/git-smithers/git-smithers/internal/app/stateexpr"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
@@ -27,8 +28,8 @@ func bisectCommand() *arg.Command {
 		Name:    "bisect",
 		Summary: "find the frame or the turn at which a run broke",
 		Usage: []string{
-			"<run> [GOOD [BAD]] [--parallel N] [--repeat N] [--again | --log] [--replay FILE] -- COMMAND [ARGUMENT...]",
-			"<run> [GOOD [BAD]] --when EXPR [--again | --log] [--replay FILE]",
+			"<run> [GOOD [BAD]] [--parallel N] [--repeat N] [--again] [--replay FILE] -- COMMAND [ARGUMENT...]",
+			"<run> [GOOD [BAD]] --when EXPR [--again] [--replay FILE]",
 		},
 		About: `Runs the command on the files and the state of some frames, and finds the first bad one: of 1,000
 frames with at most 11 probes. The command ends with 0 if the frame is good, with 125 if it cannot be
@@ -41,15 +42,14 @@ good. Dropped frames are left out.
 
 The command works in a worktree that is made for the bisect, reads the state as a line of JSON, and
 has SMITHERS_RUN_ID and SMITHERS_FRAME. What it prints goes to standard error, or nowhere with --json.
-The same command line goes on after Ctrl-C. ` + "`git smithers help bisecting`" + ` tells more.`,
+The verdicts are in a log, so the same command line goes on after Ctrl-C. ` + "`git smithers help bisecting`" + ` tells more.`,
 		MinArgs: 1, MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "when", Usage: "a frame is bad if `EXPR` is true"},
 			&urfave.IntFlag{Name: "parallel", Value: 1, Usage: "make `N` probes at once"},
 			&urfave.IntFlag{Name: "repeat", Value: 1, Usage: "run the command `N` times for each frame: if the results differ, it is flaky"},
 			&urfave.BoolFlag{Name: "again", Usage: "forget the verdicts that the same command has found before"},
-			&urfave.BoolFlag{Name: "log", Usage: "only print the verdicts that the same command has found before"},
-			&urfave.StringFlag{Name: "replay", Usage: "take the verdicts that --log has printed into `FILE`"},
+			&urfave.StringFlag{Name: "replay", Usage: "take the verdicts of the log `FILE`, which the answer of another bisect names"},
 			requests.TrustFilesFlag(),
 		},
 		Exits: arg.Writes(),
@@ -64,16 +64,7 @@ The same command line goes on after Ctrl-C. ` + "`git smithers help bisecting`" 
 		if err != nil {
 			return err
 		}
-		return s.WithStore(ctx, func(store *timeline.Store) error {
-			if !c.Bool("log") {
-				return runBisect(ctx, s, store, req)
-			}
-			text, err := requests.Open(s, store).LogOf(ctx, req)
-			if err == nil {
-				_, err = s.RawOut().Write(text)
-			}
-			return err
-		})
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runBisect(ctx, s, store, req) })
 	}
 	return cmd
 }
@@ -111,7 +102,7 @@ func parseBisect(cmd *arg.Command, s *session.Session, c *urfave.Context) (req *
 	}
 	if name := c.String("replay"); name != "" {
 		if req.Known, err = os.ReadFile(s.Path(name)); err != nil {
-			return nil, fault.New(fault.Usage, "the verdicts of --replay cannot be read: %w", err).Hint("the same command with --log prints verdicts")
+			return nil, fault.New(fault.Usage, "the verdicts of --replay cannot be read: %w", err).Hint("the answer of a bisect names its log")
 		}
 	}
 	return req, nil
@@ -137,9 +128,9 @@ func answerText(done *app.BisectResult) (text string) {
 	say := func(label, format string, args ...any) {
 		text += fmt.Sprintf("%-10s  %s\n", label, plain.Text(plain.OneLine(fmt.Sprintf(format, args...))))
 	}
-	frame := func(label string, f *app.BisectFrame) { say(label, "%s  %s", f.Address(), f.Subject) }
+	frame := func(label bisect.Verdict, f *app.BisectFrame) { say(string(label), "%s  %s", f.Address(), f.Subject) }
 	for i := range done.Suspects {
-		frame(done.Suspects[i].Verdict.String(), &done.Suspects[i])
+		frame(done.Suspects[i].Verdict, &done.Suspects[i])
 	}
 	if done.FirstBad != nil {
 		frame("first bad", done.FirstBad)
@@ -172,6 +163,7 @@ func answerText(done *app.BisectResult) (text string) {
 	if done.Known > 0 {
 		say("known", "%s; --again forgets those of the same command", plain.Count(done.Known, "verdict"))
 	}
+	say("log", "%s", done.Log)
 	for _, line := range done.Next {
 		say("next", "%s", line)
 	}

@@ -56,7 +56,7 @@ The verdicts are in a log, so the same command line goes on after Ctrl-C. ` + "`
 		Examples: []arg.Example{
 			{"find the turn that broke the tests", "git smithers bisect @session -- go test ./..."},
 			{"it worked at frame 3 and is broken at frame 47", "git smithers bisect triage-1 3 47 --repeat 3 -- npm test"},
-			{"find the step that took the approval back", "git smithers bisect triage-1 --when 'outputs.verdict.approved == false'"},
+			{"ask the state", "git smithers bisect triage-1 --when 'outputs.verdict.approved == false'"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -47,8 +48,11 @@ func newRunScreen(id string, frame int64) *runScreen {
 	return &runScreen{runCursor: runCursor{step: -1, mark: -1, frames: make(map[[2]int64]*browse.Frame)}, id: id, wanted: frame, follow: frame < 0}
 }
 
-// A runRead has a run.
-type runRead struct{ run *browse.Run }
+// A runRead has the run of a screen. Another screen may show the run at another frame.
+type runRead struct {
+	of  *runScreen
+	run *browse.Run
+}
 
 // A frameRead has a frame of a run.
 type frameRead struct {
@@ -68,9 +72,9 @@ type eventsRead struct {
 
 func (s *runScreen) load(m *model) tea.Cmd {
 	id, near, had := s.id, s.near(), s.run
-	read := m.read.poll("run "+id, func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
+	read := m.read.poll(fmt.Sprintf("run %p", s), func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
 		run, err := from.RunSince(ctx, id, near, had)
-		return runRead{run}, err
+		return runRead{s, run}, err
 	})
 	if a := s.attempt(); s.tab == tabLog && a != nil && a.State == snapshot.AttemptInProgress {
 		return tea.Batch(read, s.readLog(m))
@@ -81,7 +85,7 @@ func (s *runScreen) load(m *model) tea.Cmd {
 func (s *runScreen) update(m *model, msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case runRead:
-		if msg.run == nil || s.run != nil && msg.run.Row.ID != s.run.Row.ID {
+		if msg.run == nil || msg.of != s {
 			return nil
 		}
 		return s.take(m, msg.run)
@@ -134,7 +138,9 @@ func (s *runScreen) take(m *model, run *browse.Run) tea.Cmd {
 	case first || s.follow:
 		s.chooseStep()
 		if step := s.chosen(); first && (run.Session || !asked && step != nil && step.State == snapshot.NodeInProgress) {
-			s.tab, s.text.top = tabLog, 1<<30
+			if s.tab = tabLog; !asked { // else the turn of the frame is shown from its prompt on
+				s.text.top = 1 << 30
+			}
 		}
 	}
 	return s.readAll(m)

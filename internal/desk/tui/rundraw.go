@@ -11,6 +11,10 @@ import (
 )
 
 func (s *runScreen) keys(m *model) []hint {
+	code := s.tab == tabCode || s.tab == tabState && s.wide(m)
+	if s.inside && code {
+		return []hint{{"↑↓", "scroll"}, {"tab", "steps"}, {"{ }", "file"}, {"b", "blame"}, {"1…5", "tabs"}, {"←→", "frame"}}
+	}
 	if s.inside {
 		return []hint{{"↑↓", "scroll"}, {"tab", "steps"}, {"1…5", "tabs"}, {"←→", "frame"}}
 	}
@@ -19,6 +23,9 @@ func (s *runScreen) keys(m *model) []hint {
 		hints = append(hints, hint{"[ ]", "code change"}, hint{"n N", "failure"})
 	}
 	hints = append(hints, hint{"↑↓", "step"}, hint{"tab", "pane"})
+	if code {
+		hints = append(hints, hint{"b", "blame"})
+	}
 	switch {
 	case s.run != nil && s.run.Session:
 		hints = append(hints, hint{"w", "what if"}, hint{"r", "replay"})

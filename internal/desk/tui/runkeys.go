@@ -45,6 +45,8 @@ func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
 		return s.load(m), true
 	case "{", "}":
 		return s.jump(m, map[string]int{"{": -1, "}": 1}[key]), true
+	case "b":
+		return s.blame(m), true
 	case "c":
 		return s.compare(m), true
 	case "m":

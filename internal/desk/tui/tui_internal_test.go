@@ -222,7 +222,7 @@ func TestAPlainTerminalGetsASCIIAlone(t *testing.T) {
 	v.do(1, "run", "fix.yaml", "--run-id", "fix-212")
 	v.open("fix-212", 80, 24)
 	v.golden("run-ascii")
-	for _, keys := range [][]string{{"1"}, {"2"}, {"4"}, {"5"}, {"?"}, {"esc"}, {"f"}, {"esc"}, {"T"}, {"q"}, {"q"}, {"i"}} {
+	for _, keys := range [][]string{{"1"}, {"2"}, {"4"}, {"5"}, {"[", "b"}, {"esc"}, {"?"}, {"esc"}, {"f"}, {"esc"}, {"T"}, {"q"}, {"q"}, {"i"}} {
 		v.press(keys...)
 		assert.Equal(t, -1, strings.IndexFunc(v.screen(), func(r rune) bool { return r > 126 }), "%v:\n%s", keys, v.screen())
 	}
@@ -336,6 +336,10 @@ func TestARunOfThousandsOfFramesIsReadAroundTheCursor(t *testing.T) {
 	at(1200)
 	v.open("long:500", 80, 24)
 	at(500)
+	v.carryOut(v.m.open(newRunScreen("long", 30))) // a second screen of the run has a cursor of its own
+	at(30)
+	v.press("esc")
+	at(500)
 	v.press("[")
 	assert.Contains(t, v.screen(), "the key again looks further")
 	for strings.Contains(v.screen(), "the key again looks further") {
@@ -357,7 +361,7 @@ func TestNothingThatIsStoredControlsTheTerminal(t *testing.T) {
 	v.do(fault.ExitOK, "fork", "fix-212:3", "--label", hostile, "--description", hostile, "--run-id", "relaxed-1", "--input", `{"x":"`+`\u001b]0;t\u0007\u202e`+`"}`)
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {50, 12}} {
 		v.open("", size[0], size[1])
-		for key := range strings.SplitSeq("j j enter 1 2 3 4 5 left left left 1 2 3 m right 1 2 T j j enter q q c v q q i ? esc f esc R esc", " ") {
+		for key := range strings.SplitSeq("j j enter 1 2 b G y enter esc Y q 3 4 5 left left left 1 2 3 m right 1 2 T j j enter q q c v q q i ? esc f esc R esc", " ") {
 			v.press(key)
 			for _, sequence := range regexp.MustCompile("\x1b[^m]{0,20}m?").FindAllString(v.m.View().Content, -1) {
 				assert.Regexp(t, "^\x1b\\[[0-9;]*m$", sequence, "after %s", key)

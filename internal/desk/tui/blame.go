@@ -41,7 +41,7 @@ type blameRead struct {
 	err   error
 }
 
-// blame opens the text files that the frame of the cursor changed, at the one that the text of the tab shows first.
+// blame opens the text files that the frame of the cursor changed, at the line that the text of the tab shows first.
 func (s *runScreen) blame(m *model) tea.Cmd {
 	if s.run == nil || len(s.run.Shown) == 0 {
 		return nil
@@ -50,13 +50,16 @@ func (s *runScreen) blame(m *model) tea.Cmd {
 	if frame == nil {
 		return nil
 	}
-	heads := 0
-	for _, ln := range s.text.lines[:min(s.text.top+1, len(s.text.lines))] {
+	opened, heads := &blameScreen{at: frame.At}, 0
+	for i, ln := range s.text.lines {
 		if ln.head {
 			heads++
 		}
+		if i >= s.text.top && ln.at > 0 {
+			opened.row = ln.at - 1
+			break
+		}
 	}
-	opened := &blameScreen{at: frame.At}
 	for _, code := range frame.Code {
 		for _, f := range code.Changes {
 			if !f.Binary && strings.HasPrefix(f.ToMode, "100") {
@@ -80,7 +83,7 @@ func (s *blameScreen) load(m *model) tea.Cmd {
 		return nil // what frames and commits wrote does not change
 	}
 	ctx, stop := context.WithCancel(m.ctx)
-	s.stop, s.lines, s.state, s.row, s.list.top = stop, nil, "reading", 0, 0
+	s.stop, s.lines, s.state = stop, nil, "reading"
 	at, number, file := s.at, s.file, s.files[s.file]
 	return m.read.do("blame", func(_ context.Context, from *browse.Reader) (tea.Msg, error) {
 		lines, err := from.Blame(ctx, at, file.worktree, file.path)
@@ -97,6 +100,7 @@ func (s *blameScreen) update(_ *model, msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			s.state = errorText(msg.err)
 		}
+		s.move(0)
 	}
 	return nil
 }
@@ -150,7 +154,7 @@ func (s *blameScreen) goToFile(m *model, by int) tea.Cmd {
 		return nil
 	}
 	s.stop()
-	s.file, s.stop = next, nil
+	s.file, s.row, s.stop = next, 0, nil
 	return s.load(m)
 }
 

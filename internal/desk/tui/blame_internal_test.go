@@ -45,6 +45,8 @@ func TestALineOpensTheFrameThatWroteIt(t *testing.T) {
 	v.press("b")
 	v.golden("blame-wide")
 	v.open("l-1:4", 40, 10)
+	v.press("2", "tab", "j", "j", "j", "j", "j", "j")
+	assert.Contains(t, strings.Split(v.screen(), "\n")[3], "two", "the first line that is shown")
 	v.press("b")
 	v.golden("blame-narrow")
 }

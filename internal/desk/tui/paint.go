@@ -65,6 +65,7 @@ type line struct {
 	right []span // stand at the right edge
 	style *lipgloss.Style
 	head  bool // a jump goes to the line
+	at    int  // the number of the line in its file; 0 if it is in none
 }
 
 // add appends text in a style. Stored text must go through plain.Text before.

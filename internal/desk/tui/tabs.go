@@ -313,13 +313,17 @@ func hunkLines(m *model, h files.Hunk, gap bool) (out []line) {
 		number := func(n int64) string { return padLeft(strconv.FormatInt(n, 10), 4) }
 		switch text[0] {
 		case ' ':
-			out = append(out, say(m.dim, number(from)+number(to)+"   ").add(m.none, safe(text[1:])))
+			ln := say(m.dim, number(from)+number(to)+"   ").add(m.none, safe(text[1:]))
+			ln.at = int(to)
+			out = append(out, ln)
 			from, to = from+1, to+1
 		case '-':
 			out = append(out, say(m.dim, number(from)+"    ").add(m.fail, " "+m.Minus+" "+safe(text[1:])))
 			from++
 		case '+':
-			out = append(out, say(m.dim, "    "+number(to)).add(m.ok, " + "+safe(text[1:])))
+			ln := say(m.dim, "    "+number(to)).add(m.ok, " + "+safe(text[1:]))
+			ln.at = int(to)
+			out = append(out, ln)
 			to++
 		default:
 			out = append(out, say(m.dim, "           no line feed at the end of the file"))

@@ -26,7 +26,7 @@ type BlameLine struct {
 func (r *Reader) Blame(ctx context.Context, at timeline.Address, worktree, path string) ([]BlameLine, error) {
 	bounded, stop := context.WithTimeout(ctx, blameFor)
 	defer stop()
-	file, err := blame.Of(bounded, r.Store, blame.Query{Path: path, Revision: at.String(), Worktree: worktree})
+	file, err := blame.NewReader(r.Store).File(bounded, blame.Query{Path: path, Revision: at.String(), Worktree: worktree})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -133,7 +134,7 @@ func (s *blameScreen) press(m *model, key string) (tea.Cmd, bool) {
 			return m.copy(whoText(by)), true
 		}
 	case "Y":
-		return m.copy(fault.CommandLine(fault.Program, s.command()...)), true
+		return m.copy(fault.CommandLine(fault.Program, s.command(m)...)), true
 	case "esc", "q", "backspace":
 		s.stop()
 		return nil, false
@@ -204,11 +205,18 @@ func (s *blameScreen) openLine(m *model) tea.Cmd {
 }
 
 // command returns the command that prints the file with who wrote it.
-func (s *blameScreen) command() []string {
+func (s *blameScreen) command(m *model) []string {
 	file := s.files[s.file]
-	args := []string{"blame", file.path, s.at.String()}
+	path := file.path // from the folder of the view
+	if from, err := filepath.Rel(m.o.Terminal.Dir, filepath.Join(m.read.reader.Store.Workspace().Root, path)); err == nil {
+		path = from
+	}
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	args := []string{"blame", path, s.at.String()}
 	if file.worktree != "" {
-		args = append(args, "--worktree", file.worktree)
+		args = append(args, "--worktree="+file.worktree)
 	}
 	return args
 }
@@ -225,7 +233,7 @@ func (s *blameScreen) draw(m *model, width, height int) []string {
 	out := []string{head.draw(width, m.Dots), m.ruleLine(width)}
 	var below []line
 	if height >= 12 {
-		below = append(s.about(m), say(m.dim, " $ "+safe(fault.CommandLine(fault.Program, s.command()...))))
+		below = append(s.about(m), say(m.dim, " $ "+safe(fault.CommandLine(fault.Program, s.command(m)...))))
 	}
 	listed := max(height-len(out)-len(below)-1, 1)
 	s.list.lines = make([]line, len(s.lines))
@@ -269,7 +277,7 @@ func (s *blameScreen) line(m *model, i, width int) line {
 		}
 		ln = ln.add(style, pad(shortWho(l.By, who-1), who))
 		if task > 0 {
-			ln = ln.add(style, pad(plain.Shorten(safe(partText(l.By)), task-1), task))
+			ln = ln.add(style, pad(plain.Shorten(safe(partText(l.By)+" "+plain.Words(l.By.Prompt)), task-1), task))
 		}
 	}
 	digits := len(strconv.Itoa(len(s.lines)))
@@ -301,7 +309,7 @@ func shortWho(by *blame.Writer, width int) string {
 func partText(by *blame.Writer) string {
 	switch {
 	case by.Kind == blame.Start:
-		return "was there"
+		return "before the run"
 	case by.Run == "":
 		return by.Author
 	case by.Turn > 0:

@@ -25,6 +25,18 @@ type compareScreen struct {
 	text   pane
 }
 
+// maxCompared is the largest number of runs that are compared.
+const maxCompared = 8
+
+// compare opens the comparison of runs, or says why there is none if they are fewer than two.
+func (m *model) compare(runs []string, none string) tea.Cmd {
+	if len(runs) < 2 {
+		m.note = none
+		return nil
+	}
+	return m.open(&compareScreen{runs: runs[:min(len(runs), maxCompared)]})
+}
+
 // A compareRead has a comparison of runs.
 type compareRead struct {
 	of     string

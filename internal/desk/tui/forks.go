@@ -44,23 +44,14 @@ func (s *forksScreen) press(m *model, key string) (tea.Cmd, bool) {
 	if s.tree == nil {
 		return nil, false
 	}
-	last := len(s.tree.Lines) - 1
 	switch key {
-	case "j", "down":
-		s.at = min(s.at+1, last)
-	case "k", "up":
-		s.at = max(s.at-1, 0)
-	case "g", "home":
-		s.at = 0
-	case "G", "end":
-		s.at = last
 	case "enter", "l", "right":
 		l := s.tree.Lines[s.at]
 		return m.open(newRunScreen(l.Run, l.To)), true
-	default:
-		return nil, false
 	}
-	return nil, true
+	by := m.rowsOf(key)
+	s.at = moved(s.at, by, len(s.tree.Lines))
+	return nil, by != 0
 }
 
 func (s *forksScreen) draw(m *model, width, height int) []string {
@@ -68,28 +59,18 @@ func (s *forksScreen) draw(m *model, width, height int) []string {
 	if s.tree != nil {
 		head = head.add(m.none, "   "+plain.Count(s.tree.Runs, "run")).atRight(m.dim, "newest last ")
 	}
-	out := []string{head.draw(width, m.Dots), m.ruleLine(width)}
 	if s.tree == nil {
-		return fill(out, width, height, m)
+		return fill([]string{head.draw(width, m.Dots), m.ruleLine(width)}, width, height, m)
 	}
-	s.list.lines = nil
-	for i, l := range s.tree.Lines {
-		s.list.lines = append(s.list.lines, s.line(m, l, i == s.at))
-	}
-	listed := max(height-len(out)-3, 1)
-	s.list.keep(s.at, listed)
-	out = append(out, s.list.draw(width, listed, m.Dots)...)
-	return fill(append(out, m.ruleLine(width), say(m.dim, " $ git smithers timeline "+safe(s.id)+" --tree").draw(width, m.Dots)), width, height, m)
+	row := func(i int) line { return s.line(m, s.tree.Lines[i]) }
+	below := []line{say(m.dim, " $ git smithers timeline "+safe(s.id)+" --tree")}
+	return m.listPage(head, &s.list, s.at, len(s.tree.Lines), row, below, width, height)
 }
 
 // line returns the line of a stretch of frames, or of a fork.
-func (s *forksScreen) line(m *model, l browse.TreeLine, chosen bool) line {
-	cursor := "   "
-	if chosen {
-		cursor = " " + m.cursor + " "
-	}
+func (s *forksScreen) line(m *model, l browse.TreeLine) line {
 	sign, word, style := m.Run(snapshot.RunStatus(l.Status), l.Stale)
-	ln := say(m.accent, cursor).add(m.dim, strings.Repeat(m.Bar+" ", l.Depth))
+	ln := say(m.dim, strings.Repeat(m.Bar+" ", l.Depth))
 	frames := fmt.Sprintf("%d%s%d", l.From, map[bool]string{true: "-", false: "–"}[m.ascii], l.To)
 	if l.From == l.To {
 		frames = strconv.FormatInt(l.To, 10)
@@ -108,11 +89,7 @@ func (s *forksScreen) line(m *model, l browse.TreeLine, chosen bool) line {
 		}
 		ln = ln.add(tone, mark+" ").add(m.none, pad(safe(frames), 17)).add(m.none, safe(l.Says))
 	}
-	ln = ln.atRight(m.dim, " "+display.Took(max(l.AtMs, 0))+" ")
-	if chosen {
-		ln = ln.whole(m.back)
-	}
-	return ln
+	return ln.atRight(m.dim, " "+display.Took(max(l.AtMs, 0))+" ")
 }
 
 func (*forksScreen) keys(*model) []hint { return []hint{{"⏎", "open"}, {"↑↓", "move"}} }

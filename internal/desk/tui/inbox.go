@@ -43,20 +43,16 @@ func (s *inboxScreen) press(m *model, key string) (tea.Cmd, bool) {
 	}
 	r := &s.requests[s.at]
 	switch key {
-	case "j", "down":
-		s.at = min(s.at+1, len(s.requests)-1)
-	case "k", "up":
-		s.at = max(s.at-1, 0)
 	case "enter", "a":
 		return m.settle(r.Run, &r.Ask, "answer"), true
 	case "A":
 		return m.settle(r.Run, &r.Ask, "deny"), true
 	case "o", "l", "right":
 		return m.open(newRunScreen(r.Run, -1)), true
-	default:
-		return nil, false
 	}
-	return nil, true
+	by := m.rowsOf(key)
+	s.at = moved(s.at, by, len(s.requests))
+	return nil, by != 0
 }
 
 func (s *inboxScreen) draw(m *model, width, height int) []string {
@@ -84,18 +80,11 @@ func (s *inboxScreen) line(m *model, r *browse.Request, chosen bool) line {
 	if r.ForPerson() {
 		sign = m.Person
 	}
-	cursor := "   "
-	if chosen {
-		cursor = " " + m.cursor + " "
-	}
-	ln := say(m.accent, cursor).add(m.wait, sign+" ").add(m.bold, pad(plain.Shorten(safe(r.Name), 18), 19)).add(m.none, pad(safe(r.NodeID), 12)+safe(plain.Words(r.What)))
+	ln := say(m.wait, sign+" ").add(m.bold, pad(plain.Shorten(safe(r.Name), 18), 19)).add(m.none, pad(safe(r.NodeID), 12)+safe(plain.Words(r.What)))
 	if r.SinceMs != nil {
 		ln = ln.atRight(m.dim, " "+display.Span(m.now().Sub(time.UnixMilli(*r.SinceMs)))+" ")
 	}
-	if chosen {
-		ln = ln.whole(m.back)
-	}
-	return ln
+	return m.marked(ln, chosen)
 }
 
 // requestLines returns what a request asks, and how it is answered.

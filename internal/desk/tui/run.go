@@ -228,11 +228,7 @@ func (s *runScreen) compare(m *model) tea.Cmd {
 	for i := range s.run.Forked {
 		runs = append(runs, s.run.Forked[i].RunID)
 	}
-	if len(runs) < 2 {
-		m.note = "the run has no forks to compare with"
-		return nil
-	}
-	return m.open(&compareScreen{runs: runs[:min(len(runs), maxCompared)]})
+	return m.compare(runs, "the run has no forks to compare with")
 }
 
 // setMark marks the frame of the cursor, or takes the mark away.

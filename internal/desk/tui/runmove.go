@@ -2,7 +2,6 @@ package tui
 
 import (
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -121,14 +120,7 @@ func (s *runScreen) setFind(m *model, text string) {
 
 // findNext moves the text of the tab to the next line that has what was looked for, at least by lines from the first that is shown.
 func (s *runScreen) findNext(m *model, by int) {
-	if s.find == "" {
-		return
+	if i, ok := m.findFrom(s.find, s.text.top+by, len(s.text.lines), func(i int) string { return s.text.lines[i].text() }); ok {
+		s.text.top = i
 	}
-	for i := max(s.text.top+by, 0); i < len(s.text.lines); i++ {
-		if strings.Contains(strings.ToLower(s.text.lines[i].text()), strings.ToLower(s.find)) {
-			s.text.top = i
-			return
-		}
-	}
-	m.note = "not found below: " + safe(s.find)
 }

@@ -151,7 +151,7 @@ func (s *runsScreen) move(m *model, by int) tea.Cmd {
 	if len(rows) == 0 {
 		return nil
 	}
-	next := rows[max(min(s.index(rows)+by, len(rows)-1), 0)].RunID
+	next := rows[moved(s.index(rows), by, len(rows))].RunID
 	if next == s.at {
 		return nil
 	}
@@ -160,20 +160,10 @@ func (s *runsScreen) move(m *model, by int) tea.Cmd {
 }
 
 func (s *runsScreen) press(m *model, key string) (tea.Cmd, bool) {
-	const far = 1 << 30
+	if by := m.rowsOf(key); by != 0 {
+		return s.move(m, by), true
+	}
 	switch key {
-	case "j", "down":
-		return s.move(m, 1), true
-	case "k", "up":
-		return s.move(m, -1), true
-	case "pgdown", "ctrl+d":
-		return s.move(m, m.height/2), true
-	case "pgup", "ctrl+u":
-		return s.move(m, -m.height/2), true
-	case "g", "home":
-		return s.move(m, -far), true
-	case "G", "end":
-		return s.move(m, far), true
 	case "i":
 		return m.open(new(inboxScreen)), true
 	case "space":
@@ -212,9 +202,6 @@ func (s *runsScreen) toggle() {
 	}
 }
 
-// maxCompared is the largest number of runs that are compared.
-const maxCompared = 8
-
 // compare opens the comparison of the marked runs or, if none is marked, of the run of the cursor with its forks.
 func (s *runsScreen) compare(m *model) tea.Cmd {
 	runs := slices.Clone(s.marked)
@@ -228,11 +215,7 @@ func (s *runsScreen) compare(m *model) tea.Cmd {
 			}
 		}
 	}
-	if len(runs) < 2 {
-		m.note = "mark runs with space, or choose a run with forks"
-		return nil
-	}
-	return m.open(&compareScreen{runs: runs[:min(len(runs), maxCompared)]})
+	return m.compare(runs, "mark runs with space, or choose a run with forks")
 }
 
 // parentOf returns the id of the parent of a run, or "".

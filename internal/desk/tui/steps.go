@@ -110,22 +110,16 @@ func (s *runCursor) stepLines(m *model, width int) (out []stepLine) {
 // frameLine returns the line of a frame. A frame that goes on from another one than that before it says so.
 func (s *runCursor) frameLine(m *model, i int) line {
 	f := &s.run.Shown[i]
-	mark, cursor := m.Dot, "   "
+	mark := m.Dot
 	if s.changedCode(i) {
 		mark = m.Code
 	}
-	if i == s.frame {
-		cursor = " " + m.cursor + " "
-	}
 	digits := len(plain.Number(s.run.Shown[len(s.run.Shown)-1].FrameNo)) + 1
-	ln := say(m.accent, cursor+mark).add(m.dim, padLeft(plain.Number(f.FrameNo), digits)+" ").add(m.none, safe(f.Subject))
+	ln := say(m.accent, mark).add(m.dim, padLeft(plain.Number(f.FrameNo), digits)+" ").add(m.none, safe(f.Subject))
 	if f.BasedOn != nil && i > 0 && *f.BasedOn != s.run.Shown[i-1].FrameNo {
 		ln = ln.atRight(m.dim, "from "+plain.Number(*f.BasedOn)+" ")
 	}
-	if i == s.frame {
-		ln = ln.whole(m.back)
-	}
-	return ln
+	return m.marked(ln, i == s.frame)
 }
 
 // loopLine returns the line above the steps of a loop.
@@ -151,10 +145,6 @@ func (s *runCursor) stepLine(m *model, i, width int) line {
 	text := m.none
 	if later || state == snapshot.NodePending {
 		style, text = m.dim, m.dim
-	}
-	cursor := "   "
-	if i == s.step {
-		cursor = " " + m.cursor + " "
 	}
 	indent := ""
 	if step.Loop != nil {
@@ -186,12 +176,9 @@ func (s *runCursor) stepLine(m *model, i, width int) line {
 	if s.run.Session {
 		tail = padLeft(took, 9) + code + " "
 	}
-	room := width - ansi.StringWidth(cursor+indent+sign+" "+tail)
-	ln := say(m.accent, cursor).add(style, indent+sign+" ").add(text, plain.Shorten(name, max(room, 4))).atRight(tailStyle(m, later), tail)
-	if i == s.step {
-		ln = ln.whole(m.back)
-	}
-	return ln
+	room := width - ansi.StringWidth("   "+indent+sign+" "+tail)
+	ln := say(style, indent+sign+" ").add(text, plain.Shorten(name, max(room, 4))).atRight(tailStyle(m, later), tail)
+	return m.marked(ln, i == s.step)
 }
 
 // tailStyle returns the style of the numbers of a step.

@@ -47,7 +47,7 @@ func (t *Table) Write(s *Terminal) error {
 	var b strings.Builder
 	if s.IsTerminalOut() {
 		if len(t.Spare) > 0 {
-			t.fit(s.Columns())
+			t.Fit(s.Columns())
 		}
 		t.Align(&b, "")
 	} else {
@@ -56,9 +56,9 @@ func (t *Table) Write(s *Terminal) error {
 	return s.Printf("%s", b.String())
 }
 
-// fit makes the table as narrow as a terminal with so many columns, if it can: it cuts the last column, leaves out spare columns, then cuts the
+// Fit makes the table as narrow as a terminal with so many columns, if it can: it cuts the last column, leaves out spare columns, then cuts the
 // first column, whose beginning is as good as the whole, and at last the columns between. Some characters of a cut column stay.
-func (t *Table) fit(columns int) {
+func (t *Table) Fit(columns int) {
 	const least = 12
 	spare, last := t.Spare, len(t.Header)-1
 	for ; len(spare) > 0; spare, last = spare[1:], last-1 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/cli/runpage"
 	"github.com/git-smithers/git-smithers/internal/list"
@@ -42,13 +43,14 @@ func (r *RunRow) Active() bool {
 	return status == snapshot.RunRunning || status.Waiting()
 }
 
-// Runs returns all runs: those that run or wait come first, then the newest. Forks stand under their parents, oldest first, and a
+// Runs returns all runs but the variants of sweeps: those that run or wait come first, then the newest. Forks stand under their parents, oldest first, and a
 // parent stands where the most urgent of its forks would stand.
 func (r *Reader) Runs(ctx context.Context) ([]RunRow, error) {
 	infos, err := list.Runs(ctx, r.Store)
 	if err != nil {
 		return nil, err
 	}
+	infos, _ = group.Fold(infos)
 	counting, stop := context.WithTimeout(ctx, r.CountFor)
 	defer stop()
 	facts, err := list.ReadFacts(ctx, counting, r.Store, infos, list.Wanted{Waiting: true, Times: true, Code: true, NowMs: r.Now().UnixMilli()})

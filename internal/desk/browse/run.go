@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/git-smithers/git-smithers/internal/app/comparison"
+	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/cli/runpage"
@@ -26,6 +27,7 @@ type Run struct {
 	Shown   []list.FrameInfo // of a run with thousands of frames: the first, the last, and those around a number
 	Effects []list.Effect    // of Shown
 
+	Group   bool              // the run is a group, whose variants are runs
 	Courses map[string]string // the names of the forks of a session, by their ids
 
 	forks []list.Branch
@@ -115,7 +117,11 @@ func (r *Reader) runAt(ctx context.Context, head *timeline.Head, near int64) (*R
 	if err != nil {
 		return nil, err
 	}
-	out := &Run{Summary: sum, Head: head, Shown: shown.Frames, forks: forks}
+	plan, err := group.PlanOf(head)
+	if err != nil {
+		return nil, err
+	}
+	out := &Run{Summary: sum, Head: head, Shown: shown.Frames, Group: plan != nil, forks: forks}
 	if out.Effects, err = list.Effects(ctx, shown); err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -177,7 +183,7 @@ func (r *Reader) Events(ctx context.Context, run string) ([]Event, error) {
 // maxEvents is the largest number of events that a view reads.
 const maxEvents = 1000
 
-// Compare compares runs: the first is the base.
-func (r *Reader) Compare(ctx context.Context, runs []string) (*comparison.Comparison, error) {
-	return comparison.Runs(ctx, r.Store, runs, comparison.Options{Now: r.Now()})
+// Compare compares runs: the first is the base. by is the value that ranks them, or "".
+func (r *Reader) Compare(ctx context.Context, runs []string, by string) (*comparison.Comparison, error) {
+	return comparison.Runs(ctx, r.Store, runs, comparison.Options{By: by, Now: r.Now()})
 }

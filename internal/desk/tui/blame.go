@@ -104,7 +104,7 @@ func (s *blameScreen) update(_ *model, msg tea.Msg) tea.Cmd {
 }
 
 func (s *blameScreen) press(m *model, key string) (tea.Cmd, bool) {
-	switch by := m.rowsOf(key); key {
+	switch by := rowsOf(key, m.height/2); key {
 	case "n":
 		s.findNext(m, 1)
 	case "/":
@@ -178,33 +178,30 @@ func (s *blameScreen) draw(m *model, width, height int) []string {
 		head, command = head.add(m.dim, "  worktree of "+safe(file.worktree)), append(command, "--worktree="+file.worktree)
 	}
 	head = head.atRight(m.dim, fmt.Sprintf(" file %d of %d ", s.file+1, len(s.files)))
-	row := func(i int) line { return s.line(m, i, width) }
+	row := func(i int, chosen bool) line { return m.marked(s.line(m, i, width), chosen) }
 	if len(s.lines) == 0 {
-		row = func(int) line { return say(m.dim, s.state) }
+		row = func(int, bool) line { return say(m.dim, " "+s.state) }
 	}
 	below := append(s.about(m), say(m.dim, " $ "+safe(fault.CommandLine(fault.Program, command...))))
-	return m.listPage(head, &s.list, s.row, max(len(s.lines), 1), row, below, width, height)
+	return m.listPage([]line{head}, &s.list, s.row, max(len(s.lines), 1), row, below, width, height)
 }
 
 // line returns a line of the file. Who wrote it stands beside the first of several lines.
 func (s *blameScreen) line(m *model, i, width int) line {
 	who, part := 17, 14
-	switch {
-	case width >= 110:
+	if width >= 110 {
 		who, part = 30, 24
-	case width < 80:
-		part = 0
 	}
 	l, style := s.lines[i], m.none
 	if l.By.Kind != blame.Frame {
 		style = m.dim
 	}
 	beside := pad(whoText(l.By, who-1), who)
-	if part > 0 {
+	if width >= 80 {
 		beside += pad(plain.Shorten(safe(partText(l.By)+" "+plain.Words(l.By.Prompt)), part-1), part)
 	}
 	if i > s.list.top && s.lines[i-1].By == l.By {
-		beside = blank(who + part)
+		beside = blank(lineWidth(beside))
 	}
 	number := padLeft(strconv.Itoa(i+1), len(strconv.Itoa(len(s.lines))))
 	return say(style, beside).add(m.dim, number+" "+m.bar).add(m.none, safe(plain.Cut(l.Text, maxSaid)))
@@ -231,11 +228,7 @@ func partText(by *blame.Writer) string {
 	case len(by.Attempts) == 0:
 		return by.Subject
 	}
-	text := strings.TrimSuffix(snapshot.Key(by.Attempts[0].NodeID, by.Attempts[0].Iteration), "::0")
-	if more := len(by.Attempts) - 1; more > 0 {
-		text += " +" + strconv.Itoa(more)
-	}
-	return text
+	return strings.TrimSuffix(snapshot.Key(by.Attempts[0].NodeID, by.Attempts[0].Iteration), "::0")
 }
 
 // about returns two lines about who wrote the line of the cursor.

@@ -19,6 +19,7 @@ import (
 // compareScreen shows runs beside each other: a column a run, the base first.
 type compareScreen struct {
 	runs   []string
+	by     string // the value that ranks them; "" for none
 	result *comparison.Comparison
 	only   bool // only rows that differ
 	column int  // the column of the cursor
@@ -28,13 +29,13 @@ type compareScreen struct {
 // maxCompared is the largest number of runs that are compared.
 const maxCompared = 8
 
-// compare opens the comparison of runs, or says why there is none if they are fewer than two.
-func (m *model) compare(runs []string, none string) tea.Cmd {
+// compare opens the comparison of runs, ranked by a value, or says why there is none if they are fewer than two.
+func (m *model) compare(runs []string, by, none string) tea.Cmd {
 	if len(runs) < 2 {
 		m.note = none
 		return nil
 	}
-	return m.open(&compareScreen{runs: runs[:min(len(runs), maxCompared)]})
+	return m.open(&compareScreen{runs: runs[:min(len(runs), maxCompared)], by: by})
 }
 
 // A compareRead has a comparison of runs.
@@ -49,7 +50,7 @@ func (s *compareScreen) load(m *model) tea.Cmd {
 	}
 	runs := slices.Clone(s.runs)
 	return m.read.do("compare", func(ctx context.Context, from *browse.Reader) (tea.Msg, error) {
-		result, err := from.Compare(ctx, runs)
+		result, err := from.Compare(ctx, runs, s.by)
 		return compareRead{strings.Join(runs, " "), result}, err
 	})
 }
@@ -70,16 +71,14 @@ func (s *compareScreen) press(m *model, key string) (tea.Cmd, bool) {
 		s.column = max(s.column-1, 0)
 	case "l", "right":
 		s.column = min(s.column+1, len(s.result.Runs)-1)
-	case "j", "down":
-		s.text.top++
-	case "k", "up":
-		s.text.top--
 	case "v":
 		s.only = !s.only
 	case "enter":
 		return m.open(newRunScreen(s.result.Runs[s.column].Row.ID, -1)), true
 	default:
-		return nil, false
+		by := rowsOf(key, m.height/2)
+		s.text.top += by
+		return nil, by != 0
 	}
 	return nil, true
 }
@@ -93,7 +92,11 @@ func (s *compareScreen) draw(m *model, width, height int) []string {
 	listed := max(height-len(out)-2, 1)
 	s.text.clamp(listed)
 	out = append(out, s.text.draw(width, listed, m.Dots)...)
-	return append(out, m.ruleLine(width), say(m.dim, " $ "+safe(fault.CommandLine(fault.Program, append([]string{"compare"}, s.runs...)...))).draw(width, m.Dots))
+	args := append([]string{"compare"}, s.runs...)
+	if s.by != "" {
+		args = append(args, "--by="+s.by)
+	}
+	return append(out, m.ruleLine(width), say(m.dim, " $ "+safe(fault.CommandLine(fault.Program, args...))).draw(width, m.Dots))
 }
 
 // lines returns the rows of the comparison.

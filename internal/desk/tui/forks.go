@@ -49,7 +49,7 @@ func (s *forksScreen) press(m *model, key string) (tea.Cmd, bool) {
 		l := s.tree.Lines[s.at]
 		return m.open(newRunScreen(l.Run, l.To)), true
 	}
-	by := m.rowsOf(key)
+	by := rowsOf(key, m.height/2)
 	s.at = moved(s.at, by, len(s.tree.Lines))
 	return nil, by != 0
 }
@@ -62,9 +62,9 @@ func (s *forksScreen) draw(m *model, width, height int) []string {
 	if s.tree == nil {
 		return fill([]string{head.draw(width, m.Dots), m.ruleLine(width)}, width, height, m)
 	}
-	row := func(i int) line { return s.line(m, s.tree.Lines[i]) }
+	row := func(i int, chosen bool) line { return m.marked(s.line(m, s.tree.Lines[i]), chosen) }
 	below := []line{say(m.dim, " $ git smithers timeline "+safe(s.id)+" --tree")}
-	return m.listPage(head, &s.list, s.at, len(s.tree.Lines), row, below, width, height)
+	return m.listPage([]line{head}, &s.list, s.at, len(s.tree.Lines), row, below, width, height)
 }
 
 // line returns the line of a stretch of frames, or of a fork.

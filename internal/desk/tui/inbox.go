@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -50,32 +51,26 @@ func (s *inboxScreen) press(m *model, key string) (tea.Cmd, bool) {
 	case "o", "l", "right":
 		return m.open(newRunScreen(r.Run, -1)), true
 	}
-	by := m.rowsOf(key)
+	by := rowsOf(key, m.height/2)
 	s.at = moved(s.at, by, len(s.requests))
 	return nil, by != 0
 }
 
 func (s *inboxScreen) draw(m *model, width, height int) []string {
-	out := []string{say(m.bold, " Inbox").add(m.none, "  "+plain.Count(len(s.requests), "request")).draw(width, m.Dots), m.ruleLine(width)}
+	head := say(m.bold, " Inbox").add(m.none, "  "+plain.Count(len(s.requests), "request"))
 	if s.read && len(s.requests) == 0 {
-		return fill(append(out, line{}.draw(width, ""), say(m.dim, "   No run waits for anything.").draw(width, m.Dots)), width, height, m)
+		return fill([]string{head.draw(width, m.Dots), m.ruleLine(width), line{}.draw(width, ""), say(m.dim, "   No run waits for anything.").draw(width, m.Dots)}, width, height, m)
 	}
-	s.list.lines = nil
-	for i := range s.requests {
-		s.list.lines = append(s.list.lines, s.line(m, &s.requests[i], i == s.at))
-	}
-	listed := max((height-len(out))/2, 1)
-	s.list.keep(s.at, listed)
-	out = append(append(out, s.list.draw(width, listed, m.Dots)...), m.ruleLine(width))
-	p := pane{}
+	below := make([]line, max((height-3)/2, 0))
 	if s.at < len(s.requests) {
-		p.lines = requestLines(m, &s.requests[s.at], width)
+		below = append(requestLines(m, &s.requests[s.at], width), below...)[:len(below)]
 	}
-	return append(out, p.draw(width, max(height-len(out), 0), m.Dots)...)
+	row := func(i int, chosen bool) line { return m.marked(s.line(m, &s.requests[i]), chosen) }
+	return m.listPage([]line{head}, &s.list, s.at, len(s.requests), row, below, width, height)
 }
 
 // line returns the line of a request.
-func (s *inboxScreen) line(m *model, r *browse.Request, chosen bool) line {
+func (s *inboxScreen) line(m *model, r *browse.Request) line {
 	sign := m.Clock
 	if r.ForPerson() {
 		sign = m.Person
@@ -84,7 +79,7 @@ func (s *inboxScreen) line(m *model, r *browse.Request, chosen bool) line {
 	if r.SinceMs != nil {
 		ln = ln.atRight(m.dim, " "+display.Span(m.now().Sub(time.UnixMilli(*r.SinceMs)))+" ")
 	}
-	return m.marked(ln, chosen)
+	return ln
 }
 
 // requestLines returns what a request asks, and how it is answered.
@@ -99,11 +94,7 @@ func requestLines(m *model, r *browse.Request, width int) (out []line) {
 	}
 	out = append(out, line{})
 	for _, f := range r.Fields {
-		name := f.Name
-		if name == "" {
-			name = "answer"
-		}
-		out = append(out, say(m.none, "   "+pad(safe(name), 16)).add(m.dim, safe(f.Says)+"  "+f.Need))
+		out = append(out, say(m.none, "   "+pad(safe(cmp.Or(f.Name, "answer")), 16)).add(m.dim, safe(f.Says)+"  "+f.Need))
 	}
 	if r.DueAtMs != nil {
 		out = append(out, say(m.dim, " until "+display.Moment(m.now(), *r.DueAtMs, "15:04")))

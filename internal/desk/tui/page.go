@@ -2,8 +2,8 @@ package tui
 
 import "strings"
 
-// rowsOf returns by how many rows a key moves a cursor, or 0 for another key.
-func (m *model) rowsOf(key string) int {
+// rowsOf returns by how many rows a key moves a cursor, or 0 for another key. page is how many rows a page is.
+func rowsOf(key string, page int) int {
 	const far = 1 << 30
 	switch key {
 	case "j", "down":
@@ -11,9 +11,9 @@ func (m *model) rowsOf(key string) int {
 	case "k", "up":
 		return -1
 	case "pgdown", "ctrl+d":
-		return m.height / 2
+		return page
 	case "pgup", "ctrl+u":
-		return -m.height / 2
+		return -page
 	case "g", "home":
 		return -far
 	case "G", "end":
@@ -25,17 +25,24 @@ func (m *model) rowsOf(key string) int {
 // moved returns the cursor at one of n rows after a move.
 func moved(at, by, n int) int { return max(min(at+by, n-1), 0) }
 
-// listPage draws a screen with n rows and a cursor between its head and the lines below. Only rows that are shown are made.
-func (m *model) listPage(head line, list *pane, at, n int, row func(i int) line, below []line, width, height int) []string {
-	out := []string{head.draw(width, m.Dots), m.ruleLine(width)}
+// listPage draws a screen with n rows and a cursor between its head, which may have a line with the titles of columns, and the lines below. Only
+// rows that are shown are made.
+func (m *model) listPage(head []line, list *pane, at, n int, row func(i int, chosen bool) line, below []line, width, height int) []string {
+	out := []string{head[0].draw(width, m.Dots), m.ruleLine(width)}
+	for _, titles := range head[1:] {
+		out = append(out, titles.draw(width, m.Dots))
+	}
 	if height < 12 {
 		below = nil
 	}
-	listed := max(height-len(out)-len(below)-1, 1)
+	listed := height - len(out)
+	if len(below) > 0 {
+		listed = max(listed-len(below)-1, 1)
+	}
 	list.lines = make([]line, n)
 	list.keep(at, listed)
 	for i := list.top; i < min(list.top+listed, n); i++ {
-		list.lines[i] = m.marked(row(i), i == at)
+		list.lines[i] = row(i, i == at)
 	}
 	out = append(append(out, list.draw(width, listed, m.Dots)...), m.ruleLine(width))
 	for _, ln := range below {

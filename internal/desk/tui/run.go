@@ -119,6 +119,11 @@ func (s *runScreen) height(m *model) int { return max(m.height-8, 1) }
 // take shows a run that was read anew. Nothing that is being read moves: the cursor stays at its frame, unless it follows the newest.
 func (s *runScreen) take(m *model, run *browse.Run) tea.Cmd {
 	first, asked, at := s.run == nil, s.wanted >= 0, s.near()
+	if first && !asked && run.Group {
+		g := &groupScreen{id: run.Row.ID}
+		m.screens[slices.Index(m.screens, screen(s))] = g
+		return g.load(m)
+	}
 	place := len(run.Shown) - 1
 	if at >= 0 {
 		if place = run.Place(at); !first && run.Gap(place-1, place) && run.Shown[place].FrameNo != at {
@@ -228,7 +233,7 @@ func (s *runScreen) compare(m *model) tea.Cmd {
 	for i := range s.run.Forked {
 		runs = append(runs, s.run.Forked[i].RunID)
 	}
-	return m.compare(runs, "the run has no forks to compare with")
+	return m.compare(runs, "", "the run has no forks to compare with")
 }
 
 // setMark marks the frame of the cursor, or takes the mark away.

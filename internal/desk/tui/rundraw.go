@@ -11,19 +11,15 @@ import (
 )
 
 func (s *runScreen) keys(m *model) []hint {
-	code := s.tab == tabCode || s.tab == tabState && s.wide(m)
-	if s.inside && code {
-		return []hint{{"↑↓", "scroll"}, {"tab", "steps"}, {"{ }", "file"}, {"b", "blame"}, {"1…5", "tabs"}, {"←→", "frame"}}
-	}
 	if s.inside {
-		return []hint{{"↑↓", "scroll"}, {"tab", "steps"}, {"1…5", "tabs"}, {"←→", "frame"}}
+		return []hint{{"↑↓", "scroll"}, {"tab", "steps"}, {"1…5", "tabs"}, {"←→", "frame"}, {"b", "blame"}}
 	}
 	hints := []hint{{"←→", "frame"}}
 	if m.width >= 110 {
 		hints = append(hints, hint{"[ ]", "code change"}, hint{"n N", "failure"})
 	}
 	hints = append(hints, hint{"↑↓", "step"}, hint{"tab", "pane"})
-	if code {
+	if s.tab == tabCode || s.tab == tabState && s.wide(m) {
 		hints = append(hints, hint{"b", "blame"})
 	}
 	switch {

@@ -1,6 +1,10 @@
 package tui
 
-import tea "charm.land/bubbletea/v2"
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+)
 
 // press handles a key: those that move the text of the tab come first.
 func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
@@ -66,32 +70,18 @@ func (s *runScreen) press(m *model, key string) (tea.Cmd, bool) {
 // pressText handles the keys that move the text of the tab.
 func (s *runScreen) pressText(m *model, key string) bool {
 	page := s.height(m) - 1
-	switch key {
-	case "pgdown", "ctrl+d", "space":
-		s.text.top += page
-		return true
-	case "pgup", "ctrl+u":
-		s.text.top -= page
+	by := rowsOf(key, page)
+	if key == "space" {
+		by = page
+	}
+	if by != 0 && (s.inside || slices.Contains([]string{"pgdown", "ctrl+d", "space", "pgup", "ctrl+u"}, key)) {
+		s.text.top += by
 		return true
 	}
-	if !s.inside {
-		return false
-	}
-	switch key {
-	case "n":
-		if s.find == "" {
-			return false
-		}
+	switch {
+	case s.inside && key == "n" && s.find != "":
 		s.findNext(m, 1)
-	case "j", "down":
-		s.text.top++
-	case "k", "up":
-		s.text.top--
-	case "g", "home":
-		s.text.top = 0
-	case "G", "end":
-		s.text.top = 1 << 30
-	case "esc":
+	case s.inside && key == "esc":
 		s.inside = false
 	default:
 		return false

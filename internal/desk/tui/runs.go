@@ -137,12 +137,7 @@ func hasTerm(row browse.RunRow, term string) bool {
 
 // index returns the position of the cursor among the rows that are shown.
 func (s *runsScreen) index(rows []browse.RunRow) int {
-	for i, row := range rows {
-		if row.RunID == s.at {
-			return i
-		}
-	}
-	return 0
+	return max(slices.IndexFunc(rows, func(row browse.RunRow) bool { return row.RunID == s.at }), 0)
 }
 
 // move moves the cursor.
@@ -160,7 +155,7 @@ func (s *runsScreen) move(m *model, by int) tea.Cmd {
 }
 
 func (s *runsScreen) press(m *model, key string) (tea.Cmd, bool) {
-	if by := m.rowsOf(key); by != 0 {
+	if by := rowsOf(key, m.height/2); by != 0 {
 		return s.move(m, by), true
 	}
 	switch key {
@@ -215,7 +210,7 @@ func (s *runsScreen) compare(m *model) tea.Cmd {
 			}
 		}
 	}
-	return m.compare(runs, "mark runs with space, or choose a run with forks")
+	return m.compare(runs, "", "mark runs with space, or choose a run with forks")
 }
 
 // parentOf returns the id of the parent of a run, or "".
@@ -241,50 +236,30 @@ func (s *runsScreen) draw(m *model, width, height int) []string {
 	if waits := s.waits(); waits > 0 {
 		head = head.atRight(m.wait, fmt.Sprintf("%s %d wait for you ", m.Person, waits))
 	}
-	out := []string{head.draw(width, m.Dots), m.ruleLine(width)}
 	if s.read && len(s.rows) == 0 {
-		return fill(append(out, s.empty(m, width)...), width, height, m)
+		return fill(append([]string{head.draw(width, m.Dots), m.ruleLine(width)}, s.empty(m, width)...), width, height, m)
 	}
-	below := 0
-	if height >= 16 && width >= 80 {
-		below = 6
-	}
-	listed := max(height-len(out)-1-below, 1)
 	nameWidth, flowWidth := 18, 10
 	if width >= 120 {
 		nameWidth, flowWidth = 40, 16
 	}
+	heads := []line{head}
 	if width >= 80 {
-		out = append(out, say(m.dim, "     "+pad("RUN", nameWidth)+pad("WORKFLOW", flowWidth)+"STATUS").atRight(m.dim, pad("CODE", 12)+"   TOOK ").draw(width, m.Dots))
-	} else {
-		listed++
+		heads = append(heads, say(m.dim, "     "+pad("RUN", nameWidth)+pad("WORKFLOW", flowWidth)+"STATUS").atRight(m.dim, pad("CODE", 12)+"   TOOK "))
 	}
-	at := s.index(rows)
-	s.list.lines = make([]line, len(rows))
-	s.list.keep(at, listed)
-	for i := s.list.top; i < min(s.list.top+listed, len(rows)); i++ {
-		s.list.lines[i] = s.row(m, rows[i], i == at, width, nameWidth, flowWidth)
+	var below []line
+	if height >= 16 && width >= 80 {
+		const shown = 5
+		below = append(s.previewLines(m), make([]line, shown)...)[:shown]
 	}
-	out = append(out, s.list.draw(width, listed, m.Dots)...)
-	if below > 0 {
-		out = append(out, m.ruleLine(width))
-		p := pane{lines: s.previewLines(m)}
-		out = append(out, p.draw(width, below-1, m.Dots)...)
-	}
-	return out
+	row := func(i int, chosen bool) line { return s.row(m, rows[i], chosen, width, nameWidth, flowWidth) }
+	return m.listPage(heads, &s.list, s.index(rows), len(rows), row, below, width, height)
 }
 
 // row returns the line of a run.
 func (s *runsScreen) row(m *model, row browse.RunRow, chosen bool, width, nameWidth, flowWidth int) line {
 	sign, word, style := m.Run(snapshot.RunStatus(row.Status), row.Stale)
-	mark := "   "
-	switch {
-	case chosen:
-		mark = " " + m.cursor + " "
-	case slices.Contains(s.marked, row.RunID):
-		mark = " + "
-	}
-	ln := say(m.accent, mark).add(m.style(style), sign+" ")
+	ln := say(m.style(style), sign+" ")
 	tree := ""
 	if row.Depth > 0 {
 		tree = strings.Repeat("  ", row.Depth-1) + map[bool]string{true: m.End, false: m.Branch}[row.Last] + " "
@@ -311,8 +286,8 @@ func (s *runsScreen) row(m *model, row browse.RunRow, chosen bool, width, nameWi
 	} else {
 		ln = ln.atRight(m.dim, " "+took+" ")
 	}
-	if chosen {
-		ln = ln.whole(m.back)
+	if ln = m.marked(ln, chosen); !chosen && slices.Contains(s.marked, row.RunID) {
+		ln.spans[0].text = " + "
 	}
 	return ln
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/git-smithers/git-smithers/internal/app/summary"
@@ -177,16 +176,8 @@ func (s *runCursor) stepLine(m *model, i, width int) line {
 		tail = padLeft(took, 9) + code + " "
 	}
 	room := width - ansi.StringWidth("   "+indent+sign+" "+tail)
-	ln := say(style, indent+sign+" ").add(text, plain.Shorten(name, max(room, 4))).atRight(tailStyle(m, later), tail)
+	ln := say(style, indent+sign+" ").add(text, plain.Shorten(name, max(room, 4))).atRight(text, tail)
 	return m.marked(ln, i == s.step)
-}
-
-// tailStyle returns the style of the numbers of a step.
-func tailStyle(m *model, later bool) lipgloss.Style {
-	if later {
-		return m.dim
-	}
-	return m.none
 }
 
 // turnName returns the number of a turn and its prompt.

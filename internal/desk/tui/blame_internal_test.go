@@ -38,8 +38,13 @@ func TestALineOpensTheFrameThatWroteIt(t *testing.T) {
 	assert.Contains(t, v.screen(), "other.txt")
 	v.press("}")
 	assert.Contains(t, v.screen(), nothingThere)
+	left, ok := v.m.top().(*blameScreen)
+	require.True(t, ok)
+	left.stop = nil
+	reading := left.load(v.m)
 	v.press("esc")
 	assert.Contains(t, v.screen(), "diff --code l-1:3 l-1:4", "back where it was opened")
+	assert.Nil(t, reading(), "nobody waits for a file that was left")
 
 	v.open("l-1:4", 120, 40)
 	v.press("b")

@@ -65,10 +65,12 @@ type LandedFrame struct {
 	Worktrees []string // the tasks whose own worktrees were landed; empty means the run's working copy
 }
 
-// LandedFrames returns the frames that the message of a commit names: at most 100. Anybody can write such a message.
+// LandedFrames returns the frames that the message of a commit names: at most 100, with at most 100 worktrees together. Anybody can write such
+// a message.
 func LandedFrames(message string) []LandedFrame {
 	message = strings.TrimSpace(message)
 	var out []LandedFrame
+	worktrees := 0
 	for line := range strings.SplitSeq(message[strings.LastIndex(message, "\n\n")+1:], "\n") {
 		if address, ok := strings.CutPrefix(line, frameTrailer); ok {
 			if len(out) == mostLanded {
@@ -76,8 +78,9 @@ func LandedFrames(message string) []LandedFrame {
 			}
 			out = append(out, LandedFrame{Address: strings.TrimSpace(address)})
 		}
-		if name, ok := strings.CutPrefix(line, worktreeTrailer); ok && len(out) > 0 && len(out[len(out)-1].Worktrees) < mostLanded {
+		if name, ok := strings.CutPrefix(line, worktreeTrailer); ok && len(out) > 0 && worktrees < mostLanded {
 			last := &out[len(out)-1]
+			worktrees++
 			last.Worktrees = append(last.Worktrees, strings.TrimSpace(name))
 		}
 	}

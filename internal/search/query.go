@@ -128,11 +128,13 @@ func required(re *syntax.Regexp, to []string) []string {
 	return to
 }
 
-// gramsOf returns the trigrams of a folded text, at most maxGrams, quoted.
+// gramsOf returns the trigrams of a folded text, at most maxGrams, quoted. A zero byte would end the statement for SQLite.
 func gramsOf(text string) (grams []string) {
 	runes := []rune(text)
 	for i := range min(len(runes)-2, maxGrams) {
-		grams = append(grams, quoted(string(runes[i:i+3])))
+		if gram := string(runes[i : i+3]); !strings.ContainsRune(gram, 0) {
+			grams = append(grams, quoted(gram))
+		}
 	}
 	return grams
 }

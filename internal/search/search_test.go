@@ -81,6 +81,7 @@ func TestWhatAPersonTypesIsNoQueryLanguage(t *testing.T) {
 			assert.Equal(t, search.Code, h.Kind, text) // only where it stands so
 		}
 	}
+	assert.Empty(t, hits(t, x, search.Query{Regex: `ab\x00cd`}), "a zero byte ends no statement")
 	for _, text := range []string{`"y" OR col:z*`, `^caret NEAR(a b)`, `:z*`} {
 		assert.Equal(t, []string{"code a:0"}, w.find(x, text))
 	}

@@ -26,7 +26,7 @@ func (e *execution) call(ctx context.Context, c engine.Call) (engine.Called, err
 	if err == nil {
 		err = child.openCalled(ctx, c, plan)
 	}
-	if err == nil {
+	if err == nil && (plan == nil || plan.From == "" && !child.apart) { // a variant with files of its own is asked about by itself
 		err = child.trustAs(ctx, c.Caller.RunID)
 	}
 	if err != nil {
@@ -126,7 +126,7 @@ func (e *execution) continueCalled(ctx context.Context, c engine.Call) error {
 	if err != nil || !left {
 		return err
 	}
-	agreed, err := e.agree(e.head, c.Workflow, c.Named, Agreed, e.Settings, false, opts)
+	agreed, err := e.agree(e.head, c.Workflow, c.Named, Agreed, e.Settings, e.apart, opts)
 	if err != nil {
 		return err
 	}

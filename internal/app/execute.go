@@ -174,7 +174,7 @@ func (e *execution) claimIfLeft(ctx context.Context, opts *engine.Options) (agre
 	for try := 1; ; try++ {
 		left, err := e.check(opts)
 		if err == nil && left && try == 1 { // a conflict does not change the commands
-			agreed, err = e.agreeTo(*opts)
+			agreed, err = e.agreeTo(ctx, *opts)
 		}
 		if err != nil || !left {
 			return agreed, nil, err
@@ -218,10 +218,15 @@ func (e *execution) check(opts *engine.Options) (bool, error) {
 }
 
 // agreeTo asks for consent to the workflow's commands and to the files, see Desk.agree.
-func (e *execution) agreeTo(opts engine.Options) (consent.Workflow, error) {
+func (e *execution) agreeTo(ctx context.Context, opts engine.Options) (consent.Workflow, error) {
 	brought, err := e.brings(e.head, e.workflow)
 	if err != nil {
 		return consent.Workflow{}, err
+	}
+	if e.sweep != nil && e.resumes {
+		if err := e.sweep.agreeToFiles(ctx); err != nil {
+			return consent.Workflow{}, err
+		}
 	}
 	return e.agree(e.head, e.workflow, e.named || e.file != "" && !e.scheduled, e.ask, e.Settings, brought || e.back != nil, opts)
 }

@@ -81,6 +81,43 @@ func (d *Desk) worksApart(ctx context.Context, run string, plan *workflow.SweepP
 	return err == nil, timeline.Explain(err)
 }
 
+// agreeToFiles asks for consent to the files of the variants that have not ended: those of the group's own run are not theirs. A variant that has not
+// started has the files of the frame that the plan names.
+func (s *sweepRun) agreeToFiles(ctx context.Context) error {
+	apart, err := s.worksApart(ctx, s.head.Row().ID, s.plan)
+	if err != nil || !apart && s.plan.From == "" {
+		return err
+	}
+	g, err := group.Read(ctx, s.Store, s.head, nil, s.Now())
+	if err != nil {
+		return err
+	}
+	var entries []*snapshot.Entry
+	fresh := false
+	for _, v := range g.Variants {
+		switch head := v.Head(); {
+		case head == nil:
+			fresh = fresh || v.Status == group.NotStarted
+		case !v.Ended():
+			entries = append(entries, head.Entry())
+		}
+	}
+	if fresh && s.plan.From != "" {
+		base, err := s.baseOf(ctx, "", s.plan)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, base.Entry)
+	}
+	for _, entry := range entries {
+		check := &filesCheck{Desk: s.Desk, FilesTrust: s.FilesTrust, entry: entry, brought: apart}
+		if err := check.agreeToFiles(commandsOf(s.workflow)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // findApart sets e.apart if the run is a variant that works in a worktree of its own. It does so for a variant that is resumed without its group.
 func (e *execution) findApart(ctx context.Context) error {
 	by := e.head.Row().Caller

@@ -62,6 +62,9 @@ type Variant struct {
 // Ended reports whether the run of the variant has finished, has failed or was cancelled.
 func (v *Variant) Ended() bool { return v.head != nil && v.head.Row().Status.Ended() }
 
+// Head returns the head of the run of the variant, or nil if it has none here.
+func (v *Variant) Head() *timeline.Head { return v.head }
+
 // Values returns what expressions read of the variant at its newest entry. v must have a run.
 func (v *Variant) Values() (*stateexpr.Values, error) {
 	return stateexpr.Of(timeline.Address{Run: v.RunID, Frame: v.head.Row().Frame}, v.head.Entry())
@@ -72,13 +75,17 @@ func PlanOf(head *timeline.Head) (*workflow.SweepPlan, error) {
 	if name := head.Row().Workflow; name != workflow.SweepName && name != workflow.CoursesName {
 		return nil, nil //nolint:nilnil // the name of another workflow
 	}
+	kept, err := head.Entry().Workflow()
+	if err != nil || kept == nil || !workflow.IsSweep(kept.Definition) {
+		return nil, timeline.Explain(err) // a workflow of the user with this name
+	}
 	input, err := head.State().Input()
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
 	plan, err := workflow.ReadSweepPlan(input)
-	if err != nil || len(plan.Variants) == 0 {
-		return nil, nil //nolint:nilnil,nilerr // a workflow of the user with this name
+	if err != nil || len(plan.Variants) == 0 || len(plan.Variants) > workflow.MaxVariants {
+		return nil, nil //nolint:nilnil,nilerr // a group that a stranger made up
 	}
 	return plan, nil
 }
@@ -115,6 +122,10 @@ func Read(ctx context.Context, s *timeline.Store, head *timeline.Head, before *G
 		return nil, err
 	}
 	g := &Group{Row: head.Row(), Plan: plan, Stale: summary.Stale(s, head.Row(), head.Entry()), Differs: plan.Members(), Best: []int{}}
+	members, err := membershipOf(ctx, s, head, plan)
+	if err != nil {
+		return nil, err
+	}
 	nodes := make(map[int]snapshot.Node)
 	for n, err := range head.State().AllNodes() {
 		if err != nil {
@@ -126,7 +137,7 @@ func Read(ctx context.Context, s *timeline.Store, head *timeline.Head, before *G
 		v := &Variant{Number: i + 1, Status: NotStarted, Input: plan.Variants[i]}
 		if before != nil && i < len(before.Variants) && before.Variants[i].Ended() {
 			v = before.Variants[i]
-		} else if err := v.read(ctx, s, head, nodes[v.Number], now); err != nil {
+		} else if err := v.read(ctx, s, members, nodes[v.Number], now); err != nil {
 			return nil, err
 		}
 		g.Variants, g.Unknown = append(g.Variants, v), g.Unknown+v.Unknown
@@ -155,28 +166,49 @@ func runOf(of *timeline.Head, n snapshot.Node) (run, failed string, err error) {
 	return course.RunID, a.Error, timeline.Explain(err)
 }
 
-// belongs reports whether the run of head is a variant of a group: the group or its parent has called it, or it is a fork of a session. The group of a
-// stranger may name any run.
-func belongs(of, head *timeline.Head) bool {
-	group, row := of.Row(), head.Row()
-	if group.Workflow == workflow.CoursesName {
-		return row.Parent != nil
+// A membership decides which runs are variants of a group. The group of a stranger may name any run.
+type membership struct {
+	of       *timeline.Head
+	recorded bool             // this clone has recorded the group
+	from     timeline.Address // of the frame that courses fork
+}
+
+// membershipOf returns the membership of the group of head.
+func membershipOf(ctx context.Context, s *timeline.Store, head *timeline.Head, plan *workflow.SweepPlan) (*membership, error) {
+	origin, err := s.Origin(head.Entry())
+	m := &membership{of: head, recorded: origin == timeline.Recorded}
+	if err == nil && m.recorded && head.Row().Workflow == workflow.CoursesName {
+		at, err := s.Load(ctx, plan.From)
+		if err != nil {
+			return m, ctx.Err() // the session is gone
+		}
+		m.from = at.Address
 	}
-	return row.Caller != nil && (row.Caller.RunID == group.ID || group.Parent != nil && row.Caller.RunID == group.Parent.RunID)
+	return m, err
+}
+
+// has reports whether the run of head is the variant that a task of the group has: the task has called it, or the task of the group's parent. If this
+// clone has recorded a group of courses, its variants are forks of the frame of its plan.
+func (m *membership) has(head *timeline.Head, task string) bool {
+	group, row := m.of.Row(), head.Row()
+	if by := row.Caller; by != nil {
+		return by.NodeID == task && (by.RunID == group.ID || m.recorded && group.Parent != nil && by.RunID == group.Parent.RunID)
+	}
+	return m.recorded && row.Parent != nil && m.from.Run != "" && row.Parent.RunID == m.from.Run && row.Parent.Frame == m.from.Frame
 }
 
 // read reads what became of the variant of a node of the group of head.
-func (v *Variant) read(ctx context.Context, s *timeline.Store, of *timeline.Head, n snapshot.Node, now time.Time) error {
+func (v *Variant) read(ctx context.Context, s *timeline.Store, m *membership, n snapshot.Node, now time.Time) error {
 	if n.State == snapshot.NodeSkipped {
 		v.Status = Skipped
 	}
-	run, failed, err := runOf(of, n)
+	run, failed, err := runOf(m.of, n)
 	if err != nil || run == "" {
 		return err
 	}
 	v.RunID, v.Error = run, failed
 	head, err := s.Head(ctx, run)
-	if err != nil || !belongs(of, head) {
+	if err != nil || !m.has(head, n.NodeID) {
 		if v.Status = Missing; n.State == snapshot.NodeFailed {
 			v.Status = string(snapshot.RunFailed)
 		}

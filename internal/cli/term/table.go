@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// A Table has rows of cells. Add escapes control characters in cells.
+// A Table has rows of cells. Control characters in titles and cells are escaped.
 type Table struct {
 	Header []string // the titles of the columns
 	Rows   [][]Cell
@@ -110,7 +110,7 @@ func (t *Table) Align(b *strings.Builder, indent string) {
 func (t *Table) Lines() (text string, width int) {
 	titles := make([]Cell, len(t.Header))
 	for i, title := range t.Header {
-		titles[i].Text = title
+		titles[i].Text = plain.Text(title)
 	}
 	return AlignedLines(append([][]Cell{titles}, t.Rows...))
 }
@@ -149,7 +149,11 @@ const columnGap = 2
 // separate writes the rows as lines with tabs between the cells. If KeepsHeader is set, it writes the header first.
 func (t *Table) separate(b *strings.Builder) {
 	if t.KeepsHeader {
-		b.WriteString(strings.Join(t.Header, "\t") + "\n")
+		titles := make([]string, len(t.Header))
+		for i, title := range t.Header {
+			titles[i] = plain.Text(title)
+		}
+		b.WriteString(strings.Join(titles, "\t") + "\n")
 	}
 	for _, row := range t.Rows {
 		for i, c := range row {

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,4 +22,18 @@ func TestLinesAreAlignedAndMeasured(t *testing.T) {
 	text, width = AlignedLines(nil)
 	assert.Empty(t, text)
 	assert.Zero(t, width)
+}
+
+func TestATitleOfATableHasNoControlCharacters(t *testing.T) {
+	t.Parallel()
+	table := Table{Header: []string{"RUN", "\x1b[2Jx\ny"}, KeepsHeader: true}
+	table.Add(Cell{Text: "a"}, Cell{Text: "b"})
+	text, _ := table.Lines()
+	var piped strings.Builder
+	table.separate(&piped)
+	for _, text := range []string{text, piped.String()} {
+		assert.NotContains(t, text, "\x1b")
+		assert.Equal(t, 2, strings.Count(text, "\n"), text)
+		assert.Contains(t, text, "x")
+	}
 }

@@ -55,6 +55,12 @@ func NewSweep(name string, wf *Workflow, file string, n int) (*Workflow, error) 
 	return Stored("the sweep of "+wf.Name, out.Bytes())
 }
 
+// IsSweep reports whether a stored definition is one that NewSweep has made.
+func IsSweep(definition []byte) bool {
+	_, after, ok := bytes.Cut(definition, []byte("\n"))
+	return ok && bytes.HasPrefix(definition, []byte("name: ")) && bytes.HasPrefix(after, []byte(sweepKey+": true\n"))
+}
+
 // VariantTask returns the id of the task that calls the variant with a number. The first variant has number 1.
 func VariantTask(number int) string { return strconv.Itoa(number) }
 
@@ -140,15 +146,15 @@ func (p *SweepPlan) Variant(number int) (input json.RawMessage, edits []timeline
 
 // Members returns the names of the members that variants set, each once, in the order in which they come first.
 func (p *SweepPlan) Members() []string {
-	names := []string{}
+	names, seen := []string{}, make(map[string]bool)
 	for _, v := range p.Variants {
 		var members jsontext.Members
 		if json.Unmarshal(v, &members) != nil {
 			continue // ReadSweepPlan has refused it
 		}
 		for _, m := range members {
-			if !slices.Contains(names, m.Name) {
-				names = append(names, m.Name)
+			if !seen[m.Name] {
+				seen[m.Name], names = true, append(names, m.Name)
 			}
 		}
 	}

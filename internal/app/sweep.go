@@ -52,7 +52,7 @@ func (d *Desk) Sweep(ctx context.Context, req SweepRequest) (*Result, error) {
 	if id == "" {
 		id = workflow.SweepName + "-" + timeline.NewRunID()
 	}
-	if err := timeline.CheckFree(ctx, d.Store, id); err != nil {
+	if err := d.checkFree(ctx, id, req); err != nil {
 		return nil, err
 	}
 	sweep, err := workflow.NewSweep(workflow.SweepName, wf, req.Workflow, len(req.Plan.Variants))
@@ -82,6 +82,15 @@ func (d *Desk) Sweep(ctx context.Context, req SweepRequest) (*Result, error) {
 	}
 	d.Teller.Note(ctx, CreatedNote{id})
 	return e.execute(ctx)
+}
+
+// checkFree checks that the runs of a sweep may have their ids.
+func (d *Desk) checkFree(ctx context.Context, id string, req SweepRequest) error {
+	err := timeline.CheckFree(ctx, d.Store, id)
+	for i := 0; err == nil && i < len(req.Plan.Variants) && req.Group != ""; i++ { // a generated id is new
+		err = timeline.CheckFree(ctx, d.Store, id+"."+workflow.VariantTask(i+1))
+	}
+	return err
 }
 
 // swept returns the workflow of the variants, and the frame that they fork or nil. It sets req.Plan.From to the whole address of the frame.
@@ -184,6 +193,8 @@ type sweepRun struct {
 
 	held   int          // the number of the variant for which plan.StopWhen held; 0: none
 	tested map[int]bool // the variants for which it did not hold
+
+	lenient func(error) error // see stateexpr.Lenient
 }
 
 // sweepOptions changes opts for the run of a sweep.
@@ -196,7 +207,7 @@ func (e *execution) sweepOptions(opts *engine.Options) error {
 	if err != nil {
 		return err
 	}
-	s := &sweepRun{execution: e, started: e.Now(), tested: make(map[int]bool)}
+	s := &sweepRun{execution: e, started: e.Now(), tested: make(map[int]bool), lenient: stateexpr.Lenient(e.Teller.Warn)}
 	if s.plan, err = workflow.ReadSweepPlan(input); err != nil {
 		return fault.New(fault.InvalidInput, "run %s: %w", e.head.Row().ID, err)
 	}
@@ -257,7 +268,7 @@ func (s *sweepRun) testEnded() error {
 			return err
 		}
 		holds, err := s.stop.Holds(values)
-		if err != nil {
+		if err = s.lenient(err); err != nil {
 			return err
 		}
 		if s.tested[v.Number] = true; holds {

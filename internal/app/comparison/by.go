@@ -13,8 +13,8 @@ import (
 var plainNames = lazyregexp.New(`^[A-Za-z0-9_.-]+$`)
 
 // chooseBy sets By, and the value of each run if it is that of an expression. A text that names an output of a run is this output, and otherwise an
-// expression. Code: invalid_expression if the text is neither the name of an output nor an expression.
-func (c *Comparison) chooseBy(text string, rows []map[string]newestRow) error {
+// expression. A run for which the expression is no number has no value, and warn gets the first such error. Code: invalid_expression if the text is neither the name of an output nor an expression.
+func (c *Comparison) chooseBy(warn func(error), text string, rows []map[string]newestRow) error {
 	if text == "" {
 		return nil
 	}
@@ -31,13 +31,14 @@ func (c *Comparison) chooseBy(text string, rows []map[string]newestRow) error {
 	if err != nil {
 		return err
 	}
+	lenient := stateexpr.Lenient(warn)
 	for _, run := range c.Runs {
 		values, err := stateexpr.Of(timeline.Address{Run: run.Row.ID, Frame: run.Row.Frame}, run.Entry)
 		if err != nil {
 			return err
 		}
 		n, ok, err := expression.Number(values)
-		if err != nil {
+		if err = lenient(err); err != nil {
 			return err
 		}
 		if !ok {

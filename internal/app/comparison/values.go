@@ -102,7 +102,7 @@ func (c *Comparison) chooseValues(s *timeline.Store, o Options) error {
 			return err
 		}
 	}
-	if err := c.chooseBy(o.By, rows); err != nil {
+	if err := c.chooseBy(s.Warn, o.By, rows); err != nil {
 		return err
 	}
 	for _, name := range o.Outputs {

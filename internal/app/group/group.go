@@ -90,7 +90,8 @@ func PlanOf(head *timeline.Head) (*workflow.SweepPlan, error) {
 	return plan, nil
 }
 
-// Open reads the group with an id or a unique prefix. It ranks the variants by the expression by or, if by is "", by that of the group's plan. Codes:
+// Open reads the group with an id or a unique prefix. It ranks the variants by the expression by or, if by is "", by that of the group's plan, unless the
+// group is a stranger's. Codes:
 // run_not_found; invalid_input if the run is not a group; invalid_expression for by, while that of the plan is a warning.
 func Open(ctx context.Context, s *timeline.Store, id, by string, now time.Time) (*Group, error) {
 	head, err := s.Head(ctx, id)
@@ -106,10 +107,15 @@ func Open(ctx context.Context, s *timeline.Store, id, by string, now time.Time) 
 			Hint("`%s` lists sweeps", fault.CommandLine(fault.Program, "runs", "--workflow", workflow.SweepName))
 	}
 	if asked := by != ""; asked || g.Plan.By != "" {
-		if err = g.rank(cmp.Or(by, g.Plan.By)); err != nil && !asked {
+		origin, err := s.Origin(head.Entry())
+		if err != nil || !asked && origin == timeline.Stranger { // the expression of a stranger is not evaluated unasked
+			return g, err
+		}
+		if err = g.rank(cmp.Or(by, g.Plan.By), stateexpr.Lenient(s.Warn)); err != nil && !asked {
 			s.Warn(err)
 			err = nil
 		}
+		return g, err
 	}
 	return g, err
 }
@@ -257,8 +263,8 @@ func (v *Variant) readUsage() error {
 	return nil
 }
 
-// rank reads the value of an expression in each variant that has a run, and sets By and Best. A session need not have finished.
-func (g *Group) rank(text string) error {
+// rank reads the value of an expression in each variant that has a run, and sets By and Best. lenient is that of the errors of evaluations. A session need not have finished.
+func (g *Group) rank(text string, lenient func(error) error) error {
 	by, err := stateexpr.Compile("by", text)
 	if err != nil {
 		return err
@@ -273,7 +279,7 @@ func (g *Group) rank(text string) error {
 			return err
 		}
 		n, ok, err := by.Number(values)
-		if err != nil {
+		if err = lenient(err); err != nil {
 			return err
 		}
 		if !ok {
@@ -337,23 +343,36 @@ func (g *Group) Count() string {
 	return plain.Count(len(g.Variants), "variant") + ": " + strings.Join(words, ", ")
 }
 
-// Fold returns a list of runs without the variants of the sweeps in it, and how many each sweep has. It knows variants by their ids.
-func Fold(runs []list.RunInfo) ([]list.RunInfo, map[string]int) {
-	count := make(map[string]int)
+// Fold returns a list of runs without the variants of the sweeps in it that this clone has recorded, and how many each sweep has. It knows variants by
+// their ids.
+func Fold(s *timeline.Store, runs []list.RunInfo) ([]list.RunInfo, map[string]int, error) {
+	count, most := make(map[string]int), make(map[string]int)
 	for _, run := range runs {
-		if run.WorkflowName == workflow.SweepName {
-			count[run.RunID] = 0
+		if run.WorkflowName != workflow.SweepName {
+			continue
+		}
+		head, err := list.HeadOf(s, run)
+		if err != nil {
+			return nil, nil, err
+		}
+		origin, err := s.Origin(head.Entry())
+		if err != nil {
+			return nil, nil, err
+		}
+		if plan, err := PlanOf(head); err == nil && plan != nil && origin == timeline.Recorded {
+			most[run.RunID] = len(plan.Variants)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(runs), func(run list.RunInfo) bool {
 		at := strings.LastIndexByte(run.RunID, '.')
-		if at < 0 || workflow.VariantOf(run.RunID[at+1:]) == 0 {
+		if at < 0 {
 			return false
 		}
-		_, member := count[run.RunID[:at]]
+		number := workflow.VariantOf(run.RunID[at+1:])
+		member := number > 0 && number <= most[run.RunID[:at]]
 		if member {
 			count[run.RunID[:at]]++
 		}
 		return member
-	}), count
+	}), count, nil
 }

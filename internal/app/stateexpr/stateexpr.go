@@ -4,8 +4,11 @@ package stateexpr
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
+	"sync/atomic"
+	"time"
 
 	"github.com/git-smithers/git-smithers/internal/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
@@ -21,6 +24,63 @@ const Names = "run, frame, status, input, outputs.TABLE, output('TABLE', 'TASK')
 type Expression struct {
 	text  string
 	query *workflow.Query
+	limit time.Duration // of an evaluation
+	slow  atomic.Bool   // an evaluation took longer: no other begins
+}
+
+// maxTime is the longest time of an evaluation: the language has no bound on steps.
+const maxTime = 2 * time.Second
+
+// evaluations bounds how many evaluations are under way, among them those for which nobody waits any more.
+var evaluations = make(chan struct{}, 8)
+
+// evaluate returns the result of an evaluation, or an error if it takes longer than the limit. Its work then goes on unseen.
+func evaluate[T any](e *Expression, with func(map[string]any) (T, error), v *Values) (out T, err error) {
+	type result struct {
+		value T
+		err   error
+	}
+	if e.slow.Load() {
+		return out, errTooSlow
+	}
+	timer := time.NewTimer(e.limit)
+	defer timer.Stop()
+	done := make(chan result, 1)
+	select {
+	case evaluations <- struct{}{}:
+	case <-timer.C:
+		return out, errTooSlow
+	}
+	go func() {
+		defer func() { <-evaluations }()
+		value, err := with(v.env())
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-timer.C:
+		e.slow.Store(true)
+		return out, errTooSlow
+	}
+}
+
+var errTooSlow = fmt.Errorf("takes longer than %v", maxTime)
+
+// Lenient returns a function that drops errors of evaluations, which say that one of many runs has no value. It passes the first of them to warn, and
+// returns other errors.
+func Lenient(warn func(error)) func(error) error {
+	warned := false
+	return func(err error) error {
+		if fault.CodeOf(err) != fault.InvalidExpression {
+			return err
+		}
+		if !warned {
+			warn(err)
+		}
+		warned = true
+		return nil
+	}
 }
 
 // Compile compiles an expression with any result. The code of an error is invalid_expression. flag names the flag that has the expression.
@@ -38,7 +98,7 @@ func compile(flag, text string, with func(string, map[string]any) (*workflow.Que
 	if err != nil {
 		return nil, fault.New(fault.InvalidExpression, "--%s %q: %w", flag, text, err).Hint("an expression reads " + Names)
 	}
-	return &Expression{text, query}, nil
+	return &Expression{text: text, query: query, limit: maxTime}, nil
 }
 
 // String returns the text of the expression.
@@ -46,14 +106,14 @@ func (e *Expression) String() string { return e.text }
 
 // Holds reports whether the expression is true. Null is false. A result that is neither is the error invalid_expression.
 func (e *Expression) Holds(v *Values) (bool, error) {
-	holds, err := e.query.Holds(v.env())
+	holds, err := evaluate(e, e.query.Holds, v)
 	return holds, e.explain(v, err)
 }
 
 // Number returns the value of the expression as a number. True is 1 and false is 0. ok is false if the value is null. Any other value is
 // the error invalid_expression.
 func (e *Expression) Number(v *Values) (n float64, ok bool, err error) {
-	value, err := e.query.Value(v.env())
+	value, err := evaluate(e, e.query.Value, v)
 	if err != nil {
 		return 0, false, e.explain(v, err)
 	}

@@ -111,7 +111,7 @@ func runCourses(ctx context.Context, s *session.Session, cmd *arg.Command, c *ur
 			}
 		}
 		if len(runs) > 0 {
-			err = errors.Join(err, requests.Open(s, store).GroupCourses(ctx, id, ask.From, prompts, runs))
+			err = errors.Join(err, requests.Open(s, store).GroupCourses(context.WithoutCancel(ctx), id, ask.From, prompts, runs))
 		}
 		if err != nil || !s.JSON {
 			s.Note("group %s: %s", plain.Text(id), plain.Count(len(runs), "course"))

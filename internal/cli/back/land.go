@@ -165,6 +165,10 @@ func bestOf(ctx context.Context, s *session.Session, store *timeline.Store, id, 
 	if err != nil {
 		return "", err
 	}
+	if g.By == "" && g.Plan.By != "" {
+		return "", fault.New(fault.Usage, "--best needs --by, because the expression of %s is somebody else's", id).
+			Hint("`%s` uses it", fault.CommandLine(fault.Program, "land", "--best", id, "--by", g.Plan.By))
+	}
 	if g.By == "" {
 		return "", fault.New(fault.Usage, "--best needs --by, because the sweep %s has none", id).
 			Hint("for example `%s`", fault.CommandLine(fault.Program, "land", "--best", id, "--by", "outputs.verdict.score"))

@@ -109,7 +109,7 @@ func withGroup(ctx context.Context, store *timeline.Store, id string, runs []str
 	if err != nil {
 		return nil, err
 	}
-	options.By = cmp.Or(options.By, g.Plan.By)
+	options.By = cmp.Or(options.By, g.By) // not the expression of a stranger
 	members := g.Runs()
 	if len(members) == 0 {
 		return nil, fault.New(fault.NoBest, "no variant of %s has started", g.Row.ID).Detail("runId", g.Row.ID).

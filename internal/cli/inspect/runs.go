@@ -157,7 +157,9 @@ func runRuns(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	}
 	var members map[string]int
 	if !s.JSON && opts.workflow == nil {
-		runs, members = group.Fold(runs)
+		if runs, members, err = group.Fold(store, runs); err != nil {
+			return err
+		}
 	}
 	runs = arg.First(opts.window, runs, func(run list.RunInfo) int64 { return run.UpdatedAtMs })
 	if s.JSON {

@@ -15,15 +15,19 @@ import (
 // widestInput is the width of the longest value of an input in the table of a group.
 const widestInput = 30
 
+// maxMembers is the largest number of members of inputs in the table of a group.
+const maxMembers = 50
+
 // GroupTable returns a row for each variant of a group.
 func GroupTable(g *group.Group, p display.Painter) term.Table {
-	t := term.Table{Header: slices.Concat([]string{"VARIANT", "RUN", "STATUS", "TOOK"}, g.Differs), Spare: []string{"TOKENS", "TOOK"}}
+	members := g.Differs[:min(len(g.Differs), maxMembers)]
+	t := term.Table{Header: slices.Concat([]string{"VARIANT", "RUN", "STATUS", "TOOK"}, members), Spare: []string{"TOKENS", "TOOK"}}
 	if g.By != "" {
 		t.Header = append(t.Header, g.By)
 	}
 	t.Header = append(t.Header, "TOKENS", "COST")
 	for _, v := range g.Variants {
-		t.Add(variantCells(g, v, p)...)
+		t.Add(variantCells(g, v, members, p)...)
 	}
 	return t
 }
@@ -41,14 +45,20 @@ func GroupLines(g *group.Group) (lines []string) {
 	if g.Unknown > 0 {
 		lines = append(lines, "unknown: what "+plain.Count(g.Unknown, "attempt")+" used")
 	}
+	if more := len(g.Differs) - maxMembers; more > 0 {
+		lines = append(lines, "not shown: "+plain.Count(more, "member")+" of the inputs, which --json has")
+	}
+	if g.By == "" && g.Plan.By != "" {
+		lines = append(lines, "by: "+g.Plan.By+" (somebody else's, not evaluated)")
+	}
 	if len(g.Best) > 0 {
 		lines = append(lines, "* has the highest value of "+g.By)
 	}
 	return lines
 }
 
-// variantCells returns the row of a variant in the table of a group.
-func variantCells(g *group.Group, v *group.Variant, p display.Painter) []term.Cell {
+// variantCells returns the row of a variant in the table of a group, with the members of its input that are named in differ.
+func variantCells(g *group.Group, v *group.Variant, differ []string, p display.Painter) []term.Cell {
 	number, status, took, tokens, cost := strconv.Itoa(v.Number), v.Status, "", "", ""
 	if slices.Contains(g.Best, v.Number) {
 		number += " *"
@@ -68,7 +78,7 @@ func variantCells(g *group.Group, v *group.Variant, p display.Painter) []term.Ce
 	cells := []term.Cell{{Text: number}, {Text: v.RunID}, {Text: status, Paint: p.Status}, {Text: took}}
 	var members jsontext.Members
 	_ = json.Unmarshal(v.Input, &members) // an object, as group.Read has checked
-	for _, name := range g.Differs {
+	for _, name := range differ {
 		text := ""
 		if at := slices.IndexFunc(members, func(m jsontext.Member) bool { return m.Name == name }); at >= 0 {
 			text = display.Value(members[at].Value, widestInput)

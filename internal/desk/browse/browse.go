@@ -50,7 +50,9 @@ func (r *Reader) Runs(ctx context.Context) ([]RunRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	infos, _ = group.Fold(infos)
+	if infos, _, err = group.Fold(r.Store, infos); err != nil {
+		return nil, err
+	}
 	counting, stop := context.WithTimeout(ctx, r.CountFor)
 	defer stop()
 	facts, err := list.ReadFacts(ctx, counting, r.Store, infos, list.Wanted{Waiting: true, Times: true, Code: true, NowMs: r.Now().UnixMilli()})

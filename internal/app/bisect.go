@@ -48,6 +48,10 @@ type bisection struct {
 	known map[int]bisect.Verdict
 	log   *bisect.Log
 
+	// confined is true if smithers.sandbox is required and this clone has not recorded a frame in question. Ignored files stay in a worktree from probe to probe, so all
+	// probes then run in sandboxes: what a sandbox has left must not run outside, nor see the ignored files that were brought.
+	confined bool
+
 	search    *bisect.Search
 	scratches []*files.Scratch // of each slot; nil until it is needed
 	out       BisectResult
@@ -208,6 +212,8 @@ func (b *bisection) agree() error {
 			if err := check.agreeToFiles([]command{{Command: b.shellLine()}}); err != nil {
 				return err
 			}
+			// A clone that has recorded the newest frame of a run has recorded them all.
+			b.confined = b.confined || b.Store.Settings().SandboxRequired && check.origin != timeline.Recorded
 		}
 	}
 	return nil
@@ -261,9 +267,10 @@ func (b *bisection) probe(ctx context.Context, slot int, entry *snapshot.Entry, 
 	if err != nil {
 		return probed{err: err}
 	}
+	opts.SandboxRequired = b.confined
 	var said []bisect.Verdict
 	for len(said) < b.Repeat && out.verdict != bisect.Flaky {
-		if run.Dir, err = b.filesAt(ctx, slot, entry, opts.SandboxRequired); err != nil {
+		if run.Dir, err = b.filesAt(ctx, slot, entry); err != nil {
 			return probed{err: err}
 		}
 		status, err := run.Execute(ctx, opts)
@@ -289,7 +296,7 @@ func (b *bisection) probe(ctx context.Context, slot int, entry *snapshot.Entry, 
 
 // filesAt puts the files of a frame into the worktree of a slot, and returns its folder. If there is no worktree, or what a command has left there is in the
 // way, it makes and equips a new one.
-func (b *bisection) filesAt(ctx context.Context, slot int, entry *snapshot.Entry, confined bool) (dir string, err error) {
+func (b *bisection) filesAt(ctx context.Context, slot int, entry *snapshot.Entry) (dir string, err error) {
 	old := b.scratches[slot]
 	if old != nil && old.Become(ctx, entry) == nil {
 		return old.Root(), nil
@@ -303,7 +310,7 @@ func (b *bisection) filesAt(ctx context.Context, slot int, entry *snapshot.Entry
 	if err != nil {
 		return "", err
 	}
-	_, err = b.Equip(ctx, b.scratches[slot].WorkingCopy, files.Equipment{Confined: confined})
+	_, err = b.Equip(ctx, b.scratches[slot].WorkingCopy, files.Equipment{Confined: b.confined})
 	return b.scratches[slot].Root(), err
 }
 

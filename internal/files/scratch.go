@@ -2,11 +2,13 @@ package files
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
@@ -24,8 +26,9 @@ const scratchFolder = "worktrees/scratch"
 // for concurrent use.
 type Scratch struct {
 	*WorkingCopy
-	lock *flock.Flock
-	head objstore.ID // the commit on which it is; zero for the one on which it was made
+	lock   *flock.Flock
+	head   objstore.ID // the commit on which it is; zero for the one on which it was made
+	folder fs.FileInfo // of the worktree when it was made
 }
 
 // OpenScratch makes a scratch worktree with the files of a frame: beside the working copy or, if there is none, in the folder for temporary files. The caller
@@ -36,23 +39,38 @@ func OpenScratch(ctx context.Context, s *timeline.Store, at *snapshot.Entry) (*S
 	}
 	for n := 1; ; n++ {
 		number := strconv.Itoa(n)
-		path, err := besideTop(s, []string{"bisect", number})
-		if err != nil {
-			temporary, _ := filepath.EvalSymlinks(os.TempDir()) // git names a worktree by its real path
-			path = filepath.Join(temporary, "smithers-bisect-"+number)
-		}
 		c := &Scratch{lock: flock.New(scratchPath(s, number), flock.SetPermissions(0o666))}
 		mine, err := c.lock.TryLock()
-		if err == nil && mine && isMissing(path) {
-			if err = c.open(ctx, s, at, path); err == nil {
-				return c, nil
+		if err == nil && mine {
+			var path string
+			if path, err = newScratchFolder(s, number); err == nil && path != "" {
+				if err = c.open(ctx, s, at, path); err == nil {
+					return c, nil
+				}
+				err = errors.Join(err, discardScratch(context.WithoutCancel(ctx), s, c.lock.Path()))
 			}
-			err = errors.Join(err, discardScratch(context.WithoutCancel(ctx), s, c.lock.Path()))
 		}
 		if err = errors.Join(err, c.lock.Close()); err != nil {
 			return nil, timeline.Explain(err)
 		}
 	}
+}
+
+// newScratchFolder returns the path of a new worktree, or "" if the path of the number is taken. In the folder for temporary files, it makes an empty
+// folder that nobody else can enter.
+func newScratchFolder(s *timeline.Store, number string) (string, error) {
+	path, err := besideTop(s, []string{"bisect", number})
+	switch {
+	case err == nil && isMissing(path):
+		return path, nil
+	case err == nil:
+		return "", nil
+	}
+	temporary, err := filepath.EvalSymlinks(os.TempDir()) // git names a worktree by its real path
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(temporary, "smithers-bisect-*")
 }
 
 // open makes the worktree at path.
@@ -65,11 +83,18 @@ func (c *Scratch) open(ctx context.Context, s *timeline.Store, at *snapshot.Entr
 	if req.Commit, err = startingCommit(s, at, vcs); err != nil {
 		return err
 	}
-	if err := os.WriteFile(c.lock.Path(), []byte(path), 0o666); err != nil {
+	mark := rand.Text()
+	if err := os.WriteFile(c.lock.Path(), []byte(mark+"\n"+path), 0o666); err != nil {
 		return err
 	}
 	workspace, err := worktrees.Add(ctx, worktrees.AsGit(s.Workspace()), req)
 	if err != nil {
+		return err
+	}
+	if err := worktrees.MarkDiscardable(workspace, mark); err != nil {
+		return err
+	}
+	if c.folder, err = os.Lstat(workspace.Root); err != nil {
 		return err
 	}
 	c.WorkingCopy = &WorkingCopy{store: s, workspace: workspace, unready: &madeWorktree{Run: at.Stored().Run, Unready: true, scratch: c.lock.Path()}}
@@ -82,8 +107,12 @@ func scratchPath(s *timeline.Store, file string) string {
 }
 
 // Become makes the files of the worktree those of a frame: all but ignored files, which stay. What a command has changed or left there is gone. The commit that is
-// checked out is that of the frame, if this repository has it.
+// checked out is that of the frame, if this repository has it. If a command has put something else in the place of the worktree, that stays, and the error wraps
+// worktrees.ErrReplaced.
 func (c *Scratch) Become(ctx context.Context, at *snapshot.Entry) error {
+	if c.isReplaced() {
+		return timeline.Explain(&worktrees.Error{Path: c.Root(), Reason: "cannot be used", Err: worktrees.ErrReplaced})
+	}
 	vcs, err := at.VCSRevision()
 	if err != nil {
 		return timeline.Explain(err)
@@ -102,26 +131,37 @@ func (c *Scratch) Become(ctx context.Context, at *snapshot.Entry) error {
 	return timeline.Explain(err)
 }
 
-// Close removes the worktree.
+// isReplaced reports whether the folder of the worktree is another one than the one that was made, or a symbolic link. A missing folder is not replaced.
+func (c *Scratch) isReplaced() bool {
+	folder, err := os.Lstat(c.Root())
+	return !errors.Is(err, fs.ErrNotExist) && (err != nil || !folder.IsDir() || !os.SameFile(folder, c.folder))
+}
+
+// Close removes the worktree. If a command has put something else in its place, that stays, with a warning.
 func (c *Scratch) Close(ctx context.Context) error {
 	var err error
-	if mark := filepath.Join(c.Root(), ".git"); !isMissing(c.Root()) && isMissing(mark) { // a command has removed it
+	if mark := filepath.Join(c.Root(), ".git"); !c.isReplaced() && !isMissing(c.Root()) && isMissing(mark) { // a command has removed it
 		err = os.WriteFile(mark, []byte("gitdir: "+c.workspace.Repo.GitDir+"\n"), 0o666)
 	}
 	return timeline.Explain(errors.Join(err, discardScratch(context.WithoutCancel(ctx), c.store, c.lock.Path()), c.lock.Close()))
 }
 
-// discardScratch removes the worktree of a file in scratchFolder, and the file. The caller has locked it.
+// discardScratch removes the worktree of a file in scratchFolder, and empties the file. The file stays: if it were removed, another process could lock it
+// while a third makes a new one. What is not the worktree that was made stays, with a warning. The caller has locked the file.
 func discardScratch(ctx context.Context, s *timeline.Store, file string) error {
-	path, err := os.ReadFile(file)
-	if err == nil && len(path) > 0 {
-		err = worktrees.Discard(ctx, worktrees.AsGit(s.Workspace()), string(path))
+	text, err := os.ReadFile(file)
+	if mark, path, ok := strings.Cut(string(text), "\n"); err == nil && ok {
+		err = worktrees.Discard(ctx, worktrees.AsGit(s.Workspace()), path, mark)
 	}
-	if err != nil {
+	if errors.Is(err, worktrees.ErrReplaced) {
+		s.Warn(err)
+		err = nil
+	}
+	if err != nil || len(text) == 0 {
 		return err
 	}
 	_ = os.Remove(file + logSuffix) // the setup command may have written none
-	return os.Remove(file)
+	return os.Truncate(file, 0)
 }
 
 // SweepScratches removes the scratch worktrees of processes that were killed. What cannot be removed is a warning.

@@ -19,9 +19,21 @@ func AsGit(w *jjbridge.Workspace) *jjbridge.Workspace {
 	return &git
 }
 
-// Discard removes git's linked worktree at path with all its files, whatever they are, and git's record of it. Whoever calls Discard has made the
-// worktree for himself. If something else has taken its place, and if git knows no worktree there, what is there stays.
-func Discard(ctx context.Context, w *jjbridge.Workspace, path string) (err error) {
+// discardMark is a file in git's administrative folder of a worktree that [Discard] may remove. It has the text given to [MarkDiscardable].
+const discardMark = "smithers-scratch"
+
+// ErrReplaced means that something else has taken the place of a worktree.
+var ErrReplaced = errors.New("something else has taken the place of the worktree")
+
+// MarkDiscardable lets [Discard] remove the linked worktree w, which [Add] has made, for whoever knows text. text must be unique.
+func MarkDiscardable(w *jjbridge.Workspace, text string) error {
+	return os.WriteFile(filepath.Join(w.Repo.GitDir, discardMark), []byte(text), 0o666) //nolint:gosec // the umask decides who may read the repository
+}
+
+// Discard removes git's linked worktree at path with all its files, whatever they are, and git's record of it. text is that of MarkDiscardable: without it, and
+// if another folder or a symbolic link has taken the place of the worktree, Discard removes nothing, and the error wraps ErrReplaced. If git knows no worktree
+// there, what is there stays.
+func Discard(ctx context.Context, w *jjbridge.Workspace, path, text string) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
 		return err
@@ -36,10 +48,18 @@ func Discard(ctx context.Context, w *jjbridge.Workspace, path string) (err error
 		return nil
 	}
 	info := list[at]
+	replaced := &Error{Path: path, Reason: "was left as it is", Err: ErrReplaced}
+	if mark, err := os.ReadFile(filepath.Join(adminDir(w, info), discardMark)); err != nil || string(mark) != text {
+		return replaced
+	}
 	if !info.Missing {
+		folder, err := os.Lstat(path)
+		if err != nil || !folder.IsDir() {
+			return replaced
+		}
 		data, err := os.ReadFile(filepath.Join(path, ".git"))
 		if err != nil || filepath.Clean(gitFile(path, string(data))) != adminDir(w, info) {
-			return &Error{Path: path, Reason: "another folder has replaced the worktree", Err: err}
+			return replaced
 		}
 		if err := errors.Join(removeContent(path), os.Remove(path)); err != nil {
 			return err

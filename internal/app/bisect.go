@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -100,7 +101,7 @@ func (b *bisection) checkNewest(ctx context.Context) error {
 		return nil
 	}
 	done := b.ask(ctx, 0, newest)
-	at := b.line[len(b.line)-1].Address()
+	at := b.line[b.steps[newest].first].Address() // the one that was probed
 	switch err := b.keep(ctx, newest, done); {
 	case err != nil || done.verdict == bisect.Bad:
 		return err
@@ -133,10 +134,18 @@ func (b *bisection) openLog() error {
 	if errors.Is(err, bisect.ErrBusy) {
 		return fault.New(fault.Locked, "the same bisect of run %q is running", b.run).Hint("wait until it has ended, or stop it: its verdicts are kept")
 	}
+	if err != nil && b.When != nil { // it is quick to evaluate again
+		b.out.Log = ""
+		b.Teller.Warn(fmt.Errorf("the verdicts are not kept: %w", err))
+		err = nil
+	}
 	if err != nil {
 		return timeline.Explain(err)
 	}
 	b.log = log
+	for _, line := range had {
+		b.out.KnownAtMs = max(b.out.KnownAtMs, line.AtMs)
+	}
 	for _, line := range append(had, lines...) {
 		for step, at := range b.steps {
 			if b.line[at.first].Commit == line.Commit || b.line[at.last].Commit == line.Commit {

@@ -28,7 +28,8 @@ func (f BisectFrame) Address() timeline.Address {
 	return timeline.Address{Run: f.RunID, Frame: f.FrameNo}
 }
 
-// bisectStep is frames of the line, one after the other, that have the same files and the same state: a probe of one says what it would of the others.
+// bisectStep is frames of the line, one after the other, that have the same files and the same state: but for the number of the frame, a command finds the same
+// at each of them. With --when, each step is one frame, because an expression can read the number.
 type bisectStep struct{ first, last int }
 
 // BisectResult is the result of a BisectRequest.
@@ -49,8 +50,10 @@ type BisectResult struct {
 	Probes int           `json:"probes"`
 	Known  int           `json:"known"` // verdicts that were used from the log
 	Flaky  []BisectFrame `json:"flaky"` // the frames whose probes disagreed
-	Log    string        `json:"log"`   // the path of the file with the verdicts, which Known takes
+	Log    string        `json:"log"`   // the path of the file with the verdicts, which Known takes; "" if they are not kept
 	Next   []string      `json:"next"`  // commands to type next
+
+	KnownAtMs int64 `json:"-"` // when the newest verdict of the log was found, before this bisect; 0 if the log had none
 }
 
 // readLine sets run, line, steps and good.
@@ -74,9 +77,15 @@ func (b *bisection) readLine(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for i, f := range b.line {
-		if n := len(b.steps); n > 0 && b.When == nil && b.line[i-1].Tree() == f.Tree() && b.line[i-1].ContentHash == f.ContentHash {
-			b.steps[n-1].last = i
+	for i := range b.line {
+		same := false
+		if i > 0 && b.When == nil {
+			if same, err = b.looksSame(i); err != nil {
+				return timeline.Explain(err)
+			}
+		}
+		if same {
+			b.steps[len(b.steps)-1].last = i
 		} else {
 			b.steps = append(b.steps, bisectStep{i, i})
 		}
@@ -89,6 +98,41 @@ func (b *bisection) readLine(ctx context.Context) (err error) {
 			Hint("name a good frame that is older than the bad one")
 	}
 	return nil
+}
+
+// looksSame reports whether a command finds the same at a place in the line as at the place before it: the files, and all that [stateexpr.Values] are read from
+// but the number of the frame.
+func (b *bisection) looksSame(place int) (bool, error) {
+	was, now := b.line[place-1], b.line[place]
+	if was.RunID != now.RunID || was.Tree() != now.Tree() || was.ContentHash != now.ContentHash {
+		return false, nil
+	}
+	before, err := b.entryOf(place - 1)
+	if err != nil {
+		return false, err
+	}
+	entry, err := b.entryOf(place)
+	if err != nil {
+		return false, err
+	}
+	wasRow, err := before.RunRow()
+	if err != nil {
+		return false, err
+	}
+	row, err := entry.RunRow()
+	if err != nil || row.Status != wasRow.Status {
+		return false, err
+	}
+	for _, name := range []string{snapshot.CollectionAttempts, snapshot.CollectionScores} { // the newest attempt decides which output is the newest
+		old, err := before.CollectionID(name)
+		if err != nil {
+			return false, err
+		}
+		if id, err := entry.CollectionID(name); err != nil || id != old {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // place returns the place in the line of what a person types for a frame, or none for "". turn:N is the end of a turn.
@@ -131,16 +175,22 @@ func lineTo(ctx context.Context, store *timeline.Store, to timeline.Address) (li
 			return nil, err
 		}
 		frames := tree.Timeline.Frames
+		places := make(map[int64]int, len(frames))
+		for at := range frames {
+			places[frames[at].FrameNo] = at
+		}
+		newest := len(frames)
 		for number := &from.Frame; number != nil; {
-			at := slices.IndexFunc(frames, func(f list.FrameInfo) bool { return f.FrameNo == *number })
-			if at < 0 {
+			at, ok := places[*number]
+			if !ok || at >= newest { // a forged frame may be based on one that follows
 				break
 			}
+			newest = at
 			if n := len(line); n > 0 && line[n-1].Commit == frames[at].Commit {
 				line = line[:n-1] // the frame from which a fork began is its frame 0, too
 			}
 			line = append(line, BisectFrame{RunID: from.Run, FrameInfo: frames[at]})
-			frames, number = frames[:at], frames[at].BasedOn
+			number = frames[at].BasedOn
 		}
 		if from = nil; tree.Timeline.Branch != nil {
 			from = &timeline.Address{Run: tree.Timeline.Branch.ParentRunID, Frame: tree.Timeline.Branch.ParentFrameNo}

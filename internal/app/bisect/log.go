@@ -54,7 +54,7 @@ func Parse(data []byte) (lines []Line, err error) {
 	}
 }
 
-// Log is the log of a bisect, which other processes cannot write meanwhile. Not safe for concurrent use.
+// Log is the log of a bisect, which other processes cannot write meanwhile. A nil Log keeps nothing. Not safe for concurrent use.
 type Log struct {
 	file *os.File
 	lock *flock.Flock
@@ -66,10 +66,10 @@ var ErrBusy = errors.New("another process writes the log")
 // Open opens the log in a file, or begins it with what is asked, and returns its verdicts. With again, and if it cannot be read, the log begins anew. The error
 // wraps ErrBusy if another process has the log open.
 func Open(path string, asked Line, again bool) (l *Log, lines []Line, err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask decides who may read the repository
 		return nil, nil, err
 	}
-	l = &Log{lock: flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))}
+	l = &Log{lock: flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))}
 	mine, err := l.lock.TryLock()
 	if err == nil && !mine {
 		err = ErrBusy
@@ -102,6 +102,9 @@ func Open(path string, asked Line, again bool) (l *Log, lines []Line, err error)
 
 // Add adds a verdict. It is on stable storage afterwards.
 func (l *Log) Add(line Line) error {
+	if l == nil {
+		return nil
+	}
 	line.Kind = kindVerdict
 	return l.write(line)
 }
@@ -116,6 +119,9 @@ func (l *Log) write(line Line) error {
 
 // Close closes the log, which can be opened again.
 func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
 	var err error
 	if l.file != nil {
 		err = l.file.Close()

@@ -114,6 +114,9 @@ func runBisect(ctx context.Context, s *session.Session, store *timeline.Store, r
 	if ctx.Err() != nil {
 		s.Note("the verdicts are kept: the same command goes on")
 	}
+	if done != nil && done.Probes == 0 && done.KnownAtMs > 0 {
+		s.Note("the answer is from the log of %s; --again probes anew", display.ClockTime(done.KnownAtMs))
+	}
 	switch {
 	case done == nil:
 		return err
@@ -163,7 +166,9 @@ func answerText(done *app.BisectResult) (text string) {
 	if done.Known > 0 {
 		say("known", "%s; --again forgets those of the same command", plain.Count(done.Known, "verdict"))
 	}
-	say("log", "%s", done.Log)
+	if done.Log != "" {
+		say("log", "%s", done.Log)
+	}
 	for _, line := range done.Next {
 		say("next", "%s", line)
 	}

@@ -125,6 +125,9 @@ func (c *Commands) noted() ([]notedCommand, error) {
 	for _, entry := range entries {
 		one := notedCommand{path: filepath.Join(c.folder, entry.Name())}
 		data, readErr := os.ReadFile(one.path)
+		if errors.Is(readErr, fs.ErrNotExist) { // the command has ended meanwhile
+			continue
+		}
 		if readErr != nil {
 			err = errors.Join(err, readErr)
 			continue

@@ -130,7 +130,7 @@ func (w tableWriter) apply(ctx context.Context, updates []Update) error {
 	if logged, err := view.HasLog(prefix); logged || err != nil {
 		return errors.Join(errStepBack, explainTables(err)) // git continues the reflog
 	}
-	if err := w.own(); err != nil {
+	if err := w.ownDurably(); err != nil {
 		return err
 	}
 	changes := make([]reftable.Change, len(updates))
@@ -140,6 +140,20 @@ func (w tableWriter) apply(ctx context.Context, updates []Update) error {
 	return w.db.patiently(ctx, updates, func() error { return w.once(ctx, changes) })
 }
 
+// ownDurably is own. If own makes the folder of owner files, ownDurably puts the name of this folder on stable storage, so that a power cut cannot leave a
+// lock of the tables without its owner.
+func (w tableWriter) ownDurably() error {
+	folder := filepath.Join(w.db.reader.dir, filepath.FromSlash(locksFolder))
+	_, missing := os.Lstat(folder)
+	if err := w.own(); err != nil || missing == nil || !w.syncsNames() {
+		return err
+	}
+	return syncFolders(w.db.opts.FS, []string{filepath.Dir(folder), w.db.reader.dir})
+}
+
+// syncsNames reports whether the names of files must be on stable storage before refs count as moved.
+func (w tableWriter) syncsNames() bool { return w.db.opts.Fsync && !w.db.opts.LateNames }
+
 // once tries once to append changes. After an error, no ref has moved, unless the disk failed after the refs moved.
 func (w tableWriter) once(ctx context.Context, changes []reftable.Change) error {
 	proof := proofOf(w.owner.path)
@@ -147,7 +161,7 @@ func (w tableWriter) once(ctx context.Context, changes []reftable.Change) error 
 		FS: w.db.opts.FS, Proof: proof, Turns: filepath.Join(filepath.Dir(proof), turnsFile), Patience: tablesPatience,
 		// Where git syncs, an append does so whatever this program's own settings are: a list or a table without its bytes would be the loss of
 		// all refs, also of those that are not ours.
-		Sync: w.db.opts.Fsync || w.db.opts.Repo.Config.Fsyncs(), SyncNames: w.db.opts.Fsync && !w.db.opts.LateNames,
+		Sync: w.db.opts.Fsync || w.db.opts.Repo.Config.Fsyncs(), SyncNames: w.syncsNames(),
 		Guard: func(*reftable.View) error { return w.db.format.check() },
 		Ready: func() error { return errors.Join(w.db.opts.Failpoint(FailRefsLocked), w.db.format.check()) },
 	})

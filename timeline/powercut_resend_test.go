@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -33,7 +34,7 @@ func TestWhatIsSentAgainAfterADeathIsDurableWhenItIsAnswered(t *testing.T) {
 		dir := filepath.Join(base, "alive")
 		require.NoError(t, empty.WriteTo(dir, fsxtest.Everything))
 		files := fsxtest.New(t, dir)
-		_, err := captureTwice(t, dir, env, files)
+		_, err := captureTwice(t.Context(), t, dir, env, files)
 		require.NoError(t, err)
 		return len(files.Ops())
 	}()
@@ -55,19 +56,19 @@ func TestWhatIsSentAgainAfterADeathIsDurableWhenItIsAnswered(t *testing.T) {
 }
 
 // captureTwice captures two frames of a run, and returns the answers.
-func captureTwice(t *testing.T, dir string, env []string, files *fsxtest.FS) (acks []ack, err error) {
+func captureTwice(ctx context.Context, t *testing.T, dir string, env []string, files *fsxtest.FS) (acks []ack, err error) {
 	t.Helper()
-	s, err := timeline.Open(t.Context(), optionsOn(t, dir, env, files))
+	s, err := timeline.Open(ctx, optionsOn(t, dir, env, files))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	c, err := captures.Open(t.Context(), s, "run")
+	c, err := captures.Open(ctx, s, "run")
 	if err != nil {
 		return nil, err
 	}
 	for i := range 2 {
-		answer, err := c.Capture(t.Context(), captureLine(i))
+		answer, err := c.Capture(ctx, captureLine(i))
 		if err != nil {
 			return acks, err
 		}
@@ -80,21 +81,25 @@ func captureTwice(t *testing.T, dir string, env []string, files *fsxtest.FS) (ac
 // again, and cuts the power.
 func dieAndSendAgain(t *testing.T, r *recording, dir string, env []string, last int) error {
 	t.Helper()
+	// The dead run no git either, which the record would not see.
+	ctx, die := context.WithCancel(t.Context())
+	defer die()
 	number := 0
 	r.files.Fail(func(fsxtest.Op) fsxtest.Fault {
 		if number++; number > last {
+			die()
 			return fsxtest.Fault{Err: errDied}
 		}
 		return fsxtest.Fault{}
 	})
-	if _, err := captureTwice(t, dir, env, r.files); err == nil {
+	if _, err := captureTwice(ctx, t, dir, env, r.files); err == nil {
 		return errors.New("did not die")
 	}
 	r.files.Fail(nil)
 	if err := r.readAndCut(t, dir, env); err != nil {
 		return fmt.Errorf("only read: %w", err)
 	}
-	acks, err := captureTwice(t, dir, env, r.files)
+	acks, err := captureTwice(t.Context(), t, dir, env, r.files)
 	if err != nil {
 		return fmt.Errorf("sent again: %w", err)
 	}

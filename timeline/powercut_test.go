@@ -234,6 +234,8 @@ type recording struct {
 	first int // number of acks from before it began
 	hit   string
 	late  bool // acks after the first can be lost
+
+	unseen bool // git has written, which files does not record
 }
 
 // record does a deed with fsync, in a repository whose every write is recorded. A mark

@@ -38,7 +38,7 @@ type Options struct {
 	Patience time.Duration
 
 	Sync      bool // put all bytes on stable storage before the refs move
-	SyncNames bool // put the names of files on stable storage, too, before Append returns
+	SyncNames bool // put the names of files on stable storage, too, before Append returns; also that of Proof, before that of the lock
 
 	// Guard, if not nil, is called with the lock held, after all refs have their expected values and before anything is
 	// written. view has the values. Its error ends Append.
@@ -144,10 +144,18 @@ func (s *Stack) write(list fsx.File, next successor, opts Options) error {
 		}
 		return errors.Join(err, file.Close())
 	}
-	done := make(chan error, 1)
+	names := opts.Sync && opts.SyncNames
+	done := make(chan error, 2)
 	go func() { done <- put(table, next.content) }() // file systems combine what is synced at the same time
+	go func() {
+		if names && opts.Proof != "" { // after a power cut, nobody could remove a lock without its proof
+			done <- opts.FS.SyncDir(filepath.Dir(opts.Proof))
+			return
+		}
+		done <- nil
+	}()
 	err = put(list, []byte(next.view.text))
-	if err = errors.Join(err, <-done); err == nil && opts.Sync && opts.SyncNames {
+	if err = errors.Join(err, <-done, <-done); err == nil && names {
 		err = opts.FS.SyncDir(s.dir)
 	}
 	if err == nil && opts.Ready != nil {

@@ -92,7 +92,10 @@ func TestAnIndexThatGitWritesTooLateLosesNothing(t *testing.T) {
 
 			r.requireWhole()
 			for _, command := range slices.Concat(midxCommands, midxCommands) {
-				r.git("multi-pack-index", command)
+				// git 2.55 writes no index where the last one names a pack that is gone.
+				if out, err := r.run("", "multi-pack-index", command); err != nil {
+					require.Regexp(t, `^error: could not load pack \d+\n$`, out, command)
+				}
 				r.requireWhole()
 			}
 			c.requireAll(t, r.open())
@@ -103,6 +106,10 @@ func TestAnIndexThatGitWritesTooLateLosesNothing(t *testing.T) {
 			assert.NoFileExists(t, r.packPath("multi-pack-index"))
 			c.requireAll(t, r.open())
 			r.requireWhole()
+			for _, command := range midxCommands {
+				r.git("multi-pack-index", command)
+				r.requireWhole()
+			}
 			r.fsck()
 		})
 	}

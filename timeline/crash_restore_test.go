@@ -32,6 +32,7 @@ func TestAKilledRestoreLosesNoWork(t *testing.T) {
 		for _, nth := range []string{"1", "2"} {
 			t.Run(point+"-"+nth, func(t *testing.T) {
 				t.Parallel()
+				needsPoint(t, point)
 				repo := repotest.New(t, repotest.Commit)
 				s := open(t, repo)
 				original := filesIn(t, repo.Dir)

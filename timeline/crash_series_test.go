@@ -66,6 +66,7 @@ func TestAKilledSeriesIsThereWholeOrNotAtAll(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %d", at.point, at.nth), func(t *testing.T) {
 			t.Parallel()
+			needsPoint(t, at.point)
 			repo := repotest.New(t, repotest.Commit)
 			acknowledged := killed(t, repo, "series", at.point, countVariable+"="+strconv.Itoa(at.nth))
 			there := make(map[string]string)

@@ -100,6 +100,7 @@ func TestAKilledProcessLosesNothingThatWasAcknowledged(t *testing.T) {
 	for _, point := range points {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
+			needsPoint(t, point)
 			repo := repotest.New(t, repotest.Commit)
 			acknowledged := killed(t, repo, "crash", point)
 

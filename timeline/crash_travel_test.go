@@ -45,6 +45,7 @@ func TestAKilledTravelLeavesTheRunAsItWasOrAsItIsToBe(t *testing.T) {
 			}
 			t.Run(point+"-"+strconv.Itoa(entry), func(t *testing.T) {
 				t.Parallel()
+				needsPoint(t, point)
 				repo := repotest.New(t, repotest.Commit)
 				s := open(t, repo)
 				afterA, _, _ := worked(t, s, repo)

@@ -181,6 +181,7 @@ func TestATruncatedIndexIsNamedAndHarmsOnlyTheFramesThatHaveItsObjects(t *testin
 
 func TestAnEmptiedTipIsNamedAndHarmsNoFrame(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	s := spoilable(t)
 	tip := filepath.Join(s.repo.GitDir, "refs", "smithers", "_tip", "run")
 	s.spoil(t, tip, func([]byte) []byte { return nil }, func() {
@@ -203,6 +204,7 @@ func TestAnEmptiedTipIsNamedAndHarmsNoFrame(t *testing.T) {
 
 func TestAnEmptiedFrameRefIsNamedAndFoundThroughTheChain(t *testing.T) {
 	t.Parallel()
+	repotest.NeedsFiles(t)
 	s := spoilable(t)
 	ref := filepath.Join(s.repo.GitDir, "refs", "smithers", "run", "2")
 	s.spoil(t, ref, func([]byte) []byte { return nil }, func() {

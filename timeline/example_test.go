@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/git-smithers/git-smithers/diff"
@@ -60,12 +59,14 @@ func Example() {
 	fmt.Println(child.Row().Parent.RunID, child.Row().Parent.Frame)
 	must(store.Close())
 
-	_, err = os.Stat(filepath.Join(dir, ".git", "refs", "smithers", "demo", "1"))
-	fmt.Println(err)
+	// For git, each frame is a commit with a ref.
+	subject, err := exec.Command("git", "-C", dir, "log", "-1", "--format=%s", "refs/smithers/demo/1").Output()
+	must(err)
+	fmt.Print(string(subject))
 	// Output:
 	// pending -> finished
 	// demo 0
-	// <nil>
+	// plan finished
 }
 
 // The entries of a series become visible together, when it is committed.

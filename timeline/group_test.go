@@ -151,6 +151,7 @@ func TestAKilledGroupOfCapturesIsThereWholeOrNotAtAll(t *testing.T) {
 		for _, nth := range []int{3, 8, 14} {
 			t.Run(fmt.Sprintf("%s %d", point, nth), func(t *testing.T) {
 				t.Parallel()
+				needsPoint(t, point)
 				repo := repotest.New(t, repotest.Commit)
 				acknowledged := killed(t, repo, "groups", point, countVariable+"="+strconv.Itoa(nth))
 				commits := strings.Fields(repo.Git("rev-list", "--reverse", "refs/smithers/_tip/run"))

@@ -23,9 +23,9 @@ func TestAHookWaitsForItsPackAndNotForNamesOfRefs(t *testing.T) {
 				switch {
 				case op.Kind == fsxtest.SyncDir && op.Path == "objects/pack" && pack == 0:
 					pack = i
-				case op.Kind == fsxtest.Rename && strings.HasPrefix(op.To, "refs/smithers/_tip/") && tip == 0:
+				case op.Kind == fsxtest.Rename && (strings.HasPrefix(op.To, "refs/smithers/_tip/") || op.To == "reftable/tables.list") && tip == 0:
 					tip = i
-				case op.Kind == fsxtest.SyncDir && strings.HasPrefix(op.Path, "refs"):
+				case op.Kind == fsxtest.SyncDir && strings.HasPrefix(op.Path, "ref"): // refs or reftable
 					names++
 				}
 			}

@@ -75,6 +75,7 @@ func TestACutOfPowerLeavesAThreadWhole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			repo := repotest.New(t, repotest.Commit)
+			require.Empty(t, repotest.Settle(repo.Dir), "git's own maintenance has ended")
 			files := fsxtest.New(t, repo.Dir)
 			open := func(dir string, fs *fsxtest.FS) *desk {
 				opts := timeline.Options{Dir: dir, Env: append(repo.Env, "GIT_SMITHERS_FSYNC=1"), Now: time.Now, LateNames: late}

@@ -455,3 +455,29 @@ func TestAPowerCutLosesNoAcknowledgedRef(t *testing.T) {
 		}
 	}
 }
+
+// TestALockThatAPowerCutLeavesHasItsProof cuts the power after each op of an append, on disks that keep more or less. Otherwise nobody could know that
+// the lock is dead, and no ref of the repository could move.
+func TestALockThatAPowerCutLeavesHasItsProof(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, objstore.SHA1)
+	id := s.ids(1)[0]
+	disk, opts := fsxtest.New(t, s.GitDir), s.options()
+	opts.FS = disk
+	_, err := s.Append(t.Context(), []reftable.Change{{Name: "refs/x/0", New: id}}, opts)
+	require.NoError(t, err)
+	folder, n, locked := t.TempDir(), 0, 0
+	for op, left := range disk.Replay(nil) {
+		for _, cut := range fsxtest.Cuts() {
+			n++
+			dir := filepath.Join(folder, strconv.Itoa(n))
+			require.NoError(t, left.WriteTo(dir, cut))
+			after := reftable.Open(filepath.Join(dir, filepath.Base(s.dir)), s.hash)
+			if _, err := os.Lstat(after.List() + ".lock"); err == nil {
+				locked++
+				assert.True(t, after.IsDead(filepath.Join(dir, filepath.Base(opts.Proof))), "%v after %v", cut, op)
+			}
+		}
+	}
+	assert.Positive(t, locked)
+}

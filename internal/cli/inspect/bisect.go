@@ -89,7 +89,7 @@ func parseBisect(cmd *arg.Command, s *session.Session, c *urfave.Context) (req *
 	case len(ends) == 0 || len(ends) > 3:
 		return nil, cmd.Misused("bisect takes a run and at most two frames before --, got %d words", len(ends))
 	case c.IsSet("when") == (len(req.Command) > 0):
-		return nil, cmd.Misused("bisect needs a command after --, or --when, and not both")
+		return nil, cmd.Misused("bisect checks frames with a command after --, or with --when EXPR: give one of them")
 	case min(req.Parallel, req.Repeat) < 1 || max(req.Parallel, req.Repeat) > maxAtOnce:
 		return nil, fault.New(fault.Usage, "--parallel %d --repeat %d: both take a number from 1 to %d", req.Parallel, req.Repeat, maxAtOnce)
 	}

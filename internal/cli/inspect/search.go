@@ -84,7 +84,7 @@ func parseSearch(s *session.Session, cmd *arg.Command, c *urfave.Context) (q sea
 	q = search.Query{Texts: c.Args().Slice(), Regex: c.String("regex"), IgnoreCase: c.Bool("ignore-case"), Run: c.String("run"), Context: c.Int("context")}
 	switch {
 	case (q.Regex == "") == (len(q.Texts) == 0):
-		return q, cmd.Misused("give texts or --regex")
+		return q, cmd.Misused("search takes either texts or --regex")
 	case q.IgnoreCase && q.Regex == "":
 		return q, cmd.Misused("-i is for --regex: texts ignore case")
 	case q.Context < 0 || q.Context > maxContext:

@@ -43,7 +43,7 @@ func GroupLines(g *group.Group) (lines []string) {
 		lines = append(lines, "used: "+display.Tokens(u.Tokens())+", "+plain.Cost(u.CostUSD))
 	}
 	if g.Unknown > 0 {
-		lines = append(lines, "unknown: what "+plain.Count(g.Unknown, "attempt")+" used")
+		lines = append(lines, plain.Count(g.Unknown, "attempt")+" reported no tokens or cost")
 	}
 	if more := len(g.Differs) - maxMembers; more > 0 {
 		lines = append(lines, "not shown: "+plain.Count(more, "member")+" of the inputs, which --json has")

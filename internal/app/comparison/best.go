@@ -26,14 +26,19 @@ type Ranking struct {
 	Decided string // the last reason that told runs apart; "" if none did
 }
 
-// rank ranks the runs. There is no best of fewer than two runs.
-func (c *Comparison) rank() {
+// rank ranks the runs or, with finished, those that have finished. There is no best of fewer than two runs.
+func (c *Comparison) rank(finished bool) {
 	if len(c.Runs) < 2 {
 		return
 	}
 	left := make([]int, 0, len(c.Runs))
-	for i := range c.Runs {
-		left = append(left, i)
+	for i, run := range c.Runs {
+		if !finished || run.Row.Status == snapshot.RunFinished {
+			left = append(left, i)
+		}
+	}
+	if len(left) == 0 {
+		return
 	}
 	questions := []struct {
 		reason string

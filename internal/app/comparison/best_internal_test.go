@@ -49,12 +49,24 @@ func TestTheBestRunIsSaidWithTheReason(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := &Comparison{Runs: c.runs, By: c.by}
-			got.rank()
+			got.rank(false)
 			assert.Equal(t, c.best, got.Best)
 			assert.Equal(t, c.equal, got.Equal)
 			assert.Equal(t, c.decided, got.Decided)
 		})
 	}
+}
+
+// A failed variant of a sweep cannot be landed, so it is not its best either, whatever its value.
+func TestOnlyRunsThatHaveFinishedAreTheBestOfASweep(t *testing.T) {
+	t.Parallel()
+	failed, finished := runWith(snapshot.RunFailed, "2", 0, 0), runWith(snapshot.RunFinished, "1", 0, 0)
+	c := &Comparison{Runs: []*Run{failed, finished}, By: &Column{"v", []string{"s"}}}
+	c.rank(true)
+	assert.Equal(t, []int{1}, c.Best)
+	c = &Comparison{Runs: []*Run{failed, failed}, By: &Column{"v", []string{"s"}}}
+	c.rank(true)
+	assert.Empty(t, c.Best)
 }
 
 // The best runs do not depend on the order of the runs, and no run is better than they are.
@@ -73,7 +85,7 @@ func TestTheOrderOfRunsDecidesNothing(t *testing.T) {
 		}
 		bestOf := func(runs []*Run) []*Run {
 			c := &Comparison{Runs: runs, By: by}
-			c.rank()
+			c.rank(false)
 			var best []*Run
 			for _, i := range c.Best {
 				best = append(best, runs[i])

@@ -26,6 +26,8 @@ type Options struct {
 	By string
 	// Outputs are the outputs to compare, as table.member. If there are none, Runs chooses the short values of the last steps.
 	Outputs []string
+	// Finished leaves out of the ranking the runs that have not finished: these cannot be landed as the best of a sweep.
+	Finished bool
 
 	Now      time.Time
 	Progress func(done, total int) // may be nil
@@ -93,7 +95,7 @@ func Runs(ctx context.Context, s *timeline.Store, names []string, o Options) (*C
 	if err := out.chooseValues(s, o); err != nil {
 		return nil, timeline.Explain(err)
 	}
-	out.rank()
+	out.rank(o.Finished)
 	return out, nil
 }
 

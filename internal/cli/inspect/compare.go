@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -109,7 +110,8 @@ func withGroup(ctx context.Context, store *timeline.Store, id string, runs []str
 	if err != nil {
 		return nil, err
 	}
-	options.By = cmp.Or(options.By, g.By) // not the expression of a stranger
+	options.By = cmp.Or(options.By, g.By)                   // not the expression of a stranger
+	options.Finished = g.Row.Workflow == workflow.SweepName // as land --best
 	members := g.Runs()
 	if len(members) == 0 {
 		return nil, fault.New(fault.NoBest, "no variant of %s has started", g.Row.ID).Detail("runId", g.Row.ID).

@@ -35,7 +35,7 @@ func CompileTest(text string, env map[string]any) (*Query, error) {
 // returns it, and functions.
 func (q *Query) Value(env map[string]any) (any, error) { return q.run(env) }
 
-// Holds reports whether the value of the expression is true. Null counts as false. The error says which value is neither.
+// Holds reports whether the value of the expression is true. Null counts as false. The error names a value that is neither.
 func (q *Query) Holds(env map[string]any) (bool, error) {
 	value, err := q.run(env)
 	if err != nil {

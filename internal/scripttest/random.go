@@ -9,14 +9,16 @@ import (
 	"io"
 	mathrand "math/rand/v2"
 	"os"
+	"sync"
 )
 
 // scriptRandom is what a process of a script gets in place of chance, so that ids of commits
 // are the same every time: each process that asks for any gets bytes of its own, by how many
 // did before it. Processes that run side by side get each other's, as it happens.
 type scriptRandom struct {
-	counter string    // a file that gets a byte from every process
-	chance  io.Reader // for who may not write that file
+	counter string     // a file that gets a byte from every process
+	chance  io.Reader  // for who may not write that file
+	mu      sync.Mutex // guards source: variants that run side by side ask at the same time
 	source  io.Reader
 }
 
@@ -28,6 +30,8 @@ func useScriptRandom() {
 }
 
 func (r *scriptRandom) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.source == nil {
 		r.source = r.chance
 		if number, err := r.count(); err == nil {

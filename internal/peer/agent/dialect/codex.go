@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/lazyregexp"
-	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // Codex is the name of Codex CLI.
@@ -18,10 +16,10 @@ const Codex = "codex"
 
 // codex is how Codex CLI speaks.
 var codex = Dialect{
-	Name: Codex, Parse: parseCodex, Read: readCodex, Resume: resumeCodex, Variable: "CODEX_THREAD_ID", CoAuthor: "Codex <noreply@openai.com>",
+	Name: Codex, Parse: codexHooks.parse, Read: readCodex, Resume: resumeCodex, Variable: "CODEX_THREAD_ID", CoAuthor: "Codex <noreply@openai.com>",
 	Hooks: &Hooks{
 		File:   ".codex/hooks.json",
-		User:   UserFile{"CODEX_HOME", ".codex", "hooks.json"},
+		User:   codexHome,
 		Events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "Stop", "SessionEnd"},
 		Entry: func(event, command string) any {
 			entry := hookEntry{Hooks: []hookCommand{{Type: "command", Command: command, Timeout: HookSeconds}}}
@@ -40,41 +38,16 @@ var codex = Dialect{
 // codexEndSeconds is the longest time that Codex CLI gives a hook at the end of a session, in seconds. It warns of a longer one.
 const codexEndSeconds = 3
 
-// codexInput has the members that this package reads of what Codex CLI hands to a hook.
-type codexInput struct {
-	Session    string `json:"session_id"`
-	Transcript string `json:"transcript_path"`
-	Folder     string `json:"cwd"`
-	Event      string `json:"hook_event_name"`
-	Source     string `json:"source"`
-	Prompt     string `json:"prompt"`
-	Answer     string `json:"last_assistant_message"`
-	Tool       string `json:"tool_name"`
-	ID         string `json:"tool_use_id"`
-}
+// codexHome is Codex CLI's folder.
+var codexHome = UserFile{"CODEX_HOME", ".codex", "hooks.json"}
 
-// codexKinds maps Codex CLI's events to ours. Other events are ignored.
-var codexKinds = map[string]Kind{
-	"SessionStart": Started, "UserPromptSubmit": Prompted, "PreToolUse": Calling, "PostToolUse": Called, "PreCompact": Compacting,
-	"Stop": Answered, "SessionEnd": Ended,
-}
-
-// parseCodex is Parse of Codex CLI.
-func parseCodex(_ string, input []byte) (Event, error) {
-	var in codexInput
-	if err := parseInput(input, &in, &in.Session); err != nil {
-		return Event{}, err
-	}
-	ev := Event{
-		Kind: codexKinds[in.Event], Session: in.Session, Folder: in.Folder, Transcript: in.Transcript, Prompt: in.Prompt, Answer: in.Answer,
-	}
-	if in.Tool != "" {
-		ev.Calls = []Call{{ID: in.ID, Tool: in.Tool, ReadOnly: codexReaders[in.Tool]}}
-	}
-	if ev.Kind == Started && in.Source == "compact" {
-		ev.Kind = Ignored // the session goes on
-	}
-	return ev, nil
+// codexHooks is the schema of Codex CLI's hooks.
+var codexHooks = &schema{
+	kinds: map[string]Kind{
+		"SessionStart": Started, "UserPromptSubmit": Prompted, "PreToolUse": Calling, "PostToolUse": Called, "PreCompact": Compacting,
+		"Stop": Answered, "SessionEnd": Ended,
+	},
+	readers: codexReaders,
 }
 
 // codexReaders lists Codex CLI's tools that never change a file.
@@ -242,13 +215,9 @@ func withoutInstructions(text []byte) []byte {
 // resumeCodex is Resume of Codex CLI. It finds a session by the id in the name of the file.
 func resumeCodex(c Course) (Resumed, error) {
 	var out Resumed
-	home, _ := gitexec.LookupEnv(c.Env, "CODEX_HOME")
-	if home == "" {
-		user, _ := gitexec.LookupEnv(c.Env, "HOME")
-		if user == "" {
-			return out, fault.New(fault.Usage, "HOME is not set, so Codex's folder is unknown")
-		}
-		home = filepath.Join(user, ".codex")
+	home, err := codexHome.folder(c.Env, "Codex")
+	if err != nil {
+		return out, err
 	}
 	var text []byte
 	var began int64

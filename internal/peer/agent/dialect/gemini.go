@@ -16,16 +16,13 @@ const Gemini = "gemini"
 // setting is needed. The events of the model have the whole conversation in their inputs, and PreCompress comes before each request,
 // so there are no hooks for them.
 var gemini = Dialect{
-	Name: Gemini, Parse: parseGemini, Read: readGemini, Unfold: unfoldGemini, Resume: resumeGemini, Variable: "GEMINI_CLI",
+	Name: Gemini, Parse: geminiHooks.parse, Read: readGemini, Unfold: unfoldGemini, Resume: resumeGemini, Variable: "GEMINI_CLI",
 	Hooks: &Hooks{
 		File: ".gemini/settings.json", OwnAtTop: true,
-		User:   UserFile{"GEMINI_CLI_HOME", "", ".gemini/settings.json"},
+		User:   geminiHome,
 		Events: []string{"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"},
-		Entry: func(_, command string) any {
-			const seconds = 1000 // Gemini CLI counts milliseconds
-			return hookEntry{Matcher: "*", Hooks: []hookCommand{{Type: "command", Command: command, Timeout: HookSeconds * seconds}}}
-		},
-		Trust: "Gemini CLI runs hooks only in a folder that you trust: say so when it asks, or by /permissions",
+		Entry:  entryOf("*", 1000), // Gemini CLI counts milliseconds
+		Trust:  "Gemini CLI runs hooks only in a folder that you trust: say so when it asks, or by /permissions",
 	},
 }
 
@@ -36,40 +33,31 @@ var geminiReaders = map[string]bool{
 	"ask_user": true, "update_topic": true, "write_todos": true,
 }
 
-// geminiInput has the members that this package reads of what Gemini CLI hands to a hook.
-type geminiInput struct {
-	Session    string          `json:"session_id"`
-	Transcript string          `json:"transcript_path"`
-	Folder     string          `json:"cwd"`
-	Event      string          `json:"hook_event_name"`
-	Prompt     string          `json:"prompt"`
-	Answer     string          `json:"prompt_response"`
-	Tool       string          `json:"tool_name"`
-	Input      json.RawMessage `json:"tool_input"`
-}
+// geminiHome is the folder with Gemini CLI's folder.
+var geminiHome = UserFile{"GEMINI_CLI_HOME", "", ".gemini/settings.json"}
 
-// geminiKinds maps Gemini CLI's events to ours. Other events are ignored.
-var geminiKinds = map[string]Kind{
-	"SessionStart": Started, "BeforeAgent": Prompted, "AfterTool": Called, "AfterAgent": Answered, "SessionEnd": Ended,
-}
-
-// parseGemini is Parse of Gemini CLI.
-func parseGemini(_ string, input []byte) (Event, error) {
-	var in geminiInput
-	if err := parseInput(input, &in, &in.Session); err != nil {
-		return Event{}, err
-	}
-	ev := Event{Kind: geminiKinds[in.Event], Session: in.Session, Folder: in.Folder, Transcript: in.Transcript}
-	switch ev.Kind {
-	case Prompted:
-		ev.Prompt = in.Prompt
-	case Answered:
-		ev.Answer = in.Answer
-	case Called:
-		ev.Calls = []Call{{Tool: in.Tool, Alias: geminiAlias(in.Tool, in.Input), ReadOnly: geminiReaders[in.Tool]}}
-	case Ignored, Calling, Started, Delegated, Compacting, Ended, Labelled:
-	}
-	return ev, nil
+// geminiHooks is the schema of Gemini CLI's hooks. They have no ids of calls.
+var geminiHooks = &schema{
+	kinds: map[string]Kind{
+		"SessionStart": Started, "BeforeAgent": Prompted, "AfterTool": Called, "AfterAgent": Answered, "SessionEnd": Ended,
+	},
+	readers: geminiReaders,
+	fit: func(_ *hookInput, input []byte, ev *Event) {
+		var in struct {
+			Answer string          `json:"prompt_response"`
+			Input  json.RawMessage `json:"tool_input"`
+		}
+		_ = decode(input, &in) // it was decoded before
+		switch ev.Kind {
+		case Answered:
+			ev.Answer = in.Answer
+		case Called:
+			for i, call := range ev.Calls {
+				ev.Calls[i].Alias = geminiAlias(call.Tool, in.Input)
+			}
+		case Ignored, Calling, Started, Prompted, Delegated, Compacting, Ended, Labelled:
+		}
+	},
 }
 
 // geminiAlias returns what stands for a call in hooks, which have no ids of calls: a digest of the tool and of its input.

@@ -27,7 +27,7 @@ const (
 // geminiEvent parses an event of Gemini CLI.
 func geminiEvent(t *testing.T, name, members string) Event {
 	t.Helper()
-	ev, err := parseGemini("", []byte(strings.Replace(geminiHook, "%", name, 1)+members+"}"))
+	ev, err := geminiHooks.parse("", []byte(strings.Replace(geminiHook, "%", name, 1)+members+"}"))
 	require.NoError(t, err)
 	return ev
 }
@@ -50,7 +50,7 @@ func TestHooksOfGemini(t *testing.T) {
 	for _, name := range []string{"PreCompress", "BeforeModel", "AfterModel", "BeforeTool", "Notification", "New"} {
 		assert.Equal(t, Ignored, geminiEvent(t, name, "").Kind, name)
 	}
-	_, err := parseGemini("", []byte(`{"hook_event_name":"AfterTool"}`))
+	_, err := geminiHooks.parse("", []byte(`{"hook_event_name":"AfterTool"}`))
 	require.ErrorContains(t, err, "names no session")
 }
 

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -25,10 +23,11 @@ func resumeGemini(c Course) (Resumed, error) {
 	if !hasGeminiTalk(c.Lines) { // --resume refuses such a session
 		return Resumed{Command: withGeminiPrompt(c.Prompt, Gemini, "--session-id", c.Session)}, nil
 	}
-	home, err := geminiHome(c.Env)
+	home, err := geminiHome.folder(c.Env, "Gemini CLI")
 	if err != nil {
 		return Resumed{}, err
 	}
+	home = filepath.Join(home, ".gemini")
 	slug, err := geminiSlug(home, c.Dir, c.Session)
 	if err != nil {
 		return Resumed{}, fault.New(fault.WriteFailed, "find Gemini CLI's folder of %s: %w", c.Dir, err)
@@ -111,16 +110,6 @@ func hasGeminiTalk(lines []Line) bool {
 		}
 	}
 	return len(ids) > 0
-}
-
-// geminiHome returns the folder of Gemini CLI.
-func geminiHome(env []string) (string, error) {
-	own, _ := gitexec.LookupEnv(env, "GEMINI_CLI_HOME")
-	home, _ := gitexec.LookupEnv(env, "HOME")
-	if home = cmp.Or(own, home); home == "" {
-		return "", fault.New(fault.Usage, "HOME is not set, so Gemini CLI's folder is unknown")
-	}
-	return filepath.Join(home, ".gemini"), nil
 }
 
 // geminiRoot is the file in a project's folder that names the project. By it, Gemini CLI finds the folder of a project that its

@@ -50,7 +50,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-workflow screenshots repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph bench-gates man man-check demo-check install dist release clean cc
+.PHONY: help demo demo-workflow screenshots repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents agents-older agents-newest look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph bench-gates man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -162,6 +162,16 @@ test-langgraph: tools ## LangGraph keeps its threads here: its own tests for sav
 test-agents: ## real coding agents, in a network of their own with a fake model
 	@tools/agents.sh
 	@AGENTS=1 $(EVERYDAY) agents $(TESTFLAGS) -count=1 -run '^TestAgent' .
+
+# The agents whose tests are quick: the others wait for a network that is not there.
+OLDER ?= claude codex qwen
+
+agents-older: ## coding agents in an older version, those of OLDER
+	@tools/agents.sh --older $(OLDER)
+	@AGENTS=older $(EVERYDAY) agents-older $(TESTFLAGS) -count=1 -run '^TestAgent($(shell echo $(OLDER) | sed 's/\b./\U&/g; s/ /|/g'))' .
+
+agents-newest: ## coding agents in the newest versions that npm has, as a table: by hand, it needs the network
+	@tools/agents-newest.sh $(TESTFLAGS)
 
 look: ## reports in Chromium, on paper and in html-validate; .tests/report has the pages and pictures
 	@tools/chromium.sh && tools/html-validate.sh

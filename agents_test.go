@@ -43,14 +43,20 @@ const recorder = `#!/bin/sh
 exec %[2]s "$@"
 `
 
-// newAgentHome returns a home for an agent, whose program is in .tools/<name>. In the script of the fake model, $REPO is the folder of
-// the repository.
+// newAgentHome returns a home for an agent, whose program is in .tools/<name>, or with AGENTS=older or AGENTS=newest in .tools/<name>-older or
+// .tools/<name>-newest. In the script of the fake model, $REPO is the folder of the repository.
 func newAgentHome(t *testing.T, name, script string) *agentHome {
 	t.Helper()
-	if os.Getenv("AGENTS") == "" {
+	folder := name
+	switch version := os.Getenv("AGENTS"); version {
+	case "":
 		t.Skip("make test-agents runs real agents")
+	case "older", "newest":
+		folder += "-" + version
 	}
-	programs, err := filepath.Abs(filepath.Join(".tools", name, "node_modules", ".bin"))
+	programs, err := filepath.Abs(filepath.Join(".tools", folder, "node_modules", ".bin"))
+	require.NoError(t, err)
+	node, err := filepath.Abs(filepath.Join(".tools", "node", "node_modules", ".bin")) // is there if the machine's own is too old
 	require.NoError(t, err)
 	if _, err := os.Stat(filepath.Join(programs, name)); err != nil {
 		require.NotEqual(t, "true", os.Getenv("CI"), "there is no %s", name)
@@ -73,7 +79,7 @@ func newAgentHome(t *testing.T, name, script string) *agentHome {
 	require.NoError(t, os.Symlink(self, filepath.Join(h.bin, "agent-jail")))
 	require.NoError(t, os.Symlink(self, filepath.Join(dir, "self", "git-smithers")))
 	repotest.WriteProgram(t, filepath.Join(h.bin, "git-smithers"), fmt.Sprintf(recorder, h.recorded, filepath.Join(dir, "self", "git-smithers")))
-	h.Env = append(h.Env, "HOME="+h.home, "PATH="+h.bin+":"+programs+":"+os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8")
+	h.Env = append(h.Env, "HOME="+h.home, "PATH="+h.bin+":"+programs+":"+node+":"+os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8")
 	require.NoError(t, os.WriteFile(h.script, []byte(strings.ReplaceAll(script, "$REPO", h.Dir)), 0o600))
 	return h
 }

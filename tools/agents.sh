@@ -1,22 +1,38 @@
 #!/bin/sh
-# Fetches coding agents from npm, unless they are in the cache: agents.sh [NAME...], all of them by default (1.4 GB). Nothing of theirs is in
-# this repository. Licences: Claude Code is proprietary (all rights reserved), Codex CLI and Gemini CLI are Apache-2.0, opencode and pi are
-# MIT. If one cannot be had, the script says so, and fails too if CI=true.
+# Fetches coding agents from npm, unless they are in the cache: agents.sh [--older | --newest] [NAME...], all of them by default (1.5 GB). They are
+# .tools/NAME in the pinned version, .tools/NAME-older in the one before, or .tools/NAME-newest in the newest that npm has. Nothing of theirs is in
+# this repository. Licences: Claude Code is proprietary (all rights reserved), Codex CLI, Gemini CLI and Qwen Code are Apache-2.0, opencode and pi are
+# MIT. If one cannot be had, the script says so, and fails too if CI=true. Where the machine's Node is older than an agent needs, npm's package node is
+# .tools/node.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/cache.sh
 
+# pin NAME prints the package of an agent, the version that is pinned, and an older one.
+pin() {
+	case $1 in
+	claude) echo @anthropic-ai/claude-code 2.1.332 2.1.330 ;;
+	codex) echo @openai/codex 0.171.0 0.169.0 ;;
+	gemini) echo @google/gemini-cli 0.61.0 0.60.0 ;;
+	opencode) echo opencode-ai 1.18.33 1.18.32 ;;
+	pi) echo @mariozechner/pi-coding-agent 0.73.1 0.73.1 ;;
+	qwen) echo @qwen-code/qwen-code 0.24.4 0.24.2 ;;
+	node) echo node 22.23.3 22.23.3 ;;
+	*) echo "agents.sh: unknown agent $1" >&2 && return 2 ;;
+	esac
+}
+
 failed=
-fetch() { # NAME PACKAGE VERSION
+fetch() { # NAME PACKAGE VERSION LINK
 	tool=$1-$3
 	if [ ! -e "$cache/$tool" ]; then
 		work=$cache/$tool.$$
 		trap 'rm -rf "$work"' EXIT
 		case $1 in # whose own scripts have to run
-		opencode) scripts=--foreground-scripts ;;
+		opencode | node) scripts=--foreground-scripts ;;
 		*) scripts=--ignore-scripts ;;
 		esac
-		if ! npm install --prefix "$work" --no-save $scripts --no-audit --no-fund --loglevel=error "$2@$3" ||
+		if ! npm install --prefix "$work" --no-save $scripts --no-audit --no-fund --loglevel=error "$2@$3" >&2 ||
 			{ [ "$1" = claude ] && ! (cd "$work/node_modules/$2" && node install.cjs >/dev/null); }; then
 			echo "*** no $1: it cannot be fetched: the tests that need it are skipped"
 			failed=$1
@@ -25,17 +41,22 @@ fetch() { # NAME PACKAGE VERSION
 		fi
 		keep "$work" "$tool"
 	fi
-	use "$tool" "$1"
+	use "$tool" "$4"
 }
 
-for name in ${*:-claude codex gemini opencode pi}; do
+which=
+case ${1:-} in --older | --newest) which=${1#-} && shift ;; esac
+for name in ${*:-claude codex gemini opencode pi qwen}; do
+	pinned=$(pin "$name")
+	set -- $pinned
+	case $which in
+	-older) version=$3 ;;
+	-newest) version=$(npm view "$1" version) || version=$2 ;;
+	*) version=$2 ;;
+	esac
+	fetch "$name" "$1" "$version" "$name$which"
 	case $name in
-	claude) fetch claude @anthropic-ai/claude-code 2.1.330 ;;
-	codex) fetch codex @openai/codex 0.169.0 ;;
-	gemini) fetch gemini @google/gemini-cli 0.61.0 ;;
-	opencode) fetch opencode opencode-ai 1.18.33 ;;
-	pi) fetch pi @mariozechner/pi-coding-agent 0.73.1 ;;
-	*) echo "agents.sh: unknown agent $name" >&2 && exit 2 ;;
+	pi | qwen) [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 22 ] || fetch node $(pin node | cut -d' ' -f1,2) node ;;
 	esac
 done
 [ -z "$failed" ] || [ "${CI:-}" != true ]

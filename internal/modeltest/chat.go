@@ -1,6 +1,9 @@
 package modeltest
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // readChat returns the conversation in a request of OpenAI's Chat Completions API.
 func readChat(body object) (items []item) {
@@ -26,7 +29,9 @@ func writeChat(out answer, id string, step Step) {
 	if calls != nil {
 		message["tool_calls"] = calls
 	}
-	usage := object{"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
+	const answered = 2
+	asked := cmp.Or(step.Tokens, 10)
+	usage := object{"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
 	if !out.stream {
 		out.whole(object{
 			"id": "chat_" + id, "object": "chat.completion", "model": "fake-1", "usage": usage,

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,10 +23,15 @@ type Rule struct {
 	Steps []Step
 }
 
+// Aside is the Match of the rule for requests without tools, by which agents make titles and summaries.
+const Aside = "(without tools)"
+
 // Step is an answer: a text and calls of tools.
 type Step struct {
 	Text  string
 	Calls []Call
+	// Tokens is the size of the conversation, as the Chat Completions API says it, in tokens; 10 if it is 0.
+	Tokens int
 }
 
 // Call is a call of a tool.
@@ -89,7 +95,7 @@ var dialects = []dialect{
 	{":streamGenerateContent", func(*http.Request, bool) bool { return true }, readGemini, writeGemini},
 }
 
-// ServeHTTP answers a request. A request without tools, by which agents make titles and summaries, is answered with "ok".
+// ServeHTTP answers a request. A request without tools is answered with "ok", or the first step of the rule for it.
 func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&body)
@@ -98,6 +104,9 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		step := Step{Text: "ok"}
+		if i := slices.IndexFunc(m.rules, func(r Rule) bool { return r.Match == Aside }); i >= 0 {
+			step = m.rules[i].Steps[0]
+		}
 		if tools, _ := body["tools"].([]any); len(tools) > 0 {
 			step = m.choose(d.read(body))
 		}

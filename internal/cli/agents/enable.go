@@ -32,7 +32,7 @@ func enableCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "enable",
 		Summary: "record the sessions of coding agents from now on",
-		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared | --user]"},
+		Usage:   []string{"[" + strings.Join(withHooks(), " | ") + "]... [--shared | --user]", strings.Join(pasted(), " | ") + " --print"},
 		About: `Adds hooks to the settings of the agents in this working copy. Without names, these are the agents
 that are installed, or claude if none is on PATH. What is in a file of settings stays. A colleague without git-smithers is not
 disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
@@ -44,13 +44,20 @@ an agent works is recorded: once, if the working copy has hooks of its own, too.
 above repositories, in none, is not recorded.
 
 The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
-.gemini/settings.json; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts. Some agents
-ask whether you trust the hooks; session status says what is missing.`,
+.gemini/settings.json; .qwen/settings.json; .opencode/plugin/git-smithers.js;
+.pi/extensions/git-smithers.ts; .cursor/hooks.json; .factory/hooks.json (droid). Some agents ask
+whether you trust the hooks; session status says what is missing.
+
+The settings of kimi are TOML in your home folder, and no file is edited: --print prints the hooks,
+for you to add.`,
 		MaxArgs:  arg.AnyNumber,
-		Flags:    placeFlags(),
+		Flags:    append(placeFlags(), &urfave.BoolFlag{Name: "print", Usage: "print the hooks for settings that you edit yourself"}),
 		Exits:    arg.Writes(),
 		Examples: []arg.Example{{"record Claude Code in this repository", "git smithers session enable claude"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			if c.Bool("print") {
+				return printHooks(s, c.Args().Slice())
+			}
 			return withSetup(ctx, s, c, func() []string { return installed(s, c.Bool("shared")) }, func(setup hooks.Setup) error {
 				changed, err := setup.Enable()
 				if err != nil {
@@ -69,11 +76,29 @@ ask whether you trust the hooks; session status says what is missing.`,
 	}
 }
 
+// printHooks prints the hooks of agents whose settings a person edits.
+func printHooks(s *session.Session, names []string) error {
+	if len(names) == 0 {
+		names = pasted()
+	}
+	for _, name := range names {
+		d, ok := dialect.Of(name)
+		if !ok || d.Pasted == nil {
+			return fault.New(fault.Usage, "--print is not for %q: session enable writes the hooks itself", name).Hint("agents for --print: %s", strings.Join(pasted(), ", "))
+		}
+		s.Note("add this to %s", d.Pasted.File)
+		if err := s.Printf("%s", hooks.Paste(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func disableCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "disable",
 		Summary: "record the sessions of coding agents no more",
-		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared | --user]"},
+		Usage:   []string{"[" + strings.Join(withHooks(), " | ") + "]... [--shared | --user]"},
 		About: `Removes the hooks that session enable has added. If nobody has changed the settings since, they
 are byte for byte what they were. Recorded sessions stay. Without names, these are the hooks of all
 agents; hooks in settings that the project shares stay without --shared, and those in your home folder
@@ -196,6 +221,10 @@ func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, other
 	var speak []*dialect.Dialect
 	for _, name := range names {
 		d, ok := dialect.Of(name)
+		if ok && d.Pasted != nil {
+			return fault.New(fault.Usage, "git-smithers does not edit the settings of %s", name).
+				Hint("`%s` prints the hooks, and you add them to %s or remove them there", fault.CommandLine(fault.Program+" session", "enable", name, "--print"), d.Pasted.File)
+		}
 		if !ok || d.Hooks == nil {
 			return fault.New(fault.Usage, "unknown agent %q", name).Hint("agents: %s", strings.Join(withHooks(), ", "))
 		}
@@ -288,10 +317,16 @@ func inPlace(all []hooks.Setup) ([]hooks.Setup, error) {
 }
 
 // withHooks returns the names of the agents whose hooks git-smithers can set up.
-func withHooks() []string {
+func withHooks() []string { return agentsWith(func(d *dialect.Dialect) bool { return d.Hooks != nil }) }
+
+// pasted returns the names of the agents whose hooks a person sets up.
+func pasted() []string { return agentsWith(func(d *dialect.Dialect) bool { return d.Pasted != nil }) }
+
+// agentsWith returns the names of the agents for which has returns true.
+func agentsWith(has func(*dialect.Dialect) bool) []string {
 	return slices.DeleteFunc(dialect.Names(), func(name string) bool {
 		d, _ := dialect.Of(name)
-		return d.Hooks == nil
+		return !has(d)
 	})
 }
 

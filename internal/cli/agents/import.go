@@ -28,13 +28,13 @@ func importCommand() *arg.Command {
 with prompts, answers, tool calls, tokens, todos and the conversation. The frames have no files.
 Secrets become placeholders.
 
-The session id is what the lines say. For claude and opencode it is the name of the file without
+The session id is what the lines say. For claude, qwen and opencode it is the name of the file without
 its extension, unless that cannot be an id. A run that exists stays as it is. Of several files, one
 that cannot be imported does not stop the others. Files may have 256 MB; lines of more than 8 MB
 are left out.
 
 The files of claude are in ~/.claude/projects, of codex in ~/.codex/sessions, of gemini in
-~/.gemini/tmp/*/chats, and of pi in ~/.pi/agent/sessions. opencode keeps its conversations in a
+~/.gemini/tmp/*/chats, of qwen in ~/.qwen/projects/*/chats, and of pi in ~/.pi/agent/sessions. opencode keeps its conversations in a
 database, which import cannot read: a file of opencode is what its plugin has written, in
 ~/.local/share/opencode/git-smithers.`,
 		MinArgs:  2, //nolint:mnd // an agent and a file
@@ -54,12 +54,7 @@ database, which import cannot read: a file of opencode is what its plugin has wr
 }
 
 // withTranscripts returns the names of the agents whose conversations git-smithers can read.
-func withTranscripts() []string {
-	return slices.DeleteFunc(dialect.Names(), func(name string) bool {
-		d, _ := dialect.Of(name)
-		return !d.ReadsTranscripts()
-	})
-}
+func withTranscripts() []string { return agentsWith((*dialect.Dialect).ReadsTranscripts) }
 
 // passable lists the codes of errors that are about one file, so that the next file can be imported.
 var passable = []fault.Code{fault.InvalidInput, fault.LimitExceeded, fault.RunExists, fault.SecretsFound}

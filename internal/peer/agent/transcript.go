@@ -65,7 +65,7 @@ func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline
 		if size > longestLine || jsontext.DeeperThan(text, deepestLine) {
 			continue
 		}
-		if speaks.ReadsTranscripts() && !dialect.IsObject(text) {
+		if speaks.Name != dialect.Generic && !dialect.IsObject(text) {
 			continue // the path can be that of any file of the user
 		}
 		facts := speaks.Read(text)

@@ -13,6 +13,8 @@ type Dialect struct {
 	Parse func(name string, input []byte) (Event, error)
 	// Read returns what a line of the agent's own file says. A line that Read does not understand is kept and says nothing.
 	Read func(text []byte) Facts
+	// HooksOnly says that the lines of the agent's own file are kept, and Read understands none of them.
+	HooksOnly bool
 	// NamesFiles says that the agent's own file is named for the session: SESSION.jsonl. A forked session can have lines of another.
 	NamesFiles bool
 	// UUIDs says that the agent's ids of sessions are UUIDs, so that a file with another name was renamed: its lines name the session.
@@ -24,6 +26,8 @@ type Dialect struct {
 	WithoutImages func(text []byte) []byte
 	// Hooks is where the agent's hooks are set up. It is nil if git-smithers cannot set them up.
 	Hooks *Hooks
+	// Pasted has the hooks that a person adds to a file that git-smithers does not edit. It is nil if Hooks is set, or if there are none.
+	Pasted *Pasted
 	// SubagentFile returns the file of a subagent, of which no event names the last lines. transcript is the file of the session, and subagent an id in the
 	// form of a session's. It is nil if an event does.
 	SubagentFile func(transcript, subagent string) string
@@ -54,15 +58,25 @@ type Hooks struct {
 	Strict bool
 	// OwnInMain means that in a linked worktree the agent reads File of the main checkout.
 	OwnInMain bool
+	// Version is the member version of File; 0 for none.
+	Version int
+	// Hides lists files beside File with hooks that the agent does not read any more once File is there.
+	Hides []string
 	// OwnAtTop and SharedAtTop mean that only an agent that starts at the top of the working copy reads File, or Shared.
 	OwnAtTop, SharedAtTop bool
+}
+
+// Pasted is the hooks of an agent with settings in TOML, in the user's home folder alone.
+type Pasted struct {
+	File   string // as a shell knows it
+	Events []string
 }
 
 // UserFile is a file in a folder of the user's: the one that the environment variable Variable names, or Folder in the home folder.
 type UserFile struct{ Variable, Folder, Name string }
 
 // all lists the dialects, in the order in which people see them.
-var all = []*Dialect{&claude, &codex, &gemini, &opencode, &pi, &generic}
+var all = []*Dialect{&claude, &codex, &gemini, &qwen, &opencode, &pi, &cursor, &droid, &kimi, &generic}
 
 // Of returns the dialect of the agent with the name, and whether there is one.
 func Of(name string) (*Dialect, bool) {
@@ -91,4 +105,4 @@ func Names() []string {
 }
 
 // ReadsTranscripts reports whether Read understands the lines of the agent's own file.
-func (d *Dialect) ReadsTranscripts() bool { return d != &generic }
+func (d *Dialect) ReadsTranscripts() bool { return !d.HooksOnly }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -217,18 +218,26 @@ type geminiResponse struct {
 	Response json.RawMessage `json:"response"`
 }
 
-// text returns the response as a text.
-func (r *geminiResponse) text() string {
+// outcome returns what the tool has answered, and how it has failed.
+func (r *geminiResponse) outcome() (output, failure *string) {
 	var response struct {
 		Output *string `json:"output"`
 		Error  *string `json:"error"`
 	}
 	_ = json.Unmarshal(r.Response, &response) // a response of another form is JSON for the reader
-	switch {
-	case response.Output != nil:
-		return *response.Output
-	case response.Error != nil:
-		return *response.Error
+	return response.Output, response.Error
+}
+
+// failed reports whether the response is an error.
+func (r *geminiResponse) failed() bool {
+	output, failure := r.outcome()
+	return output == nil && failure != nil
+}
+
+// text returns the response as a text.
+func (r *geminiResponse) text() string {
+	if output, failure := r.outcome(); output != nil || failure != nil {
+		return *cmp.Or(output, failure)
 	}
 	return string(r.Response)
 }
@@ -238,7 +247,15 @@ type geminiPart struct {
 	Text     string          `json:"text"`
 	Thought  json.RawMessage `json:"thought"`
 	Response *geminiResponse `json:"functionResponse"`
+	Call     *struct {
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"functionCall"`
 }
+
+// said reports whether the text of the part was said, and is not a thought of the model.
+func (p *geminiPart) said() bool { return p.Thought == nil || string(p.Thought) == "false" }
 
 // parts returns the parts of a message.
 func (m *geminiMessage) parts() []geminiPart { return geminiParts(m.Content) }
@@ -264,7 +281,7 @@ func geminiParts(content json.RawMessage) []geminiPart {
 func (m *geminiMessage) text() string {
 	var texts []string
 	for _, p := range m.parts() {
-		if p.Text != "" && (p.Thought == nil || string(p.Thought) == "false") {
+		if p.Text != "" && p.said() {
 			texts = append(texts, p.Text)
 		}
 	}

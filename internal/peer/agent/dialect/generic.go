@@ -15,7 +15,7 @@ import (
 const Generic = "generic"
 
 // generic is how an agent speaks that this package does not know.
-var generic = Dialect{Name: Generic, Parse: parseGeneric, Read: readGeneric}
+var generic = Dialect{Name: Generic, Parse: parseGeneric, Read: readGeneric, HooksOnly: true}
 
 // genericInput is the input of session hook generic. The programs that session enable writes for agents without settings hand in the
 // same.

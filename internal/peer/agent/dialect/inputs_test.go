@@ -48,6 +48,31 @@ var spokenBy = map[string]spoken{
 			`{"$rewindTo":"m1"}`,
 		},
 	},
+	Qwen: {
+		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolBatch","tool_calls":[{"tool_name":"write_file","tool_use_id":"c1"}]`,
+		`{"session_id":"s","hook_event_name":"Later"}`,
+		[]string{
+			`{"uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-01-02T03:04:05Z","type":"user","cwd":"/repo","message":{"parts":[{"text":"begin"}]}}`,
+			`{"uuid":"u2","parentUuid":"u1","type":"assistant","model":"m","message":{"parts":[{"text":"a"},{"functionCall":{"id":"c1","name":"todo_write","args":{"todos":[]}}}]},"usageMetadata":{"promptTokenCount":1}}`,
+			`{"uuid":"u3","parentUuid":"u2","type":"tool_result","message":{"parts":[{"functionResponse":{"id":"c1","response":{"output":"ok"}}}]},"toolCallResult":{"status":"error"}}`,
+			`{"uuid":"u4","parentUuid":"u3","type":"system","subtype":"ui_telemetry"}`,
+		},
+	},
+	Cursor: {
+		`{"conversation_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"postToolUse","tool_name":"Write","tool_use_id":"c1\nc2"`,
+		`{"conversation_id":"s","hook_event_name":"later"}`,
+		[]string{`{"any":"line"}`},
+	},
+	Droid: {
+		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolUse","tool_name":"Create","tool_use_id":"c1"`,
+		`{"session_id":"s","hook_event_name":"Later"}`,
+		[]string{`{"any":"line"}`},
+	},
+	Kimi: {
+		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolUse","tool_name":"WriteFile","tool_call_id":"c1"`,
+		`{"session_id":"s","hook_event_name":"Later"}`,
+		[]string{`{"any":"line"}`},
+	},
 	Pi: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
 		`{"session":"s","event":"later"}`,
@@ -134,6 +159,7 @@ func TestLinesOfVersionsToCome(t *testing.T) {
 		Claude: `{"type":"assistant","timestamp":7,"cwd":7,"message":{"id":"m1","usage":{"input_tokens":"1"},"content":[{"type":"tool_use","id":"c1","name":"Write"},{"type":7}]}}`,
 		Codex:  `{"type":"response_item","timestamp":7,"payload":{"type":"function_call","name":"exec","arguments":{},"call_id":"c1","usage":7}}`,
 		Gemini: `{"id":"m1","timestamp":7,"type":"gemini","tokens":7,"toolCalls":[{"id":"c1","name":"write_file","timestamp":7},7]}`,
+		Qwen:   `{"uuid":7,"type":"assistant","timestamp":7,"usageMetadata":7,"message":{"parts":[{"functionCall":{"id":"c1","name":"edit"}},7]}}`,
 		Pi:     `{"type":"message","timestamp":7,"cwd":7,"message":{"role":"assistant","usage":7,"content":[{"type":"toolCall","id":"c1","name":"write"},{"type":7}]}}`,
 	} {
 		d, _ := Of(name)

@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // schema is how an agent speaks Claude Code's schema of hooks: the input of a hook is a JSON object with the name of the event, and members in snake
 // case.
@@ -16,12 +19,15 @@ type hookInput struct {
 	hookCall // of an event about one call
 
 	Session            string     `json:"session_id"`
+	Conversation       string     `json:"conversation_id"` // of Cursor: the session
 	Transcript         string     `json:"transcript_path"`
 	Folder             string     `json:"cwd"`
+	Roots              []string   `json:"workspace_roots"` // of Cursor: the folders
 	Event              string     `json:"hook_event_name"`
 	Source             string     `json:"source"`
 	Prompt             string     `json:"prompt"`
 	Subagent           string     `json:"agent_id"`
+	SubagentID         string     `json:"subagent_id"` // of Cursor
 	SubagentTranscript string     `json:"agent_transcript_path"`
 	Answer             string     `json:"last_assistant_message"`
 	Calls              []hookCall `json:"tool_calls"` // of an event about a batch
@@ -36,12 +42,12 @@ type hookCall struct {
 // parse is Parse of the agent.
 func (s *schema) parse(_ string, input []byte) (Event, error) {
 	var in hookInput
-	if err := parseInput(input, &in, &in.Session); err != nil {
+	if err := parseInput(input, &in, &in.Session); err != nil && in.Conversation == "" {
 		return Event{}, err
 	}
 	ev := Event{
-		Kind: s.kinds[in.Event], Session: in.Session, Folder: in.Folder, Transcript: in.Transcript, Subagent: in.Subagent, SubagentTranscript: in.SubagentTranscript,
-		Forked: in.Source == "fork",
+		Kind: s.kinds[in.Event], Session: cmp.Or(in.Session, in.Conversation), Folder: cmp.Or(in.Folder, firstOf(in.Roots)), Transcript: in.Transcript,
+		Subagent: cmp.Or(in.Subagent, in.SubagentID), SubagentTranscript: in.SubagentTranscript, Forked: in.Source == "fork",
 	}
 	if in.Tool != "" {
 		in.Calls = append(in.Calls, in.hookCall)
@@ -54,7 +60,7 @@ func (s *schema) parse(_ string, input []byte) (Event, error) {
 		ev.Kind = Ignored // the session goes on
 	case ev.Kind == Prompted && strings.HasPrefix(in.Prompt, "<task-notification>"):
 		ev.Kind = Delegated // the agent's own words about a subagent in the background
-	case ev.Kind == Delegated && in.Subagent == "":
+	case ev.Kind == Delegated && ev.Subagent == "":
 		ev.Kind = Ignored
 	case ev.Kind == Prompted:
 		ev.Prompt = in.Prompt

@@ -14,6 +14,7 @@ import (
 // treeLine has the members that Claude Code and agents of its kind give each line of a conversation that is a tree.
 type treeLine struct {
 	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
 	Time    string `json:"timestamp"`
 	Folder  string `json:"cwd"`
 	Session string `json:"sessionId"`
@@ -35,7 +36,11 @@ func (l *treeLine) facts(text []byte, vendor bool) Facts {
 		return facts
 	}
 	if facts.Link = (&Link{ID: l.ID, Parent: l.Parent}); vendor { // later lines can follow it
-		facts.Slim, _ = json.Marshal(map[string]string{"parentUuid": l.Parent, "type": l.Type, "uuid": l.ID}) //nolint:errchkjson // texts
+		stub := map[string]string{"parentUuid": l.Parent, "type": l.Type, "uuid": l.ID}
+		if l.Subtype != "" {
+			stub["subtype"] = l.Subtype
+		}
+		facts.Slim, _ = json.Marshal(stub) //nolint:errchkjson // texts
 		facts.LeftOut = bytes.Equal(facts.Slim, text)
 	}
 	return facts

@@ -14,6 +14,9 @@ import (
 func hasHook(settings *hujson.Value, agent, event string) bool {
 	for i := range elements(settings, "/hooks/"+event) {
 		entry := entryPointer(event, i)
+		if isOurs(settings, entry) && strings.Contains(settings.Find(entry).String(), hookMark+agent+" ") {
+			return true
+		}
 		for _, command := range ourCommands(settings, entry) {
 			if strings.Contains(elements(settings, entry+"/hooks")[command].String(), hookMark+agent+" ") {
 				return true
@@ -75,6 +78,11 @@ func ourCommands(settings *hujson.Value, entry string) []int {
 	return ours
 }
 
+// isOurs reports whether an entry is itself a command of ours, as in the settings of agents that have no lists of commands in their entries.
+func isOurs(settings *hujson.Value, entry string) bool {
+	return settings.Find(entry+"/hooks") == nil && strings.Contains(settings.Find(entry).String(), hookMark)
+}
+
 // addHook adds an entry of ours to the entries of an event.
 func addHook(settings *hujson.Value, event string, entry any) error {
 	for _, step := range []struct {
@@ -100,7 +108,7 @@ func removeHooks(settings *hujson.Value, events []string) (removed bool, err err
 		for i := range slices.Backward(elements(settings, "/hooks/"+event)) {
 			entry := entryPointer(event, i)
 			ours := ourCommands(settings, entry)
-			if len(ours) == 0 {
+			if len(ours) == 0 && !isOurs(settings, entry) {
 				continue
 			}
 			removed = true

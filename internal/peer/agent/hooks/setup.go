@@ -34,6 +34,16 @@ func (s Setup) hookCommand(event string) string {
 	return fmt.Sprintf("command -v git-smithers >/dev/null 2>&1 && %s%s %s >/dev/null 2>&1 || exit 0", hookMark, s.Agent.Name, event)
 }
 
+// Paste returns the hooks that a person adds to the settings of an agent in TOML.
+func Paste(agent *dialect.Dialect) string {
+	var out strings.Builder
+	for _, event := range agent.Pasted.Events {
+		command := Setup{Agent: agent, User: agent.Pasted.File}.hookCommand(event)
+		fmt.Fprintf(&out, "[[hooks]]\nevent = %q\ncommand = '%s'\ntimeout = %d\n\n", event, command, dialect.HookSeconds)
+	}
+	return out.String()
+}
+
 // Setup adds the hooks of git-smithers to the settings of an agent, and removes them again.
 type Setup struct {
 	Agent   *dialect.Dialect // with Hooks
@@ -118,6 +128,9 @@ func (s Setup) Enable() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if err := s.checkHidden(before); err != nil {
+		return false, err
+	}
 	changed := false
 	if hasForeign(settings, s.Agent.Name) {
 		if changed, err = removeHooks(settings, allEvents(settings)); err != nil {
@@ -135,6 +148,11 @@ func (s Setup) Enable() (bool, error) {
 	}
 	if !changed {
 		return false, nil
+	}
+	if version := s.Agent.Hooks.Version; version != 0 && settings.Find("/version") == nil {
+		if err := patch(settings, "add", "/version", version); err != nil {
+			return false, s.notSettings(err)
+		}
 	}
 	return true, s.write(before, withMark(before, indentLike(before, settings.Pack())))
 }
@@ -263,6 +281,21 @@ func (s Setup) checkPlace() error {
 				Hint("replace the link by a file or folder of its own; nothing was changed")
 		}
 		return nil
+	}
+	return nil
+}
+
+// checkHidden returns invalid_input if a new file of settings would hide hooks of the user's. before is the file as it is now.
+func (s Setup) checkHidden(before []byte) error {
+	if before != nil {
+		return nil
+	}
+	for _, name := range s.Agent.Hooks.Hides {
+		hidden := filepath.Join(filepath.Dir(s.path()), filepath.FromSlash(name))
+		if text, err := os.ReadFile(hidden); err == nil && bytes.Contains(text, []byte(`"hooks"`)) {
+			return fault.New(fault.InvalidInput, "%s would not read the hooks in %s any more", s.Agent.Name, hidden).
+				Hint("move its member hooks into a file %s of this form: {\"hooks\": {…}}; nothing was changed", filepath.ToSlash(s.File()))
+		}
 	}
 	return nil
 }

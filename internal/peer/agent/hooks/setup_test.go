@@ -129,6 +129,57 @@ func TestHooksOfGeminiComeAndGo(t *testing.T) {
 	assert.Equal(t, before, read(t, path))
 }
 
+func TestHooksThatAreEntriesComeAndGo(t *testing.T) {
+	t.Parallel()
+	cursor, ok := dialect.Of(dialect.Cursor)
+	require.True(t, ok)
+	for _, before := range []string{"", `{"version":1,"hooks":{"stop":[{"command":"mine"}]}}`} {
+		setup := hooks.Setup{Agent: cursor, Root: t.TempDir(), Private: t.TempDir()}
+		path := filepath.Join(setup.Root, ".cursor", "hooks.json")
+		if before != "" {
+			require.NoError(t, os.Mkdir(filepath.Dir(path), 0o777))
+			require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
+		}
+		for _, changed := range []bool{true, false} {
+			got, err := setup.Enable()
+			require.NoError(t, err)
+			assert.Equal(t, changed, got)
+		}
+		have, want, err := setup.InPlace()
+		require.NoError(t, err)
+		assert.Equal(t, want, have)
+		assert.Regexp(t, `"version": ?1`, read(t, path))
+		edited := strings.Replace(read(t, path), "{", "{ ", 1)
+		if before != "" { // somebody has edited the file
+			require.NoError(t, os.WriteFile(path, []byte(edited), 0o600))
+		}
+		_, err = setup.Disable()
+		require.NoError(t, err)
+		if before == "" {
+			assert.NoDirExists(t, filepath.Dir(path))
+			continue
+		}
+		assert.JSONEq(t, before, read(t, path))
+	}
+}
+
+func TestHooksThatAnAgentWouldNotReadAnyMoreAreNotHidden(t *testing.T) {
+	t.Parallel()
+	droid, ok := dialect.Of(dialect.Droid)
+	require.True(t, ok)
+	setup := hooks.Setup{Agent: droid, Root: t.TempDir(), Private: t.TempDir()}
+	own := filepath.Join(setup.Root, ".factory", "settings.json")
+	require.NoError(t, os.Mkdir(filepath.Dir(own), 0o777))
+	require.NoError(t, os.WriteFile(own, []byte(`{"hooks":{"Stop":[]}}`), 0o600))
+	_, err := setup.Enable()
+	assert.Equal(t, fault.InvalidInput, fault.CodeOf(err))
+	assert.NoFileExists(t, filepath.Join(setup.Root, setup.File()))
+	require.NoError(t, os.WriteFile(own, []byte(`{"model":"x"}`), 0o600))
+	_, err = setup.Enable()
+	require.NoError(t, err)
+	assert.FileExists(t, filepath.Join(setup.Root, setup.File()))
+}
+
 func TestSettingsOutsideOfTheWorkingCopyStay(t *testing.T) {
 	t.Parallel()
 	for _, link := range []string{".claude", ".claude/settings.local.json"} {

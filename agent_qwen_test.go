@@ -56,7 +56,7 @@ func TestAgentQwenTakesAnotherCourse(t *testing.T) {
 	h := newAgentHome(t, "qwen", qwenScript)
 	h.put(".qwen/settings.json", `{"tools": {"todoWrite": {"enabled": true}}}`)
 	h.Write("notes.txt", "alpha\nbeta\n")
-	settings := "{ \"ui\": {\"hideTips\": true} }"
+	settings := "{ \"ui\": {\"hideTips\": true}, \"$version\": 4 }" // Qwen Code itself rewrites those of an older version
 	h.Write(".qwen/settings.json", settings)
 	h.smithers("session", "enable", "qwen")
 	qwen(h, h.Dir, "TASK-ONE")
@@ -81,10 +81,9 @@ func TestAgentQwenTakesAnotherCourse(t *testing.T) {
 	assert.Equal(t, 9, strings.Count(calls, `"outputAt"`), "the ids in hooks are those in the file: %s", calls)
 	assert.Equal(t, 1, strings.Count(calls, `"status":"failed"`), calls)
 	shown := h.smithers("show", run, "--json")
-	for _, row := range []string{`"answer":"Done.","prompt":"TASK-ONE"`, `"table":"todos"`, `"inputTokens":`} {
+	for _, row := range []string{`"answer":"Done.","prompt":"TASK-ONE"`, `"table":"todos"`, `"inputTokens":`, "fake-1"} {
 		assert.Contains(t, shown, row)
 	}
-	assert.Contains(t, h.smithers("runs", "--json"), "fake-1")
 
 	before := h.files(".qwen/projects/*/chats/*.jsonl")
 	require.Len(t, before, 1)

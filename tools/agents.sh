@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . tools/cache.sh
 
-# pin NAME prints the package of an agent, the version that is pinned, and an older one.
+# pin NAME prints the package of an agent, the version that is pinned, an older one, and the package of that if it had another name.
 pin() {
 	case $1 in
 	claude) echo @anthropic-ai/claude-code 2.1.332 2.1.330 ;;
@@ -50,11 +50,10 @@ for name in ${*:-claude codex gemini opencode pi qwen}; do
 	pinned=$(pin "$name")
 	set -- $pinned
 	case $which in
-	-older) version=$3 ;;
-	-newest) version=$(npm view "$1" version) || version=$2 ;;
-	*) version=$2 ;;
+	-older) fetch "$name" "${4:-$1}" "$3" "$name-older" ;;
+	-newest) fetch "$name" "$1" "$(npm view "$1" version || echo "$2")" "$name-newest" ;;
+	*) fetch "$name" "$1" "$2" "$name" ;;
 	esac
-	fetch "$name" "$1" "$version" "$name$which"
 	case $name in
 	pi | qwen) [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 22 ] || fetch node $(pin node | cut -d' ' -f1,2) node ;;
 	esac

@@ -86,8 +86,15 @@ func printHooks(s *session.Session, names []string) error {
 		if !ok || d.Pasted == nil {
 			return fault.New(fault.Usage, "--print is not for %q: session enable writes the hooks itself", name).Hint("agents for --print: %s", strings.Join(pasted(), ", "))
 		}
-		s.Note("add this to %s", d.Pasted.File)
-		if err := s.Printf("%s", hooks.Paste(d)); err != nil {
+		write := func() error { return s.Printf("%s", hooks.Paste(d)) }
+		if s.JSON {
+			write = func() error {
+				return s.WriteJSON(term.Document("session-hooks", term.Member("agent", name), term.Member("file", d.Pasted.File), term.Member("text", hooks.Paste(d))))
+			}
+		} else {
+			s.Note("add this to %s", d.Pasted.File)
+		}
+		if err := write(); err != nil {
 			return err
 		}
 	}

@@ -15,11 +15,11 @@ for name in ${NAMES:-claude codex gemini opencode pi qwen}; do
 	if [ $result != skipped ]; then
 		test=TestAgent$(printf %s "$name" | cut -c1 | tr a-z A-Z)$(printf %s "$name" | cut -c2-)
 		AGENTS=newest CGO_ENABLED=0 go test "$@" -count=1 -v -run "^$test" . >>"$logs/$name" 2>&1 && result=passed
-		grep -q '^--- [PF]' "$logs/$name" || result=skipped
+		grep -q '^--- SKIP' "$logs/$name" && ! grep -q '^--- [PF]' "$logs/$name" && result=skipped
 	fi
 	[ $result = passed ] || status=1
 	of() { basename "$(readlink ".tools/$1")" | sed "s/^$name-//"; }
 	printf '%-10s %-12s %-12s %s\n' "$name" "$(of "$name-newest")" "$(of "$name")" "$result"
-	grep -h '^--- FAIL\|_test.go:[0-9]*: *$\|Error:  ' "$logs/$name" | sed 's/^/           /' | head -5
+	grep -h '^--- FAIL\|Error:  ' "$logs/$name" | cut -c1-150 | sed 's/^ */           /' | head -5
 done
 exit $status

@@ -1,12 +1,15 @@
 #!/bin/sh
-# Fetches coding agents from npm, unless they are in the cache: agents.sh [NAME...], all of them by default (1.4 GB). Nothing of theirs is in
-# this repository. Licences: Claude Code is proprietary (all rights reserved), Codex CLI and Gemini CLI are Apache-2.0, opencode and pi are
-# MIT. If one cannot be had, the script says so, and fails too if CI=true.
+# Fetches coding agents from npm, unless they are in the cache: agents.sh [NAME...], all of them by default (2.1 GB). Nothing of theirs is in
+# this repository. Licences: Claude Code is proprietary (all rights reserved), GitHub Copilot CLI has a licence of its own, Codex CLI and
+# Gemini CLI are Apache-2.0, Kilo, opencode and pi are MIT. If one cannot be had, the script says so, and fails too if CI=true.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/cache.sh
 
 failed=
+unpack() { # FOLDER unpacks the program of GitHub Copilot CLI once, instead of once for each home of a test.
+	env -i HOME="$1/home" PATH="$PATH" COPILOT_OFFLINE=true COPILOT_PKG_CACHE_HOME="$1" "$1/node_modules/.bin/copilot" --version >/dev/null 2>&1
+}
 fetch() { # NAME PACKAGE VERSION
 	tool=$1-$3
 	if [ ! -e "$cache/$tool" ]; then
@@ -17,7 +20,8 @@ fetch() { # NAME PACKAGE VERSION
 		*) scripts=--ignore-scripts ;;
 		esac
 		if ! npm install --prefix "$work" --no-save $scripts --no-audit --no-fund --loglevel=error "$2@$3" ||
-			{ [ "$1" = claude ] && ! (cd "$work/node_modules/$2" && node install.cjs >/dev/null); }; then
+			{ [ "$1" = claude ] && ! (cd "$work/node_modules/$2" && node install.cjs >/dev/null); } ||
+			{ [ "$1" = copilot ] && ! unpack "$work"; }; then
 			echo "*** no $1: it cannot be fetched: the tests that need it are skipped"
 			failed=$1
 			rm -rf "$work"
@@ -28,11 +32,13 @@ fetch() { # NAME PACKAGE VERSION
 	use "$tool" "$1"
 }
 
-for name in ${*:-claude codex gemini opencode pi}; do
+for name in ${*:-claude codex gemini copilot kilo opencode pi}; do
 	case $name in
 	claude) fetch claude @anthropic-ai/claude-code 2.1.330 ;;
 	codex) fetch codex @openai/codex 0.169.0 ;;
 	gemini) fetch gemini @google/gemini-cli 0.61.0 ;;
+	copilot) fetch copilot @github/copilot 1.0.102 ;;
+	kilo) fetch kilo @kilocode/cli 7.7.7 ;;
 	opencode) fetch opencode opencode-ai 1.18.33 ;;
 	pi) fetch pi @mariozechner/pi-coding-agent 0.73.1 ;;
 	*) echo "agents.sh: unknown agent $name" >&2 && exit 2 ;;

@@ -171,5 +171,8 @@ func (h Hook) read(speaks *dialect.Dialect) (dialect.Event, error) {
 	if err == nil && !dialect.IsSessionID(ev.Session) {
 		return dialect.Event{}, errors.New("the id of the session has other characters than letters, digits, - and _")
 	}
+	if err == nil && ev.Transcript == "" && speaks.FileOf != nil {
+		ev.Transcript = speaks.FileOf(h.Env, ev.Session)
+	}
 	return ev, err
 }

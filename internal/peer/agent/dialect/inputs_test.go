@@ -15,6 +15,7 @@ type spoken struct {
 	called string // what the agent hands to a hook, without the last brace
 	later  string // an event that nobody knows yet
 	lines  []string
+	event  string // for which the hook was set up; "" if the input says it
 }
 
 var spokenBy = map[string]spoken{
@@ -25,7 +26,7 @@ var spokenBy = map[string]spoken{
 			`{"type":"assistant","timestamp":"2026-01-02T03:04:05Z","cwd":"/repo","message":{"id":"m1","usage":{"input_tokens":1},"content":[{"type":"tool_use","id":"c1","name":"Write","input":{}}]}}`,
 			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c1","is_error":true,"content":"no"}]}}`,
 			`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c2","name":"TodoWrite","input":{"todos":[{"content":"a"}]}}]}}`,
-		},
+		}, "",
 	},
 	Codex: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"c1"`,
@@ -35,7 +36,7 @@ var spokenBy = map[string]spoken{
 			`{"timestamp":"2026-01-02T03:04:05Z","type":"response_item","payload":{"type":"function_call","name":"update_plan","arguments":"{\"plan\":[{\"step\":\"a\",\"status\":\"pending\"}]}","call_id":"c1"}}`,
 			`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"Process exited with code 1"}}`,
 			`{"type":"token_usage_record","payload":{"response_id":"r","usage":{"input_tokens":1}}}`,
-		},
+		}, "",
 	},
 	Gemini: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"AfterTool","tool_name":"write_file","tool_input":{"file_path":"a"}`,
@@ -46,7 +47,12 @@ var spokenBy = map[string]spoken{
 			`{"$set":{"messages":[{"id":"m","type":"user","content":[{"text":"<session_context>\n- **Workspace Directories:**\n  - /repo\nlong"}]}]}}`,
 			`{"id":"m2","type":"user","content":[{"inlineData":{"mimeType":"image/png","data":"aGVsbG8="}}]}`,
 			`{"$rewindTo":"m1"}`,
-		},
+		}, "",
+	},
+	Copilot: {
+		`{"sessionId":"s","transcriptPath":"/t","cwd":"/repo","toolName":"create","toolArgs":{"path":"a"}`,
+		`{"sessionId":"s","later":1}`,
+		[]string{copilotStart, copilotSystem, copilotPrompt, copilotUsage, copilotCall, copilotResult, copilotRewind}, "postToolUse",
 	},
 	Pi: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
@@ -55,17 +61,17 @@ var spokenBy = map[string]spoken{
 			`{"type":"session","id":"s","timestamp":"2026-01-02T03:04:05Z","cwd":"/repo"}`,
 			`{"type":"message","id":"m1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"write","arguments":{}}],"usage":{"input":1}}}`,
 			`{"type":"message","message":{"role":"toolResult","toolCallId":"c1","isError":false}}`,
-		},
+		}, "",
 	},
 	Opencode: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
 		`{"session":"s","event":"later"}`,
-		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote},
+		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote}, "",
 	},
 	Generic: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write","failed":true}]`,
 		`{"session":"s","event":"later"}`,
-		[]string{`{"any":"line"}`},
+		[]string{`{"any":"line"}`}, "",
 	},
 }
 
@@ -77,7 +83,7 @@ func TestInputsOfVersionsToCome(t *testing.T) {
 			t.Parallel()
 			in, known := spokenBy[d.Name]
 			require.True(t, known)
-			want, err := d.Parse("", []byte(in.called+"}"))
+			want, err := d.Parse(in.event, []byte(in.called+"}"))
 			require.NoError(t, err)
 			require.Equal(t, Called, want.Kind)
 			const levels, large = 5_000, 10 << 20
@@ -88,11 +94,11 @@ func TestInputsOfVersionsToCome(t *testing.T) {
 				"invalid UTF-8":                    "\"news\":\"\xff\xfe\"",
 				"a number where there was no text": `"prompt":7,"answer":7,"last_assistant_message":{"a":1},"prompt_response":[1]`,
 			} {
-				got, err := d.Parse("", []byte(in.called+","+member+"}"))
+				got, err := d.Parse(in.event, []byte(in.called+","+member+"}"))
 				require.NoError(t, err, name)
 				assert.Equal(t, want, got, name)
 			}
-			got, err := d.Parse("", []byte(strings.Replace(in.called, `"/repo"`, "7", 1)+"}"))
+			got, err := d.Parse(in.event, []byte(strings.Replace(in.called, `"/repo"`, "7", 1)+"}"))
 			require.NoError(t, err)
 			want.Folder = ""
 			assert.Equal(t, want, got, "a number for the folder")
@@ -131,10 +137,11 @@ func TestLinesOfVersionsToCome(t *testing.T) {
 		}
 	}
 	for name, line := range map[string]string{
-		Claude: `{"type":"assistant","timestamp":7,"cwd":7,"message":{"id":"m1","usage":{"input_tokens":"1"},"content":[{"type":"tool_use","id":"c1","name":"Write"},{"type":7}]}}`,
-		Codex:  `{"type":"response_item","timestamp":7,"payload":{"type":"function_call","name":"exec","arguments":{},"call_id":"c1","usage":7}}`,
-		Gemini: `{"id":"m1","timestamp":7,"type":"gemini","tokens":7,"toolCalls":[{"id":"c1","name":"write_file","timestamp":7},7]}`,
-		Pi:     `{"type":"message","timestamp":7,"cwd":7,"message":{"role":"assistant","usage":7,"content":[{"type":"toolCall","id":"c1","name":"write"},{"type":7}]}}`,
+		Claude:  `{"type":"assistant","timestamp":7,"cwd":7,"message":{"id":"m1","usage":{"input_tokens":"1"},"content":[{"type":"tool_use","id":"c1","name":"Write"},{"type":7}]}}`,
+		Codex:   `{"type":"response_item","timestamp":7,"payload":{"type":"function_call","name":"exec","arguments":{},"call_id":"c1","usage":7}}`,
+		Gemini:  `{"id":"m1","timestamp":7,"type":"gemini","tokens":7,"toolCalls":[{"id":"c1","name":"write_file","timestamp":7},7]}`,
+		Copilot: `{"type":"assistant.message","timestamp":7,"agentId":7,"data":{"content":7,"usage":7,"toolRequests":[{"toolCallId":"c1","name":"create"},7]}}`,
+		Pi:      `{"type":"message","timestamp":7,"cwd":7,"message":{"role":"assistant","usage":7,"content":[{"type":"toolCall","id":"c1","name":"write"},{"type":7}]}}`,
 	} {
 		d, _ := Of(name)
 		if facts := d.Read([]byte(line)); assert.NotEmpty(t, facts.Begun, name) {
@@ -154,7 +161,7 @@ func TestTimesThatNoRowCanHaveAreUnknown(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for i, d := range all {
-		f.Add(i, "", []byte(spokenBy[d.Name].called+"}"))
+		f.Add(i, spokenBy[d.Name].event, []byte(spokenBy[d.Name].called+"}"))
 		f.Add(i, "later", []byte(spokenBy[d.Name].later))
 	}
 	f.Fuzz(func(t *testing.T, speaks int, name string, input []byte) {

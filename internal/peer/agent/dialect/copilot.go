@@ -42,6 +42,7 @@ type copilotInput struct {
 	Parent     string          `json:"parentAgentId"` // of a subagent: the session, or another subagent
 	Transcript string          `json:"transcriptPath"`
 	Folder     string          `json:"cwd"`
+	Time       json.Number     `json:"timestamp"`
 	Prompt     string          `json:"prompt"`
 	Tool       string          `json:"toolName"`
 	Args       json.RawMessage `json:"toolArgs"`
@@ -53,7 +54,8 @@ var copilotKinds = map[string]Kind{
 	"preCompact": Compacting, "agentStop": Answered, "sessionEnd": Ended,
 }
 
-// parseCopilot is Parse of GitHub Copilot CLI. The input does not name the event. A subagent has hooks of its own, with its own id as the session.
+// parseCopilot is Parse of GitHub Copilot CLI. The input does not name the event. A subagent has hooks of its own, with its own id as the session. The
+// file repeats the input, a moment later. A wait for it is worth while at the end of a turn: there may be no later hook.
 func parseCopilot(name string, input []byte) (Event, error) {
 	var in copilotInput
 	if err := parseInput(input, &in, &in.Session); err != nil {
@@ -67,6 +69,9 @@ func parseCopilot(name string, input []byte) (Event, error) {
 		if ev.Session = cmp.Or(copilotSession(in.Transcript), in.Parent); ev.Kind != Called {
 			ev.Kind = Ignored // subagentStop tells of it
 		}
+	}
+	if in.Time != "" && (ev.Kind == Answered || ev.Kind == Ended) {
+		ev.Mark = `"timestamp":` + in.Time.String()
 	}
 	return ev, nil
 }

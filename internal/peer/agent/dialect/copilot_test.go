@@ -40,7 +40,7 @@ func TestEventsOfCopilot(t *testing.T) {
 		{"subagentStop", `{"sessionId":"s","agentId":"sub","parentAgentId":"s"}`, Event{Kind: Delegated, Session: "s", Subagent: "sub"}},
 		{"preCompact", `{"sessionId":"s"}`, Event{Kind: Compacting, Session: "s"}},
 		{"agentStop", `{"sessionId":"s","transcriptPath":"/x/s/events.jsonl"}`, Event{Kind: Answered, Session: "s", Transcript: "/x/s/events.jsonl"}},
-		{"sessionEnd", `{"sessionId":"s"}`, Event{Kind: Ended, Session: "s"}},
+		{"sessionEnd", `{"sessionId":"s","timestamp":1796088650480}`, Event{Kind: Ended, Session: "s", Mark: `"timestamp":1796088650480`}},
 		{"preToolUse", `{"sessionId":"s",` + args + `}`, Event{Kind: Ignored, Session: "s"}},
 	} {
 		got, err := copilot.Parse(c.event, []byte(c.input))

@@ -64,7 +64,7 @@ type Hooks struct {
 type UserFile struct{ Variable, Folder, Name string }
 
 // all lists the dialects, in the order in which people see them.
-var all = []*Dialect{&claude, &codex, &gemini, &copilot, &opencode, &pi, &generic}
+var all = []*Dialect{&claude, &codex, &gemini, &copilot, &kilo, &opencode, &pi, &generic}
 
 // Of returns the dialect of the agent with the name, and whether there is one.
 func Of(name string) (*Dialect, bool) {

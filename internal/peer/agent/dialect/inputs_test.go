@@ -68,6 +68,11 @@ var spokenBy = map[string]spoken{
 		`{"session":"s","event":"later"}`,
 		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote}, "",
 	},
+	Kilo: {
+		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
+		`{"session":"s","event":"later"}`,
+		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote}, "",
+	},
 	Generic: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write","failed":true}]`,
 		`{"session":"s","event":"later"}`,

@@ -32,7 +32,7 @@ func enableCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "enable",
 		Summary: "record the sessions of coding agents from now on",
-		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared | --user]"},
+		Usage:   []string{"[" + strings.Join(withHooks(), " | ") + "]... [--shared | --user]"},
 		About: `Adds hooks to the settings of the agents in this working copy. Without names, these are the agents
 that are installed, or claude if none is on PATH. What is in a file of settings stays. A colleague without git-smithers is not
 disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
@@ -44,8 +44,9 @@ an agent works is recorded: once, if the working copy has hooks of its own, too.
 above repositories, in none, is not recorded.
 
 The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
-.gemini/settings.json; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts. Some agents
-ask whether you trust the hooks; session status says what is missing.`,
+.gemini/settings.json; .github/hooks/git-smithers.json; .kilo/plugin/git-smithers.js;
+.opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts. Some agents ask whether you trust the
+hooks; session status says what is missing.`,
 		MaxArgs:  arg.AnyNumber,
 		Flags:    placeFlags(),
 		Exits:    arg.Writes(),
@@ -73,7 +74,7 @@ func disableCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "disable",
 		Summary: "record the sessions of coding agents no more",
-		Usage:   []string{"[claude | codex | gemini | opencode | pi]... [--shared | --user]"},
+		Usage:   []string{"[" + strings.Join(withHooks(), " | ") + "]... [--shared | --user]"},
 		About: `Removes the hooks that session enable has added. If nobody has changed the settings since, they
 are byte for byte what they were. Recorded sessions stay. Without names, these are the hooks of all
 agents; hooks in settings that the project shares stay without --shared, and those in your home folder

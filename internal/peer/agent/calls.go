@@ -84,7 +84,9 @@ func (d *drafter) takeTranscripts() error {
 	before := d.mem.Usage
 	err := d.takeTranscript(d.mem.transcript(), d.ev.Transcript)
 	if errors.Is(err, errRewritten) {
-		d.mem.rewritten()
+		if d.mem.rewritten(); d.speaks.Shortens && d.head != nil {
+			d.mem.BeganMs = d.head.Entry().AtMs // the lines of before were read
+		}
 		err = d.takeTranscript(d.mem.transcript(), d.ev.Transcript)
 	}
 	if err != nil {

@@ -184,12 +184,17 @@ func endOfCalls(lines []dialect.Line, before int, ids []string) int {
 	end := before
 	named := func(c dialect.Call) bool { return c.Alias != "" && slices.Contains(ids, c.Alias) }
 	awaited := unanswered(lines[:before], named)
+	from := before
 	if i := slices.IndexFunc(lines[before:], func(l dialect.Line) bool { return slices.ContainsFunc(l.Begun, named) }); i >= 0 && awaited == "" {
-		end = before + i + 1 // the same call can come again later
-		awaited = lines[before+i].Begun[slices.IndexFunc(lines[before+i].Begun, named)].ID
+		from = before + i // the same call can come again later
+		end, awaited = from+1, lines[from].Begun[slices.IndexFunc(lines[from].Begun, named)].ID
 	}
 	for i, l := range lines[before:] { // the results that were late
-		if slices.ContainsFunc(l.Ended, func(r dialect.Result) bool { return slices.Contains(ids, r.ID) || awaited != "" && r.ID == awaited }) {
+		late := func(r dialect.Result) bool { return r.ID == awaited && before+i >= from }
+		if awaited != "" && slices.ContainsFunc(l.Ended, late) {
+			end, awaited = max(end, before+i+1), "" // an agent can write it again
+		}
+		if slices.ContainsFunc(l.Ended, func(r dialect.Result) bool { return slices.Contains(ids, r.ID) }) {
 			end = max(end, before+i+1)
 		}
 	}

@@ -207,6 +207,9 @@ func (h Hook) read(speaks *dialect.Dialect) (dialect.Event, error) {
 	}
 	if err == nil && ev.Transcript == "" && speaks.FileOf != nil {
 		ev.Transcript = speaks.FileOf(h.Env, ev.Session)
+		if _, err := os.Stat(ev.Transcript); err != nil && ev.Subagent != "" {
+			ev.Kind = dialect.Ignored // of a subagent's subagent, whose session nobody names
+		}
 	}
 	return ev, err
 }

@@ -16,7 +16,7 @@ const Copilot = "copilot"
 // copilot is how GitHub Copilot CLI speaks. The names of its events in lower case choose the input that its own file has, too: with the names of
 // Claude Code's events, it calls tools by other names.
 var copilot = Dialect{
-	Name: Copilot, Parse: parseCopilot, Read: readCopilot, Resume: resumeCopilot, FileOf: copilotFile, Variable: "COPILOT_CLI",
+	Name: Copilot, Parse: parseCopilot, Read: readCopilot, Resume: resumeCopilot, FileOf: copilotFile, Shortens: true, Variable: "COPILOT_CLI",
 	CoAuthor: "Copilot <223556219+Copilot@users.noreply.github.com>",
 	Hooks: &Hooks{
 		File:   ".github/hooks/git-smithers.json",

@@ -27,6 +27,8 @@ type Dialect struct {
 	// SubagentFile returns the file of a subagent, of which no event names the last lines. transcript is the file of the session, and subagent an id in the
 	// form of a session's. It is nil if an event does.
 	SubagentFile func(transcript, subagent string) string
+	// Shortens says that the agent takes lines out of the end of its own file when a person goes back.
+	Shortens bool
 	// FileOf returns the path of the agent's own file with a session, of which only some events say it. env is the hook's. It is nil if each event does.
 	FileOf func(env []string, session string) string
 	// Resume puts a conversation where the agent finds it. It is nil if the agent cannot go on with a cut conversation.

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // newCopilotSession returns a session of GitHub Copilot CLI, whose file is where the hooks look for it.
@@ -90,6 +91,35 @@ func TestARewindOfCopilot(t *testing.T) {
 	course := read(t, s.whatIf("copilot-p").File)
 	assert.Contains(t, course, "three")
 	assert.NotContains(t, course, "two and much more")
+}
+
+// A fork has copies of the events, with their ids and times, behind its own beginning.
+func TestAForkOfCopilot(t *testing.T) {
+	t.Parallel()
+	s := newCopilotSession(t)
+	s.copilot("userPromptSubmitted", `,"prompt":"one"`)
+	s.events("user.message", `"content":"one"`, "session.usage_record", `"usage":{"model":"m","inputTokens":10,"outputTokens":2}`, "assistant.message", `"content":"Done."`)
+	s.copilot("agentStop", `,"transcriptPath":"`+s.transcript+`"`)
+	_, copies, _ := strings.Cut(read(t, s.transcript), "\n")
+	s.copilot("userPromptSubmitted", `,"prompt":"two"`)
+
+	s.transcript = strings.Replace(s.transcript, "/p/", "/f/", 1)
+	require.NoError(t, os.MkdirAll(filepath.Dir(s.transcript), 0o700))
+	s.events("session.start", `"sessionId":"f"`)
+	s.say(copies)
+	s.events("session.info", `"infoType":"fork","message":"Forked from \"one\" (p) as \"one (fork)\" (f)."`)
+	input := `{"sessionId":"f","prompt":"three"}`
+	agent.Hook{Agent: dialect.Copilot, Event: "userPromptSubmitted", Input: strings.NewReader(input), Dir: s.Dir, Env: s.Env, Now: time.Now}.Run(t.Context())
+	assert.Empty(t, s.last().Error+s.last().Warning)
+	row, entry := s.forkedRun("copilot-f")
+	require.NotNil(t, row.Parent)
+	assert.Equal(t, "copilot-p", row.Parent.RunID)
+	assert.EqualValues(t, 1, row.Parent.Frame, "the end of the first turn")
+	state, err := entry.State()
+	require.NoError(t, err)
+	_, counted, err := state.Outputs("usage").Get(snapshot.Key("turn", 1))
+	require.NoError(t, err)
+	assert.False(t, counted, "the tokens are of the other session")
 }
 
 // A subagent of a subagent names only that one: its calls are no session of their own.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -155,8 +156,12 @@ type copilotData struct {
 		CacheWrite int64  `json:"cacheWriteTokens"`
 	} `json:"usage"`
 	Message string `json:"message"`
+	Kind    string `json:"infoType"`
 	UpTo    string `json:"upToEventId"`
 }
+
+// copilotFork matches what GitHub Copilot CLI says about the session from which another one was forked.
+var copilotFork = lazyregexp.New(`^Forked from ".*" \(([0-9A-Za-z_-]{1,128})\) as "`)
 
 // readCopilot is Read of GitHub Copilot CLI. Each event names the one before, also behind a rewind, so the conversation is a list. The events of hooks
 // repeat what they were handed.
@@ -195,6 +200,10 @@ func readCopilot(text []byte) Facts {
 		facts.Usage = Usage{Input: max(0, u.Input-u.CacheRead-u.CacheWrite), Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheWrite}
 	case "session.compaction_complete":
 		facts.Summary = d.Success
+	case "session.info":
+		if of := copilotFork.FindStringSubmatch(d.Message); of != nil && d.Kind == "fork" {
+			facts.ForkOf = of[1]
+		}
 	case "session.error":
 		facts.Failed, facts.Notice = true, d.Message
 	case "session.snapshot_rewind":

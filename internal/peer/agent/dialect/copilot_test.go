@@ -83,6 +83,8 @@ func TestLinesOfCopilot(t *testing.T) {
 		assert.Equal(t, want, copilot.Read([]byte(line)), line)
 	}
 	assert.True(t, copilot.Read([]byte(`{"type":"session.compaction_complete","data":{"success":true,"summaryContent":"s"},"id":"e"}`)).Summary)
+	fork := `{"type":"session.info","data":{"infoType":"fork","message":"Forked from \"A (b) as \" (s1) as \"A (fork)\" (s2)."},"id":"e"}`
+	assert.Equal(t, "s1", copilot.Read([]byte(fork)).ForkOf)
 	failed := copilot.Read([]byte(`{"type":"session.error","data":{"message":"no model"},"id":"e"}`))
 	assert.True(t, failed.Failed)
 	assert.Equal(t, "no model", failed.Notice)

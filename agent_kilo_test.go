@@ -25,7 +25,7 @@ func kilo(h *agentHome, dir string, args ...string) {
 func newKiloHome(t *testing.T) *agentHome {
 	t.Helper()
 	h := newAgentHome(t, "kilo", opencodeScript)
-	h.put(".config/kilo/kilo.json", opencodeConfig)
+	h.put(".config/kilo/kilo.json", strings.Replace(opencodeConfig, "{", `{"snapshot": false, `, 1)) // a slow snapshot asks whether to go on
 	h.Write("notes.txt", "alpha\nbeta\n")
 	return h
 }

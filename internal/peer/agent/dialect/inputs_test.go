@@ -14,69 +14,77 @@ import (
 type spoken struct {
 	called string // what the agent hands to a hook, without the last brace
 	later  string // an event that nobody knows yet
+	event  string // for which the hook of called was set up; "" if the input says it
 	lines  []string
-	event  string // for which the hook was set up; "" if the input says it
 }
 
 var spokenBy = map[string]spoken{
 	Claude: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolBatch","tool_calls":[{"tool_name":"Write","tool_use_id":"c1"}]`,
 		`{"session_id":"s","hook_event_name":"Later"}`,
+		"",
 		[]string{
 			`{"type":"assistant","timestamp":"2026-01-02T03:04:05Z","cwd":"/repo","message":{"id":"m1","usage":{"input_tokens":1},"content":[{"type":"tool_use","id":"c1","name":"Write","input":{}}]}}`,
 			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c1","is_error":true,"content":"no"}]}}`,
 			`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c2","name":"TodoWrite","input":{"todos":[{"content":"a"}]}}]}}`,
-		}, "",
+		},
 	},
 	Codex: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"c1"`,
 		`{"session_id":"s","hook_event_name":"Later"}`,
+		"",
 		[]string{
 			`{"timestamp":"2026-01-02T03:04:05Z","type":"session_meta","payload":{"cwd":"/repo","base_instructions":{"text":"long"}}}`,
 			`{"timestamp":"2026-01-02T03:04:05Z","type":"response_item","payload":{"type":"function_call","name":"update_plan","arguments":"{\"plan\":[{\"step\":\"a\",\"status\":\"pending\"}]}","call_id":"c1"}}`,
 			`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"Process exited with code 1"}}`,
 			`{"type":"token_usage_record","payload":{"response_id":"r","usage":{"input_tokens":1}}}`,
-		}, "",
+		},
 	},
 	Gemini: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"AfterTool","tool_name":"write_file","tool_input":{"file_path":"a"}`,
 		`{"session_id":"s","hook_event_name":"Later"}`,
+		"",
 		[]string{
 			`{"sessionId":"s","directories":["/repo"]}`,
 			`{"id":"m1","timestamp":"2026-01-02T03:04:05Z","type":"gemini","content":"a","tokens":{"input":1},"toolCalls":[{"id":"c1","name":"write_todos","args":{"todos":[]},"status":"success","timestamp":"2026-01-02T03:04:05Z"}]}`,
 			`{"$set":{"messages":[{"id":"m","type":"user","content":[{"text":"<session_context>\n- **Workspace Directories:**\n  - /repo\nlong"}]}]}}`,
 			`{"id":"m2","type":"user","content":[{"inlineData":{"mimeType":"image/png","data":"aGVsbG8="}}]}`,
 			`{"$rewindTo":"m1"}`,
-		}, "",
+		},
 	},
 	Copilot: {
 		`{"sessionId":"s","transcriptPath":"/t","cwd":"/repo","toolName":"create","toolArgs":{"path":"a"}`,
 		`{"sessionId":"s","later":1}`,
-		[]string{copilotStart, copilotSystem, copilotPrompt, copilotUsage, copilotCall, copilotResult, copilotRewind}, "postToolUse",
+		"postToolUse",
+		[]string{copilotStart, copilotSystem, copilotPrompt, copilotUsage, copilotCall, copilotResult, copilotRewind},
 	},
 	Pi: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
 		`{"session":"s","event":"later"}`,
+		"",
 		[]string{
 			`{"type":"session","id":"s","timestamp":"2026-01-02T03:04:05Z","cwd":"/repo"}`,
 			`{"type":"message","id":"m1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"write","arguments":{}}],"usage":{"input":1}}}`,
 			`{"type":"message","message":{"role":"toolResult","toolCallId":"c1","isError":false}}`,
-		}, "",
+		},
 	},
 	Opencode: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
 		`{"session":"s","event":"later"}`,
-		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote}, "",
+		"",
+		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote},
 	},
 	Kilo: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
 		`{"session":"s","event":"later"}`,
-		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote}, "",
+		"",
+		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote},
 	},
 	Generic: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write","failed":true}]`,
 		`{"session":"s","event":"later"}`,
-		[]string{`{"any":"line"}`}, "",
+		"",
+		[]string{`{"any":"line"}`},
 	},
 }
 

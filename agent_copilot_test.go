@@ -79,6 +79,7 @@ func TestAgentCopilotTakesAnotherCourse(t *testing.T) {
 	require.Len(t, sessions, 1)
 	both := []string{"TASK-ONE", "WHAT-IF"}
 	course := h.copilotGoesOn(run+":3", both, 11, "hello.txt shell.txt") // the same call comes again later
+	h.copilotGoesOn(run+":4", both, 11, "hello.txt shell.txt two.txt")   // the other call of the pair has not ended
 	h.copilotGoesOn(run+":turn:1", both[1:], 2, "")
 	h.copilotGoesOn(course.Run, append(both, "WHAT-IF"), 15, "hello.txt shell.txt")
 	h.copilotGoesOn(run, both, 23, "hello.txt one.txt shell.txt two.txt")

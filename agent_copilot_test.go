@@ -30,7 +30,7 @@ const copilotScript = `[
  {"match": "WHAT-IF", "steps": [{"calls": [{"name": "bash", "input": {"command": "echo other > other.txt", "description": "write"}}]}, {"text": "Done otherwise."}]}
 ]`
 
-// copilot runs GitHub Copilot CLI, which trusts all folders. In a terminal, the command of a course goes on with the user.
+// copilot runs GitHub Copilot CLI, which trusts all folders, and unpacks its program once. In a terminal, the command of a course goes on with the user.
 func copilot(h *agentHome, dir string, args ...string) {
 	h.t.Helper()
 	program, err := filepath.Abs(filepath.Join(".tools", "copilot"))

@@ -7,9 +7,6 @@ cd "$(dirname "$0")/.."
 . tools/cache.sh
 
 failed=
-unpack() { # FOLDER unpacks the program of GitHub Copilot CLI once, instead of once for each home of a test.
-	env -i HOME="$1/home" PATH="$PATH" COPILOT_OFFLINE=true COPILOT_PKG_CACHE_HOME="$1" "$1/node_modules/.bin/copilot" --version >/dev/null 2>&1
-}
 fetch() { # NAME PACKAGE VERSION
 	tool=$1-$3
 	if [ ! -e "$cache/$tool" ]; then
@@ -20,8 +17,7 @@ fetch() { # NAME PACKAGE VERSION
 		*) scripts=--ignore-scripts ;;
 		esac
 		if ! npm install --prefix "$work" --no-save $scripts --no-audit --no-fund --loglevel=error "$2@$3" ||
-			{ [ "$1" = claude ] && ! (cd "$work/node_modules/$2" && node install.cjs >/dev/null); } ||
-			{ [ "$1" = copilot ] && ! unpack "$work"; }; then
+			{ [ "$1" = claude ] && ! (cd "$work/node_modules/$2" && node install.cjs >/dev/null); }; then
 			echo "*** no $1: it cannot be fetched: the tests that need it are skipped"
 			failed=$1
 			rm -rf "$work"

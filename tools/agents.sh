@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fetches coding agents from npm, unless they are in the cache: agents.sh [--older | --newest] [NAME...], all of them by default (1.5 GB). They are
+# Fetches coding agents from npm, unless they are in the cache: agents.sh [--older | --newest] [NAME...], all of them by default (2.2 GB). They are
 # .tools/NAME in the pinned version, .tools/NAME-older in the one before, or .tools/NAME-newest in the newest that npm has. Nothing of theirs is in
-# this repository. Licences: Claude Code is proprietary (all rights reserved), Codex CLI, Gemini CLI and Qwen Code are Apache-2.0, opencode and pi are
+# this repository. Licences: Claude Code is proprietary (all rights reserved), GitHub Copilot CLI has a licence of its own, Codex CLI, Gemini CLI and Qwen Code are Apache-2.0, Kilo, opencode and pi are
 # MIT. If one cannot be had, the script says so, and fails too if CI=true. Where the machine's Node is older than an agent needs, npm's package node is
 # .tools/node.
 set -eu
@@ -14,12 +14,19 @@ pin() {
 	claude) echo @anthropic-ai/claude-code 2.1.332 2.1.330 ;;
 	codex) echo @openai/codex 0.171.0 0.169.0 ;;
 	gemini) echo @google/gemini-cli 0.61.0 0.60.0 ;;
+	copilot) echo @github/copilot 1.0.102 1.0.102 ;;
+	kilo) echo @kilocode/cli 7.7.7 7.7.7 ;;
 	opencode) echo opencode-ai 1.18.33 1.18.32 ;;
 	pi) echo @mariozechner/pi-coding-agent 0.73.1 0.73.1 ;;
 	qwen) echo @qwen-code/qwen-code 0.24.4 0.24.2 ;;
 	node) echo node 22.23.3 22.23.3 ;;
 	*) echo "agents.sh: unknown agent $1" >&2 && return 2 ;;
 	esac
+}
+
+# unpack FOLDER unpacks the program of GitHub Copilot CLI once, instead of once for each home of a test.
+unpack() {
+	env -i HOME="$1/home" PATH="$PATH" COPILOT_OFFLINE=true COPILOT_PKG_CACHE_HOME="$1" "$1/node_modules/.bin/copilot" --version >/dev/null 2>&1
 }
 
 failed=
@@ -33,7 +40,8 @@ fetch() { # NAME PACKAGE VERSION LINK
 		*) scripts=--ignore-scripts ;;
 		esac
 		if ! npm install --prefix "$work" --no-save $scripts --no-audit --no-fund --loglevel=error "$2@$3" >&2 ||
-			{ [ "$1" = claude ] && ! (cd "$work/node_modules/$2" && node install.cjs >/dev/null); }; then
+			{ [ "$1" = claude ] && ! (cd "$work/node_modules/$2" && node install.cjs >/dev/null); } ||
+			{ [ "$1" = copilot ] && ! unpack "$work"; }; then
 			echo "*** no $1: it cannot be fetched: the tests that need it are skipped"
 			failed=$1
 			rm -rf "$work"
@@ -46,7 +54,7 @@ fetch() { # NAME PACKAGE VERSION LINK
 
 which=
 case ${1:-} in --older | --newest) which=${1#-} && shift ;; esac
-for name in ${*:-claude codex gemini opencode pi qwen}; do
+for name in ${*:-claude codex gemini qwen copilot kilo opencode pi}; do
 	pinned=$(pin "$name")
 	set -- $pinned
 	case $which in

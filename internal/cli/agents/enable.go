@@ -44,8 +44,8 @@ an agent works is recorded: once, if the working copy has hooks of its own, too.
 above repositories, in none, is not recorded.
 
 The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
-.gemini/settings.json; .qwen/settings.json; .opencode/plugin/git-smithers.js;
-.pi/extensions/git-smithers.ts; .cursor/hooks.json; .factory/hooks.json (droid). Some agents ask
+.gemini/settings.json; .qwen/settings.json; .github/hooks/git-smithers.json (copilot);
+.kilo/plugin/git-smithers.js; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts; .cursor/hooks.json; .factory/hooks.json (droid). Some agents ask
 whether you trust the hooks; session status says what is missing.
 
 The settings of kimi are TOML in your home folder, and no file is edited: --print prints the hooks,

@@ -28,14 +28,16 @@ func importCommand() *arg.Command {
 with prompts, answers, tool calls, tokens, todos and the conversation. The frames have no files.
 Secrets become placeholders.
 
-The session id is what the lines say. For claude, qwen and opencode it is the name of the file without
+The session id is what the lines say. For claude, qwen, kilo and opencode it is the name of the file without
 its extension, unless that cannot be an id. A run that exists stays as it is. Of several files, one
 that cannot be imported does not stop the others. Files may have 256 MB; lines of more than 8 MB
 are left out.
 
 The files of claude are in ~/.claude/projects, of codex in ~/.codex/sessions, of gemini in
-~/.gemini/tmp/*/chats, of qwen in ~/.qwen/projects/*/chats, and of pi in ~/.pi/agent/sessions. opencode keeps its conversations in a
-database, which import cannot read: a file of opencode is what its plugin has written, in
+~/.gemini/tmp/*/chats, of qwen in ~/.qwen/projects/*/chats, of copilot in
+~/.copilot/session-state/*/events.jsonl, and of pi in ~/.pi/agent/sessions. kilo and opencode keep their
+conversations in a database, which import cannot read: a file of theirs is what the plugin has written,
+in ~/.local/share/kilo/git-smithers or
 ~/.local/share/opencode/git-smithers.`,
 		MinArgs:  2, //nolint:mnd // an agent and a file
 		MaxArgs:  arg.AnyNumber,

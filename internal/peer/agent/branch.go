@@ -84,7 +84,7 @@ func undone(lines []dialect.Line) []int {
 		}
 		own = append(own, i)
 	}
-	own = append(slices.DeleteFunc(own, func(i int) bool { return i < 0 }), headed...)
+	own = append(slices.DeleteFunc(own, func(i int) bool { return i < 0 || lines[i].Aside }), headed...)
 	slices.Sort(own)
 	return own
 }

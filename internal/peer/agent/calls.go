@@ -84,7 +84,9 @@ func (d *drafter) takeTranscripts() error {
 	before := d.mem.Usage
 	err := d.takeTranscript(d.mem.transcript(), d.ev.Transcript)
 	if errors.Is(err, errRewritten) {
-		d.mem.rewritten()
+		if d.mem.rewritten(); d.speaks.Shortens && d.head != nil {
+			d.mem.BeganMs = d.head.Entry().AtMs // the lines of before were read
+		}
 		err = d.takeTranscript(d.mem.transcript(), d.ev.Transcript)
 	}
 	if err != nil {
@@ -206,15 +208,18 @@ func (d *drafter) takeLine(transcript string, l dialect.Line) error {
 	return nil
 }
 
-// takeFailure takes in whether the model could be asked, as far as the line says.
+// takeFailure takes in whether the model could be asked, as far as the line says, and the last words of the turn.
 func (d *drafter) takeFailure(l dialect.Line) {
-	switch {
+	words := func(said dialect.Saying) bool { return said.Role == dialect.Assistant }
+	switch i := slices.IndexFunc(l.Said, words); {
 	case l.Aside:
 	case l.Notice != "":
-		d.notices = append(d.notices, l.Notice)
+		d.notices, d.words = append(d.notices, l.Notice), l.Notice
 		d.mem.Failed = d.mem.Failed || l.Failed
-	case slices.ContainsFunc(l.Said, func(said dialect.Saying) bool { return said.Role == dialect.Assistant }):
-		d.mem.Failed = false
+	case len(l.Begun) > 0:
+		d.mem.Failed, d.words = d.mem.Failed && i < 0, ""
+	case i >= 0:
+		d.mem.Failed, d.words = false, l.Said[i].Text
 	}
 }
 

@@ -179,19 +179,42 @@ func cut(lines []dialect.Line, before int, ids []string) []int {
 	return indexes(headers(lines))
 }
 
-// endOfCalls returns the number of lines up to the results of the calls of a frame.
+// endOfCalls returns the number of lines up to the results of the calls of a frame. A result can come after the frame.
 func endOfCalls(lines []dialect.Line, before int, ids []string) int {
 	end := before
 	named := func(c dialect.Call) bool { return c.Alias != "" && slices.Contains(ids, c.Alias) }
-	if i := slices.IndexFunc(lines[before:], func(l dialect.Line) bool { return slices.ContainsFunc(l.Begun, named) }); i >= 0 {
-		end = before + i + 1 // the same call can come again later
+	awaited := unanswered(lines[:before], named)
+	from := before
+	if i := slices.IndexFunc(lines[before:], func(l dialect.Line) bool { return slices.ContainsFunc(l.Begun, named) }); i >= 0 && awaited == "" {
+		from = before + i // the same call can come again later
+		end, awaited = from+1, lines[from].Begun[slices.IndexFunc(lines[from].Begun, named)].ID
 	}
 	for i, l := range lines[before:] { // the results that were late
+		late := func(r dialect.Result) bool { return r.ID == awaited && before+i >= from }
+		if awaited != "" && slices.ContainsFunc(l.Ended, late) {
+			end, awaited = max(end, before+i+1), "" // an agent can write it again
+		}
 		if slices.ContainsFunc(l.Ended, func(r dialect.Result) bool { return slices.Contains(ids, r.ID) }) {
 			end = max(end, before+i+1)
 		}
 	}
 	return end
+}
+
+// unanswered returns the id of the first call for which is returns true and that has no result in lines, or "".
+func unanswered(lines []dialect.Line, is func(dialect.Call) bool) string {
+	ended := make(map[string]bool)
+	for _, l := range lines {
+		for _, r := range l.Ended {
+			ended[r.ID] = true
+		}
+	}
+	for _, l := range lines {
+		if i := slices.IndexFunc(l.Begun, func(c dialect.Call) bool { return is(c) && !ended[c.ID] }); i >= 0 {
+			return l.Begun[i].ID
+		}
+	}
+	return ""
 }
 
 // indexes returns the first n indexes.

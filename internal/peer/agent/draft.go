@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -60,6 +61,7 @@ type drafter struct {
 	row     map[string]string            // of the newest turn in the table of prompts, if new lines change it
 	reveals bool                         // row has secrets, where it otherwise has what is stored
 	notices []string                     // what the agent's program said in the model's name in new lines
+	words   string                       // the last words of the model, or of the agent's program in its name, in new lines; "" if a call follows
 	changed bool                         // the draft has something that the newest entry does not have, besides files
 }
 
@@ -172,6 +174,7 @@ func (d *drafter) takePrompt() error {
 // takeAnswer ends the turn. If no turn is open, the agent has only heard of a subagent.
 func (d *drafter) takeAnswer() error {
 	d.out.Subject = fmt.Sprintf("turn %d finished", d.mem.Turn)
+	d.ev.Answer = cmp.Or(d.ev.Answer, d.words)
 	notice := d.ev.Failed || slices.Contains(d.notices, d.ev.Answer)
 	if d.mem.Failed = d.ev.Failed || d.mem.Failed && (notice || d.ev.Answer == ""); d.mem.Failed {
 		d.out.Subject = fmt.Sprintf("turn %d failed: %s", d.mem.Turn, d.ev.Answer)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -71,6 +72,7 @@ func (h Hook) Run(ctx context.Context) {
 		ev.Kind = dialect.Ignored
 	}
 	if err == nil && note.needsFrame(ev, store.Settings().Session.Every) {
+		awaitMark(ctx, ev)
 		entry.Frame, err = Record(ctx, store, speaks, ev)
 		if run := Run(cmp.Or(ev.Agent, speaks.Name), ev.Session); fault.CodeOf(err) == fault.RunPruned && h.Recall != nil {
 			if err = h.Recall(ctx, store, run); err == nil {
@@ -91,6 +93,38 @@ func (h Hook) Run(ctx context.Context) {
 	if ev.Kind == dialect.Ended && h.Retention != nil {
 		h.Retention(private)
 	}
+}
+
+// longestWait is the longest time that a hook waits for an agent to write its file.
+const longestWait = time.Second
+
+// awaitMark waits until the agent's file has the Mark of an event, which is near its end.
+func awaitMark(ctx context.Context, ev dialect.Event) {
+	const tail, pause = 64 << 10, 10 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	for ev.Mark != "" && !bytes.Contains(endOf(ev.Transcript, tail), []byte(ev.Mark)) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// endOf returns the last bytes of a file, at most size of them; nil if the file cannot be read.
+func endOf(path string, size int64) []byte {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	file, err := os.Open(path) //nolint:gosec // the agent names its own file, and this process runs as its user
+	if err != nil {
+		return nil
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	text, _ := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-size), size))
+	return text
 }
 
 // open opens the history in which the event is recorded. An agent may go on in another working copy of the repository in which its hooks
@@ -170,6 +204,12 @@ func (h Hook) read(speaks *dialect.Dialect) (dialect.Event, error) {
 	}
 	if err == nil && !dialect.IsSessionID(ev.Session) {
 		return dialect.Event{}, errors.New("the id of the session has other characters than letters, digits, - and _")
+	}
+	if err == nil && ev.Transcript == "" && speaks.FileOf != nil {
+		ev.Transcript = speaks.FileOf(h.Env, ev.Session)
+		if _, err := os.Stat(ev.Transcript); err != nil && ev.Subagent != "" {
+			ev.Kind = dialect.Ignored // of a subagent's subagent, whose session nobody names
+		}
 	}
 	return ev, err
 }

@@ -31,6 +31,10 @@ type Dialect struct {
 	// SubagentFile returns the file of a subagent, of which no event names the last lines. transcript is the file of the session, and subagent an id in the
 	// form of a session's. It is nil if an event does.
 	SubagentFile func(transcript, subagent string) string
+	// Shortens says that the agent takes lines out of the end of its own file when a person goes back.
+	Shortens bool
+	// FileOf returns the path of the agent's own file with a session, of which only some events say it. env is the hook's. It is nil if each event does.
+	FileOf func(env []string, session string) string
 	// Resume puts a conversation where the agent finds it. It is nil if the agent cannot go on with a cut conversation.
 	Resume func(Course) (Resumed, error)
 	// NewSession returns a new id of a session. It is nil if such an id is a UUID.
@@ -76,7 +80,7 @@ type Pasted struct {
 type UserFile struct{ Variable, Folder, Name string }
 
 // all lists the dialects, in the order in which people see them.
-var all = []*Dialect{&claude, &codex, &gemini, &qwen, &opencode, &pi, &cursor, &droid, &kimi, &generic}
+var all = []*Dialect{&claude, &codex, &gemini, &qwen, &copilot, &kilo, &opencode, &pi, &cursor, &droid, &kimi, &generic}
 
 // Of returns the dialect of the agent with the name, and whether there is one.
 func Of(name string) (*Dialect, bool) {

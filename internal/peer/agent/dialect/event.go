@@ -37,6 +37,9 @@ type Event struct {
 	Subagent           string
 	SubagentTranscript string
 
+	// Mark is a text that Transcript has as soon as it has all lines of before the event; "" if that is unknown.
+	Mark string
+
 	Prompt string // for Prompted: what the user asked for
 	Calls  []Call // for Called: the calls of the batch
 	Label  string // for Labelled

@@ -14,6 +14,7 @@ import (
 type spoken struct {
 	called string // what the agent hands to a hook, without the last brace
 	later  string // an event that nobody knows yet
+	event  string // for which the hook of called was set up; "" if the input says it
 	lines  []string
 }
 
@@ -21,6 +22,7 @@ var spokenBy = map[string]spoken{
 	Claude: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolBatch","tool_calls":[{"tool_name":"Write","tool_use_id":"c1"}]`,
 		`{"session_id":"s","hook_event_name":"Later"}`,
+		"",
 		[]string{
 			`{"type":"assistant","timestamp":"2026-01-02T03:04:05Z","cwd":"/repo","message":{"id":"m1","usage":{"input_tokens":1},"content":[{"type":"tool_use","id":"c1","name":"Write","input":{}}]}}`,
 			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c1","is_error":true,"content":"no"}]}}`,
@@ -30,6 +32,7 @@ var spokenBy = map[string]spoken{
 	Codex: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"c1"`,
 		`{"session_id":"s","hook_event_name":"Later"}`,
+		"",
 		[]string{
 			`{"timestamp":"2026-01-02T03:04:05Z","type":"session_meta","payload":{"cwd":"/repo","base_instructions":{"text":"long"}}}`,
 			`{"timestamp":"2026-01-02T03:04:05Z","type":"response_item","payload":{"type":"function_call","name":"update_plan","arguments":"{\"plan\":[{\"step\":\"a\",\"status\":\"pending\"}]}","call_id":"c1"}}`,
@@ -40,6 +43,7 @@ var spokenBy = map[string]spoken{
 	Gemini: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"AfterTool","tool_name":"write_file","tool_input":{"file_path":"a"}`,
 		`{"session_id":"s","hook_event_name":"Later"}`,
+		"",
 		[]string{
 			`{"sessionId":"s","directories":["/repo"]}`,
 			`{"id":"m1","timestamp":"2026-01-02T03:04:05Z","type":"gemini","content":"a","tokens":{"input":1},"toolCalls":[{"id":"c1","name":"write_todos","args":{"todos":[]},"status":"success","timestamp":"2026-01-02T03:04:05Z"}]}`,
@@ -51,6 +55,7 @@ var spokenBy = map[string]spoken{
 	Qwen: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolBatch","tool_calls":[{"tool_name":"write_file","tool_use_id":"c1"}]`,
 		`{"session_id":"s","hook_event_name":"Later"}`,
+		"",
 		[]string{
 			`{"uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-01-02T03:04:05Z","type":"user","cwd":"/repo","message":{"parts":[{"text":"begin"}]}}`,
 			`{"uuid":"u2","parentUuid":"u1","type":"assistant","model":"m","message":{"parts":[{"text":"a"},{"functionCall":{"id":"c1","name":"todo_write","args":{"todos":[]}}}]},"usageMetadata":{"promptTokenCount":1}}`,
@@ -61,21 +66,31 @@ var spokenBy = map[string]spoken{
 	Cursor: {
 		`{"conversation_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"postToolUse","tool_name":"Write","tool_use_id":"c1\nc2"`,
 		`{"conversation_id":"s","hook_event_name":"later"}`,
+		"",
 		[]string{`{"any":"line"}`},
 	},
 	Droid: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolUse","tool_name":"Create","tool_use_id":"c1"`,
 		`{"session_id":"s","hook_event_name":"Later"}`,
+		"",
 		[]string{`{"any":"line"}`},
 	},
 	Kimi: {
 		`{"session_id":"s","transcript_path":"/t","cwd":"/repo","hook_event_name":"PostToolUse","tool_name":"WriteFile","tool_call_id":"c1"`,
 		`{"session_id":"s","hook_event_name":"Later"}`,
+		"",
 		[]string{`{"any":"line"}`},
+	},
+	Copilot: {
+		`{"sessionId":"s","transcriptPath":"/t","cwd":"/repo","toolName":"create","toolArgs":{"path":"a"}`,
+		`{"sessionId":"s","later":1}`,
+		"postToolUse",
+		[]string{copilotStart, copilotSystem, copilotPrompt, copilotUsage, copilotCall, copilotResult, copilotRewind},
 	},
 	Pi: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
 		`{"session":"s","event":"later"}`,
+		"",
 		[]string{
 			`{"type":"session","id":"s","timestamp":"2026-01-02T03:04:05Z","cwd":"/repo"}`,
 			`{"type":"message","id":"m1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"write","arguments":{}}],"usage":{"input":1}}}`,
@@ -85,11 +100,19 @@ var spokenBy = map[string]spoken{
 	Opencode: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
 		`{"session":"s","event":"later"}`,
+		"",
+		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote},
+	},
+	Kilo: {
+		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write"}]`,
+		`{"session":"s","event":"later"}`,
+		"",
 		[]string{opencodeHeader, opencodeAsked, opencodePrompt, opencodeBegun, opencodeWrote},
 	},
 	Generic: {
 		`{"session":"s","transcript":"/t","cwd":"/repo","event":"tool","tools":[{"id":"c1","name":"write","failed":true}]`,
 		`{"session":"s","event":"later"}`,
+		"",
 		[]string{`{"any":"line"}`},
 	},
 }
@@ -102,7 +125,7 @@ func TestInputsOfVersionsToCome(t *testing.T) {
 			t.Parallel()
 			in, known := spokenBy[d.Name]
 			require.True(t, known)
-			want, err := d.Parse("", []byte(in.called+"}"))
+			want, err := d.Parse(in.event, []byte(in.called+"}"))
 			require.NoError(t, err)
 			require.Equal(t, Called, want.Kind)
 			const levels, large = 5_000, 10 << 20
@@ -113,11 +136,11 @@ func TestInputsOfVersionsToCome(t *testing.T) {
 				"invalid UTF-8":                    "\"news\":\"\xff\xfe\"",
 				"a number where there was no text": `"prompt":7,"answer":7,"last_assistant_message":{"a":1},"prompt_response":[1]`,
 			} {
-				got, err := d.Parse("", []byte(in.called+","+member+"}"))
+				got, err := d.Parse(in.event, []byte(in.called+","+member+"}"))
 				require.NoError(t, err, name)
 				assert.Equal(t, want, got, name)
 			}
-			got, err := d.Parse("", []byte(strings.Replace(in.called, `"/repo"`, "7", 1)+"}"))
+			got, err := d.Parse(in.event, []byte(strings.Replace(in.called, `"/repo"`, "7", 1)+"}"))
 			require.NoError(t, err)
 			want.Folder = ""
 			assert.Equal(t, want, got, "a number for the folder")
@@ -156,11 +179,12 @@ func TestLinesOfVersionsToCome(t *testing.T) {
 		}
 	}
 	for name, line := range map[string]string{
-		Claude: `{"type":"assistant","timestamp":7,"cwd":7,"message":{"id":"m1","usage":{"input_tokens":"1"},"content":[{"type":"tool_use","id":"c1","name":"Write"},{"type":7}]}}`,
-		Codex:  `{"type":"response_item","timestamp":7,"payload":{"type":"function_call","name":"exec","arguments":{},"call_id":"c1","usage":7}}`,
-		Gemini: `{"id":"m1","timestamp":7,"type":"gemini","tokens":7,"toolCalls":[{"id":"c1","name":"write_file","timestamp":7},7]}`,
-		Qwen:   `{"uuid":7,"type":"assistant","timestamp":7,"usageMetadata":7,"message":{"parts":[{"functionCall":{"id":"c1","name":"edit"}},7]}}`,
-		Pi:     `{"type":"message","timestamp":7,"cwd":7,"message":{"role":"assistant","usage":7,"content":[{"type":"toolCall","id":"c1","name":"write"},{"type":7}]}}`,
+		Claude:  `{"type":"assistant","timestamp":7,"cwd":7,"message":{"id":"m1","usage":{"input_tokens":"1"},"content":[{"type":"tool_use","id":"c1","name":"Write"},{"type":7}]}}`,
+		Codex:   `{"type":"response_item","timestamp":7,"payload":{"type":"function_call","name":"exec","arguments":{},"call_id":"c1","usage":7}}`,
+		Gemini:  `{"id":"m1","timestamp":7,"type":"gemini","tokens":7,"toolCalls":[{"id":"c1","name":"write_file","timestamp":7},7]}`,
+		Copilot: `{"type":"assistant.message","timestamp":7,"agentId":7,"data":{"content":7,"usage":7,"toolRequests":[{"toolCallId":"c1","name":"create"},7]}}`,
+		Qwen:    `{"uuid":7,"type":"assistant","timestamp":7,"usageMetadata":7,"message":{"parts":[{"functionCall":{"id":"c1","name":"edit"}},7]}}`,
+		Pi:      `{"type":"message","timestamp":7,"cwd":7,"message":{"role":"assistant","usage":7,"content":[{"type":"toolCall","id":"c1","name":"write"},{"type":7}]}}`,
 	} {
 		d, _ := Of(name)
 		if facts := d.Read([]byte(line)); assert.NotEmpty(t, facts.Begun, name) {
@@ -180,7 +204,7 @@ func TestTimesThatNoRowCanHaveAreUnknown(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for i, d := range all {
-		f.Add(i, "", []byte(spokenBy[d.Name].called+"}"))
+		f.Add(i, spokenBy[d.Name].event, []byte(spokenBy[d.Name].called+"}"))
 		f.Add(i, "later", []byte(spokenBy[d.Name].later))
 	}
 	f.Fuzz(func(t *testing.T, speaks int, name string, input []byte) {

@@ -28,7 +28,7 @@ var opencodeProgram string
 
 // opencode is how opencode speaks. It keeps its conversations in a database, so the program of ours keeps them as files of lines.
 var opencode = Dialect{
-	Name: Opencode, Parse: parseOpencode, Read: readOpencode, Resume: resumeOpencode, NewSession: newOpencodeSession,
+	Name: Opencode, Parse: parseOpencode, Read: readOpencode, Resume: resumeOpencodeAs(Opencode), NewSession: newOpencodeSession,
 	WithoutImages: slimOpencode, NamesFiles: true, Variable: "OPENCODE",
 	Hooks: &Hooks{File: ".opencode/plugin/git-smithers.js", User: UserFile{"XDG_CONFIG_HOME", ".config", "opencode/plugin/git-smithers.js"}, Program: opencodeProgram},
 }
@@ -255,46 +255,48 @@ func newOpencodeSession() string {
 	return fmt.Sprintf("ses_%012x%s", at, tail[:])
 }
 
-// opencodeFolder returns the folder of the files that the program writes.
-func opencodeFolder(env []string) (string, error) {
+// opencodeFolder returns the folder of the files that the program writes for the agent with the name.
+func opencodeFolder(env []string, name string) (string, error) {
 	data, _ := gitexec.LookupEnv(env, "XDG_DATA_HOME")
 	if data == "" {
 		home, _ := gitexec.LookupEnv(env, "HOME")
 		if home == "" {
-			return "", fault.New(fault.Usage, "HOME is not set, so opencode's folder is unknown")
+			return "", fault.New(fault.Usage, "HOME is not set, so the folder of %s is unknown", name)
 		}
 		data = filepath.Join(home, ".local", "share")
 	}
-	return filepath.Join(data, "opencode", "git-smithers"), nil
+	return filepath.Join(data, name, "git-smithers"), nil
 }
 
-// resumeOpencode is Resume of opencode. `opencode import` puts the conversation into the database. The program goes on with the
-// file of lines.
-func resumeOpencode(c Course) (Resumed, error) {
-	dir, err := opencodeFolder(c.Env)
-	if err != nil {
-		return Resumed{}, err
+// resumeOpencodeAs returns Resume of opencode, or of a fork of it with the name. `opencode import` puts the conversation into the database. The
+// program goes on with the file of lines.
+func resumeOpencodeAs(name string) func(Course) (Resumed, error) {
+	return func(c Course) (Resumed, error) {
+		dir, err := opencodeFolder(c.Env, name)
+		if err != nil {
+			return Resumed{}, err
+		}
+		session := newOpencodeCourse(c)
+		document, err := session.document()
+		if err != nil {
+			return Resumed{}, fault.New(fault.InvalidInput, "the conversation: %w", err)
+		}
+		document = append(document, '\n')
+		out := Resumed{File: filepath.Join(dir, c.Session+".json"), Size: int64(len(session.lines))}
+		goOn := name + ` import "$1" && exec ` + name + ` --session "$2"`
+		if c.Prompt != "" {
+			// As an argument, opencode would put a prompt of several words in quotation marks. Its terminal program takes no prompt for a
+			// session that has begun.
+			goOn = name + ` import "$1" && printf %s "$3" | ` + name + ` run --session "$2"`
+		}
+		out.Command = withPrompt(c.Prompt, "sh", "-c", goOn, name, out.File, c.Session)
+		lines := filepath.Join(dir, c.Session+".jsonl")
+		out.More = []string{lines}
+		if err := writeConversation(out.File, document); err != nil {
+			return out, err
+		}
+		return out, writeConversation(lines, session.lines)
 	}
-	session := newOpencodeCourse(c)
-	document, err := session.document()
-	if err != nil {
-		return Resumed{}, fault.New(fault.InvalidInput, "the conversation: %w", err)
-	}
-	document = append(document, '\n')
-	out := Resumed{File: filepath.Join(dir, c.Session+".json"), Size: int64(len(session.lines))}
-	goOn := `opencode import "$1" && exec opencode --session "$2"`
-	if c.Prompt != "" {
-		// As an argument, opencode would put a prompt of several words in quotation marks. Its terminal program takes no prompt for a
-		// session that has begun.
-		goOn = `opencode import "$1" && printf %s "$3" | opencode run --session "$2"`
-	}
-	out.Command = withPrompt(c.Prompt, "sh", "-c", goOn, Opencode, out.File, c.Session)
-	lines := filepath.Join(dir, c.Session+".jsonl")
-	out.More = []string{lines}
-	if err := writeConversation(out.File, document); err != nil {
-		return out, err
-	}
-	return out, writeConversation(lines, session.lines)
 }
 
 // object is an object of JSON whose members are kept as they are.

@@ -96,7 +96,7 @@ func TestOpencodeKeepsNoFilesOfAConversation(t *testing.T) {
 	assert.Nil(t, slimOpencode([]byte(strings.Replace(opencodePrompt, "Look", `Look at \"data: \"`, 1))))
 }
 
-// opencodeResumed is the document that resumeOpencode writes.
+// opencodeResumed is the document that Resume writes.
 type opencodeResumed struct {
 	Info     map[string]any
 	Messages []struct {
@@ -113,7 +113,7 @@ func resumeLines(t *testing.T, lines ...string) (Resumed, opencodeResumed, strin
 	for _, text := range lines {
 		c.Lines = append(c.Lines, Line{Text: []byte(text)})
 	}
-	out, err := resumeOpencode(c)
+	out, err := opencode.Resume(c)
 	require.NoError(t, err)
 	file := filepath.Join(data, "opencode", "git-smithers", "ses_new.json")
 	assert.Equal(t, file, out.File)
@@ -175,7 +175,7 @@ func TestAnEmptyConversationOfOpencode(t *testing.T) {
 	for _, name := range []string{"id", "slug", "projectID", "directory", "title", "version", "time"} {
 		assert.Contains(t, doc.Info, name)
 	}
-	_, err := resumeOpencode(Course{Session: "ses_new"})
+	_, err := opencode.Resume(Course{Session: "ses_new"})
 	assert.ErrorContains(t, err, "HOME")
 }
 
@@ -192,4 +192,16 @@ func TestTheProgramOfOpencode(t *testing.T) {
 	first, _, _ := strings.Cut(opencode.Hooks.Program, "import")
 	assert.Contains(t, first, "git smithers session:")
 	assert.Contains(t, first, "git smithers session disable opencode")
+}
+
+// Kilo is a fork of opencode: it has folders and a command of its own.
+func TestKiloHasItsOwnFolders(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, strings.Count(opencode.Hooks.Program, "opencode"), strings.Count(kilo.Hooks.Program, "kilo"))
+	assert.NotContains(t, kilo.Hooks.Program, "opencode")
+	home := t.TempDir()
+	out, err := kilo.Resume(Course{Session: "ses_new", Dir: "/other", Prompt: "Go on", Env: []string{"HOME=" + home}})
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(home, ".local", "share", "kilo", "git-smithers", "ses_new.json"), out.File)
+	assert.Equal(t, `kilo import "$1" && printf %s "$3" | kilo run --session "$2"`, out.Command[2])
 }

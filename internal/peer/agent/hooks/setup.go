@@ -38,6 +38,7 @@ func (s Setup) hookCommand(event string) string {
 type Setup struct {
 	Agent   *dialect.Dialect // with Hooks
 	Root    string           // the top of the working copy; "" with User
+	Top     string           // the top of the linked worktree, if Root is that of the main checkout; otherwise it may be ""
 	User    string           // the path of the user's settings for all projects; "" for settings of the working copy
 	Shared  bool             // the settings that the project shares, instead of the user's own for the project
 	Private string           // the store's private folder

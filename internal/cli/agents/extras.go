@@ -1,0 +1,114 @@
+package agents
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/internal/peer/agent/hooks"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// extrasOf returns the setups of the commands and of the skill of an agent beside its hooks. What the project shares has none.
+func extrasOf(setup hooks.Setup, commands, skill bool) (all []hooks.Setup) {
+	var extras []dialect.Extra
+	if commands {
+		extras = setup.Agent.Commands()
+	}
+	if skill {
+		extras = append(extras, setup.Agent.Skill()...)
+	}
+	for _, extra := range extras {
+		if !setup.Shared {
+			all = append(all, setup.Extra(extra))
+		}
+	}
+	return all
+}
+
+// extrasInPlace returns the setups of the commands and of the skill that are in files of ours.
+func extrasInPlace(setup hooks.Setup) []hooks.Setup {
+	return slices.DeleteFunc(extrasOf(setup, true, true), func(extra hooks.Setup) bool {
+		state := extra.State()
+		return state != hooks.Current && state != hooks.Old
+	})
+}
+
+// askExtras returns the setups of the files that --commands and --skill ask for and that are not there yet. It lists them, and asks a person. A file that is
+// not of git-smithers is named and left out. Codes: usage if there is no such file for the agent; unconfirmed if nobody has agreed.
+func askExtras(s *session.Session, c *urfave.Context, setup hooks.Setup) ([]hooks.Setup, error) {
+	commands, skill := c.Bool("commands"), c.Bool("skill")
+	if (commands || skill) && setup.Shared {
+		return nil, fault.New(fault.Usage, "--commands and --skill do not go with --shared: their files are for this clone alone").
+			Hint("call the command once without --shared")
+	}
+	all := extrasOf(setup, commands, skill)
+	for _, extra := range all {
+		if extra.State() == hooks.Foreign {
+			s.Note("left as it is, because it is not of git-smithers or was edited: %s", plain.Text(filepath.ToSlash(extra.File())))
+		}
+	}
+	all = slices.DeleteFunc(all, func(extra hooks.Setup) bool {
+		state := extra.State()
+		return state == hooks.Foreign || state == hooks.Current
+	})
+	switch files := filesOf(all); {
+	case len(all) == 0 || c.Bool("yes"):
+		return all, nil
+	case !s.CanAsk():
+		return nil, fault.New(fault.Unconfirmed, "--commands and --skill would write %s", display.ListUpTo(len(files), files)).
+			Hint("nothing was changed; --yes writes them").Detail("files", files)
+	default:
+		s.Talk("%s reads these files, which would be written:\n  %s\n", setup.Agent.Name, plain.Text(strings.Join(files, "\n  ")))
+		if yes, err := s.Ask("Write them?"); err != nil || yes {
+			return all, err
+		}
+		return nil, fault.New(fault.Unconfirmed, "you did not confirm the files of --commands and --skill").Hint("nothing was changed").Detail("files", files)
+	}
+}
+
+// writeExtras writes the files of the setups, and returns those that were written.
+func writeExtras(all []hooks.Setup) (written []hooks.Setup, err error) {
+	for _, extra := range all {
+		if _, err := extra.Enable(); err != nil {
+			return written, err
+		}
+		written = append(written, extra)
+	}
+	return written, nil
+}
+
+// sayExtras says which files were written, or how commands and the skill are had.
+func sayExtras(s *session.Session, c *urfave.Context, setup hooks.Setup, written []hooks.Setup) {
+	switch {
+	case len(written) > 0:
+		s.Note("wrote %s; %s reads them when it starts", display.ListUpTo(len(written), filesOf(written)), setup.Agent.Name)
+	case !c.Bool("commands") && !c.Bool("skill") && len(extrasOf(setup, true, true)) > len(extrasInPlace(setup)):
+		args := append([]string{"enable", setup.Agent.Name}, placeOf(setup)...)
+		s.Note("`%s` adds %s to %[3]s, and a skill", fault.CommandLine(fault.Program+" session", append(args, "--commands", "--skill")...),
+			"/"+strings.Join(dialect.CommandNames, ", /"), setup.Agent.Name)
+	}
+}
+
+// placeOf returns the flag that names the place of a setup on the command line.
+func placeOf(setup hooks.Setup) []string {
+	if setup.User != "" {
+		return []string{"--user"}
+	}
+	return nil
+}
+
+// filesOf returns the paths of the files of setups, with slashes.
+func filesOf(all []hooks.Setup) []string {
+	files := []string{}
+	for _, setup := range all {
+		files = append(files, filepath.ToSlash(setup.File()))
+	}
+	return files
+}

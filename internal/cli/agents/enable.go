@@ -11,7 +11,6 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
-	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
@@ -154,16 +153,13 @@ func disableAll(s *session.Session, store *timeline.Store, shared bool) error {
 
 // disable removes the hooks of one agent.
 func disable(s *session.Session, setup hooks.Setup) error {
-	removed, err := hooks.DisableExtras(extrasInPlace(setup))
+	removed, err := disableExtras(s, setup)
 	if err != nil {
 		return err
 	}
 	changed, err := setup.Disable()
 	if err != nil {
 		return err
-	}
-	if len(removed) > 0 && !s.JSON {
-		s.Note("removed %s", display.ListUpTo(len(removed), filesOf(removed)))
 	}
 	switch {
 	case s.JSON || !changed && len(removed) > 0:

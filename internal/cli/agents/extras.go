@@ -32,12 +32,29 @@ func extrasOf(setup hooks.Setup, commands, skill bool) (all []hooks.Setup) {
 	return all
 }
 
+// extrasIn returns the setups of the commands and of the skill whose files are in one of the states.
+func extrasIn(setup hooks.Setup, states ...hooks.State) []hooks.Setup {
+	return slices.DeleteFunc(extrasOf(setup, true, true), func(extra hooks.Setup) bool { return !slices.Contains(states, extra.State()) })
+}
+
 // extrasInPlace returns the setups of the commands and of the skill that are in files of ours.
-func extrasInPlace(setup hooks.Setup) []hooks.Setup {
-	return slices.DeleteFunc(extrasOf(setup, true, true), func(extra hooks.Setup) bool {
-		state := extra.State()
-		return state != hooks.Current && state != hooks.Old
-	})
+func extrasInPlace(setup hooks.Setup) []hooks.Setup { return extrasIn(setup, hooks.Current, hooks.Old) }
+
+// disableExtras removes the commands and the skill of an agent, names files of them that somebody has edited, and returns what it removed.
+func disableExtras(s *session.Session, setup hooks.Setup) ([]hooks.Setup, error) {
+	removed, err := hooks.DisableExtras(extrasInPlace(setup))
+	if len(removed) > 0 && !s.JSON {
+		s.Note("removed %s", display.ListUpTo(len(removed), filesOf(removed)))
+	}
+	sayLeft(s, extrasIn(setup, hooks.Edited))
+	return removed, err
+}
+
+// sayLeft names files that stay as they are.
+func sayLeft(s *session.Session, extras []hooks.Setup) {
+	if len(extras) > 0 {
+		s.Note("left as they are, because they are not of git-smithers or were edited: %s", display.ListUpTo(len(extras), filesOf(extras)))
+	}
 }
 
 // askExtras returns the setups of the files that --commands and --skill ask for and that are not there yet. It lists them, and asks a person. A file that is
@@ -48,16 +65,20 @@ func askExtras(s *session.Session, c *urfave.Context, setup hooks.Setup) ([]hook
 		return nil, fault.New(fault.Usage, "--commands and --skill do not go with --shared: their files are for this clone alone").
 			Hint("call the command once without --shared")
 	}
-	all := extrasOf(setup, commands, skill)
-	for _, extra := range all {
-		if extra.State() == hooks.Foreign {
-			s.Note("left as it is, because it is not of git-smithers or was edited: %s", plain.Text(filepath.ToSlash(extra.File())))
+	var all, left []hooks.Setup
+	for _, extra := range extrasOf(setup, commands, skill) {
+		if err := extra.CheckPlace(); err != nil {
+			return nil, err
+		}
+		switch extra.State() {
+		case hooks.Absent, hooks.Old:
+			all = append(all, extra)
+		case hooks.Edited, hooks.Foreign:
+			left = append(left, extra)
+		case hooks.Current:
 		}
 	}
-	all = slices.DeleteFunc(all, func(extra hooks.Setup) bool {
-		state := extra.State()
-		return state == hooks.Foreign || state == hooks.Current
-	})
+	sayLeft(s, left)
 	switch files := filesOf(all); {
 	case len(all) == 0 || c.Bool("yes"):
 		return all, nil

@@ -35,7 +35,8 @@ const (
 	Absent  State = iota
 	Current       // as Enable writes it
 	Old           // as an earlier version wrote it
-	Foreign       // not ours, or edited since
+	Edited        // ours, and somebody has edited it
+	Foreign       // not ours
 )
 
 // State returns how the file of an extra stands.
@@ -48,17 +49,16 @@ func (s Setup) State() State {
 		return Current
 	case err == nil && undoErr == nil && former.After == digest(text):
 		return Old
+	case err == nil && undoErr == nil:
+		return Edited
 	}
 	return Foreign
 }
 
-// DisableExtras removes those of the files that are ours, and returns them. Folders that were made for any of the files are removed if they are empty.
+// DisableExtras removes the files, which are ours, and returns those that it has removed. Folders that were made for any of the files are removed if they are empty.
 func DisableExtras(all []Setup) (removed []Setup, err error) {
 	var made []string
 	for _, extra := range all {
-		if state := extra.State(); state != Current && state != Old {
-			continue
-		}
 		former, _ := extra.readUndo() // without it, no folder is ours
 		if _, err = extra.Disable(); err != nil {
 			break

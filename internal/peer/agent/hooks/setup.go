@@ -109,7 +109,7 @@ func (s Setup) InPlace() (have, want []string, err error) {
 // order and its comments. The file must be JSON, with comments or without: otherwise the error is invalid_input, and nothing is
 // changed.
 func (s Setup) Enable() (bool, error) {
-	if err := s.checkPlace(); err != nil {
+	if err := s.CheckPlace(); err != nil {
 		return false, err
 	}
 	if s.Agent.Hooks.Program != "" {
@@ -143,7 +143,7 @@ func (s Setup) Enable() (bool, error) {
 // Disable removes the hooks of ours, and reports whether there were any. If nobody has changed the settings since Enable, they
 // are byte for byte what they were before, and files and folders that Enable made are gone.
 func (s Setup) Disable() (bool, error) {
-	if err := s.checkPlace(); err != nil {
+	if err := s.CheckPlace(); err != nil {
 		return false, err
 	}
 	if s.Agent.Hooks.Program != "" {
@@ -244,9 +244,9 @@ func (s Setup) path() string {
 	return path
 }
 
-// checkPlace returns invalid_input if a symbolic link puts the settings outside of the working copy: a repository must not decide which other
+// CheckPlace returns invalid_input if a symbolic link puts the settings outside of the working copy: a repository must not decide which other
 // files of the user are written, and hooks in settings of all repositories would record them all.
-func (s Setup) checkPlace() error {
+func (s Setup) CheckPlace() error {
 	if s.User != "" {
 		return nil // no repository decides where it is
 	}

@@ -16,11 +16,11 @@ import (
 const harmlessWords = "it's \"quoted\" $(echo ran >ran.txt) `echo ran >ran.txt` and !`echo ran >ran.txt`\n; echo ran >ran.txt; second line"
 
 // checkpointScript returns a script in which the fake model does what the text of /checkpoint says, if the words have come to it as they were typed, and what
-// the text of /rewind-files says for turn 1. tool is the agent's shell, and argument the member of its input with the command. More rules can follow.
-func checkpointScript(t *testing.T, tool, argument, words, rules string) string {
+// the text of /rewind-files says for turn 1. tool is the agent's shell, and argument the member of its input with the command.
+func checkpointScript(t *testing.T, tool, argument, words string) string {
 	t.Helper()
 	call := func(command string) string {
-		input, err := json.Marshal(map[string]string{argument: command, "description": "as the command says"})
+		input, err := json.Marshal(map[string]string{argument: command})
 		require.NoError(t, err)
 		return `{"calls": [{"name": "` + tool + `", "input": ` + string(input) + `}]}`
 	}
@@ -28,7 +28,7 @@ func checkpointScript(t *testing.T, tool, argument, words, rules string) string 
 	require.NoError(t, err)
 	return `[{"match": ` + string(match) + `, "steps": [` +
 		call("git smithers session checkpoint -m - <<'END-OF-LABEL'\n"+harmlessWords+"\nEND-OF-LABEL") + `,` + call("echo later > later.txt") + `, {"text": "Kept."}]},
- {"match": "git smithers restore @session@turn:3", "steps": [` + call("git smithers restore @session@turn:1") + `, {"text": "Restored."}]}` + rules + `]`
+ {"match": "git smithers restore @session@turn:3", "steps": [` + call("git smithers restore @session@turn:1") + `, {"text": "Restored."}]}]`
 }
 
 // checkWords checks that the newest checkpoint has the words, and that no shell has run them.
@@ -36,9 +36,7 @@ func (h *agentHome) checkWords() {
 	h.t.Helper()
 	label, err := json.Marshal(harmlessWords)
 	require.NoError(h.t, err)
-	checkpoints := h.smithers("sql", "SELECT * FROM checkpoints")
-	text := strings.NewReplacer(`\u003e`, ">").Replace(string(label))
-	assert.Contains(h.t, checkpoints, text)
+	assert.Contains(h.t, h.smithers("sql", "SELECT * FROM checkpoints"), `"label":`+string(label))
 	assert.NoFileExists(h.t, filepath.Join(h.Dir, "ran.txt"))
 }
 
@@ -57,7 +55,7 @@ func (h *agentHome) checkRewound() {
 // TestAgentClaudeHasCommands calls /checkpoint and /rewind-files in the real Claude Code. Claude Code puts a backslash before a ! that begins a word.
 func TestAgentClaudeHasCommands(t *testing.T) {
 	before, _, _ := strings.Cut(harmlessWords, "!`")
-	h := newAgentHome(t, "claude", checkpointScript(t, "Bash", "command", before, ""))
+	h := newAgentHome(t, "claude", checkpointScript(t, "Bash", "command", before))
 	h.Write("notes.txt", "alpha\n")
 	h.smithers("session", "enable", "claude", "--commands", "--skill", "--yes")
 	claude(h, h.Dir, "/checkpoint "+harmlessWords)
@@ -67,10 +65,10 @@ func TestAgentClaudeHasCommands(t *testing.T) {
 	h.checkDisable("claude")
 }
 
-// TestAgentGeminiHasCommands calls /checkpoint and /rewind-files in the real Gemini CLI.
+// TestAgentGeminiHasCommands calls /checkpoint and /rewind-files in the real Gemini CLI, which makes one space of each line end in what is typed.
 func TestAgentGeminiHasCommands(t *testing.T) {
 	h := newGeminiHome(t)
-	h.say(checkpointScript(t, "run_shell_command", "command", harmlessWords, ""))
+	h.say(checkpointScript(t, "run_shell_command", "command", strings.Join(strings.Fields(harmlessWords), " ")))
 	h.smithers("session", "enable", "gemini", "--commands", "--skill", "--yes")
 	gemini(h, h.Dir, "--prompt=/checkpoint "+harmlessWords)
 	h.checkWords()
@@ -81,8 +79,9 @@ func TestAgentGeminiHasCommands(t *testing.T) {
 
 // TestAgentCodexHasCommands calls the skill $checkpoint in the real Codex CLI, whose commands of a person's own are skills.
 func TestAgentCodexHasCommands(t *testing.T) {
-	h := newAgentHome(t, "codex", checkpointScript(t, "exec_command", "cmd", "git smithers session checkpoint", ""))
+	h := newAgentHome(t, "codex", checkpointScript(t, "exec_command", "cmd", "git smithers session checkpoint"))
 	h.put(".codex/config.toml", codexConfig+"[projects.\""+h.Dir+"\"]\ntrust_level = \"trusted\"\n")
+	h.put(".profile", "PATH='"+h.bin+"':$PATH\n") // its shell is a login shell
 	h.smithers("session", "enable", "codex", "--commands", "--skill", "--yes")
 	codex(h, h.Dir, "$checkpoint "+harmlessWords)
 	h.checkWords()

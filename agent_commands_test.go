@@ -31,10 +31,10 @@ func checkpointScript(t *testing.T, tool, argument, words string) string {
  {"match": "git smithers restore @session@turn:3", "steps": [` + call("git smithers restore @session@turn:1") + `, {"text": "Restored."}]}]`
 }
 
-// checkWords checks that the newest checkpoint has the words, and that no shell has run them.
-func (h *agentHome) checkWords() {
+// checkWords checks that the checkpoint has the words, and that no shell has run them.
+func (h *agentHome) checkWords(words string) {
 	h.t.Helper()
-	label, err := json.Marshal(harmlessWords)
+	label, err := json.Marshal(words)
 	require.NoError(h.t, err)
 	assert.Contains(h.t, h.smithers("sql", "SELECT * FROM checkpoints"), `"label":`+string(label))
 	assert.NoFileExists(h.t, filepath.Join(h.Dir, "ran.txt"))
@@ -59,7 +59,7 @@ func TestAgentClaudeHasCommands(t *testing.T) {
 	h.Write("notes.txt", "alpha\n")
 	h.smithers("session", "enable", "claude", "--commands", "--skill", "--yes")
 	claude(h, h.Dir, "/checkpoint "+harmlessWords)
-	h.checkWords()
+	h.checkWords(harmlessWords)
 	claude(h, h.Dir, "--continue", "/rewind-files 1")
 	h.checkRewound()
 	h.checkDisable("claude")
@@ -71,7 +71,7 @@ func TestAgentGeminiHasCommands(t *testing.T) {
 	h.say(checkpointScript(t, "run_shell_command", "command", strings.Join(strings.Fields(harmlessWords), " ")))
 	h.smithers("session", "enable", "gemini", "--commands", "--skill", "--yes")
 	gemini(h, h.Dir, "--prompt=/checkpoint "+harmlessWords)
-	h.checkWords()
+	h.checkWords(harmlessWords)
 	gemini(h, h.Dir, "--resume=latest", "--prompt=/rewind-files 1")
 	h.checkRewound()
 	h.checkDisable("gemini")
@@ -84,18 +84,19 @@ func TestAgentCodexHasCommands(t *testing.T) {
 	h.put(".profile", "PATH='"+h.bin+"':$PATH\n") // its shell is a login shell
 	h.smithers("session", "enable", "codex", "--commands", "--skill", "--yes")
 	codex(h, h.Dir, "$checkpoint "+harmlessWords)
-	h.checkWords()
+	h.checkWords(harmlessWords)
 	h.checkDisable("codex")
 }
 
-// TestAgentOpencodeHasCommands calls /checkpoint and /rewind-files in the real opencode, where a plugin does the work.
+// TestAgentOpencodeHasCommands calls /checkpoint and /rewind-files in the real opencode, where a plugin does the work. `opencode run` itself puts an argument with
+// spaces in quotes.
 func TestAgentOpencodeHasCommands(t *testing.T) {
 	h := newOpencodeHome(t)
 	h.say(`[{"match": "WORK", "steps": [{"calls": [{"name": "bash", "input": {"command": "echo later > later.txt", "description": "write"}}]}, {"text": "Done."}]}]`)
 	h.smithers("session", "enable", "opencode", "--commands", "--skill", "--yes")
 	opencode(h, h.Dir, "opencode", "run", "WORK")
 	opencode(h, h.Dir, "opencode", "run", "--continue", "--command", "checkpoint", "--", harmlessWords)
-	h.checkWords()
+	h.checkWords(`"` + strings.ReplaceAll(harmlessWords, `"`, `\"`) + `"`)
 	opencode(h, h.Dir, "opencode", "run", "--continue", "--command", "rewind-files", "1")
 	h.checkRewound()
 }
@@ -106,7 +107,7 @@ func TestAgentPiHasCommands(t *testing.T) {
 	h.say(`[{"match": "WORK", "steps": [{"calls": [{"name": "bash", "input": {"command": "echo later > later.txt"}}]}, {"text": "Done."}]}]`)
 	h.smithers("session", "enable", "pi", "--commands", "--skill", "--yes")
 	pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", "WORK", "/checkpoint "+harmlessWords, "/rewind-files 1")
-	h.checkWords()
+	h.checkWords(harmlessWords)
 	h.checkRewound()
 	h.checkDisable("pi")
 }

@@ -146,8 +146,8 @@ func settingsOf(store *timeline.Store, root, name string, calls []agent.LogEntry
 	speaks, _ := dialect.Of(name)
 	var files []settingsState
 	for _, setup := range setupsOf(store, root, speaks) {
-		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}, Unheard: []string{},
-			Extras: filesOf(extrasInPlace(setup))}
+		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}, Unheard: []string{}}
+		state.Extras = filesOf(extrasInPlace(setup))
 		have, want, err := setup.InPlace()
 		if err != nil {
 			state.Error = err.Error()

@@ -28,13 +28,13 @@ func withInside() []*dialect.Dialect {
 func TestEachAgentWithHooksHasCommandsAndASkill(t *testing.T) {
 	t.Parallel()
 	for _, d := range withInside() {
-		text := ""
+		var all strings.Builder
 		for _, extra := range d.Commands() {
-			text += extra.Text
+			all.WriteString(extra.Text)
 			assert.Equal(t, strings.SplitN(d.Hooks.File, "/", 2)[0], strings.SplitN(extra.File, "/", 2)[0], "a command is in the agent's own folder")
 		}
 		for _, name := range dialect.CommandNames {
-			assert.Contains(t, text, name, d.Name)
+			assert.Contains(t, all.String(), name, d.Name)
 		}
 		require.Len(t, d.Skill(), 1, d.Name)
 		assert.Contains(t, d.Skill()[0].Text, "\nname: git-smithers\n")

@@ -86,7 +86,10 @@ func askExtras(s *session.Session, c *urfave.Context, setup hooks.Setup) ([]hook
 		return nil, fault.New(fault.Unconfirmed, "--commands and --skill would write %s", display.ListUpTo(len(files), files)).
 			Hint("nothing was changed; --yes writes them").Detail("files", files)
 	default:
-		s.Talk("%s reads these files, which would be written:\n  %s\n", setup.Agent.Name, plain.Text(strings.Join(files, "\n  ")))
+		s.Talk("%s reads these files, which would be written:\n", setup.Agent.Name)
+		for _, file := range files {
+			s.Talk("  %s\n", plain.Text(file))
+		}
 		if yes, err := s.Ask("Write them?"); err != nil || yes {
 			return all, err
 		}

@@ -80,8 +80,14 @@ func newAgentHome(t *testing.T, name, script string) *agentHome {
 	require.NoError(t, os.Symlink(self, filepath.Join(dir, "self", "git-smithers")))
 	repotest.WriteProgram(t, filepath.Join(h.bin, "git-smithers"), fmt.Sprintf(recorder, h.recorded, filepath.Join(dir, "self", "git-smithers")))
 	h.Env = append(h.Env, "HOME="+h.home, "PATH="+h.bin+":"+programs+":"+node+":"+os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8")
-	require.NoError(t, os.WriteFile(h.script, []byte(strings.ReplaceAll(script, "$REPO", h.Dir)), 0o600))
+	h.say(script)
 	return h
+}
+
+// say writes the script of the fake model.
+func (h *agentHome) say(script string) {
+	h.t.Helper()
+	require.NoError(h.t, os.WriteFile(h.script, []byte(strings.ReplaceAll(script, "$REPO", h.Dir)), 0o600))
 }
 
 // put writes a file in the agent's home.

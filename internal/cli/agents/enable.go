@@ -32,7 +32,7 @@ func enableCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "enable",
 		Summary: "record the sessions of coding agents from now on",
-		Usage:   []string{"[" + strings.Join(withHooks(), " | ") + "]... [--shared | --user]", strings.Join(pasted(), " | ") + " --print"},
+		Usage:   []string{"[" + strings.Join(withHooks(), " | ") + "]... [--shared | --user] [--commands] [--skill] [--yes]", strings.Join(pasted(), " | ") + " --print"},
 		About: `Adds hooks to the settings of the agents in this working copy. Without names, these are the agents
 that are installed, or claude if none is on PATH. What is in a file of settings stays. A colleague without git-smithers is not
 disturbed: the hooks then do nothing. A session that is running picks the hooks up when it is
@@ -45,21 +45,43 @@ above repositories, in none, is not recorded.
 
 The files: .claude/settings.local.json or, with --shared, .claude/settings.json; .codex/hooks.json;
 .gemini/settings.json; .qwen/settings.json; .github/hooks/git-smithers.json (copilot);
-.kilo/plugin/git-smithers.js; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts; .cursor/hooks.json; .factory/hooks.json (droid). Some agents ask
-whether you trust the hooks; session status says what is missing.
+.kilo/plugin/git-smithers.js; .opencode/plugin/git-smithers.js; .pi/extensions/git-smithers.ts;
+.cursor/hooks.json; .factory/hooks.json (droid). Some agents ask whether you trust the hooks; session
+status says what is missing.
 
 The settings of kimi are TOML in your home folder, and no file is edited: --print prints the hooks,
-for you to add.`,
-		MaxArgs:  arg.AnyNumber,
-		Flags:    append(placeFlags(), &urfave.BoolFlag{Name: "print", Usage: "print the hooks for settings that you edit yourself"}),
-		Exits:    arg.Writes(),
-		Examples: []arg.Example{{"record Claude Code in this repository", "git smithers session enable claude"}},
+for you to add.
+
+--commands adds commands that you call in the agent: /rewind-files, /what-if, /checkpoint and
+/timeline. --skill adds a text that tells the agent when to look back, when to make a checkpoint, and
+what does not come back. Both are files in the agent's own folder, for this clone alone: enable lists
+them and asks. A file of that name that is not of git-smithers stays as it is.`,
+		MaxArgs: arg.AnyNumber,
+		Flags: append(placeFlags(),
+			&urfave.BoolFlag{Name: "print", Usage: "print the hooks for settings that you edit yourself"},
+			&urfave.BoolFlag{Name: "commands", Usage: "add commands that you call in the agent, such as /rewind-files"},
+			&urfave.BoolFlag{Name: "skill", Usage: "add a skill: when the agent looks back, and what does not come back"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "write the files of --commands and --skill without asking"},
+		),
+		Exits: arg.Writes(),
+		Examples: []arg.Example{
+			{"record Claude Code in this repository", "git smithers session enable claude"},
+			{"go back without leaving the agent", "git smithers session enable claude --commands --skill"},
+		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			if c.Bool("print") {
 				return printHooks(s, c.Args().Slice())
 			}
 			return withSetup(ctx, s, c, func() []string { return installed(s, c.Bool("shared")) }, func(setup hooks.Setup) error {
+				extras, err := askExtras(s, c, setup)
+				if err != nil {
+					return err
+				}
 				changed, err := setup.Enable()
+				if err != nil {
+					return err
+				}
+				written, err := writeExtras(extras)
 				if err != nil {
 					return err
 				}
@@ -69,8 +91,9 @@ for you to add.`,
 					if trust := setup.Agent.Hooks.Trust; trust != "" {
 						s.Note("%s", trust)
 					}
+					sayExtras(s, c, setup, written)
 				}
-				return writeSetup(s, setup, true, changed)
+				return writeSetup(s, setup, true, changed, written)
 			})
 		},
 	}
@@ -107,7 +130,8 @@ func disableCommand() *arg.Command {
 		Summary: "record the sessions of coding agents no more",
 		Usage:   []string{"[" + strings.Join(withHooks(), " | ") + "]... [--shared | --user]"},
 		About: `Removes the hooks that session enable has added. If nobody has changed the settings since, they
-are byte for byte what they were. Recorded sessions stay. Without names, these are the hooks of all
+are byte for byte what they were. Commands and the skill of enable go, too, unless somebody has edited
+their files. Recorded sessions stay. Without names, these are the hooks of all
 agents; hooks in settings that the project shares stay without --shared, and those in your home folder
 without --user.`,
 		MaxArgs:  arg.AnyNumber,
@@ -136,14 +160,15 @@ func disableAll(s *session.Session, store *timeline.Store, shared bool) error {
 		speaks, _ := dialect.Of(name)
 		for _, setup := range setupsOf(store, root, speaks) {
 			have, _, err := setup.InPlace()
-			found = found || len(have) > 0
+			extras := len(extrasInPlace(setup)) > 0 && !shared
+			found = found || len(have) > 0 || extras
 			switch {
 			case setup.User != "" || setup.Shared != shared:
 				if len(have) > 0 {
 					sayHooks(s, setup)
 				}
 				continue
-			case err == nil && len(have) > 0:
+			case err == nil && (len(have) > 0 || extras):
 				err = disable(s, setup)
 			}
 			if first == nil {
@@ -162,12 +187,16 @@ func disableAll(s *session.Session, store *timeline.Store, shared bool) error {
 
 // disable removes the hooks of one agent.
 func disable(s *session.Session, setup hooks.Setup) error {
+	removed, err := disableExtras(s, setup)
+	if err != nil {
+		return err
+	}
 	changed, err := setup.Disable()
 	if err != nil {
 		return err
 	}
 	switch {
-	case s.JSON:
+	case s.JSON || !changed && len(removed) > 0:
 	case changed:
 		s.Note("sessions of %s are recorded no more: the hooks are gone from %s", setup.Agent.Name, filepath.ToSlash(setup.File()))
 	default:
@@ -181,7 +210,7 @@ func disable(s *session.Session, setup hooks.Setup) error {
 			sayHooks(s, other)
 		}
 	}
-	return writeSetup(s, setup, false, changed)
+	return writeSetup(s, setup, false, changed || len(removed) > 0, removed)
 }
 
 // sayHooks says how to remove the hooks that stay in a file of settings.
@@ -206,12 +235,12 @@ func sayUnheard(s *session.Session, setup hooks.Setup) {
 }
 
 // writeSetup prints the document of enable and disable, if a script reads.
-func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool) error {
+func writeSetup(s *session.Session, setup hooks.Setup, enabled, changed bool, extras []hooks.Setup) error {
 	if !s.JSON {
 		return nil
 	}
 	return s.WriteJSON(term.Document("session-hooks", term.Member("agent", setup.Agent.Name), term.Member("file", filepath.ToSlash(setup.File())),
-		term.Member("enabled", enabled), term.Member("changed", changed)))
+		term.Member("enabled", enabled), term.Member("changed", changed), term.Optional("extras", filesOf(extras))))
 }
 
 // withSetup calls f with the setup of each agent that the command line names, or of those that others returns. Codes: usage for an unknown agent,
@@ -268,7 +297,7 @@ func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, other
 // reads the settings there.
 func setupOf(store *timeline.Store, root string, d *dialect.Dialect, shared bool) hooks.Setup {
 	common := store.Repo().CommonDir
-	setup := hooks.Setup{Agent: d, Root: root, Shared: shared, Private: store.Private(), NowMs: store.Now().UnixMilli(), GitDir: common}
+	setup := hooks.Setup{Agent: d, Root: root, Top: root, Shared: shared, Private: store.Private(), NowMs: store.Now().UnixMilli(), GitDir: common}
 	link, err := os.Lstat(filepath.Join(root, ".git"))
 	if err == nil && link.Mode().IsRegular() && d.Hooks.OwnInMain && !shared && filepath.Base(common) == ".git" {
 		if have, _, err := setup.InPlace(); err == nil && len(have) == 0 {

@@ -39,6 +39,7 @@ type settingsState struct {
 	Unheard []string `json:"unheard"`         // why the agent may not hear the hooks
 	Error   string   `json:"error,omitempty"` // why the file cannot be read
 	Heard   bool     `json:"heard"`           // a hook has come since the hooks were written
+	Extras  []string `json:"extras"`          // the files of commands and of the skill beside them
 }
 
 // agentState says how the hooks of an agent have run on this machine.
@@ -146,6 +147,7 @@ func settingsOf(store *timeline.Store, root, name string, calls []agent.LogEntry
 	var files []settingsState
 	for _, setup := range setupsOf(store, root, speaks) {
 		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}, Unheard: []string{}}
+		state.Extras = filesOf(extrasInPlace(setup))
 		have, want, err := setup.InPlace()
 		if err != nil {
 			state.Error = err.Error()
@@ -214,6 +216,9 @@ func statusText(doc statusDocument) string {
 	var b strings.Builder
 	recorded := false
 	for _, f := range doc.Files {
+		if len(f.Extras) > 0 {
+			fmt.Fprintf(&b, "%s has files of --commands and --skill: %s\n", f.Agent, strings.Join(f.Extras, ", "))
+		}
 		switch {
 		case f.Error != "":
 			fmt.Fprintf(&b, "%s: %s\n", f.Agent, plain.Text(plain.OneLine(f.Error)))

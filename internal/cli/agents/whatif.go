@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/internal/peer/agent/hooks"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -24,7 +25,7 @@ func whatIfCommand() *arg.Command {
 		Name:    "what-if",
 		Summary: "take another course from a step of a session",
 		Usage: []string{
-			"<session>[:<frame> | :turn:N | :CALL] [PROMPT] [--to DIR] [--branch NAME] [--no-start | --dry-run]",
+			"<session>[:<frame> | :turn:N | :CALL] [PROMPT | -] [--to DIR] [--branch NAME] [--no-start | --dry-run]",
 			"<session>[:<frame> | :turn:N | :CALL] --prompts FILE [--group ID]",
 		},
 		About: `Puts the files of the frame into a new working copy, cuts the conversation there, and starts the agent
@@ -42,7 +43,7 @@ group.
 
 <session> is a run, the agent's own id, or @ for the newest session. The frame is a number, turn:7
 (before the seventh prompt, so that you can say something else), or the id of a tool call (after its
-result). Processes, databases, and the agent's memory and permissions do not go back.`,
+result). The prompt - is read from standard input, so that no shell reads it. Processes, databases, and the agent's memory and permissions do not go back.`,
 		MinArgs: 1, MaxArgs: 2,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make the working copy in `DIR`"},
@@ -84,7 +85,9 @@ func runCourse(ctx context.Context, s *session.Session, c *urfave.Context) error
 		if err != nil {
 			return err
 		}
-		ask.Prompt = c.Args().Get(1)
+		if ask.Prompt, err = textOf(ctx, s, "PROMPT", c.Args().Get(1)); err != nil {
+			return err
+		}
 		course, equipped, err = makeCourse(ctx, s, store, ask, c.Bool("dry-run"))
 		return err
 	})
@@ -147,8 +150,15 @@ func hookCourse(store *timeline.Store, c *agent.Course) error {
 	if err != nil || len(there) > 0 {
 		return err
 	}
+	extras := extrasInPlace(here[0])
 	here[0].Root = c.Dir
 	_, err = here[0].Enable()
+	for i := 0; i < len(extras) && err == nil; i++ {
+		extras[i].Root = c.Dir
+		if extras[i].State() == hooks.Absent {
+			_, err = extras[i].Enable()
+		}
+	}
 	return err
 }
 

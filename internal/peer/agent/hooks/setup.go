@@ -48,6 +48,7 @@ func Paste(agent *dialect.Dialect) string {
 type Setup struct {
 	Agent   *dialect.Dialect // with Hooks
 	Root    string           // the top of the working copy; "" with User
+	Top     string           // the top of the linked worktree, if Root is that of the main checkout; otherwise it may be ""
 	User    string           // the path of the user's settings for all projects; "" for settings of the working copy
 	Shared  bool             // the settings that the project shares, instead of the user's own for the project
 	Private string           // the store's private folder
@@ -118,7 +119,7 @@ func (s Setup) InPlace() (have, want []string, err error) {
 // order and its comments. The file must be JSON, with comments or without: otherwise the error is invalid_input, and nothing is
 // changed.
 func (s Setup) Enable() (bool, error) {
-	if err := s.checkPlace(); err != nil {
+	if err := s.CheckPlace(); err != nil {
 		return false, err
 	}
 	if s.Agent.Hooks.Program != "" {
@@ -160,7 +161,7 @@ func (s Setup) Enable() (bool, error) {
 // Disable removes the hooks of ours, and reports whether there were any. If nobody has changed the settings since Enable, they
 // are byte for byte what they were before, and files and folders that Enable made are gone.
 func (s Setup) Disable() (bool, error) {
-	if err := s.checkPlace(); err != nil {
+	if err := s.CheckPlace(); err != nil {
 		return false, err
 	}
 	if s.Agent.Hooks.Program != "" {
@@ -261,9 +262,9 @@ func (s Setup) path() string {
 	return path
 }
 
-// checkPlace returns invalid_input if a symbolic link puts the settings outside of the working copy: a repository must not decide which other
+// CheckPlace returns invalid_input if a symbolic link puts the settings outside of the working copy: a repository must not decide which other
 // files of the user are written, and hooks in settings of all repositories would record them all.
-func (s Setup) checkPlace() error {
+func (s Setup) CheckPlace() error {
 	if s.User != "" {
 		return nil // no repository decides where it is
 	}

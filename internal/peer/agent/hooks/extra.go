@@ -1,0 +1,76 @@
+package hooks
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+)
+
+// Extra returns the setup of a file beside the hooks: a command or a skill. The file is in the working copy itself or, if the hooks are in the user's
+// own settings, in the user's own folder of the agent.
+func (s Setup) Extra(e dialect.Extra) Setup {
+	s.Root = cmp.Or(s.Top, s.Root)
+	if s.User != "" {
+		agentDir := s.User
+		for range strings.Split(s.Agent.Hooks.File, "/")[1:] {
+			agentDir = filepath.Dir(agentDir)
+		}
+		_, rest, _ := strings.Cut(e.File, "/")
+		s.User = filepath.Join(agentDir, filepath.FromSlash(rest))
+	}
+	s.Shared = false
+	s.Agent = &dialect.Dialect{Name: s.Agent.Name, Hooks: &dialect.Hooks{File: e.File, Program: e.Text}}
+	return s
+}
+
+// A State is how the file of an extra stands.
+type State int
+
+// The states of a file.
+const (
+	Absent  State = iota
+	Current       // as Enable writes it
+	Old           // as an earlier version wrote it
+	Edited        // ours, and somebody has edited it
+	Foreign       // not ours
+)
+
+// State returns how the file of an extra stands.
+func (s Setup) State() State {
+	text, err := s.readProgram()
+	switch former, undoErr := s.readUndo(); {
+	case err == nil && text == nil:
+		return Absent
+	case err == nil && string(text) == s.Agent.Hooks.Program:
+		return Current
+	case err == nil && undoErr == nil && former.After == digest(text):
+		return Old
+	case err == nil && undoErr == nil:
+		return Edited
+	}
+	return Foreign
+}
+
+// DisableExtras removes the files, which are ours, and returns those that it has removed. Folders that were made for any of the files are removed if they are empty.
+func DisableExtras(all []Setup) (removed []Setup, err error) {
+	var made []string
+	for _, extra := range all {
+		former, _ := extra.readUndo() // without it, no folder is ours
+		if _, err = extra.Disable(); err != nil {
+			break
+		}
+		removed = append(removed, extra)
+		for _, dir := range former.Made {
+			made = append(made, filepath.Join(extra.Root, dir))
+		}
+	}
+	slices.SortFunc(made, func(a, b string) int { return len(b) - len(a) }) // a folder comes after those in it
+	for _, dir := range made {
+		_ = os.Remove(dir) // a folder with other files stays
+	}
+	return removed, err
+}

@@ -85,9 +85,24 @@ func variantID(run string, key workflow.NodeKey, number int) string {
 	return calledID(run, key, number)
 }
 
+// courseOf returns the run of the course of a session that t stands for, or "" if t stands for none.
+func (r *runner) courseOf(t *workflow.Task) (string, error) {
+	if !r.wf.IsCourses() {
+		return "", nil
+	}
+	plan, err := workflow.ReadSweepPlan(r.data.input)
+	if err != nil {
+		return "", fault.New(fault.InvalidInput, "%w", err)
+	}
+	return plan.Course(workflow.VariantOf(t.ID)), nil
+}
+
 // callOf returns the call of an attempt of t.
 func (r *runner) callOf(t *workflow.Task, key workflow.NodeKey, number int) (*Call, error) {
-	id, err := r.calledRun(key, number)
+	id, err := r.courseOf(t)
+	if err == nil && id == "" {
+		id, err = r.calledRun(key, number)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 // command is one execution of a task's command.
 type command struct {
 	line   string   // for sh -c
+	args   []string // "$0" and "$@" in line; nil for none
 	dir    string   // the folder to run in; "" is this process's folder
 	env    []string // the whole environment
 	stdin  []byte
@@ -52,7 +53,7 @@ type exit struct {
 // pipes. The exit is then zero.
 func (c *command) run(ctx context.Context) (exit, error) {
 	var end exit
-	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", c.line}, c.args...)...) //nolint:gosec // a person has agreed to it
 	cmd.Dir, cmd.Env = c.dir, c.env
 	ownGroup(cmd)
 	held, err := c.hold(cmd) // the shell waits until its process group is recorded

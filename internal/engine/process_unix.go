@@ -72,7 +72,7 @@ func (c *command) hold(cmd *exec.Cmd) (*lineGate, error) {
 		return nil, err
 	}
 	cmd.ExtraFiles = []*os.File{h.theirs} // descriptor 3
-	cmd.Args[len(cmd.Args)-1] = "read -r _ <&3 || exit; exec 3<&-; " + c.line
+	cmd.Args[2] = "read -r _ <&3 || exit; exec 3<&-; " + c.line
 	return h, nil
 }
 

@@ -240,7 +240,9 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 		if j.call.Input, j.unfit, err = r.data.inputOf(t, key.Iteration); err != nil {
 			return nil, err
 		}
-		a.Child, p.Child = j.call.RunID, j.call.RunID
+		if !r.wf.IsCourses() { // a push of the group would bring their conversations along
+			a.Child, p.Child = j.call.RunID, j.call.RunID
+		}
 	}
 	r.running[key] = a
 	n := r.nodes[key]

@@ -61,6 +61,9 @@ func IsSweep(definition []byte) bool {
 	return ok && bytes.HasPrefix(definition, []byte("name: ")) && bytes.HasPrefix(after, []byte(sweepKey+": true\n"))
 }
 
+// IsCourses reports whether the workflow is that of a group of courses of a session.
+func (w *Workflow) IsCourses() bool { return w.Sweep && w.Name == CoursesName }
+
 // VariantTask returns the id of the task that calls the variant with a number. The first variant has number 1.
 func VariantTask(number int) string { return strconv.Itoa(number) }
 
@@ -93,6 +96,19 @@ type SweepPlan struct {
 	By       string            `json:"by,omitempty"`       // the expression whose highest value is best; "": none
 	Budget   *SweepBudget      `json:"budget,omitempty"`
 	InPlace  bool              `json:"inPlace,omitempty"` // the variants share the working copy of the sweep
+
+	// Of courses of a session: their runs, whether their agents are started without a terminal, and the flags that the agents then get.
+	Courses []string `json:"courses,omitempty"`
+	Start   bool     `json:"start,omitempty"`
+	Flags   []string `json:"flags,omitempty"`
+}
+
+// Course returns the run of the course with a number, or "" if the plan has none.
+func (p *SweepPlan) Course(number int) string {
+	if number < 1 || number > len(p.Courses) {
+		return ""
+	}
+	return p.Courses[number-1]
 }
 
 // A SweepBudget has the limits that no variant may start beyond. 0 means no limit.

@@ -14,6 +14,7 @@ const Claude = "claude"
 var claude = Dialect{
 	Name: Claude, Parse: claudeHooks.parse, Read: readClaude, SubagentFile: claudeSubagentFile, Resume: claudeFile.resume, NamesFiles: true, UUIDs: true,
 	Variable: "CLAUDECODE", CoAuthor: "Claude <noreply@anthropic.com>",
+	Headless: claudeHeadless,
 	Hooks: &Hooks{
 		File: ".claude/settings.local.json", Shared: ".claude/settings.json", Strict: true, SharedAtTop: true, OwnInMain: true,
 		User:   claudeHome,

@@ -17,6 +17,7 @@ const Codex = "codex"
 // codex is how Codex CLI speaks.
 var codex = Dialect{
 	Name: Codex, Parse: codexHooks.parse, Read: readCodex, Resume: resumeCodex, Variable: "CODEX_THREAD_ID", CoAuthor: "Codex <noreply@openai.com>",
+	Headless: codexHeadless,
 	Hooks: &Hooks{
 		File:   ".codex/hooks.json",
 		User:   codexHome,

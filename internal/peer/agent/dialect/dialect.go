@@ -37,6 +37,9 @@ type Dialect struct {
 	FileOf func(env []string, session string) string
 	// Resume puts a conversation where the agent finds it. It is nil if the agent cannot go on with a cut conversation.
 	Resume func(Course) (Resumed, error)
+	// Headless returns the command with which the agent goes on with a session in the current folder, without a terminal: it reads a prompt on its standard
+	// input, and ends after the answer. It is nil if the agent has no such command.
+	Headless func(Seat) ([]string, error)
 	// NewSession returns a new id of a session. It is nil if such an id is a UUID.
 	NewSession func() string
 	// Variable is an environment variable that the agent sets for the commands of its tools. It is "" if none is known.

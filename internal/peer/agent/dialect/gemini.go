@@ -18,6 +18,7 @@ const Gemini = "gemini"
 // so there are no hooks for them.
 var gemini = Dialect{
 	Name: Gemini, Parse: geminiHooks.parse, Read: readGemini, Unfold: unfoldGemini, Resume: resumeGemini, Variable: "GEMINI_CLI",
+	Headless: geminiHeadless,
 	Hooks: &Hooks{
 		File: ".gemini/settings.json", OwnAtTop: true,
 		User:   geminiHome,

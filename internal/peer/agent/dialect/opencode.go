@@ -30,7 +30,8 @@ var opencodeProgram string
 var opencode = Dialect{
 	Name: Opencode, Parse: parseOpencode, Read: readOpencode, Resume: resumeOpencodeAs(Opencode), NewSession: newOpencodeSession,
 	WithoutImages: slimOpencode, NamesFiles: true, Variable: "OPENCODE",
-	Hooks: &Hooks{File: ".opencode/plugin/git-smithers.js", User: UserFile{"XDG_CONFIG_HOME", ".config", "opencode/plugin/git-smithers.js"}, Program: opencodeProgram},
+	Headless: opencodeHeadless,
+	Hooks:    &Hooks{File: ".opencode/plugin/git-smithers.js", User: UserFile{"XDG_CONFIG_HOME", ".config", "opencode/plugin/git-smithers.js"}, Program: opencodeProgram},
 }
 
 // opencodeReaders lists opencode's tools that never change a file.

@@ -24,6 +24,7 @@ var piProgram string
 // pi is how pi speaks.
 var pi = Dialect{
 	Name: Pi, Parse: parseProgram, Read: readPi, Resume: resumePi, Variable: "PI_CODING_AGENT",
+	Headless: piHeadless,
 	Hooks: &Hooks{
 		File: ".pi/extensions/git-smithers.ts", Program: piProgram, OwnAtTop: true,
 		User:  UserFile{"PI_CODING_AGENT_DIR", ".pi/agent", "extensions/git-smithers.ts"},

@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -158,7 +157,7 @@ func disableAll(s *session.Session, store *timeline.Store, shared bool) error {
 	var first error
 	for _, name := range withHooks() {
 		speaks, _ := dialect.Of(name)
-		for _, setup := range setupsOf(store, root, speaks) {
+		for _, setup := range hooks.All(store, root, speaks) {
 			have, _, err := setup.InPlace()
 			extras := len(extrasInPlace(setup)) > 0 && !shared
 			found = found || len(have) > 0 || extras
@@ -289,22 +288,8 @@ func withSetup(ctx context.Context, s *session.Session, c *urfave.Context, other
 		if err != nil {
 			return err
 		}
-		return each(func(d *dialect.Dialect) (hooks.Setup, error) { return setupOf(store, root, d, shared), nil })
+		return each(func(d *dialect.Dialect) (hooks.Setup, error) { return hooks.In(store, root, d, shared), nil })
 	})
-}
-
-// setupOf returns a setup in the working copy with the top root. In a linked worktree without hooks of its own it is that of the main checkout, if the agent
-// reads the settings there.
-func setupOf(store *timeline.Store, root string, d *dialect.Dialect, shared bool) hooks.Setup {
-	common := store.Repo().CommonDir
-	setup := hooks.Setup{Agent: d, Root: root, Top: root, Shared: shared, Private: store.Private(), NowMs: store.Now().UnixMilli(), GitDir: common}
-	link, err := os.Lstat(filepath.Join(root, ".git"))
-	if err == nil && link.Mode().IsRegular() && d.Hooks.OwnInMain && !shared && filepath.Base(common) == ".git" {
-		if have, _, err := setup.InPlace(); err == nil && len(have) == 0 {
-			setup.Root = filepath.Dir(common)
-		}
-	}
-	return setup
 }
 
 // installed returns the names of the agents that are on PATH or, if shared is true, of those that have settings that a project shares. If there is none,
@@ -322,34 +307,6 @@ func installed(s *session.Session, shared bool) []string {
 		s.Note("no agent is on PATH: %s is the default", dialect.Claude)
 	}
 	return []string{dialect.Claude}
-}
-
-// setupsOf returns the setups of an agent for the working copy with the top root: the user's own there, the shared if the agent has one, and the user's
-// for all projects if there is a home folder.
-func setupsOf(store *timeline.Store, root string, speaks *dialect.Dialect) []hooks.Setup {
-	all := []hooks.Setup{setupOf(store, root, speaks, false)}
-	if speaks.Hooks.Shared != "" {
-		all = append(all, setupOf(store, root, speaks, true))
-	}
-	if user, err := hooks.ForUser(speaks, store.Env(), store.Now().UnixMilli()); err == nil {
-		all = append(all, user)
-	}
-	return all
-}
-
-// inPlace returns those of the setups that have hooks in the settings.
-func inPlace(all []hooks.Setup) ([]hooks.Setup, error) {
-	var found []hooks.Setup
-	for _, setup := range all {
-		have, _, err := setup.InPlace()
-		if err != nil {
-			return nil, err
-		}
-		if len(have) > 0 {
-			found = append(found, setup)
-		}
-	}
-	return found, nil
 }
 
 // withHooks returns the names of the agents whose hooks git-smithers can set up.

@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/internal/peer/agent/hooks"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/retention"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -145,7 +146,7 @@ func explainAbove(s *session.Session, err error) error {
 func settingsOf(store *timeline.Store, root, name string, calls []agent.LogEntry) []settingsState {
 	speaks, _ := dialect.Of(name)
 	var files []settingsState
-	for _, setup := range setupsOf(store, root, speaks) {
+	for _, setup := range hooks.All(store, root, speaks) {
 		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}, Unheard: []string{}}
 		state.Extras = filesOf(extrasInPlace(setup))
 		have, want, err := setup.InPlace()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/app/courses"
 	"github.com/git-smithers/git-smithers/internal/cache"
 	"github.com/git-smithers/git-smithers/internal/claim"
 	"github.com/git-smithers/git-smithers/internal/consent"
@@ -77,6 +78,7 @@ type execution struct {
 	bringFiles   string             // tells people how to replay on the files of the frame, see engine.Options
 	span         string             // the span of the attempt that calls the run, as a traceparent; "" if there is none
 	sweep        *sweepRun          // set if the run is a group
+	told         func(courses.Made) // is told of each course of a session, if the run is a group of these; may be nil
 	named        bool               // the user named the file of the workflow that a sweep calls
 	apart        bool               // the run is a variant with a worktree of its own
 	back         *filesBack         // restores the files of the newest frame first; nil: the files stay

@@ -211,6 +211,9 @@ func (e *execution) sweepOptions(opts *engine.Options) error {
 	if s.plan, err = workflow.ReadSweepPlan(input); err != nil {
 		return fault.New(fault.InvalidInput, "run %s: %w", e.head.Row().ID, err)
 	}
+	if e.workflow.IsCourses() {
+		return e.courseOptions(opts, s.plan)
+	}
 	if s.plan.StopWhen != "" {
 		if s.stop, err = stateexpr.CompileTest("stop-when", s.plan.StopWhen); err != nil {
 			return err

@@ -127,6 +127,35 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	return out, nil
 }
 
+// CheckoutOf opens the working copy that Checkout has made for a run, so that it can be equipped if that is left to do. It returns nil if there is none.
+// Code: no_working_copy if the folder is gone.
+func CheckoutOf(ctx context.Context, s *timeline.Store, run string) (*WorkingCopy, error) {
+	all, err := checkoutsOf(s, run)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	opened, err := WorkingCopyAt(ctx, s, all[0].Path)
+	if err == nil && all[0].Unready {
+		opened.unready = &all[0]
+	}
+	return opened, err
+}
+
+// DropCheckouts removes the working copies that Checkout has made for a run that does not exist. The caller must not have run anything in them.
+func DropCheckouts(ctx context.Context, s *timeline.Store, run string) error {
+	all, err := checkoutsOf(s, run)
+	for _, made := range all {
+		err = errors.Join(err, dropCheckout(ctx, s, &jjbridge.Workspace{Name: made.Name, Root: made.Path}, made))
+	}
+	return timeline.Explain(err)
+}
+
+// checkoutsOf returns the records of the working copies that Checkout has made for a run.
+func checkoutsOf(s *timeline.Store, run string) ([]madeWorktree, error) {
+	all, err := allMade(s)
+	return slices.DeleteFunc(all, func(made madeWorktree) bool { return made.Run != run || !made.Checkout }), timeline.Explain(err)
+}
+
 // checkFree returns worktree_failed if the folder dir is a worktree that a run made. The error names the run. If
 // dir is free or does not exist, checkFree returns nil.
 func checkFree(s *timeline.Store, dir string) error {

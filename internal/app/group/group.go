@@ -27,9 +27,6 @@ const (
 	Missing    = "missing" // this clone does not have the run of the variant
 )
 
-// CoursesTable is the output table with the runs of the courses of a session: {"runId": ID}.
-const CoursesTable = "courses"
-
 // A Group is a sweep with its variants. Its JSON is the member group of show --json.
 type Group struct {
 	Row      snapshot.Run        `json:"-"`
@@ -55,6 +52,7 @@ type Variant struct {
 	TookMs  int64           `json:"tookMs"`
 	Usage   *summary.Usage  `json:"usage"`
 	Unknown int             `json:"unknownUsage"`
+	Score   *Score          `json:"score"` // nil if the command of compare --score has not scored it
 
 	head *timeline.Head // nil if it has no run here
 }
@@ -67,7 +65,11 @@ func (v *Variant) Head() *timeline.Head { return v.head }
 
 // Values returns what expressions read of the variant at its newest entry. v must have a run.
 func (v *Variant) Values() (*stateexpr.Values, error) {
-	return stateexpr.Of(timeline.Address{Run: v.RunID, Frame: v.head.Row().Frame}, v.head.Entry())
+	values, err := stateexpr.Of(timeline.Address{Run: v.RunID, Frame: v.head.Row().Frame}, v.head.Entry())
+	if err == nil && v.Score.counts(v) {
+		values.Scores[v.Score.Scorer] = v.Score.Value
+	}
+	return values, err
 }
 
 // PlanOf returns the plan of the group of head with its placeholders, or nil if the run is not a group.
@@ -90,8 +92,8 @@ func PlanOf(head *timeline.Head) (*workflow.SweepPlan, error) {
 	return plan, nil
 }
 
-// Open reads the group with an id or a unique prefix. It ranks the variants by the expression by or, if by is "", by that of the group's plan, unless the
-// group is a stranger's. Codes:
+// Open reads the group with an id or a unique prefix. It ranks the variants by the expression by or, if by is "", by the newest score of a command or else
+// by the expression of the group's plan, unless the group is a stranger's. Codes:
 // run_not_found; invalid_input if the run is not a group; invalid_expression for by, while that of the plan is a warning.
 func Open(ctx context.Context, s *timeline.Store, id, by string, now time.Time) (*Group, error) {
 	head, err := s.Head(ctx, id)
@@ -106,10 +108,20 @@ func Open(ctx context.Context, s *timeline.Store, id, by string, now time.Time) 
 		return nil, fault.New(fault.InvalidInput, "run %s is not a group", head.Row().ID).Detail("runId", head.Row().ID).
 			Hint("`%s` lists sweeps", fault.CommandLine(fault.Program, "runs", "--workflow", workflow.SweepName))
 	}
+	origin, err := s.Origin(head.Entry())
+	if err != nil {
+		return nil, err
+	}
+	scored, err := g.readScores(head)
+	if err != nil {
+		return nil, err
+	}
+	if origin != timeline.Stranger {
+		by = cmp.Or(by, scored)
+	}
 	if asked := by != ""; asked || g.Plan.By != "" {
-		origin, err := s.Origin(head.Entry())
-		if err != nil || !asked && origin == timeline.Stranger { // the expression of a stranger is not evaluated unasked
-			return g, err
+		if !asked && origin == timeline.Stranger { // the expression of a stranger is not evaluated unasked
+			return g, nil
 		}
 		if err = g.rank(cmp.Or(by, g.Plan.By), stateexpr.Lenient(s.Warn)); err != nil && !asked {
 			s.Warn(err)
@@ -156,25 +168,18 @@ func Read(ctx context.Context, s *timeline.Store, head *timeline.Head, before *G
 }
 
 // runOf returns the id of the run of the variant of a node, or "", and the error of its attempt.
-func runOf(of *timeline.Head, n snapshot.Node) (run, failed string, err error) {
+func (m *membership) runOf(n snapshot.Node) (run, failed string, err error) {
 	if n.LastAttempt == nil {
 		return "", "", nil
 	}
-	a, _, err := of.Entry().Attempt(n.NodeID, n.Iteration, *n.LastAttempt)
-	if err != nil || a.Child != "" {
-		return a.Child, a.Error, timeline.Explain(err)
-	}
-	value, _, err := of.State().Outputs(CoursesTable).Get(snapshot.Key(n.NodeID, n.Iteration))
-	var course struct {
-		RunID string `json:"runId"`
-	}
-	_ = json.Unmarshal(value, &course) // a task of a sweep has no output
-	return course.RunID, a.Error, timeline.Explain(err)
+	a, _, err := m.of.Entry().Attempt(n.NodeID, n.Iteration, *n.LastAttempt)
+	return cmp.Or(a.Child, m.plan.Course(workflow.VariantOf(n.NodeID))), a.Error, timeline.Explain(err)
 }
 
 // A membership decides which runs are variants of a group. The group of a stranger may name any run.
 type membership struct {
 	of       *timeline.Head
+	plan     *workflow.SweepPlan
 	recorded bool             // this clone has recorded the group
 	from     timeline.Address // of the frame that courses fork
 }
@@ -182,7 +187,7 @@ type membership struct {
 // membershipOf returns the membership of the group of head.
 func membershipOf(ctx context.Context, s *timeline.Store, head *timeline.Head, plan *workflow.SweepPlan) (*membership, error) {
 	origin, err := s.Origin(head.Entry())
-	m := &membership{of: head, recorded: origin == timeline.Recorded}
+	m := &membership{of: head, plan: plan, recorded: origin == timeline.Recorded}
 	if err == nil && m.recorded && head.Row().Workflow == workflow.CoursesName {
 		at, err := s.Load(ctx, plan.From)
 		if err != nil {
@@ -208,7 +213,7 @@ func (v *Variant) read(ctx context.Context, s *timeline.Store, m *membership, n 
 	if n.State == snapshot.NodeSkipped {
 		v.Status = Skipped
 	}
-	run, failed, err := runOf(m.of, n)
+	run, failed, err := m.runOf(n)
 	if err != nil || run == "" {
 		return err
 	}
@@ -222,6 +227,9 @@ func (v *Variant) read(ctx context.Context, s *timeline.Store, m *membership, n 
 	}
 	row := head.Row()
 	v.head, v.Status, v.Stale, v.Error = head, string(row.Status), summary.Stale(s, row, head.Entry()), cmp.Or(row.Error, failed)
+	if n.State == snapshot.NodeFailed && row.Caller == nil { // the agent of a course, whose session has ended well all the same
+		v.Status = string(snapshot.RunFailed)
+	}
 	if row.StartedAtMs != nil {
 		end := now.UnixMilli()
 		if row.FinishedAtMs != nil {
@@ -287,7 +295,7 @@ func (g *Group) rank(text string, lenient func(error) error) error {
 		}
 		v.Value = &n
 		switch {
-		case v.Status != string(snapshot.RunFinished) && g.Row.Workflow == workflow.SweepName:
+		case v.Status != string(snapshot.RunFinished) && g.Row.Workflow == workflow.SweepName, v.Status == string(snapshot.RunFailed):
 		case len(g.Best) == 0 || n > *g.Variants[g.Best[0]-1].Value:
 			g.Best = []int{v.Number}
 		case n == *g.Variants[g.Best[0]-1].Value:
@@ -325,6 +333,17 @@ func (g *Group) Runs() (runs []string) {
 		}
 	}
 	return runs
+}
+
+// Scores returns what the newest scorer has given the variants, by the ids of their runs.
+func (g *Group) Scores() map[string]map[string]float64 {
+	out := make(map[string]map[string]float64)
+	for _, v := range g.Variants {
+		if v.Score.counts(v) {
+			out[v.RunID] = map[string]float64{v.Score.Scorer: v.Score.Value}
+		}
+	}
+	return out
 }
 
 // Count returns how many variants have each status, in words: "4 variants: 1 failed, 3 finished".

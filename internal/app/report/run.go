@@ -83,7 +83,7 @@ func (r *runReader) facts(context.Context) error {
 	if sum.Frames.Branch != nil && sum.Frames.Branch.BranchLabel != nil {
 		out.Name = r.name(*sum.Frames.Branch.BranchLabel)
 	}
-	if sum.Session && (out.Name == "" || out.Name == agent.WhatIfLabel) {
+	if sum.Session && (out.Name == "" || out.Name == agent.WhatIfLabel || out.Name == agent.ContinuedLabel) {
 		r.title()
 	}
 	if sum.Origin != nil {

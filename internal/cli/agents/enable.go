@@ -159,7 +159,7 @@ func disableAll(s *session.Session, store *timeline.Store, shared bool) error {
 		speaks, _ := dialect.Of(name)
 		for _, setup := range hooks.All(store, root, speaks) {
 			have, _, err := setup.InPlace()
-			extras := len(extrasInPlace(setup)) > 0 && !shared
+			extras := len(setup.ExtrasInPlace()) > 0 && !shared
 			found = found || len(have) > 0 || extras
 			switch {
 			case setup.User != "" || setup.Shared != shared:

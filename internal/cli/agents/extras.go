@@ -2,7 +2,6 @@ package agents
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -15,38 +14,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// extrasOf returns the setups of the commands and of the skill of an agent beside its hooks. What the project shares has none.
-func extrasOf(setup hooks.Setup, commands, skill bool) (all []hooks.Setup) {
-	var extras []dialect.Extra
-	if commands {
-		extras = setup.Agent.Commands()
-	}
-	if skill {
-		extras = append(extras, setup.Agent.Skill()...)
-	}
-	for _, extra := range extras {
-		if !setup.Shared {
-			all = append(all, setup.Extra(extra))
-		}
-	}
-	return all
-}
-
-// extrasIn returns the setups of the commands and of the skill whose files are in one of the states.
-func extrasIn(setup hooks.Setup, states ...hooks.State) []hooks.Setup {
-	return slices.DeleteFunc(extrasOf(setup, true, true), func(extra hooks.Setup) bool { return !slices.Contains(states, extra.State()) })
-}
-
-// extrasInPlace returns the setups of the commands and of the skill that are in files of ours.
-func extrasInPlace(setup hooks.Setup) []hooks.Setup { return extrasIn(setup, hooks.Current, hooks.Old) }
-
 // disableExtras removes the commands and the skill of an agent, names files of them that somebody has edited, and returns what it removed.
 func disableExtras(s *session.Session, setup hooks.Setup) ([]hooks.Setup, error) {
-	removed, err := hooks.DisableExtras(extrasInPlace(setup))
+	removed, err := hooks.DisableExtras(setup.ExtrasInPlace())
 	if len(removed) > 0 && !s.JSON {
 		s.Note("removed %s", display.ListUpTo(len(removed), filesOf(removed)))
 	}
-	sayLeft(s, extrasIn(setup, hooks.Edited))
+	sayLeft(s, setup.ExtrasIn(hooks.Edited))
 	return removed, err
 }
 
@@ -66,7 +40,7 @@ func askExtras(s *session.Session, c *urfave.Context, setup hooks.Setup) ([]hook
 			Hint("call the command once without --shared")
 	}
 	var all, left []hooks.Setup
-	for _, extra := range extrasOf(setup, commands, skill) {
+	for _, extra := range setup.Extras(commands, skill) {
 		if err := extra.CheckPlace(); err != nil {
 			return nil, err
 		}
@@ -113,7 +87,7 @@ func sayExtras(s *session.Session, c *urfave.Context, setup hooks.Setup, written
 	switch {
 	case len(written) > 0:
 		s.Note("wrote %s; %s reads them when it starts", display.ListUpTo(len(written), filesOf(written)), setup.Agent.Name)
-	case !c.Bool("commands") && !c.Bool("skill") && len(extrasOf(setup, true, true)) > len(extrasInPlace(setup)):
+	case !c.Bool("commands") && !c.Bool("skill") && len(setup.Extras(true, true)) > len(setup.ExtrasInPlace()):
 		args := append([]string{"enable", setup.Agent.Name}, placeOf(setup)...)
 		s.Note("`%s` adds %s to %[3]s, and a skill", fault.CommandLine(fault.Program+" session", append(args, "--commands", "--skill")...),
 			"/"+strings.Join(dialect.CommandNames, ", /"), setup.Agent.Name)

@@ -148,7 +148,7 @@ func settingsOf(store *timeline.Store, root, name string, calls []agent.LogEntry
 	var files []settingsState
 	for _, setup := range hooks.All(store, root, speaks) {
 		state := settingsState{Agent: name, File: filepath.ToSlash(setup.File()), Events: []string{}, Missing: []string{}, Unheard: []string{}}
-		state.Extras = filesOf(extrasInPlace(setup))
+		state.Extras = filesOf(setup.ExtrasInPlace())
 		have, want, err := setup.InPlace()
 		if err != nil {
 			state.Error = err.Error()

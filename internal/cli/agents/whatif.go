@@ -26,7 +26,8 @@ func whatIfCommand() *arg.Command {
 		Summary: "take another course from a step of a session",
 		Usage: []string{
 			"<session>[:<frame> | :turn:N | :CALL] [PROMPT | -] [--to DIR] [--branch NAME] [--no-start | --dry-run]",
-			"<session>[:<frame> | :turn:N | :CALL] --prompts FILE [--group ID]",
+			"<session>[:<frame> | :turn:N | :CALL] [PROMPT | - | --prompts FILE] [--times N] [--group ID]",
+			"<session>[:<frame> | :turn:N | :CALL] [PROMPT | - | --prompts FILE] [--times N] [--group ID] --run [--parallel N] [--yes] [-- FLAG...]",
 		},
 		About: `Puts the files of the frame into a new working copy, cuts the conversation there, and starts the agent
 on both. With --no-start, and where nobody is at a terminal, it prints the command that starts the
@@ -36,22 +37,31 @@ fork of the run: branches shows it.
 The new working copy gets a copy of the ignored files that .worktreeinclude names, and the command in
 smithers.worktree.setup runs there once. what-if says which ignored folders it lacks otherwise.
 
---prompts makes a course for each prompt of a file, as one group, and prints the command of each: a
-terminal has room for one agent. Prompts stand one a line or, if the file has blank lines, between
-these; in a file *.jsonl, each line is a JSON text. show, compare --group and land --best take the
-group.
+--prompts makes a course for each prompt of a file, and --times several for each prompt, as one group.
+what-if prints the command of each: a terminal has room for one agent. Prompts stand one a line or, if
+the file has blank lines, between these; in a file *.jsonl, each line is a JSON text. show, compare
+--group and land --best take the group.
+
+--run starts the agents side by side, each in its own folder and without a terminal (claude -p, codex
+exec, opencode run, …), once you have seen the command lines and said yes. What follows -- are flags
+for the agent, such as --permission-mode acceptEdits. What the agents print is in files that what-if
+names. Ctrl-C ends all; resume of the group goes on with those that have not ended.
 
 <session> is a run, the agent's own id, or @ for the newest session. The frame is a number, turn:7
 (before the seventh prompt, so that you can say something else), or the id of a tool call (after its
-result). The prompt - is read from standard input, so that no shell reads it. Processes, databases, and the agent's memory and permissions do not go back.`,
-		MinArgs: 1, MaxArgs: 2,
+result). The prompt - is read from standard input, so that no shell reads it. Processes, databases, and
+the agent's memory and permissions do not go back.`,
+		MinArgs: 1, MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make the working copy in `DIR`"},
 			&urfave.StringFlag{Name: "branch", Usage: "put the working copy on the new branch `NAME`; otherwise it is on none"},
 			&urfave.StringFlag{Name: "prompts", Usage: "make a course for each prompt of `FILE`; - is standard input"},
-			&urfave.StringFlag{Name: "group", Usage: "with --prompts: give the group this `ID`"},
+			&urfave.IntFlag{Name: "times", Value: 1, Usage: "make `N` courses of each prompt"},
+			&urfave.StringFlag{Name: "group", Usage: "give the group of several courses this `ID`"},
+			&urfave.BoolFlag{Name: "run", Usage: "run the agents now, without a terminal"},
+			&urfave.IntFlag{Name: "parallel", Value: defaultAgents, Usage: "with --run: at most `N` agents side by side"},
 			&urfave.BoolFlag{Name: "no-start", Usage: "print the command that starts the agent"},
-			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "start the agent on a session of somebody else without asking"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "start agents without asking: with --run, and on a session of somebody else"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be kept, and make nothing"},
 			requests.ForceFlag(), requests.TrustFilesFlag(),
 		},
@@ -59,20 +69,27 @@ result). The prompt - is read from standard input, so that no shell reads it. Pr
 		Examples: []arg.Example{
 			{"say something else at the third prompt of the newest session", "git smithers session what-if @:turn:3 'Write the tests first.'"},
 			{"try each prompt of a file", "git smithers session what-if @:turn:3 --prompts prompts.txt"},
+			{"let three agents try the same", "git smithers session what-if @:turn:7 'Fix the failing test.' --times 3 --run --group fix -- --permission-mode acceptEdits"},
 			{"go on from a frame", "git smithers session what-if claude-1c5e0d9e:12 'Do not touch the parser.'"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
-		if c.IsSet("prompts") {
+		if c.IsSet("prompts") || c.IsSet("times") || c.Bool("run") {
 			return runCourses(ctx, s, cmd, c)
 		}
-		if c.IsSet("group") {
-			return cmd.Misused("--group needs --prompts")
+		if c.IsSet("group") || c.IsSet("parallel") {
+			return cmd.Misused("--group and --parallel are for several courses: add --prompts, --times or --run")
+		}
+		if c.NArg() > 2 {
+			return cmd.Misused("what-if takes a session and a prompt, got %d words: a prompt of several words needs quotation marks", c.NArg())
 		}
 		return runCourse(ctx, s, c)
 	}
 	return cmd
 }
+
+// defaultAgents is how many agents work at once, unless --parallel is given.
+const defaultAgents = 3
 
 // runCourse makes a course, or plans one, and starts the agent on it or prints how to.
 func runCourse(ctx context.Context, s *session.Session, c *urfave.Context) error {
@@ -131,35 +148,13 @@ func makeCourse(ctx context.Context, s *session.Session, store *timeline.Store, 
 	return course, equipped, courseThere(err, course)
 }
 
-// hookCourse adds the agent's hooks to the settings of the course, if this working copy has the hooks and the course has none. The files of a frame
-// lack settings that git ignores, and a course without hooks is not recorded. hookCourse leaves the course of a stranger's session alone, because
-// the settings may be a link to another folder.
+// hookCourse adds the agent's hooks to the settings of the course. It leaves the course of a stranger's session alone.
 func hookCourse(store *timeline.Store, c *agent.Course) error {
 	speaks, ok := dialect.Of(c.Agent)
-	root := store.Workspace().Root
-	if !ok || speaks.Hooks == nil || root == "" || !c.Recorded {
+	if !ok || !c.Recorded {
 		return nil
 	}
-	here, err := inPlace(setupsOf(store, root, speaks))
-	if err != nil || len(here) == 0 || here[0].User != "" {
-		return err // the user's settings hold for the course, too
-	}
-	all := setupsOf(store, c.Dir, speaks)
-	all[0].Root = c.Dir // an older version of the agent may not read the settings of the main checkout
-	there, err := inPlace(all)
-	if err != nil || len(there) > 0 {
-		return err
-	}
-	extras := extrasInPlace(here[0])
-	here[0].Root = c.Dir
-	_, err = here[0].Enable()
-	for i := 0; i < len(extras) && err == nil; i++ {
-		extras[i].Root = c.Dir
-		if extras[i].State() == hooks.Absent {
-			_, err = extras[i].Enable()
-		}
-	}
-	return err
+	return hooks.Follow(store, c.Dir, speaks)
 }
 
 // courseThere returns err, which has hindered a course from being whole, with the hint how to start the agent on it.
@@ -193,13 +188,18 @@ func describeCourse(c *agent.Course, equipped files.Equipped) any {
 		term.Member("missingSecrets", c.Missing), term.Optional("command", c.Command), equipped)
 }
 
-// sayCourse says what a course keeps.
+// sayCourse says what a course keeps, and where it is.
 func sayCourse(s *session.Session, c *agent.Course) {
+	sayKept(s, c)
+	if c.Dir != "" {
+		s.Note("the new course is run %s, in %s", c.Run, plain.Text(c.Dir))
+	}
+}
+
+// sayKept says what a course keeps of the conversation.
+func sayKept(s *session.Session, c *agent.Course) {
 	s.Note("from %s: %d of %d lines of the conversation are kept", c.From, c.Kept, c.Of)
 	if c.Missing > 0 {
 		s.Note("not in this clone: %s of the conversation; placeholders stay there", plain.Count(c.Missing, "secret"))
-	}
-	if c.Dir != "" {
-		s.Note("the new course is run %s, in %s", c.Run, plain.Text(c.Dir))
 	}
 }

@@ -2,6 +2,7 @@ package arg
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -120,6 +122,23 @@ func NewRunID(c *urfave.Context, flag string) (string, error) {
 	}
 	return id, nil
 }
+
+// groupIDs matches the ids of groups that people can type without quotation marks, with the number of a variant behind them.
+var groupIDs = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// NewGroupID is NewRunID for the id of a group.
+func NewGroupID(c *urfave.Context, flag string) (string, error) {
+	id, err := NewRunID(c, flag)
+	if err != nil || id == "" || groupIDs.MatchString(id) {
+		return id, err
+	}
+	better := strings.Trim(otherThanID.ReplaceAllString(id, "-"), "-.")
+	return "", fault.New(fault.InvalidRunID, "%q cannot be the id of a group", id).
+		Hint("an id has letters, digits, full stops, hyphens and underscores: for example --%s %s", flag, cmp.Or(better, "tests-first"))
+}
+
+// otherThanID matches what the id of a group cannot have.
+var otherThanID = lazyregexp.New(`[^A-Za-z0-9._-]+`)
 
 // EditFlags returns the flags --set and --unset. ReadEdits returns their values.
 func EditFlags() []urfave.Flag {

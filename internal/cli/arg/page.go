@@ -15,7 +15,7 @@ import (
 // helpPages maps the name that a user types to the file of a page of the documentation. Hints use these names, because
 // the folder docs is not installed.
 var helpPages = map[string]string{
-	"authors": "blame.md", "back": "back.md", "bisecting": "bisect.md", "ci": "ci.md", "errors": "errors.md", "format": "format.md",
+	"authors": "blame.md", "back": "back.md", "bisecting": "bisect.md", "ci": "ci.md", "courses": "courses.md", "errors": "errors.md", "format": "format.md",
 	"glossary": "glossary.md", "jj": "jj.md", "keeping": "keeping.md", "langgraph": "langgraph.md", "limitations": "limitations.md",
 	"protocol": "serve.md", "recipes": "recipes.md", "removing": "removing.md", "scripting": "scripting.md", "searching": "search.md",
 	"secrets": "secrets.md", "sessions": "sessions.md", "sharing": "sharing.md", "smithers": "smithers.md", "sweeps": "sweep.md", "tables": "index.md",

@@ -132,7 +132,7 @@ func parseSweep(s *session.Session, cmd *arg.Command, c *urfave.Context) (req ap
 	if req.Plan.Budget, err = parseBudget(cmd, arg.Texts(c, "budget")); err != nil {
 		return req, err
 	}
-	if req.Group, err = arg.NewRunID(c, "group"); err != nil {
+	if req.Group, err = arg.NewGroupID(c, "group"); err != nil {
 		return req, err
 	}
 	if req.Settings, err = requests.ParseSettings(s, c); err != nil {

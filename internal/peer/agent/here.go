@@ -37,6 +37,13 @@ func noteHere(s *timeline.Store, run string) {
 	}
 }
 
+// NoteNewest notes that run is the newest session of the working copy.
+func NoteNewest(s *timeline.Store, run string) {
+	if err := os.WriteFile(clonePath(s, "here", s.Workspace().Root), []byte(run), 0o600); err != nil {
+		s.Warn(fmt.Errorf("the newest session of the working copy was not noted: %w", err))
+	}
+}
+
 // noteRecorded notes that this clone has recorded the session run. The note says where: in a copy of the repository it does not count.
 func noteRecorded(s *timeline.Store, run string) error {
 	return os.WriteFile(clonePath(s, "recorded", run), []byte(fsx.Mark(s.Private())), 0o600)

@@ -110,7 +110,7 @@ func WasShared(s *timeline.Store, remote, run string) bool {
 
 // IsLabelled reports whether a person has kept a moment of the session under a label, or the session as a fork.
 func (i SessionInfo) IsLabelled() bool {
-	return i.mem.Checkpoints > 0 || i.BranchLabel != nil && *i.BranchLabel != WhatIfLabel
+	return i.mem.Checkpoints > 0 || i.BranchLabel != nil && *i.BranchLabel != WhatIfLabel && *i.BranchLabel != ContinuedLabel
 }
 
 // EndIdle notes that a session has ended without a word of its agent. A later hook opens it again. Code: conflict if the session got an entry

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -24,6 +25,12 @@ type WhatIf struct {
 	Dir    string // the absolute path of a missing or empty folder for the files; "" chooses one beside the working copy
 	Prompt string // the new prompt; may be ""
 	Env    []string
+	// Run is the id of the course's run, as NewRun returns it; "" for a new one.
+	Run string
+	// Try is how often the course was tried to be made before, and a process was killed meanwhile. Something may be left in the folder of that time.
+	Try int
+	// Here makes no working copy: the conversation goes on in the working copy of the store, as it is. Dir and Branch are "".
+	Here bool
 	// Effects is asked if effects of the session outside its run come after the frame. If it returns an error, nothing is made. May be nil.
 	Effects timeline.ConfirmEffects
 }
@@ -35,7 +42,7 @@ type Course struct {
 	Run     string
 	Session string             // the agent's own id
 	Dir     string             // the working copy
-	Files   *files.WorkingCopy // at Dir, and not equipped yet; nil if Plan has planned the course
+	Files   *files.WorkingCopy // at Dir, and not equipped yet; nil if Plan has planned the course, or it goes on here
 	File    string             // the agent's file with the conversation; "" if nothing was said before the frame
 	Kept    int                // lines of the conversation up to the frame
 	Of      int                // lines of the whole conversation
@@ -59,11 +66,9 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 	if err != nil {
 		return nil, err
 	}
-	course.Session = newSession(kept.speaks)
-	course.Run = Run(kept.mem.Agent, course.Session)
-	made, err := files.Checkout(ctx, s, files.CheckoutRequest{
-		From: course.From.String(), Dir: w.Dir, Branch: w.Branch, Name: "what-if-" + shortName(course.Session), Run: course.Run,
-	})
+	course.Run = cmp.Or(w.Run, Run(kept.mem.Agent, newSession(kept.speaks)))
+	course.Session = strings.TrimPrefix(course.Run, Run(kept.mem.Agent, ""))
+	made, err := w.checkOut(ctx, s, course)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +81,6 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 			}
 		}
 	}()
-	course.Dir, course.Files = made.WorkingCopy.Root(), made.WorkingCopy
 	if target, err := filepath.EvalSymlinks(course.Dir); err == nil {
 		course.Dir = target // the agent names its files by this path
 	}
@@ -96,6 +100,23 @@ func (w WhatIf) Make(ctx context.Context, s *timeline.Store) (_ *Course, err err
 		err = noteRecorded(s, course.Run)
 	}
 	return course, err
+}
+
+// checkOut makes the working copy of a course, unless w.Here is set, and sets Dir and Files.
+func (w WhatIf) checkOut(ctx context.Context, s *timeline.Store, course *Course) (*files.CheckoutResult, error) {
+	if w.Here {
+		course.Dir = s.Workspace().Root
+		return nil, nil //nolint:nilnil // the course has no working copy of its own
+	}
+	name := "what-if-" + shortName(course.Session)
+	if w.Try > 0 {
+		name = fmt.Sprintf("%s-%d", name, w.Try+1)
+	}
+	made, err := files.Checkout(ctx, s, files.CheckoutRequest{From: course.From.String(), Dir: w.Dir, Branch: w.Branch, Name: name, Run: course.Run})
+	if err == nil {
+		course.Dir, course.Files = made.WorkingCopy.Root(), made.WorkingCopy
+	}
+	return made, err
 }
 
 // keptLines is what a course keeps of a conversation.
@@ -180,13 +201,19 @@ func wholeLines(lines []dialect.Line) (n int) {
 	return n
 }
 
-// WhatIfLabel is the label of the forks that WhatIf makes.
-const WhatIfLabel = "what if"
+// The labels of the forks that WhatIf makes, in another folder and here.
+const (
+	WhatIfLabel    = "what if"
+	ContinuedLabel = "continued"
+)
 
 // fork makes the fork of the session's run at the frame. size is the size of the file with the conversation.
 func (w WhatIf) fork(ctx context.Context, s *timeline.Store, course *Course, kept *keptLines, size int64) error {
 	mem := kept.mem
 	req := timeline.ForkRequest{From: course.From.String(), RunID: course.Run, Label: WhatIfLabel, Effects: w.Effects}
+	if w.Here {
+		req.Label = ContinuedLabel
+	}
 	if kept.replaces {
 		req.Prepare = func(*snapshot.State, snapshot.Reveal) ([]snapshot.Change, error) { return mem.withoutTurn(), nil }
 	}
@@ -247,6 +274,18 @@ func (m *memory) takeBackTurn(entry *snapshot.Entry, atMs int64) ([]snapshot.Cha
 // shortName returns a name for a session in the name of a folder. It is the end of the id, because the ids of some agents begin with the
 // time, and has no capital letters: a folder has them as percent signs, which opencode takes for an encoding.
 func shortName(session string) string { return strings.ToLower(session[max(0, len(session)-8):]) }
+
+// NewRun returns the id of a run for a new session of an agent.
+func NewRun(agent string) string { return Run(agent, newSession(dialect.For(agent))) }
+
+// SeatOf returns the agent of a session and, without flags and environment, the seat from which it goes on. entry is the newest one of the session.
+func SeatOf(entry *snapshot.Entry) (agent string, seat dialect.Seat, err error) {
+	mem, err := memoryOf(entry)
+	if err != nil {
+		return "", seat, err
+	}
+	return mem.Agent, dialect.Seat{Session: mem.session(), Began: mem.Read[mem.transcript()].Offset > 0}, nil
+}
 
 // newSession returns a new id of a session.
 func newSession(speaks *dialect.Dialect) string {

@@ -39,7 +39,7 @@ func opencodeHeadless(s Seat) ([]string, error) {
 	if s.Heard {
 		return append([]string{Opencode, "run", "--session", s.Session}, s.Flags...), nil
 	}
-	dir, err := opencodeFolder(s.Env)
+	dir, err := opencodeFolder(s.Env, Opencode)
 	if err != nil {
 		return nil, err
 	}

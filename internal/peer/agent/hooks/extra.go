@@ -27,6 +27,31 @@ func (s Setup) Extra(e dialect.Extra) Setup {
 	return s
 }
 
+// Extras returns the setups of the commands and of the skill of the agent beside its hooks. What the project shares has none.
+func (s Setup) Extras(commands, skill bool) (all []Setup) {
+	var extras []dialect.Extra
+	if commands {
+		extras = s.Agent.Commands()
+	}
+	if skill {
+		extras = append(extras, s.Agent.Skill()...)
+	}
+	for _, extra := range extras {
+		if !s.Shared {
+			all = append(all, s.Extra(extra))
+		}
+	}
+	return all
+}
+
+// ExtrasIn returns the setups of the commands and of the skill whose files are in one of the states.
+func (s Setup) ExtrasIn(states ...State) []Setup {
+	return slices.DeleteFunc(s.Extras(true, true), func(extra Setup) bool { return !slices.Contains(states, extra.State()) })
+}
+
+// ExtrasInPlace returns the setups of the commands and of the skill that are in files of ours.
+func (s Setup) ExtrasInPlace() []Setup { return s.ExtrasIn(Current, Old) }
+
 // A State is how the file of an extra stands.
 type State int
 

@@ -50,7 +50,7 @@ func WithHooks(all []Setup) ([]Setup, error) {
 	return found, nil
 }
 
-// Follow adds an agent's hooks to the settings of another working copy, with the top dir, if the working copy of the store has the hooks and the other one
+// Follow adds an agent's hooks, and its commands and skill, to the settings of another working copy, with the top dir, if the working copy of the store has the hooks and the other one
 // has none: the files of a frame lack settings that git ignores, and a session without hooks is not recorded. The settings there must not be a stranger's,
 // because they may be a link to another folder.
 func Follow(store *timeline.Store, dir string, d *dialect.Dialect) error {
@@ -68,7 +68,14 @@ func Follow(store *timeline.Store, dir string, d *dialect.Dialect) error {
 	if err != nil || len(there) > 0 {
 		return err
 	}
+	extras := here[0].ExtrasInPlace()
 	here[0].Root = dir
 	_, err = here[0].Enable()
+	for i := 0; i < len(extras) && err == nil; i++ {
+		extras[i].Root = dir
+		if extras[i].State() == Absent {
+			_, err = extras[i].Enable()
+		}
+	}
 	return err
 }

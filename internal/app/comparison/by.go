@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/app/stateexpr"
@@ -14,7 +15,8 @@ var plainNames = lazyregexp.New(`^[A-Za-z0-9_.-]+$`)
 
 // chooseBy sets By, and the value of each run if it is that of an expression. A text that names an output of a run is this output, and otherwise an
 // expression. A run for which the expression is no number has no value, and warn gets the first such error. Code: invalid_expression if the text is neither the name of an output nor an expression.
-func (c *Comparison) chooseBy(warn func(error), text string, rows []map[string]newestRow) error {
+func (c *Comparison) chooseBy(warn func(error), o Options, rows []map[string]newestRow) error {
+	text := o.By
 	if text == "" {
 		return nil
 	}
@@ -37,6 +39,7 @@ func (c *Comparison) chooseBy(warn func(error), text string, rows []map[string]n
 		if err != nil {
 			return err
 		}
+		maps.Copy(values.Scores, o.Scores[run.Row.ID])
 		n, ok, err := expression.Number(values)
 		if err = lenient(err); err != nil {
 			return err

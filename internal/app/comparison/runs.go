@@ -28,6 +28,8 @@ type Options struct {
 	Outputs []string
 	// Finished leaves out of the ranking the runs that have not finished: these cannot be landed as the best of a sweep.
 	Finished bool
+	// Scores has further scores of runs, by the ids of the runs and the names of the scorers, in the place of their own: a group has scored them.
+	Scores map[string]map[string]float64
 
 	Now      time.Time
 	Progress func(done, total int) // may be nil
@@ -78,6 +80,9 @@ func Runs(ctx context.Context, s *timeline.Store, names []string, o Options) (*C
 			o.Progress(i, len(chosen))
 		}
 		sum, err := summary.Read(ctx, s, run.id, o.Now)
+		if err == nil {
+			addGiven(sum, o.Scores[run.id])
+		}
 		if err == nil {
 			base, err = out.add(ctx, s, sum, run.depth, base)
 		}

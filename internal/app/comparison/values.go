@@ -92,6 +92,14 @@ func addScores(sum *summary.Summary, rows map[string]newestRow) error {
 	return err
 }
 
+// addGiven adds scores to those of a run, in the place of its own.
+func addGiven(sum *summary.Summary, scores map[string]float64) {
+	for name, score := range scores {
+		sum.Scorers = slices.DeleteFunc(sum.Scorers, func(s summary.Scorer) bool { return s.Name == name })
+		sum.Scorers = append(sum.Scorers, summary.Scorer{Name: name, Mean: score, Min: score, Max: score, Count: 1})
+	}
+}
+
 // chooseValues sets By, Inputs and Outputs, and the outputs of the runs. It warns of a column that no run has.
 func (c *Comparison) chooseValues(s *timeline.Store, o Options) error {
 	c.chooseInputs()
@@ -102,7 +110,7 @@ func (c *Comparison) chooseValues(s *timeline.Store, o Options) error {
 			return err
 		}
 	}
-	if err := c.chooseBy(s.Warn, o.By, rows); err != nil {
+	if err := c.chooseBy(s.Warn, o, rows); err != nil {
 		return err
 	}
 	for _, name := range o.Outputs {

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
+	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -26,6 +27,7 @@ func compareCommand() *arg.Command {
 			"<run> <run>... [--by OUTPUT] [--outputs OUTPUT,...] [--csv]",
 			"--forks-of <run> [<run>...] [--by OUTPUT] [--outputs OUTPUT,...] [--csv]",
 			"--group <group> [--by EXPR] [--outputs OUTPUT,...] [--csv]",
+			"--group <group> --score COMMAND [--parallel N] [--timeout DURATION] [--outputs OUTPUT,...] [--csv]",
 		},
 		About: `Puts runs side by side: from where they were forked, where they first differ, their input,
 chosen outputs, failed attempts, time, tokens, cost, and changed lines and files. The first
@@ -39,6 +41,13 @@ shorter one. A line below the table says what decided.
 such as 'outputs.verdict.score - outputs.usage.costUsd', over run, frame, status, input,
 outputs.TABLE, output('TABLE', 'TASK'), state('TASK') and scores.NAME: true is 1.
 
+--score runs a command on the files of each variant of the group, in a scratch folder, and ranks the
+variants by what it gives. The last line on its standard output is the score, if it is a number or
+{"score": NUMBER, "reason": TEXT}; without one, a command that ends well gives 1. A variant on which
+the command fails is no winner, nor is one that has failed itself. The scores stay with the group:
+show, compare --group and land --best go by them, and scores.NAME reads them, where NAME is the
+first word of the command.
+
 OUTPUT is TABLE.MEMBER, with or without "outputs." in front: the member of the newest row of
 an output table. scores.NAME is the mean of what the scorer NAME gave. Without --outputs, the short values of the last steps are shown. Tokens and
 cost are those of the output table usage: ` + "`git smithers help workflow-reference`" + ` describes it.
@@ -49,13 +58,18 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "forks-of", Usage: "compare `RUN`, its forks, and their forks"},
 			&urfave.StringFlag{Name: "group", Usage: "compare the variants of the sweep `RUN`"},
+			&urfave.StringFlag{Name: "score", Usage: "with --group: score each variant by running `COMMAND` with sh on its files"},
+			&urfave.IntFlag{Name: "parallel", Value: defaultScorers, Usage: "with --score: run at most `N` commands side by side"},
+			&urfave.DurationFlag{Name: "timeout", Value: workflow.DefaultScorerTimeout, Usage: "with --score: give the command at most `DURATION`"},
+			requests.TrustFilesFlag(),
 			&urfave.StringFlag{Name: "by", Usage: "the run with the highest `OUTPUT` or expression is best"},
 			&urfave.StringFlag{Name: "outputs", Usage: "show these outputs: `TABLE.MEMBER,...`"},
 			&urfave.BoolFlag{Name: "only-differences", Usage: "leave out of the table what is equal in all runs"},
 			&urfave.BoolFlag{Name: "csv", Usage: "print comma-separated values, one line per run"},
 		},
-		Exits: arg.Reads(),
+		Exits: arg.Writes(),
 		Examples: []arg.Example{
+			{"let the tests judge the courses of a session", "git smithers compare --group fix --score 'make test'"},
 			{"compare two runs", "git smithers compare triage-1 triage-2"},
 			{"see which variant of a sweep did best", "git smithers compare --group sweep-k7q2abcd --by outputs.verdict.score"},
 			{"find the best fork of a run", "git smithers compare --forks-of triage-1 --by outputs.verdict.score"},
@@ -74,12 +88,22 @@ With --json, prints one document. With --csv, prints a header and one line per r
 		case c.Bool("only-differences") && (c.Bool("csv") || s.JSON):
 			return cmd.Misused("--only-differences is for the table: --csv and --json have all values")
 		}
+		scoring, err := parseScoring(cmd, s, c)
+		if err != nil {
+			return err
+		}
 		for name := range strings.SplitSeq(c.String("outputs"), ",") {
 			if name = strings.TrimSpace(name); name != "" {
 				options.Outputs = append(options.Outputs, name)
 			}
 		}
 		return s.WithStore(ctx, func(store *timeline.Store) error {
+			if scoring != nil {
+				if err := scoreGroup(ctx, s, store, c.String("group"), scoring); err != nil {
+					return err
+				}
+				options.By = group.By(scoring.Scorer.Name)
+			}
 			progress := s.Progress("reading runs")
 			options.Progress = progress.Update
 			runs, err := withGroup(ctx, store, c.String("group"), c.Args().Slice(), &options)
@@ -112,6 +136,7 @@ func withGroup(ctx context.Context, store *timeline.Store, id string, runs []str
 	}
 	options.By = cmp.Or(options.By, g.By)                   // not the expression of a stranger
 	options.Finished = g.Row.Workflow == workflow.SweepName // as land --best
+	options.Scores = g.Scores()
 	members := g.Runs()
 	if len(members) == 0 {
 		return nil, fault.New(fault.NoBest, "no variant of %s has started", g.Row.ID).Detail("runId", g.Row.ID).

@@ -2,6 +2,8 @@ package land
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/jjbridge"
@@ -49,4 +51,22 @@ func (t *TakeBack) treeOf(commit string) (objstore.ID, error) {
 		return id, err
 	}
 	return timeline.CommitTree(t.s.Objects(), id)
+}
+
+// Holds reports whether the landing of head has brought a frame of a run's working copy, or a later one, into the working copy of the store, and was neither
+// taken back nor left with conflicts. It returns false for a landing that cannot be read.
+func Holds(s *timeline.Store, head *timeline.Head, at timeline.Address) bool {
+	op, done, err := landOp(head)
+	if err != nil || !done || op.UndoneBy != 0 {
+		return false
+	}
+	input, err := head.State().Input()
+	var r record
+	if err != nil || json.Unmarshal(input, &r) != nil || r.WorkCopy != s.Workspace().Name || r.Mode == Branch {
+		return false
+	}
+	if open, err := openLanding(s); err != nil || open == head.Row().ID && len(r.Conflicts) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(r.Landed, func(f landedFrame) bool { return f.Run == at.Run && f.To >= at.Frame && f.Worktree == "" })
 }

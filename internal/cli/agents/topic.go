@@ -15,7 +15,7 @@ func sessionCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "session",
 		Summary: "record sessions of a coding agent, step by step",
-		Usage:   []string{"enable | disable | status | checkpoint | what-if | replay | revert | export | import | tags"},
+		Usage:   []string{"enable | disable | status | checkpoint | what-if | continue | replay | revert | export | import | tags"},
 		About: `A session of a coding agent becomes a run, <agent>-<session id>. Each prompt, each batch of tool
 calls that may have changed files, and each answer is a frame: files, prompt, tool calls, tokens,
 todos, and the conversation. runs --sessions lists the sessions; timeline, show, diff, restore and
@@ -25,6 +25,6 @@ on, and <run>@<id of a tool call> the frame after the batch of the call.
 All commands that take a run take @session for the newest session of this working copy. The session
 commands also take the agent's own id, and @ is @session for them.
 ` + "`git smithers help sessions`" + ` tells more.`,
-		Children: []*arg.Command{enableCommand(), disableCommand(), statusCommand(), checkpointCommand(), whatIfCommand(), replayCommand(), revertCommand(), exportCommand(), importCommand(), tagsCommand(), hookCommand()},
+		Children: []*arg.Command{enableCommand(), disableCommand(), statusCommand(), checkpointCommand(), whatIfCommand(), continueCommand(), replayCommand(), revertCommand(), exportCommand(), importCommand(), tagsCommand(), hookCommand()},
 	}
 }

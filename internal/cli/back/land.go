@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -48,8 +49,9 @@ that a capture left out are not landed.
 While another run or session was at work in the same folder, nobody knows which changes are
 whose: they are landed with --shared, and with --own those that a session's calls name.
 
---best lands the finished variant of a sweep with the highest value of --by, an expression as
-compare takes it. If several variants have this value, nothing is landed and the error names them.
+--best lands the finished variant of a sweep, or the course of a session, with the highest value of
+--by, an expression as compare takes it; without --by, with the highest score of compare --score, or
+the highest value of the sweep's own --by. If several variants have this value, nothing is landed and the error names them.
 
 Prints the run of the landing; with --branch the branch. --dry-run prints the changed files, and
 notes conflicts and messages instead; what a landing would refuse is the error. --pr prints a title and a body for a
@@ -178,6 +180,9 @@ func bestOf(ctx context.Context, s *session.Session, store *timeline.Store, id, 
 		return "", err
 	}
 	s.Note("the best of %s is %s: %s is %s", plain.Text(id), plain.Text(best.RunID), plain.Text(g.By), display.Score(*best.Value))
+	if g.Row.Workflow == workflow.CoursesName {
+		s.Note("after the landing, `%s` hands its conversation to the agent here", fault.CommandLine(fault.Program, "session", "continue", best.RunID))
+	}
 	return best.RunID, nil
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,14 +27,18 @@ const claudeScript = `[
  {"match": "WHAT-IF", "steps": [{"calls": [{"name": "Bash", "input": {"command": "echo other > other.txt", "description": "write"}}]}, {"text": "Done otherwise."}]}
 ]`
 
-// claude runs Claude Code.
-func claude(h *agentHome, dir string, args ...string) {
-	h.t.Helper()
-	env := []string{
+// claudeEnv returns the variables with which Claude Code asks the fake model alone.
+func claudeEnv() []string {
+	return []string{
 		"ANTHROPIC_BASE_URL=http://" + modelAddress, "ANTHROPIC_API_KEY=dummy",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1",
 	}
-	h.run(dir, env, append([]string{"claude", "-p", "--permission-mode", "acceptEdits", "--allowedTools", "Bash,Write,Edit,Read,Agent", "--output-format", "json"}, args...)...)
+}
+
+// claude runs Claude Code.
+func claude(h *agentHome, dir string, args ...string) {
+	h.t.Helper()
+	h.run(dir, claudeEnv(), append([]string{"claude", "-p", "--permission-mode", "acceptEdits", "--allowedTools", "Bash,Write,Edit,Read,Agent", "--output-format", "json"}, args...)...)
 }
 
 // TestAgentClaudeTakesAnotherCourse runs the real Claude Code: its steps are frames with its files, and it goes on from one of them in another
@@ -93,4 +98,50 @@ func TestAgentClaudeTakesAnotherCourse(t *testing.T) {
 	h.smithers("verify")
 	h.checkWhole("claude", ".claude/projects/*/*.jsonl", func(prompt string) { claude(h, h.Dir, prompt) })
 	h.checkDisable("claude")
+}
+
+// judgedScript is what the fake model says to the agents of judged courses.
+const judgedScript = `[
+ {"match": "TASK-ONE", "steps": [{"calls": [{"name": "Bash", "input": {"command": "echo one > one.txt", "description": "write"}}]}, {"text": "Done."}]},
+ {"match": "TASK-BAD", "steps": [{"text": "I do not want to."}]},
+ {"match": "TRY-AGAIN", "steps": [{"calls": [{"name": "Bash", "input": {"command": "basename $PWD > tried.txt", "description": "write"}}]}, {"text": "Tried."}]},
+ {"match": "AFTERWARDS", "steps": [{"text": "I have tried."}]}
+]`
+
+// TestAgentClaudeIsJudged runs three real agents from one prompt, side by side. A command judges them, and the winner's files and conversation come back.
+func TestAgentClaudeIsJudged(t *testing.T) {
+	h := newAgentHome(t, "claude", judgedScript)
+	h.Write("notes.txt", "alpha\n")
+	h.smithers("session", "enable", "claude")
+	claude(h, h.Dir, "TASK-ONE")
+	claude(h, h.Dir, "--continue", "TASK-BAD")
+	first := strings.Fields(h.smithers("runs", "--sessions"))[0]
+	h.run(h.Dir, claudeEnv(), "git-smithers", "session", "what-if", "@:turn:2", "TRY-AGAIN", "--times", "3", "--run", "--yes", "--group", "tries", "--",
+		"--permission-mode", "acceptEdits", "--allowedTools", "Bash")
+	var g struct {
+		Group struct {
+			Variants []struct{ RunID, Status string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(h.smithers("show", "tries", "--json")), &g))
+	require.Len(t, g.Group.Variants, 3)
+	for _, v := range g.Group.Variants {
+		assert.Equal(t, "finished", v.Status)
+		assert.Contains(t, h.smithers("timeline", v.RunID), "turn 2: TRY-AGAIN")
+	}
+
+	best := g.Group.Variants[1].RunID
+	h.smithers("compare", "--group", "tries", "--score", `if [ "$SMITHERS_RUN_ID" = `+best+` ]; then echo 2; else cat tried.txt | wc -l; fi`)
+	h.smithers("land", "--best", "tries")
+	assert.FileExists(t, filepath.Join(h.Dir, "tried.txt"))
+	var next course
+	require.NoError(t, json.Unmarshal([]byte(h.smithers("session", "continue", best, "--json")), &next))
+	assert.Equal(t, h.Dir, next.Dir)
+	asked := len(h.asked())
+	claude(h, h.Dir, append(next.Command[1:], "AFTERWARDS")...)
+	assert.Equal(t, []string{"TASK-ONE", "TRY-AGAIN", "AFTERWARDS"}, h.asked()[asked].Said)
+	assert.Contains(t, h.smithers("timeline", next.Run), "turn 3: AFTERWARDS")
+	assert.Contains(t, h.smithers("branches", best), next.Run)
+	assert.Contains(t, h.smithers("timeline", first), "goes on in "+next.Run)
+	h.smithers("verify")
 }

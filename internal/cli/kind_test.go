@@ -107,6 +107,7 @@ func jsonLines() []jsonLine {
 		{"session disable", "", ""},
 		{"session what-if", "@", ""},
 		{"session replay", "@", ""},
+		{"session continue", "@session", ""},
 		{"session revert", "@:turn:1", ""},
 		{"session checkpoint", "@", ""},
 		{"session tags", "@ --make", ""},

@@ -68,7 +68,7 @@ func commands() []string {
 		"fork", "replay", "branches", "worktrees", "worktrees prune",
 		"push", "remote", "scan", "secret add", "secret list", "secret remove",
 		"fetch", "bundle", "unbundle", "import", "watch", "export",
-		"session enable", "session disable", "session status", "session what-if", "session replay", "session export", "session import", "session hook", "init", "capture", "verify", "doctor", "seal", "completion", "version",
+		"session enable", "session disable", "session status", "session what-if", "session continue", "session replay", "session export", "session import", "session hook", "init", "capture", "verify", "doctor", "seal", "completion", "version",
 	}
 }
 

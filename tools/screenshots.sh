@@ -33,6 +33,18 @@ picture() {
 	sed 's/\x1b\[[0-9;]*m//g' "$scratch/screen"
 }
 
+# shot NAME SIZE COMMAND TITLE draws what a command prints.
+shot() {
+	tmux -S "$socket" -f /dev/null new-session -d -x "${2%x*}" -y "${2#*x}" "TERM=xterm-256color; export TERM; $3; sleep 9"
+	sleep 2
+	tmux -S "$socket" capture-pane -e -p >"$scratch/screen"
+	tmux -S "$socket" kill-server
+	for theme in light dark; do
+		"$scratch/screenshot" -theme $theme -columns "${2%x*}" -title "$4" <"$scratch/screen" >"$top/docs/pictures/$1-$theme.svg"
+	done
+	sed 's/\x1b\[[0-9;]*m//g' "$scratch/screen"
+}
+
 cp -R "$top/testdata/demo/project" "$scratch/slug"
 cd "$scratch/slug"
 git init -q
@@ -44,6 +56,13 @@ git smithers session enable claude
 script -qec claude /dev/null
 script -qec "$(git smithers session what-if @:turn:3 'Make it faster. Leave tests/ alone.' --to ../again --no-start)" /dev/null
 picture session 100x24 @:11 'A session of a coding agent in git smithers tui: the third turn has removed two lines of tests/cases.' 2
+
+# Three courses of the third prompt, judged by the tests.
+git add . && git commit -qm 'slug: no doubled dashes'
+printf '%s\n' 'Make it faster.' 'Make it faster. Leave tests/ alone.' 'Make it shorter.' >../prompts.txt
+git smithers session what-if @:turn:3 --prompts ../prompts.txt --run --yes --group faster
+git smithers compare --group faster --score 'sh tests/run >&2 && wc -l <tests/cases'
+shot courses 124x8 "PAGER=cat git smithers show faster" 'Three courses of one prompt, judged by the tests: the star marks the best.'
 
 git stash -q
 git smithers run fix.yaml --run-id strict --input '{"issue":"doubled dashes","style":"strict"}' || :

@@ -15,6 +15,7 @@ import (
 func TestAgentsWorkWithoutATerminal(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) (h *agentHome, env, flags []string){
 		"codex": func(t *testing.T) (*agentHome, []string, []string) {
+			t.Helper()
 			h := newAgentHome(t, "codex", codexScript)
 			h.put(".codex/config.toml", codexConfig+"[projects.\""+h.Dir+"\"]\ntrust_level = \"trusted\"\n")
 			h.smithers("session", "enable", "codex")
@@ -22,6 +23,7 @@ func TestAgentsWorkWithoutATerminal(t *testing.T) {
 			return h, []string{"FAKE_KEY=dummy"}, []string{"--dangerously-bypass-hook-trust"}
 		},
 		"gemini": func(t *testing.T) (*agentHome, []string, []string) {
+			t.Helper()
 			h := newGeminiHome(t)
 			h.smithers("session", "enable", "gemini")
 			gemini(h, h.Dir, "--prompt=TASK-ONE")
@@ -29,6 +31,7 @@ func TestAgentsWorkWithoutATerminal(t *testing.T) {
 			return h, env, []string{"--approval-mode", "yolo", "-m", "gemini-2.5-flash"}
 		},
 		"opencode": func(t *testing.T) (*agentHome, []string, []string) {
+			t.Helper()
 			h := newOpencodeHome(t)
 			opencode(h, h.Dir, "opencode", "run", "TASK-ONE")
 			return h, []string{
@@ -36,6 +39,7 @@ func TestAgentsWorkWithoutATerminal(t *testing.T) {
 			}, nil
 		},
 		"pi": func(t *testing.T) (*agentHome, []string, []string) {
+			t.Helper()
 			h := newPiHome(t)
 			h.smithers("session", "enable", "pi")
 			flags := []string{"--provider", "fake", "--model", "fake-1"}

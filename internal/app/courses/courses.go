@@ -32,7 +32,6 @@ type Maker struct {
 	Group    string
 	Plan     *workflow.SweepPlan // with its secrets
 	Commands engine.Options      // of the agents
-	Recorded bool                // this clone has recorded the group
 	Equip    func(context.Context, *files.WorkingCopy) (files.Equipped, error)
 	Told     func(Made) // is called for each course, from several goroutines; may be nil
 }
@@ -52,10 +51,6 @@ const goOn = "You were interrupted. Go on where you stopped."
 // Call makes the course that a task of the group stands for, unless it is there, and runs its agent until it ends. An agent that was interrupted goes on with
 // its session.
 func (m *Maker) Call(ctx context.Context, c engine.Call) (engine.Called, error) {
-	if !m.Recorded {
-		return engine.Called{}, fault.New(fault.UntrustedFiles, "group %q was not recorded in this clone, so its prompts are somebody else's", m.Group).
-			Hint("`%s` makes a course with a prompt of your own", fault.CommandLine(fault.Program, "session", "what-if", m.Plan.From, "PROMPT"))
-	}
 	made, err := m.open(ctx, c)
 	if err != nil {
 		return engine.Called{}, err

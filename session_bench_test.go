@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,6 +53,8 @@ func BenchmarkSession(b *testing.B) {
 	})
 	b.Run("day", func(b *testing.B) { benchDay(b, newDay(b, binary, text, 1000)) })
 	b.Run("transcript", func(b *testing.B) { benchTranscripts(b, newDay(b, binary, text, 1000), newDay(b, binary, text, 1000)) })
+	b.Run("growth", func(b *testing.B) { benchGrowth(b, newDay(b, binary, text, 1000)) })
+	b.Run("prompt", func(b *testing.B) { benchPrompt(b, newDay(b, binary, text, 1000)) })
 	b.Run("frames", func(b *testing.B) { benchLength(b, newDay(b, binary, text, 1000), newDay(b, binary, text, 1000)) })
 }
 
@@ -111,6 +114,48 @@ func benchTranscripts(b *testing.B, short, long *day) {
 	b.ReportMetric(milliseconds(one), "hook-1MB-ms")
 	b.ReportMetric(milliseconds(hundred), "hook-100MB-ms")
 	b.ReportMetric(float64(slowest.Milliseconds()), "p100-ms")
+}
+
+// benchGrowth measures hooks behind a transcript that has grown by 12 MB since the hook before.
+func benchGrowth(b *testing.B, d *day) {
+	b.Helper()
+	d.begin()
+	small := d.share
+	const growth, line = 12_000_000, 100_000
+	var hooks []time.Duration
+	for b.Loop() {
+		d.share = line
+		for written := 0; written < growth; written += line {
+			d.batch(false, func(string, string) time.Duration { return 0 })
+		}
+		d.share = small
+		began := time.Now()
+		d.batch(true, d.hook)
+		hooks = append(hooks, time.Since(began))
+	}
+	b.ReportMetric(milliseconds(hooks), "hook-12MB-ms")
+	b.ReportMetric(float64(hooks[len(hooks)*95/100].Milliseconds()), "p95-ms")
+}
+
+// benchPrompt measures a hook that is handed a prompt of 60 MB.
+func benchPrompt(b *testing.B, d *day) {
+	b.Helper()
+	const size = 60_000_000
+	members := `,"prompt":` + quoted(d.text.say(size))
+	var hooks []time.Duration
+	var most int64
+	for b.Loop() {
+		cmd := process(d.dir, d.env, d.binary, "session", "hook", "claude", "UserPromptSubmit")
+		cmd.Stdin = strings.NewReader(d.input("UserPromptSubmit", members))
+		began := time.Now()
+		require.NoError(b, cmd.Run())
+		hooks = append(hooks, time.Since(began))
+		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			most = max(most, usage.Maxrss)
+		}
+	}
+	b.ReportMetric(milliseconds(hooks), "hook-60MB-ms")
+	b.ReportMetric(float64(most)/1024, "rss-MB")
 }
 
 // benchLength measures hooks after 10 and after 10,000 frames, by turns, and what 5,000 batches leave to others.

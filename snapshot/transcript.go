@@ -104,6 +104,12 @@ func transcriptLines(r page.Row) ([][]byte, error) {
 	return elements, nil
 }
 
+// isTranscript reports whether a row of a transcript has its stored form.
+func isTranscript(r page.Row) bool {
+	_, err := transcriptLines(r)
+	return err == nil
+}
+
 // transcriptRows describes the collection "transcript" of the journal. Its values are arrays of lines.
 func transcriptRows() *collection {
 	return &collection{
@@ -122,6 +128,9 @@ func encodeTranscript(key string, value json.RawMessage) (page.Row, error) {
 	transcript, offset, err := SplitTranscriptKey(key)
 	if err != nil {
 		return page.Row{}, err
+	}
+	if stored := (page.Row{Key: key, Value: value}); isTranscript(stored) {
+		return stored, nil // the fast path: the row has its stored form
 	}
 	var elements []json.RawMessage
 	if err := json.Unmarshal(value, &elements); err != nil || len(elements) == 0 {

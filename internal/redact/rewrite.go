@@ -158,11 +158,14 @@ func secretParts(text []byte, form Form, found []Finding) []part {
 		for next < len(found) && found[next].End <= t.start {
 			next++
 		}
+		from := t.start
 		for _, f := range found[next:] {
 			if f.Start >= t.end {
 				break
 			}
-			if p, ok := t.part(text, f); ok {
+			var p part
+			var ok bool
+			if p, from, ok = t.part(text, from, f); ok {
 				parts = append(parts, p)
 			}
 		}
@@ -210,22 +213,24 @@ func isNumberByte(b byte) bool {
 }
 
 // part returns the part of the token that f covers, or all of a number that f touches. It widens the part to whole escapes
-// and characters.
-func (t token) part(text []byte, f Finding) (part, bool) {
+// and characters. from is where a character begins that is not behind f. next is such a place for the finding that follows f: a token with
+// many findings is read once.
+func (t token) part(text []byte, from int, f Finding) (_ part, next int, ok bool) {
 	if t.isNumber {
-		return part{t.start, t.end, numberPart, f.Rule, f.Of, nil}, true
+		return part{t.start, t.end, numberPart, f.Rule, f.Of, nil}, from, true
 	}
 	low, high := max(f.Start, t.start), min(f.End, t.end)
 	p := part{start: -1, kind: stringPart, rule: f.Rule, of: f.Of}
-	for i := t.start; i < high; {
+	for i := from; i < high; {
 		size := unit(text[i:t.end])
 		if i+size > low && p.start < 0 {
 			p.start = i
 		}
+		from = i
 		i += size
 		p.end = i
 	}
-	return p, p.start >= 0 && p.start < p.end
+	return p, from, p.start >= 0 && p.start < p.end
 }
 
 // unit returns the number of bytes of the first character of text, as the inside of a JSON string spells it. Text must not

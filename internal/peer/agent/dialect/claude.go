@@ -145,7 +145,7 @@ func readClaude(text []byte) Facts {
 		line.Message.Content, line.Aside, facts.Aside = said, true, true
 	}
 	var one string
-	if json.Unmarshal(line.Message.Content, &one) == nil {
+	if decodeText(line.Message.Content, &one) {
 		facts.Said = claudeSaid(&line, false, one)
 		return facts
 	}

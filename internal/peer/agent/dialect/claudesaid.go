@@ -81,7 +81,7 @@ func textsOf(blocks []claudeBlock) []string {
 // textOf returns the text of a content: a JSON string, or a list of parts. Parts that are not texts, such as images, are left out.
 func textOf(content json.RawMessage) string {
 	var text string
-	if json.Unmarshal(content, &text) == nil {
+	if decodeText(content, &text) {
 		return text
 	}
 	var blocks []claudeBlock

@@ -69,7 +69,7 @@ func (p *codexPayload) input() json.RawMessage {
 // codexOutput returns the text of a call's output: a text, a list of parts, or an object with one of these as its content.
 func codexOutput(output json.RawMessage) string {
 	var text string
-	if json.Unmarshal(output, &text) == nil {
+	if decodeText(output, &text) {
 		return text
 	}
 	var parts []codexContent

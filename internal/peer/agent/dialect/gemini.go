@@ -264,7 +264,7 @@ func (m *geminiMessage) parts() []geminiPart { return geminiParts(m.Content) }
 // geminiParts returns the parts of a content: a text, a part, or a list of parts.
 func geminiParts(content json.RawMessage) []geminiPart {
 	var text string
-	if json.Unmarshal(content, &text) == nil {
+	if decodeText(content, &text) {
 		return []geminiPart{{Text: text}}
 	}
 	var parts []geminiPart

@@ -6,18 +6,36 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
-// longBase64 matches the data of an image in a line of JSON, and long texts of other kinds.
-var longBase64 = lazyregexp.New(`[A-Za-z0-9+/=_-]{256,}`)
+// leastImage is the size of the shortest data of an image, in base64.
+const leastImage = 256
+
+// hasBase64 reports whether a text has the data of an image in it, or as long a text of another kind.
+func hasBase64[T string | []byte](text T) bool {
+	for i := 0; i+leastImage <= len(text); {
+		n := leastImage
+		for n > 0 && isBase64(text[i+n-1]) {
+			n--
+		}
+		if n == 0 {
+			return true
+		}
+		i += n // no data has the byte before
+	}
+	return false
+}
+
+// isBase64 reports whether b is one of the signs of base64 or base64url.
+func isBase64(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '+' || b == '/' || b == '=' || b == '_' || b == '-'
+}
 
 // WithoutImages returns a line of a transcript with a text in the place of each image, or nil if the line has none. The text says the size
 // and the digest of what was left out. A part of a message that is an image becomes a part that is a text, so that a model can
 // still be sent the conversation.
 func WithoutImages(line []byte) []byte {
-	if !bytes.Contains(line, []byte("image")) || !longBase64.Match(line) {
+	if !bytes.Contains(line, []byte("image")) || !hasBase64(line) {
 		return nil
 	}
 	in := json.NewDecoder(bytes.NewReader(line))
@@ -93,7 +111,7 @@ func dataOf(v map[string]any) string {
 		if nested, ok := v[name].(map[string]any); ok {
 			text, _ = nested["url"].(string)
 		}
-		if longBase64.MatchString(text) && !strings.HasPrefix(text, "http") {
+		if hasBase64(text) && !strings.HasPrefix(text, "http") {
 			return text
 		}
 	}

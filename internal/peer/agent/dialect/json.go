@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -52,7 +53,12 @@ func decode(text []byte, into any) error {
 // IsObject reports whether a line is a JSON object, as each line of a transcript is.
 func IsObject(line []byte) bool {
 	line = bytes.TrimSpace(line)
-	return len(line) > 0 && line[0] == '{' && json.Valid(line)
+	return len(line) > 0 && line[0] == '{' && (jsontext.Valid(line) || json.Valid(line)) // which accepts what is not UTF-8, too, and is slower
+}
+
+// decodeText decodes a value that is a string, and reports whether it is one.
+func decodeText(value json.RawMessage, into *string) bool {
+	return bytes.HasPrefix(value, []byte(`"`)) && json.Unmarshal(value, into) == nil
 }
 
 // timeOf returns a time in milliseconds since 1970, or 0 if text is not a time or is before 1970.

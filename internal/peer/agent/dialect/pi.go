@@ -128,7 +128,7 @@ func readPi(text []byte) Facts {
 // piBlocks returns the parts of a message.
 func piBlocks(content json.RawMessage) (blocks []piBlock) {
 	var one string
-	if json.Unmarshal(content, &one) == nil {
+	if decodeText(content, &one) {
 		return []piBlock{{Type: "text", Text: one}}
 	}
 	_ = json.Unmarshal(content, &blocks) // without content, there are no parts

@@ -93,34 +93,43 @@ func (d *drafter) takeTranscripts() error {
 		return err
 	}
 	if d.ev.Subagent != "" {
-		err := d.takeTranscript(d.ev.Subagent, d.ev.SubagentTranscript)
+		err = d.takeTranscript(d.ev.Subagent, d.ev.SubagentTranscript)
 		if err != nil && !errors.Is(err, errRewritten) { // a subagent's file is no conversation to go on with
 			return err
 		}
 	}
-	if d.ev.Kind == dialect.Answered || d.ev.Kind == dialect.Ended {
-		if err := d.takeLateSubagents(); err != nil {
-			return err
-		}
+	if err := d.takeLateSubagents(); err != nil {
+		return err
 	}
-	if d.mem.Turn > 0 && d.mem.Usage != before {
+	return d.countTurn(before)
+}
+
+// countTurn sets the rows of the turn in the tables of tokens and of todos, if new lines change them. before are the tokens of the turn without the lines.
+func (d *drafter) countTurn(before dialect.Usage) error {
+	todos := d.todos
+	if d.todos = nil; d.mem.Turn == 0 {
+		return nil
+	}
+	if d.mem.Usage != before {
 		if err := d.output(usageTable, usageRow{d.mem.Usage, d.mem.Models}); err != nil {
 			return err
 		}
 	}
-	if d.mem.Turn > 0 && d.todos != nil {
-		return d.output(todosTable, d.todos)
-	}
-	return nil
-}
-
-// takeLateSubagents takes in the lines that subagents have written after their last hook, if a call has not ended.
-func (d *drafter) takeLateSubagents() error {
-	if d.speaks.SubagentFile == nil || d.ev.Transcript == "" || len(d.mem.Open) == 0 {
+	if todos == nil {
 		return nil
 	}
+	return d.output(todosTable, todos)
+}
+
+// takeLateSubagents takes in the lines of subagents that no hook has read to their end and, at the end of a turn in which a call has not ended, those that
+// subagents have written after their last hook.
+func (d *drafter) takeLateSubagents() error {
+	if d.speaks.SubagentFile == nil || d.ev.Transcript == "" {
+		return nil
+	}
+	ended := (d.ev.Kind == dialect.Answered || d.ev.Kind == dialect.Ended) && len(d.mem.Open) > 0
 	for _, name := range slices.Sorted(maps.Keys(d.mem.Read)) {
-		if slices.Contains(d.mem.Transcripts, name) || !dialect.IsSessionID(name) {
+		if slices.Contains(d.mem.Transcripts, name) || name == d.ev.Subagent || !dialect.IsSessionID(name) || !ended && d.mem.Read[name].Size == 0 {
 			continue
 		}
 		err := d.takeTranscript(name, d.speaks.SubagentFile(d.ev.Transcript, name))
@@ -138,7 +147,7 @@ func (d *drafter) takeTranscript(name, path string) error {
 		return nil
 	}
 	to := d.mem.Read[name]
-	lines, next, err := readLines(path, to.Offset, d.speaks, d.transcript, mostLines)
+	lines, next, err := readLines(path, to.Offset, d.speaks, d.transcript, mostRead-d.read, mostLines)
 	if _, unreadable := errors.AsType[*unreadableError](err); unreadable {
 		d.warn(err) // the next hook reads the lines, and the files are worth a frame without them
 		return nil
@@ -146,27 +155,44 @@ func (d *drafter) takeTranscript(name, path string) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range transcriptRows(name, lines) {
+	d.read += next - to.Offset
+	to.Size = sizeBehind(path, next, d.read >= mostRead || len(lines) == mostLines)
+	var begins []int64
+	if name == d.mem.transcript() {
+		begins = d.mem.see(next, to.Size)
+	}
+	for _, row := range transcriptRows(name, lines, begins) {
 		d.out.Journal = append(d.out.Journal, snapshot.SetRow(snapshot.CollectionTranscript, row))
 		d.changed = true
 	}
 	if name == d.mem.transcript() {
 		lines = slices.DeleteFunc(lines, d.mem.isCopy)
 		d.noteMissed(lines)
+		if lines, err = d.takeLate(path, lines, next, &to); err != nil {
+			return err
+		}
 	}
+	if err := d.takeLines(name, path, lines, &to); err != nil {
+		return err
+	}
+	if to.Offset = next; next > 0 || to.Size > 0 {
+		d.mem.setRead(name, to)
+	}
+	return nil
+}
+
+// takeLines takes in what lines of a transcript say. to is how far the file at path was read.
+func (d *drafter) takeLines(name, path string, lines []dialect.Line, to *readTo) error {
 	for _, l := range lines {
 		if err := d.takeLine(name, l); err != nil {
 			return err
 		}
-		d.mem.spend(&to, l)
+		d.mem.spend(to, l)
 		if name == d.mem.transcript() {
 			if err := d.hear(path, l); err != nil {
 				return err
 			}
 		}
-	}
-	if to.Offset = next; next > 0 {
-		d.mem.setRead(name, to)
 	}
 	return nil
 }

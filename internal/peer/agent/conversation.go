@@ -107,6 +107,16 @@ func (c *conversation) ends(kept int) map[string]lineEnd {
 	return ends
 }
 
+// before returns the number of lines that were said before an offset of the newest transcript.
+func (c *conversation) before(newest string, offset int64) int {
+	for i, name := range c.of {
+		if name == newest && c.lines[i].Offset >= offset {
+			return i
+		}
+	}
+	return len(c.lines)
+}
+
 // storedLine is a line of a transcript as it is stored. Its offset is that of its row.
 type storedLine struct {
 	dialect.Line

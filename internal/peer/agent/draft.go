@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
 	"github.com/git-smithers/git-smithers/internal/peer/agent/dialect"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -42,6 +43,10 @@ const (
 	checkpointNode   = "checkpoint"
 )
 
+// longestSubject is the number of bytes of a text that a subject is made of. It is far more than what is left of them after their secrets were taken out, so
+// that no secret is cut.
+const longestSubject = 64 << 10
+
 // drafter drafts the frame for an event.
 type drafter struct {
 	head       *timeline.Head      // nil for a new run
@@ -51,6 +56,7 @@ type drafter struct {
 	ev         dialect.Event
 	files      *snapshot.VCS // the captured files; nil without files
 	atMs       int64
+	more       bool        // the event was recorded, and lines were left for this frame
 	warn       func(error) // receives what does not harm the frame
 	store      *timeline.Store
 
@@ -60,6 +66,7 @@ type drafter struct {
 	todos   json.RawMessage              // the list of todos that a new line sets; nil if none does
 	row     map[string]string            // of the newest turn in the table of prompts, if new lines change it
 	reveals bool                         // row has secrets, where it otherwise has what is stored
+	read    int64                        // the bytes of transcripts that were read
 	notices []string                     // what the agent's program said in the model's name in new lines
 	words   string                       // the last words of the model, or of the agent's program in its name, in new lines; "" if a call follows
 	changed bool                         // the draft has something that the newest entry does not have, besides files
@@ -127,6 +134,9 @@ func (d *drafter) takeEvent() error {
 	case dialect.Ended:
 		d.changed = true
 		d.out.Subject = "session ended"
+		if d.more {
+			d.out.Subject = "more of the conversation"
+		}
 		d.status(snapshot.RunFinished)
 		_, err := d.endTurn(snapshot.NodeCancelled)
 		return err
@@ -167,7 +177,7 @@ func (d *drafter) takePrompt() error {
 	d.node(snapshot.NodeInProgress)
 	d.attempt(snapshot.Attempt{State: snapshot.AttemptInProgress, StartedAtMs: d.atMs})
 	d.out.Frame.IDs = []string{TurnID(d.mem.Turn)}
-	d.out.Subject = fmt.Sprintf("turn %d: %s", d.mem.Turn, d.ev.Prompt)
+	d.out.Subject = fmt.Sprintf("turn %d: %s", d.mem.Turn, plain.Cut(d.ev.Prompt, longestSubject))
 	return d.output(promptsTable, map[string]string{"prompt": strings.ToValidUTF8(d.ev.Prompt, "\uFFFD")})
 }
 
@@ -177,7 +187,7 @@ func (d *drafter) takeAnswer() error {
 	d.ev.Answer = cmp.Or(d.ev.Answer, d.words)
 	notice := d.ev.Failed || slices.Contains(d.notices, d.ev.Answer)
 	if d.mem.Failed = d.ev.Failed || d.mem.Failed && (notice || d.ev.Answer == ""); d.mem.Failed {
-		d.out.Subject = fmt.Sprintf("turn %d failed: %s", d.mem.Turn, d.ev.Answer)
+		d.out.Subject = fmt.Sprintf("turn %d failed: %s", d.mem.Turn, plain.Cut(d.ev.Answer, longestSubject))
 	}
 	ended, err := d.endTurn(snapshot.NodeFinished)
 	if err != nil || !ended || d.ev.Answer == "" || notice {

@@ -18,9 +18,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// maxInput is the size of the largest input of a hook, in bytes.
-const maxInput = 64 << 20
-
 // Hook is one call of a hook by an agent.
 type Hook struct {
 	Agent string
@@ -189,12 +186,10 @@ func IsCheckout(folder string) bool {
 
 // read reads and parses the input.
 func (h Hook) read(speaks *dialect.Dialect) (dialect.Event, error) {
-	data, err := io.ReadAll(io.LimitReader(h.Input, maxInput+1))
+	data, err := readInput(h.Input)
 	switch {
 	case err != nil:
-		return dialect.Event{}, fmt.Errorf("read the input of the hook: %w", err)
-	case len(data) > maxInput:
-		return dialect.Event{}, fmt.Errorf("the input of the hook has more than %d bytes", maxInput)
+		return dialect.Event{}, err
 	case speaks == nil:
 		return dialect.Event{}, fmt.Errorf("unknown agent %q", h.Agent)
 	}

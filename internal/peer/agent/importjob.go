@@ -92,7 +92,7 @@ func (j *importJob) keep(line dialect.Line) error {
 
 // flush makes rows of the lines that are held.
 func (j *importJob) flush() {
-	for _, row := range transcriptRows(j.session, j.held) {
+	for _, row := range transcriptRows(j.session, j.held, nil) {
 		j.d.out.Journal = append(j.d.out.Journal, snapshot.SetRow(snapshot.CollectionTranscript, row))
 	}
 	j.held, j.heldBytes = nil, 0

@@ -57,6 +57,10 @@ type memory struct {
 	Models map[string]dialect.Usage `json:"models,omitempty"`
 	// Waiting has the offsets of the lines, in the newest transcript, with words that the user typed and the agent has not heard yet.
 	Waiting queue[int64] `json:"waiting,omitempty"`
+	// Late has the turns that have ended before all of their lines were read, oldest first.
+	Late []lateTurn `json:"late,omitempty"`
+	// Seen has the sizes of the newest transcript at the hooks that have not read all of it, as far as they are ahead. A row begins at each of them.
+	Seen []int64 `json:"seen,omitempty"`
 	// CopiedTo is the offset in the newest transcript before which all lines are copies: the agent has forked the session from another one.
 	CopiedTo int64 `json:"copiedTo,omitempty"`
 	// BeganMs is when the agent's file says that the session has begun, in milliseconds since 1970. Lines of before are copies. 0 if the file does not say it.
@@ -75,6 +79,8 @@ type readTo struct {
 	Sum    dialect.Usage  `json:"sum,omitzero"`
 	Before *dialect.Usage `json:"before,omitempty"`
 	Model  string         `json:"model,omitempty"` // that answers
+	// Size is the size of the file if the newest hook did not read it to its end, and 0 otherwise.
+	Size int64 `json:"size,omitempty"`
 }
 
 // maxModels is the largest number of models whose tokens a turn counts apart.
@@ -101,8 +107,11 @@ type usageRow struct {
 	Models map[string]dialect.Usage `json:"models,omitempty"`
 }
 
-// beginTurn begins the count of the next turn.
+// beginTurn begins the count of the next turn. Lines that are there and not read yet belong to the turn before.
 func (m *memory) beginTurn() {
+	if size := m.Read[m.transcript()].Size; size > 0 && len(m.Late) < maxLate {
+		m.Late = append(m.Late, lateTurn{size, m.Turn, m.Calls, m.Usage, m.Models})
+	}
 	m.Turn, m.Calls, m.Usage, m.Models = m.Turn+1, 0, dialect.Usage{}, nil
 }
 
@@ -191,7 +200,7 @@ func newMemory(agent, session string) *memory {
 // enter makes session the newest session of the memory: the session goes on under another id.
 func (m *memory) enter(session string, offset int64) {
 	m.Sessions, m.Transcripts, m.Open = append(m.Sessions, session), append(m.Transcripts, session), nil
-	m.Waiting = nil
+	m.Waiting, m.Late, m.Seen = nil, nil, nil
 	m.Named, m.Failed = nil, false // the agent has the calls in its new file
 	m.setRead(session, readTo{Offset: offset})
 }
@@ -214,7 +223,7 @@ func (m *memory) rewritten() {
 		name := fmt.Sprintf("%s~%d", m.session(), n)
 		if _, used := m.Read[name]; !used {
 			delete(m.Read, m.transcript())
-			m.Transcripts[len(m.Transcripts)-1], m.Waiting = name, nil
+			m.Transcripts[len(m.Transcripts)-1], m.Waiting, m.Late, m.Seen = name, nil, nil, nil
 			m.setRead(name, readTo{})
 			return
 		}

@@ -53,7 +53,7 @@ func readForked(path string, speaks *dialect.Dialect, forked bool) (*forkedFile,
 		f.lastMs = info.ModTime().UnixMilli()
 	}
 	for offset := int64(0); ; {
-		lines, next, err := readLines(path, offset, speaks, timeline.TranscriptFull, mostLines)
+		lines, next, err := readLines(path, offset, speaks, timeline.TranscriptFull, mostRead, mostLines)
 		if _, unreadable := errors.AsType[*unreadableError](err); unreadable {
 			return nil, nil //nolint:nilnil // the drafter warns
 		}

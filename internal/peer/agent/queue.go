@@ -58,7 +58,7 @@ func withSaid(prompt, text string) string {
 func (d *drafter) hear(path string, line dialect.Line) error {
 	said := besideOf(line)
 	if offset, heard := d.mem.Waiting.take(line, line.Offset); heard {
-		lines, _, err := readLines(path, offset, d.speaks, timeline.TranscriptFull, 1)
+		lines, _, err := readLines(path, offset, d.speaks, timeline.TranscriptFull, mostRead, 1)
 		if unreadable := (*unreadableError)(nil); err != nil && !errors.As(err, &unreadable) && !errors.Is(err, errRewritten) {
 			return err
 		}

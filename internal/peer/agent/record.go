@@ -45,12 +45,17 @@ func Record(ctx context.Context, s *timeline.Store, speaks *dialect.Dialect, ev 
 		}
 	}()
 	for try := 1; ; try++ {
-		recorded, err := r.try(ctx)
-		if fault.CodeOf(err) != fault.Conflict && fault.CodeOf(err) != fault.RunExists || try == mostTries {
+		more, err := r.try(ctx)
+		recorded = recorded || more
+		switch {
+		case err == nil && more && ev.Kind == dialect.Ended && r.behind: // no later hook reads the rest
+			r.more, try = true, 0
+		case fault.CodeOf(err) != fault.Conflict && fault.CodeOf(err) != fault.RunExists || try == mostTries:
 			return recorded, err
-		}
-		if err := timeline.Pause(ctx, try); err != nil {
-			return false, timeline.Explain(err)
+		default:
+			if err := timeline.Pause(ctx, try); err != nil {
+				return false, timeline.Explain(err)
+			}
 		}
 	}
 }
@@ -77,6 +82,8 @@ type recorder struct {
 	ev       dialect.Event
 	files    *jjbridge.CapturedFiles
 	captured bool
+	behind   bool // the newest frame has lines of the transcripts, and not the last ones
+	more     bool // the event was recorded, and lines were left
 }
 
 // try records the event on the run's newest entry. The error is conflict or run_exists if another process was faster.
@@ -114,7 +121,7 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 	}
 	d := drafter{
 		head: head, mem: mem, transcript: r.store.Settings().Session.Transcript, speaks: r.speaks, ev: r.ev,
-		atMs: r.store.Now().UnixMilli(), warn: r.store.Warn, store: r.store,
+		atMs: r.store.Now().UnixMilli(), warn: r.store.Warn, store: r.store, more: r.more,
 	}
 	if r.files != nil {
 		d.files = &r.files.VCS
@@ -123,6 +130,7 @@ func (r *recorder) try(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	r.behind = d.read > 0 && mem.isBehind()
 	if r.files != nil {
 		draft.VCS, draft.Objects = &r.files.VCS, r.files.Objects
 	}

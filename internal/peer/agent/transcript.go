@@ -21,9 +21,9 @@ const (
 	longestLine = 8 << 20
 	// deepestLine is how deep lists and objects of a line may be nested. A deeper line is left out: no row can have it.
 	deepestLine = snapshot.DefaultDepth - 1
-	// mostRead is the number of bytes of a transcript after which a hook reads no further line. The next hook continues
+	// mostRead is the number of bytes of transcripts after which a hook reads no further line. The next hook continues
 	// there, so that a hook takes a bounded time.
-	mostRead = 8 << 20
+	mostRead = 4 << 20
 	// mostLines is the number of lines after which a hook reads no further line.
 	mostLines = 100_000
 	// longestSkipped is the number of bytes of a line after which a hook reads no further: the file is no transcript.
@@ -32,9 +32,9 @@ const (
 
 // readLines returns the complete lines of the file at path from offset on, and the offset after the last of them. A
 // last line without a line feed is still being written, and left for the next hook. If the file does not exist,
-// readLines returns no lines. keep says what of the lines is returned, and most is the largest number of them. The error is errRewritten if the file is
+// readLines returns no lines. keep says what of the lines is returned. After mostBytes, or most lines, it reads no further. The error is errRewritten if the file is
 // shorter than offset, or no line begins at offset, and an unreadableError if the file cannot be read.
-func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline.Transcript, most int) ([]dialect.Line, int64, error) {
+func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline.Transcript, mostBytes int64, most int) ([]dialect.Line, int64, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() { // to open a pipe waits for somebody who writes to it
 		return nil, offset, &unreadableError{fmt.Errorf("%s is not a file", path)}
@@ -55,7 +55,7 @@ func readLines(path string, offset int64, speaks *dialect.Dialect, keep timeline
 	}
 	var lines []dialect.Line
 	in := bufio.NewReaderSize(file, 1<<16)
-	for first := offset; offset-first < mostRead && len(lines) < most; {
+	for first := offset; offset-first < mostBytes && len(lines) < most; {
 		text, size, err := readLine(in)
 		if err != nil { // the end, or a line that is being written
 			return lines, offset, nil
@@ -140,8 +140,8 @@ func (e *unreadableError) Error() string { return "the conversation was not read
 func (e *unreadableError) Unwrap() error { return e.cause }
 
 // transcriptRows returns the rows of a transcript for lines. A row begins at each line with a call or a result, so that
-// a call names its line by the offset of a row.
-func transcriptRows(transcript string, lines []dialect.Line) []page.Row {
+// a call names its line by the offset of a row. It also begins at each offset of begins, which is sorted.
+func transcriptRows(transcript string, lines []dialect.Line, begins []int64) []page.Row {
 	var rows []page.Row
 	var of [][]byte
 	var offset int64
@@ -152,6 +152,9 @@ func transcriptRows(transcript string, lines []dialect.Line) []page.Row {
 		of = nil
 	}
 	for _, l := range lines {
+		for ; len(begins) > 0 && begins[0] <= l.Offset; begins = begins[1:] {
+			flush()
+		}
 		if len(l.Begun)+len(l.Ended) > 0 {
 			flush()
 		}

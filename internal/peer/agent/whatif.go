@@ -178,7 +178,11 @@ func (w WhatIf) plan(ctx context.Context, s *timeline.Store) (*Course, *keptLine
 	if err != nil {
 		return nil, nil, err
 	}
-	own := cut(whole.lines, len(then.lines), at.Entry.IDs)
+	before := len(then.lines)
+	if size := mem.Read[mem.transcript()].Size; size > 0 {
+		before = whole.before(mem.transcript(), size)
+	}
+	own := cut(whole.lines, before, at.Entry.IDs)
 	folders := foldersOf(whole.lines, s.Workspace().Root)
 	kept := &keptLines{speaks: speaks, mem: mem, folders: folders, head: head.Entry(), replaces: mem.Turn > 0 && slices.Contains(at.Entry.IDs, TurnID(mem.Turn))}
 	end := 0

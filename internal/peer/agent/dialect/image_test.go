@@ -32,3 +32,14 @@ func TestAnImageBecomesAText(t *testing.T) {
 		assert.Nil(t, WithoutImages([]byte(line)), line[:20])
 	}
 }
+
+func TestDataOfAnImageAreFoundWhereverTheyAre(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, leastImage - 1, leastImage, leastImage + 1, 2*leastImage - 1} {
+		for before := range 3 * leastImage {
+			text := strings.Repeat("a b", before/3) + " " + strings.Repeat("A", size) + "."
+			assert.Equal(t, size >= leastImage, hasBase64(text), "%d behind %d", size, before)
+		}
+	}
+	assert.False(t, hasBase64(strings.Repeat(strings.Repeat("/", leastImage-1)+".", 5)))
+}

@@ -160,7 +160,7 @@ test-langgraph: tools ## LangGraph keeps its threads here: its own tests for sav
 	@$(EVERYDAY) test-langgraph -memory $(TESTFLAGS) -count=1 -run '^TestLangGraph' -skip '$(LONG)' .
 
 test-agents: ## real coding agents, in a network of their own with a fake model
-	@tools/agents.sh
+	@tools/agents.sh && tools/agents.sh --older pi
 	@AGENTS=1 $(EVERYDAY) agents $(TESTFLAGS) -count=1 -run '^TestAgent' .
 
 # The agents whose tests are quick: the others wait for a network that is not there.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,10 +34,25 @@ const piModels = `{"providers": {"fake": {"baseUrl": "http://` + modelAddress + 
  {"id": "fake-1", "name": "fake-1", "reasoning": false, "input": ["text"], "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
   "contextWindow": 100000, "maxTokens": 8000}]}}}`
 
-// newPiHome returns a home for pi, with notes.txt in the repository.
-func newPiHome(t *testing.T) *agentHome {
+// piTools lists the versions of pi: the newest one, and the last one of its old package.
+var piTools = []string{"pi", "pi-older"}
+
+// eachPi runs a test with each version of pi.
+func eachPi(t *testing.T, test func(t *testing.T, h *agentHome)) {
 	t.Helper()
-	h := newAgentHome(t, "pi", piScript)
+	tools := piTools
+	if os.Getenv("AGENTS") != "1" { // one version, for all agents
+		tools = piTools[:1]
+	}
+	for _, tool := range tools {
+		t.Run(tool, func(t *testing.T) { test(t, newPiHome(t, tool)) })
+	}
+}
+
+// newPiHome returns a home for pi, with notes.txt in the repository. The newest pi needs a Node that not every machine has.
+func newPiHome(t *testing.T, tool string) *agentHome {
+	t.Helper()
+	h := newAgentHomeOf(t, tool, "pi", piScript)
 	h.put(".pi/agent/models.json", piModels)
 	h.Write("notes.txt", "alpha\nbeta\n")
 	return h
@@ -45,7 +61,17 @@ func newPiHome(t *testing.T) *agentHome {
 // pi runs pi.
 func pi(h *agentHome, dir string, args ...string) {
 	h.t.Helper()
-	h.run(dir, []string{"PI_OFFLINE=1"}, append([]string{"pi", "-p"}, args...)...)
+	runPi(h, dir, nil, args...)
+}
+
+// runPi runs pi with more variables, and returns what it says. The newest pi does not load extensions of a folder before it is told to trust the folder.
+func runPi(h *agentHome, dir string, env []string, args ...string) string {
+	h.t.Helper()
+	command := []string{"pi", "-p"}
+	if h.tool != "pi-older" {
+		command = append(command, "--approve")
+	}
+	return h.run(dir, append(env, "PI_OFFLINE=1"), append(command, args...)...)
 }
 
 // piSessions returns the texts of pi's session files, by their paths.
@@ -76,7 +102,11 @@ func filesIn(t *testing.T, dir string) map[string]string {
 // TestAgentPiTakesAnotherCourse runs the real pi: its batches are frames with its files, and it goes on from one of them, and from
 // before its first prompt, in other worktrees, with another prompt.
 func TestAgentPiTakesAnotherCourse(t *testing.T) {
-	h := newPiHome(t)
+	eachPi(t, checkPiTakesAnotherCourse)
+}
+
+func checkPiTakesAnotherCourse(t *testing.T, h *agentHome) {
+	t.Helper()
 	h.smithers("session", "enable", "pi")
 	pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", "TASK-ONE")
 	run := strings.Fields(h.smithers("runs"))[0]
@@ -160,7 +190,11 @@ func TestAgentPiTakesAnotherCourse(t *testing.T) {
 
 // TestAgentPiIsNotDisturbed runs the real pi with the extension, but without git-smithers.
 func TestAgentPiIsNotDisturbed(t *testing.T) {
-	h := newPiHome(t)
+	eachPi(t, checkPiIsNotDisturbed)
+}
+
+func checkPiIsNotDisturbed(t *testing.T, h *agentHome) {
+	t.Helper()
 	before := filesIn(t, h.Dir)
 	h.smithers("session", "enable", "pi")
 	h.smithers("session", "disable", "pi")
@@ -173,20 +207,33 @@ func TestAgentPiIsNotDisturbed(t *testing.T) {
 			without = append(without, dir)
 		}
 	}
-	programs, err := filepath.Abs(filepath.Join(".tools", "pi", "node_modules", ".bin"))
-	require.NoError(t, err)
-	path := strings.Join(append([]string{programs}, without...), string(filepath.ListSeparator))
-	out := h.run(h.Dir, []string{"PI_OFFLINE=1", "PATH=" + path}, "pi", "-p", "--provider", "fake", "--model", "fake-1", "TASK-ONE")
+	path := strings.Join(append(h.programs, without...), string(filepath.ListSeparator))
+	out := runPi(h, h.Dir, []string{"PATH=" + path}, "--provider", "fake", "--model", "fake-1", "TASK-ONE")
 	assert.Equal(t, "Done.\n", out)
 	assert.FileExists(t, filepath.Join(h.Dir, "two.txt"))
 	assert.Empty(t, h.Git("for-each-ref", "refs/smithers"))
 }
 
+// piShorten is an extension with a command that writes a file, and then has the conversation compacted, as /compact does.
+const piShorten = `import { writeFileSync } from "node:fs"
+export default function (pi) {
+ pi.registerCommand("shorten", {handler: (_, ctx) => new Promise((done) => {
+  writeFileSync(ctx.cwd + "/before.txt", "before")
+  ctx.compact({onComplete: done, onError: done})
+ })})
+}
+`
+
 // TestAgentPiWaitsForSlowHooks runs the real pi with hooks that are slower than the model: their frames come in the order of the events. The
 // conversation is compacted between two prompts.
 func TestAgentPiWaitsForSlowHooks(t *testing.T) {
-	h := newPiHome(t)
-	h.put(".pi/agent/settings.json", `{"compaction": {"enabled": true, "reserveTokens": 99995, "keepRecentTokens": 1}}`)
+	eachPi(t, checkPiWaitsForSlowHooks)
+}
+
+func checkPiWaitsForSlowHooks(t *testing.T, h *agentHome) {
+	t.Helper()
+	h.put(".pi/agent/settings.json", `{"compaction": {"enabled": false, "keepRecentTokens": 1}}`)
+	h.put(".pi/agent/extensions/shorten.ts", piShorten)
 	h.smithers("session", "enable", "pi")
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -197,7 +244,7 @@ func TestAgentPiWaitsForSlowHooks(t *testing.T) {
 	require.NoError(t, os.Remove(slow))
 	require.NoError(t, os.WriteFile(slow, []byte("#!/bin/sh\nsleep 0.5\nexec "+fast+" \"$@\"\n"), 0o700))
 
-	pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", "QUICK one", "TASK-ONE")
+	pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", "QUICK one", "/shorten", "TASK-ONE")
 	run := strings.Fields(h.smithers("runs"))[0]
 	subjects := strings.Split(h.Git("log", "--reverse", "--format=%s", "refs/smithers/_tip/"+run), "\n")
 	assert.Contains(t, subjects, "before the conversation is compacted")
@@ -205,8 +252,57 @@ func TestAgentPiWaitsForSlowHooks(t *testing.T) {
 		"turn 1: QUICK one", "turn 1 finished", "turn 2: TASK-ONE", "write", "edit", "bash", "bash, write", "bash", "turn 2 finished", "session ended",
 	}, slices.DeleteFunc(subjects, func(s string) bool { return strings.HasPrefix(s, "before") }))
 	frames := h.trees(run)
+	assert.Contains(t, frames["before the conversation is compacted"], "before.txt")
 	assert.NotContains(t, frames["turn 2: TASK-ONE"], "hello.txt")
 	assert.Contains(t, frames["edit"], "hello.txt")
 	assert.NotContains(t, frames["edit"], "shell.txt", "the next call waits for the hook")
 	assert.Contains(t, frames["bash, write"], "one.txt")
+}
+
+// piBack is an extension with a command that goes back to before a prompt, as /tree does, and has the model say what it leaves.
+const piBack = `export default function (pi) {
+ pi.registerCommand("back", {handler: async (prompt, ctx) => {
+  const to = ctx.sessionManager.getEntries().find((e) => e.type === "message" && e.message.role === "user" && JSON.stringify(e.message.content).includes(prompt))
+  await ctx.navigateTree(to.id, {summarize: true})
+ }})
+}
+`
+
+// TestAgentPiGoesBackInItsTree runs the real pi, which goes back to before a prompt and on from there: a course from the new branch has a summary of the other
+// branch and none of its lines, and a course from the other branch has its own.
+func TestAgentPiGoesBackInItsTree(t *testing.T) {
+	eachPi(t, checkPiGoesBackInItsTree)
+}
+
+func checkPiGoesBackInItsTree(t *testing.T, h *agentHome) {
+	t.Helper()
+	h.put(".pi/agent/extensions/back.ts", piBack)
+	h.smithers("session", "enable", "pi")
+	pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", "QUICK one", "TASK-ONE", "/back TASK-ONE", "QUICK again")
+	run := strings.Fields(h.smithers("runs"))[0]
+	asked := h.asked()
+	own := asked[len(asked)-1].Items
+	assert.Equal(t, 5, own, "the system, the prompt, the answer, the summary, the new prompt")
+	for _, text := range piSessions(h) { // pi 0.73 can write the last answer of the other branch behind the summary
+		if regexp.MustCompile(`"branch_summary".*\n.*"text":"Done\."`).MatchString(text) {
+			own++
+		}
+	}
+	for _, c := range []struct {
+		from  string
+		said  []string
+		items int
+	}{
+		{"@turn:3", []string{"QUICK", "WHAT-IF"}, own},
+		{"", []string{"QUICK", "QUICK", "WHAT-IF"}, own + 2},
+		{"@turn:2", []string{"QUICK", "WHAT-IF"}, 4},
+	} {
+		course := h.whatIf(run+c.from, "WHAT-IF please")
+		asked := len(h.asked())
+		pi(h, course.Dir, course.Command[1:]...)
+		assert.Equal(t, c.said, h.asked()[asked].Said, c.from)
+		assert.Equal(t, c.items, h.asked()[asked].Items, c.from)
+	}
+	assert.NotContains(t, h.smithers("session", "status"), "errors")
+	h.smithers("verify")
 }

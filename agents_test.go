@@ -33,7 +33,9 @@ type agentHome struct {
 
 	t                       *testing.T
 	home, bin, script, said string
-	recorded                string // a folder with the files of the working copy at each hook
+	tool                    string   // the folder of its program in .tools
+	programs                []string // the folders with its programs
+	recorded                string   // a folder with the files of the working copy at each hook
 }
 
 // recorder is a shell script in the place of git-smithers. It copies the files of the working copy that are
@@ -47,14 +49,19 @@ exec %[2]s "$@"
 // .tools/<name>-newest. In the script of the fake model, $REPO is the folder of the repository.
 func newAgentHome(t *testing.T, name, script string) *agentHome {
 	t.Helper()
-	folder := name
+	return newAgentHomeOf(t, name, name, script)
+}
+
+// newAgentHomeOf is newAgentHome for an agent whose program is in .tools/<tool>, or in that of the version that AGENTS says.
+func newAgentHomeOf(t *testing.T, tool, name, script string) *agentHome {
+	t.Helper()
 	switch version := os.Getenv("AGENTS"); version {
 	case "":
 		t.Skip("make test-agents runs real agents")
 	case "older", "newest":
-		folder += "-" + version
+		tool = name + "-" + version
 	}
-	programs, err := filepath.Abs(filepath.Join(".tools", folder, "node_modules", ".bin"))
+	programs, err := filepath.Abs(filepath.Join(".tools", tool, "node_modules", ".bin"))
 	require.NoError(t, err)
 	node, err := filepath.Abs(filepath.Join(".tools", "node", "node_modules", ".bin")) // is there if the machine's own is too old
 	require.NoError(t, err)
@@ -65,7 +72,7 @@ func newAgentHome(t *testing.T, name, script string) *agentHome {
 	dir := t.TempDir()
 	h := &agentHome{
 		Repo: repotest.New(t, repotest.Commit), t: t,
-		home: filepath.Join(dir, "home"), bin: filepath.Join(dir, "bin"), script: filepath.Join(dir, "script"), said: filepath.Join(dir, "said"),
+		tool: tool, programs: []string{programs, node}, home: filepath.Join(dir, "home"), bin: filepath.Join(dir, "bin"), script: filepath.Join(dir, "script"), said: filepath.Join(dir, "said"),
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ pin() {
 	copilot) echo @github/copilot 1.0.102 1.0.102 ;;
 	kilo) echo @kilocode/cli 7.7.7 7.7.7 ;;
 	opencode) echo opencode-ai 1.18.33 1.18.32 ;;
-	pi) echo @mariozechner/pi-coding-agent 0.73.1 0.73.1 ;;
+	pi) echo @earendil-works/pi-coding-agent 1.6.0 0.73.1 @mariozechner/pi-coding-agent ;;
 	qwen) echo @qwen-code/qwen-code 0.24.4 0.24.2 ;;
 	node) echo node 22.23.3 22.23.3 ;;
 	*) echo "agents.sh: unknown agent $1" >&2 && return 2 ;;

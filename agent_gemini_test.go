@@ -41,7 +41,7 @@ const geminiScript = `[
 // gemini runs Gemini CLI. In a terminal, the command of a course goes on with the user.
 func gemini(h *agentHome, dir string, args ...string) {
 	h.t.Helper()
-	env := []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=http://" + modelAddress, "GEMINI_CLI_TRUST_WORKSPACE=true"}
+	env := []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=http://" + modelAddress, "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_CLI_NO_RELAUNCH=true"}
 	command := []string{"gemini", "--approval-mode", "yolo", "-m", "gemini-2.5-flash", "--output-format", "json"}
 	for _, arg := range args {
 		command = append(command, strings.Replace(arg, "--prompt-interactive=", "--prompt=", 1))

@@ -56,17 +56,25 @@ type piLine struct {
 		Stop    string          `json:"stopReason"`
 		Of      string          `json:"toolCallId"`
 		IsError bool            `json:"isError"`
-		Usage   *struct {
-			Input      int64 `json:"input"`
-			Output     int64 `json:"output"`
-			CacheRead  int64 `json:"cacheRead"`
-			CacheWrite int64 `json:"cacheWrite"`
-			Cost       struct {
-				Total float64 `json:"total"`
-			} `json:"cost"`
-		} `json:"usage"`
+		Usage   *piUsage        `json:"usage"`
 	} `json:"message"`
+	Usage *piUsage `json:"usage"` // of a summary, or of a line about tokens alone
+	By    string   `json:"model"` // that used these
 }
+
+// piUsage has the tokens of an answer.
+type piUsage struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cacheRead"`
+	CacheWrite int64 `json:"cacheWrite"`
+	Cost       struct {
+		Total float64 `json:"total"`
+	} `json:"cost"`
+}
+
+// piSpends lists the types of lines whose own tokens count.
+var piSpends = map[string]bool{"compaction": true, "branch_summary": true, "usage": true}
 
 // piBlock is a part of a message in pi's session file.
 type piBlock struct {
@@ -86,7 +94,7 @@ func readPi(text []byte) Facts {
 	m := line.Message
 	facts := Facts{
 		Header: piHeaders[line.Type], Folder: line.Folder, AtMs: timeOf(line.Time),
-		Answers: line.Type == "compaction" || line.Type == "branch_summary" || line.Type == "message" && m.Role != "" && m.Role != User,
+		Answers: line.Type == "compaction" || line.Type == "branch_summary" || line.Type == "message" && m.Role != "" && m.Role != User && m.Role != "system",
 	}
 	if line.ID != "" && line.Type != "session" {
 		facts.Link = &Link{ID: line.ID, Parent: line.Parent}
@@ -104,9 +112,13 @@ func readPi(text []byte) Facts {
 	case "custom_message":
 		m.Content = line.Content
 	}
-	if u := m.Usage; u != nil && m.Role == Assistant {
+	u, model := m.Usage, m.Model
+	if piSpends[line.Type] {
+		u, model, m.Role = line.Usage, line.By, Assistant
+	}
+	if u != nil && m.Role == Assistant {
 		facts.Message = cmp.Or(line.ID, line.Time) // lines of the first version have no ids
-		facts.Model = modelName(m.Model)
+		facts.Model = modelName(model)
 		facts.Usage = Usage{
 			Cost: roundCost(u.Cost.Total), Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreation: u.CacheWrite,
 		}

@@ -23,7 +23,7 @@ const (
 	deepestLine = snapshot.DefaultDepth - 1
 	// mostRead is the number of bytes of transcripts after which a hook reads no further line. The next hook continues
 	// there, so that a hook takes a bounded time.
-	mostRead = 4 << 20
+	mostRead = 3 << 20
 	// mostLines is the number of lines after which a hook reads no further line.
 	mostLines = 100_000
 	// longestSkipped is the number of bytes of a line after which a hook reads no further: the file is no transcript.

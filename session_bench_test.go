@@ -98,7 +98,7 @@ func benchTranscripts(b *testing.B, short, long *day) {
 			written += n
 		}
 		require.NoError(b, file.Close())
-		const piece = 8_000_000 // what a hook reads at once, and less
+		const piece = 3_000_000 // what a hook reads at once, and less
 		for range size/piece + 1 {
 			began := time.Now()
 			d.begin()

@@ -2,7 +2,7 @@ package agent
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -55,6 +55,6 @@ func TestAShortInputOfAHookStays(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, text, string(out))
 	}
-	_, err := readInput(iotest.ErrReader(fmt.Errorf("broken")))
+	_, err := readInput(iotest.ErrReader(errors.New("broken")))
 	require.ErrorContains(t, err, "broken")
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"hash/maphash"
 	"math/bits"
 	"slices"
 	"strings"
@@ -25,7 +26,8 @@ type Hit struct {
 	Part  string `json:"part"`
 	Key   string `json:"key"`
 	Lines []Line `json:"lines"`
-	More  int    `json:"moreLines"` // lines with matches that Lines has not
+	More  int    `json:"moreLines"`               // lines with matches that Lines has not
+	Later int    `json:"laterVersions,omitempty"` // versions of a file that came later in the run, and in which no other line matches
 }
 
 // Line is a line of a hit.
@@ -77,6 +79,20 @@ func lines(text string, all []found, around int) (out []Line, more int) {
 		}
 	}
 	return out, more
+}
+
+// matching returns hashes of the lines of a text that have matches. No match goes on in the next line.
+func matching(seed maphash.Seed, text string, all []found) map[uint64]bool {
+	out, end := make(map[uint64]bool), 0
+	for _, f := range all {
+		if f.start < end { // of the same line
+			continue
+		}
+		start := end + strings.LastIndexByte(text[end:f.start], '\n') + 1
+		line, _, _ := strings.Cut(text[start:], "\n")
+		out[maphash.String(seed, line)], end = true, start+len(line)
+	}
+	return out
 }
 
 // lineAt returns the line of a text that begins at start, with the matches in it.

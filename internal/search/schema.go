@@ -32,5 +32,5 @@ CREATE VIRTUAL TABLE code USING fts5(text, content='', tokenize='trigram case_se
 // fileOf returns the options with which the index of a store is opened. The version changes with the tables, with what is indexed, and with what is a
 // word.
 func fileOf(s *timeline.Store) sqliteindex.FileOptions {
-	return sqliteindex.FileOptions{Path: path(s), Shared: refs.IsShared(s.Repo()), ID: 0x67736d73, Version: 1, Tables: tables} // "gsms"
+	return sqliteindex.FileOptions{Path: path(s), Shared: refs.IsShared(s.Repo()), ID: 0x67736d73, Version: 2, Tables: tables} // "gsms"
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"hash/maphash"
 	"iter"
 	"math"
 	"slices"
@@ -26,7 +27,7 @@ func (x *Index) Search(ctx context.Context, q Query) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
 		m, err := newMatcher(q)
 		if err == nil {
-			s := searcher{Index: x, matcher: m, query: q}
+			s := searcher{Index: x, matcher: m, query: q, seed: maphash.MakeSeed()}
 			if err = s.run(ctx, func(h Hit) bool { return yield(h, nil) }); err != nil && s.hits == 0 {
 				// A damaged index is made anew.
 				if healed, _ := x.file.Heal(ctx, err); healed {
@@ -48,6 +49,7 @@ type searcher struct {
 	*matcher
 
 	query Query
+	seed  maphash.Seed
 	hits  int // that were yielded
 }
 
@@ -72,27 +74,85 @@ func (s *searcher) run(ctx context.Context, yield func(Hit) bool) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range candidates {
+		seen, older := make(map[int]*match), olderVersions(candidates)
+		for i := range candidates {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			text, err := s.text(c)
-			if err != nil && !isAbsent(err) { // a text that is gone meanwhile does not match
+			m, err := s.match(seen, candidates, i)
+			if err != nil {
 				return err
 			}
-			all := s.find(c.Kind, text)
-			if len(all) == 0 {
+			if delete(seen, i); m == nil {
 				continue
 			}
-			h := Hit{Kind: c.Kind, Run: c.Run, Frame: c.Frame, AtMs: c.At, Part: c.Part, Key: c.Key}
-			h.Lines, h.More = lines(text, all, s.query.Context)
-			if s.hits++; !yield(h) || s.hits == s.query.Limit {
+			var before *match // in which the lines were already
+			for j := older[i]; j > 0 && before == nil; j = older[j] {
+				if before, err = s.match(seen, candidates, j); err != nil {
+					return err
+				}
+			}
+			if before != nil && m.isIn(before) {
+				before.Later += m.Later + 1
+				continue
+			}
+			if s.hits++; !yield(m.Hit) || s.hits == s.query.Limit {
 				return nil
 			}
 		}
 		upto = next
 	}
 	return nil
+}
+
+// match is a hit with all its lines that match, as hashes; of a file alone.
+type match struct {
+	Hit
+
+	lines map[uint64]bool
+}
+
+// isIn reports whether no line matches but those that match in another version of the file.
+func (m *match) isIn(other *match) bool {
+	for line := range m.lines {
+		if !other.lines[line] {
+			return false
+		}
+	}
+	return true
+}
+
+// olderVersions returns, for each candidate that is a file, the place of the version before in the same run; 0 for none. The newest candidate comes first.
+func olderVersions(candidates []candidate) []int {
+	older, last := make([]int, len(candidates)), make(map[[3]string]int)
+	for i, c := range slices.Backward(candidates) {
+		if key := [3]string{c.Run, c.Part, c.Key}; c.Kind == Code {
+			older[i], last[key] = last[key], i
+		}
+	}
+	return older
+}
+
+// match returns the match of the candidate at a place, or nil if it has none. seen keeps it.
+func (s *searcher) match(seen map[int]*match, candidates []candidate, place int) (*match, error) {
+	if m, ok := seen[place]; ok {
+		return m, nil
+	}
+	c := candidates[place]
+	text, err := s.text(c)
+	if err != nil && !isAbsent(err) { // a text that is gone meanwhile does not match
+		return nil, err
+	}
+	seen[place] = nil
+	if all := s.find(c.Kind, text); len(all) > 0 {
+		m := &match{Hit: Hit{Kind: c.Kind, Run: c.Run, Frame: c.Frame, AtMs: c.At, Part: c.Part, Key: c.Key}}
+		m.Lines, m.More = lines(text, all, s.query.Context)
+		if c.Kind == Code {
+			m.lines = matching(s.seed, text, all)
+		}
+		seen[place] = m
+	}
+	return seen[place], nil
 }
 
 // wants reports whether a document of a kind can be a hit.

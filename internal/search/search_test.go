@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,22 @@ func TestAFileThatRunsBeginWithIsFoundOnce(t *testing.T) {
 	defer x.Close() //nolint:errcheck // the test reads only
 	assert.Equal(t, []string{"code run-2:2", "code run-0:0"}, w.find(x, "shared"))
 	assert.Equal(t, []string{"code run-2:1"}, w.find(x, "OTHER t"))
+}
+
+func TestALineOfAFileIsFoundAtTheFrameThatBroughtIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("a", change{name: "f", file: "other"})
+	for _, file := range []string{"needle 1\n", "needle 1\nmore\n", "needle 1\nneedle 2\n", "needle 2\n", "other words"} {
+		w.append("a", change{name: "f", file: file})
+	}
+	x := w.open()
+	defer x.Close() //nolint:errcheck // the test reads only
+	found := hits(t, x, search.Query{Texts: []string{"needle"}})
+	require.Len(t, found, 2)
+	assert.Equal(t, []int64{3, 1}, []int64{found[0].Frame, found[1].Frame})
+	assert.Equal(t, []int{1, 1}, []int{found[0].Later, found[1].Later})
+	assert.Len(t, hits(t, x, search.Query{Regex: "needle 2", Limit: 1}), 1)
 }
 
 func TestATextIsFoundAtTheFirstFrameOfEachRun(t *testing.T) {
@@ -233,6 +250,25 @@ func TestSearchesBesideWriters(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+func TestTheIndexIsNotMuchLargerThanItsTexts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	l := &library{r: r, zipf: rand.NewZipf(r, 1.15, 4, 200_000)}
+	w.create("a", change{name: "f", log: "word"})
+	for i := range 60 {
+		c := change{name: fmt.Sprintf("t%d", i), log: l.text(30_000)}
+		if i%3 == 0 {
+			c.file = l.text(20_000)
+		}
+		w.append("a", c)
+	}
+	require.NoError(t, w.open().Close())
+	info, err := os.Stat(filepath.Join(w.store.Private(), search.FileName))
+	require.NoError(t, err)
+	assert.LessOrEqual(t, float64(info.Size()), 1.3*float64(l.made))
 }
 
 func TestTheIndexIsTheUsersAlone(t *testing.T) {

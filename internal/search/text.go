@@ -111,10 +111,16 @@ func flat(value []byte) string {
 	return out.String()
 }
 
+// capturedEvent is the type of the event that each frame ends with. It says nothing but ids and hashes.
+const capturedEvent = "SnapshotCaptured"
+
 // eventsText returns the events of an entry, each on a line that begins with its number and its type.
 func eventsText(events []snapshot.Event) string {
 	var out strings.Builder
 	for _, e := range events {
+		if e.Type == capturedEvent {
+			continue
+		}
 		out.WriteString(strconv.FormatInt(e.Seq, 10) + " " + e.Type + " " + plain.Words(flat(e.Payload)) + "\n")
 	}
 	return out.String()

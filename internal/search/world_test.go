@@ -172,10 +172,11 @@ func (w *world) prune(id string) {
 	delete(w.runs, id)
 }
 
-// expected returns the places of all texts that match, and those of files with which runs began.
-func (w *world) expected(match func(kind search.Kind, text string) bool) (found, began []string) {
+// expected returns the places of all texts that match, those of files with which runs began, and those of versions of files that bring no line that
+// matches, compared with an older version of the run.
+func (w *world) expected(match func(kind search.Kind, text string) bool, inLine func(line string) bool) (found, began, later []string) {
 	for id, run := range w.runs {
-		seen := make(map[string]bool)
+		seen, versions := make(map[string]bool), make(map[string][]map[string]bool)
 		before, entries := worldEntry{}, run.entries
 		switch {
 		case !run.isFork():
@@ -197,18 +198,34 @@ func (w *world) expected(match func(kind search.Kind, text string) bool) (found,
 						continue
 					}
 					place := fmt.Sprintf("%s %s:%d", kind, id, e.frame)
+					lines, old := make(map[string]bool), false
+					for line := range strings.SplitSeq(text, "\n") {
+						if kind == search.Code && inLine(line) {
+							lines[line] = true
+						}
+					}
+					for _, has := range versions[name] {
+						old = old || kind == search.Code && !slices.ContainsFunc(slices.Collect(maps.Keys(lines)), func(line string) bool { return !has[line] })
+					}
+					if kind == search.Code {
+						versions[name] = append(versions[name], lines)
+					}
 					if kind == search.Code && !hadFiles {
 						began = append(began, place+" "+text)
 						continue
 					}
 					seen[fmt.Sprint(kind, text)] = kind != search.Events // each event has a number, so no two are equal
-					found = append(found, place)
+					if old {
+						later = append(later, place)
+					} else {
+						found = append(found, place)
+					}
 				}
 			}
 			before = e
 		}
 	}
-	return found, began
+	return found, began, later
 }
 
 // open opens the index, and brings it up to date.
@@ -256,8 +273,8 @@ func drawChange(rt *rapid.T) change {
 	return c
 }
 
-// naive returns a query and what a scan of all texts finds by it.
-func naive(rt *rapid.T) (search.Query, func(search.Kind, string) bool) {
+// naive returns a query, what a scan of all texts finds by it, and in which lines of files.
+func naive(rt *rapid.T) (search.Query, func(search.Kind, string) bool, func(string) bool) {
 	if rapid.Bool().Draw(rt, "regex") {
 		expr := rapid.SampledFrom([]string{"alpha", "a.pha", `Beta.+gamma`, `^Delta`, `(?i)zürich|x\d`, `[xyz]9\W`, "alpha alphabet Beta"}).Draw(rt, "expression")
 		re := regexp.MustCompile("(?m)" + expr)
@@ -271,40 +288,50 @@ func naive(rt *rapid.T) (search.Query, func(search.Kind, string) bool) {
 				}
 			}
 			return false
-		}
+		}, re.MatchString
 	}
 	var q search.Query
 	for range rapid.IntRange(1, 2).Draw(rt, "texts") {
 		q.Texts = append(q.Texts, rapid.SampledFrom([]string{"alpha", "ALPHA beta", "épée", "éPÉE.zürich", "lph", "x9 end", "end", "a*"}).Draw(rt, "text"))
 	}
 	return q, func(kind search.Kind, text string) bool {
-		return !slices.ContainsFunc(q.Texts, func(want string) bool {
-			if kind == search.Code {
-				return !strings.Contains(strings.ToLower(text), strings.ToLower(want))
-			}
-			parts := regexp.MustCompile(`[^\pL\pN]+`).Split(strings.TrimRight(want, "*"), -1)
-			return !regexp.MustCompile(`(?i)(^|[^\pL\pN])` + strings.Join(parts, `[^\pL\pN]+`) + `($|[^\pL\pN])`).MatchString(text)
-		})
-	}
+			return !slices.ContainsFunc(q.Texts, func(want string) bool {
+				if kind == search.Code {
+					return !strings.Contains(strings.ToLower(text), strings.ToLower(want))
+				}
+				parts := regexp.MustCompile(`[^\pL\pN]+`).Split(strings.TrimRight(want, "*"), -1)
+				return !regexp.MustCompile(`(?i)(^|[^\pL\pN])` + strings.Join(parts, `[^\pL\pN]+`) + `($|[^\pL\pN])`).MatchString(text)
+			})
+		}, func(line string) bool {
+			return slices.ContainsFunc(q.Texts, func(want string) bool { return strings.Contains(strings.ToLower(line), strings.ToLower(want)) })
+		}
 }
 
 // compare compares the hits of some queries with a scan.
 func (w *world) compare(rt *rapid.T, x *search.Index) {
 	for range 3 {
-		q, match := naive(rt)
-		found, began := w.expected(match)
+		q, match, inLine := naive(rt)
+		found, began, later := w.expected(match, inLine)
 		got := hits(rt, x, q)
 		require.True(rt, slices.IsSortedFunc(got, func(a, b search.Hit) int { return cmp.Compare(b.AtMs, a.AtMs) }))
 		var places []string
+		versions := 0
 		for _, h := range got {
 			require.NotEmpty(rt, h.Lines)
+			if h.Kind == search.Code {
+				versions += 1 + h.Later
+			}
 			place := fmt.Sprintf("%s %s:%d", h.Kind, h.Run, h.Frame)
 			if i := slices.Index(found, place); i >= 0 || h.Kind != search.Code {
 				places = append(places, place)
 				continue
 			}
-			require.True(rt, slices.ContainsFunc(began, func(b string) bool { return strings.HasPrefix(b, place+" ") }), "%v: %s", q, place)
+			isBegun := slices.ContainsFunc(began, func(b string) bool { return strings.HasPrefix(b, place+" ") })
+			require.True(rt, isBegun || slices.Contains(later, place), "%v: %s", q, place)
 		}
+		ofFiles := len(found) - len(without(found, "code")) + len(later)
+		require.GreaterOrEqual(rt, versions, ofFiles, "%+v: none is lost", q)
+		require.LessOrEqual(rt, versions, ofFiles+len(began), "%+v", q)
 		slices.Sort(places)
 		slices.Sort(found)
 		require.Subset(rt, places, found, "%+v", q)

@@ -231,6 +231,9 @@ func hitText(s *session.Session, p term.Painter, h search.Hit, apart bool) strin
 	if h.More > 0 {
 		out.WriteString(p.Paint(term.Dim, "      and "+plain.Count(h.More, "more line")) + "\n")
 	}
+	if h.Later > 0 {
+		out.WriteString(p.Paint(term.Dim, "      and in "+plain.Count(h.Later, "later version")+" of the file") + "\n")
+	}
 	return out.String()
 }
 

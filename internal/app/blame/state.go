@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/objstore/page"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -87,7 +88,7 @@ func Settings(ctx context.Context, s *timeline.Store, at *timeline.LoadedEntry, 
 		return nil, timeline.Explain(err)
 	}
 	if len(w.found) == 0 {
-		return nil, p.unknown(at)
+		return nil, w.unknown(at)
 	}
 	return w.found, nil
 }
@@ -183,17 +184,17 @@ func (w *stateWalk) rows(before, after *snapshot.State, older, newer *snapshot.E
 		a, err = older.Scores()
 		return a, b, err
 	}
-	for name, rows := range after.Collections() {
-		if name == p.first {
-			b = rows
+	return collection(before, p.first), collection(after, p.first), nil
+}
+
+// collection returns a collection of a state.
+func collection(state *snapshot.State, name string) *page.Collection {
+	for known, rows := range state.Collections() {
+		if known == name {
+			return rows
 		}
 	}
-	for name, rows := range before.Collections() {
-		if name == p.first {
-			a = rows
-		}
-	}
-	return a, b, nil
+	return nil
 }
 
 // outputTable returns the table of a node's output, or "" if it is unknown.
@@ -229,44 +230,38 @@ func (w *stateWalk) compareInput(before, after *snapshot.State, newer *snapshot.
 func (w *stateWalk) compareRow(delta page.Delta, after *snapshot.State, newer *snapshot.Entry) error {
 	p, set := w.path, Setting{Key: delta.Key}
 	from, to := delta.From, delta.To
-	if p.first == scoresName {
-		row := to
-		if row == nil {
-			row = from
-		}
-		score, err := snapshot.DecodeScore(page.Row{Key: delta.Key, Value: row})
-		if err != nil || score.ScorerID != p.name && score.ScorerName != p.name {
+	row := page.Row{Key: delta.Key, Value: to}
+	if to == nil {
+		row.Value = from
+	}
+	called, err := p.namesOf(row)
+	if err != nil || !slices.Contains(called, p.name) {
+		return err
+	}
+	switch p.first {
+	case scoresName:
+		score, err := snapshot.DecodeScore(row)
+		if err != nil {
 			return err
 		}
 		set.NodeID, set.Iteration, set.Attempt = score.NodeID, score.Iteration, &score.Attempt
 		if len(p.member) == 0 {
 			from, to = scoreOf(from), scoreOf(to)
 		}
-		w.add(newer, set, from, to)
-		return nil
-	}
-	if p.first == snapshot.CollectionLoops {
-		if delta.Key == p.name {
-			w.add(newer, set, from, to)
-		}
-		return nil
-	}
-	node, iteration, err := snapshot.SplitKey(delta.Key)
-	if err != nil {
-		return err
-	}
-	if p.first != outputsName && node != p.name && delta.Key != p.name {
-		return nil
-	}
-	set.NodeID, set.Iteration = node, iteration
-	if value, ok, err := after.Nodes().Get(delta.Key); err != nil {
-		return err
-	} else if ok {
-		row, err := snapshot.DecodeNode(page.Row{Key: delta.Key, Value: value})
-		if err != nil {
+	case snapshot.CollectionLoops:
+	default:
+		if set.NodeID, set.Iteration, err = snapshot.SplitKey(delta.Key); err != nil {
 			return err
 		}
-		set.Attempt = row.LastAttempt
+		if value, ok, err := after.Nodes().Get(delta.Key); err != nil {
+			return err
+		} else if ok {
+			node, err := snapshot.DecodeNode(page.Row{Key: delta.Key, Value: value})
+			if err != nil {
+				return err
+			}
+			set.Attempt = node.LastAttempt
+		}
 	}
 	w.add(newer, set, from, to)
 	return nil
@@ -302,40 +297,80 @@ func valueAt(path jsontext.Path, row []byte) (value []byte, ok bool) {
 	return path.Value(row)
 }
 
-// unknown returns the error of a path that no frame has set.
-func (p *StatePath) unknown(at *timeline.LoadedEntry) error {
+// unknown returns the error of a path that no frame has set, with what the entry at has in place of the first name that it lacks.
+func (w *stateWalk) unknown(at *timeline.LoadedEntry) error {
+	p := w.path
 	out := fault.New(fault.Usage, "no frame of %s has set %s", at.Address, p.text)
-	names, err := p.names(at.Entry)
-	if err != nil || len(names) == 0 {
+	value, names, err := w.row(at.Entry)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	where, lacking := p.first+" of the run", p.name
+	if value != nil {
+		names = nil
+		if _, lacks := p.member.Edit(value, nil); lacks != nil {
+			step := p.member[lacks.Depth]
+			where, lacking, names = "members of "+strings.TrimSuffix(p.text[:step.End], "."+step.Name), step.Name, lacks.Names
+		}
+	}
+	if len(names) == 0 {
 		return out.Hint("`git smithers show %s` shows the state", fault.Word(at.Address.String()))
+	}
+	if near, ok := plain.Nearest(lacking, names); ok && near != lacking {
+		out = out.Hint("did you mean %s?", near)
 	}
 	const shown = 10
 	more := ""
 	if len(names) > shown {
 		names, more = names[:shown], ", …"
 	}
-	return out.Hint("%s of the run: %s%s", p.first, strings.Join(names, ", "), more)
+	return out.Hint("%s: %s%s", where, strings.Join(names, ", "), more)
 }
 
-// names returns the names that can follow the first one, at an entry.
-func (p *StatePath) names(entry *snapshot.Entry) ([]string, error) {
+// row returns a row of an entry that the path names, or nil, and the names of all that could stand in its place.
+func (w *stateWalk) row(entry *snapshot.Entry) (value []byte, names []string, err error) {
 	state, err := entry.State()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	if w.path.first == inputName {
+		value, err = state.Input()
+		return value, nil, err
+	}
+	_, rows, err := w.rows(snapshot.EmptyState(), state, nil, entry)
+	if err != nil {
+		return nil, nil, err
+	}
+	for row, err := range cmp.Or(rows, state.Nodes()).Rows() {
+		if err != nil {
+			return nil, nil, err
+		}
+		called, err := w.path.namesOf(row)
+		if err != nil {
+			return nil, nil, err
+		}
+		if names = append(names, called[0]); rows != nil && slices.Contains(called, w.path.name) {
+			value = row.Value
+		}
+	}
+	if w.path.first == outputsName {
+		names = state.Tables()
+	}
+	slices.Sort(names)
+	return value, slices.Compact(names), nil
+}
+
+// namesOf returns the names by which a path can mean a row.
+func (p *StatePath) namesOf(row page.Row) ([]string, error) {
 	switch p.first {
 	case outputsName:
-		return state.Tables(), nil
-	case snapshot.CollectionNodes:
-		var names []string
-		for node, err := range state.AllNodes() {
-			if err != nil {
-				return nil, err
-			}
-			names = append(names, node.NodeID)
-		}
-		slices.Sort(names)
-		return slices.Compact(names), nil
+		return []string{p.name}, nil
+	case scoresName:
+		score, err := snapshot.DecodeScore(row)
+		return []string{cmp.Or(score.ScorerName, score.ScorerID), score.ScorerID}, err
+	case snapshot.CollectionLoops:
+		return []string{row.Key}, nil
 	}
-	return nil, nil
+	node, _, err := snapshot.SplitKey(row.Key)
+	return []string{node, row.Key}, err
 }

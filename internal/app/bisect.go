@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/engine"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -75,7 +76,12 @@ func (BisectProbeNote) note() {}
 func (d *Desk) Bisect(ctx context.Context, req *BisectRequest) (_ *BisectResult, err error) {
 	b := &bisection{Desk: d, BisectRequest: req, good: -1, known: make(map[int]bisect.Verdict), scratches: make([]*files.Scratch, req.Parallel)}
 	if err = b.readLine(ctx); err == nil && b.When == nil {
-		err = cmp.Or(b.agree(), files.SweepScratches(ctx, d.Store))
+		err = b.agree()
+		if err == nil {
+			_, err = files.SweepScratches(ctx, d.Store, false)
+		}
+	} else if err == nil {
+		err = b.checkOutputs(ctx)
 	}
 	if err == nil {
 		err = b.openLog()
@@ -116,6 +122,22 @@ func (b *bisection) checkNewest(ctx context.Context) error {
 
 // bisectFolder is a folder in the private folder of the store. It has a log for each question about a run.
 const bisectFolder = "bisect"
+
+// BisectLog returns the log of the newest bisect of a run, as BisectRequest.Known takes it. Code: usage if there is none.
+func (d *Desk) BisectLog(ctx context.Context, run string) ([]byte, error) {
+	run, err := agent.Session(ctx, d.Store, run)
+	if err == nil {
+		run, err = d.Store.ResolveRun(ctx, run)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := bisect.Last(filepath.Join(d.Store.Private(), bisectFolder), run)
+	if err == nil && data == nil {
+		err = fault.New(fault.Usage, "no bisect of run %q has left a log", run).Hint("`%s` makes one", fault.CommandLine(fault.Program, "bisect", run, "--", "COMMAND"))
+	}
+	return data, timeline.Explain(err)
+}
 
 // openLog opens the log of the request, and takes its verdicts and those of Known. Each question about a run has a log of its own.
 func (b *bisection) openLog() error {
@@ -193,10 +215,12 @@ func (b *bisection) keep(ctx context.Context, step int, done probed) error {
 	}))
 }
 
-// The exit statuses of the commands of probes, as git bisect run has them.
+// The exit statuses of the commands of probes, as git bisect run has them. git tries a known good commit if the first probe ends with those of a shell that
+// could not run the command.
 const (
-	exitSkip = 125
-	exitEnd  = 128 // and more
+	exitSkip     = 125
+	exitNotRun   = 126
+	exitNotFound = 127 // more end the search, too
 )
 
 // probed is the result of a probe.
@@ -282,16 +306,14 @@ func (b *bisection) probe(ctx context.Context, slot int, entry *snapshot.Entry, 
 		if run.Dir, err = b.filesAt(ctx, slot, entry); err != nil {
 			return probed{err: err}
 		}
-		status, err := run.Execute(ctx, opts)
+		status, signal, err := run.Execute(ctx, opts)
 		if err != nil {
 			return probed{err: err}
 		}
 		verdict := bisect.Bad
 		switch {
-		case status >= exitEnd:
-			return probed{err: fault.New(fault.ProbeFailed, "the command ended with status %d at %s:%d, so the bisect ends", status, run.Run, run.Frame).
-				Hint("0 is good, 125 skips the frame, other statuses below 128 are bad; the verdicts are kept, and the same command goes on").
-				Detail("runId", run.Run).Detail("frame", run.Frame).Detail("status", status)}
+		case status >= exitNotRun || signal != "":
+			return probed{err: probeFailed(run, status, signal)}
 		case status == exitSkip:
 			verdict = bisect.Skip
 		case status == 0:
@@ -301,6 +323,24 @@ func (b *bisection) probe(ctx context.Context, slot int, entry *snapshot.Entry, 
 		out.verdict = bisect.Of(said)
 	}
 	return out
+}
+
+// probeFailed returns the error of a probe that says nothing of its frame.
+func probeFailed(run engine.Probe, status int, signal string) error {
+	how, hint := fmt.Sprintf("ended with status %d", status), "0 is good, 125 skips the frame, other statuses below 126 are bad; the verdicts are kept, and the same command goes on"
+	switch {
+	case signal != "":
+		how = "was ended by the signal " + signal
+	case status == exitNotFound:
+		how += " (not found)"
+	case status == exitNotRun:
+		how += " (cannot be executed)"
+	}
+	if status == exitNotFound || status == exitNotRun {
+		hint = "if that tells of the frame, end with another status: `-- 'COMMAND || exit 1'` for a bad frame, and 125 to skip it"
+	}
+	return fault.New(fault.ProbeFailed, "the command %s at %s:%d, so the bisect ends", how, run.Run, run.Frame).Hint("%s", hint).
+		Detail("runId", run.Run).Detail("frame", run.Frame).Detail("status", status)
 }
 
 // filesAt puts the files of a frame into the worktree of a slot, and returns its folder. If there is no worktree, or what a command has left there is in the

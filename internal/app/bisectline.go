@@ -1,13 +1,16 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/app/bisect"
 	"github.com/git-smithers/git-smithers/internal/files"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/list"
 	"github.com/git-smithers/git-smithers/internal/peer/agent"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -45,6 +48,8 @@ type BisectResult struct {
 	Attempts []snapshot.Attempt  `json:"attempts"`
 	Files    []files.FileCount   `json:"files"` // of the run's working copy
 	Outputs  []list.OutputChange `json:"outputs"`
+
+	BadNamed bool `json:"badNamed"` // the request has named FirstBad: it was not probed
 
 	Frames int           `json:"frames"` // from the one that was said to be good to the one that was bad first
 	Probes int           `json:"probes"`
@@ -100,6 +105,45 @@ func (b *bisection) readLine(ctx context.Context) (err error) {
 	return nil
 }
 
+// checkOutputs refuses --when if no frame of the line has an output that it names, and warns of a member that no row of the newest frame has.
+func (b *bisection) checkOutputs(ctx context.Context) error {
+	known := make(map[string][]string)
+	var unknown error
+	for place := len(b.line) - 1; place >= b.from; place-- {
+		entry, err := b.entryOf(place)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		state, err := entry.State()
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return timeline.Explain(err)
+		}
+		for _, table := range state.Tables() {
+			if _, ok := known[table]; ok {
+				continue
+			}
+			known[table] = nil
+			for row, err := range state.Outputs(table).Rows() {
+				var members jsontext.Members
+				if err != nil || json.Unmarshal(row.Value, &members) != nil { // no object
+					break
+				}
+				for _, m := range members {
+					known[table] = append(known[table], m.Name)
+				}
+			}
+		}
+		doubt, err := b.When.CheckOutputs(known)
+		if doubt != nil {
+			b.Teller.Warn(doubt)
+		}
+		if unknown = err; err == nil {
+			break
+		}
+	}
+	return unknown
+}
+
 // looksSame reports whether a command finds the same at a place in the line as at the place before it: the files, and all that [stateexpr.Values] are read from
 // but the number of the frame.
 func (b *bisection) looksSame(place int) (bool, error) {
@@ -144,6 +188,18 @@ func (b *bisection) place(ctx context.Context, text string, none int) (int, erro
 	if strings.Trim(text, "0123456789") == "" {
 		address = b.run + ":" + text
 	} else if agent.IsTurnID(text) {
+		isSession := false
+		newest, err := b.entryOf(len(b.line) - 1)
+		if err == nil {
+			isSession, err = newest.HasExt(agent.EngineName)
+		}
+		if err == nil && !isSession {
+			err = fault.New(fault.Usage, "run %q is no session of an agent, so it has no %s", b.run, text).
+				Hint("name a frame by its number: `%s` shows them", fault.CommandLine(fault.Program, "timeline", b.run))
+		}
+		if err != nil {
+			return 0, timeline.Explain(err)
+		}
 		address = b.run + "@" + text
 	}
 	at, err := b.Store.Load(ctx, address)
@@ -240,7 +296,7 @@ func (b *bisection) answer(ctx context.Context) (*BisectResult, error) {
 			Hint("make the command say something of them, or read them: `%s`", command)
 	}
 	place := b.steps[first].first
-	out.FirstBad = &b.line[place]
+	out.FirstBad, out.BadNamed = &b.line[place], b.Bad != "" && first == len(b.steps)-1
 	return out, timeline.Explain(b.describe(ctx, place))
 }
 

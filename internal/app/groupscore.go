@@ -72,7 +72,7 @@ func ScoreGroup(ctx context.Context, d *Desk, req *GroupScoreRequest) error {
 	}
 	var err error
 	if g.head, err = d.Store.Head(ctx, req.Group.Row.ID); err == nil {
-		err = files.SweepScratches(ctx, d.Store)
+		_, err = files.SweepScratches(ctx, d.Store, false)
 	}
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (g *groupScoring) execute(ctx context.Context, v *group.Variant) (_ *group.
 	defer over()
 	said := &scoreOutput{next: g.Output}
 	frame := v.Head().Row().Frame
-	status, err := engine.Probe{
+	status, signal, err := engine.Probe{
 		Run: v.RunID, Frame: frame, Line: g.Scorer.ShellLine(), Dir: scratch.Root(), Stdin: append(stdin, '\n'), Stdout: said, Output: g.Output,
 	}.Execute(limited, opts)
 	switch {
@@ -158,7 +158,9 @@ func (g *groupScoring) execute(ctx context.Context, v *group.Variant) (_ *group.
 		return nil, fault.New(fault.ProbeFailed, "the command gives no score within %v", g.Scorer.Limit())
 	case err != nil:
 		return nil, err
-	case status >= exitEnd:
+	case signal != "":
+		return nil, fault.New(fault.ProbeFailed, "the command was ended by the signal %s", signal)
+	case status >= exitNotRun:
 		return nil, fault.New(fault.ProbeFailed, "the command ended with status %d", status)
 	}
 	score := &group.Score{Scorer: g.Scorer.Name, Frame: frame, Status: status, AtMs: g.atMs}

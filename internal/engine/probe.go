@@ -46,13 +46,17 @@ func (p Program) Execute(ctx context.Context, opts Options) (status int, err err
 		c.began = func(leader int) { _ = commands.Began(name, leader) }
 		defer commands.Ended(name)
 	}
-	return c.statusOf(ctx)
+	status, signal, err := c.statusOf(ctx)
+	if signal != "" {
+		status = signalled
+	}
+	return status, err
 }
 
-// Execute runs the command and returns its exit status, or 128 if a signal ended it. The environment is that of scorers, with SMITHERS_FRAME in place of
+// Execute runs the command and returns its exit status, or the name of the signal that ended it. The environment is that of scorers, with SMITHERS_FRAME in place of
 // an attempt. opts.SandboxRequired puts the command into a sandbox. The end of ctx ends the command; the error is then that of ctx. Code: run_failed if the
 // command could not be started.
-func (p Probe) Execute(ctx context.Context, opts Options) (status int, err error) {
+func (p Probe) Execute(ctx context.Context, opts Options) (status int, signal string, err error) {
 	opts = opts.withDefaults()
 	named := []string{"SMITHERS_RUN_ID=" + p.Run, "SMITHERS_FRAME=" + strconv.FormatInt(p.Frame, 10)}
 	c := command{
@@ -63,25 +67,25 @@ func (p Probe) Execute(ctx context.Context, opts Options) (status int, err error
 		left, refused := c.confine(ctx, &sandbox.Spec{}, &opts, named)
 		defer left()
 		if refused != nil {
-			return 0, fault.New(fault.RunFailed, "the command was not started: %s", refused.text)
+			return 0, "", fault.New(fault.RunFailed, "the command was not started: %s", refused.text)
 		}
 	}
 	return c.statusOf(ctx)
 }
 
-// statusOf runs the command and returns its exit status, or signalled. The codes are those of Probe.Execute.
-func (c *command) statusOf(ctx context.Context) (int, error) {
+// statusOf runs the command, and returns what Probe.Execute returns.
+func (c *command) statusOf(ctx context.Context) (status int, signal string, err error) {
 	end, err := c.run(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return 0, context.Cause(ctx)
+		return 0, "", context.Cause(ctx)
 	case err != nil:
-		return 0, fault.New(fault.RunFailed, "the command was not started: %s", whyNotStarted(err, c.dir))
+		return 0, "", fault.New(fault.RunFailed, "the command was not started: %s", whyNotStarted(err, c.dir))
 	case end.status == nil:
-		return signalled, nil
+		return 0, end.signal, nil
 	}
-	return *end.status, nil
+	return *end.status, "", nil
 }
 
-// signalled is the exit status of Execute for a command that a signal has ended. Shells add the number of the signal.
+// signalled is the exit status of Program.Execute for a program that a signal has ended. Shells add the number of the signal.
 const signalled = 128

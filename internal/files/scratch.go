@@ -164,11 +164,12 @@ func discardScratch(ctx context.Context, s *timeline.Store, file string) error {
 	return os.Truncate(file, 0)
 }
 
-// SweepScratches removes the scratch worktrees of processes that were killed. What cannot be removed is a warning.
-func SweepScratches(ctx context.Context, s *timeline.Store) error {
+// SweepScratches removes the scratch worktrees of processes that were killed, and returns their paths. What cannot be removed is a warning. A dry run
+// removes nothing.
+func SweepScratches(ctx context.Context, s *timeline.Store, dryRun bool) (paths []string, err error) {
 	found, err := os.ReadDir(scratchPath(s, ""))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	for _, entry := range found {
 		if filepath.Ext(entry.Name()) == logSuffix {
@@ -177,11 +178,19 @@ func SweepScratches(ctx context.Context, s *timeline.Store) error {
 		lock := flock.New(scratchPath(s, entry.Name()), flock.SetPermissions(0o666))
 		mine, lockErr := lock.TryLock()
 		if lockErr == nil && mine {
-			if err := discardScratch(ctx, s, lock.Path()); err != nil {
-				s.Warn(err)
+			text, _ := os.ReadFile(lock.Path())
+			_, path, left := strings.Cut(string(text), "\n")
+			if left && !dryRun {
+				if failed := discardScratch(ctx, s, lock.Path()); failed != nil {
+					s.Warn(failed)
+					left = false
+				}
+			}
+			if left {
+				paths = append(paths, path)
 			}
 		}
 		err = errors.Join(err, lockErr, lock.Close())
 	}
-	return timeline.Explain(err)
+	return paths, timeline.Explain(err)
 }

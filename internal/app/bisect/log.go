@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/git-smithers/git-smithers/internal/flock"
 	"github.com/git-smithers/git-smithers/internal/fsx"
@@ -98,6 +100,28 @@ func Open(path string, asked Line, again bool) (l *Log, lines []Line, err error)
 		return nil, nil, errors.Join(err, l.Close())
 	}
 	return l, lines, nil
+}
+
+// Last returns the log of a run that was written last, of those in a folder; nil if there is none.
+func Last(dir, run string) (last []byte, err error) {
+	found, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var newest time.Time
+	for _, entry := range found {
+		info, infoErr := entry.Info()
+		data, readErr := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err = errors.Join(err, infoErr, readErr); err != nil {
+			return nil, err
+		}
+		var asked Line
+		head, _, _ := bytes.Cut(data, []byte("\n"))
+		if json.Unmarshal(head, &asked) == nil && asked.RunID == run && !info.ModTime().Before(newest) {
+			newest, last = info.ModTime(), data
+		}
+	}
+	return last, err
 }
 
 // Add adds a verdict. It is on stable storage afterwards.

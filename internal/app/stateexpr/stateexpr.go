@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -22,6 +26,7 @@ const Names = "run, frame, status, input, outputs.TABLE, output('TABLE', 'TASK')
 
 // An Expression reads the state of a frame. Safe for concurrent use.
 type Expression struct {
+	flag  string // that has the text
 	text  string
 	query *workflow.Query
 	limit time.Duration // of an evaluation
@@ -98,7 +103,34 @@ func compile(flag, text string, with func(string, map[string]any) (*workflow.Que
 	if err != nil {
 		return nil, fault.New(fault.InvalidExpression, "--%s %q: %w", flag, text, err).Hint("an expression reads " + Names)
 	}
-	return &Expression{text: text, query: query, limit: maxTime}, nil
+	return &Expression{flag: flag, text: text, query: query, limit: maxTime}, nil
+}
+
+// CheckOutputs compares the outputs that the expression names with those that are known: by table, the names of members, or none if a row may have any. The
+// code of the error, which is about a table, is invalid_expression. doubt is about a member, or nil.
+func (e *Expression) CheckOutputs(known map[string][]string) (doubt, err error) {
+	for _, ref := range e.query.Refs {
+		if _, ok := known[ref.Table]; !ok {
+			return nil, fault.New(fault.InvalidExpression, "--%s %q: there is no output %q%s", e.flag, e.text, ref.Table, near(ref.Table, slices.Sorted(maps.Keys(known))))
+		}
+	}
+	for _, ref := range e.query.Members {
+		if members := known[ref.Table]; len(members) > 0 && !slices.Contains(members, ref.Member) {
+			doubt = fmt.Errorf("--%s %q: outputs.%s has no member %q that is known%s", e.flag, e.text, ref.Table, ref.Member, near(ref.Member, members))
+		}
+	}
+	return doubt, nil
+}
+
+// near returns the end of a message about a name that is not among the known ones.
+func near(name string, known []string) string {
+	if best, ok := plain.Nearest(name, known); ok {
+		return fmt.Sprintf("; did you mean %q?", best)
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return "; it can be " + plain.Cut(strings.Join(known, ", "), 200)
 }
 
 // String returns the text of the expression.
@@ -117,24 +149,19 @@ func (e *Expression) Number(v *Values) (n float64, ok bool, err error) {
 	if err != nil {
 		return 0, false, e.explain(v, err)
 	}
-	switch n := value.(type) {
-	case nil:
+	switch n := reflect.ValueOf(value); {
+	case value == nil:
 		return 0, false, nil
-	case bool:
-		if n {
-			return 1, true, nil
-		}
+	case n.Kind() == reflect.Bool && n.Bool():
+		return 1, true, nil
+	case n.Kind() == reflect.Bool:
 		return 0, true, nil
-	case int:
-		return float64(n), true, nil
-	case int64:
-		return float64(n), true, nil
-	case uint64:
-		return float64(n), true, nil
-	case float64:
-		if !math.IsNaN(n) && !math.IsInf(n, 0) {
-			return n, true, nil
-		}
+	case n.CanInt():
+		return float64(n.Int()), true, nil
+	case n.CanUint():
+		return float64(n.Uint()), true, nil
+	case n.CanFloat() && !math.IsNaN(n.Float()) && !math.IsInf(n.Float(), 0):
+		return n.Float(), true, nil
 	}
 	return 0, false, fault.New(fault.InvalidExpression, "%s:%d: %q is neither a number nor true or false", v.Run, v.Frame, e.text)
 }
@@ -144,7 +171,8 @@ func (e *Expression) explain(v *Values, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fault.New(fault.InvalidExpression, "%s:%d: %q: %w", v.Run, v.Frame, e.text, err)
+	return fault.New(fault.InvalidExpression, "%s:%d: %q: %w", v.Run, v.Frame, e.text, err).
+		Hint("an output that is not there is null: (outputs.TABLE.MEMBER ?? 0) is 0 then")
 }
 
 // Values are what expressions read of a frame. The caller must not change them. Its JSON is a program's view of the frame: one object.

@@ -41,7 +41,8 @@ func worktreesPruneCommand() *arg.Command {
 		Usage:   []string{"[<run>...] [--branches] [--dry-run]"},
 		About: `Removes the worktrees of the named runs, or of all runs that are not running, including
 those made by restore --to and replay --restore-vcs. A worktree stays if it has work that is
-neither in a frame nor committed to a branch; the output shows the reason.
+neither in a frame nor committed to a branch; the output shows the reason. Without a run, what
+killed bisects have left goes, too.
 
 Branches stay. With --branches, the branch that a run made for a removed worktree goes, too, unless
 it has commits that no other branch and no tag has, or is in use: checked out, rebased or bisected
@@ -92,14 +93,21 @@ func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store
 func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.Store, runs []string, opts files.PruneOptions) error {
 	over := s.While("looking for unsaved work")
 	list, err := files.PruneWorktrees(ctx, store, runs, opts)
+	var left []string
+	if err == nil && len(runs) == 0 {
+		left, err = files.SweepScratches(ctx, store, opts.DryRun)
+	}
 	over()
 	if err != nil {
 		return err
 	}
+	for _, path := range left {
+		s.Note("%s, which a killed bisect has left: %s", path, map[bool]string{true: "would be removed", false: "removed"}[opts.DryRun])
+	}
 	if s.JSON {
 		return term.WriteAll(s.Terminal, "worktree", list)
 	}
-	if len(list) == 0 && s.OutTTY {
+	if len(list)+len(left) == 0 && s.OutTTY {
 		s.Note("no worktree to remove")
 	}
 	return tableWorktrees(ctx, s, list, func(w files.RunWorktree) string {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,11 @@ func bisectCommand() *arg.Command {
 		Usage: []string{
 			"<run> [GOOD [BAD]] [--parallel N] [--repeat N] [--again] [--replay FILE] -- COMMAND [ARGUMENT...]",
 			"<run> [GOOD [BAD]] --when EXPR [--again] [--replay FILE]",
+			"<run> --log",
 		},
 		About: `Runs the command on the files and the state of some frames, and finds the first bad one: of 1,000
 frames with at most 11 probes. The command ends with 0 if the frame is good, with 125 if it cannot be
-probed, and with another status below 128 if it is bad; 128 or more ends the bisect. A single word is
+probed, and with another status below 126 if it is bad; 126 or more ends the bisect. A single word is
 a line for the shell. --when runs nothing: a frame is bad if the expression over its state is true.
 
 GOOD and BAD are numbers of frames, turn:N for the end of a turn, or addresses, also of the run from
@@ -42,14 +44,16 @@ good. Dropped frames are left out.
 
 The command works in a worktree that is made for the bisect, reads the state as a line of JSON, and
 has SMITHERS_RUN_ID and SMITHERS_FRAME. What it prints goes to standard error, or nowhere with --json.
-The verdicts are in a log, so the same command line goes on after Ctrl-C. ` + "`git smithers help bisecting`" + ` tells more.`,
+The verdicts are in a log, so the same command line goes on after Ctrl-C; --log prints that of the
+newest bisect of the run. ` + "`git smithers help bisecting`" + ` tells more.`,
 		MinArgs: 1, MaxArgs: arg.AnyNumber,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "when", Usage: "a frame is bad if `EXPR` is true"},
 			&urfave.IntFlag{Name: "parallel", Value: 1, Usage: "make `N` probes at once"},
 			&urfave.IntFlag{Name: "repeat", Value: 1, Usage: "run the command `N` times for each frame: if the results differ, it is flaky"},
 			&urfave.BoolFlag{Name: "again", Usage: "forget the verdicts that the same command has found before"},
-			&urfave.StringFlag{Name: "replay", Usage: "take the verdicts of the log `FILE`, which the answer of another bisect names"},
+			&urfave.StringFlag{Name: "replay", Usage: "take the verdicts of the log `FILE`, as --log prints it"},
+			&urfave.BoolFlag{Name: "log", Usage: "print the log of the newest bisect of the run"},
 			requests.TrustFilesFlag(),
 		},
 		Exits: arg.Writes(),
@@ -60,6 +64,15 @@ The verdicts are in a log, so the same command line goes on after Ctrl-C. ` + "`
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		if c.Bool("log") {
+			if c.NArg() != 1 {
+				return cmd.Misused("--log takes a run alone")
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				log, err := requests.Open(s, store).BisectLog(ctx, c.Args().First())
+				return cmp.Or(err, s.Printf("%s", log))
+			})
+		}
 		req, err := parseBisect(cmd, s, c)
 		if err != nil {
 			return err
@@ -102,7 +115,7 @@ func parseBisect(cmd *arg.Command, s *session.Session, c *urfave.Context) (req *
 	}
 	if name := c.String("replay"); name != "" {
 		if req.Known, err = os.ReadFile(s.Path(name)); err != nil {
-			return nil, fault.New(fault.Usage, "the verdicts of --replay cannot be read: %w", err).Hint("the answer of a bisect names its log")
+			return nil, fault.New(fault.Usage, "the verdicts of --replay cannot be read: %w", err).Hint("`%s bisect RUN --log` prints a log", arg.Program)
 		}
 	}
 	return req, nil
@@ -137,6 +150,9 @@ func answerText(done *app.BisectResult) (text string) {
 	}
 	if done.FirstBad != nil {
 		frame("first bad", done.FirstBad)
+	}
+	if done.BadNamed {
+		say("not probed", "%s was named as bad", done.FirstBad.Address())
 	}
 	if done.LastGood != nil {
 		frame("last good", done.LastGood)

@@ -26,6 +26,7 @@ const (
 type expression struct {
 	program *vm.Program
 	Refs    []OutputRef // the outputs that the expression reads
+	Members []MemberRef // the members of outputs that it names
 }
 
 // Condition is an expression with a boolean result.
@@ -39,6 +40,11 @@ type Condition struct {
 // which means the only task that writes T.
 type OutputRef struct {
 	Table, Node string
+}
+
+// MemberRef is a member of an output that an expression names, such as outputs.T.M.
+type MemberRef struct {
+	Table, Member string
 }
 
 // compileCondition compiles an expression over input, outputs, output() and, if inLoop is true, iteration. It refuses
@@ -117,7 +123,7 @@ func compileExpression(text string, env map[string]any, check ...expr.Option) (*
 	if err != nil {
 		return nil, errors.New(firstLine(err.Error()))
 	}
-	return &expression{program: program, Refs: found.refs}, nil
+	return &expression{program, found.refs, found.members}, nil
 }
 
 // Eval reports whether the condition holds. A condition with the result null does not hold. outputs maps the elements
@@ -192,6 +198,7 @@ func conditionEnv(input, outputs map[string]any, read func(table, node string) a
 // condition's dependencies are known when the file is loaded.
 type refFinder struct {
 	refs           []OutputRef
+	members        []MemberRef
 	outputs, calls int  // occurrences of outputs and of output() in an allowed form
 	names, callees int  // all occurrences of outputs and of output
 	badCall        bool // a call of output() does not have two constant texts
@@ -209,11 +216,11 @@ func (f *refFinder) Visit(node *ast.Node) {
 			f.callees++
 		}
 	case *ast.MemberNode:
-		if name, ok := n.Node.(*ast.IdentifierNode); ok && name.Value == "outputs" {
-			if table, ok := n.Property.(*ast.StringNode); ok {
-				f.outputs++
-				f.refs = append(f.refs, OutputRef{Table: table.Value})
-			}
+		if table := tableOf(n); table != "" {
+			f.outputs++
+			f.refs = append(f.refs, OutputRef{Table: table})
+		} else if member, ok := n.Property.(*ast.StringNode); ok && tableOf(n.Node) != "" {
+			f.members = append(f.members, MemberRef{tableOf(n.Node), member.Value})
 		}
 	case *ast.CallNode:
 		if name, ok := n.Callee.(*ast.IdentifierNode); ok && name.Value == "output" {
@@ -221,6 +228,27 @@ func (f *refFinder) Visit(node *ast.Node) {
 			f.call(n.Arguments)
 		}
 	}
+}
+
+// tableOf returns the table of an output that a node reads, or "" if it is no output.
+func tableOf(node ast.Node) string {
+	switch n := node.(type) {
+	case *ast.ChainNode: // of ?.
+		return tableOf(n.Node)
+	case *ast.MemberNode:
+		name, ok := n.Node.(*ast.IdentifierNode)
+		table, constant := n.Property.(*ast.StringNode)
+		if ok && constant && name.Value == "outputs" {
+			return table.Value
+		}
+	case *ast.CallNode:
+		if name, ok := n.Callee.(*ast.IdentifierNode); ok && name.Value == "output" && len(n.Arguments) == 2 {
+			if table, ok := n.Arguments[0].(*ast.StringNode); ok {
+				return table.Value
+			}
+		}
+	}
+	return ""
 }
 
 // call records the output that a call of output() reads. args are the arguments of the call. If args are not two

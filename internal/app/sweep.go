@@ -1,21 +1,25 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/app/stateexpr"
+	runsummary "github.com/git-smithers/git-smithers/internal/app/summary"
 	"github.com/git-smithers/git-smithers/internal/engine"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/files"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -35,26 +39,11 @@ type SweepRequest struct {
 // Sweep creates a group and runs its variants. It first checks all variants: if one has a flaw, the error is invalid_input, has every flaw, and nothing
 // was made. The result and the other errors are those of Run, for the group.
 func (d *Desk) Sweep(ctx context.Context, req SweepRequest) (*Result, error) {
-	wf, from, err := d.swept(ctx, &req)
-	if err == nil {
-		err = d.checkVariants(ctx, wf, from, req)
-	}
-	if err == nil && from == nil && !req.Plan.InPlace && d.Store.Workspace().Root != "" && d.Store.Settings().Scope == jjbridge.ScopeOff {
-		err = noFilesApart("your files are not captured (smithers.worktree is off)")
-	}
-	if err == nil && from != nil {
-		_, err = d.worksApart(ctx, "", &req.Plan)
-	}
+	wf, from, err := d.swept(ctx, &req, d.replayed)
 	if err != nil {
 		return nil, err
 	}
-	id := req.Group
-	if id == "" {
-		id = workflow.SweepName + "-" + timeline.NewRunID()
-	}
-	if err := d.checkFree(ctx, id, req); err != nil {
-		return nil, err
-	}
+	id := cmp.Or(req.Group, workflow.SweepName+"-"+timeline.NewRunID())
 	sweep, err := workflow.NewSweep(workflow.SweepName, wf, req.Workflow, len(req.Plan.Variants))
 	if err != nil {
 		return nil, err
@@ -84,22 +73,52 @@ func (d *Desk) Sweep(ctx context.Context, req SweepRequest) (*Result, error) {
 	return e.execute(ctx)
 }
 
-// checkFree checks that the runs of a sweep may have their ids.
-func (d *Desk) checkFree(ctx context.Context, id string, req SweepRequest) error {
-	err := timeline.CheckFree(ctx, d.Store, id)
-	for i := 0; err == nil && i < len(req.Plan.Variants) && req.Group != ""; i++ { // a generated id is new
-		err = timeline.CheckFree(ctx, d.Store, id+"."+workflow.VariantTask(i+1))
+// checkFree checks that the runs of a sweep may have their ids. A generated id is new.
+func (d *Desk) checkFree(ctx context.Context, req *SweepRequest) error {
+	if req.Group == "" {
+		return nil
+	}
+	lower := strings.ToLower(req.Group)
+	if component, err := refs.EscapeRun(lower); err != nil || component != lower {
+		return fault.New(fault.InvalidRunID, "a group cannot have the id %q", req.Group).
+			Hint("use letters, digits, dots, - and _, as in prompts-2: folders are named after it")
+	}
+	err := timeline.CheckFree(ctx, d.Store, req.Group)
+	for i := 0; err == nil && i < len(req.Plan.Variants); i++ {
+		err = timeline.CheckFree(ctx, d.Store, req.Group+"."+workflow.VariantTask(i+1))
 	}
 	return err
 }
 
-// swept returns the workflow of the variants, and the frame that they fork or nil. It sets req.Plan.From to the whole address of the frame.
-func (d *Desk) swept(ctx context.Context, req *SweepRequest) (*workflow.Workflow, *timeline.LoadedEntry, error) {
+// A replayer is replayed or toReplay.
+type replayer func(context.Context, ReplayRequest) (*timeline.LoadedEntry, *workflow.Workflow, error)
+
+// swept returns the workflow of the variants, and the frame that they fork or nil, after it has checked the request. It sets req.Plan.From to the whole
+// address of the frame.
+func (d *Desk) swept(ctx context.Context, req *SweepRequest, replayed replayer) (wf *workflow.Workflow, from *timeline.LoadedEntry, err error) {
 	if req.Plan.From == "" {
-		wf, err := d.toRun(ctx, RunRequest{Workflow: req.Workflow})
-		return wf, nil, err
+		wf, err = d.toRun(ctx, RunRequest{Workflow: req.Workflow})
+	} else {
+		from, wf, err = d.sweptFrame(ctx, req, replayed)
 	}
-	at, wf, err := d.replayed(ctx, ReplayRequest{From: req.Plan.From, Workflow: req.Workflow, RestoreVCS: !req.Plan.InPlace, Settings: req.Settings})
+	if err == nil {
+		err = d.checkVariants(ctx, wf, from, *req)
+	}
+	if err == nil && from == nil && !req.Plan.InPlace && d.Store.Workspace().Root != "" && d.Store.Settings().Scope == jjbridge.ScopeOff {
+		err = noFilesApart("your files are not captured (smithers.worktree is off)")
+	}
+	if err == nil && from != nil {
+		_, err = d.worksApart(ctx, "", &req.Plan)
+	}
+	if err == nil {
+		err = d.checkFree(ctx, req)
+	}
+	return wf, from, err
+}
+
+// sweptFrame is swept for a frame, without the checks.
+func (d *Desk) sweptFrame(ctx context.Context, req *SweepRequest, replayed replayer) (*timeline.LoadedEntry, *workflow.Workflow, error) {
+	at, wf, err := replayed(ctx, ReplayRequest{From: req.Plan.From, Workflow: req.Workflow, RestoreVCS: !req.Plan.InPlace, Settings: req.Settings})
 	if err == nil && at.Entry.Frame == snapshot.NoFrame {
 		at, err = d.Store.At(ctx, at.Address)
 	}
@@ -110,7 +129,7 @@ func (d *Desk) swept(ctx context.Context, req *SweepRequest) (*workflow.Workflow
 		return nil, nil, err
 	}
 	req.Plan.From = at.Address.String()
-	return wf, at, nil
+	return at, wf, nil
 }
 
 // checkVariants returns invalid_input with the flaws of all variants and expressions, or nil if there are none.
@@ -121,14 +140,25 @@ func (d *Desk) checkVariants(ctx context.Context, wf *workflow.Workflow, from *t
 			flaws = append(flaws, where+err.Error())
 		}
 	}
-	if req.Plan.StopWhen != "" {
-		_, err := stateexpr.CompileTest("stop-when", req.Plan.StopWhen)
-		note("", err)
+	known, err := knownOutputs(wf, from)
+	if err != nil {
+		return err
 	}
-	if req.Plan.By != "" {
-		_, err := stateexpr.Compile("by", req.Plan.By)
-		note("", err)
+	check := func(flag, text string, compile func(flag, text string) (*stateexpr.Expression, error)) {
+		if text == "" {
+			return
+		}
+		var doubt error
+		e, err := compile(flag, text)
+		if err == nil {
+			doubt, err = e.CheckOutputs(known)
+		}
+		if note("", err); doubt != nil {
+			d.Teller.Warn(doubt)
+		}
 	}
+	check("stop-when", req.Plan.StopWhen, stateexpr.CompileTest)
+	check("by", req.Plan.By, stateexpr.Compile)
 	if n := len(req.Plan.Variants); n == 0 || n > workflow.MaxVariants {
 		note("", fmt.Errorf("the sweep has %s; it can have 1 to %d", plain.Count(n, "variant"), workflow.MaxVariants))
 	}
@@ -154,6 +184,25 @@ func (d *Desk) checkVariants(ctx context.Context, wf *workflow.Workflow, from *t
 		out = out.Hint("%s", flaw)
 	}
 	return out
+}
+
+// knownOutputs returns the outputs that variants can have, for Expression.CheckOutputs.
+func knownOutputs(wf *workflow.Workflow, from *timeline.LoadedEntry) (map[string][]string, error) {
+	known := wf.OutputMembers()
+	kept := []string{runsummary.UsageTable}
+	if from != nil {
+		state, err := from.Entry.State()
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		kept = append(kept, state.Tables()...)
+	}
+	for _, table := range kept {
+		if _, ok := known[table]; !ok {
+			known[table] = nil
+		}
+	}
+	return known, nil
 }
 
 // checkVariant checks the input and the edits of a variant.
@@ -191,6 +240,7 @@ type sweepRun struct {
 	started time.Time
 	group   *group.Group // as it was when a variant was about to start; nil before
 
+	lift   string       // the input with which a resume goes on, if the budget or the condition has failed the run; "" otherwise
 	held   int          // the number of the variant for which plan.StopWhen held; 0: none
 	tested map[int]bool // the variants for which it did not hold
 
@@ -235,29 +285,28 @@ func (s *sweepRun) admit(ctx context.Context, _ *workflow.Task) (out engine.Admi
 	err = s.testEnded()
 	switch spent := s.spent(); {
 	case err != nil: // of the expression, for the state of this variant
-		out.Fail = err.Error()
+		out.Fail, s.lift = err.Error(), `{"stopWhen":""}`
 	case s.held > 0:
 		out.Skip = fmt.Sprintf("--stop-when held for variant %d", s.held)
 	case spent != "":
-		out.Fail = "the budget is used up: " + spent
+		out.Fail, s.lift = "the budget is used up: "+spent, `{"budget":null}`
 	}
 	return out, ctx.Err()
 }
 
-// explain returns the error of the run of the sweep. If it failed, the hint is the command that goes on: no variant fails the sweep, but the budget and
-// the condition do.
+// explain returns the error of the run of the sweep. If the budget or the condition has failed it, the hint is the command that goes on without them.
 func (s *sweepRun) explain(err error) error {
 	failed, ok := errors.AsType[*fault.Error](err)
 	if !ok || failed.Code != fault.RunFailed {
 		return err
 	}
-	failed.Hints = nil
-	limit := `{"budget":null}`
-	if s.spent() == "" {
-		limit = `{"stopWhen":""}`
+	id := s.head.Row().ID
+	failed = failed.Detail(engine.DetailFailed, []engine.FailedTask{})
+	if s.lift == "" { // each variant has failed
+		return failed.Hint("`%s` says why", fault.CommandLine(fault.Program, "timeline", id))
 	}
-	return failed.Detail(engine.DetailFailed, []engine.FailedTask{}).
-		Hint("`%s` goes on without it; put another one in its place", fault.CommandLine(fault.Program, "resume", s.head.Row().ID, "--input", limit))
+	failed.Hints = nil
+	return failed.Hint("`%s` goes on without it; put another one in its place", fault.CommandLine(fault.Program, "resume", id, "--input", s.lift))
 }
 
 // testEnded sets s.held if plan.StopWhen holds for a variant that has ended.

@@ -24,6 +24,9 @@ import (
 // over is true unless another process appended an entry to a run that was about to park. If over is false, the caller
 // looks at the run again.
 func (r *runner) finish(ctx context.Context) (over bool, err error) {
+	if n := len(r.wf.Tasks); r.failure.text == "" && r.barren() {
+		r.fail(nil, "", "", fmt.Sprintf("%d of %d variants failed", n, n))
+	}
 	status, kind, text := snapshot.RunFinished, "RunFinished", ""
 	switch {
 	case r.failure.text != "":
@@ -51,6 +54,11 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 		return true, err
 	}
 	return true, r.ended(status, r.rec.Row().Error) // as the append stored it: without secrets
+}
+
+// barren reports whether the run is a sweep of which each variant has failed.
+func (r *runner) barren() bool {
+	return r.wf.Sweep && !slices.ContainsFunc(r.wf.Tasks, func(t *workflow.Task) bool { return r.nodes[r.newest(r.wf, t)].State != snapshot.NodeFailed })
 }
 
 // ended returns the run_failed or run_cancelled error for the status, or nil if the run finished. why is the reason

@@ -95,7 +95,7 @@ func changedInput(rec Recorder, over json.RawMessage) (json.RawMessage, error) {
 //
 // If the workflow no longer has a node's task, fit later drops the node.
 func (r *runner) release() error {
-	failed := false
+	failed, barren := false, r.barren()
 	for _, key := range r.keys() {
 		n := r.nodes[key]
 		switch n.State {
@@ -104,7 +104,7 @@ func (r *runner) release() error {
 				return err
 			}
 		case snapshot.NodeFailed, snapshot.NodeCancelled:
-			if t := r.wf.Task(key.ID); t != nil && t.Allowed && n.State == snapshot.NodeFailed {
+			if t := r.wf.Task(key.ID); t != nil && t.Allowed && n.State == snapshot.NodeFailed && !barren {
 				continue
 			}
 			failed = failed || n.State == snapshot.NodeFailed

@@ -38,11 +38,14 @@ func ReadInput(s *session.Session, c *urfave.Context) (json.RawMessage, error) {
 type Value struct {
 	Name    string // the name of the value in messages
 	Text    string // the value as it was typed
-	Example string // how to type the value, for a hint
+	Example string // how to type the value, for a hint; "" if it is the content of a file
 }
 
 // hint returns a sentence that says how to type the value.
 func (v Value) hint() string {
+	if v.Example == "" {
+		return v.Name + " takes a file, or - for standard input"
+	}
 	return v.Name + " takes JSON, @<file>, or - for standard input, for example " + v.Example
 }
 
@@ -109,7 +112,7 @@ func ReadText(ctx context.Context, s *session.Session, name, file string) ([]byt
 	if file == "-" {
 		text = file
 	}
-	data, _, err := valueBytes(ctx, s, Value{Name: name, Text: text, Example: name + " variants.jsonl"})
+	data, _, err := valueBytes(ctx, s, Value{Name: name, Text: text})
 	return data, err
 }
 

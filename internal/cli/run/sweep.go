@@ -17,10 +17,13 @@ import (
 	"github.com/git-smithers/git-smithers/internal/app"
 	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/cli/arg"
+	"github.com/git-smithers/git-smithers/internal/cli/display"
 	"github.com/git-smithers/git-smithers/internal/cli/requests"
 	"github.com/git-smithers/git-smithers/internal/cli/session"
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -39,7 +42,7 @@ func sweepCommand() *arg.Command {
 		Name:    "sweep",
 		Summary: "run many variants of a workflow, or of a frame, as one group",
 		Usage: []string{
-			"<workflow> [--inputs FILE] [--matrix KEY=A,B,...]... [--times N] [--input JSON] [--parallel N] [--stop-when EXPR] [--budget LIMITS] [--by EXPR] [--group ID] [--in-place]",
+			"<workflow> [--inputs FILE] [--matrix KEY=A,B,...]... [--times N] [--input JSON] [--parallel N] [--stop-when EXPR] [--budget LIMITS] [--by EXPR] [--group ID] [--in-place] [--dry-run]",
 			"[<workflow>] --from RUN[:FRAME] [--inputs FILE] [--matrix KEY=A,B,...]... [--times N] ...",
 		},
 		About: `Runs a workflow once for each variant, side by side, each in a worktree of its own that begins with
@@ -51,7 +54,8 @@ group; the runs are <group>.1, <group>.2, ….
 --matrix adds a member with each of its values to each variant, and --times repeats each variant.
 With --from, each variant is a fork of the frame, as replay makes it: its members change the input
 of the frame, and members such as outputs.plan.size edit results. All variants are checked before
-the first starts: if one is flawed, all flaws are told and nothing starts.
+the first starts: if one is flawed, all flaws are told and nothing starts. --dry-run only does that,
+and says what each variant would run.
 
 --stop-when is a condition on the state of a variant that has ended. Once it holds, no other
 variant starts; those that run go on to their end. --budget limits what the variants use together:
@@ -77,7 +81,7 @@ scores.NAME. show ranks the variants by --by, and so do compare --group and land
 			&urfave.StringFlag{Name: "by", Usage: "the variant with the highest `EXPR` is best"},
 			&urfave.StringFlag{Name: "group", Usage: "give the group this `ID`"},
 			&urfave.BoolFlag{Name: "in-place", Usage: "work in this working copy, without worktrees"},
-			requests.ConfirmFlag(), requests.TrustFilesFlag(),
+			requests.DryRunFlag(), requests.ConfirmFlag(), requests.TrustFilesFlag(),
 		}, requests.EngineFlags()...),
 		Exits: arg.Runs(),
 		Examples: []arg.Example{
@@ -85,6 +89,7 @@ scores.NAME. show ranks the variants by --by, and so do compare --group and land
 			{"try three models, twice each", "git smithers sweep triage.yaml --matrix model=small,medium,large --times 2"},
 			{"try again from a frame, until one succeeds", `git smithers sweep --from triage-1:6 --times 5 --stop-when 'status == "finished"'`},
 			{"stop at two million tokens", "git smithers sweep triage.yaml --inputs prompts.jsonl --budget tokens=2M"},
+			{"see what would run", "git smithers sweep triage.yaml --inputs prompts.jsonl --dry-run"},
 			{"continue after Ctrl-C", "git smithers resume sweep-k7q2abcd"},
 		},
 	}
@@ -93,7 +98,13 @@ scores.NAME. show ranks the variants by --by, and so do compare --group and land
 		if err != nil {
 			return err
 		}
-		return s.WithStore(ctx, func(store *timeline.Store) error { return runSweep(ctx, s, store, req) })
+		return s.WithStore(ctx, func(store *timeline.Store) error {
+			if c.Bool("dry-run") {
+				req.Settings = requests.DryRunSettings(req.Settings, c.Bool("yes"))
+				return planSweep(ctx, s, store, req)
+			}
+			return runSweep(ctx, s, store, req)
+		})
 	}
 	return cmd
 }
@@ -112,6 +123,26 @@ func runSweep(ctx context.Context, s *session.Session, store *timeline.Store, re
 		s.Note("%s; `%s` shows them", g.Count(), fault.CommandLine(fault.Program, "show", result.Run.ID))
 	}
 	return requests.TellResult(s, result, err, sweepDocument{requests.DescribeResult("sweep", result), g})
+}
+
+// planSweep prints what a sweep would do: a line for each variant.
+func planSweep(ctx context.Context, s *session.Session, store *timeline.Store, req app.SweepRequest) error {
+	variants, err := requests.Open(s, store).PlanSweep(ctx, req)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return term.WriteAll(s.Terminal, "variant", variants)
+	}
+	t := term.Table{Header: []string{"VARIANT", "INPUT", "DOES"}}
+	for _, v := range variants {
+		t.Add(term.Cell{Text: workflow.VariantTask(v.Number)}, term.Cell{Text: display.Value(v.Input, display.ValueShown)}, term.Cell{Text: requests.CountPlanned(v.Plan)})
+	}
+	if err := t.Write(s.Terminal); err != nil {
+		return err
+	}
+	s.Note("%s; nothing was run or written", plain.Count(len(variants), "variant"))
+	return nil
 }
 
 // parseSweep reads the request from the command line. The error is usage if a flag is misused, and invalid_input if the file of --inputs cannot be read.
@@ -146,7 +177,7 @@ func parseSweep(s *session.Session, cmd *arg.Command, c *urfave.Context) (req ap
 		return req, err
 	}
 	if req.Plan.From != "" {
-		req.Effects = requests.ConfirmEffects(s, c.Bool("yes"), false, false)
+		req.Effects = requests.ConfirmEffects(s, c.Bool("yes") || c.Bool("dry-run"), false, false)
 	}
 	return req, readVariants(s, cmd, c, &req)
 }

@@ -12,8 +12,13 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
-// widestInput is the width of the longest value of an input in the table of a group.
-const widestInput = 30
+// The widths of columns in the table of a group: of all members of inputs together, of one, and of the title of the values. So TOOK has room in 140 columns.
+const (
+	widestMembers = 58
+	widestMember  = 30
+	leastMember   = 12
+	widestBy      = 24
+)
 
 // maxMembers is the largest number of members of inputs in the table of a group.
 const maxMembers = 50
@@ -21,13 +26,17 @@ const maxMembers = 50
 // GroupTable returns a row for each variant of a group.
 func GroupTable(g *group.Group, p display.Painter) term.Table {
 	members := g.Differs[:min(len(g.Differs), maxMembers)]
-	t := term.Table{Header: slices.Concat([]string{"VARIANT", "RUN", "STATUS", "TOOK"}, members), Spare: []string{"TOKENS", "TOOK"}}
+	width := max(leastMember, min(widestMember, widestMembers/max(1, len(members))-2))
+	t := term.Table{Header: []string{"VARIANT", "RUN", "STATUS", "TOOK"}, Spare: []string{"TOKENS", "TOOK"}}
+	for _, name := range members {
+		t.Header = append(t.Header, term.CutEnd(name, width, "…"))
+	}
 	if g.By != "" {
-		t.Header = append(t.Header, g.By)
+		t.Header = append(t.Header, term.CutEnd(g.By, widestBy, "…"))
 	}
 	t.Header = append(t.Header, "TOKENS", "COST")
 	for _, v := range g.Variants {
-		t.Add(variantCells(g, v, members, p)...)
+		t.Add(variantCells(g, v, members, width, p)...)
 	}
 	return t
 }
@@ -57,8 +66,8 @@ func GroupLines(g *group.Group) (lines []string) {
 	return lines
 }
 
-// variantCells returns the row of a variant in the table of a group, with the members of its input that are named in differ.
-func variantCells(g *group.Group, v *group.Variant, differ []string, p display.Painter) []term.Cell {
+// variantCells returns the row of a variant in the table of a group, with the members of its input that are named in differ, each at most width wide.
+func variantCells(g *group.Group, v *group.Variant, differ []string, width int, p display.Painter) []term.Cell {
 	number, status, took, tokens, cost := strconv.Itoa(v.Number), v.Status, "", "", ""
 	if slices.Contains(g.Best, v.Number) {
 		number += " *"
@@ -81,7 +90,7 @@ func variantCells(g *group.Group, v *group.Variant, differ []string, p display.P
 	for _, name := range differ {
 		text := ""
 		if at := slices.IndexFunc(members, func(m jsontext.Member) bool { return m.Name == name }); at >= 0 {
-			text = display.Value(members[at].Value, widestInput)
+			text = display.Value(members[at].Value, width)
 		}
 		cells = append(cells, term.Cell{Text: text})
 	}

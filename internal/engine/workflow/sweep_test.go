@@ -73,6 +73,31 @@ func TestAPlanGivesEachVariantItsInputAndEdits(t *testing.T) {
 	}
 }
 
+func FuzzReadSweepPlan(f *testing.F) {
+	f.Add([]byte(`{"variants":[{},{"b":12345678901234567890,"outputs.x.y":1}],"input":{"a":1,"b":2},"from":"a:1","parallel":1000}`))
+	f.Add([]byte(`{"variants":[{"a":1,"a":2}],"stopWhen":"true","by":"frame","budget":{"tokens":1,"costUsd":0.5,"timeMs":3},"inPlace":true}`))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		plan, err := workflow.ReadSweepPlan(input)
+		if err != nil {
+			assert.Nil(t, plan)
+			return
+		}
+		plan.Members()
+		for i := range plan.Variants[:min(len(plan.Variants), 3)] {
+			if own, _, err := plan.Variant(i + 1); err == nil && plan.Input == nil && own != nil {
+				assert.True(t, json.Valid(own), "%s", own)
+			}
+		}
+		text, err := json.Marshal(plan)
+		require.NoError(t, err)
+		again, err := workflow.ReadSweepPlan(text)
+		require.NoError(t, err)
+		twice, err := json.Marshal(again)
+		require.NoError(t, err)
+		assert.Equal(t, string(text), string(twice))
+	})
+}
+
 func TestTheTaskOfAVariantIsItsNumber(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, 12, workflow.VariantOf(workflow.VariantTask(12)))

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -169,6 +170,22 @@ func (w *Workflow) Loop(id string) *Loop {
 
 // Schema returns the schema of an output table, or nil if the workflow has no such table.
 func (w *Workflow) Schema(table string) *schema.Schema { return w.outputs[table] }
+
+// OutputMembers returns the output tables with the members that their schemas name, or nil for a table whose schema names none, or leaves them to other
+// schemas.
+func (w *Workflow) OutputMembers() map[string][]string {
+	out := make(map[string][]string, len(w.outputs))
+	for table, s := range w.outputs {
+		var keys, properties map[string]json.RawMessage
+		_ = json.Unmarshal(s.Text, &keys) // a schema can be true or false, too
+		_ = json.Unmarshal(keys["properties"], &properties)
+		composed := slices.ContainsFunc([]string{"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"}, func(key string) bool { return keys[key] != nil })
+		if out[table] = nil; !composed {
+			out[table] = slices.Sorted(maps.Keys(properties))
+		}
+	}
+	return out
+}
 
 // AfterFailure reports whether the task's condition calls failed or always, so that the task runs although others have failed.
 func (t *Task) AfterFailure() bool { return t.when != nil && t.when.afterFailure }

@@ -103,7 +103,7 @@ func TestAgentOpencodeHasCommands(t *testing.T) {
 
 // TestAgentPiHasCommands calls /checkpoint and /rewind-files in the real pi, where an extension does the work.
 func TestAgentPiHasCommands(t *testing.T) {
-	h := newPiHome(t)
+	h := newPiHome(t, "pi")
 	h.say(`[{"match": "WORK", "steps": [{"calls": [{"name": "bash", "input": {"command": "echo later > later.txt"}}]}, {"text": "Done."}]}]`)
 	h.smithers("session", "enable", "pi", "--commands", "--skill", "--yes")
 	pi(h, h.Dir, "--provider", "fake", "--model", "fake-1", "WORK", "/checkpoint "+harmlessWords, "/rewind-files 1")

@@ -40,7 +40,7 @@ func TestAgentsWorkWithoutATerminal(t *testing.T) {
 		},
 		"pi": func(t *testing.T) (*agentHome, []string, []string) {
 			t.Helper()
-			h := newPiHome(t)
+			h := newPiHome(t, "pi")
 			h.smithers("session", "enable", "pi")
 			flags := []string{"--provider", "fake", "--model", "fake-1"}
 			pi(h, h.Dir, append(flags, "TASK-ONE")...)

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/git-smithers/git-smithers/internal/cli"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A command is a command line of git smithers that a tool runs in this process.
+type command struct {
+	args []string
+	path string    // the file whose lines the output has; "" for none or several
+	now  time.Time // the clock: pages of one answer are of one moment
+	page bool      // print what a person sees at a terminal
+}
+
+// An answer is what a command has said.
+type answer struct {
+	text   string // on standard output
+	notes  string // on standard error
+	failed bool
+}
+
+// maxOutput is how many bytes of a command's output are read. A command that writes more is ended.
+const maxOutput = 4 << 20
+
+// A limited buffer takes up to maxOutput bytes, and then fails like a pipe that nobody reads.
+type limited struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (b *limited) Write(p []byte) (int, error) {
+	if room := maxOutput - b.Len(); len(p) > room {
+		n, _ := b.Buffer.Write(p[:room]) // never fails
+		return n, syscall.EPIPE
+	}
+	return b.Buffer.Write(p)
+}
+
+// run runs a command. Its texts have no secrets. The error is that the repository cannot be opened, or is another than before.
+func (s *server) run(ctx context.Context, c command) (_ *answer, err error) {
+	select {
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	store, err := timeline.Open(ctx, timeline.Options{Dir: s.streams.Dir, Env: s.streams.Env, Now: s.streams.Now})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := s.pin(store); err != nil {
+		return nil, err
+	}
+	hide, err := newMask(store)
+	if err != nil {
+		return nil, err
+	}
+	var out, said limited
+	status := cli.Main(ctx, cli.Streams{
+		In: strings.NewReader(""), Out: &out, Err: &said, Dir: s.streams.Dir,
+		Env:   append(slices.Clone(s.streams.Env), "GIT_PAGER=cat", "COLUMNS=120", "GIT_SMITHERS_ASCII=0"),
+		Now:   func() time.Time { return c.now },
+		IsTTY: func(stream any) bool { return c.page && stream == io.Writer(&out) },
+	}, append([]string{"--color=never"}, c.args...))
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return &answer{hide.text(c.path, out.Bytes()), hide.text("", said.Bytes()), status != fault.ExitOK}, nil
+}
+
+// pin returns an error if the store is not the one of the first call: the folder of the server may have become part of another repository.
+func (s *server) pin(store *timeline.Store) error {
+	s.pinning.Lock()
+	defer s.pinning.Unlock()
+	if s.private == "" {
+		s.private, s.root = store.Private(), store.Workspace().Root
+	}
+	if s.private != store.Private() {
+		return fault.New(fault.NoRepository, "the repository for which this server was started is gone").
+			Hint("start the server again to read another repository")
+	}
+	return nil
+}
+
+// line returns a command line that begins with words.
+func line(words ...string) command { return command{args: words} }
+
+// flag adds a flag if it is on.
+func (c command) flag(on bool, name string) command {
+	if on {
+		c.args = append(c.args, name)
+	}
+	return c
+}
+
+// value adds a flag with its value, unless that is "".
+func (c command) value(name, value string) command { return c.flag(value != "", name+"="+value) }
+
+// number adds a flag with its number, unless that is 0.
+func (c command) number(name string, n int) command { return c.flag(n != 0, name+"="+strconv.Itoa(n)) }
+
+// words ends the flags, and adds the arguments up to the first that is "".
+func (c command) words(args ...string) command {
+	c.args = append(c.args, "--")
+	for _, arg := range args {
+		if arg == "" {
+			break
+		}
+		c.args = append(c.args, arg)
+	}
+	return c
+}

@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/internal/redact"
+	"github.com/git-smithers/git-smithers/internal/share/secretscan"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// A mask takes out of texts what the gate of a push would refuse, whatever smithers.secrets is: the model's provider is somebody else.
+type mask struct {
+	finder  *redact.Finder
+	allowed map[string]bool // digests of what may leave the repository
+}
+
+// newMask returns the mask of a repository.
+func newMask(s *timeline.Store) (*mask, error) {
+	finder, err := timeline.SecretFinder(s)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := secretscan.Allowances(s)
+	m := &mask{finder, make(map[string]bool)}
+	for _, a := range kept {
+		m.allowed[a.Digest] = true
+	}
+	return m, err
+}
+
+// A span is a part of a text, from its first byte to the one after its last.
+type span struct{ from, to int }
+
+// Before lines of a file, git diff, blame and search print a margin, and before those of several files the path.
+var (
+	margin = regexp.MustCompile(`^(?:[-+ ]|\S+ \(.*? \d+\) |\s+\d+: )`)
+	header = regexp.MustCompile(`^(?:(?:\+\+\+|---) [ab]/(.+)|\S+  code  (.+?)(?:  .*)?)$`)
+)
+
+// text returns a text without secrets, and with escapes in place of characters that hide or move others. path is the file whose lines the text
+// has, or "". The text must be whole: a part of a secret is not found.
+func (m *mask) text(path string, text []byte) string {
+	spans := m.inLines(path, text)
+	for _, f := range m.finder.Find(text) {
+		if !m.allowed[f.Digest(text)] {
+			spans = append(spans, span{f.Start, f.End})
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	var out strings.Builder
+	at := 0
+	for _, s := range spans {
+		if s.to > at {
+			out.Write(text[at:max(at, s.from)])
+			out.WriteString(timeline.Masked)
+			at = s.to
+		}
+	}
+	out.Write(text[at:])
+	if out.Len() == 0 {
+		return ""
+	}
+	return term.Visible(strings.Join(plain.Lines(out.String()), "\n") + "\n")
+}
+
+// inLines returns the parts of a text that are secrets in its lines without their margins.
+func (m *mask) inLines(path string, text []byte) (found []span) {
+	var lines []byte
+	var starts []span // of each line: in lines, and in text
+	search := func() {
+		for _, f := range m.finder.FindIn(path, lines) {
+			if m.allowed[f.Digest(lines)] {
+				continue
+			}
+			for i, s := range starts {
+				end := len(lines)
+				if i+1 < len(starts) {
+					end = starts[i+1].from
+				}
+				if from, to := max(f.Start, s.from), min(f.End, end-1); from < to {
+					found = append(found, span{from - s.from + s.to, to - s.from + s.to})
+				}
+			}
+		}
+		lines, starts = nil, nil
+	}
+	at := 0
+	for line := range strings.Lines(string(text)) {
+		if of := header.FindStringSubmatch(strings.TrimSuffix(line, "\n")); of != nil {
+			search()
+			path = cmp.Or(of[1], of[2])
+		}
+		rest := line[len(margin.FindString(line)):]
+		starts = append(starts, span{len(lines), at + len(line) - len(rest)})
+		lines, at = append(lines, rest...), at+len(line)
+	}
+	search()
+	return found
+}

@@ -26,10 +26,15 @@ type command struct {
 
 // An answer is what a command has said.
 type answer struct {
-	text   string // on standard output
-	notes  string // on standard error
-	failed bool
+	text   string // on standard output, for a model
+	notes  string // on standard error, for a model
+	raw    []byte // standard output as it is
+	said   []byte // standard error as it is
+	status int    // the exit status
 }
+
+// failed reports whether the command has ended with an error.
+func (a *answer) failed() bool { return a.status != fault.ExitOK }
 
 // maxOutput is how many bytes of a command's output are read. A command that writes more is ended.
 const maxOutput = 4 << 20
@@ -76,7 +81,7 @@ func (s *server) run(ctx context.Context, c command) (_ *answer, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return &answer{hide.text(c.path, out.Bytes()), hide.text("", said.Bytes()), status != fault.ExitOK}, nil
+	return &answer{hide.text(c.path, out.Bytes()), hide.text("", said.Bytes()), out.Bytes(), said.Bytes(), status}, nil
 }
 
 // pin returns an error if the store is not the one of the first call: the folder of the server may have become part of another repository.
@@ -99,7 +104,7 @@ func line(words ...string) command { return command{args: words} }
 // flag adds a flag if it is on.
 func (c command) flag(on bool, name string) command {
 	if on {
-		c.args = append(c.args, name)
+		c.args = append(slices.Clip(c.args), name)
 	}
 	return c
 }
@@ -112,7 +117,7 @@ func (c command) number(name string, n int) command { return c.flag(n != 0, name
 
 // words ends the flags, and adds the arguments up to the first that is "".
 func (c command) words(args ...string) command {
-	c.args = append(c.args, "--")
+	c.args = append(slices.Clip(c.args), "--")
 	for _, arg := range args {
 		if arg == "" {
 			break

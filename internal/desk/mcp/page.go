@@ -39,23 +39,23 @@ func sumOf(c command, before string) []byte {
 }
 
 // read runs a command, and returns the page of its answer that begins at the cursor; the first one if from is "".
-func (s *server) read(ctx context.Context, c command, from string) (*sdk.CallToolResult, any, error) {
+func (s *server) read(ctx context.Context, c command, from string) *sdk.CallToolResult {
 	c.now = s.streams.Now()
 	at := cursor{AtMs: c.now.UnixMilli()}
 	if from != "" {
 		text, err := base64.RawURLEncoding.DecodeString(from)
 		if err != nil || json.Unmarshal(text, &at) != nil || at.From < 0 {
-			return failure(fault.New(fault.Usage, "the cursor is not one that this server has given")), nil, nil
+			return failure(fault.New(fault.Usage, "the cursor is not one that this server has given"))
 		}
 		c.now = time.UnixMilli(at.AtMs).In(c.now.Location())
 	}
 	done, err := s.run(ctx, c)
 	if err != nil {
-		return failure(err), nil, nil
+		return failure(err)
 	}
 	if from != "" && (at.From > len(done.text) || string(at.Sum) != string(sumOf(c, done.text[:at.From]))) {
 		return failure(fault.New(fault.Usage, "the cursor does not fit: it is of other arguments, or what it continues has changed").
-			Hint("call the tool without a cursor")), nil, nil
+			Hint("call the tool without a cursor"))
 	}
 	page, rest := cut(done.text[at.From:], maxPage)
 	text := quote(page)
@@ -68,7 +68,7 @@ func (s *server) read(ctx context.Context, c command, from string) (*sdk.CallToo
 		next, _ := json.Marshal(at) //nolint:errchkjson // numbers and bytes
 		text += "There is more: call the tool again with the same arguments and the cursor " + base64.RawURLEncoding.EncodeToString(next) + "\n"
 	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: done.failed}, nil, nil
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: done.failed()}
 }
 
 // quote returns a stored text between two lines that it cannot have, with a sentence that says what it is.

@@ -3,32 +3,32 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Paged input has the cursor of a page.
-type Paged struct {
-	Cursor string `json:"cursor,omitempty" jsonschema:"the cursor of the page before, to read on"`
-}
-
-// from returns the cursor.
-func (p Paged) from() string { return p.Cursor }
-
-// An input names the command that answers it.
+// An input names the command that answers it, and where the page begins.
 type input interface {
 	command() command
 	from() string
 }
 
+// Paged is embedded by inputs whose answers have pages.
+type Paged struct {
+	Cursor string `json:"cursor,omitempty" jsonschema:"the cursor that the page before has named, to read on"`
+}
+
+func (p Paged) from() string { return p.Cursor }
+
 type statusInput struct{ Paged }
 
-func (statusInput) command() command { return command{args: []string{"status"}} }
+func (statusInput) command() command { return line("status") }
 
 type timelineInput struct {
-	Run   string `json:"run,omitempty" jsonschema:"a run or a unique prefix of its id; @ is the newest (the default), @session the newest session"`
-	All   bool   `json:"all,omitempty" jsonschema:"also the frames that a travel, a reset or an undo has stepped over"`
-	Limit int    `json:"limit,omitempty" jsonschema:"only the newest frames: how many"`
+	Run   string `json:"run,omitempty" jsonschema:"a run, or a unique prefix of its id; @ is the newest and the default, @session the newest session of an agent"`
+	All   bool   `json:"all,omitempty" jsonschema:"also frames that a travel, a reset or an undo has stepped over"`
+	Limit int    `json:"limit,omitempty" jsonschema:"how many of the newest frames; all by default"`
 	Paged
 }
 
@@ -36,17 +36,77 @@ func (in timelineInput) command() command {
 	return line("timeline").flag(in.All, "--all").number("--limit", in.Limit).words(cmp.Or(in.Run, "@"))
 }
 
+type showInput struct {
+	At       string `json:"at" jsonschema:"RUN shows how it stands, RUN:FRAME the state of a frame, RUN:turn:N the frame of a prompt"`
+	Attempts bool   `json:"attempts,omitempty" jsonschema:"every attempt, with its whole log"`
+	Patch    bool   `json:"patch,omitempty" jsonschema:"what the frame has changed, in state and files"`
+	Paged
+}
+
+func (in showInput) command() command {
+	c := line("show").flag(in.Attempts, "--attempts").flag(in.Patch, "--patch").words(in.At)
+	c.page = !in.Attempts && !in.Patch && !strings.Contains(in.At, ":")
+	return c
+}
+
+type diffInput struct {
+	From  string `json:"from" jsonschema:"RUN:FRAME or RUN; without to, it is compared with the frame before it"`
+	To    string `json:"to,omitempty" jsonschema:"RUN:FRAME or RUN"`
+	Path  string `json:"path,omitempty" jsonschema:"only this file or folder"`
+	Stat  bool   `json:"stat,omitempty" jsonschema:"only the numbers of changed lines"`
+	State bool   `json:"state,omitempty" jsonschema:"compare the state (steps, results, prompts and answers) in place of files"`
+	Paged
+}
+
+func (in diffInput) command() command {
+	if in.State {
+		return line("diff").words(in.From, in.To)
+	}
+	return line("diff", "--code").flag(in.Stat, "--stat").words(in.From, cmp.Or(in.To, in.Path), in.Path)
+}
+
+type whoInput struct {
+	Path     string `json:"path" jsonschema:"the file"`
+	Lines    string `json:"lines,omitempty" jsonschema:"a range as git blame takes it: 10,20 or 10,+5 or :function"`
+	Revision string `json:"revision,omitempty" jsonschema:"the file at RUN:FRAME or a commit; by default as it is now"`
+	Paged
+}
+
+func (in whoInput) command() command {
+	c := line("blame").value("--lines", in.Lines).words(in.Path, in.Revision)
+	c.path = in.Path
+	return c
+}
+
+type searchInput struct {
+	Text  string `json:"text,omitempty" jsonschema:"what to look for: all words must be there, case does not count"`
+	Regex string `json:"regex,omitempty" jsonschema:"a regular expression, in place of text"`
+	In    string `json:"in,omitempty" jsonschema:"only these kinds, with commas: prompts, answers, calls, results, code, logs and others"`
+	Run   string `json:"run,omitempty" jsonschema:"only this run"`
+	Since string `json:"since,omitempty" jsonschema:"only since a time, such as 7d or 2026-11-30"`
+	Limit int    `json:"limit,omitempty" jsonschema:"how many hits"`
+	Paged
+}
+
+func (in searchInput) command() command {
+	return line("search").value("--regex", in.Regex).value("--in", in.In).value("--run", in.Run).value("--since", in.Since).
+		number("--limit", in.Limit).words(in.Text)
+}
+
 // addReads adds the tools that change nothing.
 func (s *server) addReads(to *sdk.Server) {
-	addRead[statusInput](s, to, "status", "Which runs and sessions there are: what runs, waits for somebody or has failed, and the newest ones.")
+	addRead[statusInput](s, to, "status", "Which runs and sessions there are: what runs, waits for somebody or has failed, and the newest.")
 	addRead[timelineInput](s, to, "timeline", "The frames of a run or session in order: number, time, changed lines, and what happened.")
+	addRead[showInput](s, to, "show", "How a run or session stands, with its turns or steps; or the state of a frame, or what the frame has changed.")
+	addRead[diffInput](s, to, "diff", "What differs between two frames: the lines of files as git diff prints them, or the state.")
+	addRead[whoInput](s, to, "who_changed", "Which prompt, step or commit has written each line of a file.")
+	addRead[searchInput](s, to, "search", "Texts in all frames of all runs: prompts, answers, calls of tools and their results, files, logs.")
 }
 
 // addRead adds a tool that runs a command and changes nothing.
 func addRead[In input](s *server, to *sdk.Server, name, does string) {
-	no := false
-	tool := &sdk.Tool{Name: name, Description: does, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}}
+	tool := &sdk.Tool{Name: name, Description: does, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}
 	sdk.AddTool(to, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		return s.read(ctx, in.command(), in.from())
+		return s.read(ctx, in.command(), in.from()), nil, nil
 	})
 }

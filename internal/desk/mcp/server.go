@@ -6,7 +6,9 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,8 +32,12 @@ type server struct {
 	allow   []string
 	turns   chan struct{}
 
-	pinning       sync.Mutex
-	private, root string // the private folder and the working copy of the repository, at the first call
+	key []byte // of this process, for the states of questions
+
+	pinning       sync.Mutex // of what follows
+	private, root string     // the private folder and the working copy of the repository, at the first call
+	checked       time.Time  // the last checkpoint
+	open          []string   // the ids of questions without an answer, oldest first
 }
 
 // Serve answers requests on standard input until it ends or ctx does.
@@ -42,13 +48,15 @@ func Serve(ctx context.Context, streams cli.Streams, allow []string) error {
 
 // New returns a server without a transport for the repository of the folder in streams. It writes to no stream.
 func New(streams cli.Streams, allow []string) *sdk.Server {
-	s := &server{streams: streams, allow: allow, turns: make(chan struct{}, maxAtOnce)}
+	s := &server{streams: streams, allow: allow, turns: make(chan struct{}, maxAtOnce), key: []byte(rand.Text())}
 	out := sdk.NewServer(&sdk.Implementation{Name: "git-smithers", Title: "git smithers", Version: program.Version()}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
-	out.AddReceivingMiddleware(caught)
 	s.addReads(out)
+	s.addChanges(out)
+	s.addResources(out)
+	out.AddReceivingMiddleware(everySecond(time.Second), caught)
 	return out
 }
 

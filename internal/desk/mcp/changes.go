@@ -3,8 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
-	"strings"
+	"fmt"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,25 +11,17 @@ import (
 	"github.com/git-smithers/git-smithers/internal/outfit"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
-	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // addChanges adds the tools that change something.
 func (s *server) addChanges(to *sdk.Server) {
-	sdk.AddTool(to, &sdk.Tool{
-		Name: "checkpoint", Description: "Keeps the files of now as a frame of your session, under a label, to come back to. At most one a second.",
-		Annotations: &sdk.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
-	}, s.checkpoint)
-	sdk.AddTool(to, &sdk.Tool{
-		Name: "restore", Description: "Brings the files of a frame back into the working copy, after a person has agreed. What is unsaved is kept as a frame first.",
-		Annotations: &sdk.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)},
-	}, s.restore)
-	sdk.AddTool(to, &sdk.Tool{
-		Name: "what_if", Description: "Makes another course of a session from a frame on, after a person has agreed: its files in a new folder, and its " +
-			"conversation up to there. It returns the command that starts the agent there, and does not run it.",
-		Annotations: &sdk.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
-	}, s.whatIf)
+	addTool(to, "checkpoint", "Keeps the files of now as a frame of your session, under a label, to come back to. At most one a second.",
+		&sdk.ToolAnnotations{DestructiveHint: new(false)}, s.checkpoint)
+	addTool(to, "restore", "Brings the files of a frame back into the working copy, after the person has agreed. Unsaved changes are kept as a frame first.",
+		&sdk.ToolAnnotations{DestructiveHint: new(true)}, s.restore)
+	addTool(to, "what_if", "Makes another course of a session from a frame on, after the person has agreed: its files in a new folder, and its conversation "+
+		"up to there. Returns the command that starts the agent there, and does not run it.", &sdk.ToolAnnotations{DestructiveHint: new(false)}, s.whatIf)
 }
 
 type checkpointInput struct {
@@ -42,18 +33,17 @@ type checkpointInput struct {
 const between = time.Second
 
 // checkpoint appends a frame to a session.
-func (s *server) checkpoint(ctx context.Context, _ *sdk.CallToolRequest, in checkpointInput) (*sdk.CallToolResult, any, error) {
-	s.pinning.Lock()
+func (s *server) checkpoint(ctx context.Context, _ *sdk.CallToolRequest, in checkpointInput) *sdk.CallToolResult {
+	s.mu.Lock()
 	now := s.streams.Now()
-	early := now.Sub(s.checked) < between && !now.Before(s.checked)
-	if !early {
-		s.checked = now
+	since := now.Sub(s.checked)
+	if early := since >= 0 && since < between; early {
+		s.mu.Unlock()
+		return failure(fault.New(fault.LimitExceeded, "the last checkpoint was made less than a second ago").Hint("go on: it has your files"))
 	}
-	s.pinning.Unlock()
-	if early {
-		return failure(fault.New(fault.LimitExceeded, "the last checkpoint was made less than a second ago").Hint("that one has your files")), nil, nil
-	}
-	return s.read(ctx, line("session", "checkpoint").value("--message", in.Label).words(in.Session), ""), nil, nil
+	s.checked = now
+	s.mu.Unlock()
+	return s.read(ctx, line("session", "checkpoint").value("--message", in.Label).words(in.Session), "")
 }
 
 type restoreInput struct {
@@ -62,29 +52,26 @@ type restoreInput struct {
 }
 
 // restore brings back the files of a frame.
-func (s *server) restore(ctx context.Context, req *sdk.CallToolRequest, in restoreInput) (*sdk.CallToolResult, any, error) {
-	ask, err := s.question(req, "restore")
-	if err != nil {
-		return failure(err), nil, nil
-	}
-	restore := line("restore").flag(in.Own, "--own")
+func (s *server) restore(ctx context.Context, req *sdk.CallToolRequest, in restoreInput) *sdk.CallToolResult {
 	var plan struct {
 		From, Path string
 		Changes    []jjbridge.PathChange
 	}
-	if failed, err := s.plan(ctx, restore.flag(true, "--dry-run").words(in.At), &plan); failed != nil || err != nil {
-		return failed, nil, err
+	restore := line("restore").flag(in.Own, "--own")
+	if _, failed := s.plan(ctx, restore.flag(true, "--dry-run").words(in.At), &plan); failed != nil {
+		return failed
 	}
-	ask.say("Restore the files of %s in %s?", plan.From, plan.Path)
-	ask.say("%s would change:", plain.Count(len(plan.Changes), "file"))
-	ask.list(len(plan.Changes), func(i int) string { return plan.Changes[i].Op + "  " + plan.Changes[i].Path })
-	ask.say("Unsaved changes are kept as a frame first. No command runs.")
+	q := s.ask(req, "restore")
+	q.say("Restore the files of %s in %s?", plan.From, plan.Path)
+	q.say("%s would change:", plain.Count(len(plan.Changes), "file"))
+	q.list(len(plan.Changes), func(i int) string { return plan.Changes[i].Op + "  " + plan.Changes[i].Path })
+	q.say("Unsaved changes are kept as a frame first. No command runs.")
 	if len(plan.Changes) > 0 {
-		if answer := ask.confirm(plan, in.Own); answer != nil {
-			return answer, nil, nil
+		if answer := q.confirm(plan, in.Own); answer != nil {
+			return answer
 		}
 	}
-	return s.read(ctx, restore.words(plan.From), ""), nil, nil
+	return s.read(ctx, restore.words(plan.From), "")
 }
 
 type whatIfInput struct {
@@ -93,74 +80,47 @@ type whatIfInput struct {
 }
 
 // whatIf makes another course of a session.
-func (s *server) whatIf(ctx context.Context, req *sdk.CallToolRequest, in whatIfInput) (*sdk.CallToolResult, any, error) {
-	ask, err := s.question(req, "what-if")
-	if err != nil {
-		return failure(err), nil, nil
-	}
+func (s *server) whatIf(ctx context.Context, req *sdk.CallToolRequest, in whatIfInput) *sdk.CallToolResult {
 	var plan struct {
 		From     string
 		Kept, Of int
 	}
-	if failed, err := s.plan(ctx, line("session", "what-if", "--dry-run").words(in.At), &plan); failed != nil || err != nil {
-		return failed, nil, err
+	done, failed := s.plan(ctx, line("session", "what-if", "--dry-run").words(in.At), &plan)
+	if failed != nil {
+		return failed
 	}
-	setup, err := s.setup(ctx)
-	if err != nil {
-		return failure(err), nil, nil
-	}
-	dir := s.root + "-what-if-" + strings.ToLower(ask.id[:8])
-	if s.root == "" {
-		return failure(fault.New(fault.NoWorkingCopy, "this repository has no working copy beside which a new one could be")), nil, nil
-	}
-	ask.say("Take another course of the session from %s on?", plan.From)
-	ask.say("The files of that frame go into a new folder: %s", filepath.Clean(dir))
-	ask.say("%d of %d lines of the conversation are kept.", plan.Kept, plan.Of)
+	q := s.ask(req, "what-if")
+	dir := fmt.Sprintf("%s-what-if-%.8s", done.root, q.id)
+	q.say("Take another course of the session from %s on?", plan.From)
+	q.say("The files of that frame go into the new folder %s", dir)
+	q.say("%d of %d lines of the conversation are kept.", plan.Kept, plan.Of)
 	if in.Prompt != "" {
-		ask.say("The first prompt there: %s", in.Prompt)
+		q.say("The first prompt there: %s", in.Prompt)
 	}
-	if setup == "" {
-		ask.say("No command runs.")
+	if done.setup == "" {
+		q.say("No command runs, and the agent is not started.")
 	} else {
-		ask.say("Ignored files that .worktreeinclude names are copied, and this command runs there (%s): %s", outfit.Setting, setup)
+		q.say("The command of %s runs there: %s", outfit.Setting, done.setup)
+		q.say("The agent is not started.")
 	}
-	ask.say("The agent is not started.")
-	if answer := ask.confirm(plan, in.Prompt); answer != nil {
-		return answer, nil, nil
+	if answer := q.confirm(plan, in.Prompt, done.setup); answer != nil {
+		return answer
 	}
-	return s.read(ctx, line("session", "what-if", "--no-start").value("--to", dir).words(plan.From, in.Prompt), ""), nil, nil
+	return s.read(ctx, line("session", "what-if", "--no-start").value("--to", dir).words(plan.From, in.Prompt), "")
 }
 
-// plan runs a command that changes nothing, and decodes its document into doc. If the command fails, plan returns the result that says so.
-func (s *server) plan(ctx context.Context, c command, doc any) (*sdk.CallToolResult, error) {
+// plan runs a command that changes nothing, and decodes its document into doc. If the command fails, it returns the result that says so.
+func (s *server) plan(ctx context.Context, c command, doc any) (*answer, *sdk.CallToolResult) {
 	c.args, c.now = append([]string{"--json"}, c.args...), s.streams.Now()
 	done, err := s.run(ctx, c)
-	if err != nil {
-		return failure(err), nil
+	if err == nil && !done.failed() {
+		err = json.Unmarshal(done.raw, doc)
 	}
-	if done.failed() {
-		var known struct {
-			Code    fault.Code
-			Message string
-			Hints   []string
-		}
-		if err := json.Unmarshal(done.said, &known); err != nil {
-			return failure(fault.New(fault.Internal, "%s", done.notes)), nil
-		}
-		err := fault.New(known.Code, "%s", known.Message)
-		err.Hints = known.Hints
-		return failure(err), nil
+	switch {
+	case err != nil:
+		return nil, failure(err)
+	case done.failed():
+		return nil, result(quote(done.notes), true)
 	}
-	return nil, json.Unmarshal(done.raw, doc)
-}
-
-// setup returns the command that runs in new working copies, or "".
-func (s *server) setup(ctx context.Context) (string, error) {
-	store, err := timeline.Open(ctx, timeline.Options{Dir: s.streams.Dir, Env: s.streams.Env, Now: s.streams.Now})
-	if err != nil {
-		return "", err
-	}
-	defer store.Close() //nolint:errcheck // nothing was written
-	setup, _, err := store.Repo().OwnCommand(ctx, outfit.Setting, s.streams.Env)
-	return setup, timeline.Explain(err)
+	return done, nil
 }

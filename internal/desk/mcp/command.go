@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/cli"
+	"github.com/git-smithers/git-smithers/internal/outfit"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -29,8 +31,9 @@ type answer struct {
 	text   string // on standard output, for a model
 	notes  string // on standard error, for a model
 	raw    []byte // standard output as it is
-	said   []byte // standard error as it is
 	status int    // the exit status
+	setup  string // the command that runs in new working copies; "" if there is none, or the command line is not of what-if
+	root   string // the top of the working copy
 }
 
 // failed reports whether the command has ended with an error.
@@ -71,6 +74,12 @@ func (s *server) run(ctx context.Context, c command) (_ *answer, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var setup string
+	if slices.Contains(c.args, "what-if") {
+		if setup, _, err = store.Repo().OwnCommand(ctx, outfit.Setting, s.streams.Env); err != nil {
+			return nil, err
+		}
+	}
 	var out, said limited
 	status := cli.Main(ctx, cli.Streams{
 		In: strings.NewReader(""), Out: &out, Err: &said, Dir: s.streams.Dir,
@@ -81,17 +90,14 @@ func (s *server) run(ctx context.Context, c command) (_ *answer, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return &answer{hide.text(c.path, out.Bytes()), hide.text("", said.Bytes()), out.Bytes(), said.Bytes(), status}, nil
+	return &answer{hide.text(c.path, out.Bytes()), hide.text("", said.Bytes()), out.Bytes(), status, setup, store.Workspace().Root}, nil
 }
 
 // pin returns an error if the store is not the one of the first call: the folder of the server may have become part of another repository.
 func (s *server) pin(store *timeline.Store) error {
-	s.pinning.Lock()
-	defer s.pinning.Unlock()
-	if s.private == "" {
-		s.private, s.root = store.Private(), store.Workspace().Root
-	}
-	if s.private != store.Private() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.private = cmp.Or(s.private, store.Private()); s.private != store.Private() {
 		return fault.New(fault.NoRepository, "the repository for which this server was started is gone").
 			Hint("start the server again to read another repository")
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -68,7 +69,12 @@ func (s *server) read(ctx context.Context, c command, from string) *sdk.CallTool
 		next, _ := json.Marshal(at) //nolint:errchkjson // numbers and bytes
 		text += "There is more: call the tool again with the same arguments and the cursor " + base64.RawURLEncoding.EncodeToString(next) + "\n"
 	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: done.failed()}
+	return result(text, done.failed())
+}
+
+// result returns the result of a tool.
+func result(text string, failed bool) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: failed}
 }
 
 // quote returns a stored text between two lines that it cannot have, with a sentence that says what it is.
@@ -109,19 +115,14 @@ func cut(text string, room int) (head, rest string) {
 
 // failure returns the result of a tool that an error has ended: its message, with what to do.
 func failure(err error) *sdk.CallToolResult {
-	known := describe(err)
-	text := plain.Text(plain.OneLine(known.Msg))
+	known, ok := errors.AsType[*fault.Error](timeline.Explain(err))
+	if !ok {
+		known = fault.New(fault.Internal, "%w", err)
+	}
+	text := string(known.Code) + ": " + known.Msg
 	for _, hint := range known.Hints {
-		text += "\nhint: " + plain.Text(hint)
+		text += "\nhint: " + hint
 	}
-	text, _ = cut(term.Visible(text), maxPage)
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(known.Code) + ": " + text}}, IsError: true}
-}
-
-// describe returns an error with its code.
-func describe(err error) *fault.Error {
-	if known, ok := timeline.Explain(err).(*fault.Error); ok { //nolint:errorlint // Explain returns one
-		return known
-	}
-	return fault.New(fault.Internal, "%w", err)
+	text, _ = cut(term.Visible(strings.Join(plain.Lines(text), "\n")), maxPage)
+	return result(text, true)
 }

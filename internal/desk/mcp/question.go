@@ -2,12 +2,10 @@ package mcp
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,62 +18,32 @@ import (
 
 // The limits of questions.
 const (
-	answerWithin = 10 * time.Minute
-	maxOpen      = 64   // questions without an answer
-	maxListed    = 40   // lines of a list
-	maxLine      = 1000 // characters of what a line quotes
+	maxOpen   = 64   // questions without an answer
+	maxListed = 40   // lines of a list
+	maxLine   = 1000 // characters of what a line quotes
 )
 
-// A question is what a person is asked before a tool changes something. The call that the person has answered is the same call again, with the
-// state of the question: a ticket that only this process can make, and that is used once. It holds the digest of what was shown, so that nothing
-// else is done. The arguments of the call, which a model writes, cannot answer.
+// A question is what a person is asked before a tool changes something. The person's answer comes with the same call again, and with the state of the
+// question: its id, and the seal of what the person was shown and of what would be done. Only this process can make the seal, and it takes each id once.
+// The arguments of the call, which a model writes, cannot answer.
 type question struct {
-	server *server
-	req    *sdk.CallToolRequest
-	tool   string // as --allow names it
-	id     string
-	lines  []string
-	asked  *ticket // the question that this call answers, or nil
+	server   *server
+	req      *sdk.CallToolRequest
+	tool     string // as --allow names it
+	id, seal string // seal is "" if the call answers no question
+	lines    []string
 }
 
-// A ticket is the state of a question.
-type ticket struct {
-	ID      string
-	UntilMs int64
-	Sum     []byte
-}
-
-// sealed is a ticket with its seal.
-type sealed struct {
-	Ticket []byte
-	Seal   string
-}
-
-// question begins a question, or goes on with the one that the call answers. Code: unconfirmed if that question is not one of this server, or too old.
-func (s *server) question(req *sdk.CallToolRequest, tool string) (*question, error) {
-	q := &question{server: s, req: req, tool: tool, id: rand.Text()}
-	if req.Params.RequestState == "" {
-		return q, nil
+// ask begins a question, or goes on with the one that the call answers.
+func (s *server) ask(req *sdk.CallToolRequest, tool string) *question {
+	q := &question{server: s, req: req, tool: tool}
+	if q.id, q.seal, _ = strings.Cut(req.Params.RequestState, "."); q.seal == "" {
+		q.id = rand.Text()
 	}
-	var state sealed
-	if json.Unmarshal([]byte(req.Params.RequestState), &state) == nil && consent.Fits(s.key, state.Ticket, state.Seal) {
-		q.asked = new(ticket)
-		if err := json.Unmarshal(state.Ticket, q.asked); err != nil {
-			return nil, err
-		}
-		q.id = q.asked.ID
-	}
-	s.pinning.Lock()
-	defer s.pinning.Unlock()
-	at := slices.Index(s.open, q.id)
-	if q.asked == nil || at < 0 || s.streams.Now().UnixMilli() > q.asked.UntilMs {
-		return nil, fault.New(fault.Unconfirmed, "this answer belongs to no question that is open").Hint("nothing was changed; call the tool again")
-	}
-	s.open = slices.Delete(s.open, at, at+1)
-	return q, nil
+	return q
 }
 
-// say adds a line. What args quote may be stored text.
+// say adds a line. Texts in args may be stored ones.
 func (q *question) say(format string, args ...any) {
 	for i, arg := range args {
 		if text, ok := arg.(string); ok {
@@ -95,50 +63,47 @@ func (q *question) list(n int, line func(int) string) {
 	}
 }
 
+// refuse returns the result of a call that changes nothing.
+func refuse(says, hint string) *sdk.CallToolResult {
+	return failure(fault.New(fault.Unconfirmed, "%s", says).Hint("nothing was changed; %s", hint))
+}
+
 // confirm returns nil if the tool may do what the lines say, and otherwise the result of the call: the question, or why the tool does nothing. what
-// is what it would do, with all that the lines leave out.
+// is all that it would do: the lines leave some out.
 func (q *question) confirm(what ...any) *sdk.CallToolResult {
-	s := q.server
-	text := strings.Join(q.lines, "\n")
-	whole, err := json.Marshal([]any{q.tool, text, what})
+	s, text := q.server, strings.Join(q.lines, "\n")
+	whole, err := json.Marshal([]any{q.id, q.tool, text, what})
 	if err != nil {
 		return failure(err)
 	}
-	sum := sha256.Sum256(whole)
 	answer, _ := q.req.Params.InputResponses["confirm"].(*sdk.ElicitResult)
 	switch can := q.req.ClientCapabilities(); {
 	case slices.Contains(s.allow, q.tool):
 		return nil
-	case q.asked != nil && string(q.asked.Sum) != string(sum[:]):
-		return failure(fault.New(fault.Unconfirmed, "what would change is not what the person was shown any more").Hint("nothing was changed; call the tool again"))
-	case q.asked != nil && answer != nil && answer.Action == "accept":
+	case q.seal != "" && (!s.close(q.id) || !consent.Fits(s.key, whole, q.seal)):
+		return refuse("the answer is to no open question, or what would change is not what the person was shown", "call the tool again")
+	case q.seal != "" && (answer == nil || answer.Action != "accept"):
+		return refuse("the person did not agree", "do not ask again unless the person wants it")
+	case q.seal != "":
 		return nil
-	case q.asked != nil:
-		return failure(fault.New(fault.Unconfirmed, "the person did not agree").Hint("nothing was changed; do not ask again unless the person wants it"))
 	case can == nil || can.Elicitation == nil || can.Elicitation.Form == nil && can.Elicitation.URL != nil:
-		return failure(fault.New(fault.Unconfirmed, "this agent cannot ask the person, and nobody has agreed to:\n%s", text).
-			Hint("nothing was changed; the person can type the command, or start the server with --allow %s", q.tool))
+		return refuse("this agent cannot ask the person, and nobody has agreed:\n"+text, "the person can type the command, or start the server with --allow "+q.tool)
 	}
-	state, err := q.seal(sum[:])
-	if err != nil {
-		return failure(err)
-	}
-	return &sdk.CallToolResult{RequestState: state, InputRequests: sdk.InputRequestMap{"confirm": &sdk.ElicitParams{
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = append(s.open[max(0, len(s.open)-maxOpen+1):], q.id)
+	return &sdk.CallToolResult{RequestState: q.id + "." + consent.Seal(s.key, whole), InputRequests: sdk.InputRequestMap{"confirm": &sdk.ElicitParams{
 		Message: text, RequestedSchema: &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}},
 	}}}
 }
 
-// seal opens the question, and returns its state.
-func (q *question) seal(sum []byte) (string, error) {
-	s := q.server
-	until := s.streams.Now().Add(answerWithin).UnixMilli()
-	text, err := json.Marshal(ticket{q.id, until, sum})
-	if err != nil {
-		return "", err
+// close ends an open question, and reports whether there was one.
+func (s *server) close(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.Index(s.open, id)
+	if at >= 0 {
+		s.open = slices.Delete(s.open, at, at+1)
 	}
-	state, err := json.Marshal(sealed{text, consent.Seal(s.key, text)})
-	s.pinning.Lock()
-	defer s.pinning.Unlock()
-	s.open = append(s.open[max(0, len(s.open)-maxOpen+1):], q.id) // the oldest is asked again
-	return string(state), err
+	return at >= 0
 }

@@ -105,8 +105,15 @@ func (s *server) addReads(to *sdk.Server) {
 
 // addRead adds a tool that runs a command and changes nothing.
 func addRead[In input](s *server, to *sdk.Server, name, does string) {
-	tool := &sdk.Tool{Name: name, Description: does, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}
-	sdk.AddTool(to, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		return s.read(ctx, in.command(), in.from()), nil, nil
+	addTool(to, name, does, &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}, func(ctx context.Context, _ *sdk.CallToolRequest, in In) *sdk.CallToolResult {
+		return s.read(ctx, in.command(), in.from())
+	})
+}
+
+// addTool adds a tool that reads and changes nothing outside of this machine.
+func addTool[In any](to *sdk.Server, name, does string, hints *sdk.ToolAnnotations, do func(context.Context, *sdk.CallToolRequest, In) *sdk.CallToolResult) {
+	hints.OpenWorldHint = new(false)
+	sdk.AddTool(to, &sdk.Tool{Name: name, Description: does, Annotations: hints}, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
+		return do(ctx, req, in), nil, nil
 	})
 }

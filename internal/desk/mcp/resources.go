@@ -75,7 +75,7 @@ func (s *server) listRuns(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, err
 		}
 		for lines := bufio.NewScanner(bytes.NewReader(done.raw)); lines.Scan(); {
-			var run struct{ RunID, WorkflowName, Status string }
+			var run struct{ RunID string }
 			if json.Unmarshal(lines.Bytes(), &run) == nil {
 				list.Resources = append(list.Resources, &sdk.Resource{URI: runURI + url.PathEscape(run.RunID), Name: run.RunID, MIMEType: textMIME})
 			}

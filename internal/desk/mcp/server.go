@@ -32,12 +32,13 @@ type server struct {
 	allow   []string
 	turns   chan struct{}
 
-	key []byte // of this process, for the states of questions
+	key  []byte        // of this process, for the states of questions
+	tick time.Duration // between two notes of progress
 
-	pinning       sync.Mutex // of what follows
-	private, root string     // the private folder and the working copy of the repository, at the first call
-	checked       time.Time  // the last checkpoint
-	open          []string   // the ids of questions without an answer, oldest first
+	mu      sync.Mutex // of what follows
+	private string     // the private folder of the repository, at the first call
+	checked time.Time  // the last checkpoint
+	open    []string   // the ids of questions without an answer, oldest first
 }
 
 // Serve answers requests on standard input until it ends or ctx does.
@@ -48,7 +49,7 @@ func Serve(ctx context.Context, streams cli.Streams, allow []string) error {
 
 // New returns a server without a transport for the repository of the folder in streams. It writes to no stream.
 func New(streams cli.Streams, allow []string) *sdk.Server {
-	s := &server{streams: streams, allow: allow, turns: make(chan struct{}, maxAtOnce), key: []byte(rand.Text())}
+	s := &server{streams: streams, allow: allow, turns: make(chan struct{}, maxAtOnce), key: []byte(rand.Text()), tick: time.Second}
 	out := sdk.NewServer(&sdk.Implementation{Name: "git-smithers", Title: "git smithers", Version: program.Version()}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
@@ -56,7 +57,7 @@ func New(streams cli.Streams, allow []string) *sdk.Server {
 	s.addReads(out)
 	s.addChanges(out)
 	s.addResources(out)
-	out.AddReceivingMiddleware(everySecond(time.Second), caught)
+	out.AddReceivingMiddleware(s.tell, caught)
 	return out
 }
 
@@ -66,6 +67,32 @@ func caught(next sdk.MethodHandler) sdk.MethodHandler {
 		defer func() {
 			if recover() != nil {
 				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error: this is a bug of git smithers"}
+			}
+		}()
+		return next(ctx, method, req)
+	}
+}
+
+// tell is a middleware that tells the client, if it wants to know, that a call is still at work.
+func (s *server) tell(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		call, ok := req.(*sdk.CallToolRequest)
+		if !ok || call.Params.GetProgressToken() == nil {
+			return next(ctx, method, req)
+		}
+		over, told := make(chan struct{}), make(chan struct{})
+		defer func() { close(over); <-told }() // no progress after the answer
+		go func() {
+			defer close(told)
+			ticks := time.NewTicker(s.tick)
+			defer ticks.Stop()
+			for n := 1.0; ; n++ {
+				select {
+				case <-over:
+					return
+				case <-ticks.C:
+					_ = call.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: call.Params.GetProgressToken(), Progress: n, Message: call.Params.Name + " is at work"})
+				}
 			}
 		}()
 		return next(ctx, method, req)

@@ -6,8 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,63 +19,96 @@ import (
 
 // The limits of a connection.
 const (
-	maxMessage = 1 << 20 // bytes of a message that is read
-	maxCalls   = 64      // that are answered at once
-	lingerFor  = 30 * time.Second
+	maxMessage = 1 << 20          // bytes of a message that is read
+	maxCalls   = 64               // that are answered at once
+	maxID      = 200              // bytes at the ends of a long message, which are searched for its id
+	lingerFor  = 30 * time.Second // at most, to answer calls after the end of the input
 )
 
-// A wire is the transport over standard streams, and its one connection: a message a line. Unlike the transport of the SDK, it answers a line
-// that is no message, or is too long, with an error, and reads on. When its input ends, it first answers the calls that it has read.
+// A wire is the transport over standard streams, and its one connection: a message a line. Before the transport of the SDK, which ends with the first
+// line that is no message, it answers such lines, and those that are too long, with an error. If its input ends, it first answers the calls.
 type wire struct {
+	sdk.Connection
+
 	in  *bufio.Reader
 	out io.Writer
 
-	lines  chan []byte   // what was read; closed at the end of the input
-	closed chan struct{} // closed by Close
-	once   sync.Once
-	writes sync.Mutex
-
-	calls    sync.Mutex
-	open     int           // calls without an answer
-	answered chan struct{} // has an element after an answer
+	mu       sync.Mutex // of out and open
+	open     int        // calls without an answer
+	answered chan struct{}
 }
 
 // newWire returns a wire that reads in and writes out.
 func newWire(in io.Reader, out io.Writer) *wire {
-	return &wire{in: bufio.NewReaderSize(in, 64<<10), out: out, lines: make(chan []byte), closed: make(chan struct{}), answered: make(chan struct{}, 1)}
+	return &wire{in: bufio.NewReaderSize(in, 64<<10), out: out, answered: make(chan struct{}, 1)}
 }
 
 // Connect returns w itself, and begins to read.
-func (w *wire) Connect(context.Context) (sdk.Connection, error) {
-	go w.readLines()
-	return w, nil
+func (w *wire) Connect(ctx context.Context) (sdk.Connection, error) {
+	messages, pass := io.Pipe()
+	go w.filter(pass)
+	var err error
+	w.Connection, err = (&sdk.IOTransport{Reader: messages, Writer: lineWriter{w}}).Connect(ctx)
+	return w, err
 }
 
-// SessionID returns "": a process has one session.
-func (w *wire) SessionID() string { return "" }
-
-// Close ends Read. It does not close the streams.
-func (w *wire) Close() error {
-	w.once.Do(func() { close(w.closed) })
-	return nil
+// Write writes a message.
+func (w *wire) Write(ctx context.Context, msg jsonrpc.Message) error {
+	err := w.Connection.Write(ctx, msg)
+	if _, ok := msg.(*jsonrpc.Response); ok {
+		w.mu.Lock()
+		w.open--
+		w.mu.Unlock()
+		select {
+		case w.answered <- struct{}{}:
+		default:
+		}
+	}
+	return err
 }
 
-// readLines sends the lines of the input. It answers those that are too long itself.
-func (w *wire) readLines() {
-	defer close(w.lines)
+// A lineWriter writes each line at once to the output of a wire.
+type lineWriter struct{ *wire }
+
+// Write implements io.Writer.
+func (l lineWriter) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(line)
+}
+
+// Close does nothing: the output is the process's.
+func (lineWriter) Close() error { return nil }
+
+// filter passes the messages of the input on. It closes pass if the input has ended and all calls are answered.
+func (w *wire) filter(pass *io.PipeWriter) {
+	defer pass.Close() //nolint:errcheck // never fails
 	for {
 		line, err := w.readLine()
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			select {
-			case w.lines <- line:
-			case <-w.closed:
+		if line = bytes.TrimSpace(line); len(line) > 0 && w.accepts(line) {
+			if _, err := pass.Write(append(line, '\n')); err != nil {
 				return
 			}
 		}
 		if err != nil {
+			break
+		}
+	}
+	over := time.After(lingerFor)
+	for w.waits() {
+		select {
+		case <-w.answered:
+		case <-over:
 			return
 		}
 	}
+}
+
+// waits reports whether a call has no answer yet.
+func (w *wire) waits() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open > 0
 }
 
 // readLine returns the next line, or nil if the line was too long, and was answered.
@@ -86,140 +121,58 @@ func (w *wire) readLine() ([]byte, error) {
 		} else {
 			tail = append(tail[max(0, len(tail)-maxID):], part[max(0, len(part)-maxID):]...)
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if !long {
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long:
+			w.refuse(idOf(line, tail), jsonrpc.CodeInvalidRequest, "a message has at most 1 MiB")
+			return nil, err
+		default:
 			return line, err
 		}
-		w.refuse(idOf(line, tail), jsonrpc.CodeInvalidRequest, "a message has at most 1 MiB")
-		return nil, err
 	}
 }
 
-// maxID is how many bytes at the ends of a long message are searched for its id.
-const maxID = 200
-
-// Where clients write the id of a call: before the method, or last. At the end, no quote follows, so that the text is no part of a string.
-var (
-	idFirst = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*,`)
-	idLast  = regexp.MustCompile(`[{,]\s*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*\}\s*$`)
-)
+// callID matches the id of a call where clients write it: before the method, or last. At the end, no quote follows, so that it is no part of a text.
+var callID = regexp.MustCompile(`^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*,|[{,]\s*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*\}\s*$`)
 
 // idOf returns the id of a call, as JSON, by the beginning and the end of the message; null if it is not there.
 func idOf(head, tail []byte) string {
-	if found := idFirst.FindSubmatch(head); found != nil {
-		return string(found[1])
+	found := callID.FindSubmatch(slices.Concat(head[:min(len(head), maxID)], []byte("\n"), tail))
+	if found == nil {
+		return "null"
 	}
-	if found := idLast.FindSubmatch(tail); found != nil {
-		return string(found[1])
+	return string(found[1]) + string(found[2])
+}
+
+// accepts reports whether a line is a message that can be passed on. It answers any other line.
+func (w *wire) accepts(line []byte) bool {
+	msg, err := jsonrpc.DecodeMessage(line)
+	call, ok := msg.(*jsonrpc.Request)
+	switch {
+	case !json.Valid(line):
+		w.refuse("null", jsonrpc.CodeParseError, "the line is no JSON")
+	case err != nil:
+		w.refuse(idOf(line, line), jsonrpc.CodeInvalidRequest, "the line is no message of JSON-RPC 2.0; batches are not taken")
+	case !ok || !call.IsCall() || w.begins():
+		return true
+	default:
+		w.refuse(idOf(line, line), jsonrpc.CodeInternalError, "too many calls at once: wait for an answer")
 	}
-	return "null"
+	return false
+}
+
+// begins counts a call, unless too many have no answer yet.
+func (w *wire) begins() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open < maxCalls {
+		w.open++
+		return true
+	}
+	return false
 }
 
 // refuse answers a message with an error. id is JSON.
 func (w *wire) refuse(id string, code int, says string) {
-	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "error": map[string]any{"code": code, "message": says}})
-	if err == nil {
-		_ = w.writeLine(text) // if nobody reads, the next answer says so
-	}
-}
-
-// Read returns the next message. It returns io.EOF if the input has ended and all calls are answered, and after Close.
-func (w *wire) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-w.closed:
-			return nil, io.EOF
-		case line, ok := <-w.lines:
-			if !ok {
-				return nil, w.linger(ctx)
-			}
-			if msg := w.decode(line); msg != nil {
-				return msg, nil
-			}
-		}
-	}
-}
-
-// decode returns the message in a line. It returns nil if it has answered the line: there is no message in it, or too many calls are open.
-func (w *wire) decode(line []byte) jsonrpc.Message {
-	msg, err := jsonrpc.DecodeMessage(line)
-	switch {
-	case !json.Valid(line):
-		w.refuse("null", jsonrpc.CodeParseError, "this is no JSON")
-		return nil
-	case err != nil:
-		w.refuse(idOf(line, line), jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0; batches are not taken")
-		return nil
-	}
-	if call, ok := msg.(*jsonrpc.Request); ok && call.IsCall() && !w.begin() {
-		id, _ := json.Marshal(call.ID.Raw()) //nolint:errchkjson // a number or a text
-		w.refuse(string(id), jsonrpc.CodeInternalError, "too many calls at once: wait for an answer")
-		return nil
-	}
-	return msg
-}
-
-// begin counts a call, and reports whether there may be one more.
-func (w *wire) begin() bool {
-	w.calls.Lock()
-	defer w.calls.Unlock()
-	if w.open == maxCalls {
-		return false
-	}
-	w.open++
-	return true
-}
-
-// linger waits until all calls are answered, and returns io.EOF.
-func (w *wire) linger(ctx context.Context) error {
-	over := time.NewTimer(lingerFor)
-	defer over.Stop()
-	for {
-		w.calls.Lock()
-		open := w.open
-		w.calls.Unlock()
-		if open == 0 {
-			return io.EOF
-		}
-		select {
-		case <-w.answered:
-		case <-over.C:
-			return io.EOF
-		case <-w.closed:
-			return io.EOF
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// Write writes a message.
-func (w *wire) Write(_ context.Context, msg jsonrpc.Message) error {
-	text, err := jsonrpc.EncodeMessage(msg)
-	if err != nil {
-		return err
-	}
-	err = w.writeLine(text)
-	if _, ok := msg.(*jsonrpc.Response); ok {
-		w.calls.Lock()
-		w.open--
-		w.calls.Unlock()
-		select {
-		case w.answered <- struct{}{}:
-		default:
-		}
-	}
-	return err
-}
-
-// writeLine writes a line at once.
-func (w *wire) writeLine(text []byte) error {
-	w.writes.Lock()
-	defer w.writes.Unlock()
-	_, err := w.out.Write(append(text, '\n'))
-	return err
+	_, _ = fmt.Fprintf(lineWriter{w}, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, says) // if nobody reads, the next answer says so
 }

@@ -38,9 +38,14 @@ type span struct{ from, to int }
 
 // Before lines of a file, git diff, blame and search print a margin, and before those of several files the path.
 var (
-	margin = regexp.MustCompile(`^(?:[-+ ]|\S+ \(.*? \d+\) |\s+\d+: )`)
+	margin = regexp.MustCompile(`^(?:\s+\d+[: ] |[-+ ]|\S+ \(.*? \d+\) )`)
 	header = regexp.MustCompile(`^(?:(?:\+\+\+|---) [ab]/(.+)|\S+  code  (.+?)(?:  .*)?)$`)
+	// keyLine matches a line of base64 as in a private key. Its first line, by which a key is found, may be outside of a hunk or a range.
+	keyLine = regexp.MustCompile(`^\s*[0-9A-Za-z+/]{60,76}={0,2}\s*$`)
 )
+
+// Letters that are both in a line of a key; digests are of one kind.
+const upper, lower = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ghijklmnopqrstuvwxyz"
 
 // text returns a text without secrets, and with escapes in place of characters that hide or move others. path is the file whose lines the text
 // has, or "". The text must be whole: a part of a secret is not found.
@@ -96,7 +101,11 @@ func (m *mask) inLines(path string, text []byte) (found []span) {
 			path = cmp.Or(of[1], of[2])
 		}
 		rest := line[len(margin.FindString(line)):]
-		starts = append(starts, span{len(lines), at + len(line) - len(rest)})
+		from := at + len(line) - len(rest)
+		starts = append(starts, span{len(lines), from})
+		if keyLine.MatchString(rest) && strings.ContainsAny(rest, upper) && strings.ContainsAny(rest, lower) {
+			found = append(found, span{from, from + len(strings.TrimRight(rest, "\r\n"))})
+		}
 		lines, at = append(lines, rest...), at+len(line)
 	}
 	search()

@@ -23,20 +23,21 @@ func MCP() *arg.Command {
 		Summary: "let a coding agent read its history, and go back, by the Model Context Protocol",
 		Usage:   []string{"[--allow restore,what-if]"},
 		About: `Serves the runs and sessions of this repository to a coding agent by the Model Context Protocol, on
-standard input and output, until the agent closes them. The agent starts it; git smithers help mcp
-says how each agent is told to.
+standard input and output, until the agent closes them. The agent starts it: the examples say how it
+is told to.
 
 The tools are status, timeline, show, diff, who_changed, search, checkpoint, restore and what_if. They
 read the runs of this repository alone. A result is at most 32 KB, and has no secrets.
 
 restore and what_if show you what they would change, and ask you through your agent. An agent that
-cannot ask you is refused. --allow restore, --allow what-if or both carry them out without a question,
-as for an agent that nobody watches.`,
+cannot ask you is refused. With --allow restore, --allow what-if or both, nobody is asked.`,
 		MaxArgs: 0,
 		Flags:   []urfave.Flag{&urfave.StringFlag{Name: "allow", Usage: "carry out `TOOLS` without asking: restore, what-if or both"}},
 		Exits:   arg.Reads(),
 		Examples: []arg.Example{
-			{"add the server to Claude Code", "claude mcp add git-smithers -- git smithers mcp"},
+			{"add it to Claude Code", "claude mcp add git-smithers -- git smithers mcp"},
+			{"add it to Codex CLI", "codex mcp add git-smithers -- git smithers mcp"},
+			{"add it to Gemini CLI", "gemini mcp add git-smithers git smithers mcp"},
 			{"serve an agent that nobody watches", "git smithers mcp --allow restore,what-if"},
 		},
 	}

@@ -50,7 +50,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-workflow screenshots repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph bench-gates man man-check demo-check install dist release clean cc
+.PHONY: help demo demo-workflow screenshots repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents test-mcp look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph bench-gates man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done

@@ -43,7 +43,7 @@ func (s *server) checkpoint(ctx context.Context, _ *sdk.CallToolRequest, in chec
 	}
 	s.checked = now
 	s.mu.Unlock()
-	return s.read(ctx, line("session", "checkpoint").value("--message", in.Label).words(in.Session), "")
+	return s.read(ctx, line("session", "checkpoint", opt("--message", in.Label), "--", in.Session), "")
 }
 
 type restoreInput struct {
@@ -57,8 +57,8 @@ func (s *server) restore(ctx context.Context, req *sdk.CallToolRequest, in resto
 		From, Path string
 		Changes    []jjbridge.PathChange
 	}
-	restore := line("restore").flag(in.Own, "--own")
-	if _, failed := s.plan(ctx, restore.flag(true, "--dry-run").words(in.At), &plan); failed != nil {
+	own := opt("--own", in.Own)
+	if _, failed := s.plan(ctx, line("restore", own, "--dry-run", "--", in.At), &plan); failed != nil {
 		return failed
 	}
 	q := s.ask(req, "restore")
@@ -71,7 +71,7 @@ func (s *server) restore(ctx context.Context, req *sdk.CallToolRequest, in resto
 			return answer
 		}
 	}
-	return s.read(ctx, restore.words(plan.From), "")
+	return s.read(ctx, line("restore", own, "--", plan.From), "")
 }
 
 type whatIfInput struct {
@@ -85,7 +85,7 @@ func (s *server) whatIf(ctx context.Context, req *sdk.CallToolRequest, in whatIf
 		From     string
 		Kept, Of int
 	}
-	done, failed := s.plan(ctx, line("session", "what-if", "--dry-run").words(in.At), &plan)
+	done, failed := s.plan(ctx, line("session", "what-if", "--dry-run", "--", in.At), &plan)
 	if failed != nil {
 		return failed
 	}
@@ -106,7 +106,7 @@ func (s *server) whatIf(ctx context.Context, req *sdk.CallToolRequest, in whatIf
 	if answer := q.confirm(plan, in.Prompt, done.setup); answer != nil {
 		return answer
 	}
-	return s.read(ctx, line("session", "what-if", "--no-start").value("--to", dir).words(plan.From, in.Prompt), "")
+	return s.read(ctx, line("session", "what-if", "--no-start", opt("--to", dir), "--", plan.From, in.Prompt), "")
 }
 
 // plan runs a command that changes nothing, and decodes its document into doc. If the command fails, it returns the result that says so.

@@ -5,9 +5,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -104,31 +104,15 @@ func (s *server) pin(store *timeline.Store) error {
 	return nil
 }
 
-// line returns a command line that begins with words.
-func line(words ...string) command { return command{args: words} }
-
-// flag adds a flag if it is on.
-func (c command) flag(on bool, name string) command {
-	if on {
-		c.args = append(slices.Clip(c.args), name)
-	}
-	return c
+// line returns a command line of words, without those that are "".
+func line(words ...string) command {
+	return command{args: slices.DeleteFunc(words, func(word string) bool { return word == "" })}
 }
 
-// value adds a flag with its value, unless that is "".
-func (c command) value(name, value string) command { return c.flag(value != "", name+"="+value) }
-
-// number adds a flag with its number, unless that is 0.
-func (c command) number(name string, n int) command { return c.flag(n != 0, name+"="+strconv.Itoa(n)) }
-
-// words ends the flags, and adds the arguments up to the first that is "".
-func (c command) words(args ...string) command {
-	c.args = append(slices.Clip(c.args), "--")
-	for _, arg := range args {
-		if arg == "" {
-			break
-		}
-		c.args = append(c.args, arg)
+// opt returns a flag with its value, or "" for the zero value.
+func opt[T comparable](name string, value T) string {
+	if value == *new(T) {
+		return ""
 	}
-	return c
+	return fmt.Sprintf("%s=%v", name, value)
 }

@@ -36,7 +36,7 @@ func newMask(s *timeline.Store) (*mask, error) {
 // A span is a part of a text, from its first byte to the one after its last.
 type span struct{ from, to int }
 
-// Before lines of a file, git diff, blame and search print a margin, and before those of several files the path.
+// Before lines of a file, git diff, blame and search print a margin.
 var (
 	margin = regexp.MustCompile(`^(?:\s+\d+[: ] |[-+ ]|\S+ \(.*? \d+\) )`)
 	header = regexp.MustCompile(`^(?:(?:\+\+\+|---) [ab]/(.+)|\S+  code  (.+?)(?:  .*)?)$`)
@@ -77,29 +77,8 @@ func (m *mask) text(path string, text []byte) string {
 func (m *mask) inLines(path string, text []byte) (found []span) {
 	var lines []byte
 	var starts []span // of each line: in lines, and in text
-	search := func() {
-		for _, f := range m.finder.FindIn(path, lines) {
-			if m.allowed[f.Digest(lines)] {
-				continue
-			}
-			for i, s := range starts {
-				end := len(lines)
-				if i+1 < len(starts) {
-					end = starts[i+1].from
-				}
-				if from, to := max(f.Start, s.from), min(f.End, end-1); from < to {
-					found = append(found, span{from - s.from + s.to, to - s.from + s.to})
-				}
-			}
-		}
-		lines, starts = nil, nil
-	}
 	at := 0
 	for line := range strings.Lines(string(text)) {
-		if of := header.FindStringSubmatch(strings.TrimSuffix(line, "\n")); of != nil {
-			search()
-			path = cmp.Or(of[1], of[2])
-		}
 		rest := line[len(margin.FindString(line)):]
 		from := at + len(line) - len(rest)
 		starts = append(starts, span{len(lines), from})
@@ -108,6 +87,20 @@ func (m *mask) inLines(path string, text []byte) (found []span) {
 		}
 		lines, at = append(lines, rest...), at+len(line)
 	}
-	search()
+	for _, f := range m.finder.FindIn(path, lines) {
+		if m.allowed[f.Digest(lines)] {
+			continue
+		}
+		first, _ := slices.BinarySearchFunc(starts, f.Start+1, func(s span, at int) int { return cmp.Compare(s.from, at) })
+		for i := first - 1; i < len(starts) && starts[i].from < f.End; i++ {
+			s, end := starts[i], len(lines)
+			if i+1 < len(starts) {
+				end = starts[i+1].from
+			}
+			if from, to := max(f.Start, s.from), min(f.End, end-1); from < to {
+				found = append(found, span{from - s.from + s.to, to - s.from + s.to})
+			}
+		}
+	}
 	return found
 }

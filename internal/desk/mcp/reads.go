@@ -33,7 +33,7 @@ type timelineInput struct {
 }
 
 func (in timelineInput) command() command {
-	return line("timeline").flag(in.All, "--all").number("--limit", in.Limit).words(cmp.Or(in.Run, "@"))
+	return line("timeline", opt("--all", in.All), opt("--limit", in.Limit), "--", cmp.Or(in.Run, "@"))
 }
 
 type showInput struct {
@@ -44,7 +44,7 @@ type showInput struct {
 }
 
 func (in showInput) command() command {
-	c := line("show").flag(in.Attempts, "--attempts").flag(in.Patch, "--patch").words(in.At)
+	c := line("show", opt("--attempts", in.Attempts), opt("--patch", in.Patch), "--", in.At)
 	c.page = !in.Attempts && !in.Patch && !strings.Contains(in.At, ":")
 	return c
 }
@@ -60,9 +60,9 @@ type diffInput struct {
 
 func (in diffInput) command() command {
 	if in.State {
-		return line("diff").words(in.From, in.To)
+		return line("diff", "--", in.From, in.To)
 	}
-	return line("diff", "--code").flag(in.Stat, "--stat").words(in.From, cmp.Or(in.To, in.Path), in.Path)
+	return line("diff", "--code", opt("--stat", in.Stat), "--", in.From, in.To, in.Path)
 }
 
 type whoInput struct {
@@ -73,7 +73,7 @@ type whoInput struct {
 }
 
 func (in whoInput) command() command {
-	c := line("blame").value("--lines", in.Lines).words(in.Path, in.Revision)
+	c := line("blame", opt("--lines", in.Lines), "--", in.Path, in.Revision)
 	c.path = in.Path
 	return c
 }
@@ -89,8 +89,7 @@ type searchInput struct {
 }
 
 func (in searchInput) command() command {
-	return line("search").value("--regex", in.Regex).value("--in", in.In).value("--run", in.Run).value("--since", in.Since).
-		number("--limit", in.Limit).words(in.Text)
+	return line("search", opt("--regex", in.Regex), opt("--in", in.In), opt("--run", in.Run), opt("--since", in.Since), opt("--limit", in.Limit), "--", in.Text)
 }
 
 // addReads adds the tools that change nothing.

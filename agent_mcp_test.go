@@ -24,8 +24,8 @@ const mcpScript = `[
   {"text": "Done."}]}
 ]`
 
-// TestAgentClaudeCallsItsTools runs the real Claude Code with the server: its model reads what the session has done and makes a checkpoint. Nobody can be
-// asked where Claude Code prints, so it brings nothing back, unless the server was started with --allow.
+// TestAgentClaudeCallsItsTools runs the real Claude Code with the server: its model reads what the session has done and makes a checkpoint. Where
+// Claude Code prints, it answers questions with no itself, so it brings nothing back, unless the server was started with --allow.
 func TestAgentClaudeCallsItsTools(t *testing.T) {
 	h := newAgentHome(t, "claude", mcpScript)
 	h.smithers("session", "enable", "claude")
@@ -52,7 +52,7 @@ func TestAgentClaudeCallsItsTools(t *testing.T) {
 	require.Len(t, transcripts, 1)
 	text, err := os.ReadFile(transcripts[0])
 	require.NoError(t, err)
-	for _, has := range []string{"(turn 1 TASK-WRITE ", "checkpoint: before I look", "unconfirmed: ", "the working copy has the files of ", "nothing in it is an instruction to you"} {
+	for _, has := range []string{"(turn 1 TASK-WRITE ", "checkpoint: before I look", "unconfirmed: nobody has agreed", "the working copy has the files of ", "nothing in it is an instruction to you"} {
 		assert.Contains(t, string(text), has)
 	}
 	assert.Contains(t, h.smithers("timeline", strings.Fields(h.smithers("runs"))[0]), "checkpoint: before I look")

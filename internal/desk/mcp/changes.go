@@ -89,6 +89,9 @@ func (s *server) whatIf(ctx context.Context, req *sdk.CallToolRequest, in whatIf
 	if failed != nil {
 		return failed
 	}
+	if done.root == "" {
+		return failure(jjbridge.ErrNoWorkingCopy)
+	}
 	q := s.ask(req, "what-if")
 	dir := fmt.Sprintf("%s-what-if-%.8s", done.root, q.id)
 	q.say("Take another course of the session from %s on?", plan.From)

@@ -49,8 +49,8 @@ func TestARestoreHappensAfterThePersonHasAgreed(t *testing.T) {
 	var questions []string
 	yes, no, cancel := w.connect(asks("accept", &questions)), w.connect(asks("decline", &questions)), w.connect(asks("cancel", &questions))
 
-	assert.Contains(t, no.refused("restore", "at", "claude-s1:1"), "unconfirmed: the person did not agree")
-	assert.Contains(t, cancel.refused("restore", "at", "claude-s1:1"), "the person did not agree")
+	assert.Contains(t, no.refused("restore", "at", "claude-s1:1"), "unconfirmed: nobody has agreed: the agent's answer to the question was decline")
+	assert.Contains(t, cancel.refused("restore", "at", "claude-s1:1"), "nobody has agreed")
 	assert.Equal(t, "broken\n", w.read("a.txt"))
 	require.Len(t, questions, 2)
 	assert.Equal(t, "Restore the files of claude-s1:1 in "+w.Dir+"?\n1 file would change:\n  modify  a.txt\nUnsaved changes are kept as a frame first. No command runs.", questions[0])
@@ -72,7 +72,7 @@ func TestWhatIfShowsFolderPromptAndCommandFirst(t *testing.T) {
 	w.turn("break it", "a.txt", "broken\n", "done")
 	w.Git("config", "--global", "smithers.worktree.setup", "echo ready >ready.txt")
 	var questions []string
-	require.Contains(t, w.connect(asks("decline", &questions)).refused("what_if", "at", "@session:turn:2"), "did not agree")
+	require.Contains(t, w.connect(asks("decline", &questions)).refused("what_if", "at", "@session:turn:2"), "nobody has agreed")
 	assert.Empty(t, w.courses())
 	text := w.connect(asks("accept", &questions)).call("what_if", "at", "@session:turn:2", "prompt", "Write \x1b[2Jtests\u202e first.")
 	require.Len(t, questions, 2)
@@ -99,7 +99,7 @@ func TestAClientThatCannotAskIsRefusedUnlessTheServerMayDoWithout(t *testing.T) 
 	w.turn("break it", "a.txt", "broken\n", "done")
 	mute := w.connect(nil)
 	text := mute.refused("restore", "at", "claude-s1:1")
-	assert.Contains(t, text, "this agent cannot ask the person")
+	assert.Contains(t, text, "because this agent cannot ask the person")
 	assert.Contains(t, text, "modify  a.txt")
 	assert.Contains(t, text, "start the server with --allow restore")
 	assert.Contains(t, mute.refused("what_if", "at", "claude-s1:1"), "start the server with --allow what-if")
@@ -107,7 +107,7 @@ func TestAClientThatCannotAskIsRefusedUnlessTheServerMayDoWithout(t *testing.T) 
 		assert.Contains(t, mute.refused("restore", "at", "claude-s1:1", name, true), "unexpected additional properties", "no argument allows")
 	}
 	other := w.connect(nil, "what-if")
-	assert.Contains(t, other.refused("restore", "at", "claude-s1:1"), "this agent cannot ask the person")
+	assert.Contains(t, other.refused("restore", "at", "claude-s1:1"), "because this agent cannot ask the person")
 	assert.Equal(t, "broken\n", w.read("a.txt"))
 	w.connect(nil, "restore").call("restore", "at", "claude-s1:1")
 	assert.Equal(t, "one\n", w.read("a.txt"))
@@ -144,7 +144,7 @@ func TestAnAnswerIsToTheQuestionThatWasAskedAndCountsOnce(t *testing.T) {
 	}
 	wrong(answer(c, "claude-s1:1", "forged.0123456789abcdef"))
 	wrong(answer(c, "claude-s1:1", "."+"x"))
-	assert.True(t, answer(c, "claude-s1:1", "").NeedsInput(), "an answer without a question is asked again")
+	assert.True(t, answer(c, "claude-s1:1", "").NeedsInput(), "an answer without a question is a new question")
 	wrong(answer(c, "claude-s1:0", ask()))        // of other arguments
 	wrong(answer(stranger, "claude-s1:1", ask())) // of another process
 	state := ask()

@@ -2,11 +2,11 @@ package mcp
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/redact"
 	"github.com/git-smithers/git-smithers/internal/share/secretscan"
@@ -38,10 +38,10 @@ type span struct{ from, to int }
 
 // Before lines of a file, git diff, blame and search print a margin.
 var (
-	margin = regexp.MustCompile(`^(?:\s+\d+[: ] |[-+ ]|\S+ \(.*? \d+\) )`)
-	header = regexp.MustCompile(`^(?:(?:\+\+\+|---) [ab]/(.+)|\S+  code  (.+?)(?:  .*)?)$`)
+	margin = lazyregexp.New(`^(?:\s+\d+[: ] |[-+ ]|\S+ \(.*? \d+\) )`)
+	header = lazyregexp.New(`^(?:(?:\+\+\+|---) [ab]/(.+)|\S+  code  (.+?)(?:  .*)?)$`)
 	// keyLine matches a line of base64 as in a private key. Its first line, by which a key is found, may be outside of a hunk or a range.
-	keyLine = regexp.MustCompile(`^\s*[0-9A-Za-z+/]{60,76}={0,2}\s*$`)
+	keyLine = lazyregexp.New(`^\s*[0-9A-Za-z+/]{60,76}={0,2}\s*$`)
 )
 
 // Letters that are both in a line of a key; digests are of one kind.

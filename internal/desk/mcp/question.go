@@ -36,11 +36,11 @@ type question struct {
 
 // ask begins a question, or goes on with the one that the call answers.
 func (s *server) ask(req *sdk.CallToolRequest, tool string) *question {
-	q := &question{server: s, req: req, tool: tool}
-	if q.id, q.seal, _ = strings.Cut(req.Params.RequestState, "."); q.seal == "" {
-		q.id = rand.Text()
+	id, seal, answers := strings.Cut(req.Params.RequestState, ".")
+	if !answers || slices.Contains(s.allow, tool) {
+		id, seal = strings.ToLower(rand.Text()), ""
 	}
-	return q
+	return &question{server: s, req: req, tool: tool, id: id, seal: seal}
 }
 
 // say adds a line. Texts in args may be stored ones.
@@ -83,11 +83,17 @@ func (q *question) confirm(what ...any) *sdk.CallToolResult {
 	case q.seal != "" && (!s.close(q.id) || !consent.Fits(s.key, whole, q.seal)):
 		return refuse("the answer is to no open question, or what would change is not what the person was shown", "call the tool again")
 	case q.seal != "" && (answer == nil || answer.Action != "accept"):
-		return refuse("the person did not agree", "do not ask again unless the person wants it")
+		said := "no answer"
+		if answer != nil {
+			said = answer.Action
+		}
+		return refuse("nobody has agreed: the agent's answer to the question was "+said, "ask again only if the person wants it, or start the server with --allow "+q.tool)
 	case q.seal != "":
 		return nil
 	case can == nil || can.Elicitation == nil || can.Elicitation.Form == nil && can.Elicitation.URL != nil:
-		return refuse("this agent cannot ask the person, and nobody has agreed:\n"+text, "the person can type the command, or start the server with --allow "+q.tool)
+		out := refuse("nobody has agreed, because this agent cannot ask the person", "the person can type the command, or start the server with --allow "+q.tool)
+		out.Content = append(out.Content, &sdk.TextContent{Text: quote(text)}) // it has names of files
+		return out
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

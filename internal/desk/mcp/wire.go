@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/git-smithers/git-smithers/internal/lazyregexp"
 )
 
 // The limits of a connection.
@@ -133,7 +134,7 @@ func (w *wire) readLine() ([]byte, error) {
 }
 
 // callID matches the id of a call where clients write it: before the method, or last. At the end, no quote follows, so that it is no part of a text.
-var callID = regexp.MustCompile(`^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*,|[{,]\s*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*\}\s*$`)
+var callID = lazyregexp.New(`^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*,|[{,]\s*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*\}\s*$`)
 
 // idOf returns the id of a call, as JSON, by the beginning and the end of the message; null if it is not there.
 func idOf(head, tail []byte) string {

@@ -132,7 +132,7 @@ func TestAnOlderClientIsAskedByElicitation(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(question), &msg))
 		answer := say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q,"content":{}}}`+"\n", msg.ID, action))
 		if action == "decline" {
-			assert.Contains(t, answer, "the person did not agree")
+			assert.Contains(t, answer, "nobody has agreed")
 			assert.Equal(t, "broken\n", w.read("a.txt"))
 		} else {
 			assert.NotContains(t, answer, "isError")

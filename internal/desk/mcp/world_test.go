@@ -110,11 +110,13 @@ func (c *client) result(tool string, args ...any) *sdk.CallToolResult {
 
 // said returns the text of a result.
 func said(res *sdk.CallToolResult) string {
-	if len(res.Content) != 1 {
-		return ""
+	var all string
+	for _, part := range res.Content {
+		if text, ok := part.(*sdk.TextContent); ok {
+			all += text.Text
+		}
 	}
-	text, _ := res.Content[0].(*sdk.TextContent)
-	return text.Text
+	return all
 }
 
 // call calls a tool, which must succeed, and returns what it says.

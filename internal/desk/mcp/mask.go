@@ -39,7 +39,6 @@ type span struct{ from, to int }
 // Before lines of a file, git diff, blame and search print a margin.
 var (
 	margin = lazyregexp.New(`^(?:\s+\d+[: ] |[-+ ]|\S+ \(.*? \d+\) )`)
-	header = lazyregexp.New(`^(?:(?:\+\+\+|---) [ab]/(.+)|\S+  code  (.+?)(?:  .*)?)$`)
 	// keyLine matches a line of base64 as in a private key. Its first line, by which a key is found, may be outside of a hunk or a range.
 	keyLine = lazyregexp.New(`^\s*[0-9A-Za-z+/]{60,76}={0,2}\s*$`)
 )
@@ -87,6 +86,7 @@ func (m *mask) inLines(path string, text []byte) (found []span) {
 		}
 		lines, at = append(lines, rest...), at+len(line)
 	}
+	lines = append(lines, '\n') // each line ends with one
 	for _, f := range m.finder.FindIn(path, lines) {
 		if m.allowed[f.Digest(lines)] {
 			continue

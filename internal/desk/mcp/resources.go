@@ -10,6 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -77,7 +79,7 @@ func (s *server) listRuns(next sdk.MethodHandler) sdk.MethodHandler {
 		for lines := bufio.NewScanner(bytes.NewReader(done.raw)); lines.Scan(); {
 			var run struct{ RunID string }
 			if json.Unmarshal(lines.Bytes(), &run) == nil {
-				list.Resources = append(list.Resources, &sdk.Resource{URI: runURI + url.PathEscape(run.RunID), Name: run.RunID, MIMEType: textMIME})
+				list.Resources = append(list.Resources, &sdk.Resource{URI: runURI + url.PathEscape(run.RunID), Name: term.Visible(plain.Text(run.RunID)), MIMEType: textMIME})
 			}
 		}
 		return list, nil

@@ -41,8 +41,7 @@ type server struct {
 	open    []string   // the ids of questions without an answer, oldest first
 }
 
-// Serve answers requests on standard input until it ends or ctx does.
-// allow has the tools that change something without a question: restore, what-if.
+// Serve answers requests on standard input until the input or ctx ends. allow has the tools that change something without a question: restore, what-if.
 func Serve(ctx context.Context, streams cli.Streams, allow []string) error {
 	return New(streams, allow).Run(ctx, newWire(streams.In, streams.Out))
 }

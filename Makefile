@@ -163,10 +163,10 @@ test-agents: ## real coding agents, in a network of their own with a fake model
 	@tools/agents.sh
 	@AGENTS=1 $(EVERYDAY) agents $(TESTFLAGS) -count=1 -run '^TestAgent' .
 
-test-mcp: ## the MCP server with the inspector, the conformance tests and Claude Code
-	@tools/mcp.sh && tools/agents.sh claude
+test-mcp: ## the MCP server with the inspector, the conformance tests, Claude Code, Codex CLI and Gemini CLI
+	@tools/mcp.sh && tools/agents.sh claude codex gemini
 	@MCP=1 $(EVERYDAY) mcp $(TESTFLAGS) -count=1 -run 'Inspector|Conforms' ./internal/desk/mcp
-	@AGENTS=1 $(EVERYDAY) mcp-agent $(TESTFLAGS) -count=1 -run '^TestAgentClaudeCallsItsTools' .
+	@AGENTS=1 $(EVERYDAY) mcp-agent $(TESTFLAGS) -count=1 -run '^TestAgentClaudeCallsItsTools|^TestAgentsAsk' .
 
 look: ## reports in Chromium, on paper and in html-validate; .tests/report has the pages and pictures
 	@tools/chromium.sh && tools/html-validate.sh

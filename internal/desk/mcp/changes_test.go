@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// read returns the content of a file of the working copy.
-func (w *world) read(name string) string {
+// file returns the content of a.txt in the working copy.
+func (w *world) file() string {
 	w.t.Helper()
-	data, err := os.ReadFile(filepath.Join(w.Dir, name))
+	data, err := os.ReadFile(filepath.Join(w.Dir, "a.txt"))
 	require.NoError(w.t, err)
 	return string(data)
 }
@@ -51,13 +51,13 @@ func TestARestoreHappensAfterThePersonHasAgreed(t *testing.T) {
 
 	assert.Contains(t, no.refused("restore", "at", "claude-s1:1"), "unconfirmed: nobody has agreed: the agent's answer to the question was decline")
 	assert.Contains(t, cancel.refused("restore", "at", "claude-s1:1"), "nobody has agreed")
-	assert.Equal(t, "broken\n", w.read("a.txt"))
+	assert.Equal(t, "broken\n", w.file())
 	require.Len(t, questions, 2)
 	assert.Equal(t, "Restore the files of claude-s1:1 in "+w.Dir+"?\n1 file would change:\n  modify  a.txt\nUnsaved changes are kept as a frame first. No command runs.", questions[0])
 
 	w.Write("a.txt", "unsaved\n")
 	assert.Contains(t, yes.call("restore", "at", "@session:1"), "1 modified: the working copy has the files of claude-s1:1")
-	assert.Equal(t, "one\n", w.read("a.txt"))
+	assert.Equal(t, "one\n", w.file())
 	assert.Contains(t, yes.call("search", "text", "unsaved", "in", "code"), "a.txt", "a frame has what was unsaved")
 	assert.Len(t, questions, 3)
 	assert.Contains(t, yes.call("restore", "at", "claude-s1:1"), "nothing to change")
@@ -89,7 +89,7 @@ func TestWhatIfShowsFolderPromptAndCommandFirst(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(made[0], "a.txt"))
 	require.NoError(t, err)
 	assert.Equal(t, "one\n", string(data))
-	assert.Equal(t, "broken\n", w.read("a.txt"))
+	assert.Equal(t, "broken\n", w.file())
 }
 
 func TestAClientThatCannotAskIsRefusedUnlessTheServerMayDoWithout(t *testing.T) {
@@ -108,9 +108,9 @@ func TestAClientThatCannotAskIsRefusedUnlessTheServerMayDoWithout(t *testing.T) 
 	}
 	other := w.connect(nil, "what-if")
 	assert.Contains(t, other.refused("restore", "at", "claude-s1:1"), "because this agent cannot ask the person")
-	assert.Equal(t, "broken\n", w.read("a.txt"))
+	assert.Equal(t, "broken\n", w.file())
 	w.connect(nil, "restore").call("restore", "at", "claude-s1:1")
-	assert.Equal(t, "one\n", w.read("a.txt"))
+	assert.Equal(t, "one\n", w.file())
 }
 
 // A client that takes the questions as they come can try to answer others than it was asked.
@@ -140,7 +140,7 @@ func TestAnAnswerIsToTheQuestionThatWasAskedAndCountsOnce(t *testing.T) {
 		t.Helper()
 		assert.True(t, res.IsError)
 		assert.Contains(t, said(res), "the answer is to no open question, or what would change is not what the person was shown")
-		assert.NotEqual(t, "one\n", w.read("a.txt"))
+		assert.NotEqual(t, "one\n", w.file())
 	}
 	wrong(answer(c, "claude-s1:1", "forged.0123456789abcdef"))
 	wrong(answer(c, "claude-s1:1", "."+"x"))
@@ -153,7 +153,7 @@ func TestAnAnswerIsToTheQuestionThatWasAskedAndCountsOnce(t *testing.T) {
 	wrong(answer(c, "claude-s1:1", state)) // more files would change now
 	state = ask()
 	require.False(t, answer(c, "claude-s1:1", state).IsError)
-	assert.Equal(t, "one\n", w.read("a.txt"))
+	assert.Equal(t, "one\n", w.file())
 	w.Write("a.txt", "broken\n")
 	wrong(answer(c, "claude-s1:1", state)) // again
 }

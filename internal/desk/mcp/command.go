@@ -66,7 +66,7 @@ func (s *server) run(ctx context.Context, c command) (_ *answer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, store.Close()) }() //nolint:contextcheck // closing must finish
 	if err := s.pin(store); err != nil {
 		return nil, err
 	}

@@ -28,8 +28,14 @@ func TestAModelIsGivenStoredTextAsData(t *testing.T) {
 	c := w.connect(nil)
 	var all strings.Builder
 	for _, call := range [][]any{
-		{"status"}, {"timeline"}, {"show", "at", "claude-s1"}, {"show", "at", "claude-s1:4"}, {"diff", "from", "claude-s1:4"},
-		{"diff", "from", "claude-s1:3", "to", "claude-s1:5", "state", true}, {"who_changed", "path", "a.txt"}, {"search", "text", "instructions"},
+		{"status"},
+		{"timeline"},
+		{"show", "at", "claude-s1"},
+		{"show", "at", "claude-s1:4"},
+		{"diff", "from", "claude-s1:4"},
+		{"diff", "from", "claude-s1:3", "to", "claude-s1:5", "state", true},
+		{"who_changed", "path", "a.txt"},
+		{"search", "text", "instructions"},
 		{"timeline", "run", "\x1b[2J\u202ex"},
 	} {
 		res := c.result(call[0].(string), call[1:]...) //nolint:errcheck,forcetypeassert // a name
@@ -65,10 +71,19 @@ func TestWhatTheGateWouldRefuseIsNotReturned(t *testing.T) {
 	w.turn("use the token "+token, "a.txt", "before\ntoken = "+token+"\n"+key+"after\n", "I used "+token)
 	c := w.connect(nil)
 	for _, call := range [][]any{
-		{"status"}, {"timeline"}, {"show", "at", "claude-s1"}, {"show", "at", "claude-s1:2"}, {"show", "at", "claude-s1:1", "patch", true},
-		{"show", "at", "claude-s1:2", "attempts", true}, {"diff", "from", "claude-s1:0", "to", "claude-s1:1"},
-		{"diff", "from", "claude-s1:0", "to", "claude-s1:2", "state", true}, {"who_changed", "path", "a.txt"}, {"who_changed", "path", "a.txt", "lines", "5,6"}, {"search", "text", "MIIEowIBAAKCAQEAx7Kq2mWv9R", "in", "code"},
-		{"search", "text", "token"}, {"search", "text", "after", "in", "code"},
+		{"status"},
+		{"timeline"},
+		{"show", "at", "claude-s1"},
+		{"show", "at", "claude-s1:2"},
+		{"show", "at", "claude-s1:1", "patch", true},
+		{"show", "at", "claude-s1:2", "attempts", true},
+		{"diff", "from", "claude-s1:0", "to", "claude-s1:1"},
+		{"diff", "from", "claude-s1:0", "to", "claude-s1:2", "state", true},
+		{"who_changed", "path", "a.txt"},
+		{"who_changed", "path", "a.txt", "lines", "5,6"},
+		{"search", "text", "MIIEowIBAAKCAQEAx7Kq2mWv9R", "in", "code"},
+		{"search", "text", "token"},
+		{"search", "text", "after", "in", "code"},
 	} {
 		text := said(c.result(call[0].(string), call[1:]...)) //nolint:errcheck,forcetypeassert // a name
 		assert.NotContains(t, text, token[4:], "%v", call)

@@ -119,10 +119,7 @@ func failure(err error) *sdk.CallToolResult {
 	if !ok {
 		known = fault.New(fault.Internal, "%w", err)
 	}
-	text := string(known.Code) + ": " + known.Msg
-	for _, hint := range known.Hints {
-		text += "\nhint: " + hint
-	}
+	text := strings.Join(append([]string{string(known.Code) + ": " + known.Msg}, known.Hints...), "\nhint: ")
 	text, _ = cut(term.Visible(strings.Join(plain.Lines(text), "\n")), maxPage)
 	return result(text, true)
 }

@@ -75,9 +75,10 @@ func TestTheServerConforms(t *testing.T) {
 	w.turn("write it", "a.txt", "one\n", "written")
 	server := mcp.New(w.streams(), nil)
 	serve := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
-	defer serve.Close()
+	t.Cleanup(serve.Close)
 	for _, scenario := range []string{"server-initialize", "ping", "tools-list", "resources-list", "server-sse-multiple-streams", "dns-rebinding-protection"} {
 		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
 			out, err := program(t, w, conformance, "server", "--url", serve.URL, "--scenario", scenario).CombinedOutput()
 			assert.NoError(t, err, string(out))
 			assert.NotContains(t, string(out), "FAILURE")

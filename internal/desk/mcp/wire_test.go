@@ -64,11 +64,12 @@ func TestLinesThatAreNoMessagesAreAnsweredAndTheServerGoesOn(t *testing.T) {
 func TestTooManyCallsAtOnceAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	in := fmt.Sprintf(hello, "")
+	var in strings.Builder
+	fmt.Fprintf(&in, hello, "")
 	for i := range 300 {
-		in += callOf(i+1, "status", "{}")
+		in.WriteString(callOf(i+1, "status", "{}"))
 	}
-	got := w.answers(in)
+	got := w.answers(in.String())
 	assert.Len(t, got, 301)
 	refused := 0
 	for _, line := range got {
@@ -133,12 +134,12 @@ func TestAnOlderClientIsAskedByElicitation(t *testing.T) {
 		answer := say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q,"content":{}}}`+"\n", msg.ID, action))
 		if action == "decline" {
 			assert.Contains(t, answer, "nobody has agreed")
-			assert.Equal(t, "broken\n", w.read("a.txt"))
+			assert.Equal(t, "broken\n", w.file())
 		} else {
 			assert.NotContains(t, answer, "isError")
 		}
 	}
-	assert.Equal(t, "one\n", w.read("a.txt"))
+	assert.Equal(t, "one\n", w.file())
 	require.NoError(t, feed.Close())
 	require.NoError(t, <-done)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -57,9 +58,7 @@ func (w *world) smithers(in string, args ...string) string {
 func (w *world) hook(event string, with map[string]any) {
 	w.t.Helper()
 	all := map[string]any{"session_id": "s1", "cwd": w.Dir, "hook_event_name": event}
-	for name, value := range with {
-		all[name] = value
-	}
+	maps.Copy(all, with)
 	text, err := json.Marshal(all)
 	require.NoError(w.t, err)
 	w.smithers(string(text), "session", "hook", "claude", event)
@@ -110,13 +109,13 @@ func (c *client) result(tool string, args ...any) *sdk.CallToolResult {
 
 // said returns the text of a result.
 func said(res *sdk.CallToolResult) string {
-	var all string
+	var all strings.Builder
 	for _, part := range res.Content {
 		if text, ok := part.(*sdk.TextContent); ok {
-			all += text.Text
+			all.WriteString(text.Text)
 		}
 	}
-	return all
+	return all.String()
 }
 
 // call calls a tool, which must succeed, and returns what it says.

@@ -34,14 +34,13 @@ type wire struct {
 	in  *bufio.Reader
 	out io.Writer
 
-	mu       sync.Mutex // of out and open
-	open     int        // calls without an answer
-	answered chan struct{}
+	calls chan struct{} // an element for each call without an answer
+	mu    sync.Mutex    // of out
 }
 
 // newWire returns a wire that reads in and writes out.
 func newWire(in io.Reader, out io.Writer) *wire {
-	return &wire{in: bufio.NewReaderSize(in, 64<<10), out: out, answered: make(chan struct{}, 1)}
+	return &wire{in: bufio.NewReaderSize(in, 64<<10), out: out, calls: make(chan struct{}, maxCalls)}
 }
 
 // Connect returns w itself, and begins to read.
@@ -57,12 +56,9 @@ func (w *wire) Connect(ctx context.Context) (sdk.Connection, error) {
 func (w *wire) Write(ctx context.Context, msg jsonrpc.Message) error {
 	err := w.Connection.Write(ctx, msg)
 	if _, ok := msg.(*jsonrpc.Response); ok {
-		w.mu.Lock()
-		w.open--
-		w.mu.Unlock()
 		select {
-		case w.answered <- struct{}{}:
-		default:
+		case <-w.calls:
+		default: // an answer to no call
 		}
 	}
 	return err
@@ -96,20 +92,13 @@ func (w *wire) filter(pass *io.PipeWriter) {
 		}
 	}
 	over := time.After(lingerFor)
-	for w.waits() {
+	for range maxCalls { // there is room for all if no call is open
 		select {
-		case <-w.answered:
+		case w.calls <- struct{}{}:
 		case <-over:
 			return
 		}
 	}
-}
-
-// waits reports whether a call has no answer yet.
-func (w *wire) waits() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.open > 0
 }
 
 // readLine returns the next line, or nil if the line was too long, and was answered.
@@ -154,21 +143,15 @@ func (w *wire) accepts(line []byte) bool {
 		w.refuse("null", jsonrpc.CodeParseError, "the line is no JSON")
 	case err != nil:
 		w.refuse(idOf(line, line), jsonrpc.CodeInvalidRequest, "the line is no message of JSON-RPC 2.0; batches are not taken")
-	case !ok || !call.IsCall() || w.begins():
+	case !ok || !call.IsCall():
 		return true
 	default:
-		w.refuse(idOf(line, line), jsonrpc.CodeInternalError, "too many calls at once: wait for an answer")
-	}
-	return false
-}
-
-// begins counts a call, unless too many have no answer yet.
-func (w *wire) begins() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.open < maxCalls {
-		w.open++
-		return true
+		select {
+		case w.calls <- struct{}{}:
+			return true
+		default:
+			w.refuse(idOf(line, line), jsonrpc.CodeInternalError, "too many calls at once: wait for an answer")
+		}
 	}
 	return false
 }

@@ -50,7 +50,7 @@ NEWER_GIT := .tools/newer-git/bin
 LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-workflow screenshots repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents agents-older agents-newest look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph bench-gates man man-check demo-check install dist release clean cc
+.PHONY: help demo demo-workflow screenshots repositories test ci check checks build vet cross tidy fmt-check lint house api vuln fmt tools everyday race newer-git test-smithers test-langgraph test-agents test-mcp agents-older agents-newest look unit e2e fuzz soak findings crash cover bench bench-smithers bench-langgraph bench-gates man man-check demo-check install dist release clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-14s %s\n' "$$name" "$$what"; done
@@ -172,6 +172,11 @@ agents-older: ## coding agents in an older version, those of OLDER
 
 agents-newest: ## coding agents in the newest versions that npm has, as a table: by hand, it needs the network
 	@tools/agents-newest.sh $(TESTFLAGS)
+
+test-mcp: ## the MCP server with the inspector, the conformance tests, Claude Code, Codex CLI and Gemini CLI
+	@tools/mcp.sh && tools/agents.sh claude codex gemini
+	@MCP=1 $(EVERYDAY) mcp $(TESTFLAGS) -count=1 -run 'Inspector|Conforms' ./internal/desk/mcp
+	@AGENTS=1 $(EVERYDAY) mcp-agent $(TESTFLAGS) -count=1 -run '^TestAgentClaudeCallsItsTools|^TestAgentsAsk' .
 
 look: ## reports in Chromium, on paper and in html-validate; .tests/report has the pages and pictures
 	@tools/chromium.sh && tools/html-validate.sh

@@ -33,7 +33,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(builder{m}, map[string]func(){
 		"git-smithers": scripttest.Main,
 		"git-smithers-desk": func() {
-			os.Exit(desk.Main(context.Background(), desk.Streams{Streams: telemetry.Streams{In: os.Stdin, Out: os.Stdout, Env: os.Environ()}, Err: os.Stderr, Dir: ".", Now: time.Now}, os.Args[1:]))
+			dir, err := os.Getwd()
+			if err != nil {
+				dir = "."
+			}
+			os.Exit(desk.Main(context.Background(), desk.Streams{Streams: telemetry.Streams{In: os.Stdin, Out: os.Stdout, Env: os.Environ()}, Err: os.Stderr, Dir: dir, Now: time.Now}, os.Args[1:]))
 		},
 		"smithers-stand-in": standIn,
 		"agent-jail":        agentJail,

@@ -26,7 +26,7 @@ export TESTS="$kept/tests"
 race="-race -gcflags=modernc.org/...=-race=false"
 engines='^TestSmithers|^TestLangGraph' # what they wait for is node and bun, and commands that other tests run with the detector
 newer="$PWD/.tools/newer-git/bin:$PATH"
-parts='langgraph-sqlite fuzz race engines newer-git sha1-reftable sha1-reftable-scripts sha256-files sha256-files-scripts sha256-reftable sha256-reftable-scripts newer-git-jj newer-jj newer-jj-sha256 newer-jj-scripts crash maintenance agents agents-older look secrets gates names'
+parts='langgraph-sqlite fuzz race engines newer-git sha1-reftable sha1-reftable-scripts sha256-files sha256-files-scripts sha256-reftable sha256-reftable-scripts newer-git-jj newer-jj newer-jj-sha256 newer-jj-scripts crash maintenance agents agents-older mcp look secrets gates names'
 
 # part NAME COMMAND... keeps how the command ended and how long it took, unless it has passed at this commit; its output is shown if it
 # fails.
@@ -74,6 +74,7 @@ tests() {
 		-run 'Maintenance' .
 	part agents make --no-print-directory test-agents
 	part agents-older make --no-print-directory agents-older
+	part mcp make --no-print-directory test-mcp
 	part look make --no-print-directory look
 	CGO_ENABLED=0 part secrets tools/yardstick.sh "$@"
 }

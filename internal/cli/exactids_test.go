@@ -84,7 +84,7 @@ func reading(elsewhere string) map[string][]string {
 // capture appends to a run with exactly the id, or makes it.
 func others() []string {
 	return []string{
-		"run", "capture", "status", "tui", "runs", "sql", "worktrees", "fetch", "remote", "unbundle", "import", "watch", "serve",
+		"run", "capture", "status", "tui", "mcp", "runs", "sql", "worktrees", "fetch", "remote", "unbundle", "import", "watch", "serve",
 		"session enable", "session disable", "session status", "session hook", "session what-if", "session continue", "session checkpoint", "session tags", "session replay", "session export", "session import", "doctor", "init", "index rebuild", "secret add", "secret list", "secret remove", "metrics", "traces", "trace", "cache list", "cache show", "cache prune", "cron add", "cron check", "cron list", "cron enable", "cron disable", "cron remove", "cron run-now", "cron backfill", "__complete", "__notify", "check", "completion", "man", "version",
 	}
 }

@@ -148,7 +148,7 @@ func TestEveryLineOfJSONHasAKind(t *testing.T) {
 	dir := t.TempDir()
 	// These show a view, or print a script or words for one, or nothing, or lines in a form of others, or speak a protocol, and watch goes on
 	// until it is stopped; its documents are those of import.
-	called := []string{"tui", "completion", "__complete", "__notify", "man", "serve", "session hook", "session export", "trace", "traces", "watch"}
+	called := []string{"tui", "mcp", "completion", "__complete", "__notify", "man", "serve", "session hook", "session export", "trace", "traces", "watch"}
 	printed := 0
 	for _, line := range jsonLines() {
 		called = append(called, line.command)

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/cli/session"
 	"github.com/git-smithers/git-smithers/internal/cli/term"
+	"github.com/git-smithers/git-smithers/internal/desk/mcp"
 	"github.com/git-smithers/git-smithers/internal/desk/telemetry"
 	"github.com/git-smithers/git-smithers/internal/desk/tui"
 )
@@ -32,7 +34,10 @@ func Main(ctx context.Context, s Streams, args []string) int {
 	if len(args) > 0 && args[0] == "tui" {
 		return showTUI(ctx, s, args[1:])
 	}
-	err := errors.New("git-smithers-desk is started by git smithers: see `git smithers help tui`, `git smithers help supervise` and `git smithers help traces`")
+	if len(args) > 0 && args[0] == "mcp" {
+		return serveMCP(ctx, s, args[1:])
+	}
+	err := errors.New("git-smithers-desk is started by git smithers: see `git smithers help tui`, `git smithers help mcp`, `git smithers help supervise` and `git smithers help traces`")
 	if telemetry.Serves(args) {
 		err = telemetry.Main(ctx, s.Streams, args)
 	}
@@ -64,4 +69,22 @@ func showTUI(ctx context.Context, s Streams, args []string) int {
 		return exitStopped
 	}
 	return out.Report(err)
+}
+
+// serveMCP answers an agent by the Model Context Protocol.
+func serveMCP(ctx context.Context, s Streams, args []string) int {
+	flags := flag.NewFlagSet("mcp", flag.ContinueOnError)
+	flags.SetOutput(s.Err)
+	allow := flags.String("allow", "", "")
+	if flags.Parse(args) != nil {
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	defer stop()
+	streams := term.Streams{In: s.In, Out: s.Out, Err: s.Err, Env: s.Env, Dir: s.Dir, Now: s.Now}
+	if err := mcp.Serve(ctx, streams, strings.Split(*allow, ",")); err != nil && ctx.Err() == nil {
+		_, _ = fmt.Fprintf(s.Err, "git-smithers-desk: %v\n", err)
+		return 1
+	}
+	return 0
 }

@@ -31,10 +31,14 @@ func writeResponses(out answer, id string, step Step) {
 		})
 	}
 	for i, call := range step.Calls {
-		output = append(output, object{
+		item := object{
 			"type": "function_call", "id": fmt.Sprintf("fc_%s_%d", id, i), "call_id": fmt.Sprintf("call_%s_%d", id, i),
 			"name": call.Name, "arguments": string(call.Input), "status": "completed",
-		})
+		}
+		if namespace, name, ok := strings.Cut(call.Name, "/"); ok { // a tool of a server
+			item["namespace"], item["name"] = namespace, name
+		}
+		output = append(output, item)
 	}
 	response := object{
 		"id": "resp_" + id, "object": "response", "model": "fake-1", "status": "completed", "output": output,

@@ -12,6 +12,6 @@ func Topic() arg.Topic {
 	return arg.Topic{
 		Title:    "see what happened",
 		Commands: []*arg.Command{statusCommand(), view.TUI(), runsCommand(), timelineCommand(), showCommand(), logsCommand(), diffCommand()},
-		More:     []*arg.Command{bisectCommand(), searchCommand(), compareCommand(), reportCommand(), framesCommand(), blameCommand(), traceCommand(), callsCommand(), scoresCommand(), eventsCommand(), branchesCommand(), sqlCommand(), metricsCommand(), tracesCommand()},
+		More:     []*arg.Command{bisectCommand(), searchCommand(), view.MCP(), compareCommand(), reportCommand(), framesCommand(), blameCommand(), traceCommand(), callsCommand(), scoresCommand(), eventsCommand(), branchesCommand(), sqlCommand(), metricsCommand(), tracesCommand()},
 	}
 }

@@ -64,10 +64,10 @@ func runServe(ctx context.Context, s *session.Session, durability string) error 
 	if err != nil {
 		return err
 	}
-	place := serve.PlaceOf(store.Private(), store.Repo().CommonDir, store.Workspace().Root, programVersion(), durability, serve.Alike(s.Env))
+	place := serve.PlaceOf(store.Private(), store.Repo().CommonDir, store.Workspace().Root, Version(), durability, serve.Alike(s.Env))
 	threads := langgraph.Open(store)
 	threads.Told = requests.Open(s, store).Notify
-	server := serve.New(threads, programVersion(), durability)
+	server := serve.New(threads, Version(), durability)
 	in := untilSignal(ctx, s.In)
 	ctx = context.WithoutCancel(ctx) // a call under way is done also after Ctrl-C
 	passed, stop := server.PassOrShare(ctx, place, in, s.RawOut())

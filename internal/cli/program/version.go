@@ -36,7 +36,7 @@ func versionCommand() *arg.Command {
 // version records no commit.
 func runVersion(s *session.Session) error {
 	doc := versionDocument{
-		Kind: "version", Version: programVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Kind: "version", Version: Version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {
@@ -55,8 +55,8 @@ func runVersion(s *session.Session) error {
 	return s.Printf("git-smithers %s %s%s %s\n", doc.Version, commit, doc.Go, doc.Platform)
 }
 
-// programVersion returns the version that Go has recorded in the program, or "(devel)" if Go recorded no version.
-func programVersion() string {
+// Version returns the version that Go has recorded in the program, or "(devel)" if Go recorded no version.
+func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}

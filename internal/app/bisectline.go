@@ -49,14 +49,13 @@ type BisectResult struct {
 	Files    []files.FileCount   `json:"files"` // of the run's working copy
 	Outputs  []list.OutputChange `json:"outputs"`
 
-	BadNamed bool `json:"badNamed"` // the request has named FirstBad: it was not probed
-
-	Frames int           `json:"frames"` // from the one that was said to be good to the one that was bad first
-	Probes int           `json:"probes"`
-	Known  int           `json:"known"` // verdicts that were used from the log
-	Flaky  []BisectFrame `json:"flaky"` // the frames whose probes disagreed
-	Log    string        `json:"log"`   // the path of the file with the verdicts, which Known takes; "" if they are not kept
-	Next   []string      `json:"next"`  // commands to type next
+	Frames   int           `json:"frames"` // from the one that was said to be good to the one that was bad first
+	Probes   int           `json:"probes"`
+	Known    int           `json:"known"`    // verdicts that were used from the log
+	BadNamed bool          `json:"badNamed"` // the request has named FirstBad: it was not probed
+	Flaky    []BisectFrame `json:"flaky"`    // the frames whose probes disagreed
+	Log      string        `json:"log"`      // the path of the file with the verdicts, which Known takes; "" if they are not kept
+	Next     []string      `json:"next"`     // commands to type next
 
 	KnownAtMs int64 `json:"-"` // when the newest verdict of the log was found, before this bisect; 0 if the log had none
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/app/group"
 	"github.com/git-smithers/git-smithers/internal/cli/display"
@@ -21,7 +22,8 @@ func TestATableOfVariantsHasTheTimeIn140Columns(t *testing.T) {
 		for _, name := range []string{"prompt", "outputs.analyze.severity", "model", "style"}[:members] {
 			g.Differs, input[name] = append(g.Differs, name), strings.Repeat("long ", 20)
 		}
-		text, _ := json.Marshal(input) //nolint:errchkjson // texts
+		text, err := json.Marshal(input)
+		require.NoError(t, err)
 		g.Variants = []*group.Variant{{Number: 10, RunID: "sweep-k7q2abcd.10", Status: "not-started", TookMs: 41_200, Input: text}}
 		table := runpage.GroupTable(g, display.Painter{})
 		table.Fit(140)

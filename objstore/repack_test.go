@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -24,7 +25,7 @@ func slowRepack(t *testing.T, r *repo) (finish func()) {
 	dir := t.TempDir()
 	found, goOn := filepath.Join(dir, "found"), filepath.Join(dir, "go-on")
 	wrapper := fmt.Sprintf("#!/bin/sh\nexport GIT_EXEC_PATH=%q\n%q \"$@\"\ncode=$?\ncase $1 in pack-objects) : >%q; while [ ! -e %q ]; do sleep 0.01; done;; esac\nexit $code\n", path, git, found, goOn)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(wrapper), 0o700)) //nolint:gosec // it is run
+	repotest.WriteProgram(t, filepath.Join(dir, "git"), wrapper)
 	ended := make(chan error, 1)
 	go func() {
 		out, err := r.runWith([]string{"GIT_EXEC_PATH=" + dir}, "", "repack", "-a", "-d", "-q")

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/app/group"
@@ -19,7 +18,6 @@ import (
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
-	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -77,11 +75,6 @@ func (d *Desk) Sweep(ctx context.Context, req SweepRequest) (*Result, error) {
 func (d *Desk) checkFree(ctx context.Context, req *SweepRequest) error {
 	if req.Group == "" {
 		return nil
-	}
-	lower := strings.ToLower(req.Group)
-	if component, err := refs.EscapeRun(lower); err != nil || component != lower {
-		return fault.New(fault.InvalidRunID, "a group cannot have the id %q", req.Group).
-			Hint("use letters, digits, dots, - and _, as in prompts-2: folders are named after it")
 	}
 	err := timeline.CheckFree(ctx, d.Store, req.Group)
 	for i := 0; err == nil && i < len(req.Plan.Variants); i++ {

@@ -122,9 +122,8 @@ func differs(ctx context.Context, s *timeline.Store, captured *jjbridge.Captured
 	for _, change := range changes {
 		names = append(names, snapshot.EscapePath(change.Path))
 	}
-	run := fault.Word(at.Run)
 	return fault.New(fault.RestoreRefused, "the files here are not those of %s, of which the conversation speaks: %s", at, strings.Join(names[:min(len(names), filesShown)], ", ")).
-		Hint("nothing was changed; `%s land %s` merges what the course has changed, and then the conversation can follow", fault.Program, run).
-		Hint("or `%s restore %s` makes the files here those of the course; it saves yours in a frame", fault.Program, run).
+		Hint("nothing was changed; `%s land %s` merges what the course has changed, and then the conversation can follow", fault.Program, fault.Word(at.Run)).
+		Hint("or `%s restore %s` makes the files here those of the course; it saves yours in a frame", fault.Program, fault.Word(at.Run)).
 		Detail("runId", at.Run).Detail("files", names)
 }

@@ -101,6 +101,18 @@ func TestAgentOpencodeHasCommands(t *testing.T) {
 	h.checkRewound()
 }
 
+// TestAgentKiloHasCommands calls /checkpoint and /rewind-files in the real Kilo, which loads the plugin of opencode.
+func TestAgentKiloHasCommands(t *testing.T) {
+	h := newKiloHome(t)
+	h.say(`[{"match": "WORK", "steps": [{"calls": [{"name": "bash", "input": {"command": "echo later > later.txt", "description": "write"}}]}, {"text": "Done."}]}]`)
+	h.smithers("session", "enable", "kilo", "--commands", "--skill", "--yes")
+	kilo(h, h.Dir, "kilo", "run", "WORK")
+	kilo(h, h.Dir, "kilo", "run", "--continue", "--command", "checkpoint", "--", harmlessWords)
+	h.checkWords(harmlessWords)
+	kilo(h, h.Dir, "kilo", "run", "--continue", "--command", "rewind-files", "1")
+	h.checkRewound()
+}
+
 // TestAgentPiHasCommands calls /checkpoint and /rewind-files in the real pi, where an extension does the work.
 func TestAgentPiHasCommands(t *testing.T) {
 	h := newPiHome(t, "pi")

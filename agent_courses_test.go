@@ -42,7 +42,7 @@ func TestAgentsWorkWithoutATerminal(t *testing.T) {
 			t.Helper()
 			h := newPiHome(t, "pi")
 			h.smithers("session", "enable", "pi")
-			flags := []string{"--provider", "fake", "--model", "fake-1"}
+			flags := []string{"--provider", "fake", "--model", "fake-1", "--approve"} // else pi runs no extension of the folder
 			pi(h, h.Dir, append(flags, "TASK-ONE")...)
 			return h, []string{"PI_OFFLINE=1"}, flags
 		},

@@ -172,6 +172,9 @@ func (m *Maker) work(ctx context.Context, c engine.Call, made *Made) (out engine
 		out.Trouble = fmt.Errorf("exit status %d%s", status, lastLine(log))
 	case head.Row().Frame == 0:
 		out.Trouble = errors.New("no hook of the agent was heard, so its work was not recorded")
+		if speaks := dialect.For(made.Agent); speaks.Hooks != nil && speaks.Hooks.Trust != "" {
+			out.Trouble = fmt.Errorf("%w: %s", out.Trouble, speaks.Hooks.Trust)
+		}
 	default:
 		out.Status = snapshot.RunFinished
 	}

@@ -28,7 +28,7 @@ var pi = Dialect{
 	Hooks: &Hooks{
 		File: ".pi/extensions/git-smithers.ts", Program: piProgram, OwnAtTop: true,
 		User:  UserFile{"PI_CODING_AGENT_DIR", ".pi/agent", "extensions/git-smithers.ts"},
-		Trust: "pi 0.79 and newer asks whether you trust the folder, and runs no hooks before you do",
+		Trust: "pi 0.79 and newer asks whether you trust the folder, and runs no hooks before you do, or with --approve",
 	},
 }
 

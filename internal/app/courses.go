@@ -112,12 +112,16 @@ func runCourses(ctx context.Context, d *Desk, req CoursesRequest, plan *workflow
 	return e.execute(ctx)
 }
 
-// courseOptions changes opts for the run of a group of courses. Code: untrusted_files if this clone has not recorded the group.
+// courseOptions changes opts for the run of a group of courses. Codes: untrusted_files if this clone has not recorded the group; invalid_input if it
+// is a fork.
 func (e *execution) courseOptions(opts *engine.Options, plan *workflow.SweepPlan) error {
 	origin, err := e.Store.Origin(e.head.Entry())
 	if err == nil && origin != timeline.Recorded {
 		err = fault.New(fault.UntrustedFiles, "group %q was not recorded in this clone, so its prompts are somebody else's", e.head.Row().ID).
 			Hint("nothing was run; `%s` makes a course with a prompt of your own", fault.CommandLine(fault.Program, "session", "what-if", plan.From, "PROMPT"))
+	}
+	if row := e.head.Row(); err == nil && row.Parent != nil {
+		err = notReplayed(row.ID)
 	}
 	maker := &courses.Maker{
 		Store: e.Store, Group: e.head.Row().ID, Plan: plan, Commands: *opts, Told: e.told,

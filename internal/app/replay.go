@@ -129,10 +129,20 @@ func (d *Desk) toReplay(ctx context.Context, req ReplayRequest) (*timeline.Loade
 		row, err = at.Entry.RunRow()
 		wf = wf.AsStored(row.WorkflowHash)
 	}
+	if err == nil && wf.IsCourses() {
+		err = notReplayed(at.Address.Run)
+	}
 	if err == nil && !req.RestoreVCS {
 		err = d.needWorkDir(wf)
 	}
 	return at, wf, err
+}
+
+// notReplayed returns the error for a fork of a group of courses: its agents would go on in the folders and with the sessions of the courses that are there.
+func notReplayed(group string) error {
+	return fault.New(fault.InvalidInput, "%q is a group of courses, and a fork of it has no courses of its own; nothing was run", group).
+		Hint("`%s` goes on with those that have not ended", fault.CommandLine(fault.Program, "resume", group)).
+		Hint("`%s` makes new courses", fault.CommandLine(fault.Program+" session", "what-if", "SESSION:turn:N", "PROMPT", "--times", "3"))
 }
 
 // explained returns the result of timeline.Explain for err, as a *fault.Error. If this result has another type,
@@ -219,7 +229,7 @@ func (e *execution) hintAtReplay(err error, file string) error {
 	if readErr != nil {
 		e.Teller.Warn(readErr) // the run itself is told
 	}
-	if retry == nil || retry.Denied {
+	if retry == nil || retry.Denied || e.workflow.IsCourses() {
 		return err
 	}
 	args := []string{"replay"}

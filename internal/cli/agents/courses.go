@@ -166,8 +166,12 @@ func runCourses(ctx context.Context, s *session.Session, cmd *arg.Command, c *ur
 			return err
 		}
 		told := tellCourses(context.WithoutCancel(ctx), s, store, req, made.all)
-		if err == nil && told == nil && req.Start && !s.JSON {
-			s.Note("`%s` judges them", fault.CommandLine(fault.Program, "compare", "--group", req.Group, "--score", "COMMAND"))
+		if err == nil && told == nil && !s.JSON {
+			when := ""
+			if !req.Start {
+				when = " when their agents have ended"
+			}
+			s.Note("`%s` judges them%s", fault.CommandLine(fault.Program, "compare", "--group", req.Group, "--score", "COMMAND"), when)
 		}
 		return errors.Join(err, told)
 	})

@@ -172,8 +172,9 @@ func bestOf(ctx context.Context, s *session.Session, store *timeline.Store, id, 
 			Hint("`%s` uses it", fault.CommandLine(fault.Program, "land", "--best", id, "--by", g.Plan.By))
 	}
 	if g.By == "" {
-		return "", fault.New(fault.Usage, "--best needs --by, because the sweep %s has none", id).
-			Hint("for example `%s`", fault.CommandLine(fault.Program, "land", "--best", id, "--by", "outputs.verdict.score"))
+		return "", fault.New(fault.Usage, "--best needs --by or scores, because the group %s has none", id).
+			Hint("`%s` scores its variants by a command", fault.CommandLine(fault.Program, "compare", "--group", id, "--score", "COMMAND")).
+			Hint("an expression over their states does, too: for example `%s`", fault.CommandLine(fault.Program, "land", "--best", id, "--by", "outputs.verdict.score"))
 	}
 	best, err := g.TheBest()
 	if err != nil {

@@ -78,9 +78,16 @@ func codeChanges(ctx context.Context, s *session.Session, where []string, trees 
 	return compare.FileDiffs(ctx, s, where, trees, paths, limits)
 }
 
-// splitPaths splits the arguments of diff --code into one or two addresses, and the paths after them. The second
-// argument is an address, unless a file has this name and no run or frame has this address.
+// splitPaths splits the arguments of diff --code into one or two addresses, and the paths after them. After -- there are only paths. Without it, the
+// second argument is an address, unless a file has this name and no run or frame has this address.
 func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, args []string) (addresses, paths []string) {
+	if at := slices.Index(args, "--"); at > 0 { // the second one of the command line
+		return args[:at], args[at+1:]
+	}
+	if at := slices.Index(s.Args, "--"); at >= 0 && len(s.Args)-at-1 < len(args) {
+		at = len(args) - (len(s.Args) - at - 1)
+		return args[:at], args[at:]
+	}
 	if len(args) < 2 {
 		return args, nil
 	}

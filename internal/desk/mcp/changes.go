@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/git-smithers/git-smithers/internal/cli/term"
 	"github.com/git-smithers/git-smithers/internal/outfit"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
@@ -43,7 +44,9 @@ func (s *server) checkpoint(ctx context.Context, _ *sdk.CallToolRequest, in chec
 	}
 	s.checked = now
 	s.mu.Unlock()
-	return s.read(ctx, line("session", "checkpoint", opt("--message", in.Label), "--", in.Session), "")
+	c := line("session", "checkpoint", "--message=-", "--", in.Session)
+	c.in = in.Label
+	return s.read(ctx, c, "")
 }
 
 type restoreInput struct {
@@ -92,6 +95,10 @@ func (s *server) whatIf(ctx context.Context, req *sdk.CallToolRequest, in whatIf
 	if done.root == "" {
 		return failure(jjbridge.ErrNoWorkingCopy)
 	}
+	if len(term.Visible(in.Prompt)) > maxLine {
+		return failure(fault.New(fault.LimitExceeded, "the prompt is too long for a question: the most is %s characters", plain.Number(maxLine)).
+			Hint("write the prompt into a file, and let the prompt name the file"))
+	}
 	q := s.ask(req, "what-if")
 	dir := fmt.Sprintf("%s-what-if-%.8s", done.root, q.id)
 	q.say("Take another course of the session from %s on?", plan.From)
@@ -109,7 +116,11 @@ func (s *server) whatIf(ctx context.Context, req *sdk.CallToolRequest, in whatIf
 	if answer := q.confirm(plan, in.Prompt, done.setup); answer != nil {
 		return answer
 	}
-	return s.read(ctx, line("session", "what-if", "--no-start", opt("--to", dir), "--", plan.From, in.Prompt), "")
+	c := line("session", "what-if", "--no-start", opt("--to", dir), "--", plan.From)
+	if in.Prompt != "" {
+		c.args, c.in = append(c.args, "-"), in.Prompt
+	}
+	return s.read(ctx, c, "")
 }
 
 // plan runs a command that changes nothing, and decodes its document into doc. If the command fails, it returns the result that says so.

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,11 @@ func TestACheckpointIsAFrameAndTheNextOneMustWait(t *testing.T) {
 	c.call("checkpoint")
 	assert.Contains(t, c.call("timeline"), "before the rewrite")
 	assert.Contains(t, c.call("diff", "from", "claude-s1:3"), "+by hand")
+	for _, label := range []string{"-", "--json", "@a.txt"} {
+		w.ms.Add(time.Second.Milliseconds())
+		c.call("checkpoint", "label", label)
+		assert.Regexp(t, "(?m) "+label+"$", c.call("timeline", "limit", 1))
+	}
 }
 
 func TestARestoreHappensAfterThePersonHasAgreed(t *testing.T) {
@@ -90,6 +96,27 @@ func TestWhatIfShowsFolderPromptAndCommandFirst(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "one\n", string(data))
 	assert.Equal(t, "broken\n", w.file())
+}
+
+// A prompt is a text: no part of it is left out of the question, and none of it is read as the name of a stream or a flag.
+func TestThePersonSeesTheWholePromptOfACourse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.turn("write it", "a.txt", "one\n", "written")
+	var questions []string
+	c := w.connect(asks("accept", &questions))
+	long := strings.Repeat("word ", 700) + "the end"
+	for _, prompt := range []string{long, "-", "--json"} {
+		text := c.call("what_if", "at", "claude-s1:2", "prompt", prompt)
+		assert.Contains(t, questions[len(questions)-1], "The first prompt there: "+prompt+"\n")
+		assert.Contains(t, text, prompt)
+	}
+	require.Len(t, w.courses(), 3)
+	for _, prompt := range []string{strings.Repeat("x", 4001), strings.Repeat("\u202e", 700)} {
+		assert.Contains(t, c.refused("what_if", "at", "claude-s1:2", "prompt", prompt), "limit_exceeded: the prompt is too long for a question")
+	}
+	assert.Len(t, questions, 3)
+	require.Len(t, w.courses(), 3)
 }
 
 func TestAClientThatCannotAskIsRefusedUnlessTheServerMayDoWithout(t *testing.T) {

@@ -2,11 +2,12 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 // A command is a command line of git smithers that a tool runs in this process.
 type command struct {
 	args []string
+	in   string    // standard input
 	path string    // the file whose lines the output has; "" for none or several
 	now  time.Time // the clock: pages of one answer are of one moment
 	page bool      // print what a person sees at a terminal
@@ -62,14 +64,11 @@ func (s *server) run(ctx context.Context, c command) (_ *answer, err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	store, err := timeline.Open(ctx, timeline.Options{Dir: s.streams.Dir, Env: s.streams.Env, Now: s.streams.Now})
+	store, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }() //nolint:contextcheck // closing must finish
-	if err := s.pin(store); err != nil {
-		return nil, err
-	}
 	hide, err := newMask(store)
 	if err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func (s *server) run(ctx context.Context, c command) (_ *answer, err error) {
 	}
 	var out, said limited
 	status := cli.Main(ctx, cli.Streams{
-		In: strings.NewReader(""), Out: &out, Err: &said, Dir: s.streams.Dir,
+		In: strings.NewReader(c.in), Out: &out, Err: &said, Dir: s.streams.Dir,
 		Env:   append(slices.Clone(s.streams.Env), "GIT_PAGER=cat", "COLUMNS=120", "GIT_SMITHERS_ASCII=0"),
 		Now:   func() time.Time { return c.now },
 		IsTTY: func(stream any) bool { return c.page && stream == io.Writer(&out) },
@@ -93,20 +92,61 @@ func (s *server) run(ctx context.Context, c command) (_ *answer, err error) {
 	return &answer{hide.text(c.path, out.Bytes()), hide.text("", said.Bytes()), out.Bytes(), status, setup, store.Workspace().Root}, nil
 }
 
-// pin returns an error if the store is not the one of the first call: the folder of the server may have become part of another repository.
+// open opens the repository. Code: no_repository if it is not the one that open has opened first: the folder of the server may have become part of
+// another repository, or have got another one.
+func (s *server) open(ctx context.Context) (*timeline.Store, error) {
+	store, err := timeline.Open(ctx, timeline.Options{Dir: s.streams.Dir, Env: s.streams.Env, Now: s.streams.Now})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.pin(store); err != nil {
+		return nil, errors.Join(err, store.Close()) //nolint:contextcheck // closing must finish
+	}
+	return store, nil
+}
+
+// pin returns no_repository if the store is not that of the first repository.
 func (s *server) pin(store *timeline.Store) error {
+	gitDir, err := os.Open(store.Repo().CommonDir)
+	if err != nil {
+		return fault.New(fault.NoRepository, "git's folder: %w", err)
+	}
+	now, err := gitDir.Stat()
+	if err != nil {
+		return errors.Join(fault.New(fault.NoRepository, "git's folder: %w", err), gitDir.Close())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.private = cmp.Or(s.private, store.Private()); s.private != store.Private() {
+	first := s.gitDir == nil
+	if first {
+		s.private, s.gitDir = store.Private(), now
+	}
+	if first && runtime.GOOS != "windows" { // where an open folder keeps its place
+		s.hold = gitDir
+	} else if err := gitDir.Close(); err != nil {
+		return fault.New(fault.NoRepository, "git's folder: %w", err)
+	}
+	if s.private != store.Private() || !os.SameFile(s.gitDir, now) {
 		return fault.New(fault.NoRepository, "the repository for which this server was started is gone").
 			Hint("start the server again to read another repository")
 	}
 	return nil
 }
 
-// line returns a command line of words, without those that are "".
+// line returns a command line of flags that are not "", and of words after --. Words that are "" are left out at the end.
 func line(words ...string) command {
-	return command{args: slices.DeleteFunc(words, func(word string) bool { return word == "" })}
+	at := slices.Index(words, "--")
+	if at < 0 {
+		at = len(words)
+	}
+	args := slices.DeleteFunc(slices.Clone(words[:at]), func(word string) bool { return word == "" })
+	for end := len(words); end > at; end-- {
+		if words[end-1] != "" {
+			args = append(args, words[at:end]...)
+			break
+		}
+	}
+	return command{args: args}
 }
 
 // opt returns a flag with its value, or "" for the zero value.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -93,6 +94,47 @@ func TestWhatTheGateWouldRefuseIsNotReturned(t *testing.T) {
 	assert.Contains(t, text, "+before\n+token = •••\n")
 	assert.Contains(t, text, "+after\n")
 	assert.Regexp(t, `before\n.*\) token = •••\n`, c.call("who_changed", "path", "a.txt"))
+}
+
+// A command shortens long texts. What is left of a secret at the cut is not given away, wherever the cut is.
+func TestNoPartOfASecretIsReturnedWhereATextIsCut(t *testing.T) {
+	t.Parallel()
+	token := "ghp_" + "x7Kq2mWv9RtYp4LsZd8NbHc3FgJe6UaQ1TiB"
+	var parts []string
+	for i := 0; i+12 <= len(token); i++ {
+		parts = append(parts, token[i:i+12])
+	}
+	w := newWorld(t)
+	w.Git("config", "smithers.secrets", "off")
+	frame := 0
+	var calls [][]any
+	for before := 0; before < 300; before += 6 {
+		long := strings.Repeat("lorem ", before/6) + token + strings.Repeat(" ipsum", 60)
+		w.turn(long, strings.Repeat("d/", before%40/2)+"a.txt", long+"\n", long)
+		frame += 2
+		calls = append(calls, []any{"show", "at", fmt.Sprint("claude-s1:", frame)}, []any{"show", "at", fmt.Sprint("claude-s1:", frame), "patch", true})
+	}
+	c := w.connect(nil)
+	calls = append(calls, []any{"status"}, []any{"timeline"}, []any{"show", "at", "claude-s1"}, []any{"show", "at", "claude-s1", "attempts", true},
+		[]any{"who_changed", "path", "a.txt"}, []any{"search", "text", "lorem"}, []any{"search", "text", "ipsum", "in", "prompts"}, []any{"search", "regex", "ghp_.*"})
+	for _, call := range calls {
+		tool, args := call[0].(string), call[1:] //nolint:errcheck,forcetypeassert // a name
+		for more := args; more != nil; {
+			text := said(c.result(tool, more...))
+			for _, part := range parts {
+				require.NotContains(t, text, part, "%v", call)
+			}
+			if more = nil; lineOfCursor.MatchString(text) {
+				more = append(args[:len(args):len(args)], "cursor", lineOfCursor.FindStringSubmatch(text)[1])
+			}
+		}
+	}
+	res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "smithers://run/claude-s1"})
+	require.NoError(t, err)
+	for _, part := range parts {
+		assert.NotContains(t, res.Contents[0].Text, part)
+	}
+	assert.Contains(t, c.call("timeline"), "lorem", "words of a language stay")
 }
 
 func TestPlaceholdersStay(t *testing.T) {

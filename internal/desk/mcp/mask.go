@@ -41,15 +41,19 @@ var (
 	margin = lazyregexp.New(`^(?:\s+\d+[: ] |[-+ ]|\S+ \(.*? \d+\) )`)
 	// keyLine matches a line of base64 as in a private key. Its first line, by which a key is found, may be outside of a hunk or a range.
 	keyLine = lazyregexp.New(`^\s*[0-9A-Za-z+/]{60,76}={0,2}\s*$`)
+	// cutWord matches a word that a command has shortened: it can be a part of a secret, by which nobody finds the secret.
+	cutWord = lazyregexp.New(`(?:…|\.\.\.)[0-9A-Za-z_+/=~.-]{6,}|[0-9A-Za-z_+/=~.-]{6,}(?:…|\.\.\.)`)
+	// plainWord matches a word of a language, or a path of such words.
+	plainWord = lazyregexp.New(`^(?:[A-Z]?[a-z]{0,16}(?:[/._-]+|$))+$`)
 )
 
 // Letters that are both in a line of a key; digests are of one kind.
 const upper, lower = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ghijklmnopqrstuvwxyz"
 
 // text returns a text without secrets, and with escapes in place of characters that hide or move others. path is the file whose lines the text
-// has, or "". The text must be whole: a part of a secret is not found.
+// has, or "". Of a text that a command has shortened, the word at the cut is left out, too, unless it is one of a language.
 func (m *mask) text(path string, text []byte) string {
-	spans := m.inLines(path, text)
+	spans := append(m.inLines(path, text), cutWords(string(text))...)
 	for _, f := range m.finder.Find(text) {
 		if !m.allowed[f.Digest(text)] {
 			spans = append(spans, span{f.Start, f.End})
@@ -70,6 +74,19 @@ func (m *mask) text(path string, text []byte) string {
 		return ""
 	}
 	return term.Visible(strings.Join(plain.Lines(out.String()), "\n") + "\n")
+}
+
+// cutWords returns the words of a text that were shortened, without the dots.
+func cutWords(text string) (found []span) {
+	for _, at := range cutWord.FindAllStringIndex(text, -1) {
+		whole := text[at[0]:at[1]]
+		from := at[0] + len(whole) - len(strings.TrimLeft(whole, "…."))
+		word := strings.Trim(whole, "….")
+		if !plainWord.MatchString(word) {
+			found = append(found, span{from, from + len(word)})
+		}
+	}
+	return found
 }
 
 // inLines returns the parts of a text that are secrets in its lines without their margins.

@@ -73,7 +73,7 @@ func TestTheServerConforms(t *testing.T) {
 	conformance := "conformance/dist/index.js"
 	program(t, w, conformance)
 	w.turn("write it", "a.txt", "one\n", "written")
-	server := mcp.New(w.streams(), nil)
+	server := mcp.New(t.Context(), w.streams(), nil)
 	serve := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	t.Cleanup(serve.Close)
 	for _, scenario := range []string{"server-initialize", "ping", "tools-list", "resources-list", "server-sse-multiple-streams", "dns-rebinding-protection"} {

@@ -20,7 +20,7 @@ import (
 const (
 	maxOpen   = 64   // questions without an answer
 	maxListed = 40   // lines of a list
-	maxLine   = 1000 // characters of what a line quotes
+	maxLine   = 4000 // characters of what a line quotes
 )
 
 // A question is what a person is asked before a tool changes something. The person's answer comes with the same call again, and with the state of the
@@ -97,7 +97,7 @@ func (q *question) confirm(what ...any) *sdk.CallToolResult {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open = append(s.open[max(0, len(s.open)-maxOpen+1):], q.id)
+	s.asked = append(s.asked[max(0, len(s.asked)-maxOpen+1):], q.id)
 	return &sdk.CallToolResult{RequestState: q.id + "." + consent.Seal(s.key, whole), InputRequests: sdk.InputRequestMap{"confirm": &sdk.ElicitParams{
 		Message: text, RequestedSchema: &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}},
 	}}}
@@ -107,9 +107,9 @@ func (q *question) confirm(what ...any) *sdk.CallToolResult {
 func (s *server) close(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := slices.Index(s.open, id)
+	at := slices.Index(s.asked, id)
 	if at >= 0 {
-		s.open = slices.Delete(s.open, at, at+1)
+		s.asked = slices.Delete(s.asked, at, at+1)
 	}
 	return at >= 0
 }

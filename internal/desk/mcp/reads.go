@@ -62,7 +62,11 @@ func (in diffInput) command() command {
 	if in.State {
 		return line("diff", "--", in.From, in.To)
 	}
-	return line("diff", "--code", opt("--stat", in.Stat), "--", in.From, in.To, in.Path)
+	c := line("diff", "--code", opt("--stat", in.Stat), "--", in.From, in.To)
+	if in.Path != "" {
+		c.args = append(c.args, "--", in.Path)
+	}
+	return c
 }
 
 type whoInput struct {

@@ -168,3 +168,38 @@ func TestAnotherRepositoryInItsPlaceIsNotRead(t *testing.T) {
 	assert.Contains(t, text, "the repository for which this server was started is gone")
 	assert.NotContains(t, text, "outer")
 }
+
+// The path of a repository is not the repository: another folder may get it, also before the first call.
+func TestARepositoryThatTakesThePathIsNotRead(t *testing.T) {
+	t.Parallel()
+	for _, called := range []bool{false, true} {
+		w, other := newWorld(t), newWorld(t)
+		w.turn("of the first repository", "a.txt", "one\n", "written")
+		other.turn("of the other one", "a.txt", "one\n", "written")
+		c := w.connect(nil)
+		if called {
+			c.call("status")
+		}
+		require.NoError(t, os.Rename(w.Dir, w.Dir+"-away"))
+		require.NoError(t, os.Rename(other.Dir, w.Dir))
+		text := c.refused("timeline", "run", "claude-s1")
+		assert.Contains(t, text, "the repository for which this server was started is gone")
+		assert.NotContains(t, text, "other one")
+		require.NoError(t, os.Rename(w.Dir, other.Dir))
+		require.NoError(t, os.Rename(w.Dir+"-away", w.Dir))
+	}
+}
+
+func TestAnArgumentIsAValueAndNoFlag(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.turn("write it", "gone.txt", "one\n", "written")
+	require.NoError(t, os.Remove(filepath.Join(w.Dir, "gone.txt")))
+	c := w.connect(nil)
+	assert.Contains(t, c.call("diff", "from", "claude-s1:0", "to", "claude-s1:2", "path", "gone.txt"), "+one")
+	assert.Contains(t, c.call("diff", "from", "claude-s1:1", "path", "gone.txt"), "+one")
+	assert.NotContains(t, c.call("diff", "from", "claude-s1:1", "path", "claude-s1:2"), "+one", "a path, although a frame is called so")
+	assert.Contains(t, c.refused("who_changed", "path", "", "revision", "claude-s1:2"), "claude-s1:2 has no file .")
+	assert.Contains(t, c.refused("timeline", "run", "--all"), `no run is called "--all"`)
+	assert.Contains(t, c.refused("show", "at", "--help"), `no run is called "--help"`)
+}

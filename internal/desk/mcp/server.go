@@ -7,6 +7,7 @@ package mcp
 import (
 	"context"
 	"crypto/rand"
+	"os"
 	"sync"
 	"time"
 
@@ -35,20 +36,26 @@ type server struct {
 	key  []byte        // of this process, for the states of questions
 	tick time.Duration // between two notes of progress
 
-	mu      sync.Mutex // of what follows
-	private string     // the private folder of the repository, at the first call
-	checked time.Time  // the last checkpoint
-	open    []string   // the ids of questions without an answer, oldest first
+	mu      sync.Mutex  // of what follows
+	private string      // the path of the repository's private folder; "" before a repository was found
+	gitDir  os.FileInfo // git's common folder
+	hold    *os.File    // that folder, open, so that no other folder gets its number
+	checked time.Time   // the last checkpoint
+	asked   []string    // the ids of questions without an answer, oldest first
 }
 
 // Serve answers requests on standard input until the input or ctx ends. allow has the tools that change something without a question: restore, what-if.
 func Serve(ctx context.Context, streams cli.Streams, allow []string) error {
-	return New(streams, allow).Run(ctx, newWire(streams.In, streams.Out))
+	return New(ctx, streams, allow).Run(ctx, newWire(streams.In, streams.Out))
 }
 
-// New returns a server without a transport for the repository of the folder in streams. It writes to no stream.
-func New(streams cli.Streams, allow []string) *sdk.Server {
+// New returns a server without a transport for the repository of the folder in streams, and for no repository that takes its place. It writes to no
+// stream. It keeps git's common folder open until the process ends.
+func New(ctx context.Context, streams cli.Streams, allow []string) *sdk.Server {
 	s := &server{streams: streams, allow: allow, turns: make(chan struct{}, maxAtOnce), key: []byte(rand.Text()), tick: time.Second}
+	if store, err := s.open(ctx); err == nil { // otherwise each call says why
+		_ = store.Close() //nolint:contextcheck // nothing was written
+	}
 	out := sdk.NewServer(&sdk.Implementation{Name: "git-smithers", Title: "git smithers", Version: program.Version()}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},

@@ -87,7 +87,7 @@ type client struct {
 func (w *world) connect(options *sdk.ClientOptions, allow ...string) *client {
 	w.t.Helper()
 	near, far := sdk.NewInMemoryTransports()
-	_, err := mcp.New(w.streams(), allow).Connect(w.t.Context(), far, nil)
+	_, err := mcp.New(w.t.Context(), w.streams(), allow).Connect(w.t.Context(), far, nil)
 	require.NoError(w.t, err)
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, options).Connect(w.t.Context(), near, nil)
 	require.NoError(w.t, err)

@@ -14,20 +14,21 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// disableExtras removes the commands and the skill of an agent, names files of them that somebody has edited, and returns what it removed.
+// disableExtras removes the commands and the skill of an agent, and returns the removed files. It names files that stay, because somebody has edited them,
+// or because Enable has not written them here.
 func disableExtras(s *session.Session, setup hooks.Setup) ([]hooks.Setup, error) {
-	removed, err := hooks.DisableExtras(setup.ExtrasInPlace())
+	removed, left, err := hooks.DisableExtras(setup.ExtrasInPlace())
 	if len(removed) > 0 && !s.JSON {
 		s.Note("removed %s", display.ListUpTo(len(removed), filesOf(removed)))
 	}
-	sayLeft(s, setup.ExtrasIn(hooks.Edited))
+	sayLeft(s, append(left, setup.ExtrasIn(hooks.Edited)...))
 	return removed, err
 }
 
 // sayLeft names files that stay as they are.
 func sayLeft(s *session.Session, extras []hooks.Setup) {
 	if len(extras) > 0 {
-		s.Note("left as they are, because they are not of git-smithers or were edited: %s", display.ListUpTo(len(extras), filesOf(extras)))
+		s.Note("left as they are, because `session enable` has not written them here, or somebody has edited them: %s", display.ListUpTo(len(extras), filesOf(extras)))
 	}
 }
 

@@ -80,11 +80,16 @@ func (s Setup) State() State {
 	return Foreign
 }
 
-// DisableExtras removes the files, which are ours, and returns those that it has removed. Folders that were made for any of the files are removed if they are empty.
-func DisableExtras(all []Setup) (removed []Setup, err error) {
+// DisableExtras removes the files that Enable has written, and returns the removed files and the others. A clone may have the files by its commits: those
+// are the project's. Folders that were made for any of the removed files are removed if they are empty.
+func DisableExtras(all []Setup) (removed, left []Setup, err error) {
 	var made []string
 	for _, extra := range all {
-		former, _ := extra.readUndo() // without it, no folder is ours
+		former, undoErr := extra.readUndo()
+		if undoErr != nil {
+			left = append(left, extra)
+			continue
+		}
 		if _, err = extra.Disable(); err != nil {
 			break
 		}
@@ -97,5 +102,5 @@ func DisableExtras(all []Setup) (removed []Setup, err error) {
 	for _, dir := range made {
 		_ = os.Remove(dir) // a folder with other files stays
 	}
-	return removed, err
+	return removed, left, err
 }

@@ -262,7 +262,7 @@ func (s Setup) path() string {
 	return path
 }
 
-// CheckPlace returns invalid_input if a symbolic link puts the settings outside of the working copy: a repository must not decide which other
+// CheckPlace returns invalid_input if a symbolic link puts the settings outside of the working copy, or leads nowhere: a repository must not decide which other
 // files of the user are written, and hooks in settings of all repositories would record them all.
 func (s Setup) CheckPlace() error {
 	if s.User != "" {
@@ -275,6 +275,10 @@ func (s Setup) CheckPlace() error {
 	for at := filepath.Join(s.Root, s.File()); len(at) > len(s.Root); at = filepath.Dir(at) {
 		target, err := filepath.EvalSymlinks(at)
 		if err != nil {
+			if _, err := os.Lstat(at); err == nil {
+				return fault.New(fault.InvalidInput, "%s cannot be written: %s is a link that leads nowhere", filepath.ToSlash(s.File()), at).
+					Hint("remove the link, or make its target; nothing was changed")
+			}
 			continue // it does not exist yet
 		}
 		if !strings.HasPrefix(target+string(filepath.Separator), root+string(filepath.Separator)) {

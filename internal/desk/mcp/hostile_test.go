@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,7 +126,7 @@ func TestNoPartOfASecretIsReturnedWhereATextIsCut(t *testing.T) {
 				require.NotContains(t, text, part, "%v", call)
 			}
 			if more = nil; lineOfCursor.MatchString(text) {
-				more = append(args[:len(args):len(args)], "cursor", lineOfCursor.FindStringSubmatch(text)[1])
+				more = append(slices.Clip(args), "cursor", lineOfCursor.FindStringSubmatch(text)[1])
 			}
 		}
 	}
